@@ -1,0 +1,1 @@
+"""match_aie: compiles neural networks for heterogeneous chips."""

@@ -1,0 +1,42 @@
+"""What the fallback hands over: the flat call list of a network, with C for what no module claimed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from match_aie.lowering.program import Alias, Argument, CFunction, Constant, Tensor, Workspace
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the flat list, in execution order.
+
+    Attributes:
+        callee: symbol of a `CFunction`, or the key of an extracted layer ("ma_3").
+        arguments: in C parameter order. For a layer: the tensors read, then the tensors written;
+            its constants and scratch are added by `lowering.lower`.
+        label: what users know the result by.
+        workspaces: arena bytes the function needs, named by its workspace arguments.
+    """
+
+    callee: str
+    arguments: tuple[Argument, ...]
+    label: str = ""
+    workspaces: tuple[Workspace, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Remainder:
+    """A network as calls: of layers by key, and of C functions made here.
+
+    `inputs` and `outputs` are tensor names in the model's order; outputs are distinct, each is
+    written by a call, and none is an input or an alias.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    tensors: tuple[Tensor, ...]
+    constants: tuple[Constant, ...]
+    aliases: tuple[Alias, ...]
+    calls: tuple[Call, ...]
+    functions: tuple[CFunction, ...]

@@ -1,0 +1,26 @@
+"""What a target declares: memories, execution modules, patterns, costs; and where targets register."""
+
+from match_aie.hardware.cost import Cost, CostModel
+from match_aie.hardware.mapping import Loop, Mapping
+from match_aie.hardware.module import ExecModule, Memory
+from match_aie.hardware.pattern import Any, Const, Op, Pattern, Structure
+from match_aie.hardware.registry import load_target, target_names
+from match_aie.hardware.target import BuildProfile, MatchTarget
+
+__all__ = [
+    "Any",
+    "BuildProfile",
+    "Const",
+    "Cost",
+    "CostModel",
+    "ExecModule",
+    "Loop",
+    "Mapping",
+    "MatchTarget",
+    "Memory",
+    "Op",
+    "Pattern",
+    "Structure",
+    "load_target",
+    "target_names",
+]

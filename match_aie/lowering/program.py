@@ -1,0 +1,235 @@
+"""The program: every number final. Templates render it, the simulator executes it.
+
+A `NetworkProgram` is a list of `Step`s (calls of C functions) over named tensors and constants.
+Tensor and constant names here are the compiler's own C identifiers; what users named them is
+kept beside, for reports only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+import numpy as np
+
+from match_aie.hardware import Cost, Mapping
+from match_aie.workload import ITEMSIZE, Workload
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A run-time tensor, dense, row-major.
+
+    Attributes:
+        name: a C identifier, unique in the network.
+        dtype: numpy name of the element type.
+        shape: elements per axis; () is a scalar.
+        label: what users know it by (an ONNX value name), or empty.
+        scale: of the quantisation where known, else None; for reports in LSB.
+        zero_point: of the quantisation.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    label: str = ""
+    scale: float | None = None
+    zero_point: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the tensor; at least 1, so that every tensor has an address."""
+        return max(1, prod(self.shape) * ITEMSIZE[self.dtype])
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """A compile-time tensor, in the layout that the emitted code reads."""
+
+    name: str
+    value: np.ndarray
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a call: where it comes from, and whether the callee reads or writes it."""
+
+    kind: Literal["tensor", "constant", "workspace"]
+    name: str
+    access: Literal["read", "write"]
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Arena bytes that live during one step only; `name` is unique in the network."""
+
+    name: str
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class CFunction:
+    """A C function made by the fallback.
+
+    Attributes:
+        symbol: its name, a C identifier unique in the network.
+        source: text of the complete `static` definition.
+        operators: what it computes, for reports ("multiply, erf, add").
+    """
+
+    symbol: str
+    source: str
+    operators: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class LayerProgram:
+    """A layer that an execution module runs.
+
+    Attributes:
+        symbol: its C function's name.
+        module: name of the execution module.
+        pattern: name of the matched pattern.
+        template: layer template below `templates/`.
+        workload: what it computes.
+        mapping: how it runs.
+        cost: what the module's cost model says; modelled.
+        constants: by operand name, as `workload.reference` reads them (not packed).
+    """
+
+    symbol: str
+    module: str
+    pattern: str
+    template: str
+    workload: Workload
+    mapping: Mapping
+    cost: Cost
+    constants: tuple[tuple[str, np.ndarray], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One call in the network's list.
+
+    Attributes:
+        label: what users know it by: the ONNX node or output name.
+        symbol: the C function called.
+        arguments: in the order of the C parameters; every step writes at least one tensor.
+        layer: the layer behind it, None for the fallback.
+        in_place: (read tensor, written tensor) pairs that may share storage.
+        workspaces: arena bytes the call needs beside its tensors.
+    """
+
+    label: str
+    symbol: str
+    arguments: tuple[Argument, ...]
+    layer: LayerProgram | None = None
+    in_place: tuple[tuple[str, str], ...] = ()
+    workspaces: tuple[Workspace, ...] = ()
+
+    def reads(self) -> tuple[str, ...]:
+        """Names of the tensors read, in argument order."""
+        return tuple(a.name for a in self.arguments if (a.kind, a.access) == ("tensor", "read"))
+
+    def writes(self) -> tuple[str, ...]:
+        """Names of the tensors written, in argument order."""
+        return tuple(a.name for a in self.arguments if (a.kind, a.access) == ("tensor", "write"))
+
+
+@dataclass(frozen=True)
+class Alias:
+    """Tensor `view` has the storage of tensor `base` (a reshape); same bytes."""
+
+    view: str
+    base: str
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """The ordered calls of a network before memory is planned.
+
+    Attributes:
+        name: of the network, a C identifier.
+        inputs: tensor names, in the model's order.
+        outputs: tensor names, in the model's order; each is written by a step and is not an
+            input, not another output, and not an alias of either.
+        tensors: all of them.
+        constants: all of them, in first-use order.
+        aliases: views.
+        steps: in execution order.
+        functions: fallback C functions, in first-use order.
+    """
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    tensors: tuple[Tensor, ...]
+    constants: tuple[Constant, ...]
+    aliases: tuple[Alias, ...]
+    steps: tuple[Step, ...]
+    functions: tuple[CFunction, ...]
+
+    def tensor(self, name: str) -> Tensor:
+        """The tensor called `name`; KeyError if there is none."""
+        for tensor in self.tensors:
+            if tensor.name == name:
+                return tensor
+        raise KeyError(name)
+
+    @property
+    def layers(self) -> tuple[LayerProgram, ...]:
+        """The layers of all modules, each once, in execution order."""
+        return tuple(step.layer for step in self.steps if step.layer is not None)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where one tensor or workspace lies in a memory, and during which steps it must stay there.
+
+    `first` and `last` are step indices, inclusive.
+    """
+
+    name: str
+    offset: int
+    nbytes: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """A packed memory.
+
+    Attributes:
+        memory: its name.
+        nbytes: bytes used, a multiple of the alignment.
+        alignment: of every placement, in bytes.
+        lower_bound: no plan can use less: the largest sum of live bytes over steps.
+        placements: of every tensor that is neither input nor output nor alias, and workspaces.
+        in_place: (read, written) pairs that were given one storage.
+        peak_step: index of the step at which most bytes are alive.
+    """
+
+    memory: str
+    nbytes: int
+    alignment: int
+    lower_bound: int
+    placements: tuple[Placement, ...]
+    in_place: tuple[tuple[str, str], ...]
+    peak_step: int
+
+    def offset(self, name: str) -> int:
+        """Offset of `name` in bytes; KeyError if it is not placed."""
+        for placement in self.placements:
+            if placement.name == name:
+                return placement.offset
+        raise KeyError(name)
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkProgram:
+    """A schedule with its memory planned: ready to render."""
+
+    schedule: Schedule
+    plan: MemoryPlan

@@ -1,0 +1,66 @@
+"""The names of TVM that change from release to release; the only file to touch on an upgrade.
+
+Written for apache-tvm 0.27. Everything here is plain access, no policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import tvm
+from tvm import ir, relax
+
+#: A compile-time tensor in the graph (relax.Constant up to 0.26).
+ConstantNode = ir.GenericConst
+CallNode = ir.Call
+
+
+def is_constant(expr: Any) -> bool:
+    """Whether `expr` is a compile-time tensor."""
+    return isinstance(expr, ConstantNode)
+
+
+def constant_value(expr: Any) -> np.ndarray:
+    """The numpy value of a constant node."""
+    return np.asarray(expr.value.numpy())
+
+
+def operator_name(expr: Any) -> str:
+    """Name of the called operator without "relax.", or "" where `expr` calls no operator."""
+    if isinstance(expr, CallNode) and isinstance(expr.op, ir.Op):
+        return str(expr.op.name).removeprefix("relax.")
+    return ""
+
+
+def dtype_of(expr: Any) -> str:
+    """Element type of a tensor expression, as numpy names it."""
+    return str(expr.ty.dtype)
+
+
+def shape_of(expr: Any) -> tuple[int, ...]:
+    """Static shape of a tensor expression; TypeError where a dimension is symbolic."""
+    return tuple(int(size) for size in expr.ty.shape)
+
+
+def is_tensor(expr: Any) -> bool:
+    """Whether `expr` is a tensor, as opposed to a shape, a tuple or a scalar attribute."""
+    return isinstance(expr.ty, relax.TensorType)
+
+
+def variable_name(var: Any) -> str:
+    """The name of a Relax variable."""
+    return str(var.name)
+
+
+def bindings(function: Any) -> Iterator[tuple[Any, Any]]:
+    """(variable, value) of every binding of a straight-line Relax function, in order."""
+    for block in function.body.blocks:
+        for binding in block.bindings:
+            yield binding.var, binding.value
+
+
+def module_of(function: Any) -> Any:
+    """An IRModule whose `main` is `function`."""
+    return tvm.IRModule({"main": function})

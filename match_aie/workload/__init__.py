@@ -1,0 +1,36 @@
+"""What a layer computes: types, constructors, and the numpy reference."""
+
+from match_aie.workload.build import (
+    Quantized,
+    conv2d,
+    dense,
+    elementwise,
+    full_range,
+    matmul,
+    output_extent,
+    pool2d,
+    rowwise,
+)
+from match_aie.workload.reference import reference
+from match_aie.workload.workload import ITEMSIZE, Axis, Kind, Operand, Rounding, Tail, Window, Workload
+
+__all__ = [
+    "ITEMSIZE",
+    "Axis",
+    "Kind",
+    "Operand",
+    "Quantized",
+    "Rounding",
+    "Tail",
+    "Window",
+    "Workload",
+    "conv2d",
+    "dense",
+    "elementwise",
+    "full_range",
+    "matmul",
+    "output_extent",
+    "pool2d",
+    "reference",
+    "rowwise",
+]

@@ -1,0 +1,205 @@
+"""What a layer computes, as plain data: loop dimensions, operands, and the tail after the sum.
+
+A `Workload` holds structure only, never tensor contents, so it is hashable and travels as JSON.
+Constants (weights, bias, requantisation scales) travel beside it as numpy arrays by name.
+
+Loop dimensions: B batch (or rows), G group, K output channel of a group, C input channel of a
+group, OY OX output row and column, FY FX filter row and column.
+
+Layouts: activations NHWC; conv2d weights [G*K, FY, FX, C]; dense weights [K, C].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+Kind = Literal[
+    "conv2d",
+    "dense",
+    "matmul",
+    "add",
+    "mul",
+    "avg_pool2d",
+    "max_pool2d",
+    "softmax",
+    "quantize",
+    "dequantize",
+]
+
+Rounding = Literal["half_even", "half_away"]
+
+#: Bytes of one element.
+ITEMSIZE = {
+    "bool": 1,
+    "int8": 1,
+    "uint8": 1,
+    "int16": 2,
+    "uint16": 2,
+    "float16": 2,
+    "bfloat16": 2,
+    "int32": 4,
+    "uint32": 4,
+    "float32": 4,
+    "int64": 8,
+    "uint64": 8,
+    "float64": 8,
+}
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One tensor axis as an affine function of loop indices: sum(coefficient * loop) + offset.
+
+    An axis without terms is broadcast (its index is always `offset`).
+    """
+
+    terms: tuple[tuple[str, int], ...]
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor a layer reads or writes.
+
+    Attributes:
+        name: "x", "x1", "y", or the name of a constant.
+        dtype: numpy name of the element type.
+        shape: elements per axis.
+        axes: the access, one `Axis` per tensor axis. Reads outside the shape are padding and
+            mean the operand's zero point.
+        constant: known at compile time.
+        scale: real value of one integer step (float32 exactly), None where not quantised or
+            where it differs per channel.
+        zero_point: the integer that means real 0.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    axes: tuple[Axis, ...]
+    constant: bool = False
+    scale: float | None = None
+    zero_point: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse an access that does not fit the shape, and unknown element types."""
+        if len(self.axes) != len(self.shape):
+            raise ValueError(f"{self.name}: {len(self.axes)} axes for shape {self.shape}")
+        if self.dtype not in ITEMSIZE:
+            raise ValueError(f"{self.name}: unknown dtype {self.dtype!r}")
+
+    @property
+    def size(self) -> int:
+        """Elements."""
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes, without any padding."""
+        return self.size * ITEMSIZE[self.dtype]
+
+
+@dataclass(frozen=True)
+class Window:
+    """How a filter or a pool slides: (row, column) pairs, padding as top, left, bottom, right."""
+
+    stride: tuple[int, int] = (1, 1)
+    dilation: tuple[int, int] = (1, 1)
+    padding: tuple[int, int, int, int] = (0, 0, 0, 0)
+    count_include_pad: bool = False
+
+
+@dataclass(frozen=True)
+class Tail:
+    """From the sum to the stored integer: `y = clip(round(real) + zero_point, lo, hi)`.
+
+    What `real` is depends on the workload's kind, see `match_aie.workload.reference`.
+    """
+
+    zero_point: int
+    lo: int
+    hi: int
+    rounding: Rounding = "half_even"
+
+    def __post_init__(self) -> None:
+        """Refuse an empty range."""
+        if self.lo > self.hi:
+            raise ValueError(f"empty range [{self.lo}, {self.hi}]")
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One layer, exactly.
+
+    Attributes:
+        kind: which computation.
+        dims: (loop dimension, size), outermost first as the reference iterates.
+        operands: inputs, then constants, then the output "y", in the order of the emitted
+            function's parameters.
+        window: how the filter slides, for conv2d and pooling.
+        tail: requantisation; None where the sum itself (int32, or float32) is the output.
+    """
+
+    kind: Kind
+    dims: tuple[tuple[str, int], ...]
+    operands: tuple[Operand, ...]
+    window: Window | None = None
+    tail: Tail | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse workloads that no stage could treat."""
+        names = [o.name for o in self.operands]
+        if len(set(names)) != len(names) or not names or names[-1] != "y":
+            raise ValueError(f"operands {names}: want distinct names, the output 'y' last")
+        known = dict(self.dims)
+        for operand in self.operands:
+            for axis in operand.axes:
+                for dim, _ in axis.terms:
+                    if dim not in known:
+                        raise ValueError(f"{operand.name}: unknown loop dimension {dim!r}")
+        if any(size < 1 for _, size in self.dims):
+            raise ValueError(f"dims {self.dims}: sizes start at 1")
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Size of every loop dimension by name; 1 for those that the workload has not."""
+        return {**dict.fromkeys(("B", "G", "K", "C", "OY", "OX", "FY", "FX"), 1), **dict(self.dims)}
+
+    @property
+    def inputs(self) -> tuple[Operand, ...]:
+        """Operands that arrive at run time."""
+        return tuple(o for o in self.operands[:-1] if not o.constant)
+
+    @property
+    def constants(self) -> tuple[Operand, ...]:
+        """Operands that are known at compile time."""
+        return tuple(o for o in self.operands[:-1] if o.constant)
+
+    @property
+    def output(self) -> Operand:
+        """The operand that is written."""
+        return self.operands[-1]
+
+    def operand(self, name: str) -> Operand:
+        """The operand called `name`; KeyError if there is none."""
+        for operand in self.operands:
+            if operand.name == name:
+                return operand
+        raise KeyError(name)
+
+    @property
+    def steps(self) -> int:
+        """Iterations of the innermost statement: multiply-accumulates for conv2d and matmul."""
+        return prod(size for _, size in self.dims)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates; 0 for kinds that do not multiply and sum."""
+        return self.steps if self.kind in ("conv2d", "dense", "matmul") else 0
+
+    @property
+    def depthwise(self) -> bool:
+        """A convolution whose every output channel sees a single input channel."""
+        return self.kind == "conv2d" and self.sizes["C"] == 1 and self.sizes["G"] > 1
