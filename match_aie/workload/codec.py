@@ -1,0 +1,71 @@
+"""Workloads as JSON, there and back without loss: floats travel as hexadecimal strings."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from match_aie.errors import ProjectError
+from match_aie.workload.workload import Axis, Operand, Tail, Window, Workload
+
+
+def to_json(workload: Workload) -> dict[str, Any]:
+    """`workload` as a JSON object; `from_json` gives an equal one."""
+    return {
+        "kind": workload.kind,
+        "dims": [[name, size] for name, size in workload.dims],
+        "operands": [_operand_to_json(operand) for operand in workload.operands],
+        "window": None if workload.window is None else asdict(workload.window),
+        "tail": None if workload.tail is None else asdict(workload.tail),
+    }
+
+
+def from_json(data: Any) -> Workload:
+    """The workload that `to_json` wrote.
+
+    Raises:
+        ProjectError: `data` is not what `to_json` writes.
+    """
+    try:
+        return Workload(
+            data["kind"],
+            tuple((str(name), int(size)) for name, size in data["dims"]),
+            tuple(_operand_from_json(operand) for operand in data["operands"]),
+            None if data["window"] is None else _window_from_json(data["window"]),
+            None if data["tail"] is None else Tail(**data["tail"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ProjectError(
+            f"this is not a stored workload: {type(error).__name__}: {error}",
+            hint="compile the model again with this version of match_aie",
+        ) from error
+
+
+def _operand_to_json(operand: Operand) -> dict[str, Any]:
+    return {
+        "name": operand.name,
+        "dtype": operand.dtype,
+        "shape": list(operand.shape),
+        "axes": [[[[d, c] for d, c in axis.terms], axis.offset] for axis in operand.axes],
+        "constant": operand.constant,
+        "scale": None if operand.scale is None else float(operand.scale).hex(),
+        "zero_point": operand.zero_point,
+    }
+
+
+def _operand_from_json(data: dict[str, Any]) -> Operand:
+    return Operand(
+        data["name"],
+        data["dtype"],
+        tuple(int(size) for size in data["shape"]),
+        tuple(Axis(tuple((str(d), int(c)) for d, c in terms), int(o)) for terms, o in data["axes"]),
+        bool(data["constant"]),
+        None if data["scale"] is None else float.fromhex(data["scale"]),
+        int(data["zero_point"]),
+    )
+
+
+def _window_from_json(data: dict[str, Any]) -> Window:
+    (sy, sx), (dy, dx) = data["stride"], data["dilation"]
+    top, left, bottom, right = data["padding"]
+    return Window((sy, sx), (dy, dx), (top, left, bottom, right), bool(data["count_include_pad"]))

@@ -1,0 +1,281 @@
+"""What every workload means, exactly: the numpy reference that emitted code must equal.
+
+Integers are exact. All real arithmetic is float32 with one rounding per operation, in the order
+written here (IEEE 754, round to nearest even, no contraction), which is the order in which ONNX
+Runtime's integer kernels work. `rint` rounds halves to even. In formulas below `z` is a zero
+point and `s` a scale of the operand named by the letter after it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from match_aie.errors import ModelError, OptionError
+from match_aie.workload.workload import Operand, Tail, Workload
+
+Arrays = Mapping[str, np.ndarray]
+
+#: Integers up to here are exact in float64, so a float64 matrix product of small integers is too.
+_EXACT_FLOAT64 = 1 << 53
+_INT32 = np.iinfo(np.int32)
+
+
+def reference(
+    workload: Workload, inputs: Sequence[np.ndarray], constants: Arrays | None = None
+) -> np.ndarray:
+    """The output of `workload`, bit for bit.
+
+    Args:
+        workload: the layer.
+        inputs: one array per `workload.inputs`, of its shape and dtype.
+        constants: an array per `workload.constants` by name, of its shape and dtype (not packed).
+
+    Returns:
+        An array of the shape and dtype of `workload.output`.
+
+    Raises:
+        OptionError: an array is missing or does not fit its operand.
+        ModelError: a sum leaves the int32 range, or the workload asks for what has no meaning.
+    """
+    if len(inputs) != len(workload.inputs):
+        raise OptionError(f"{len(inputs)} input arrays for {len(workload.inputs)} inputs")
+    arrays = dict(constants or {})
+    arrays.update(zip((o.name for o in workload.inputs), inputs, strict=True))
+    for operand in workload.operands[:-1]:
+        _check(operand, arrays)
+    result = _MEANING[workload.kind](workload, arrays)
+    return np.ascontiguousarray(result.astype(workload.output.dtype))
+
+
+def softmax_table(scale: float) -> np.ndarray:
+    """exp(-d * scale) for d = 0 .. 255 as float32[256]: the constant "table" of a softmax."""
+    return np.array([math.exp(-d * scale) for d in range(256)], dtype=np.float32)
+
+
+def accumulator_bound(workload: Workload, constants: Arrays) -> int:
+    """Largest magnitude that any partial sum of a conv2d, dense or matmul can reach.
+
+    Over all input values of the input's element type and any order of summation; emitted code is
+    defined where this fits int32. Inputs [..], weight [O, ...], bias [O].
+    """
+    x = workload.operand("x")
+    low, high = _centred_range(x)
+    if workload.kind == "matmul":
+        most = max(abs(v) for v in _centred_range(workload.operand("x1")))
+        return workload.sizes["C"] * max(-low, high) * most
+    weight = constants["weight"].astype(np.int64)
+    products = np.stack([weight * low, weight * high]).reshape(2, len(weight), -1)
+    bias = constants["bias"].astype(np.int64)
+    above = np.maximum(products.max(axis=0), 0).sum(axis=1) + np.maximum(bias, 0)
+    below = np.minimum(products.min(axis=0), 0).sum(axis=1) + np.minimum(bias, 0)
+    return int(max(above.max(), -below.min()))
+
+
+def _centred_range(operand: Operand) -> tuple[int, int]:
+    info = np.iinfo(operand.dtype)
+    return int(info.min) - operand.zero_point, int(info.max) - operand.zero_point
+
+
+def _check(operand: Operand, arrays: Arrays) -> None:
+    array = arrays.get(operand.name)
+    if array is None:
+        raise OptionError(f"no array for operand {operand.name!r}")
+    if array.shape != operand.shape or array.dtype.name != operand.dtype:
+        raise OptionError(
+            f"operand {operand.name!r} is {operand.dtype}{list(operand.shape)}, "
+            f"the array given is {array.dtype.name}{list(array.shape)}"
+        )
+
+
+def _tail(workload: Workload) -> Tail:
+    if workload.tail is None:
+        raise ModelError(f"a {workload.kind} needs a tail: it stores integers")
+    return workload.tail
+
+
+def _scale(operand: Operand) -> np.float32:
+    if operand.scale is None:
+        raise ModelError(f"operand {operand.name!r} needs a per-tensor scale")
+    return np.float32(operand.scale)
+
+
+def _centred(workload: Workload, arrays: Arrays, name: str) -> np.ndarray:
+    """Operand minus zero point, int64."""
+    return arrays[name].astype(np.int64) - workload.operand(name).zero_point
+
+
+def saturate(real: np.ndarray, tail: Tail) -> np.ndarray:
+    """`clip(rint(real) + z, lo, hi)` as int64; `real` is float32, in integer steps of the output.
+
+    Saturates before it converts, so infinities are defined, and NaN becomes `lo` (as in ONNX
+    Runtime's vector kernels, whose MAXPS returns the bound when the other side is NaN).
+    """
+    if tail.rounding != "half_even":
+        raise ModelError(f"rounding {tail.rounding!r} is defined for average pooling only")
+    low, high = np.float32(tail.lo - tail.zero_point), np.float32(tail.hi - tail.zero_point)
+    steps = np.rint(real)
+    steps = np.where(steps > low, steps, low)
+    steps = np.where(steps < high, steps, high)
+    return np.asarray(steps.astype(np.int64) + tail.zero_point)
+
+
+def _requantise(acc: np.ndarray, workload: Workload, arrays: Arrays) -> np.ndarray:
+    """int32 sums [..., channel] to the output: y = saturate(float32(acc) * scale[channel])."""
+    if acc.size and (acc.min() < _INT32.min or acc.max() > _INT32.max):
+        raise ModelError(
+            f"a sum of products in a {workload.kind} leaves the int32 range",
+            hint="quantise the weights or the bias to a smaller range",
+        )
+    if workload.tail is None:
+        return acc
+    return saturate(acc.astype(np.float32) * arrays["scale"], workload.tail)
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Matrix product of int64 arrays, exact; through float64 where that is exact (BLAS)."""
+    most = int(np.abs(a).max(initial=0)) * int(np.abs(b).max(initial=0)) * a.shape[-1]
+    if most < _EXACT_FLOAT64:
+        exact = np.matmul(a.astype(np.float64), b.astype(np.float64))
+        return np.asarray(exact.astype(np.int64))
+    return np.asarray(np.matmul(a, b))
+
+
+def _taps(workload: Workload, padded: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
+    """(fy, fx, what the window sees there) of a padded NHWC array; views of [B, OY, OX, channel]."""
+    window, sizes = workload.window, workload.sizes
+    if window is None:
+        raise ModelError(f"a {workload.kind} needs a window")
+    (sy, sx), (dy, dx) = window.stride, window.dilation
+    rows, columns = (sizes["OY"] - 1) * sy + 1, (sizes["OX"] - 1) * sx + 1
+    for fy in range(sizes["FY"]):
+        for fx in range(sizes["FX"]):
+            top, left = fy * dy, fx * dx
+            yield fy, fx, padded[:, top : top + rows : sy, left : left + columns : sx]
+
+
+def _pad(workload: Workload, x: np.ndarray, value: int) -> np.ndarray:
+    top, left, bottom, right = workload.window.padding if workload.window else (0, 0, 0, 0)
+    return np.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=value)
+
+
+def _conv2d(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """acc = sum((x - zx) * w) + bias; padding means zx and adds nothing."""
+    d = workload.sizes
+    x = _pad(workload, _centred(workload, arrays, "x"), 0)
+    weight = arrays["weight"].astype(np.int64).reshape(d["G"], d["K"], d["FY"], d["FX"], d["C"])
+    pixels = d["B"] * d["OY"] * d["OX"]
+    acc = np.zeros((d["G"], pixels, d["K"]), np.int64)
+    for fy, fx, seen in _taps(workload, x):
+        columns = seen.reshape(pixels, d["G"], d["C"]).transpose(1, 0, 2)
+        acc += _product(columns, weight[:, :, fy, fx].transpose(0, 2, 1))
+    channels_last = acc.transpose(1, 0, 2).reshape(workload.output.shape)
+    return _requantise(channels_last + arrays["bias"].astype(np.int64), workload, arrays)
+
+
+def _dense(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """acc = sum((x - zx) * w) + bias."""
+    acc = _product(_centred(workload, arrays, "x"), arrays["weight"].astype(np.int64).T)
+    return _requantise(acc + arrays["bias"].astype(np.int64), workload, arrays)
+
+
+def _matmul(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """acc = sum((x - zx) * (x1 - zx1))."""
+    acc = _product(_centred(workload, arrays, "x"), _centred(workload, arrays, "x1"))
+    return _requantise(acc, workload, arrays)
+
+
+def _real(workload: Workload, arrays: Arrays, name: str) -> np.ndarray:
+    """float32(x - zx) * sx."""
+    steps = _centred(workload, arrays, name).astype(np.float32)
+    return np.asarray(steps * _scale(workload.operand(name)))
+
+
+def _add(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """y = saturate((real(x) + real(x1)) / sy)."""
+    real = _real(workload, arrays, "x") + _real(workload, arrays, "x1")
+    return saturate(real / _scale(workload.output), _tail(workload))
+
+
+def _mul(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """y = saturate((real(x) * real(x1)) / sy)."""
+    real = _real(workload, arrays, "x") * _real(workload, arrays, "x1")
+    return saturate(real / _scale(workload.output), _tail(workload))
+
+
+def _counted(workload: Workload, x: np.ndarray) -> np.ndarray:
+    """Positions that each average is over, [1, OY, OX, 1]; at least 1."""
+    assert workload.window is not None
+    if workload.window.count_include_pad:
+        return np.array(workload.sizes["FY"] * workload.sizes["FX"])
+    inside = _pad(workload, np.ones_like(x[:1, :, :, :1]), 0)
+    return np.maximum(sum(seen for _, _, seen in _taps(workload, inside)), 1)
+
+
+def average_multiplier(scale_x: np.float32, scale_y: np.float32, counted: np.ndarray) -> np.ndarray:
+    """float32 factor from a sum of input steps to output steps: sx / (sy * counted)."""
+    return np.asarray(scale_x / (scale_y * counted.astype(np.float32)))
+
+
+def _avg_pool2d(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """The average over a window, in one of two arithmetics.
+
+    half_even: y = saturate(float32(sum(x - zx)) * (sx / (sy * float32(counted)))). half_away:
+    round half away from zero of sum(x) / counted in integers, where padding that counts has the
+    value zx and both sides have one quantisation (TensorFlow Lite). A window that lies entirely
+    in padding that does not count averages to real 0 in half_even, and is 0 in half_away.
+    """
+    tail, x = _tail(workload), workload.operand("x")
+    steps = _centred(workload, arrays, "x")
+    counted = _counted(workload, steps)
+    if tail.rounding == "half_even":
+        total = sum(seen for _, _, seen in _taps(workload, _pad(workload, steps, 0)))
+        factor = average_multiplier(_scale(x), _scale(workload.output), counted)
+        return saturate(np.asarray(total).astype(np.float32) * factor, tail)
+    fill = x.zero_point if workload.window and workload.window.count_include_pad else 0
+    raw = _pad(workload, arrays["x"].astype(np.int64), fill)
+    total = np.asarray(sum(seen for _, _, seen in _taps(workload, raw)))
+    away = np.sign(total) * ((np.abs(total) + counted // 2) // counted)
+    return np.asarray(np.clip(away, tail.lo, tail.hi))
+
+
+def _max_pool2d(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """clip(max over positions inside the image, lo, hi); lo where a window sees none."""
+    tail = _tail(workload)
+    x = _pad(workload, arrays["x"].astype(np.int64), tail.lo)
+    seen = np.stack([view for _, _, view in _taps(workload, x)])
+    return np.asarray(np.clip(seen.max(axis=0), tail.lo, tail.hi))
+
+
+def _softmax(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """e = table[max(x) - x]; y = saturate((e / sum(e)) / sy), the sum in index order."""
+    x = arrays["x"].astype(np.int64)
+    e = arrays["table"][x.max(axis=-1, keepdims=True) - x]
+    total = np.add.accumulate(e, axis=-1, dtype=np.float32)[..., -1:]
+    return saturate((e / total) / _scale(workload.output), _tail(workload))
+
+
+def _quantize(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """y = saturate(x / sy)."""
+    return saturate(arrays["x"] / _scale(workload.output), _tail(workload))
+
+
+def _dequantize(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """y = float32(x - zx) * sx."""
+    return _real(workload, arrays, "x")
+
+
+_MEANING: dict[str, Callable[[Workload, Arrays], np.ndarray]] = {
+    "conv2d": _conv2d,
+    "dense": _dense,
+    "matmul": _matmul,
+    "add": _add,
+    "mul": _mul,
+    "avg_pool2d": _avg_pool2d,
+    "max_pool2d": _max_pool2d,
+    "softmax": _softmax,
+    "quantize": _quantize,
+    "dequantize": _dequantize,
+}
