@@ -64,3 +64,32 @@ def bindings(function: Any) -> Iterator[tuple[Any, Any]]:
 def module_of(function: Any) -> Any:
     """An IRModule whose `main` is `function`."""
     return tvm.IRModule({"main": function})
+
+
+def composite_name(module: Any, call: Any) -> str:
+    """The `Composite` attribute of the private function that `call` calls, or ""."""
+    if not (isinstance(call, CallNode) and isinstance(call.op, ir.GlobalVar)):
+        return ""
+    attrs = module[call.op].attrs
+    return str(attrs["Composite"]) if attrs and "Composite" in attrs else ""
+
+
+def attributes(attrs: Any) -> dict[str, Any]:
+    """The attributes of a call as plain numbers, strings, None, and tuples of them."""
+    if attrs is None:
+        return {}
+    if isinstance(attrs, ir.DictAttrs):
+        return {str(key): plain(value) for key, value in attrs.items()}
+    names = set(dir(attrs)) - set(dir(ir.Attrs))
+    return {n: plain(getattr(attrs, n)) for n in sorted(names) if not n.startswith("_")}
+
+
+def plain(value: Any) -> Any:
+    """A TVM attribute value as Python data; its text where nothing simpler fits."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if hasattr(value, "value") and isinstance(value.value, (int, float)):
+        return value.value
+    if isinstance(value, (list, tuple)) or type(value).__name__ == "Array":
+        return tuple(plain(item) for item in value)
+    return str(value)

@@ -1,0 +1,46 @@
+"""One canonical quantised graph, whatever the source.
+
+The canonical form, which patterns are written against:
+
+- activations of images are NHWC, filters HWIO, weights of `matmul` [C, K]; transposes and
+  reshapes of weights and biases are done at compile time;
+- a quantised layer is `quantize(op(dequantize(x), dequantize(weight)) + dequantize(bias))`,
+  followed by an integer `clip` where an activation narrows the range; ReLU, ReLU6 and Clip before
+  a `quantize` are always turned into that clip;
+- reshapes, transposes and max pooling between equal quantisations work on integers;
+- TFLite's integer average pool is one composite function, `match.avg_pool2d_half_away`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from match_aie.frontend.model import Model
+from match_aie.frontend.normalize.constants import fold_constants
+from match_aie.frontend.normalize.integer_io import integer_ports
+from match_aie.frontend.normalize.layout import Layout
+from match_aie.frontend.normalize.quantized import canonical_quantized
+from match_aie.frontend.rebuild import rebuild
+
+
+def normalize(model: Model, *, integer_io: bool = False) -> Model:
+    """The model in canonical form.
+
+    Args:
+        model: as loaded.
+        integer_io: give inputs and outputs that are float only for a quantize or dequantize at
+            the edge of the network their integer type.
+
+    Raises:
+        ModelError: control flow at run time.
+    """
+    module: Any = model.module
+    labels = dict(model.labels)
+    for visit in (fold_constants, canonical_quantized, Layout(), fold_constants):
+        module, labels = rebuild(module, labels, visit)
+    result = replace(model, module=module, labels=labels)
+    return integer_ports(result) if integer_io else result
+
+
+__all__ = ["normalize"]

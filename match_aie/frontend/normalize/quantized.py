@@ -1,0 +1,171 @@
+"""The canonical quantised form: integers move, floats compute only between dequantize and quantize.
+
+Every rewrite here is exact, because quantisation is monotone and element-wise:
+`quantize(relu(v)) == clip(quantize(v), zero_point, max)`, and moving elements commutes with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from tvm import relax
+
+from match_aie import tvm_api
+from match_aie.frontend.normalize.constants import MOVEMENT, quantize_array
+from match_aie.frontend.rebuild import Emitter, Expr
+
+#: Name of the composite that rounds the mean half away from zero on integers.
+AVG_POOL_HALF_AWAY = "match.avg_pool2d_half_away"
+
+
+def canonical_quantized(emitter: Emitter, var: Any, value: Expr) -> Expr:
+    """The visit function of this pass."""
+    operator = tvm_api.operator_name(value)
+    if operator == "quantize" and _static(value):
+        return _quantize(emitter, value)
+    if operator == "clip" and str(value.args[0].ty.dtype) in ("int8", "uint8"):
+        return _clip(emitter, value.args[0], *_bounds(value))
+    if operator == "astype":
+        return _integer_average_pool(emitter, value)
+    return value
+
+
+def _static(call: Any) -> bool:
+    """Whether a quantize or dequantize has one constant scale and zero point for the tensor."""
+    return all(
+        tvm_api.is_constant(arg) and tvm_api.constant_value(arg).size == 1 for arg in call.args[1:]
+    )
+
+
+def same_parameters(left: Any, right: Any) -> bool:
+    """Whether two static (de)quantize calls use equal scales and zero points."""
+    return _static(left) and _static(right) and all(
+        tvm_api.constant_value(a).item() == tvm_api.constant_value(b).item()
+        for a, b in zip(left.args[1:], right.args[1:], strict=True)
+    )
+
+
+def _bounds(call: Any) -> tuple[float, float]:
+    """The two scalar bounds of a `clip` call."""
+    low, high = (arg.value if hasattr(arg, "value") else arg for arg in call.args[1:3])
+    return float(low), float(high)
+
+
+def _quantize(emitter: Emitter, call: Any) -> Expr:
+    """Quantize of an activation, a movement or a dequantize: done on the integers instead."""
+    dtype = str(call.attrs.out_dtype)
+    inner = emitter.definition(call.args[0])
+    operator = tvm_api.operator_name(inner)
+    requantize = lambda data: relax.op.quantize(  # noqa: E731
+        data, call.args[1], call.args[2], axis=0, out_dtype=dtype
+    )
+    if operator == "dequantize" and same_parameters(inner, call):
+        return inner.args[0] if tvm_api.dtype_of(inner.args[0]) == dtype else call
+    if operator in MOVEMENT or operator == "nn.max_pool2d":
+        source = emitter.definition(inner.args[0])
+        if (
+            tvm_api.operator_name(source) == "dequantize"
+            and same_parameters(source, call)
+            and tvm_api.dtype_of(source.args[0]) == dtype
+        ):
+            rest = list(inner.args[1:])
+            return relax.Call(inner.op, [source.args[0], *rest], inner.attrs, inner.ty_args)
+    limits = _activation(inner, operator)
+    if limits is None or dtype not in ("int8", "uint8"):
+        return call
+    data, low, high = limits
+    bounds = quantize_array(
+        np.array([low, high], np.float32),
+        tvm_api.constant_value(call.args[1]),
+        tvm_api.constant_value(call.args[2]),
+        0,
+        dtype,
+    )
+    # The activation's own input may be an activation again: relu(clip(x)).
+    quantized = emitter.emit(_quantize(emitter, emitter.typed(requantize(data))))
+    return _clip(emitter, quantized, float(bounds[0]), float(bounds[1]))
+
+
+def _activation(inner: Any, operator: str) -> tuple[Expr, float, float] | None:
+    """(input, low, high) of a ReLU, a clip, or a maximum/minimum with a scalar; else None."""
+    if operator == "nn.relu":
+        return inner.args[0], 0.0, np.inf
+    if operator == "nn.relu6":
+        return inner.args[0], 0.0, 6.0
+    if operator == "clip":
+        return inner.args[0], *_bounds(inner)
+    if operator in ("maximum", "minimum"):
+        for data, bound in (inner.args, list(inner.args)[::-1]):
+            if tvm_api.is_constant(bound) and tvm_api.constant_value(bound).size == 1:
+                if len(tvm_api.shape_of(bound)) > len(tvm_api.shape_of(data)):
+                    continue
+                limit = float(tvm_api.constant_value(bound).item())
+                return (data, limit, np.inf) if operator == "maximum" else (data, -np.inf, limit)
+    return None
+
+
+def _clip(emitter: Emitter, data: Expr, low: float, high: float) -> Expr:
+    """Integer clip of `data`, merged with a clip below it, dropped where it does nothing."""
+    info = np.iinfo(tvm_api.dtype_of(data))
+    low, high = max(low, float(info.min)), min(high, float(info.max))
+    inner = emitter.definition(data)
+    if tvm_api.operator_name(inner) == "clip":
+        below = _bounds(inner)
+        if below[0] <= below[1]:
+            # clip(clip(x, a, b), c, d) is clip(x, max(a, c), min(b, d)) unless the ranges miss.
+            merged = min(max(below[0], low), high), max(min(below[1], high), low)
+            return _clip(emitter, inner.args[0], *merged)
+    if (low, high) == (info.min, info.max):
+        return data
+    return relax.op.clip(data, low, high)
+
+
+def _integer_average_pool(emitter: Emitter, call: Any) -> Expr:
+    """TFLite's pool, imported as astype(avg_pool2d(astype(x, int32)), int8), which truncates."""
+    pool = emitter.definition(call.args[0])
+    if tvm_api.operator_name(pool) != "nn.avg_pool2d":
+        return call
+    widen = emitter.definition(pool.args[0])
+    if tvm_api.operator_name(widen) != "astype" or tvm_api.dtype_of(widen) != "int32":
+        return call
+    data, dtype = widen.args[0], tvm_api.dtype_of(call)
+    if dtype not in ("int8", "uint8") or tvm_api.dtype_of(data) != dtype:
+        return call
+    if pool.attrs.layout != "NHWC":
+        return call
+    function = _half_away_pool(pool, data, dtype)
+    var = emitter.builder.add_func(function, f"avg_pool2d_half_away_{len(emitter.definitions)}")
+    return relax.Call(var, [data])
+
+
+def _half_away_pool(pool: Any, data: Any, dtype: str) -> Any:
+    """The composite: mean over the positions inside the image, rounded half away from zero.
+
+    TFLite's integer kernels divide the sum with that rounding. In float32 the quotient is exact
+    enough: sums stay below 2**24, and no quotient that is not a tie lies within a rounding error
+    of one (their distance is at least 1 / (2 * positions)).
+    """
+    x = relax.Var("x", relax.TensorType(tvm_api.shape_of(data), dtype))
+    attrs = pool.attrs
+    builder = relax.BlockBuilder()
+    window = {
+        "pool_size": [int(v) for v in attrs.pool_size],
+        "strides": [int(v) for v in attrs.strides],
+        "padding": [int(v) for v in attrs.padding],
+        "dilation": [int(v) for v in attrs.dilation],
+    }
+    with builder.function("pool", [x], attrs={"Composite": AVG_POOL_HALF_AWAY, **window}, private=True):
+        with builder.dataflow():
+            real = builder.emit(relax.op.astype(x, "float32"))
+            mean = builder.emit(
+                relax.op.nn.avg_pool2d(
+                    real, **window, ceil_mode=bool(attrs.ceil_mode), layout="NHWC",
+                    count_include_pad=False,
+                )
+            )
+            size = builder.emit(relax.op.floor(relax.op.add(relax.op.abs(mean), relax.const(0.5, "float32"))))
+            signed = builder.emit(relax.op.multiply(size, relax.op.sign(mean)))
+            output = builder.emit_output(relax.op.astype(signed, dtype))
+        builder.emit_func_output(output)
+    return builder.get()["pool"]

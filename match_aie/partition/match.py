@@ -1,0 +1,96 @@
+"""Matching a pattern's structure at a node of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import permutations
+
+from match_aie.hardware import Any, Const, Op, Structure
+from match_aie.partition.graph import Graph, Node
+
+#: Operators whose two tensor inputs may be exchanged.
+COMMUTATIVE = frozenset({"add", "multiply"})
+#: Operators that cost nothing to compute again: a match may use one that others use too.
+#: (Every residual network has a dequantize with two readers.)
+REPEATABLE = frozenset({"dequantize"})
+
+
+@dataclass(frozen=True)
+class Match:
+    """Where a structure was found.
+
+    Attributes:
+        root: index of the node that gives the result.
+        nodes: in the structure's own order, root first; a node may appear twice.
+        bound: name in the structure -> value name.
+    """
+
+    root: int
+    nodes: tuple[int, ...]
+    bound: Mapping[str, str]
+
+
+def matches(graph: Graph, structure: Op, root: Node) -> Iterator[Match]:
+    """Every way in which `structure` fits at `root` without tearing values that others need.
+
+    Commuted operands give distinct matches, the order as written first.
+    """
+    for nodes, bound in _node(graph, structure, root, {}):
+        if _closed(graph, root, nodes):
+            yield Match(root.index, nodes, bound)
+
+
+_Found = Iterator[tuple[tuple[int, ...], dict[str, str]]]
+
+
+def _node(graph: Graph, structure: Op, node: Node, bound: dict[str, str]) -> _Found:
+    if node.operator != structure.operator:
+        return
+    tensors = [a for a in node.arguments if isinstance(a, str)]
+    wanted = structure.inputs
+    if len(tensors) < len(wanted):
+        return
+    orders: Iterator[tuple[Structure, ...]] = (
+        permutations(wanted)
+        if node.operator in COMMUTATIVE and len(wanted) == 2
+        else iter((wanted,))
+    )
+    for order in orders:
+        for nodes, found in _inputs(graph, order, tensors, bound):
+            yield (node.index, *nodes), found
+
+
+def _inputs(
+    graph: Graph, wanted: tuple[Structure, ...], tensors: list[str], bound: dict[str, str]
+) -> _Found:
+    if not wanted:
+        yield (), bound
+        return
+    for nodes, found in _value(graph, wanted[0], tensors[0], bound):
+        for more, all_found in _inputs(graph, wanted[1:], tensors[1:], found):
+            yield (*nodes, *more), all_found
+
+
+def _value(graph: Graph, wanted: Structure, name: str, bound: dict[str, str]) -> _Found:
+    if isinstance(wanted, Op):
+        producer = graph.producers.get(name)
+        if producer is not None:
+            yield from _node(graph, wanted, producer, bound)
+        return
+    if isinstance(wanted, Const) and graph.values[name].constant is None:
+        return
+    assert isinstance(wanted, Any | Const)
+    if bound.get(wanted.name, name) == name:
+        yield (), {**bound, wanted.name: name}
+
+
+def _closed(graph: Graph, root: Node, nodes: tuple[int, ...]) -> bool:
+    """Whether no value inside the match is needed outside it, repeatable ones aside."""
+    members = set(nodes)
+    return all(
+        graph.nodes[index].operator in REPEATABLE
+        or members.issuperset(graph.users[graph.nodes[index].output])
+        for index in members
+        if index != root.index
+    )
