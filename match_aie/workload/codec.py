@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, get_args
 
 from match_aie.errors import ProjectError
-from match_aie.workload.workload import Axis, Operand, Tail, Window, Workload
+from match_aie.workload.workload import Axis, Kind, Operand, Tail, Window, Workload
 
 
 def to_json(workload: Workload) -> dict[str, Any]:
@@ -20,13 +21,15 @@ def to_json(workload: Workload) -> dict[str, Any]:
     }
 
 
-def from_json(data: Any) -> Workload:
+def from_json(data: Mapping[str, Any]) -> Workload:
     """The workload that `to_json` wrote.
 
     Raises:
         ProjectError: `data` is not what `to_json` writes.
     """
     try:
+        if data["kind"] not in get_args(Kind):
+            raise ValueError(f"unknown kind {data['kind']!r}")
         return Workload(
             data["kind"],
             tuple((str(name), int(size)) for name, size in data["dims"]),
@@ -53,7 +56,7 @@ def _operand_to_json(operand: Operand) -> dict[str, Any]:
     }
 
 
-def _operand_from_json(data: dict[str, Any]) -> Operand:
+def _operand_from_json(data: Mapping[str, Any]) -> Operand:
     return Operand(
         data["name"],
         data["dtype"],
@@ -65,7 +68,7 @@ def _operand_from_json(data: dict[str, Any]) -> Operand:
     )
 
 
-def _window_from_json(data: dict[str, Any]) -> Window:
+def _window_from_json(data: Mapping[str, Any]) -> Window:
     (sy, sx), (dy, dx) = data["stride"], data["dilation"]
     top, left, bottom, right = data["padding"]
     return Window((sy, sx), (dy, dx), (top, left, bottom, right), bool(data["count_include_pad"]))

@@ -144,7 +144,7 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _taps(workload: Workload, padded: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
-    """(fy, fx, what the window sees there) of a padded NHWC array; views of [B, OY, OX, channel]."""
+    """(fy, fx, what every window sees there: a [B, OY, OX, channel] view of padded NHWC)."""
     window, sizes = workload.window, workload.sizes
     if window is None:
         raise ModelError(f"a {workload.kind} needs a window")
@@ -162,7 +162,7 @@ def _pad(workload: Workload, x: np.ndarray, value: int) -> np.ndarray:
 
 
 def _conv2d(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """acc = sum((x - zx) * w) + bias; padding means zx and adds nothing."""
+    """With acc = sum((x - zx) * w) + bias; padding means zx and adds nothing."""
     d = workload.sizes
     x = _pad(workload, _centred(workload, arrays, "x"), 0)
     weight = arrays["weight"].astype(np.int64).reshape(d["G"], d["K"], d["FY"], d["FX"], d["C"])
@@ -176,13 +176,13 @@ def _conv2d(workload: Workload, arrays: Arrays) -> np.ndarray:
 
 
 def _dense(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """acc = sum((x - zx) * w) + bias."""
+    """With acc = sum((x - zx) * w) + bias."""
     acc = _product(_centred(workload, arrays, "x"), arrays["weight"].astype(np.int64).T)
     return _requantise(acc + arrays["bias"].astype(np.int64), workload, arrays)
 
 
 def _matmul(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """acc = sum((x - zx) * (x1 - zx1))."""
+    """With acc = sum((x - zx) * (x1 - zx1))."""
     acc = _product(_centred(workload, arrays, "x"), _centred(workload, arrays, "x1"))
     return _requantise(acc, workload, arrays)
 
@@ -194,13 +194,13 @@ def _real(workload: Workload, arrays: Arrays, name: str) -> np.ndarray:
 
 
 def _add(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """y = saturate((real(x) + real(x1)) / sy)."""
+    """With y = saturate((real(x) + real(x1)) / sy)."""
     real = _real(workload, arrays, "x") + _real(workload, arrays, "x1")
     return saturate(real / _scale(workload.output), _tail(workload))
 
 
 def _mul(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """y = saturate((real(x) * real(x1)) / sy)."""
+    """With y = saturate((real(x) * real(x1)) / sy)."""
     real = _real(workload, arrays, "x") * _real(workload, arrays, "x1")
     return saturate(real / _scale(workload.output), _tail(workload))
 
@@ -250,7 +250,7 @@ def _max_pool2d(workload: Workload, arrays: Arrays) -> np.ndarray:
 
 
 def _softmax(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """e = table[max(x) - x]; y = saturate((e / sum(e)) / sy), the sum in index order."""
+    """With e = table[max(x) - x]; y = saturate((e / sum(e)) / sy), the sum in index order."""
     x = arrays["x"].astype(np.int64)
     e = arrays["table"][x.max(axis=-1, keepdims=True) - x]
     total = np.add.accumulate(e, axis=-1, dtype=np.float32)[..., -1:]
@@ -258,12 +258,12 @@ def _softmax(workload: Workload, arrays: Arrays) -> np.ndarray:
 
 
 def _quantize(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """y = saturate(x / sy)."""
+    """With y = saturate(x / sy)."""
     return saturate(arrays["x"] / _scale(workload.output), _tail(workload))
 
 
 def _dequantize(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """y = float32(x - zx) * sx."""
+    """With y = float32(x - zx) * sx."""
     return _real(workload, arrays, "x")
 
 
