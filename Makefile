@@ -1,0 +1,58 @@
+# `make demo` and `make test` set up everything they need in .venv; nothing is installed elsewhere.
+# Another interpreter: make demo PYTHON=python3.12
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SUPPORTED := (3, 11) <= sys.version_info[:2] <= (3, 14)
+ifndef PYTHON
+PYTHON := $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(not ($(SUPPORTED)))' 2>/dev/null && echo $$p && break; done)
+endif
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test test-slow lint setup clean
+
+help:
+	@echo "make demo       compile, build and run a trained network on this machine"
+	@echo "make test       ruff, mypy and the default tests"
+	@echo "make test-slow  the tests that take minutes"
+	@echo "make clean      remove .venv, caches and build outputs"
+
+demo: $(READY)
+	@$(BIN)/match-aie demo
+
+test: lint
+	@echo "== pytest (without the slow tests)"
+	@$(BIN)/python -m pytest -q
+
+test-slow: $(READY)
+	@echo "== pytest (slow tests)"
+	@$(BIN)/python -m pytest -q -m slow
+
+lint: $(READY)
+	@echo "== ruff"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@echo "== mypy"
+	@$(BIN)/mypy
+
+setup: $(READY)
+
+$(READY): setup.py pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "match_aie needs Python 3.11 to 3.14; none was found on PATH." \
+		"Say which: make PYTHON=/path/to/python3.12"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not ($(SUPPORTED)))' || { echo "$(PYTHON) is" \
+		"`$(PYTHON) --version 2>&1`, and match_aie needs Python 3.11 to 3.14." \
+		"Say which: make PYTHON=/path/to/python3.12"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make virtual" \
+		"environments. On Debian or Ubuntu: apt install python3-venv"; exit 1; }
+	@echo "== setting up $(VENV) with `$(PYTHON) --version` (once; about a minute, 700 MB)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -c constraints.txt setuptools
+	@$(BIN)/python -m pip install -c constraints.txt --no-build-isolation -e '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find match_aie targets cost_models templates tests benchmarks -name __pycache__ -exec rm -rf {} +
