@@ -1,0 +1,120 @@
+"""Two-dimensional packing: blocks with a fixed interval of steps get an offset in memory.
+
+This is dynamic storage allocation, NP-hard in general. A few first-fit orders usually reach the
+lower bound (the most units alive at one step); where they do not, CP-SAT searches for less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+#: CP-SAT's own machine-independent unit, so that the same input gives the same packing anywhere.
+SOLVER_EFFORT = 0.1
+#: Above this many blocks building the constraint model costs more than the packing gains.
+SOLVER_BLOCKS = 1000
+
+
+@dataclass(frozen=True)
+class Block:
+    """`size` units of memory, alive from step `first` to step `last`, inclusive."""
+
+    first: int
+    last: int
+    size: int
+
+    def meets(self, other: Block) -> bool:
+        """Whether both are alive at some step."""
+        return self.first <= other.last and other.first <= self.last
+
+
+def lower_bound(blocks: Sequence[Block]) -> tuple[int, int]:
+    """(most units alive at one step, the first such step); (0, 0) without blocks."""
+    most, peak, alive = 0, 0, 0
+    changes: dict[int, int] = {}
+    for block in blocks:
+        changes[block.first] = changes.get(block.first, 0) + block.size
+        changes[block.last + 1] = changes.get(block.last + 1, 0) - block.size
+    for step in sorted(changes):
+        alive += changes[step]
+        if alive > most:
+            most, peak = alive, step
+    return most, peak
+
+
+def height(blocks: Sequence[Block], offsets: Sequence[int]) -> int:
+    """Units of memory that a packing uses."""
+    return max((at + block.size for block, at in zip(blocks, offsets, strict=True)), default=0)
+
+
+def first_fit(blocks: Sequence[Block], order: Sequence[int]) -> tuple[int, ...]:
+    """Offsets when blocks are placed in `order`, each as low as those before it allow."""
+    offsets: dict[int, int] = {}
+    for index in order:
+        block = blocks[index]
+        at = 0
+        for low, size in sorted(
+            (offset, blocks[other].size)
+            for other, offset in offsets.items()
+            if blocks[other].meets(block)
+        ):
+            if low - at >= block.size:
+                break
+            at = max(at, low + size)
+        offsets[index] = at
+    return tuple(offsets[index] for index in range(len(blocks)))
+
+
+def greedy(blocks: Sequence[Block]) -> tuple[int, ...]:
+    """The best first-fit packing over four orders: by size, area, length of life, and start."""
+    keys: tuple[Callable[[Block], tuple[int, ...]], ...] = (
+        lambda b: (-b.size, b.first),
+        lambda b: (-b.size * (b.last - b.first + 1), b.first),
+        lambda b: (b.first - b.last, -b.size, b.first),
+        lambda b: (b.first, -b.size),
+    )
+    candidates = []
+    for key in keys:
+        ranks = [(*key(block), index) for index, block in enumerate(blocks)]
+        candidates.append(first_fit(blocks, [rank[-1] for rank in sorted(ranks)]))
+    return min(candidates, key=lambda offsets: height(blocks, offsets))
+
+
+def pack(blocks: Sequence[Block]) -> tuple[int, ...]:
+    """Offsets for `blocks`; never higher than `greedy`, and the same in every process."""
+    start = greedy(blocks)
+    bound, _ = lower_bound(blocks)
+    if height(blocks, start) == bound or len(blocks) > SOLVER_BLOCKS:
+        return start
+    return _solve(blocks, start, bound)
+
+
+def _solve(blocks: Sequence[Block], start: Sequence[int], bound: int) -> tuple[int, ...]:
+    from ortools.sat.python import cp_model
+
+    top = height(blocks, start)
+    model = cp_model.CpModel()
+    peak = model.new_int_var(bound, top, "peak")
+    offsets = [model.new_int_var(0, top - block.size, "") for block in blocks]
+    lives = [
+        model.new_fixed_size_interval_var(block.first, block.last - block.first + 1, "")
+        for block in blocks
+    ]
+    spans = [
+        model.new_fixed_size_interval_var(offset, block.size, "")
+        for offset, block in zip(offsets, blocks, strict=True)
+    ]
+    model.add_no_overlap_2d(lives, spans)
+    for offset, block, at in zip(offsets, blocks, start, strict=True):
+        model.add(offset + block.size <= peak)
+        model.add_hint(offset, at)
+    model.minimize(peak)
+    solver = cp_model.CpSolver()
+    # Several workers or a wall-clock limit would make the answer depend on the machine's load.
+    solver.parameters.num_workers = 1
+    solver.parameters.random_seed = 1
+    solver.parameters.max_deterministic_time = SOLVER_EFFORT
+    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return tuple(start)
+    found = tuple(int(solver.value(offset)) for offset in offsets)
+    return found if height(blocks, found) < top else tuple(start)
