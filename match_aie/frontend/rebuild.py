@@ -21,9 +21,18 @@ Expr = Any
 
 @dataclass
 class Emitter:
-    """Emits expressions into the function being built; `label` names what is being rewritten."""
+    """Emits expressions into the function being built.
+
+    Attributes:
+        builder: the Relax block builder.
+        env: old variable -> what stands for it in the new function.
+        definitions: new variable -> the call that computes it.
+        labels: name of a new variable -> what users know it by.
+        label: what users know the binding being rewritten by.
+    """
 
     builder: Any
+    env: dict[Any, Expr]
     definitions: dict[Any, Expr] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
     label: str = ""
@@ -102,8 +111,8 @@ def rebuild(
     replaced = parameters or {}
     params = [replaced.get(tvm_api.variable_name(p), p) for p in main.params]
     builder = relax.BlockBuilder()
-    emitter = Emitter(builder)
     env: dict[Any, Expr] = dict(zip(main.params, params, strict=True))
+    emitter = Emitter(builder, env)
     with builder.function("main", params):
         with builder.dataflow():
             for var, value in tvm_api.bindings(main):
@@ -122,4 +131,3 @@ def _merged(old: Any, new: Any) -> Any:
     functions.update(new.functions.items())
     merged = ir.IRModule(functions, attrs=old.attrs)
     return relax.transform.DeadCodeElimination()(merged)
-

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -38,9 +38,12 @@ class ExecModule(ABC):
     """An execution module: patterns, cost model and template of one compute unit.
 
     `name` and `memories` (innermost first) are class attributes or set in the constructor.
+    `arithmetic` says whose rounding requantisation follows: "model" (what ONNX Runtime computes,
+    as `workload.reference` defines it) or "module" (the hardware's own).
     """
 
     name: ClassVar[str] = ""
+    arithmetic: ClassVar[Literal["model", "module"]] = "model"
     memories: tuple[Memory, ...] = ()
 
     @abstractmethod

@@ -16,6 +16,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from tvm import relax
+
+from match_aie import tvm_api
 from match_aie.frontend.model import Model
 from match_aie.frontend.normalize.constants import fold_constants
 from match_aie.frontend.normalize.integer_io import integer_ports
@@ -35,12 +38,20 @@ def normalize(model: Model, *, integer_io: bool = False) -> Model:
     Raises:
         ModelError: control flow at run time.
     """
-    module: Any = model.module
-    labels = dict(model.labels)
+    module, labels = _renamed(model)
     for visit in (fold_constants, canonical_quantized, Layout(), fold_constants):
         module, labels = rebuild(module, labels, visit)
     result = replace(model, module=module, labels=labels)
     return integer_ports(result) if integer_io else result
+
+
+def _renamed(model: Model) -> tuple[Any, dict[str, str]]:
+    """Parameters called in0, in1, ...: whatever the model calls them stays in its ports."""
+    parameters = {
+        tvm_api.variable_name(param): relax.Var(f"in{index}", param.ty)
+        for index, param in enumerate(model.module["main"].params)
+    }
+    return rebuild(model.module, model.labels, lambda _, __, value: value, parameters)
 
 
 __all__ = ["normalize"]

@@ -41,7 +41,9 @@ def _along(vector: np.ndarray, rank: int, axis: int) -> np.ndarray:
     return vector.reshape([-1 if i == axis % rank else 1 for i in range(rank)])
 
 
-def moved_axis(operator: str, call: Any, old: tuple[int, ...], new: tuple[int, ...], axis: int) -> int | None:
+def moved_axis(
+    operator: str, call: Any, old: tuple[int, ...], new: tuple[int, ...], axis: int
+) -> int | None:
     """Where tensor axis `axis` ends up after a movement operator; None if it is torn apart."""
     if operator == "permute_dims":
         axes = permutation(call, len(old))

@@ -48,7 +48,9 @@ def _integer(port: Port, call: Any, dtype: str) -> Port:
 
 
 def _scalar_parameters(call: Any) -> bool:
-    return all(tvm_api.is_constant(a) and tvm_api.constant_value(a).size == 1 for a in call.args[1:])
+    return all(
+        tvm_api.is_constant(a) and tvm_api.constant_value(a).size == 1 for a in call.args[1:]
+    )
 
 
 def _only_quantizers(main: Any) -> dict[Any, Any]:

@@ -195,7 +195,9 @@ class Layout:
         if not any(isinstance(i, relax.Var) and i in self.twins for i in items):
             return call
         axis = TO_NHWC.index(int(call.attrs.axis) % RANK)
-        return self._pair(emitter, relax.op.concat([self.twin(emitter, i) for i in items], axis=axis))
+        return self._pair(
+            emitter, relax.op.concat([self.twin(emitter, i) for i in items], axis=axis)
+        )
 
 
 def _is_tensor(expr: Expr) -> bool:

@@ -40,9 +40,13 @@ def _static(call: Any) -> bool:
 
 def same_parameters(left: Any, right: Any) -> bool:
     """Whether two static (de)quantize calls use equal scales and zero points."""
-    return _static(left) and _static(right) and all(
-        tvm_api.constant_value(a).item() == tvm_api.constant_value(b).item()
-        for a, b in zip(left.args[1:], right.args[1:], strict=True)
+    return (
+        _static(left)
+        and _static(right)
+        and all(
+            tvm_api.constant_value(a).item() == tvm_api.constant_value(b).item()
+            for a, b in zip(left.args[1:], right.args[1:], strict=True)
+        )
     )
 
 
@@ -155,16 +159,23 @@ def _half_away_pool(pool: Any, data: Any, dtype: str) -> Any:
         "padding": [int(v) for v in attrs.padding],
         "dilation": [int(v) for v in attrs.dilation],
     }
-    with builder.function("pool", [x], attrs={"Composite": AVG_POOL_HALF_AWAY, **window}, private=True):
+    with builder.function(
+        "pool", [x], attrs={"Composite": AVG_POOL_HALF_AWAY, **window}, private=True
+    ):
         with builder.dataflow():
             real = builder.emit(relax.op.astype(x, "float32"))
             mean = builder.emit(
                 relax.op.nn.avg_pool2d(
-                    real, **window, ceil_mode=bool(attrs.ceil_mode), layout="NHWC",
+                    real,
+                    **window,
+                    ceil_mode=bool(attrs.ceil_mode),
+                    layout="NHWC",
                     count_include_pad=False,
                 )
             )
-            size = builder.emit(relax.op.floor(relax.op.add(relax.op.abs(mean), relax.const(0.5, "float32"))))
+            size = builder.emit(
+                relax.op.floor(relax.op.add(relax.op.abs(mean), relax.const(0.5, "float32")))
+            )
             signed = builder.emit(relax.op.multiply(size, relax.op.sign(mean)))
             output = builder.emit_output(relax.op.astype(signed, dtype))
         builder.emit_func_output(output)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from tvm import relax
 
 from match_aie import tvm_api
@@ -83,7 +82,3 @@ def to_graph(model: Model) -> Graph:
     body = main.body.body
     return Graph(tuple(nodes), importer.values, importer.results(tuples.get(body, body)))
 
-
-def as_scalar(array: np.ndarray | None) -> float | None:
-    """The only element of `array`, or None."""
-    return None if array is None or array.size != 1 else float(array.reshape(-1)[0])

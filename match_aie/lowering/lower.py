@@ -1,0 +1,131 @@
+"""From the fallback's call list and the chosen layers to a schedule of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingOf
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from match_aie.errors import InternalError
+from match_aie.fallback.remainder import Call, Remainder
+from match_aie.hardware import Cost, ExecModule, Mapping
+from match_aie.lowering.program import (
+    Argument,
+    Constant,
+    LayerProgram,
+    Schedule,
+    Step,
+    Tensor,
+    Workspace,
+)
+from match_aie.workload import Operand, Workload
+
+
+@dataclass(frozen=True, eq=False)
+class MappedLayer:
+    """A chosen layer: what it computes, who runs it, and how.
+
+    Attributes:
+        label: what users know it by.
+        module: the execution module that runs it.
+        pattern: name of the matched pattern.
+        workload: what it computes.
+        constants: by operand name, as the reference reads them.
+        mapping: the best mapping found.
+        cost: of that mapping, modelled.
+    """
+
+    label: str
+    module: ExecModule
+    pattern: str
+    workload: Workload
+    constants: MappingOf[str, np.ndarray]
+    mapping: Mapping
+    cost: Cost
+
+
+def lower(name: str, remainder: Remainder, layers: MappingOf[str, MappedLayer]) -> Schedule:
+    """The network's steps, every argument named; memory is planned afterwards.
+
+    Args:
+        name: C identifier of the network, the prefix of all symbols.
+        remainder: calls of layers by key and of fallback functions.
+        layers: key -> the layer it stands for.
+
+    Raises:
+        InternalError: a call does not fit the layer it names.
+    """
+    steps: list[Step] = []
+    constants = list(remainder.constants)
+    tensors = {tensor.name: tensor for tensor in remainder.tensors}
+    for call in remainder.calls:
+        layer = layers.get(call.callee)
+        if layer is None:
+            steps.append(Step(call.label, call.callee, call.arguments, workspaces=call.workspaces))
+            continue
+        symbol = f"{name}_layer{len([s for s in steps if s.layer])}"
+        packed = layer.module.pack(layer.workload, layer.constants)
+        names = tuple(operand.name for operand in layer.workload.constants)
+        constants += [Constant(f"{symbol}_{o}", packed[o]) for o in names]
+        steps.append(_layer_step(symbol, call, layer, names))
+        _annotate(tensors, steps[-1], layer.workload)
+    return Schedule(
+        name,
+        remainder.inputs,
+        remainder.outputs,
+        tuple(tensors.values()),
+        tuple(constants),
+        remainder.aliases,
+        tuple(steps),
+        remainder.functions,
+    )
+
+
+def _layer_step(symbol: str, call: Call, layer: MappedLayer, names: tuple[str, ...]) -> Step:
+    workload, module = layer.workload, layer.module
+    reads = tuple(a for a in call.arguments if a.access == "read")
+    writes = tuple(a for a in call.arguments if a.access == "write")
+    if len(reads) != len(workload.inputs) or len(writes) != 1:
+        raise InternalError(
+            f"layer {call.callee} is called with {len(reads)} inputs and {len(writes)} outputs, "
+            f"its workload has {len(workload.inputs)} inputs",
+            where=layer.label,
+        )
+    constants = tuple(Argument("constant", f"{symbol}_{name}", "read") for name in names)
+    scratch = module.scratch_bytes(workload)
+    workspaces = (Workspace(f"{symbol}_scratch", scratch),) if scratch else ()
+    spaces = tuple(Argument("workspace", w.name, "write") for w in workspaces)
+    program = LayerProgram(
+        symbol,
+        module.name,
+        layer.pattern,
+        module.template(workload),
+        workload,
+        layer.mapping,
+        layer.cost,
+        tuple((name, np.asarray(value)) for name, value in layer.constants.items()),
+    )
+    by_operand = dict(zip((o.name for o in workload.inputs), reads, strict=True))
+    pairs = tuple((by_operand[o].name, writes[0].name) for o in module.in_place(workload))
+    arguments = (*reads, *constants, *writes, *spaces)
+    return Step(layer.label, symbol, arguments, program, pairs, workspaces)
+
+
+def _annotate(tensors: dict[str, Tensor], step: Step, workload: Workload) -> None:
+    """Give the tensors of a layer the quantisation that its operands state, and its label."""
+    operands: list[tuple[str, Operand]] = list(zip(step.reads(), workload.inputs, strict=True))
+    operands.append((step.writes()[0], workload.output))
+    for name, operand in operands:
+        tensor = tensors[name]
+        if tensor.dtype != operand.dtype or tensor.nbytes != operand.nbytes:
+            raise InternalError(
+                f"tensor {name} is {tensor.dtype}{list(tensor.shape)}, operand {operand.name} "
+                f"is {operand.dtype}{list(operand.shape)}",
+                where=step.label,
+            )
+        if operand.scale is not None and tensor.scale is None:
+            tensors[name] = replace(tensor, scale=operand.scale, zero_point=operand.zero_point)
+    written = step.writes()[0]
+    if not tensors[written].label:
+        tensors[written] = replace(tensors[written], label=step.label)

@@ -1,0 +1,459 @@
+"""From a match to the layer it means: a workload, its constants, and the tensors it reads.
+
+Extraction computes the exact integer meaning of `quantize(op(dequantize(x), ...))`. Where there
+is none (a scale known only at run time, a sum that could overflow), it says so in a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from match_aie.partition.graph import Graph, Node, Value
+from match_aie.partition.match import Match
+from match_aie.workload import (
+    Kind,
+    Quantized,
+    Tail,
+    Window,
+    Workload,
+    conv2d,
+    dense,
+    elementwise,
+    full_range,
+    matmul,
+    output_extent,
+    pool2d,
+    rowwise,
+)
+from match_aie.workload.reference import accumulator_bound, softmax_table
+
+INT32_MAX = 2**31 - 1
+#: The composite that normalisation makes of TFLite's integer average pool.
+AVG_POOL_HALF_AWAY = "match.avg_pool2d_half_away"
+INTEGERS = ("int8", "uint8", "int16", "uint16")
+
+
+class Refusal(Exception):  # noqa: N818  it is a normal outcome, turned into a value below
+    """Why a match has no exact integer meaning."""
+
+
+@dataclass(frozen=True, eq=False)
+class Extracted:
+    """A layer: what it computes, on which values, giving which value."""
+
+    workload: Workload
+    constants: Mapping[str, np.ndarray]
+    inputs: tuple[str, ...]
+    output: str
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """Quantisation parameters of one tensor: scales (float32) and zero points, by `axis`."""
+
+    scale: np.ndarray
+    zero: np.ndarray
+    axis: int
+
+    def per_tensor(self, what: str) -> tuple[np.float32, int]:
+        """The one scale and zero point; a refusal where there are several."""
+        if self.scale.size != 1 or self.zero.size != 1:
+            raise Refusal(f"{what} is quantised per channel")
+        return np.float32(self.scale.reshape(-1)[0]), int(self.zero.reshape(-1)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """A match with the lookups that extraction needs."""
+
+    graph: Graph
+    match: Match
+
+    @property
+    def root(self) -> Node:
+        """The node that gives the result."""
+        return self.graph.nodes[self.match.root]
+
+    def node(self, *operators: str) -> Node:
+        """The first matched node, output first, that is one of `operators`."""
+        for index in self.match.nodes:
+            if self.graph.nodes[index].operator in operators:
+                return self.graph.nodes[index]
+        raise Refusal(f"no {' or '.join(operators)} in the match")
+
+    def value(self, name: str) -> Value:
+        """The value called `name`."""
+        return self.graph.values[name]
+
+    def parameters(self, node: Node) -> Parameters:
+        """Parameters of a quantize or dequantize node."""
+        scale, zero = (self.value(str(a)).constant for a in node.arguments[1:3])
+        if scale is None or zero is None:
+            raise Refusal("a quantisation parameter is known only at run time")
+        if scale.dtype != np.float32:
+            raise Refusal(f"quantisation scale of type {scale.dtype}")
+        axis = node.attributes.get("axis", 0)
+        return Parameters(scale, zero, axis if isinstance(axis, int) else 0)
+
+    def dequantized(self, name: str) -> tuple[Value, Parameters]:
+        """The integer tensor behind the dequantized value `name`, and its parameters."""
+        node = self.graph.producers[name]
+        if node.operator != "dequantize":
+            raise Refusal(f"{node.operator} stands where a dequantize should")
+        return self.value(str(node.arguments[0])), self.parameters(node)
+
+    def activation(self, name: str) -> tuple[Value, Quantized]:
+        """The integer activation behind dequantized `name`."""
+        value, parameters = self.dequantized(name)
+        if value.dtype not in INTEGERS:
+            raise Refusal(f"activation of type {value.dtype}")
+        scale, zero = parameters.per_tensor("the activation")
+        return value, Quantized(value.dtype, float(scale), zero)
+
+    def result(self) -> tuple[Quantized, Tail]:
+        """Output quantisation, and the tail with the clip folded in."""
+        quantize = self.node("quantize")
+        scale, zero = self.parameters(quantize).per_tensor("the output")
+        dtype = self.value(quantize.output).dtype
+        if dtype not in INTEGERS:
+            raise Refusal(f"output of type {dtype}")
+        return Quantized(dtype, float(scale), zero), self.clipped(full_range(dtype, zero))
+
+    def clipped(self, tail: Tail) -> Tail:
+        """`tail` narrowed by the integer clip at the root, if there is one."""
+        if self.root.operator != "clip":
+            return tail
+        low, high = (int(a) for a in self.root.arguments[1:3] if isinstance(a, float))
+        low, high = max(low, tail.lo), min(high, tail.hi)
+        if low > high:
+            raise Refusal("the clip leaves no value")
+        return Tail(tail.zero_point, low, high, tail.rounding)
+
+
+def _integers(node: Node, name: str) -> tuple[int, ...]:
+    raw = node.attributes[name]
+    if not isinstance(raw, tuple) or not all(isinstance(v, int) for v in raw):
+        raise Refusal(f"{node.operator} with {name} {raw!r}")
+    return tuple(v for v in raw if isinstance(v, int))
+
+
+def _window(node: Node) -> Window:
+    """Stride, dilation, padding (top, left, bottom, right) of a convolution or pool."""
+    padding = _integers(node, "padding")
+    if len(padding) != 4:
+        raise Refusal(f"padding {padding}")
+    sy, sx = _integers(node, "strides")
+    dy, dx = _integers(node, "dilation")
+    top, left, bottom, right = padding
+    include = bool(node.attributes.get("count_include_pad", False))
+    return Window((sy, sx), (dy, dx), (top, left, bottom, right), include)
+
+
+def _symmetric(value: Value, parameters: Parameters, axis: int) -> np.ndarray:
+    """Weights with their zero point subtracted: int8, or int16 where the range needs it."""
+    assert value.constant is not None
+    if max(parameters.scale.size, parameters.zero.size) > 1 and parameters.axis != axis:
+        raise Refusal("weights are quantised along an axis that is not the output channel")
+    shape = [-1 if i == axis else 1 for i in range(value.constant.ndim)]
+    zero = parameters.zero if parameters.zero.size == 1 else parameters.zero.reshape(shape)
+    wide = value.constant.astype(np.int64) - zero.astype(np.int64)
+    dtype = np.int8 if -128 <= wide.min(initial=0) and wide.max(initial=0) <= 127 else np.int16
+    return wide.astype(dtype)
+
+
+def _bias(view: View, summed: str, step: np.ndarray, channels: int) -> np.ndarray:
+    """int32 bias per channel in units of the sum; zeros where the match adds none.
+
+    Args:
+        view: the match.
+        summed: name of the value the bias is added to.
+        step: float32 real value of one unit of the sum, [1] or [channels].
+        channels: output channels.
+    """
+    adders = [
+        view.graph.nodes[i]
+        for i in view.match.nodes
+        if view.graph.nodes[i].operator == "add" and summed in view.graph.nodes[i].inputs()
+    ]
+    if not adders:
+        return np.zeros(channels, np.int32)
+    other = next(a for a in adders[0].inputs() if a != summed)
+    value, parameters = view.dequantized(other)
+    if value.constant is None or value.dtype != "int32":
+        raise Refusal("the bias is not an int32 constant")
+    if value.constant.size != channels or value.shape[-1] != channels:
+        raise Refusal(f"a bias of shape {value.shape} is not one value per output channel")
+    if np.any(parameters.zero):
+        raise Refusal("the bias has a zero point")
+    scale = np.broadcast_to(parameters.scale.reshape(-1), (channels,)).astype(np.float64)
+    # Exporters compute this product in float32 or float64; a larger difference means that the
+    # bias does not count in units of the sum.
+    if not np.allclose(scale, np.broadcast_to(step, (channels,)), rtol=1e-5, atol=0):
+        raise Refusal("the bias scale is not input scale times weight scale")
+    return value.constant.reshape(channels)
+
+
+def _scales(x: Quantized, weight_scale: np.ndarray, y: Quantized) -> tuple[np.ndarray, np.ndarray]:
+    """(step of the sum, requantisation scale), float32 with one rounding per operation.
+
+    ONNX Runtime computes `(x_scale * w_scale) / y_scale` in float32; one rounding from float64
+    costs MobileNet 5 LSB.
+    """
+    assert x.scale is not None
+    assert y.scale is not None
+    step = np.float32(x.scale) * weight_scale.reshape(-1).astype(np.float32)
+    return step, (step / np.float32(y.scale)).astype(np.float32)
+
+
+def _conv2d(view: View) -> Extracted:
+    node = view.node("nn.conv2d")
+    if (node.attributes["data_layout"], node.attributes["kernel_layout"]) != ("NHWC", "HWIO"):
+        raise Refusal("the convolution is not NHWC with HWIO weights")
+    data, filter_ = (str(a) for a in node.arguments[:2])
+    x, xq = view.activation(data)
+    w, wp = view.dequantized(filter_)
+    if w.constant is None:
+        raise Refusal("the weights are known only at run time")
+    yq, tail = view.result()
+    weight = np.ascontiguousarray(_symmetric(w, wp, 3).transpose(3, 0, 1, 2))
+    step, scale = _scales(xq, wp.scale, yq)
+    bias = _bias(view, node.output, step, len(weight))
+    groups = node.attributes["groups"]
+    assert isinstance(groups, int)
+    workload = conv2d(
+        xq,
+        yq,
+        shape=_rank4(x.shape),
+        weight_shape=_rank4(weight.shape),
+        groups=groups,
+        window=_window(node),
+        weight_dtype=weight.dtype.name,
+        tail=tail,
+        scales=scale.size,
+    )
+    constants = {"weight": weight, "bias": bias, "scale": scale}
+    return Extracted(workload, constants, (x.name,), view.root.output)
+
+
+def _dense(view: View) -> Extracted:
+    node = view.node("matmul")
+    data, matrix = (str(a) for a in node.arguments[:2])
+    x, xq = view.activation(data)
+    w, wp = view.dequantized(matrix)
+    if w.constant is None or len(w.shape) != 2:
+        raise Refusal("the second matrix is not a constant of rank 2")
+    yq, tail = view.result()
+    weight = np.ascontiguousarray(_symmetric(w, wp, 1).T)
+    step, scale = _scales(xq, wp.scale, yq)
+    bias = _bias(view, node.output, step, len(weight))
+    outputs, inputs = weight.shape
+    workload = dense(
+        xq,
+        yq,
+        rows=prod(x.shape[:-1]),
+        inputs=inputs,
+        outputs=outputs,
+        weight_dtype=weight.dtype.name,
+        tail=tail,
+        scales=scale.size,
+    )
+    constants = {"weight": weight, "bias": bias, "scale": scale}
+    return Extracted(workload, constants, (x.name,), view.root.output)
+
+
+def _matmul(view: View) -> Extracted:
+    node = view.node("matmul")
+    (a, aq), (b, bq) = (view.activation(str(name)) for name in node.arguments[:2])
+    if len(a.shape) < 2 or len(a.shape) != len(b.shape) or a.shape[:-2] != b.shape[:-2]:
+        raise Refusal(f"matrices of shapes {a.shape} and {b.shape} do not pair up")
+    yq, tail = view.result()
+    rows, inner = a.shape[-2:]
+    columns = b.shape[-1]
+    assert bq.scale is not None
+    _, scale = _scales(aq, np.array([bq.scale], np.float32), yq)
+    workload = matmul(
+        aq, bq, yq, batch=prod(a.shape[:-2]), rows=rows, inner=inner, columns=columns, tail=tail
+    )
+    return Extracted(workload, {"scale": scale}, (a.name, b.name), view.root.output)
+
+
+def _rank4(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
+    if len(shape) > 4:
+        raise Refusal(f"a tensor of rank {len(shape)}")
+    n, h, w, c = (1,) * (4 - len(shape)) + shape
+    return n, h, w, c
+
+
+def _elementwise(kind: Kind, operator: str) -> Callable[[View], Extracted]:
+    def extract(view: View) -> Extracted:
+        node = view.node(operator)
+        (a, aq), (b, bq) = (view.activation(str(name)) for name in node.arguments[:2])
+        yq, tail = view.result()
+        workload = elementwise(
+            kind,
+            aq,
+            bq,
+            yq,
+            shape=_rank4(a.shape),
+            shape1=_rank4(b.shape),
+            out=_rank4(view.value(node.output).shape),
+            tail=tail,
+        )
+        return Extracted(workload, {}, (a.name, b.name), view.root.output)
+
+    return extract
+
+
+def _pool_window(node: Node, shape: tuple[int, ...], out: tuple[int, ...]) -> Window:
+    """The pool's window, with padding extended where `ceil_mode` asks for more output."""
+    window = _window(node)
+    filter_ = _integers(node, "pool_size")
+    padding = list(window.padding)
+    for axis in (0, 1):
+        size, stride, dilation = shape[1 + axis], window.stride[axis], window.dilation[axis]
+        before, after = padding[axis], padding[axis + 2]
+        extent = output_extent(size, filter_[axis], stride, dilation, before, after)
+        missing = out[1 + axis] - extent
+        if missing and window.count_include_pad:
+            raise Refusal("ceil_mode with counted padding")
+        if missing:
+            needed = (out[1 + axis] - 1) * stride + dilation * (filter_[axis] - 1) + 1
+            padding[axis + 2] = needed - size - before
+    top, left, bottom, right = padding
+    return Window(window.stride, window.dilation, (top, left, bottom, right), window.count_include_pad)
+
+
+def _average(view: View) -> Extracted:
+    node = view.node("nn.avg_pool2d", "mean")
+    x, xq = view.activation(str(node.arguments[0]))
+    yq, tail = view.result()
+    shape = _rank4(x.shape)
+    if node.operator == "mean":
+        axes = tuple(a % len(x.shape) for a in _integers(node, "axis"))
+        if len(x.shape) != 4 or sorted(axes) != [1, 2]:
+            raise Refusal(f"a mean over axes {axes} is not a pool over rows and columns")
+        filter_, window = (shape[1], shape[2]), Window()
+    else:
+        if node.attributes["layout"] != "NHWC":
+            raise Refusal("the pool is not NHWC")
+        fy, fx = _integers(node, "pool_size")
+        filter_ = (fy, fx)
+        window = _pool_window(node, shape, view.value(node.output).shape)
+    workload = pool2d("avg_pool2d", xq, yq, shape=shape, filter_shape=filter_, window=window, tail=tail)
+    return Extracted(workload, {}, (x.name,), view.root.output)
+
+
+def _average_half_away(view: View) -> Extracted:
+    """TFLite's integer pool: the mean of the raw integers, rounded half away from zero."""
+    node = view.node(AVG_POOL_HALF_AWAY)
+    x = view.value(str(node.arguments[0]))
+    quantized = Quantized(x.dtype)
+    shape = _rank4(x.shape)
+    fy, fx = _integers(node, "pool_size")
+    workload = pool2d(
+        "avg_pool2d",
+        quantized,
+        quantized,
+        shape=shape,
+        filter_shape=(fy, fx),
+        window=_pool_window(node, shape, view.value(node.output).shape),
+        tail=view.clipped(full_range(x.dtype, 0, "half_away")),
+    )
+    return Extracted(workload, {}, (x.name,), view.root.output)
+
+
+def _maximum(view: View) -> Extracted:
+    node = view.node("nn.max_pool2d")
+    x = view.value(str(node.arguments[0]))
+    if x.dtype not in INTEGERS or node.attributes["layout"] != "NHWC":
+        raise Refusal(f"a max pool of {x.dtype}, {node.attributes['layout']}")
+    shape = _rank4(x.shape)
+    fy, fx = _integers(node, "pool_size")
+    quantized = Quantized(x.dtype)
+    workload = pool2d(
+        "max_pool2d",
+        quantized,
+        quantized,
+        shape=shape,
+        filter_shape=(fy, fx),
+        window=_pool_window(node, shape, view.value(node.output).shape),
+        tail=view.clipped(full_range(x.dtype, 0)),
+    )
+    return Extracted(workload, {}, (x.name,), view.root.output)
+
+
+def _softmax(view: View) -> Extracted:
+    node = view.node("nn.softmax")
+    x, xq = view.activation(str(node.arguments[0]))
+    if x.dtype not in ("int8", "uint8"):
+        raise Refusal(f"a softmax table for {x.dtype}")
+    axis = node.attributes["axis"]
+    if not isinstance(axis, int) or axis % len(x.shape) != len(x.shape) - 1:
+        raise Refusal("the softmax is not over the last axis")
+    yq, tail = view.result()
+    assert xq.scale is not None
+    workload = rowwise(
+        "softmax", xq, yq, rows=prod(x.shape[:-1]), columns=x.shape[-1], tail=tail
+    )
+    return Extracted(workload, {"table": softmax_table(xq.scale)}, (x.name,), view.root.output)
+
+
+def _quantize(view: View) -> Extracted:
+    node = view.node("quantize")
+    x = view.value(str(node.arguments[0]))
+    if x.dtype != "float32" or x.constant is not None:
+        raise Refusal(f"quantize of {'a constant' if x.constant is not None else x.dtype}")
+    yq, tail = view.result()
+    workload = rowwise("quantize", Quantized("float32"), yq, rows=1, columns=_size(x), tail=tail)
+    return Extracted(workload, {}, (x.name,), view.root.output)
+
+
+def _dequantize(view: View) -> Extracted:
+    node = view.node("dequantize")
+    x = view.value(str(node.arguments[0]))
+    if x.dtype not in (*INTEGERS, "int32") or x.constant is not None:
+        raise Refusal(f"dequantize of {'a constant' if x.constant is not None else x.dtype}")
+    scale, zero = view.parameters(node).per_tensor("the tensor")
+    if view.value(node.output).dtype != "float32":
+        raise Refusal(f"dequantize to {view.value(node.output).dtype}")
+    xq = Quantized(x.dtype, float(scale), zero)
+    workload = rowwise("dequantize", xq, Quantized("float32"), rows=1, columns=_size(x), tail=None)
+    return Extracted(workload, {}, (x.name,), view.root.output)
+
+
+def _size(value: Value) -> int:
+    size = prod(value.shape)
+    if size < 1:
+        raise Refusal("an empty tensor")
+    return size
+
+
+_KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
+    "conv2d": _conv2d,
+    "dense": _dense,
+    "matmul": _matmul,
+    "add": _elementwise("add", "add"),
+    "mul": _elementwise("mul", "multiply"),
+    "avg_pool2d": _average,
+    "max_pool2d": _maximum,
+    "softmax": _softmax,
+    "quantize": _quantize,
+    "dequantize": _dequantize,
+}
+
+
+def extract(graph: Graph, match: Match, kind: Kind) -> Extracted | str:
+    """The layer that `match` means as a workload of `kind`, or why there is none."""
+    view = View(graph, match)
+    composite = any(graph.nodes[i].operator == AVG_POOL_HALF_AWAY for i in match.nodes)
+    try:
+        layer = _average_half_away(view) if composite else _KINDS[kind](view)
+    except Refusal as refusal:
+        return str(refusal)
+    if layer.workload.macs and accumulator_bound(layer.workload, layer.constants) > INT32_MAX:
+        return "the sum can overflow 32 bits"
+    return layer

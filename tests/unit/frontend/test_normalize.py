@@ -1,0 +1,211 @@
+"""Normalisation keeps what a network computes, and reaches the canonical form."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from match_aie import tvm_api
+from match_aie.frontend import load, normalize
+from match_aie.frontend.model import Model
+
+tvm = pytest.importorskip("tvm")
+
+RNG = np.random.default_rng(0)
+
+
+def model_of(nodes, inputs, outputs, constants):
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(n, t, s) for n, t, s in inputs],
+        [helper.make_tensor_value_info(n, t, None) for n, t in outputs],
+        [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def run(model: Model, *inputs: np.ndarray) -> list[np.ndarray]:
+    """What the Relax module computes, through TVM's own LLVM back end."""
+    from tvm import relax
+
+    machine = relax.VirtualMachine(tvm.compile(model.module, target="llvm"), tvm.cpu())
+    result = machine["main"](*[tvm.runtime.tensor(i) for i in inputs])
+    return [r.numpy() for r in (result if hasattr(result, "__len__") and not hasattr(result, "numpy") else [result])]
+
+
+def operators(model: Model) -> list[str]:
+    return [
+        tvm_api.operator_name(v) or tvm_api.composite_name(model.module, v)
+        for _, v in tvm_api.bindings(model.module["main"])
+        if isinstance(v, tvm_api.CallNode)
+    ]
+
+
+def dq(name, out):
+    return helper.make_node("DequantizeLinear", [name, f"{name}_s", f"{name}_z"], [out])
+
+
+def q(name, out):
+    return helper.make_node("QuantizeLinear", [name, f"{out}_s", f"{out}_z"], [out])
+
+
+def parameters(name, scale, zero, dtype=np.int8):
+    return {f"{name}_s": np.float32(scale), f"{name}_z": dtype(zero)}
+
+
+def float_net(*nodes, shape=(1, 4, 6, 5), constants=None):
+    return model_of(
+        nodes,
+        [("x", TensorProto.FLOAT, shape)],
+        [("y", TensorProto.FLOAT)],
+        constants or {},
+    )
+
+
+W = RNG.standard_normal((6, 4, 3, 3)).astype(np.float32)
+DEPTHWISE = RNG.standard_normal((4, 1, 3, 3)).astype(np.float32)
+GROUPED = RNG.standard_normal((6, 2, 3, 3)).astype(np.float32)
+BIAS = RNG.standard_normal(6).astype(np.float32)
+
+FLOAT_NETS = {
+    "conv_relu": float_net(
+        helper.make_node("Conv", ["x", "w", "b"], ["c"], pads=[1, 0, 1, 2], strides=[2, 1]),
+        helper.make_node("Relu", ["c"], ["y"]),
+        constants={"w": W, "b": BIAS},
+    ),
+    "depthwise_then_flatten": float_net(
+        helper.make_node("Conv", ["x", "w"], ["c"], group=4, pads=[1, 1, 1, 1]),
+        helper.make_node("Flatten", ["c"], ["y"]),
+        constants={"w": DEPTHWISE},
+    ),
+    "grouped": float_net(
+        helper.make_node("Conv", ["x", "w"], ["y"], group=2), constants={"w": GROUPED}
+    ),
+    "conv_global_pool_reshape": float_net(
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("GlobalAveragePool", ["c"], ["p"]),
+        helper.make_node("Flatten", ["p"], ["y"]),
+        constants={"w": W},
+    ),
+    "residual_pool_concat": float_net(
+        helper.make_node("Conv", ["x", "w"], ["c"], group=4, pads=[1, 1, 1, 1]),
+        helper.make_node("Add", ["c", "x"], ["a"]),
+        helper.make_node("Concat", ["a", "c"], ["k"], axis=1),
+        helper.make_node("MaxPool", ["k"], ["m"], kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("AveragePool", ["m"], ["y"], kernel_shape=[2, 2], pads=[1, 0, 0, 1]),
+        constants={"w": DEPTHWISE},
+    ),
+    "transposes_meet": float_net(
+        helper.make_node("Transpose", ["x"], ["t"], perm=[0, 3, 1, 2]),
+        helper.make_node("Conv", ["t", "w"], ["c"]),
+        helper.make_node("Transpose", ["c"], ["y"], perm=[0, 2, 3, 1]),
+        shape=(1, 6, 5, 4),
+        constants={"w": W},
+    ),
+    "broadcast_in_the_middle": float_net(
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("Mul", ["c", "scale"], ["m"]),
+        helper.make_node("Add", ["m", "row"], ["y"]),
+        constants={
+            "w": W,
+            "scale": RNG.standard_normal((1, 6, 1, 1)).astype(np.float32),
+            "row": RNG.standard_normal((3,)).astype(np.float32),
+        },
+    ),
+    "mean_keepdims": float_net(
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("ReduceMean", ["c"], ["y"], axes=[2, 3], keepdims=1),
+        constants={"w": W},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FLOAT_NETS)
+def test_float_networks_compute_the_same(name):
+    loaded = load(FLOAT_NETS[name].SerializeToString())
+    x = RNG.standard_normal(loaded.inputs[0].shape).astype(np.float32)
+    before, after = run(loaded, x), run(normalize(loaded), x)
+    assert before[0].shape == after[0].shape
+    np.testing.assert_allclose(after[0], before[0], rtol=1e-5, atol=1e-5)
+
+
+def test_transposes_that_meet_are_gone():
+    assert operators(normalize(load(FLOAT_NETS["transposes_meet"].SerializeToString()))) == ["nn.conv2d"]
+
+
+def quantized_conv(activation: list, shape=(1, 4, 6, 5)) -> onnx.ModelProto:
+    constants = {
+        **parameters("xq", 0.1, 3),
+        "w": RNG.integers(-127, 128, (6, 4, 3, 3)).astype(np.int8),
+        "w_s": (RNG.random(6) * 0.01 + 0.001).astype(np.float32),
+        "w_z": np.zeros(6, np.int8),
+        **parameters("yq", 0.05, -7),
+        "lo": np.float32(0.5),
+        "six": np.float32(6.0),
+    }
+    constants["b"] = RNG.integers(-500, 500, 6).astype(np.int32)
+    constants["b_s"] = (np.float32(0.1) * constants["w_s"]).astype(np.float32)
+    constants["b_z"] = np.zeros(6, np.int32)
+    axis0 = {"axis": 0}
+    nodes = [
+        dq("xq", "xd"),
+        helper.make_node("DequantizeLinear", ["w", "w_s", "w_z"], ["wd"], **axis0),
+        helper.make_node("DequantizeLinear", ["b", "b_s", "b_z"], ["bd"], **axis0),
+        helper.make_node("Conv", ["xd", "wd", "bd"], ["c"]),
+        *activation,
+        q("a", "yq"),
+    ]
+    return model_of(
+        nodes, [("xq", TensorProto.INT8, shape)], [("yq", TensorProto.INT8)], constants
+    )
+
+
+ACTIVATIONS = {
+    "none": ([helper.make_node("Identity", ["c"], ["a"])], []),
+    "relu": ([helper.make_node("Relu", ["c"], ["a"])], ["clip"]),
+    "relu6": ([helper.make_node("Clip", ["c", "", "six"], ["r"]), helper.make_node("Relu", ["r"], ["a"])], ["clip"]),
+    "clip": ([helper.make_node("Clip", ["c", "lo", "six"], ["a"])], ["clip"]),
+}
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations_become_integer_clips(name):
+    nodes, tail = ACTIVATIONS[name]
+    loaded = load(quantized_conv(nodes).SerializeToString())
+    model = normalize(loaded)
+    found = [o for o in operators(model) if o not in ("reshape", "permute_dims")]
+    assert sorted(found[:3]) == ["dequantize"] * 3 or "nn.conv2d" in found
+    assert [o for o in found if o != "dequantize"] == ["nn.conv2d", "add", "quantize", *tail]
+    x = RNG.integers(-128, 128, loaded.inputs[0].shape).astype(np.int8)
+    before, after = run(loaded, x)[0], run(model, x)[0]
+    # Float sums in another order may move a tie by one step; nothing else may change.
+    assert np.abs(before.astype(int) - after.astype(int)).max() <= 1
+    assert (before != after).mean() < 0.01
+
+
+def test_movement_between_equal_quantisations_is_done_on_integers():
+    nodes = [dq("xq", "d"), helper.make_node("Flatten", ["d"], ["f"]), q("f", "yq")]
+    same = {**parameters("xq", 0.5, 1), **parameters("yq", 0.5, 1)}
+    other = {**parameters("xq", 0.5, 1), **parameters("yq", 0.25, 1)}
+    ports = [("xq", TensorProto.INT8, (1, 4, 3, 2))], [("yq", TensorProto.INT8)]
+    assert operators(normalize(load(model_of(nodes, *ports, same).SerializeToString()))) == ["reshape"]
+    kept = operators(normalize(load(model_of(nodes, *ports, other).SerializeToString())))
+    assert kept == ["dequantize", "reshape", "quantize"]
+
+
+def test_integer_io_moves_the_ends():
+    nodes = [q("x", "xq"), dq("xq", "d"), helper.make_node("Relu", ["d"], ["r"]), q("r", "yq"), dq("yq", "y")]
+    constants = {**parameters("xq", 0.5, 1), **parameters("yq", 0.25, -3)}
+    data = model_of(
+        nodes, [("x", TensorProto.FLOAT, (1, 8))], [("y", TensorProto.FLOAT)], constants
+    ).SerializeToString()
+    plain, integer = normalize(load(data)), normalize(load(data), integer_io=True)
+    assert plain.inputs[0].dtype == "float32"
+    port_in, port_out = integer.inputs[0], integer.outputs[0]
+    assert (port_in.name, port_in.dtype, port_in.scale, port_in.zero_point) == ("x", "int8", 0.5, 1)
+    assert (port_out.name, port_out.dtype, port_out.scale, port_out.zero_point) == ("y", "int8", 0.25, -3)
+    x = RNG.integers(-128, 128, (1, 8)).astype(np.int8)
+    expected = run(plain, ((x.astype(np.float32) - 1) * np.float32(0.5)).astype(np.float32))[0]
+    got = (run(integer, x)[0].astype(np.float32) + 3) * np.float32(0.25)
+    np.testing.assert_array_equal(got, expected)
