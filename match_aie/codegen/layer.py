@@ -1,0 +1,112 @@
+"""One layer as C text: its template, given a view of the layer's numbers."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from mako.exceptions import CompileException, RichTraceback, SyntaxException
+from mako.template import Template
+
+from match_aie import templates
+from match_aie.codegen.view import LayerView, layer_view
+from match_aie.errors import InternalError, TargetError
+from match_aie.hardware import ExecModule
+from match_aie.lowering import LayerProgram
+
+
+def render_layer(layer: LayerProgram, module: ExecModule) -> str:
+    """The C definition of `layer`, a static function of C11 that ends in a newline.
+
+    Needs <stdint.h> and <math.h>. The parameters are the workload's operands in order, constants
+    in the layout of `module.pack`, then `uint8_t *restrict scratch` where the module asks for it.
+
+    Raises:
+        TargetError: the template is missing or fails; names template, line and layer.
+        InternalError: the layer is another module's.
+    """
+    if layer.module != module.name:
+        raise InternalError(f"layer {layer.symbol} is of module {layer.module}, not {module.name}")
+    return render_view(layer.template, layer_view(layer, module))
+
+
+def render_view(name: str, view: LayerView) -> str:
+    """The text of template `name` for `view`, indented by its braces.
+
+    Raises:
+        TargetError: the template is missing or fails; names template, line and layer.
+    """
+    try:
+        text = _library().get_template(name).render(layer=view)
+    except TargetError:
+        raise
+    except (CompileException, SyntaxException) as error:
+        raise _broken(f"{error.filename}, line {error.lineno}", error, view) from error
+    except Exception as error:  # a template is code: anything may leave it
+        raise _broken(_place(name, error), error, view) from error
+    return _tidy(str(text))
+
+
+class _Library:
+    """Templates by path, read through `match_aie.templates`, each compiled once.
+
+    What Mako asks of a lookup: `get_template` and `adjust_uri`.
+    """
+
+    def __init__(self) -> None:
+        self._compiled: dict[str, Template] = {}
+
+    def get_template(self, uri: str) -> Template:
+        """The template at `uri`, a path below templates/."""
+        if uri not in self._compiled:
+            self._compiled[uri] = Template(
+                text=templates.source(uri),
+                filename=uri,
+                uri=uri,
+                lookup=self,
+                strict_undefined=True,
+            )
+        return self._compiled[uri]
+
+    def adjust_uri(self, uri: str, relativeto: str | None) -> str:
+        """Every reference between templates is a path below templates/ too."""
+        del relativeto
+        return uri
+
+
+@cache
+def _library() -> _Library:
+    return _Library()
+
+
+def _place(name: str, error: Exception) -> str:
+    """Template and line where rendering failed, the innermost template first."""
+    for record in reversed(RichTraceback(error=error, traceback=error.__traceback__).records):
+        template, line = record[4], record[5]
+        if line is not None:
+            return f"{template}, line {line}"
+    return name
+
+
+def _broken(place: str, error: Exception, view: LayerView) -> TargetError:
+    return TargetError(
+        f"layer template {place}: {type(error).__name__}: {error}",
+        where=f"layer {view.symbol} ({view.summary})",
+        hint="mend the template, or make the pattern refuse this workload",
+    )
+
+
+def _tidy(text: str) -> str:
+    """Indent by braces; no trailing blanks, no empty lines within a function.
+
+    Templates indent for their own readers; what their directives leave behind ends here.
+    """
+    lines: list[str] = []
+    depth = 0
+    for line in (raw.strip() for raw in text.strip().splitlines()):
+        if line:
+            level = 0 if line.startswith("#") else depth - line.startswith("}")
+            lines.append("    " * level + line)
+        elif not depth and lines[-1]:
+            lines.append("")
+        depth += line.count("{") - line.count("}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,82 @@
+"""Quantised layers on one core, in C that the compiler vectorises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from match_aie.cost_models.roofline import Roofline
+from match_aie.hardware import CostModel, ExecModule, Loop, Memory, Pattern
+from match_aie.hardware.module import Constants
+from match_aie.targets.cpu.patterns import PATTERNS
+from match_aie.workload import ITEMSIZE, Kind, Workload
+
+#: Modelled, not measured; assumptions for baseline x86-64 (128-bit SSE2) at -O3, to rank layers
+#: against each other. Eight int16 products and four int32 sums per PMADDWD, half of it lost to
+#: widening 8-bit operands: 4 MACs per cycle. Elements go through float32 one division each
+#: (DIVPS: 4 lanes in about 4 cycles): 1 per cycle. Main memory at 16 bytes per cycle, for operands
+#: that the second-level cache mostly holds. 200 cycles to call and set up.
+COST = Roofline(macs_per_cycle=4.0, steps_per_cycle=1.0, bytes_per_cycle=16.0, overhead=200.0)
+
+_TEMPLATES: dict[Kind, str] = {
+    "conv2d": "cpu/conv2d.c.mako",
+    "dense": "cpu/dense.c.mako",
+    "matmul": "cpu/matmul.c.mako",
+    "add": "cpu/elementwise.c.mako",
+    "mul": "cpu/elementwise.c.mako",
+    "avg_pool2d": "cpu/pool2d.c.mako",
+    "max_pool2d": "cpu/pool2d.c.mako",
+    "softmax": "cpu/softmax.c.mako",
+    "quantize": "cpu/convert.c.mako",
+    "dequantize": "cpu/convert.c.mako",
+}
+
+
+class CPUModule(ExecModule):
+    """One core: 8-bit layers in exact integer arithmetic, requantised in the model's float32."""
+
+    name = "cpu"
+    memories = (Memory("DRAM", None, COST.bytes_per_cycle),)
+
+    def patterns(self) -> Sequence[Pattern]:
+        """Every quantised operator of the canonical graph, longest form first."""
+        return PATTERNS
+
+    def spatial(self, workload: Workload) -> Sequence[Loop]:
+        """None: what SIMD unrolls is the compiler's business."""
+        del workload
+        return ()
+
+    def cost_model(self, workload: Workload) -> CostModel:
+        """A roofline with the constants of `COST`."""
+        del workload
+        return COST
+
+    def template(self, workload: Workload) -> str:
+        """By kind; depthwise convolutions have their own."""
+        if _channelwise(workload):
+            return "cpu/depthwise.c.mako"
+        return _TEMPLATES[workload.kind]
+
+    def pack(self, workload: Workload, constants: Constants) -> Constants:
+        """Depthwise weights [G, FY, FX, 1] as [FY, FX, G], so that channels are innermost."""
+        if not _channelwise(workload):
+            return constants
+        channels_last = np.ascontiguousarray(constants["weight"][..., 0].transpose(1, 2, 0))
+        return {**constants, "weight": channels_last}
+
+    def in_place(self, workload: Workload) -> tuple[str, ...]:
+        """Inputs that are read element by element, each before the output's same element."""
+        if workload.kind not in ("add", "mul", "softmax"):
+            return ()
+        y = workload.output
+        return tuple(
+            x.name
+            for x in workload.inputs
+            if x.shape == y.shape and ITEMSIZE[x.dtype] == ITEMSIZE[y.dtype]
+        )
+
+
+def _channelwise(workload: Workload) -> bool:
+    return workload.depthwise and workload.sizes["K"] == 1

@@ -1,0 +1,149 @@
+"""What the CPU module runs, as patterns of the canonical quantised graph, longest first."""
+
+from __future__ import annotations
+
+from match_aie.hardware import Any, Const, Op, Pattern, Structure
+from match_aie.workload import Kind, Workload
+
+_BYTES = ("int8", "uint8")
+_STORED = ("int8", "uint8", "int16", "uint16")
+_INT32_MAX = (1 << 31) - 1
+
+
+def _real(operand: Structure) -> Op:
+    return Op("dequantize", operand)
+
+
+def _clipped(name: str, kind: Kind, structure: Op) -> tuple[Pattern, Pattern]:
+    """The pattern with an integer clip (a fused activation) after it, and without."""
+    return (
+        Pattern(f"{name}_clip", kind, Op("clip", structure), refuses),
+        Pattern(name, kind, structure, refuses),
+    )
+
+
+def _weighted(name: str, kind: Kind, operator: str) -> tuple[Pattern, ...]:
+    """Operator with constant weights: with and without bias, clip; and on plain integers."""
+    product = Op(operator, _real(Any("x")), _real(Const("weight")))
+    biased = Op("quantize", Op("add", product, _real(Const("bias"))))
+    with_bias = _clipped(f"{name}_bias", kind, biased)
+    without = _clipped(name, kind, Op("quantize", product))
+    integers = Op(operator, Any("x"), Const("weight"))
+    return (*with_bias, *without, Pattern(f"{name}_integer", kind, integers, refuses))
+
+
+def _binary(name: str, kind: Kind, operator: str) -> tuple[Pattern, Pattern]:
+    return _clipped(name, kind, Op("quantize", Op(operator, _real(Any("x")), _real(Any("x1")))))
+
+
+def _unary(name: str, kind: Kind, operator: str) -> tuple[Pattern, Pattern]:
+    return _clipped(name, kind, Op("quantize", Op(operator, _real(Any("x")))))
+
+
+def refuses(workload: Workload) -> str | None:
+    """Why the CPU module cannot run `workload`, in a sentence; None where it can."""
+    for check in (_element_types, _quantisation, _extent, _rounding):
+        reason = check(workload)
+        if reason:
+            return reason
+    return None
+
+
+def _element_types(workload: Workload) -> str | None:
+    stored: tuple[str, ...] = _STORED if workload.kind == "quantize" else _BYTES
+    if workload.tail is None:
+        stored = ("float32",) if workload.kind == "dequantize" else ("int32",)
+    read: dict[str, tuple[str, ...]] = {
+        "weight": ("int8", "int16"),
+        "bias": ("int32",),
+        "scale": ("float32",),
+        "table": ("float32",),
+        "y": stored,
+    }
+    taken = {"quantize": ("float32",), "dequantize": (*_STORED, "int32")}
+    for operand in workload.operands:
+        allowed = read.get(operand.name, taken.get(workload.kind, _BYTES))
+        if operand.dtype not in allowed:
+            return f"{operand.name} is {operand.dtype}; this layer takes {' or '.join(allowed)}"
+    return None
+
+
+def _quantisation(workload: Workload) -> str | None:
+    """Kinds that compute with real values need one scale per tensor."""
+    if workload.kind in ("conv2d", "dense", "matmul", "max_pool2d"):
+        return None
+    for operand in (*workload.inputs, workload.output):
+        if operand.dtype != "float32" and operand.scale is None:
+            return f"{operand.name} is quantised per channel; this layer takes one scale per tensor"
+    return None
+
+
+def _extent(workload: Workload) -> str | None:
+    """Indices and sums are int32."""
+    for operand in workload.operands:
+        if operand.size > _INT32_MAX:
+            return f"{operand.name} has {operand.size} elements, more than an int32 index reaches"
+    sizes = workload.sizes
+    terms = sizes["C"] * sizes["FY"] * sizes["FX"]
+    # An 8-bit value less its zero point is within +-255, and so is an int16 weight: it is a
+    # difference of two 8-bit values.
+    if workload.kind in ("conv2d", "dense", "matmul", "avg_pool2d"):
+        largest = 255 if workload.kind == "avg_pool2d" else 255 * _largest_factor(workload)
+        if terms * largest > _INT32_MAX:
+            return f"a sum of {terms} terms may leave the int32 range"
+    return None
+
+
+def _largest_factor(workload: Workload) -> int:
+    second = workload.operands[1]
+    return 128 if second.dtype == "int8" and not second.zero_point else 255
+
+
+def _rounding(workload: Workload) -> str | None:
+    tail, window = workload.tail, workload.window
+    if workload.kind == "avg_pool2d" and window is not None and _empty_window(workload):
+        return "an average is over no position: a window lies entirely in the padding"
+    if tail is None or tail.rounding == "half_even":
+        return None
+    if workload.kind != "avg_pool2d":
+        return f"rounding {tail.rounding} is for average pooling only"
+    x, y = workload.operand("x"), workload.output
+    if (x.scale, x.zero_point) != (y.scale, y.zero_point):
+        return "rounding half_away needs one quantisation on both sides"
+    return None
+
+
+def _empty_window(workload: Workload) -> bool:
+    window, sizes = workload.window, workload.sizes
+    assert window is not None
+    _, rows, columns, _ = workload.operand("x").shape
+    before = (window.padding[0], window.padding[1])
+    ways = zip(("OY", "OX"), ("FY", "FX"), (rows, columns), before, strict=True)
+    return any(
+        _misses(sizes[out], sizes[filter_], extent, pad, window.stride[way], window.dilation[way])
+        for way, (out, filter_, extent, pad) in enumerate(ways)
+    )
+
+
+def _misses(out: int, filter_: int, extent: int, pad: int, stride: int, dilation: int) -> bool:
+    """Whether some window along one axis has no position inside 0 .. extent - 1."""
+    return any(
+        not any(0 <= o * stride - pad + f * dilation < extent for f in range(filter_))
+        for o in range(out)
+    )
+
+
+#: All of them; `Const` forms come before `Any` forms of the same operator.
+PATTERNS: tuple[Pattern, ...] = (
+    *_weighted("conv2d", "conv2d", "nn.conv2d"),
+    *_weighted("dense", "dense", "matmul"),
+    *_binary("matmul", "matmul", "matmul"),
+    Pattern("matmul_integer", "matmul", Op("matmul", Any("x"), Any("x1")), refuses),
+    *_binary("add", "add", "add"),
+    *_binary("mul", "mul", "multiply"),
+    *_unary("avg_pool2d", "avg_pool2d", "nn.avg_pool2d"),
+    *_clipped("max_pool2d", "max_pool2d", Op("nn.max_pool2d", Any("x"))),
+    *_unary("softmax", "softmax", "nn.softmax"),
+    *_clipped("quantize", "quantize", Op("quantize", Any("x"))),
+    Pattern("dequantize", "dequantize", Op("dequantize", Any("x")), refuses),
+)

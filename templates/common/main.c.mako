@@ -1,0 +1,53 @@
+/* Runs ${net.title} once on raw files: ${net.name}_main INPUT... OUTPUT...
+ * Written by match_aie for builds with sanitizers; this file belongs to you.
+ */
+#include "${net.name}.h"
+
+#include <stdio.h>
+
+% for port in (*net.inputs, *net.outputs):
+static _Alignas(${net.macro}_ALIGNMENT) uint8_t ${port.macro.lower()}[${port.macro}_BYTES];
+% endfor
+
+int main(int argc, char **argv) {
+    static uint8_t *const buffers[] = {
+% for port in (*net.inputs, *net.outputs):
+        ${port.macro.lower()},
+% endfor
+    };
+    static const size_t sizes[] = {
+% for port in (*net.inputs, *net.outputs):
+        ${port.macro}_BYTES,
+% endfor
+    };
+    const int inputs = ${net.macro}_INPUTS, outputs = ${net.macro}_OUTPUTS;
+    const void *in[${net.macro}_INPUTS + 1] = {0};
+    void *out[${net.macro}_OUTPUTS + 1] = {0};
+    if (argc != 1 + inputs + outputs) {
+        fprintf(stderr, "usage: %s INPUT... OUTPUT... (%d inputs, %d outputs)\n", argv[0], inputs, outputs);
+        return 2;
+    }
+    for (int i = 0; i < inputs; ++i) {
+        FILE *file = fopen(argv[1 + i], "rb");
+        if (!file || fread(buffers[i], 1, sizes[i], file) != sizes[i] || fgetc(file) != EOF) {
+            fprintf(stderr, "%s: cannot be read, or has another size than the input\n", argv[1 + i]);
+            return 2;
+        }
+        fclose(file);
+        in[i] = buffers[i];
+    }
+    for (int i = 0; i < outputs; ++i) {
+        out[i] = buffers[inputs + i];
+    }
+    const int status = ${net.name}_run(in, out);
+    for (int i = 0; i < outputs; ++i) {
+        const char *path = argv[1 + inputs + i];
+        FILE *file = fopen(path, "wb");
+        const int wrong = !file || fwrite(out[i], 1, sizes[inputs + i], file) != sizes[inputs + i];
+        if (wrong || fclose(file)) {
+            fprintf(stderr, "%s: cannot be written\n", path);
+            return 2;
+        }
+    }
+    return status;
+}

@@ -1,0 +1,87 @@
+/* ${net.title}: written by match_aie; this file belongs to you.
+ *
+ * Build with -std=c11 -ffp-contract=off -fno-strict-aliasing: fused multiply-adds would change
+ * rounded bits, and the arena holds tensors of different element types one after the other.
+ */
+#include "${net.name}.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+% if net.members:
+
+/* Defined in ${net.name}_weights.S. */
+struct ${net.name}_constants {
+% for index, member in enumerate(net.members):
+    ${"_Alignas(%d) " % net.alignment if index == 0 else ""}${member.ctype} ${member.name}[${member.count}];
+% if member.padding:
+    uint8_t pad_${index}_[${member.padding}];
+% endif
+% endfor
+};
+% for member in net.members:
+_Static_assert(offsetof(struct ${net.name}_constants, ${member.name}) == ${member.offset}, "${member.name}");
+% endfor
+_Static_assert(sizeof(struct ${net.name}_constants) == ${net.macro}_WEIGHT_BYTES, "constants");
+
+#ifdef __ELF__
+__attribute__((visibility("hidden")))
+#endif
+extern const struct ${net.name}_constants ${net.name}_weights;
+% endif
+
+#ifdef MATCH_AIE_TRACE
+static _Thread_local void (*${net.name}_trace)(int, int, const void *, size_t);
+
+void ${net.name}_set_trace(void (*trace)(int step, int tensor, const void *data, size_t bytes)) {
+    ${net.name}_trace = trace;
+}
+#define ${net.macro}_TRACE(step, tensor, data, bytes) ${"\\"}
+    do { if (${net.name}_trace) ${net.name}_trace(step, tensor, data, bytes); } while (0)
+#else
+#define ${net.macro}_TRACE(step, tensor, data, bytes) ((void)0)
+#endif
+% for function in net.functions:
+
+${function.strip()}
+% endfor
+
+static void ${net.name}_steps(uint8_t *arena, const void *const in[], void *const out[]) {
+% if not net.uses_arena:
+    (void)arena;
+% endif
+% if not net.uses_inputs:
+    (void)in;
+% endif
+% if not net.outputs:
+    (void)out;
+% endif
+% for index, call in enumerate(net.calls):
+    /* ${index}: ${call.remark} */
+    ${call.symbol}(${", ".join(call.arguments)});
+% for written in call.written:
+    ${net.macro}_TRACE(${index}, ${written.tensor}, ${written.address}, ${written.nbytes});
+% endfor
+% endfor
+}
+
+int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]) {
+    ${net.name}_steps(arena, in, out);
+    return 0;
+}
+
+int ${net.name}_run(const void *const in[], void *const out[]) {
+% if net.arena:
+    static _Alignas(${net.macro}_ALIGNMENT) uint8_t arena[${net.macro}_ARENA_BYTES];
+    return ${net.name}_run_in(arena, in, out);
+% else:
+    return ${net.name}_run_in(NULL, in, out);
+% endif
+}

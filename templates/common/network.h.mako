@@ -1,0 +1,58 @@
+/* ${net.title}
+ *
+ * Written by match_aie. The files of this project belong to you: use, change and pass them on
+ * under whatever terms you like.
+ *
+ * All addresses handed in must be multiples of ${net.macro}_ALIGNMENT, and no input, output or
+ * arena may overlap another. Tensors are dense and row-major.
+ */
+#ifndef ${net.macro}_H
+#define ${net.macro}_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ${net.macro}_ALIGNMENT ${net.alignment}
+#define ${net.macro}_ARENA_BYTES ${net.arena}
+#define ${net.macro}_WEIGHT_BYTES ${net.weights}
+#define ${net.macro}_INPUTS ${len(net.inputs)}
+#define ${net.macro}_OUTPUTS ${len(net.outputs)}
+% for word, ports in (("in", net.inputs), ("out", net.outputs)):
+% for index, port in enumerate(ports):
+
+/* ${word}[${index}]: ${port.label}, ${port.dtype}[${", ".join(map(str, port.shape))}] */
+#define ${port.macro}_ELEMENTS ${port.elements}
+#define ${port.macro}_BYTES ${port.nbytes}
+#define ${port.macro}_RANK ${len(port.shape)}
+% if port.shape:
+#define ${port.macro}_SHAPE {${", ".join(map(str, port.shape))}}
+% endif
+% if port.scale:
+#define ${port.macro}_SCALE ${port.scale}
+#define ${port.macro}_ZERO_POINT (${port.zero_point})
+% endif
+% endfor
+% endfor
+
+/* Runs the network once in an arena of its own, so in one thread at a time. Returns 0. */
+int ${net.name}_run(const void *const in[], void *const out[]);
+
+/* The same in an arena of the caller's, ${net.macro}_ARENA_BYTES long (NULL where that is 0);
+ * any number of threads, each with its arena. Returns 0. */
+int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]);
+
+#ifdef MATCH_AIE_TRACE
+/* After each step, `trace` gets every tensor that the step wrote, by its index in match_aie.json;
+ * NULL for none. Each thread has its own. */
+void ${net.name}_set_trace(void (*trace)(int step, int tensor, const void *data, size_t bytes));
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,20 @@
+## Requantisation and saturation: the one place where these layers round.
+
+## Store `real` (float, in integer steps of the output): y = clip(rint(real) + zero point, lo, hi).
+## Saturates before it converts, since an out-of-range conversion is undefined; NaN becomes lo.
+<%def name="saturate(t, real, target, ctype)">
+float steps = rintf(${real});
+steps = steps > ${t.low} ? steps : ${t.low};
+steps = steps < ${t.high} ? steps : ${t.high};
+${target} = (${ctype})((int32_t)steps${t.offset});
+</%def>
+
+## Store the int32 sum `acc` of output channel `channel`, requantised where the layer has a tail.
+<%def name="store(layer, acc, channel, target)">
+% if layer.tail is None:
+${target} = ${acc};
+% else:
+<% index = 0 if layer.operand("scale").size == 1 else channel %>
+${saturate(layer.tail, f"(float){acc} * scale[{index}]", target, layer.operand("y").ctype)}
+% endif
+</%def>
