@@ -1,1 +1,24 @@
-"""TODO"""
+"""From a user's model to a Relax module in canonical quantised form."""
+
+from match_aie.frontend.load import load
+from match_aie.frontend.model import Model, Port
+
+
+def normalize(model: Model, *, integer_io: bool = False) -> Model:
+    """The model in canonical quantised form, see `match_aie.frontend.canonical`.
+
+    Args:
+        model: as loaded.
+        integer_io: give inputs and outputs that are float only for a quantize or dequantize at
+            the edge of the network their integer type.
+
+    Raises:
+        ModelError: control flow at run time.
+    """
+    # Imported here: TVM takes a second, and reading a model's ports needs none of it.
+    from match_aie.frontend import canonical
+
+    return canonical.normalize(model, integer_io=integer_io)
+
+
+__all__ = ["Model", "Port", "load", "normalize"]

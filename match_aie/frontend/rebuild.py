@@ -1,7 +1,8 @@
 """Rewriting a straight-line Relax function binding by binding.
 
 Every normalisation pass is a `visit` function: it sees each binding's value with its arguments
-already replaced, and returns what stands for it from now on. Names of bindings are made anew,
+already replaced (typed; the call itself is not, ask the old variable), and returns what stands
+for it from now on. Names of bindings are made anew,
 short and unique, and the user-facing labels follow them.
 """
 
@@ -117,7 +118,7 @@ def rebuild(
         with builder.dataflow():
             for var, value in tvm_api.bindings(main):
                 emitter.label = labels.get(tvm_api.variable_name(var), "")
-                new = visit(emitter, var, emitter.typed(substitute(value, env)))
+                new = visit(emitter, var, substitute(value, env))
                 env[var] = new if isinstance(new, relax.Tuple) else emitter.emit(new)
             result = substitute(main.body.body if output is None else output, env)
             returned = builder.emit_output(result)

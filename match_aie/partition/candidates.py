@@ -10,6 +10,9 @@ from match_aie.partition.extract import Extracted, extract
 from match_aie.partition.graph import Graph
 from match_aie.partition.match import Match, matches
 
+#: Operators that stand around a layer rather than being it.
+EDGES = frozenset({"quantize", "dequantize", "clip"})
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -46,9 +49,9 @@ def candidates(graph: Graph, target: MatchTarget) -> tuple[Candidate, ...]:
 
 def _at(graph: Graph, module: ExecModule, pattern: Pattern, root: int) -> Iterator[Candidate]:
     """The first accepted match of `pattern` at `root`, or its first refusal."""
-    label = graph.nodes[root].label or graph.nodes[root].output
     refused: Candidate | None = None
     for match in matches(graph, pattern.structure, graph.nodes[root]):
+        label = _label(graph, match)
         if all(graph.values[name].constant is not None for name in match.bound.values()):
             continue  # known at compile time: nothing to run
         layer = extract(graph, match, pattern.kind)
@@ -59,3 +62,10 @@ def _at(graph: Graph, module: ExecModule, pattern: Pattern, root: int) -> Iterat
         refused = refused or Candidate(module, pattern, match, label, None, refusal or "")
     if refused is not None:
         yield refused
+
+
+def _label(graph: Graph, match: Match) -> str:
+    """The name of the operator that does the work, which users look for, not of its quantize."""
+    nodes = [graph.nodes[i] for i in match.nodes]
+    named = [n for n in nodes if n.operator not in EDGES and n.label] or [nodes[0]]
+    return named[0].label or named[0].output

@@ -19,7 +19,7 @@ def model_of(nodes, inputs, outputs, constants):
         nodes,
         "g",
         [helper.make_tensor_value_info(n, t, s) for n, t, s in inputs],
-        [helper.make_tensor_value_info(n, t, None) for n, t in outputs],
+        [helper.make_tensor_value_info(n, t, [None] * rank) for n, t, rank in outputs],
         [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
@@ -54,11 +54,11 @@ def parameters(name, scale, zero, dtype=np.int8):
     return {f"{name}_s": np.float32(scale), f"{name}_z": dtype(zero)}
 
 
-def float_net(*nodes, shape=(1, 4, 6, 5), constants=None):
+def float_net(*nodes, shape=(1, 4, 6, 5), constants=None, rank=4):
     return model_of(
         nodes,
         [("x", TensorProto.FLOAT, shape)],
-        [("y", TensorProto.FLOAT)],
+        [("y", TensorProto.FLOAT, rank)],
         constants or {},
     )
 
@@ -77,6 +77,7 @@ FLOAT_NETS = {
     "depthwise_then_flatten": float_net(
         helper.make_node("Conv", ["x", "w"], ["c"], group=4, pads=[1, 1, 1, 1]),
         helper.make_node("Flatten", ["c"], ["y"]),
+        rank=2,
         constants={"w": DEPTHWISE},
     ),
     "grouped": float_net(
@@ -86,6 +87,7 @@ FLOAT_NETS = {
         helper.make_node("Conv", ["x", "w"], ["c"]),
         helper.make_node("GlobalAveragePool", ["c"], ["p"]),
         helper.make_node("Flatten", ["p"], ["y"]),
+        rank=2,
         constants={"w": W},
     ),
     "residual_pool_concat": float_net(
@@ -157,7 +159,7 @@ def quantized_conv(activation: list, shape=(1, 4, 6, 5)) -> onnx.ModelProto:
         q("a", "yq"),
     ]
     return model_of(
-        nodes, [("xq", TensorProto.INT8, shape)], [("yq", TensorProto.INT8)], constants
+        nodes, [("xq", TensorProto.INT8, shape)], [("yq", TensorProto.INT8, 4)], constants
     )
 
 
@@ -188,7 +190,7 @@ def test_movement_between_equal_quantisations_is_done_on_integers():
     nodes = [dq("xq", "d"), helper.make_node("Flatten", ["d"], ["f"]), q("f", "yq")]
     same = {**parameters("xq", 0.5, 1), **parameters("yq", 0.5, 1)}
     other = {**parameters("xq", 0.5, 1), **parameters("yq", 0.25, 1)}
-    ports = [("xq", TensorProto.INT8, (1, 4, 3, 2))], [("yq", TensorProto.INT8)]
+    ports = [("xq", TensorProto.INT8, (1, 4, 3, 2))], [("yq", TensorProto.INT8, 2)]
     assert operators(normalize(load(model_of(nodes, *ports, same).SerializeToString()))) == ["reshape"]
     kept = operators(normalize(load(model_of(nodes, *ports, other).SerializeToString())))
     assert kept == ["dequantize", "reshape", "quantize"]
@@ -198,7 +200,7 @@ def test_integer_io_moves_the_ends():
     nodes = [q("x", "xq"), dq("xq", "d"), helper.make_node("Relu", ["d"], ["r"]), q("r", "yq"), dq("yq", "y")]
     constants = {**parameters("xq", 0.5, 1), **parameters("yq", 0.25, -3)}
     data = model_of(
-        nodes, [("x", TensorProto.FLOAT, (1, 8))], [("y", TensorProto.FLOAT)], constants
+        nodes, [("x", TensorProto.FLOAT, (1, 8))], [("y", TensorProto.FLOAT, 2)], constants
     ).SerializeToString()
     plain, integer = normalize(load(data)), normalize(load(data), integer_io=True)
     assert plain.inputs[0].dtype == "float32"

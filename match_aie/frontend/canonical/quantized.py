@@ -12,7 +12,7 @@ import numpy as np
 from tvm import relax
 
 from match_aie import tvm_api
-from match_aie.frontend.normalize.constants import MOVEMENT, quantize_array
+from match_aie.frontend.canonical.constants import MOVEMENT, quantize_array
 from match_aie.frontend.rebuild import Emitter, Expr
 
 #: Name of the composite that rounds the mean half away from zero on integers.
@@ -26,8 +26,8 @@ def canonical_quantized(emitter: Emitter, var: Any, value: Expr) -> Expr:
         return _quantize(emitter, value)
     if operator == "clip" and str(value.args[0].ty.dtype) in ("int8", "uint8"):
         return _clip(emitter, value.args[0], *_bounds(value))
-    if operator == "astype":
-        return _integer_average_pool(emitter, value)
+    if operator == "astype" and tvm_api.is_tensor(var):
+        return _integer_average_pool(emitter, value, tvm_api.dtype_of(var))
     return value
 
 
@@ -125,7 +125,7 @@ def _clip(emitter: Emitter, data: Expr, low: float, high: float) -> Expr:
     return relax.op.clip(data, low, high)
 
 
-def _integer_average_pool(emitter: Emitter, call: Any) -> Expr:
+def _integer_average_pool(emitter: Emitter, call: Any, dtype: str) -> Expr:
     """TFLite's pool, imported as astype(avg_pool2d(astype(x, int32)), int8), which truncates."""
     pool = emitter.definition(call.args[0])
     if tvm_api.operator_name(pool) != "nn.avg_pool2d":
@@ -133,7 +133,7 @@ def _integer_average_pool(emitter: Emitter, call: Any) -> Expr:
     widen = emitter.definition(pool.args[0])
     if tvm_api.operator_name(widen) != "astype" or tvm_api.dtype_of(widen) != "int32":
         return call
-    data, dtype = widen.args[0], tvm_api.dtype_of(call)
+    data = widen.args[0]
     if dtype not in ("int8", "uint8") or tvm_api.dtype_of(data) != dtype:
         return call
     if pool.attrs.layout != "NHWC":

@@ -15,7 +15,7 @@ import numpy as np
 from tvm import relax
 
 from match_aie import tvm_api
-from match_aie.frontend.normalize.constants import constant
+from match_aie.frontend.canonical.constants import constant
 from match_aie.frontend.rebuild import Emitter, Expr
 
 TO_NHWC = [0, 2, 3, 1]

@@ -1,0 +1,236 @@
+"""Every ONNX backend node test through `match.compile(..., CPU())`, built, run, and compared.
+
+    python benchmarks/operators.py [--json FILE] [--markdown docs/operators.md] [--only SUBSTRING]
+
+Inputs that are shapes, indices or other small integers are bound as constants where the model
+does not compile with them as run-time inputs, as a deployed model would have them. An outcome is
+`pass` (every output within the test's own tolerance), `unsupported` (a typed error that names the
+operator), `wrong` or `crash`; the last two are defects, and the script then exits with 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import shutil
+import sys
+import tempfile
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import machine_row
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one node test.
+
+    `float32` says whether it has a float32 input and a float32 output.
+    """
+
+    test: str
+    operator: str
+    status: str
+    detail: str
+    float32: bool
+
+
+def node_tests() -> list[Any]:
+    """The node tests of the installed onnx, without the expanded function bodies' duplicates."""
+    from onnx.backend.test.case.node import collect_testcases
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return list(collect_testcases(None))
+
+
+def is_float32(test: Any) -> bool:
+    """Whether the test has a float32 tensor among its inputs and one among its outputs."""
+    inputs, outputs = test.data_sets[0]
+    return all(
+        any(isinstance(a, np.ndarray) and a.dtype == np.float32 for a in arrays)
+        for arrays in (inputs, outputs)
+    )
+
+
+def bound(model: Any, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """The model with its non-float inputs as initializers, and the inputs that are left."""
+    import onnx
+    from onnx import numpy_helper
+
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    kept, left = [], []
+    for port, value in zip(copy.graph.input, inputs, strict=False):
+        if isinstance(value, np.ndarray) and value.dtype.kind in "iub":
+            copy.graph.initializer.append(numpy_helper.from_array(value, port.name))
+        else:
+            kept.append(port)
+            left.append(value)
+    del copy.graph.input[:]
+    copy.graph.input.extend(kept)
+    return copy, left
+
+
+def attempt(model: Any, inputs: Sequence[Any], expected: Sequence[Any], test: Any) -> tuple[str, str]:
+    """(status, detail) of one model with these run-time inputs."""
+    import match_aie as match
+    from match_aie.errors import MatchError, ToolchainError
+
+    folder = Path(tempfile.mkdtemp(prefix="operators-"))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            shapes = {p.name: np.shape(v) for p, v in zip(model.graph.input, inputs, strict=False)}
+            compiled = match.compile(model, "CPU", shapes=shapes, name="net")
+            project = compiled.write(folder / "net")
+            feeds = {p.name: v for p, v in zip(compiled.inputs, inputs, strict=True)}
+            outputs = project.run(feeds, check=False).outputs
+        return compare(list(outputs.values()), expected, test)
+    except ToolchainError as error:
+        return "crash", str(error)[:300]
+    except MatchError as error:
+        return "unsupported", str(error).replace("\n", " ")[:300]
+    except Exception as error:  # noqa: BLE001  a crash is what this script looks for
+        return "crash", f"{type(error).__name__}: {str(error)[:300]}"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def compare(outputs: Sequence[Any], expected: Sequence[Any], test: Any) -> tuple[str, str]:
+    """`pass` or `wrong`, by shape, element type and the test's tolerance."""
+    for index, (got, want) in enumerate(zip(outputs, expected, strict=True)):
+        want = np.asarray(want)
+        if got.shape != want.shape or got.dtype != want.dtype:
+            return "wrong", (
+                f"output {index} is {got.dtype}{list(got.shape)}, "
+                f"expected {want.dtype}{list(want.shape)}"
+            )
+        close = np.allclose(
+            got.astype(np.float64), want.astype(np.float64), test.rtol, test.atol, equal_nan=True
+        )
+        if not close:
+            worst = np.nanmax(np.abs(got.astype(np.float64) - want.astype(np.float64)))
+            return "wrong", f"output {index} differs by up to {worst:g}"
+    return "pass", ""
+
+
+def run_test(test: Any) -> Outcome:
+    """Compile, build, run and compare one node test."""
+    nodes = test.model.graph.node
+    operator = nodes[0].op_type if len(nodes) == 1 else f"{test.name.removeprefix('test_')}"
+    if test.name.endswith("_expanded") or "_expanded_" in test.name:
+        operator = "(expanded functions)"
+    inputs, expected = test.data_sets[0]
+    status, detail = attempt(test.model, inputs, expected, test)
+    if status == "unsupported":
+        model, left = bound(test.model, inputs)
+        if len(left) < len(inputs):
+            second = attempt(model, left, expected, test)
+            if second[0] != "unsupported" or left:
+                status, detail = second
+    return Outcome(test.name, operator, status, detail, is_float32(test))
+
+
+def run_all(tests: Sequence[Any], jobs: int) -> list[Outcome]:
+    """All outcomes, in the tests' order; a line on stderr every hundred."""
+    # Each worker takes a slice and is replaced now and then: TVM keeps what it compiled.
+    with multiprocessing.get_context("spawn").Pool(jobs, maxtasksperchild=100) as pool:
+        done: list[Outcome] = []
+        for outcome in pool.imap(_by_name, [t.name for t in tests], chunksize=10):
+            done.append(outcome)
+            if len(done) % 100 == 0:
+                print(f"{len(done)}/{len(tests)}", Counter(o.status for o in done), file=sys.stderr)
+        return done
+
+
+def _by_name(name: str) -> Outcome:
+    if not hasattr(_by_name, "tests"):
+        _by_name.tests = {t.name: t for t in node_tests()}  # type: ignore[attr-defined]
+    return run_test(_by_name.tests[name])  # type: ignore[attr-defined]
+
+
+def totals(outcomes: Iterable[Outcome]) -> tuple[Counter[str], Counter[str]]:
+    """Counts by status: of all tests, and of those with float32 input and output."""
+    rows = list(outcomes)
+    return Counter(o.status for o in rows), Counter(o.status for o in rows if o.float32)
+
+
+def markdown(outcomes: Sequence[Outcome]) -> str:
+    """The page `docs/operators.md`."""
+    every, floats = totals(outcomes)
+    count = sum(floats.values())
+    lines = [
+        "# Which ONNX operators compile",
+        "",
+        "Written by `benchmarks/operators.py`: ONNX's own backend node tests, each compiled for",
+        "`CPU`, built, run, and compared with the expected outputs. Inputs that are shapes or",
+        "indices are bound as constants where they cannot be run-time inputs. *measured*",
+        "",
+        f"- all {sum(every.values())} tests: {every['pass']} pass, {every['unsupported']} unsupported, "
+        f"{every['wrong']} wrong, {every['crash']} crash",
+        f"- the {count} with float32 input and output: {floats['pass']} pass "
+        f"({100 * floats['pass'] / max(count, 1):.1f} %), {floats['unsupported']} unsupported",
+        "",
+        "An unsupported operator is refused with an error that names it; nothing is compiled.",
+        "",
+        "| operator | tests | pass | unsupported | why the rest is refused |",
+        "| --- | ---: | ---: | ---: | --- |",
+    ]
+    groups: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        groups[outcome.operator].append(outcome)
+    for operator in sorted(groups):
+        rows = groups[operator]
+        counts = Counter(o.status for o in rows)
+        why = reasons(rows)
+        lines.append(
+            f"| {operator} | {len(rows)} | {counts['pass']} | {len(rows) - counts['pass']} | {why} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def reasons(rows: Sequence[Outcome], most: int = 2) -> str:
+    """The commonest reasons for refusal, in a table cell."""
+    texts = Counter(o.detail.split("try:")[0].strip()[:140] for o in rows if o.status != "pass")
+    return "; ".join(text.replace("|", "\\|") for text, _ in texts.most_common(most))
+
+
+def main() -> int:
+    """Run, print the totals, write the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    tests = [t for t in node_tests() if options.only in t.name]
+    outcomes = run_all(tests, options.jobs)
+    every, floats = totals(outcomes)
+    print("all", dict(every))
+    print("float32 input and output", dict(floats))
+    for outcome in outcomes:
+        if outcome.status in ("wrong", "crash"):
+            print(outcome.status, outcome.test, outcome.detail)
+    if options.markdown:
+        options.markdown.write_text(markdown(outcomes))
+    if options.json:
+        rows = [machine_row()]
+        for name, counts in (("all", every), ("float32", floats)):
+            rows += [
+                {"case": name, "metric": status, "value": value, "unit": "tests",
+                 "provenance": "measured", "note": ""}
+                for status, value in sorted(counts.items())
+            ]
+        options.json.write_text(json.dumps([*rows, *map(asdict, outcomes)], indent=1) + "\n")
+    return 1 if every["wrong"] + every["crash"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
