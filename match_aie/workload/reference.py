@@ -259,7 +259,9 @@ def _softmax(workload: Workload, arrays: Arrays) -> np.ndarray:
 
 def _quantize(workload: Workload, arrays: Arrays) -> np.ndarray:
     """With y = saturate(x / sy)."""
-    return saturate(arrays["x"] / _scale(workload.output), _tail(workload))
+    with np.errstate(over="ignore"):
+        steps = arrays["x"] / _scale(workload.output)
+    return saturate(steps, _tail(workload))
 
 
 def _dequantize(workload: Workload, arrays: Arrays) -> np.ndarray:
