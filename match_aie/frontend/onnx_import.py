@@ -1,0 +1,168 @@
+"""From a simplified ONNX graph to Relax, through TVM's importer."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import onnx
+from tvm import relax
+from tvm.relax.frontend.onnx import onnx_frontend
+
+from match_aie import tvm_api
+from match_aie.errors import UnsupportedOperatorError, shorten
+from match_aie.frontend.onnx_composites import arguments, body_model, describe
+from match_aie.frontend.onnx_rewrite.graph import Graph, Node, opset_of
+from match_aie.frontend.onnx_rewrite.support import COMPOSITES
+
+
+def import_graph(model: onnx.ModelProto, labels: Mapping[str, str]) -> tuple[Any, dict[str, str]]:
+    """The Relax module of `model`, and Relax variable name -> label.
+
+    Args:
+        model: as `onnx_rewrite.rewrite` leaves it.
+        labels: node name -> what the user calls the node.
+
+    Raises:
+        UnsupportedOperatorError: for the first node that TVM does not take.
+    """
+    importer = _Importer(model, labels)
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        module = importer.from_onnx(model.graph, opset_of(model))
+    module["main"] = module["main"].without_attr("num_input")
+    return module, _variable_labels(module["main"], labels)
+
+
+def _variable_labels(function: Any, labels: Mapping[str, str]) -> dict[str, str]:
+    """Label of every bound variable; a helper value takes that of the node it leads up to."""
+    found: dict[str, str] = {}
+    waiting: list[str] = []
+    for var, _ in tvm_api.bindings(function):
+        name = tvm_api.variable_name(var)
+        waiting.append(name)
+        node = name.split("_")[0] + "_"
+        if node in labels:
+            found |= dict.fromkeys(waiting, labels[node])
+            waiting.clear()
+    return found | {name: found[last] for last in list(found)[-1:] for name in waiting}
+
+
+class _Importer(onnx_frontend.ONNXGraphImporter):
+    """TVM's importer, a node at a time: failures name the node, variables are named after it."""
+
+    def __init__(self, model: onnx.ModelProto, labels: Mapping[str, str]) -> None:
+        """Import `model`; every input has a static shape and a plain name."""
+        super().__init__({}, {}, keep_params_in_input=False, sanitize=False)
+        self._labels = labels
+        self._graph = Graph(model)
+        self._composites: dict[bytes, Any] = {}
+
+    def _check_for_unsupported_ops(self, graph: onnx.GraphProto) -> None:
+        """Nothing: the pre-pass has looked."""
+
+    def _construct_nodes(self, graph: onnx.GraphProto) -> None:
+        """Convert node by node, binding each result to a variable named after its node."""
+        for proto in graph.node:
+            try:
+                self._convert(proto)
+            except Exception as error:
+                raise self._unsupported(proto, error) from error
+            for name in filter(None, proto.output):
+                self._bind(proto, name)
+
+    def _convert(self, proto: onnx.NodeProto) -> None:
+        node = Node(proto, self.opset)
+        if node.op in COMPOSITES:
+            self._call_composite(node)
+        elif node.op == "ConvInteger":
+            self._nodes[proto.output[0]] = self._convolve_integers(node)
+        else:
+            single = onnx.GraphProto()
+            single.node.append(proto)
+            super()._construct_nodes(single)
+
+    def _bind(self, proto: onnx.NodeProto, name: str) -> None:
+        """Bind a computed tensor, and check that its shape is static and as ONNX says."""
+        value = self._nodes[name]
+        if isinstance(value, tvm_api.CallNode):
+            value = self._nodes[name] = self.bb.emit(value, _hint(proto))
+        why = _shape_problem(value, self._graph, name)
+        if why is not None:
+            label = self._labels.get(proto.name, proto.name)
+            raise UnsupportedOperatorError([(Node(proto, self.opset).op, label, why)])
+
+    def _unsupported(self, proto: onnx.NodeProto, error: Exception) -> UnsupportedOperatorError:
+        if isinstance(error, UnsupportedOperatorError):
+            return error
+        text = str(error).strip().splitlines() or [type(error).__name__]
+        label = self._labels.get(proto.name, proto.name)
+        why = f"TVM does not take it: {shorten(text[-1], 160)}"
+        return UnsupportedOperatorError([(Node(proto, self.opset).op, label, why)])
+
+    def _convolve_integers(self, node: Node) -> Any:
+        """ConvInteger: a convolution of int32, exact modulo 2**32 as ONNX wants it."""
+        sides = []
+        for at, zero_at in ((0, 2), (1, 3)):
+            side = relax.op.astype(self._nodes[node.input(at)], "int32")
+            if node.input(zero_at):
+                zero = self._nodes[node.input(zero_at)]
+                shape = [int(size) for size in zero.ty.shape]
+                zero = relax.op.astype(zero, "int32")
+                if at == 1 and shape not in ([], [1]):
+                    rank = len(self._graph.shape(node.input(at)))
+                    zero = relax.op.reshape(zero, (shape[0], *[1] * (rank - 1)))
+                side = relax.op.subtract(side, zero)
+            sides.append(self.bb.normalize(side))
+        inputs = onnx_frontend.onnx_input()
+        inputs.extend(sides)
+        attributes = {**self._parse_attr(node.proto.attribute), "tvm_custom": {}}
+        return self._convert_operator("Conv", inputs, attributes, self.opset)
+
+    def _call_composite(self, node: Node) -> None:
+        """Call a private function with attribute `Composite`; equal ones are shared."""
+        body = body_model(node, self._graph)
+        key = body.SerializeToString(deterministic=True) + repr(describe(node, self._graph)).encode()
+        if key not in self._composites:
+            self._composites[key] = self._add_composite(node, body)
+        values = [self._nodes[name] for name in arguments(node, self._graph)]
+        result = self.bb.emit(relax.Call(self._composites[key], values), _hint(node.proto))
+        outputs = [name for name in node.outputs if name]
+        for position, name in enumerate(outputs):
+            single = len(outputs) == 1
+            self._nodes[name] = (
+                result
+                if single
+                else self.bb.emit(relax.TupleGetItem(result, position), _hint(node.proto))
+            )
+
+    def _add_composite(self, node: Node, body: onnx.ModelProto) -> Any:
+        """A new private function in the module under construction."""
+        importer = _Importer(body, {})
+        function = importer.from_onnx(body.graph, opset_of(body))["main"]
+        function = function.without_attr("global_symbol").without_attr("num_input")
+        for name, value in describe(node, self._graph).items():
+            function = function.with_attr(name, value)
+        return self.bb.add_func(function, f"onnx_{node.op.lower()}_{len(self._composites)}")
+
+
+def _hint(proto: onnx.NodeProto) -> str:
+    """What to call a node's result; nodes of composite bodies have no names."""
+    return proto.name or "t_"
+
+
+def _shape_problem(value: Any, graph: Graph, name: str) -> str | None:
+    """What is wrong with the type of an imported value, None where nothing is."""
+    info = graph.info(name)
+    if not isinstance(value.ty, relax.TensorType):
+        return "TVM does not import its result as a tensor"
+    try:
+        shape = tvm_api.shape_of(value)
+    except TypeError:
+        return "the shape of its result depends on the data"
+    if info is not None and info.shape is not None and info.shape != shape:
+        return f"TVM imports its result with shape {shape} instead of {info.shape}"
+    return None

@@ -1,0 +1,115 @@
+"""ONNX models: from the user's bytes or object to a `Model`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import onnx
+from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped]
+from onnx import checker, inliner
+
+from match_aie.errors import ModelError, shorten
+from match_aie.frontend.model import Model
+from match_aie.frontend.onnx_external import embed_external_data
+from match_aie.frontend.onnx_names import plain_names
+from match_aie.frontend.onnx_opset import at_known_opset
+from match_aie.frontend.onnx_ports import read_ports
+from match_aie.frontend.onnx_rewrite import rewrite
+from match_aie.frontend.onnx_shapes import fix_input_shapes, infer_shapes
+
+
+def parse(data: bytes) -> Any:
+    """The ONNX model that `data` holds.
+
+    Raises:
+        ModelError: `data` is no ONNX file, or ends too early.
+    """
+    hint = "an ONNX model (.onnx) or a TFLite model (.tflite) is wanted; is the file complete?"
+    try:
+        model = onnx.ModelProto.FromString(data)
+    except (DecodeError, ValueError, RuntimeError) as error:
+        raise ModelError("this is not an ONNX model, or it is damaged", hint=hint) from error
+    if not model.HasField("graph") or not model.opset_import:
+        raise ModelError("this is not an ONNX model: it has no graph", hint=hint)
+    return model
+
+
+def load_onnx(
+    model: onnx.ModelProto,
+    *,
+    source: bytes | None,
+    folder: Path | None,
+    name: str | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+) -> Model:
+    """Check, simplify and import an ONNX model.
+
+    Args:
+        model: an `onnx.ModelProto`; it is not changed.
+        source: the bytes it was parsed from, None where the user gave the object.
+        folder: the folder its external data may lie in, None where there is none.
+        name: of the network.
+        shapes: sizes for inputs with dynamic dimensions.
+
+    Raises:
+        ModelError: the model fails ONNX's checks, or needs `shapes`.
+        UnsupportedOperatorError: listing every operator that cannot be compiled.
+    """
+    from match_aie.frontend.onnx_import import import_graph
+
+    work = onnx.ModelProto()
+    work.CopyFrom(model)
+    if embed_external_data(work, folder) or source is None:
+        source = _serialised(work)
+    check(work)
+    work = at_known_opset(work)
+    notes = fix_input_shapes(work, shapes or {})
+    work = infer_shapes(_flat(work))
+    work, names = plain_names(work)
+    work = rewrite(work, names.labels)
+    for note in notes:
+        warnings.warn(note, stacklevel=4)
+    module, labels = import_graph(work, names.labels)
+    inputs, outputs = read_ports(work, names.values)
+    return Model(
+        module=module,
+        name=name or work.graph.name or "network",
+        inputs=inputs,
+        outputs=outputs,
+        source=source,
+        format="onnx",
+        labels=MappingProxyType(labels),
+        warnings=tuple(notes),
+    )
+
+
+def _serialised(model: onnx.ModelProto) -> bytes:
+    """The bytes of a model object."""
+    try:
+        return bytes(model.SerializeToString(deterministic=True))
+    except (EncodeError, ValueError) as error:
+        raise ModelError(f"the model cannot be serialised: {shorten(str(error))}") from error
+
+
+def _flat(model: onnx.ModelProto) -> Any:
+    """`model` without functions of its own: their nodes stand where they were called."""
+    return inliner.inline_local_functions(model) if model.functions else model
+
+
+def check(model: onnx.ModelProto) -> None:
+    """Refuse what ONNX's own checker refuses.
+
+    Raises:
+        ModelError: with the checker's sentence.
+    """
+    try:
+        checker.check_model(model)
+    except (checker.ValidationError, ValueError, RuntimeError) as error:
+        raise ModelError(
+            f"the model is not valid ONNX: {shorten(str(error).strip())}",
+            hint="export it again; `onnx.checker.check_model` shows the whole message",
+        ) from error

@@ -1,0 +1,72 @@
+"""Inputs and outputs of an ONNX graph as ports, with the quantisation next to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import onnx
+from onnx import helper
+
+from match_aie.frontend.model import Port
+from match_aie.frontend.onnx_rewrite.graph import Graph
+
+#: Operators that only move elements, so that the quantisation of their result is their input's.
+MOVES = frozenset(
+    {"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "MaxPool", "Slice"}
+)
+
+
+def read_ports(
+    model: onnx.ModelProto, names: Mapping[str, str]
+) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+    """(inputs, outputs) of `model` under the names that `names` maps its values to."""
+    graph = Graph(model)
+    inputs = [
+        _port(graph, value.name, names, _forward(graph, value.name)) for value in model.graph.input
+    ]
+    outputs = [
+        _port(graph, value.name, names, _backward(graph, value.name))
+        for value in model.graph.output
+    ]
+    return tuple(inputs), tuple(outputs)
+
+
+def _port(
+    graph: Graph, value: str, names: Mapping[str, str], quantised: tuple[float, int] | None
+) -> Port:
+    dtype = str(helper.tensor_dtype_to_np_dtype(graph.dtype(value)))
+    scale, zero_point = quantised or (None, 0)
+    return Port(names.get(value, value), dtype, graph.shape(value), scale, zero_point)
+
+
+def _forward(graph: Graph, value: str) -> tuple[float, int] | None:
+    """Quantisation of what reads `value`, through operators that only move elements."""
+    readers = [node for node in graph.proto.node if value in node.input]
+    if len(readers) != 1:
+        return None
+    node = readers[0]
+    if node.op_type in ("QuantizeLinear", "DequantizeLinear") and node.input[0] == value:
+        return _parameters(graph, node)
+    if node.op_type in MOVES and node.input[0] == value:
+        return _forward(graph, node.output[0])
+    return None
+
+
+def _backward(graph: Graph, value: str) -> tuple[float, int] | None:
+    """Quantisation of what makes `value`, through operators that only move elements."""
+    makers = [node for node in graph.proto.node if value in node.output]
+    if not makers:
+        return None
+    node = makers[0]
+    if node.op_type in ("QuantizeLinear", "DequantizeLinear"):
+        return _parameters(graph, node)
+    return _backward(graph, node.input[0]) if node.op_type in MOVES else None
+
+
+def _parameters(graph: Graph, node: onnx.NodeProto) -> tuple[float, int] | None:
+    """Scale and zero point of a quantise or dequantise node that has one of each."""
+    scale = graph.constant(node.input[1])
+    zero = graph.constant(node.input[2]) if len(node.input) > 2 and node.input[2] else None
+    if scale is None or scale.size != 1 or (zero is not None and zero.size != 1):
+        return None
+    return float(scale.reshape(())), int(zero.reshape(())) if zero is not None else 0

@@ -1,0 +1,265 @@
+"""RNN, GRU and LSTM in primitive operators, unrolled over time.
+
+Formulas: the operators' own pages in the ONNX specification. Shapes there and here: T steps,
+B rows, I inputs, H hidden units, D directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from match_aie.frontend.onnx_rewrite.graph import Builder, Graph, Node, Refusal
+
+#: Gates of a cell, in the order in which weights stack them.
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+
+#: Activations of one direction where a node names none.
+DEFAULTS = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh")}
+
+#: Activations that need no parameters.
+ACTIVATIONS = frozenset({"Sigmoid", "Tanh", "Relu", "Softsign"})
+
+DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
+
+
+def problem(node: Node, graph: Graph) -> str | None:
+    """Why a recurrent operator cannot be unrolled, None where it can."""
+    names = node.attr("activations", ())
+    other = [name for name in names if name.capitalize() not in ACTIVATIONS]
+    if other:
+        return f"activation {other[0]} is not compiled"
+    if node.attr("activation_alpha") or node.attr("activation_beta"):
+        return "activations with parameters are not compiled"
+    if node.attr("clip") is not None:
+        return "clipping of cell inputs is not compiled"
+    if node.attr("input_forget", 0):
+        return "coupled input and forget gates are not compiled"
+    if node.input(4):
+        lengths = graph.constant(node.input(4))
+        steps = graph.shape(node.input(0))[1 if node.attr("layout", 0) else 0]
+        if lengths is None or any(int(length) != steps for length in lengths.reshape(-1)):
+            return "sequences that end early are not compiled"
+    return None
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """Sizes of one node, and whether rows come before steps."""
+
+    steps: int
+    rows: int
+    inputs: int
+    hidden: int
+    directions: int
+    batch_first: bool
+
+
+@dataclass(frozen=True)
+class _Direction:
+    """What one direction computes with: value names.
+
+    Attributes:
+        x: projected inputs of each step, [B, G*H] with the input bias, in order of execution.
+        r: recurrent weights, transposed [H, G*H].
+        rb: recurrent bias [G*H], "" where there is none.
+        p: peephole weights [3*H], "" where there are none.
+        acts: names of the activation operators.
+        one: a 1 of the element type.
+    """
+
+    x: Sequence[str]
+    r: str
+    rb: str
+    p: str
+    acts: Sequence[str]
+    one: str
+
+
+#: One step: (what to compute with, projected input, state values) -> new state values.
+Step = Callable[[Builder, _Direction, str, tuple[str, ...], int], tuple[str, ...]]
+
+
+def rnn(node: Node, b: Builder) -> tuple[str, ...]:
+    """RNN: Y, Y_h."""
+    return _unroll(node, b, _rnn_step, states=1)
+
+
+def gru(node: Node, b: Builder) -> tuple[str, ...]:
+    """GRU: Y, Y_h; both forms of `linear_before_reset`."""
+    step = _gru_step_reset_after if node.attr("linear_before_reset", 0) else _gru_step
+    return _unroll(node, b, step, states=1)
+
+
+def lstm(node: Node, b: Builder) -> tuple[str, ...]:
+    """LSTM, with peepholes: Y, Y_h, Y_c."""
+    return _unroll(node, b, _lstm_step, states=2)
+
+
+def _unroll(node: Node, b: Builder, step: Step, states: int) -> tuple[str, ...]:
+    why = problem(node, b.graph)
+    if why is not None:
+        raise Refusal(why)
+    sizes = _sizes(node, b)
+    reverses = DIRECTIONS[node.attr("direction", "forward")]
+    histories, finals = [], []
+    for d, reverse in enumerate(reverses):
+        direction = _direction(node, b, sizes, d, reverse)
+        state = tuple(_initial(node, b, sizes, d, 5 + s) for s in range(states))
+        history = []
+        for x in direction.x:
+            state = step(b, direction, x, state, sizes.hidden)
+            history.append(state[0])
+        histories.append(history[::-1] if reverse else history)
+        finals.append(state)
+    last = tuple(_stack_final(b, sizes, [final[s] for final in finals]) for s in range(states))
+    return (_stack_history(b, sizes, histories) if node.has_output(0) else "", *last)
+
+
+def _sizes(node: Node, b: Builder) -> _Sizes:
+    first, second, inputs = b.graph.shape(node.input(0))
+    directions, _, hidden = b.graph.shape(node.input(2))
+    batch_first = bool(node.attr("layout", 0))
+    steps, rows = (second, first) if batch_first else (first, second)
+    return _Sizes(steps, rows, inputs, hidden, directions, batch_first)
+
+
+def _reshape(b: Builder, value: str, shape: Sequence[int]) -> str:
+    return b.op("Reshape", value, b.const(np.array(shape, np.int64)))
+
+
+def _split(b: Builder, value: str, axis: int, parts: Sequence[int]) -> list[str]:
+    """Pieces along an axis; the value itself where there is one piece."""
+    if len(parts) == 1:
+        return [value]
+    sizes = b.const(np.array(parts, np.int64))
+    return b.many("Split", [value, sizes], len(parts), axis=axis)
+
+
+def _pick(b: Builder, value: str, directions: int, d: int, shape: Sequence[int]) -> str:
+    """The slice of direction `d` along axis 0, in another shape."""
+    return _reshape(b, _split(b, value, 0, [1] * directions)[d], shape)
+
+
+def _direction(node: Node, b: Builder, sizes: _Sizes, d: int, reverse: bool) -> _Direction:
+    """Weights of one direction, and the inputs projected for all steps at once."""
+    width = GATES[node.op] * sizes.hidden
+    w = _pick(b, node.input(1), sizes.directions, d, [width, sizes.inputs])
+    r = _pick(b, node.input(2), sizes.directions, d, [width, sizes.hidden])
+    x = node.input(0)
+    if sizes.batch_first:
+        x = b.op("Transpose", x, perm=[1, 0, 2])
+    x = _reshape(b, x, [sizes.steps * sizes.rows, sizes.inputs])
+    x = b.op("MatMul", x, b.op("Transpose", w, perm=[1, 0]))
+    rb = ""
+    if node.input(3):
+        bias = _pick(b, node.input(3), sizes.directions, d, [2 * width])
+        wb, rb = _split(b, bias, 0, [width, width])
+        x = b.op("Add", x, wb)
+    steps = _split(b, x, 0, [sizes.rows] * sizes.steps)
+    p = ""
+    if node.op == "LSTM" and node.input(7):
+        p = _pick(b, node.input(7), sizes.directions, d, [3 * sizes.hidden])
+    count = len(DEFAULTS[node.op])
+    given = [name.capitalize() for name in node.attr("activations", ())]
+    acts = given[d * count : (d + 1) * count] or list(DEFAULTS[node.op])
+    order = steps[::-1] if reverse else steps
+    one = b.like(1.0, node.input(0))
+    return _Direction(order, b.op("Transpose", r, perm=[1, 0]), rb, p, acts, one)
+
+
+def _initial(node: Node, b: Builder, sizes: _Sizes, d: int, position: int) -> str:
+    """The state before the first step, [B, H]."""
+    shape = [sizes.rows, sizes.hidden]
+    if not node.input(position):
+        return b.like(np.zeros(shape), node.input(0))
+    value = node.input(position)
+    if sizes.batch_first:
+        value = b.op("Transpose", value, perm=[1, 0, 2])
+    return _pick(b, value, sizes.directions, d, shape)
+
+
+def _stack_final(b: Builder, sizes: _Sizes, values: Sequence[str]) -> str:
+    """[D, B, H], or [B, D, H] where rows come first."""
+    full = [_reshape(b, value, [1, sizes.rows, sizes.hidden]) for value in values]
+    stacked = full[0] if len(full) == 1 else b.op("Concat", *full, axis=0)
+    return b.op("Transpose", stacked, perm=[1, 0, 2]) if sizes.batch_first else stacked
+
+
+def _stack_history(b: Builder, sizes: _Sizes, histories: Sequence[Sequence[str]]) -> str:
+    """[T, D, B, H], or [B, T, D, H] where rows come first."""
+    shape = [1, 1, sizes.rows, sizes.hidden]
+    flat = [_reshape(b, value, shape) for step in zip(*histories, strict=True) for value in step]
+    stacked = flat[0] if len(flat) == 1 else b.op("Concat", *flat, axis=0)
+    full = [sizes.steps, sizes.directions, sizes.rows, sizes.hidden]
+    result = _reshape(b, stacked, full)
+    return b.op("Transpose", result, perm=[2, 0, 1, 3]) if sizes.batch_first else result
+
+
+def _recurrent(b: Builder, d: _Direction, h: str) -> str:
+    """h @ R^T + Rb for all gates at once."""
+    product = b.op("MatMul", h, d.r)
+    return b.op("Add", product, d.rb) if d.rb else product
+
+
+def _rnn_step(
+    b: Builder, d: _Direction, x: str, state: tuple[str, ...], hidden: int
+) -> tuple[str, ...]:
+    return (b.op(d.acts[0], b.op("Add", x, _recurrent(b, d, state[0]))),)
+
+
+def _gru_step(
+    b: Builder, d: _Direction, x: str, state: tuple[str, ...], hidden: int
+) -> tuple[str, ...]:
+    """The reset gate scales the state before it meets the recurrent weights."""
+    (h,) = state
+    xz, xr, xh = _split(b, x, 1, [hidden] * 3)
+    rz, rr, rh = _split(b, d.r, 1, [hidden] * 3)
+    biases = _split(b, d.rb, 0, [hidden] * 3) if d.rb else ["", "", ""]
+
+    def gate(act: str, xg: str, value: str, weights: str, bias: str) -> str:
+        total = b.op("Add", xg, b.op("MatMul", value, weights))
+        return b.op(act, b.op("Add", total, bias) if bias else total)
+
+    z = gate(d.acts[0], xz, h, rz, biases[0])
+    r = gate(d.acts[0], xr, h, rr, biases[1])
+    new = gate(d.acts[1], xh, b.op("Mul", r, h), rh, biases[2])
+    return (_blend(b, d, z, new, h),)
+
+
+def _gru_step_reset_after(
+    b: Builder, d: _Direction, x: str, state: tuple[str, ...], hidden: int
+) -> tuple[str, ...]:
+    """The reset gate scales the product of state and recurrent weights."""
+    (h,) = state
+    xz, xr, xh = _split(b, x, 1, [hidden] * 3)
+    hz, hr, hh = _split(b, _recurrent(b, d, h), 1, [hidden] * 3)
+    z = b.op(d.acts[0], b.op("Add", xz, hz))
+    r = b.op(d.acts[0], b.op("Add", xr, hr))
+    new = b.op(d.acts[1], b.op("Add", xh, b.op("Mul", r, hh)))
+    return (_blend(b, d, z, new, h),)
+
+
+def _blend(b: Builder, d: _Direction, z: str, new: str, h: str) -> str:
+    """(1 - z) * new + z * h."""
+    return b.op("Add", b.op("Mul", b.op("Sub", d.one, z), new), b.op("Mul", z, h))
+
+
+def _lstm_step(
+    b: Builder, d: _Direction, x: str, state: tuple[str, ...], hidden: int
+) -> tuple[str, ...]:
+    """Gates in the order input, output, forget, cell; peepholes input, output, forget."""
+    h, c = state
+    gates = _split(b, b.op("Add", x, _recurrent(b, d, h)), 1, [hidden] * 4)
+    peepholes = _split(b, d.p, 0, [hidden] * 3) if d.p else ["", "", ""]
+
+    def peek(gate: str, weights: str, cell: str) -> str:
+        return b.op("Add", gate, b.op("Mul", weights, cell)) if weights else gate
+
+    i = b.op(d.acts[0], peek(gates[0], peepholes[0], c))
+    f = b.op(d.acts[0], peek(gates[2], peepholes[2], c))
+    new = b.op("Add", b.op("Mul", f, c), b.op("Mul", i, b.op(d.acts[1], gates[3])))
+    o = b.op(d.acts[0], peek(gates[1], peepholes[1], new))
+    return b.op("Mul", o, b.op(d.acts[2], new)), new

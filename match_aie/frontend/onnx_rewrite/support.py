@@ -1,0 +1,103 @@
+"""Which operators import exactly, and what to say about the others."""
+
+from __future__ import annotations
+
+from math import prod
+
+from onnx import TensorProto
+
+from match_aie.frontend.onnx_rewrite.conditions import CONDITIONS
+from match_aie.frontend.onnx_rewrite.graph import MICROSOFT, Graph, Node
+
+#: Operators that arrive as one composite function each.
+COMPOSITES = frozenset({"Attention", "GRU", "LSTM", "RNN"})
+
+#: Standard operators whose import agrees with ONNX's own test cases.
+IMPORTED = frozenset(
+    """
+    Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BatchNormalization
+    BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Clip Compress Concat Conv
+    ConvInteger ConvTranspose Cos Cosh CumSum DepthToSpace DequantizeLinear Div
+    DynamicQuantizeLinear Einsum Elu Equal Erf Exp Expand Flatten Floor Gather GatherElements
+    GatherND Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual
+    GridSample GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization
+    IsInf IsNaN LRN LayerNormalization LeakyRelu Less LessOrEqual Log LogSoftmax LpPool MatMul
+    MatMulInteger Max MaxPool MaxRoiPool Mean Min Mod Mul Neg Not OneHot Or PRelu Pad Pow
+    QuantizeLinear RMSNormalization Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
+    ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize
+    RoiAlign Round ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh Slice Softmax
+    Softsign Split Sqrt Squeeze Sub Sum Tan Tanh ThresholdedRelu Tile TopK Transpose Trilu
+    Unsqueeze Upsample Where Xor
+    """.split()
+)
+
+#: Operators of ONNX Runtime that import as they are.
+IMPORTED_MICROSOFT: frozenset[str] = frozenset()
+
+#: Why the operators are refused about which something more can be said than "unknown".
+REASONS = {
+    "Loop": "the number of its steps is decided at run time",
+    "Scan": "loops over subgraphs are not compiled",
+    "If": "its condition is computed at run time",
+    **dict.fromkeys(("ConstantOfShape", "Range"), "the shape of its result depends on the data"),
+    "NonZero": "the size of its result depends on the data",
+    "Unique": "the size of its result depends on the data",
+    "NonMaxSuppression": "the size of its result depends on the data",
+    **dict.fromkeys(
+        ("RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli"),
+        "it draws random numbers",
+    ),
+    **dict.fromkeys(
+        """SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength
+        SequenceMap SplitToSequence ConcatFromSequence""".split(),
+        "sequences are not compiled",
+    ),
+    **dict.fromkeys(
+        ("Optional", "OptionalHasElement", "OptionalGetElement"), "optionals are not compiled"
+    ),
+}
+
+#: Element types that tensors of a compiled network may have.
+ELEMENT_TYPES = frozenset(
+    getattr(TensorProto, name)
+    for name in (
+        *("BOOL", "INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64"),
+        *("FLOAT16", "BFLOAT16", "FLOAT", "DOUBLE"),
+    )
+)
+
+
+def why_unsupported(node: Node, graph: Graph) -> str | None:
+    """Why `node` cannot be compiled, None where it can."""
+    if node.op not in IMPORTED | COMPOSITES and node.op not in _microsoft():
+        return REASONS.get(node.op, "no such operator is known here")
+    problem = _type_problem(node, graph)
+    if problem is not None:
+        return problem
+    for condition in CONDITIONS.get(node.op, ()):
+        problem = condition(node, graph)
+        if problem is not None:
+            return problem
+    return None
+
+
+def _microsoft() -> frozenset[str]:
+    return frozenset(f"{MICROSOFT}.{name}" for name in IMPORTED_MICROSOFT)
+
+
+def _type_problem(node: Node, graph: Graph) -> str | None:
+    """Element types and sizes that no stage can treat."""
+    for name in (*node.inputs, *node.outputs):
+        info = graph.info(name) if name else None
+        if info is None:
+            continue
+        if info.dtype not in ELEMENT_TYPES:
+            kind = TensorProto.DataType.Name(info.dtype).lower() if info.dtype else "no tensor"
+            return f"it handles {kind}"
+        if info.shape is None and name in node.outputs:
+            return "the shape of its result depends on the data"
+        if info.shape is not None and prod(info.shape) == 0:
+            if name in node.inputs and graph.is_constant(name) and len(info.shape) == 1:
+                continue
+            return "it works on a tensor without elements"
+    return None

@@ -1,0 +1,73 @@
+"""Which rewrites apply to which operator, tried in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+
+from match_aie.frontend.onnx_rewrite import control, decompose, functions, quantised, recurrent
+from match_aie.frontend.onnx_rewrite.graph import MICROSOFT, Builder, Node
+
+#: A rewrite gives the values that replace the node's outputs, or None to leave the node.
+Rewrite = Callable[[Node, Builder], "tuple[str, ...] | None"]
+
+#: Operators that ONNX defines by a body and TVM does not know.
+BY_DEFINITION = (
+    *("Celu", "CenterCropPad", "BlackmanWindow", "HammingWindow", "HannWindow", "SwiGLU", "Swish"),
+    *("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "RotaryEmbedding", "AffineGrid"),
+    *("CausalConvWithState", "MeanVarianceNormalization", "CastLike", "LinearAttention"),
+    "ai.onnx.preview.FlexAttention",
+)
+
+
+def _microsoft() -> dict[str, tuple[Rewrite, ...]]:
+    """ONNX Runtime's own operators."""
+    pairs: dict[str, Rewrite] = {
+        "QLinearAdd": partial(quantised.qlinear_binary, "Add"),
+        "QLinearMul": partial(quantised.qlinear_binary, "Mul"),
+        "QLinearAveragePool": partial(quantised.qlinear_pool, "AveragePool"),
+        "QLinearGlobalAveragePool": partial(quantised.qlinear_pool, "GlobalAveragePool"),
+        "QLinearSigmoid": quantised.qlinear_sigmoid,
+        "QLinearLeakyRelu": quantised.qlinear_leaky_relu,
+        "QLinearSoftmax": quantised.qlinear_softmax,
+        "QLinearConcat": quantised.qlinear_concat,
+        "QLinearReduceMean": quantised.qlinear_reduce_mean,
+        "QGemm": quantised.qgemm,
+        "QuantizeLinear": quantised.microsoft_quantize,
+        "DequantizeLinear": quantised.microsoft_quantize,
+    }
+    return {f"{MICROSOFT}.{name}": (step,) for name, step in pairs.items()}
+
+
+REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
+    {
+        **{name: (functions.expand,) for name in BY_DEFINITION},
+        **_microsoft(),
+        "QLinearConv": (quantised.qlinear_conv,),
+        "QLinearMatMul": (quantised.qlinear_matmul,),
+        "If": (control.constant_if,),
+        "SpaceToDepth": (decompose.space_to_depth,),
+        "Expand": (decompose.expand,),
+        "IsInf": (decompose.is_inf,),
+        "Dropout": (decompose.dropout,),
+        "Softplus": (decompose.softplus,),
+        "Mish": (decompose.mish,),
+        "LpNormalization": (decompose.lp_normalization,),
+        "EyeLike": (decompose.eye_like,),
+        "Pow": (decompose.power,),
+        "ConvTranspose": (decompose.conv_transpose,),
+        "Mod": (decompose.modulo,),
+        "LayerNormalization": (decompose.layer_norm,),
+    }
+)
+
+#: Bodies of the operators that arrive as composites.
+COMPOSITE_BODIES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
+    {
+        "Attention": (functions.expand,),
+        "GRU": (recurrent.gru,),
+        "LSTM": (recurrent.lstm,),
+        "RNN": (recurrent.rnn,),
+    }
+)

@@ -1,0 +1,171 @@
+"""Static shapes for ONNX models: a size for every input dimension, and inference of the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import onnx
+from onnx import TensorProto, helper, shape_inference
+
+from match_aie.errors import ModelError, shorten
+
+#: Names that exporters invent for a batch dimension nobody named.
+UNNAMED = re.compile(r"(unk__\d+|\?|None|-1)?")
+
+#: Element types a network's inputs may have.
+INPUT_TYPES = frozenset(
+    getattr(TensorProto, name)
+    for name in (
+        *("BOOL", "INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64"),
+        *("FLOAT16", "BFLOAT16", "FLOAT", "DOUBLE"),
+    )
+)
+
+
+def fix_input_shapes(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> list[str]:
+    """Give every input of `model` a static shape, in place; returns what was assumed.
+
+    An unnamed leading dimension is taken as a batch of 1. A named dimension that `shapes` settles
+    for one input holds for all. Initializers stop being inputs.
+
+    Raises:
+        ModelError: a dimension stays unknown, or `shapes` contradicts the model.
+    """
+    graph = model.graph
+    stored = {tensor.name for tensor in graph.initializer}
+    stored |= {sparse.values.name for sparse in graph.sparse_initializer}
+    inputs = [value for value in graph.input if value.name not in stored]
+    unknown = sorted(set(shapes) - {value.name for value in inputs})
+    if unknown:
+        raise ModelError(
+            f"shapes given for {shorten(repr(unknown), 120)}, which is no input of the model",
+            hint="the inputs are " + ", ".join(repr(shorten(i.name, 60)) for i in inputs[:8]),
+        )
+    for value in inputs:
+        _check_type(value)
+    named: dict[str, int] = {}
+    for value in inputs:
+        if value.name in shapes:
+            named |= _apply(value, [int(size) for size in shapes[value.name]])
+    notes = [note for value in inputs for note in _settle(value, named)]
+    if any(None in _sizes(value) for value in inputs):
+        raise _dynamic(inputs)
+    empty = [value.name for value in inputs if 0 in _sizes(value)]
+    if empty:
+        raise ModelError("an input has no elements", where=f"input {empty[0]}")
+    del graph.input[:]
+    graph.input.extend(inputs)
+    _forget_dynamic(graph)
+    return notes
+
+
+def _check_type(value: onnx.ValueInfoProto) -> None:
+    """Refuse inputs that are no tensors of numbers."""
+    kind = value.type.WhichOneof("value")
+    dtype = value.type.tensor_type.elem_type
+    if kind == "tensor_type" and dtype in INPUT_TYPES:
+        return
+    what = kind.removesuffix("_type") if kind else "value without a type"
+    if kind == "tensor_type":
+        what = f"tensor of {TensorProto.DataType.Name(dtype).lower()}"
+    raise ModelError(
+        f"an input is a {what}; inputs must be tensors of bool, integers or floats",
+        where=f"input {value.name}",
+    )
+
+
+def _sizes(value: onnx.ValueInfoProto) -> list[int | None]:
+    """Size of every dimension, None where unknown; [None] where the rank is."""
+    tensor = value.type.tensor_type
+    if not tensor.HasField("shape"):
+        return [None]
+    return [dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim]
+
+
+def _apply(value: onnx.ValueInfoProto, sizes: list[int]) -> dict[str, int]:
+    """Write `sizes` into `value`; returns the named dimensions that this settles."""
+    tensor = value.type.tensor_type
+    old = _sizes(value) if tensor.HasField("shape") else [None] * len(sizes)
+    fits = len(old) == len(sizes) and all(o in (None, n) for o, n in zip(old, sizes, strict=True))
+    if not fits or any(size < 1 for size in sizes):
+        shown = [size if size is not None else "?" for size in old]
+        raise ModelError(
+            f"shape {sizes} does not fit the input, whose shape is {shown}",
+            where=f"input {value.name}",
+        )
+    dims = list(tensor.shape.dim)
+    names = [dim.dim_param for dim in dims] if tensor.HasField("shape") else []
+    type_ = helper.make_tensor_type_proto(tensor.elem_type, sizes)
+    value.type.CopyFrom(type_)
+    return {name: size for name, size in zip(names, sizes, strict=False) if name}
+
+
+def _settle(value: onnx.ValueInfoProto, named: Mapping[str, int]) -> list[str]:
+    """Fill in named dimensions and an unnamed batch; returns the assumption, if one was made."""
+    notes = []
+    for position, dim in enumerate(value.type.tensor_type.shape.dim):
+        if dim.HasField("dim_value"):
+            continue
+        if dim.dim_param in named and not UNNAMED.fullmatch(dim.dim_param):
+            dim.dim_value = named[dim.dim_param]
+        elif position == 0 and UNNAMED.fullmatch(dim.dim_param):
+            dim.dim_value = 1
+            notes.append(
+                f"input {shorten(value.name, 60)!r}: the unnamed leading dimension is taken as "
+                "a batch of 1"
+            )
+    return notes
+
+
+def _dynamic(inputs: list[onnx.ValueInfoProto]) -> ModelError:
+    """The error that shows how to give the missing sizes, with this model's inputs."""
+    missing = [value for value in inputs if None in _sizes(value)]
+    shown = {
+        shorten(value.name, 60): [
+            dim.dim_value if dim.HasField("dim_value") else shorten(dim.dim_param, 20) or "?"
+            for dim in value.type.tensor_type.shape.dim
+        ]
+        for value in missing[:6]
+    }
+    example = {
+        shorten(value.name, 60): [
+            size or (1 if position == 0 else 32) for position, size in enumerate(_sizes(value))
+        ]
+        for value in missing[:6]
+    }
+    ranks = [value for value in missing if not value.type.tensor_type.HasField("shape")]
+    what = "inputs have dimensions without a size" if not ranks else "inputs have no shape"
+    return ModelError(
+        f"{what}: " + ", ".join(f"{name!r} {dims}" for name, dims in shown.items()),
+        hint=f"give the sizes, such as shapes={example}",
+    )
+
+
+def _forget_dynamic(graph: onnx.GraphProto) -> None:
+    """Drop symbolic sizes of outputs and inner values: inference finds numbers."""
+    del graph.value_info[:]
+    for value in graph.output:
+        tensor = value.type.tensor_type
+        if any(not dim.HasField("dim_value") for dim in tensor.shape.dim):
+            tensor.ClearField("shape")
+
+
+def infer_shapes(model: onnx.ModelProto, *, strict: bool = True) -> onnx.ModelProto:
+    """`model` with the type of every value that ONNX can infer written down.
+
+    Not strict, contradictions leave types unknown: branches that are never taken may hold some.
+
+    Raises:
+        ModelError: the model contradicts itself.
+    """
+    try:
+        return shape_inference.infer_shapes(
+            model, check_type=strict, strict_mode=strict, data_prop=True
+        )
+    except (shape_inference.InferenceError, onnx.checker.ValidationError) as error:
+        raise ModelError(
+            f"the shapes or types of the model contradict each other: {shorten(str(error))}",
+        ) from error
+    except (ValueError, RuntimeError) as error:
+        raise ModelError(f"shape inference failed: {shorten(str(error))}") from error

@@ -1,0 +1,108 @@
+"""Checks a TFLite flatbuffer before anybody trusts the numbers in it."""
+
+from __future__ import annotations
+
+import struct
+from math import prod
+from typing import Any
+
+import tflite
+
+from match_aie.errors import ModelError
+
+#: Bits of an element by TFLite type number; strings and variants have none.
+ELEMENT_BITS = {
+    **{0: 32, 1: 16, 2: 32, 3: 8, 4: 64, 6: 8, 7: 16, 8: 64, 9: 8, 10: 64, 11: 128, 12: 64},
+    **{15: 32, 16: 16, 17: 4},
+}
+
+
+def tensor_name(graph: Any, index: int) -> str:
+    """Name of a tensor, made up where it has none."""
+    name = graph.Tensors(index).Name()
+    return name.decode("utf-8", "replace") if name else f"tensor {index}"
+
+
+def check_flatbuffer(data: bytes) -> None:
+    """Read every part of the model once, with bounds.
+
+    Raises:
+        ModelError: an offset or an index points outside, or sizes contradict each other.
+    """
+    try:
+        model = tflite.Model.GetRootAs(data, 0)
+        _count(model.SubgraphsLength(), data)
+        _count(model.OperatorCodesLength(), data)
+        buffers = _buffers(model, data)
+        if model.SubgraphsLength() != 1:
+            raise ModelError(
+                f"the model has {model.SubgraphsLength()} subgraphs; one is compiled",
+                hint="control flow is not compiled",
+            )
+        _check_graph(model, model.Subgraphs(0), buffers, data)
+    except (struct.error, IndexError, ValueError, TypeError, AttributeError, OverflowError) as e:
+        raise ModelError(
+            "this TFLite file is damaged",
+            hint="is the file complete? offsets in it point outside of it",
+        ) from e
+
+
+def _count(length: int, data: bytes) -> int:
+    """`length`, which must be a length that the file has room for."""
+    if not 0 <= length <= len(data):
+        raise ValueError("a vector is longer than the file")
+    return length
+
+
+def _buffers(model: Any, data: bytes) -> list[int]:
+    """Bytes in every buffer."""
+    sizes = []
+    for index in range(_count(model.BuffersLength(), data)):
+        buffer = model.Buffers(index)
+        size = _count(buffer.DataLength(), data)
+        if size and len(buffer.DataAsNumpy()) != size:
+            raise ValueError("a buffer ends outside the file")
+        sizes.append(size)
+    return sizes
+
+
+def _check_graph(model: Any, graph: Any, buffers: list[int], data: bytes) -> None:
+    """Tensors have sane shapes and enough data; operators use tensors and codes that exist."""
+    tensors = _count(graph.TensorsLength(), data)
+    for index in range(tensors):
+        _check_tensor(graph.Tensors(index), buffers, data)
+    for index in range(_count(graph.OperatorsLength(), data)):
+        op = graph.Operators(index)
+        if not 0 <= op.OpcodeIndex() < model.OperatorCodesLength():
+            raise IndexError("operator code")
+        model.OperatorCodes(op.OpcodeIndex()).BuiltinCode()
+        uses = [op.Inputs(i) for i in range(_count(op.InputsLength(), data))]
+        makes = [op.Outputs(i) for i in range(_count(op.OutputsLength(), data))]
+        if any(not -1 <= t < tensors for t in uses) or any(not 0 <= t < tensors for t in makes):
+            raise IndexError("tensor")
+    ports = [graph.Inputs(i) for i in range(_count(graph.InputsLength(), data))]
+    ports += [graph.Outputs(i) for i in range(_count(graph.OutputsLength(), data))]
+    if not graph.OutputsLength() or any(not 0 <= t < tensors for t in ports):
+        raise IndexError("input or output")
+
+
+def _check_tensor(tensor: Any, buffers: list[int], data: bytes) -> None:
+    """A tensor's stored bytes are as many as its shape and type say."""
+    name = tensor.Name()
+    if name is not None:
+        name.decode("utf-8")
+    shape = [tensor.Shape(i) for i in range(_count(tensor.ShapeLength(), data))]
+    bits = ELEMENT_BITS.get(tensor.Type())
+    stored = buffers[tensor.Buffer()]
+    if any(size < 0 for size in shape):
+        raise ValueError("negative size")
+    if stored and bits and stored != (prod(shape) * bits + 7) // 8:
+        raise ValueError("stored bytes do not fit the shape")
+    quantization = tensor.Quantization()
+    if quantization is not None:
+        _count(quantization.ScaleLength(), data)
+        _count(quantization.ZeroPointLength(), data)
+        for index in range(quantization.ScaleLength()):
+            quantization.Scale(index)
+        for index in range(quantization.ZeroPointLength()):
+            quantization.ZeroPoint(index)
