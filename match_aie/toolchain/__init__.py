@@ -1,1 +1,18 @@
-"""TODO"""
+"""Projects on disk: written whole, built, run, compared. The only stage that starts processes."""
+
+from match_aie.toolchain.check import LayerMismatch
+from match_aie.toolchain.compiler import Build, find_compiler
+from match_aie.toolchain.folder import load, write
+from match_aie.toolchain.library import Runner
+from match_aie.toolchain.project import Project, RunResult
+
+__all__ = [
+    "Build",
+    "LayerMismatch",
+    "Project",
+    "RunResult",
+    "Runner",
+    "find_compiler",
+    "load",
+    "write",
+]

@@ -1,0 +1,43 @@
+"""Compiler flags that emitted C needs, for the toolchain and for the emitted Makefile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from match_aie.errors import TargetError, shorten
+
+#: Contraction into fused multiply-adds changes requantised bits. The arena is reused for tensors
+#: of different element types, which strict aliasing would allow the compiler to reorder.
+CORRECTNESS = ("-std=c11", "-ffp-contract=off", "-fno-strict-aliasing")
+WARNINGS = ("-Wall", "-Wextra", "-Werror")
+SANITIZERS = (
+    "-g",
+    "-fno-omit-frame-pointer",
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=all",
+)
+
+#: Flags that would undo `CORRECTNESS`.
+_FORBIDDEN = re.compile(
+    r"-Ofast|-ffast-math|-funsafe-math-optimizations|-fassociative-math|-freciprocal-math"
+    r"|-ffinite-math-only|-fno-signed-zeros|-fstrict-aliasing|-ffp-contract=(?!off).*"
+)
+_WELL_FORMED = re.compile(r"-[-A-Za-z0-9_=,.+/:]+")
+
+
+def checked(flags: Sequence[str]) -> tuple[str, ...]:
+    """`flags` of a target, as they are.
+
+    Raises:
+        TargetError: a flag is not one plain word, or would change results.
+    """
+    for flag in flags:
+        if not _WELL_FORMED.fullmatch(flag):
+            raise TargetError(f"build flag {shorten(flag, 60)!r} is not a plain compiler flag")
+        if _FORBIDDEN.fullmatch(flag):
+            raise TargetError(
+                f"build flag {flag!r} would change the results of emitted code",
+                hint="drop it; correctness needs " + " ".join(CORRECTNESS),
+            )
+    return tuple(flags)

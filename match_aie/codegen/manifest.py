@@ -1,0 +1,176 @@
+"""`match_aie.json`: all that is known of a compiled network, so that its folder stands alone.
+
+Layers name their constants by file and offset, in the layout that `workload.reference` reads.
+Where the emitted code reads packed constants instead, the others lie in a second blob.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from pathlib import PurePath
+
+import numpy as np
+
+from match_aie.codegen.port import PortRecord
+from match_aie.codegen.weights import Blob, little_endian
+from match_aie.errors import InternalError
+from match_aie.lowering import LayerProgram, NetworkProgram, Step
+from match_aie.workload.codec import to_json
+
+#: Name of the file that makes a folder a project.
+FILE = "match_aie.json"
+
+#: Raised when a reader of the older form would misunderstand the newer one.
+SCHEMA_VERSION = 1
+
+#: Constants are found 64 bytes apart in the reference blob, whatever the target.
+REFERENCE_ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where the bytes of a layer's constant lie."""
+
+    file: str
+    offset: int
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class References:
+    """Constants of all layers as the reference reads them, and the bytes of the second blob."""
+
+    found: Mapping[tuple[str, str], Found]
+    data: bytes
+
+
+def locate(program: NetworkProgram, blob: Blob, main: str, second: str) -> References:
+    """Find every constant of every layer by (layer symbol, operand name).
+
+    Args:
+        program: whose layers.
+        blob: what the emitted code reads.
+        main: path of `blob`.
+        second: path of the blob for what is not in `blob` byte by byte.
+    """
+    known = {
+        _digest(blob.data[m.offset : m.offset + m.nbytes]): (main, m.offset)
+        for m in reversed(blob.members)
+    }
+    found: dict[tuple[str, str], Found] = {}
+    extra = bytearray()
+    for layer in program.schedule.layers:
+        for name, value in layer.constants:
+            data = little_endian(value)
+            key = _digest(data)
+            if key not in known:
+                known[key] = (second, len(extra))
+                extra += data + bytes(-len(data) % REFERENCE_ALIGNMENT)
+            found[layer.symbol, name] = Found(*known[key], value.dtype.name, tuple(value.shape))
+    return References(found, bytes(extra))
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).digest()
+
+
+def plain(value: object) -> object:
+    """`value` in the types of JSON: dataclasses become objects, tuples lists, arrays nested lists.
+
+    Raises:
+        InternalError: it holds something that has no such form.
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, PurePath):
+        raise InternalError("a path is no part of a project: it may name another machine's folders")
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, frozenset | set):
+        return [plain(item) for item in sorted(value)]
+    if isinstance(value, Iterable):
+        return [plain(item) for item in value]
+    raise InternalError(f"a {type(value).__name__} cannot be written to match_aie.json")
+
+
+def _layer(step: Step, layer: LayerProgram, references: References) -> dict[str, object]:
+    constants = {name: plain(references.found[layer.symbol, name]) for name, _ in layer.constants}
+    return {
+        "name": step.label,
+        "symbol": layer.symbol,
+        "module": layer.module,
+        "pattern": layer.pattern,
+        "template": layer.template,
+        "workload": to_json(layer.workload),
+        "mapping": plain(layer.mapping),
+        "cost": {**asdict(layer.cost), "provenance": "modelled"},
+        "constants": constants,
+    }
+
+
+def _step(step: Step) -> dict[str, object]:
+    return {
+        "label": step.label,
+        "symbol": step.symbol,
+        "arguments": plain(step.arguments),
+        "layer": step.layer.symbol if step.layer else None,
+        "in_place": plain(step.in_place),
+        "workspaces": plain(step.workspaces),
+    }
+
+
+def _layers(program: NetworkProgram, references: References) -> list[dict[str, object]]:
+    once: dict[str, dict[str, object]] = {}
+    for step in program.schedule.steps:
+        if step.layer is not None and step.layer.symbol not in once:
+            once[step.layer.symbol] = _layer(step, step.layer, references)
+    return list(once.values())
+
+
+def describe(
+    program: NetworkProgram,
+    blob: Blob,
+    references: References,
+    ports: tuple[Sequence[PortRecord], Sequence[PortRecord]],
+) -> dict[str, object]:
+    """What `match_aie.json` says of `program` itself."""
+    schedule = program.schedule
+    constants = [
+        {"name": m.name, "dtype": m.dtype, "shape": m.shape, "offset": m.offset, "nbytes": m.nbytes}
+        for m in blob.members
+    ]
+    cycles = sum(layer.cost.cycles for layer in schedule.layers)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "network": schedule.name,
+        "inputs": plain(ports[0]),
+        "outputs": plain(ports[1]),
+        "tensors": plain(schedule.tensors),
+        "aliases": plain(schedule.aliases),
+        "constants": plain(constants),
+        "steps": [_step(step) for step in schedule.steps],
+        "layers": _layers(program, references),
+        "fallback": [
+            {"symbol": function.symbol, "operators": function.operators}
+            for function in schedule.functions
+        ],
+        "memory": plain(program.plan),
+        "predicted": {"cycles": cycles, "provenance": "modelled", "of": "layers"},
+    }
+
+
+def dump(manifest: Mapping[str, object]) -> bytes:
+    """The manifest as text: keys sorted, ASCII only, the same bytes for the same content."""
+    try:
+        text = json.dumps(plain(manifest), sort_keys=True, indent=1, allow_nan=False)
+    except ValueError as error:
+        raise InternalError(f"match_aie.json cannot hold this: {error}") from error
+    return (text + "\n").encode()

@@ -1,0 +1,231 @@
+"""The network's own C: header, the function that makes all calls, weights, Makefile, host main."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from mako.template import Template
+
+from match_aie import templates
+from match_aie.codegen.ctype import float_literal
+from match_aie.codegen.flags import CORRECTNESS, SANITIZERS, WARNINGS
+from match_aie.codegen.names import comment, network_symbols
+from match_aie.codegen.port import PortRecord
+from match_aie.codegen.weights import Blob, Member, element_type
+from match_aie.errors import InternalError
+from match_aie.lowering import Argument, NetworkProgram, Schedule, Step
+from match_aie.lowering.plan import storages
+
+
+@dataclass(frozen=True)
+class PortView:
+    """An input or output as the header shows it; `label` is safe in a comment."""
+
+    macro: str
+    label: str
+    dtype: str
+    ctype: str
+    shape: tuple[int, ...]
+    elements: int
+    nbytes: int
+    scale: str
+    zero_point: int
+
+
+@dataclass(frozen=True)
+class TraceView:
+    """A tensor that a step has written: its index, the C expression of its address, its bytes."""
+
+    tensor: int
+    address: str
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class CallView:
+    """One step: what it is, for a comment; the call; what it wrote."""
+
+    remark: str
+    symbol: str
+    arguments: tuple[str, ...]
+    written: tuple[TraceView, ...]
+
+
+@dataclass(frozen=True)
+class NetworkView:
+    """Everything that the templates in templates/common print.
+
+    Attributes:
+        name: C identifier, prefix of every external symbol.
+        macro: the same in upper case, prefix of every macro.
+        title: the user's name of the network, safe in a comment.
+        alignment: of arena, inputs, outputs and constants, in bytes.
+        arena: bytes.
+        inputs: in the model's order.
+        outputs: in the model's order.
+        members: constants in the blob.
+        weights: bytes of the blob.
+        functions: definitions of all C functions, in the order to emit.
+        calls: in execution order.
+        uses_arena: whether any call has an address in the arena.
+        uses_inputs: whether any call reads an input.
+        flags: for the compiler, correctness and target.
+        warnings: for the compiler.
+        sanitizers: for the compiler.
+        sources: paths of what makes the library.
+    """
+
+    name: str
+    macro: str
+    title: str
+    alignment: int
+    arena: int
+    inputs: tuple[PortView, ...]
+    outputs: tuple[PortView, ...]
+    members: tuple[Member, ...]
+    weights: int
+    functions: tuple[str, ...]
+    calls: tuple[CallView, ...]
+    uses_arena: bool
+    uses_inputs: bool
+    flags: tuple[str, ...]
+    warnings: tuple[str, ...]
+    sanitizers: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+class Addresses:
+    """C expressions of the addresses of tensors, constants and workspaces."""
+
+    def __init__(self, program: NetworkProgram, blob: Blob) -> None:
+        """Work out who owns which storage."""
+        schedule = program.schedule
+        self._owners = storages(schedule)
+        self._places = {p.name: f"arena + {p.offset}" for p in program.plan.placements}
+        self._inputs = {name: f"in[{i}]" for i, name in enumerate(schedule.inputs)}
+        self._outputs = {name: f"out[{i}]" for i, name in enumerate(schedule.outputs)}
+        self._members = {member.name: member for member in blob.members}
+        self._weights = f"{schedule.name}_weights"
+
+    def tensor(self, name: str) -> str:
+        """Where tensor `name` lies."""
+        owner = self._owners[name]
+        if owner in self._outputs:
+            return self._outputs[owner]
+        if owner in self._inputs:
+            return self._inputs[owner]
+        return f"(void *)({self._places[owner]})"
+
+    def argument(self, argument: Argument) -> str:
+        """The C expression for `argument` of a call."""
+        if argument.kind == "tensor":
+            return self.tensor(argument.name)
+        if argument.kind == "workspace":
+            return f"(void *)({self._places[argument.name]})"
+        member = self._members[argument.name]
+        text = f"{self._weights}.{member.name}"
+        return text if member.typed else f"(const void *){text}"
+
+
+def _call(step: Step, schedule: Schedule, addresses: Addresses) -> CallView:
+    indices = {tensor.name: index for index, tensor in enumerate(schedule.tensors)}
+    sizes = {tensor.name: tensor.nbytes for tensor in schedule.tensors}
+    by = f"{step.layer.module} {step.layer.pattern}" if step.layer else "fallback"
+    return CallView(
+        comment(f"{step.label or step.symbol} ({by})", 80),
+        step.symbol,
+        tuple(addresses.argument(argument) for argument in step.arguments),
+        tuple(
+            TraceView(indices[name], addresses.tensor(name), sizes[name]) for name in step.writes()
+        ),
+    )
+
+
+def _port(record: PortRecord, macro: str) -> PortView:
+    scale = "" if record.scale is None else float_literal(record.scale)
+    return PortView(
+        macro,
+        comment(record.name),
+        record.dtype,
+        element_type(record.dtype),
+        record.shape,
+        record.elements,
+        record.nbytes,
+        scale,
+        record.zero_point,
+    )
+
+
+def _functions(schedule: Schedule, layers: Mapping[str, str]) -> tuple[str, ...]:
+    """Text of every function, fallback's first; checks that each call has one callee."""
+    called = list(dict.fromkeys(step.symbol for step in schedule.steps))
+    made = {function.symbol: function.source for function in schedule.functions}
+    for symbol in called:
+        if (symbol in made) == (symbol in layers):
+            raise InternalError(f"{symbol} is called and must be defined exactly once")
+    clash = network_symbols(schedule.name) & {*made, *layers}
+    if clash:
+        raise InternalError(f"{sorted(clash)[0]} is a name of the network itself")
+    return (*made.values(), *(layers[symbol] for symbol in called if symbol in layers))
+
+
+def network_view(
+    program: NetworkProgram,
+    layers: Mapping[str, str],
+    blob: Blob,
+    ports: tuple[Sequence[PortRecord], Sequence[PortRecord]],
+    *,
+    title: str,
+    flags: Sequence[str],
+    sources: Sequence[str],
+) -> NetworkView:
+    """What the templates see of `program`.
+
+    Args:
+        program: schedule and memory plan.
+        layers: C text by symbol of every layer.
+        blob: where the constants lie.
+        ports: inputs and outputs.
+        title: the network's name as users know it.
+        flags: the target's compiler flags.
+        sources: paths of what makes the library.
+
+    Raises:
+        InternalError: a call has no callee, or a name clashes.
+    """
+    schedule = program.schedule
+    addresses = Addresses(program, blob)
+    macro = schedule.name.upper()
+    calls = tuple(_call(step, schedule, addresses) for step in schedule.steps)
+    words = [word for call in calls for word in call.arguments]
+    return NetworkView(
+        name=schedule.name,
+        macro=macro,
+        title=comment(title),
+        alignment=program.plan.alignment,
+        arena=program.plan.nbytes,
+        inputs=tuple(_port(p, f"{macro}_INPUT_{i}") for i, p in enumerate(ports[0])),
+        outputs=tuple(_port(p, f"{macro}_OUTPUT_{i}") for i, p in enumerate(ports[1])),
+        members=blob.members,
+        weights=len(blob.data),
+        functions=_functions(schedule, layers),
+        calls=calls,
+        uses_arena=any("(arena + " in word for word in words),
+        uses_inputs=any(word.startswith("in[") for word in words),
+        flags=(*CORRECTNESS, *flags),
+        warnings=WARNINGS,
+        sanitizers=SANITIZERS,
+        sources=tuple(sources),
+    )
+
+
+def render_common(name: str, view: NetworkView) -> bytes:
+    """The text of template `name` of templates/common, such as "network.c"."""
+    return (str(_template(f"common/{name}.mako").render(net=view)).strip() + "\n").encode()
+
+
+@cache
+def _template(path: str) -> Template:
+    return Template(text=templates.source(path), filename=path, strict_undefined=True)

@@ -1,0 +1,162 @@
+"""The emitted project as bytes by path; nothing here touches the disk."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from types import MappingProxyType
+
+from match_aie.codegen import manifest as manifests
+from match_aie.codegen.flags import checked
+from match_aie.codegen.network import NetworkView, network_view, render_common
+from match_aie.codegen.port import PortLike, records
+from match_aie.codegen.weights import layout
+from match_aie.errors import InternalError, TargetError
+from match_aie.lowering import NetworkProgram
+
+#: Name of the file that makes a folder a project.
+MANIFEST = manifests.FILE
+
+_COMPILED = (".c", ".S", ".s")
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """The model as the user gave it.
+
+    Attributes:
+        data: its bytes.
+        format: "onnx" or "tflite" are kept in the project; others only by their hash.
+    """
+
+    data: bytes
+    format: str
+
+
+class Sources(Mapping[str, bytes]):
+    """File contents by relative path, unchangeable, in sorted order."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        """Refuse paths that lead out of the project.
+
+        Raises:
+            InternalError: a path is absolute, or not in its simplest form.
+        """
+        for name in files:
+            path = PurePosixPath(name)
+            if path.is_absolute() or ".." in path.parts or str(path) != name or "\\" in name:
+                raise InternalError(f"{name!r} is no path inside a project")
+        self._files = MappingProxyType({name: bytes(files[name]) for name in sorted(files)})
+
+    def __getitem__(self, name: str) -> bytes:
+        """Bytes of the file `name`."""
+        return self._files[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Paths, sorted."""
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        """Number of files."""
+        return len(self._files)
+
+
+def render(
+    program: NetworkProgram,
+    layers: Mapping[str, str],
+    manifest: Mapping[str, object],
+    *,
+    flags: Sequence[str] = ("-O3",),
+    inputs: Sequence[PortLike] | None = None,
+    outputs: Sequence[PortLike] | None = None,
+    model: ModelFile | None = None,
+    runtime: Mapping[str, bytes] = MappingProxyType({}),
+) -> Sources:
+    """The project of `program`: C, weights, Makefile and match_aie.json.
+
+    Args:
+        program: schedule and memory plan; its alignment holds for constants too.
+        layers: C definitions of all layers by symbol, as `codegen.layer.render_layer` gives them.
+        manifest: what the program does not know, for match_aie.json: "name" (the user's name of
+            the network), "target", "options" and the like; no absolute paths, no times.
+        flags: compiler flags of the target.
+        inputs: what users call the inputs; the tensors' labels by default.
+        outputs: what users call the outputs; the tensors' labels by default.
+        model: what was compiled.
+        runtime: further files by path, such as a target's headers; C files join the library.
+
+    Raises:
+        TargetError: flags or alignment that no build can have.
+        InternalError: the program is not well formed.
+    """
+    if program.plan.alignment < 8 or program.plan.alignment.bit_count() != 1:
+        raise TargetError(
+            f"alignment {program.plan.alignment} is not a power of two of at least 8 bytes"
+        )
+    schedule = program.schedule
+    name = schedule.name
+    paths = (f"weights/{name}.bin", f"weights/{name}_reference.bin")
+    blob = layout(schedule.constants, program.plan.alignment)
+    references = manifests.locate(program, blob, *paths)
+    ports = (
+        records(schedule, schedule.inputs, inputs),
+        records(schedule, schedule.outputs, outputs),
+    )
+    compiled = [f"src/{name}.c", *([f"src/{name}_weights.S"] if blob.members else [])]
+    compiled += [path for path in sorted(runtime) if path.endswith(_COMPILED)]
+    title = str(manifest.get("name") or name)
+    view = network_view(
+        program, layers, blob, ports, title=title, flags=checked(flags), sources=compiled
+    )
+    files = _texts(view)
+    files |= {
+        path: data for path, data in zip(paths, (blob.data, references.data), strict=True) if data
+    }
+    stored = _model_file(model, files)
+    _add(files, runtime)
+    described = manifests.describe(program, blob, references, ports)
+    described |= {
+        "model": stored,
+        "build": {"flags": list(flags), "sources": compiled, "main": f"src/{name}_main.c"},
+        "files": sorted([*files, MANIFEST]),
+    }
+    twice = sorted(described.keys() & manifest.keys())
+    if twice:
+        raise InternalError(f"match_aie.json says {', '.join(twice)} of its own")
+    _add(files, {MANIFEST: manifests.dump({**manifest, **described})})
+    return Sources(files)
+
+
+def _texts(view: NetworkView) -> dict[str, bytes]:
+    files = {
+        f"include/{view.name}.h": render_common("network.h", view),
+        f"src/{view.name}.c": render_common("network.c", view),
+        f"src/{view.name}_main.c": render_common("main.c", view),
+        "Makefile": render_common("Makefile", view),
+    }
+    if view.members:
+        files[f"src/{view.name}_weights.S"] = render_common("weights.S", view)
+    return files
+
+
+def _model_file(model: ModelFile | None, files: dict[str, bytes]) -> dict[str, object] | None:
+    """Add the model's file where it has one, and describe it."""
+    if model is None:
+        return None
+    path = f"model.{model.format}" if model.format in ("onnx", "tflite") else None
+    if path is not None:
+        files[path] = model.data
+    return {
+        "format": model.format,
+        "sha256": hashlib.sha256(model.data).hexdigest(),
+        "file": path,
+    }
+
+
+def _add(files: dict[str, bytes], more: Mapping[str, bytes]) -> None:
+    for path, data in more.items():
+        if path in files:
+            raise InternalError(f"two files of a project are called {path}")
+        files[path] = data

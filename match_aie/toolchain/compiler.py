@@ -1,0 +1,156 @@
+"""Finding a C compiler, and building a project with it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from match_aie.codegen.flags import CORRECTNESS, SANITIZERS, WARNINGS, checked
+from match_aie.errors import ProjectError, ToolchainError
+from match_aie.toolchain.record import Record
+
+_NAMES = ("cc", "gcc", "clang")
+_SHOWN_LINES = 12
+
+
+@dataclass(frozen=True)
+class Build:
+    """A finished build.
+
+    Attributes:
+        path: the shared library, or the executable of a sanitized build.
+        command: that made it, run in the project's folder.
+        log: what the compiler said.
+        reused: whether it was there already.
+    """
+
+    path: Path
+    command: tuple[str, ...]
+    log: Path
+    reused: bool
+
+
+def find_compiler(compiler: str | Sequence[str] | None = None) -> tuple[str, ...]:
+    """The command of a C compiler: `compiler`, else $CC, cc, gcc, clang, or the ziglang package.
+
+    Raises:
+        ToolchainError: none is there; says what to install.
+    """
+    asked = compiler or os.environ.get("CC", "").strip()
+    if asked:
+        words = tuple(shlex.split(asked)) if isinstance(asked, str) else tuple(asked)
+        if not words or shutil.which(words[0]) is None:
+            raise ToolchainError(
+                f"there is no C compiler {words[0] if words else asked!r}",
+                hint="set CC to a compiler that is installed, or unset it",
+            )
+        return words
+    for name in _NAMES:
+        if shutil.which(name):
+            return (name,)
+    if importlib.util.find_spec("ziglang") is not None:
+        return (sys.executable, "-m", "ziglang", "cc")
+    raise ToolchainError(
+        "no C compiler was found (looked for $CC, cc, gcc, clang and the Python package ziglang)",
+        hint="apt install gcc, xcode-select --install, or pip install 'match-aie[zig]'",
+    )
+
+
+def build(
+    folder: Path,
+    record: Record,
+    *,
+    compiler: str | Sequence[str] | None = None,
+    sanitize: bool = False,
+    trace: bool = False,
+) -> Build:
+    """Build the project in `folder`, into `folder`/build; nothing is done twice.
+
+    Args:
+        folder: of the project.
+        record: its manifest.
+        compiler: command to use, see `find_compiler`.
+        sanitize: an executable with address and undefined-behaviour sanitizers, since a sanitized
+            library does not load into Python; else a shared library.
+        trace: with the hook that hands out every tensor.
+
+    Raises:
+        ToolchainError: no compiler, or it refuses; carries the first lines that it said.
+        ProjectError: the build folder cannot be written.
+    """
+    words = find_compiler(compiler)
+    flags = [*CORRECTNESS, *checked(record.flags), *WARNINGS, "-Iinclude"]
+    flags += [*SANITIZERS] if sanitize else ["-fPIC", "-shared"]
+    flags += ["-DMATCH_AIE_TRACE"] if trace else []
+    sources = [*record.sources, record.main] if sanitize else [*record.sources]
+    # Named by content: a library that is loaded already cannot be replaced under its name.
+    key = _key([shutil.which(words[0]) or "", *words[1:], *flags, *sources], folder, record)
+    target = f"build/{record.network}-{key}{'-sanitize' if sanitize else '.so'}"
+    command = (*words, *flags, *sources, "-o", target, "-lm")
+    log = folder / "build" / f"{record.network}-{key}.log"
+    if (folder / target).is_file():
+        return Build(folder / target, command, log, True)
+    try:
+        (folder / "build").mkdir(exist_ok=True)
+        _compile(folder, command, target, log)
+    except OSError as error:
+        raise ProjectError(
+            f"the build folder cannot be written: {error.strerror or error}",
+            where=str(error.filename or folder),
+            hint="copy the project to a folder that you may write to",
+        ) from error
+    return Build(folder / target, command, log, False)
+
+
+def _key(words: Iterable[str], folder: Path, record: Record) -> str:
+    """What the build depends on, as a short name: the command and all that it reads."""
+    digest = hashlib.sha256("\0".join(words).encode())
+    read = [p for p in record.files if p.startswith(("src/", "include/", "weights/"))]
+    for name in read:
+        path = folder / name
+        digest.update(name.encode())
+        if name.startswith("weights/"):
+            # Weights may be gigabytes, and nobody edits them by hand.
+            stat = path.stat()
+            digest.update(f"{stat.st_size} {stat.st_mtime_ns}".encode())
+        else:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _compile(folder: Path, command: Sequence[str], target: str, log: Path) -> None:
+    # Two processes may build at once: each makes its own file, the last rename stays.
+    partial = f"{target}.{os.getpid()}"
+    own = [partial if word == target else word for word in command]
+    try:
+        done = subprocess.run(
+            own, cwd=folder, capture_output=True, text=True, errors="replace", check=False
+        )
+        said = (done.stdout + done.stderr).strip()
+        log.write_text(f"{shlex.join(command)}\n{said}\n", encoding="utf-8")
+        if done.returncode != 0:
+            raise _refusal(command, done.returncode, said, log)
+        os.replace(folder / partial, folder / target)
+    finally:
+        (folder / partial).unlink(missing_ok=True)
+
+
+def _refusal(command: Sequence[str], status: int, said: str, log: Path) -> ToolchainError:
+    lines = said.splitlines()
+    shown = [line[:200] for line in lines[:_SHOWN_LINES]]
+    if len(lines) > len(shown):
+        shown.append(f"... {len(lines) - len(shown)} more lines in the log")
+    how = f"was killed by signal {-status}" if status < 0 else f"failed with status {status}"
+    return ToolchainError(
+        "\n    ".join([f"the C compiler {command[0]} {how}:", *shown]),
+        where=str(log),
+        hint="another compiler (CC=clang); if none works, report this as a defect of match_aie",
+    )

@@ -1,0 +1,129 @@
+"""Comparing a run with the model itself in onnxruntime, where that is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from match_aie.codegen.port import PortRecord
+from match_aie.errors import shorten
+from match_aie.toolchain.record import Record
+
+
+@dataclass(frozen=True)
+class ModelDifference:
+    """How far a run is from the model.
+
+    Attributes:
+        max_lsb: largest difference per output in integer steps, where the step is known.
+        max_abs: largest absolute difference per floating-point output.
+        note: why there is no comparison, or an empty string.
+    """
+
+    max_lsb: Mapping[str, int] = field(default_factory=dict)
+    max_abs: Mapping[str, float] = field(default_factory=dict)
+    note: str = ""
+
+
+def compare_with_model(
+    folder: Path,
+    record: Record,
+    inputs: Mapping[str, np.ndarray],
+    outputs: Mapping[str, np.ndarray],
+) -> ModelDifference:
+    """Run model.onnx of the project on `inputs` in onnxruntime and compare with `outputs`."""
+    if record.model is None or not record.model.endswith(".onnx"):
+        return ModelDifference(note="the project holds no ONNX model")
+    if importlib.util.find_spec("onnxruntime") is None:
+        return ModelDifference(note="onnxruntime is not installed")
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    # Its errors have no common base but Exception.
+    own = [e for e in vars(state).values() if isinstance(e, type) and issubclass(e, Exception)]
+    known: tuple[type[Exception], ...] = (*own, RuntimeError, ValueError)
+    try:
+        theirs = _run(folder / record.model, record, inputs)
+    except known as error:
+        return ModelDifference(note=f"onnxruntime cannot run the model: {shorten(str(error))}")
+    if isinstance(theirs, str):
+        return ModelDifference(note=theirs)
+    return _differences(record, outputs, theirs)
+
+
+def _run(
+    path: Path, record: Record, inputs: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray] | str:
+    """Outputs of the model by name, or why it cannot be fed."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session: Any = onnxruntime.InferenceSession(
+        str(path), options, providers=["CPUExecutionProvider"]
+    )
+    ports = {port.name: port for port in record.inputs}
+    feed = {}
+    for wanted in session.get_inputs():
+        if wanted.name not in ports:
+            return f"the model wants an input {shorten(wanted.name, 60)!r} that was compiled away"
+        feed[wanted.name] = _as_model_input(
+            inputs[wanted.name], ports[wanted.name], wanted.type == "tensor(float)"
+        )
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, feed), strict=True))
+
+
+def _as_model_input(array: np.ndarray, port: PortRecord, wants_float: bool) -> np.ndarray:
+    """`array` as the model takes it: in real numbers where the project takes their integers."""
+    if wants_float and port.dtype != "float32" and port.scale is not None:
+        steps = array.astype(np.int64) - port.zero_point
+        return steps.astype(np.float32) * np.float32(port.scale)
+    return array
+
+
+def _differences(
+    record: Record, outputs: Mapping[str, np.ndarray], theirs: Mapping[str, np.ndarray]
+) -> ModelDifference:
+    lsb: dict[str, int] = {}
+    absolute: dict[str, float] = {}
+    for port in record.outputs:
+        ours, model = outputs[port.name], theirs.get(port.name)
+        if model is None or not isinstance(model, np.ndarray) or model.size != ours.size:
+            return ModelDifference(
+                note=f"the model's output {shorten(port.name, 60)!r} has another size"
+            )
+        steps, real = _difference(port, ours.reshape(-1), model.reshape(-1))
+        if steps is not None:
+            lsb[port.name] = steps
+        if real is not None:
+            absolute[port.name] = real
+    return ModelDifference(lsb, absolute)
+
+
+def _difference(
+    port: PortRecord, ours: np.ndarray, model: np.ndarray
+) -> tuple[int | None, float | None]:
+    """Largest difference in integer steps and in real numbers, None where it has no meaning."""
+    floats = [np.issubdtype(a.dtype, np.floating) for a in (ours, model)]
+    if not any(floats):
+        gap = np.abs(ours.astype(np.int64) - model.astype(np.int64))
+        return int(gap.max(initial=0)), None
+    real = ours.astype(np.float64)
+    if not floats[0]:
+        if port.scale is None:
+            return None, None
+        real = (real - port.zero_point) * port.scale
+    wanted = model.astype(np.float64)
+    same = (real == wanted) | (np.isnan(real) & np.isnan(wanted))
+    with np.errstate(invalid="ignore"):
+        gap = np.where(same, 0.0, np.abs(real - wanted))
+    # A NaN on one side only is as far off as can be.
+    largest = float(np.where(np.isnan(gap), np.inf, gap).max(initial=0.0))
+    known = port.scale is not None and np.isfinite(largest)
+    return (int(np.rint(largest / port.scale)) if known and port.scale else None), largest

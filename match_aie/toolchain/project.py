@@ -1,0 +1,165 @@
+"""A project folder: build it, run it, compare it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from match_aie.errors import ToolchainError
+from match_aie.toolchain.check import LayerMismatch, check
+from match_aie.toolchain.compiler import Build, build
+from match_aie.toolchain.inputs import Inputs, match_inputs
+from match_aie.toolchain.library import Runner
+from match_aie.toolchain.model_check import ModelDifference, compare_with_model
+from match_aie.toolchain.record import Record, element_dtype
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """What a run gave.
+
+    Attributes:
+        outputs: by the model's own names.
+        matches_reference: whether every layer equals its numpy reference bit for bit, on the
+            inputs it really had; None where nothing was compared.
+        mismatches: the layers that do not.
+        layers_checked: how many were compared; fallback functions have no reference.
+        max_lsb_vs_model: largest difference from onnxruntime per output in integer steps.
+        max_abs_vs_model: the same in real numbers, for floating-point outputs.
+        model_note: why there is no comparison with the model, or an empty string.
+    """
+
+    outputs: Mapping[str, np.ndarray]
+    matches_reference: bool | None = None
+    mismatches: tuple[LayerMismatch, ...] = ()
+    layers_checked: int = 0
+    max_lsb_vs_model: Mapping[str, int] = field(default_factory=dict)
+    max_abs_vs_model: Mapping[str, float] = field(default_factory=dict)
+    model_note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Project:
+    """A compiled network on disk.
+
+    Attributes:
+        folder: where.
+        record: its manifest.
+    """
+
+    folder: Path
+    record: Record
+
+    def build(
+        self,
+        *,
+        compiler: str | Sequence[str] | None = None,
+        sanitize: bool = False,
+        trace: bool = False,
+    ) -> Build:
+        """Build the shared library, or with `sanitize` an executable that works on raw files.
+
+        Args:
+            compiler: command; $CC, cc, gcc, clang or the ziglang package by default.
+            sanitize: with address and undefined-behaviour sanitizers.
+            trace: with the hook that hands out every tensor.
+
+        Raises:
+            ToolchainError: no compiler, or it refuses.
+            ProjectError: the build folder cannot be written.
+        """
+        return build(self.folder, self.record, compiler=compiler, sanitize=sanitize, trace=trace)
+
+    def runner(self, *, compiler: str | Sequence[str] | None = None, trace: bool = False) -> Runner:
+        """Buffers and prepared pointers for many calls; builds where needed.
+
+        Raises:
+            ToolchainError: no compiler, it refuses, or the library does not load.
+        """
+        return Runner(self.build(compiler=compiler, trace=trace).path, self.record)
+
+    def run(
+        self, inputs: Inputs, *, check: bool = True, compiler: str | Sequence[str] | None = None
+    ) -> RunResult:
+        """Run the network once; builds where needed.
+
+        Args:
+            inputs: one array where there is one input, or arrays by the model's own names; of
+                exactly the dtype and shape that the network takes.
+            check: compare every layer with its reference, and the outputs with onnxruntime's
+                where it is installed and the project holds an ONNX model.
+            compiler: see `build`.
+
+        Raises:
+            OptionError: inputs that do not fit.
+            ToolchainError: no compiler, it refuses, or the run fails.
+        """
+        arrays = match_inputs(inputs, self.record.inputs)
+        runner = self.runner(compiler=compiler, trace=check)
+        for name, array in arrays.items():
+            runner.inputs[name][...] = array
+        if not check:
+            runner()
+            return RunResult(dict(runner.outputs))
+        return self._checked(runner, arrays)
+
+    def _checked(self, runner: Runner, arrays: Mapping[str, np.ndarray]) -> RunResult:
+        trace = runner.traced()
+        outputs = dict(runner.outputs)
+        done = check(self.folder, self.record, arrays, trace)
+        model: ModelDifference = compare_with_model(self.folder, self.record, arrays, outputs)
+        return RunResult(
+            outputs,
+            not done.mismatches if done.layers else None,
+            done.mismatches,
+            done.layers,
+            model.max_lsb,
+            model.max_abs,
+            model.note,
+        )
+
+    def run_sanitized(
+        self, inputs: Inputs, *, compiler: str | Sequence[str] | None = None
+    ) -> dict[str, np.ndarray]:
+        """Outputs of a build with sanitizers, run as a process of its own on raw files.
+
+        Raises:
+            OptionError: inputs that do not fit.
+            ToolchainError: no compiler, it refuses, or a sanitizer found something.
+        """
+        arrays = match_inputs(inputs, self.record.inputs)
+        made = self.build(compiler=compiler, sanitize=True)
+        with tempfile.TemporaryDirectory(prefix="match_aie_") as scratch:
+            sent = [Path(scratch, f"input_{i}") for i in range(len(arrays))]
+            received = [Path(scratch, f"output_{i}") for i in range(len(self.record.outputs))]
+            for path, array in zip(sent, arrays.values(), strict=True):
+                path.write_bytes(array.tobytes() or b"\0")
+            # Leaks are looked for by means that containers forbid, and nothing here allocates.
+            options = {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
+            done = subprocess.run(
+                [str(made.path), *map(str, sent), *map(str, received)],
+                env={**os.environ, **options},
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+            if done.returncode != 0:
+                said = "\n    ".join(done.stderr.strip().splitlines()[:12])
+                raise ToolchainError(
+                    f"the sanitized build failed with status {done.returncode}:\n    {said}",
+                    where=str(made.path),
+                    hint="report this as a defect of match_aie",
+                )
+            return {
+                port.name: np.frombuffer(
+                    path.read_bytes(), element_dtype(port.dtype), port.elements
+                ).reshape(port.shape)
+                for port, path in zip(self.record.outputs, received, strict=True)
+            }

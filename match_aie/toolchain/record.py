@@ -1,0 +1,194 @@
+"""`match_aie.json` read back into types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from match_aie.codegen.manifest import FILE, SCHEMA_VERSION, Found
+from match_aie.codegen.port import PortRecord
+from match_aie.errors import ProjectError
+from match_aie.lowering import Tensor
+from match_aie.workload import Workload
+from match_aie.workload.codec import from_json
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """A call: its label, the tensors it reads and writes in order, its layer's symbol if any."""
+
+    label: str
+    symbol: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    layer: str | None
+
+
+@dataclass(frozen=True)
+class LayerRecord:
+    """A layer: who runs it, what it computes, what it is predicted to cost, its constants."""
+
+    name: str
+    symbol: str
+    module: str
+    pattern: str
+    workload: Workload
+    cycles: float
+    constants: tuple[tuple[str, Found], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A project's manifest.
+
+    Attributes:
+        network: prefix of all symbols.
+        inputs: in the model's order.
+        outputs: in the model's order.
+        tensors: all of them; traces name them by index.
+        owners: whose storage each tensor has.
+        steps: in execution order.
+        layers: by symbol.
+        arena: bytes.
+        alignment: of arena, inputs and outputs, in bytes.
+        flags: compiler flags of the target.
+        sources: paths of what makes the library.
+        main: path of the sanitizer build's `main`.
+        files: paths of everything that was written.
+        model: path of the model's own file, None where it is not kept.
+        everything: the whole document, for reports.
+    """
+
+    network: str
+    inputs: tuple[PortRecord, ...]
+    outputs: tuple[PortRecord, ...]
+    tensors: tuple[Tensor, ...]
+    owners: Mapping[str, str]
+    steps: tuple[StepRecord, ...]
+    layers: Mapping[str, LayerRecord]
+    arena: int
+    alignment: int
+    flags: tuple[str, ...]
+    sources: tuple[str, ...]
+    main: str
+    files: tuple[str, ...]
+    model: str | None
+    everything: Mapping[str, Any]
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Tensor]:
+        """Tensors by name."""
+        return {tensor.name: tensor for tensor in self.tensors}
+
+
+def parse(document: object, folder: Path) -> Record:
+    """The record in a JSON document.
+
+    Raises:
+        ProjectError: it is of another schema version, or not what match_aie writes.
+    """
+    if not isinstance(document, dict) or "schema_version" not in document:
+        raise ProjectError(f"{FILE} was not written by match_aie", where=str(folder))
+    version = document["schema_version"]
+    if version != SCHEMA_VERSION:
+        raise ProjectError(
+            f"{FILE} has schema version {version!r}, this match_aie reads {SCHEMA_VERSION}",
+            where=str(folder),
+            hint="compile the model again, or use the match_aie that wrote the project",
+        )
+    try:
+        return _record(document)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ProjectError(
+            f"{FILE} is damaged: {type(error).__name__}: {error}",
+            where=str(folder),
+            hint="compile the model again",
+        ) from error
+
+
+def _record(document: dict[str, Any]) -> Record:
+    tensors = tuple(_tensor(item) for item in document["tensors"])
+    base = {alias["view"]: alias["base"] for alias in document["aliases"]}
+    build, model = document["build"], document["model"]
+    return Record(
+        network=str(document["network"]),
+        inputs=tuple(_port(item) for item in document["inputs"]),
+        outputs=tuple(_port(item) for item in document["outputs"]),
+        tensors=tensors,
+        owners={tensor.name: _owner(tensor.name, base) for tensor in tensors},
+        steps=tuple(_step(item) for item in document["steps"]),
+        layers={item["symbol"]: _layer(item) for item in document["layers"]},
+        arena=int(document["memory"]["nbytes"]),
+        alignment=int(document["memory"]["alignment"]),
+        flags=tuple(map(str, build["flags"])),
+        sources=tuple(map(str, build["sources"])),
+        main=str(build["main"]),
+        files=tuple(map(str, document["files"])),
+        model=None if model is None else model["file"],
+        everything=document,
+    )
+
+
+def _owner(name: str, base: Mapping[str, str]) -> str:
+    for _ in range(len(base) + 1):
+        if name not in base:
+            return name
+        name = base[name]
+    raise ValueError(f"views form a circle through {name}")
+
+
+def _common(item: Mapping[str, Any]) -> tuple[str, tuple[int, ...], float | None, int]:
+    scale = None if item["scale"] is None else float(item["scale"])
+    shape = tuple(int(extent) for extent in item["shape"])
+    return str(item["dtype"]), shape, scale, int(item["zero_point"])
+
+
+def _tensor(item: Mapping[str, Any]) -> Tensor:
+    dtype, shape, scale, zero_point = _common(item)
+    return Tensor(item["name"], dtype, shape, item["label"], scale, zero_point)
+
+
+def _port(item: Mapping[str, Any]) -> PortRecord:
+    return PortRecord(item["tensor"], item["name"], *_common(item))
+
+
+def _step(item: Mapping[str, Any]) -> StepRecord:
+    arguments = [a for a in item["arguments"] if a["kind"] == "tensor"]
+    return StepRecord(
+        item["label"],
+        item["symbol"],
+        tuple(a["name"] for a in arguments if a["access"] == "read"),
+        tuple(a["name"] for a in arguments if a["access"] == "write"),
+        item["layer"],
+    )
+
+
+def _layer(item: Mapping[str, Any]) -> LayerRecord:
+    constants = tuple(
+        (name, Found(at["file"], int(at["offset"]), at["dtype"], tuple(map(int, at["shape"]))))
+        for name, at in item["constants"].items()
+    )
+    return LayerRecord(
+        item["name"],
+        item["symbol"],
+        item["module"],
+        item["pattern"],
+        from_json(item["workload"]),
+        float(item["cost"]["cycles"]),
+        constants,
+    )
+
+
+def element_dtype(name: str) -> np.dtype[Any]:
+    """The numpy type called `name`, bfloat16 included."""
+    if name == "bfloat16":
+        import ml_dtypes
+
+        bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return bfloat16
+    return np.dtype(name)
