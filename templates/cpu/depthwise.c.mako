@@ -12,7 +12,6 @@ static void ${layer.symbol}(${layer.parameters})
 {
     ${window.open_pixels(layer)}
     ${blocks.open_block(d.G, block)}
-        int32_t acc[${block}];
         for (int32_t j = 0; j < n; ++j) {
             acc[j] = bias[c0 + j];
         }

@@ -13,7 +13,9 @@ static void ${layer.symbol}(${layer.parameters})
         for (int32_t row = 0; row < ${d.OY}; ++row) {
             const int32_t line = b * ${d.OY} + row;
             ${blocks.open_block(d.K, block)}
-                int32_t acc[${block}] = {0};
+                for (int32_t j = 0; j < n; ++j) {
+                    acc[j] = 0;
+                }
                 for (int32_t c = 0; c < ${d.C}; ++c) {
                     const int32_t left = ${x.centred(f"x[line * {d.C} + c]")};
                     const int32_t at = (b * ${d.C} + c) * ${d.K} + c0;

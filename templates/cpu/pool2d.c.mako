@@ -25,7 +25,6 @@ static void ${layer.symbol}(${layer.parameters})
 % endif
 % endif
     ${blocks.open_block(d.G, block)}
-        int32_t acc[${block}];
         for (int32_t j = 0; j < n; ++j) {
             acc[j] = ${t.lo if maximum else fill};
         }
