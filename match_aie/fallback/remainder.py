@@ -1,4 +1,4 @@
-"""What the fallback hands over: the flat call list of a network, with C for what no module claimed."""
+"""What the fallback hands over: a network as a flat call list, with C for the unclaimed rest."""
 
 from __future__ import annotations
 

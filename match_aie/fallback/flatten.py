@@ -1,0 +1,208 @@
+"""From any Relax module to one straight list of TIR calls: the first stage of the fallback.
+
+Composite functions are inlined, tuples taken apart, shapes and constants computed, operators
+that move no data turned into reshapes, and every other operator lowered to a TIR function.
+Each variable gets a new name, and what users know it by is kept beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import tvm
+from tvm import relax, tirx
+
+from match_aie import tvm_api
+from match_aie.errors import InternalError, ModelError, UnsupportedOperatorError
+from match_aie.fallback.fold import fold
+from match_aie.fallback.legalise import LOWERING_ERRORS, Refusal, legalise
+from match_aie.fallback.rewrite import rewrite, static_shape
+
+
+@dataclass(frozen=True, eq=False)
+class FlatGraph:
+    """A module whose `main` is one dataflow block of TIR calls and calls of extracted layers.
+
+    Attributes:
+        module: `main` returns a tuple of all outputs, in order.
+        labels: variable name -> what users know the value by.
+        operators: variable name -> Relax operator that it came from.
+    """
+
+    module: Any
+    labels: Mapping[str, str]
+    operators: Mapping[str, str]
+
+
+def flatten(module: Any, labels: Mapping[str, str]) -> FlatGraph:
+    """Inline, fold and lower every operator of `module`.
+
+    Args:
+        module: IRModule; see `match_aie.fallback.lower`.
+        labels: name of a variable of `main` -> what users know it by.
+
+    Raises:
+        ModelError: an input has a symbolic shape.
+        UnsupportedOperatorError: operators that have no lowering, all of them.
+    """
+    return _Flattener(module, labels).run()
+
+
+class _Flattener:
+    def __init__(self, module: Any, labels: Mapping[str, str]) -> None:
+        self._module = module
+        self._given = labels
+        self._labels: dict[str, str] = {}
+        self._operators: dict[str, str] = {}
+        self._problems: list[tuple[str, str, str]] = []
+        kernels = {v: f for v, f in module.functions_items() if isinstance(f, tirx.PrimFunc)}
+        self._builder = relax.BlockBuilder(tvm.IRModule(kernels))
+
+    def run(self) -> FlatGraph:
+        main = self._module["main"]
+        parameters = []
+        scope: dict[Any, Any] = {}
+        for index, old in enumerate(main.params):
+            if static_shape(old.ty) is None:
+                raise _dynamic_input(old)
+            new = relax.Var(f"in{index}", old.ty)
+            parameters.append(new)
+            scope[old] = new
+            self._labels[new.name] = self._given.get(old.name, old.name)
+        with self._builder.function("main", parameters):
+            with self._builder.dataflow():
+                result = self._body(main, scope, "")
+                outputs = self._builder.emit_output(relax.Tuple(_fields(result)))
+            self._builder.emit_func_output(outputs)
+        if self._problems:
+            raise UnsupportedOperatorError(self._problems)
+        return FlatGraph(self._builder.get(), self._labels, self._operators)
+
+    def _body(self, function: Any, scope: dict[Any, Any], label: str) -> Any:
+        """Emit the bindings of `function`; its result in terms of the new variables."""
+        if not isinstance(function.body, relax.SeqExpr):
+            return self._substitute(function.body, scope)
+        for var, value in _bindings(function):
+            name = tvm_api.variable_name(var)
+            known = label or self._given.get(name, name)
+            scope[var] = self._value(self._substitute(value, scope), known, var)
+        return self._substitute(function.body.body, scope)
+
+    def _substitute(self, expr: Any, scope: Mapping[Any, Any]) -> Any:
+        """`expr` in terms of the new variables."""
+        if isinstance(expr, relax.Var):
+            return scope[expr]
+        if isinstance(expr, relax.Tuple):
+            return relax.Tuple([self._substitute(part, scope) for part in expr.fields])
+        if isinstance(expr, relax.TupleGetItem):
+            source = self._substitute(expr.tuple_value, scope)
+            if isinstance(source, relax.Tuple):
+                return source.fields[expr.index]
+            return relax.TupleGetItem(source, expr.index)
+        if isinstance(expr, tvm_api.CallNode):
+            args = [self._substitute(arg, scope) for arg in expr.args]
+            return tvm_api.CallNode(expr.op, args, expr.attrs, expr.ty_args)
+        return expr
+
+    def _value(self, value: Any, label: str, var: Any) -> Any:
+        """Emit what computes `value`; where nothing is to compute, `value` itself."""
+        if isinstance(value, relax.TupleGetItem):
+            return self._emit(value, label, "")
+        if not isinstance(value, tvm_api.CallNode):
+            if isinstance(value, relax.Expr) and not isinstance(value, relax.If | relax.Function):
+                return value
+            return self._refuse(type(value).__name__, label, "control flow", var)
+        if isinstance(value.op, tvm.ir.GlobalVar):
+            callee = self._module[value.op]
+            inner = dict(zip(callee.params, value.args, strict=True))
+            return self._body(callee, inner, label)
+        return self._operator(value, label, var)
+
+    def _operator(self, call: Any, label: str, var: Any) -> Any:
+        """Emit one operator: folded, rewritten or lowered; or note why that is impossible."""
+        name = tvm_api.operator_name(call)
+        try:
+            call = self._builder.normalize(self._nested(call, label, var))
+            simple = rewrite(call)
+            if simple is not None:
+                return self._rewritten(simple, label, var)
+            _require_static(call)
+            constant = fold(call)
+            if constant is not None:
+                return constant
+            lowered = legalise(self._builder, call)
+        except Refusal as refusal:
+            return self._refuse(name, label, str(refusal), var)
+        except LOWERING_ERRORS as error:
+            return self._refuse(name, label, _first_line(error), var)
+        return self._emit(lowered, label, name)
+
+    def _rewritten(self, expr: Any, label: str, var: Any) -> Any:
+        """Emit what a rewrite made: calls inside calls, a tuple of them, or no call at all."""
+        if isinstance(expr, tvm_api.CallNode):
+            return self._operator(expr, label, var)
+        if isinstance(expr, relax.Tuple):
+            return relax.Tuple([self._rewritten(part, label, var) for part in expr.fields])
+        return expr
+
+    def _nested(self, call: Any, label: str, var: Any) -> Any:
+        """`call` with calls among its arguments emitted first."""
+        args = [self._rewritten(arg, label, var) for arg in call.args]
+        return tvm_api.CallNode(call.op, args, call.attrs, call.ty_args)
+
+    def _emit(self, value: Any, label: str, operator: str) -> Any:
+        if isinstance(value, relax.Var | tvm_api.ConstantNode):
+            return value
+        if isinstance(value, relax.Tuple):
+            return relax.Tuple([self._emit(part, label, operator) for part in value.fields])
+        var = self._builder.emit(value, name_hint=f"n{len(self._labels)}_")
+        self._labels[var.name] = label
+        self._operators[var.name] = operator
+        return var
+
+    def _refuse(self, operator: str, label: str, why: str, var: Any) -> Any:
+        self._problems.append((operator, label, why))
+        return relax.Var("unsupported", var.ty)
+
+
+def _bindings(function: Any) -> list[tuple[Any, Any]]:
+    pairs = []
+    for block in function.body.blocks:
+        for binding in block.bindings:
+            pairs.append((binding.var, binding.value))
+    return pairs
+
+
+def _fields(result: Any) -> list[Any]:
+    """All outputs, nested tuples flattened."""
+    if isinstance(result, relax.Tuple):
+        return [leaf for part in result.fields for leaf in _fields(part)]
+    if isinstance(result.ty, relax.TupleType):
+        count = len(result.ty.fields)
+        return [relax.TupleGetItem(result, index) for index in range(count)]
+    if not isinstance(result.ty, relax.TensorType):
+        raise InternalError(f"an output is no tensor but {result.ty}", hint="report this model")
+    return [result]
+
+
+def _require_static(call: Any) -> None:
+    """Refuse a result whose shape is known at run time only."""
+    parts = call.ty.fields if isinstance(call.ty, relax.TupleType) else [call.ty]
+    if any(static_shape(part) is None for part in parts):
+        raise Refusal("the shape of its result depends on run-time values")
+
+
+def _dynamic_input(var: Any) -> ModelError:
+    return ModelError(
+        f"the input has no fixed shape: {var.ty}",
+        where=tvm_api.variable_name(var),
+        hint="give every dimension, for example shapes={'x': [1, 3, 32, 32]}",
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    """What TVM said, without its traceback."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (lines[-1] if lines else type(error).__name__)[:200]

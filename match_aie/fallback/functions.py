@@ -1,0 +1,118 @@
+"""C functions of a network: each distinct one is scheduled, lowered and printed once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import tvm_ffi
+
+from match_aie.errors import UnsupportedOperatorError
+from match_aie.fallback.expressions import PrintError
+from match_aie.fallback.fuse import Origin
+from match_aie.fallback.lower_tir import lower
+from match_aie.fallback.printing import PrintedFunction, print_function
+from match_aie.fallback.scalars import C_TYPES, Helpers, short_name
+from match_aie.fallback.schedule import schedule
+from match_aie.lowering.program import Argument, CFunction, Tensor
+
+#: Longest part of a symbol that comes from TVM's name of a function.
+LONGEST_HINT = 40
+
+
+@dataclass(frozen=True)
+class MadeFunction:
+    """A C function and how to call it.
+
+    Attributes:
+        symbol: its name.
+        written: per tensor parameter of the PrimFunc, whether it is written.
+        workspaces: bytes of each workspace parameter, which come last.
+    """
+
+    symbol: str
+    written: tuple[bool, ...]
+    workspaces: tuple[int, ...]
+
+    def order(self, reads: Sequence[Argument], writes: Sequence[Argument]) -> list[Argument]:
+        """Tensor arguments in C order, from those in the order of the PrimFunc.
+
+        A result that the function never writes (it has no elements) is a read parameter in C.
+        """
+        arguments = list(zip([*reads, *writes], self.written, strict=True))
+        return [a for a, out in arguments if not out] + [a for a, out in arguments if out]
+
+
+class Functions:
+    """The C functions of one network, without duplicates.
+
+    Args:
+        prefix: of every symbol; a C identifier.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        """No function yet."""
+        self._prefix = prefix
+        self._helpers = Helpers(f"{prefix}_s")
+        self._made: dict[int, list[tuple[Any, MadeFunction | None]]] = {}
+        self._by_text: dict[PrintedFunction, MadeFunction] = {}
+        self._definitions: dict[str, CFunction] = {}
+        self._problems: list[tuple[str, str, str]] = []
+
+    def of(self, prim_func: Any, hint: str, origin: Origin) -> MadeFunction | None:
+        """The C function of a PrimFunc; None where it has no C form (reported at the end)."""
+        bucket = self._made.setdefault(tvm_ffi.structural_hash(prim_func), [])
+        for known, made in bucket:
+            if known.same_as(prim_func) or tvm_ffi.structural_equal(known, prim_func):
+                return made
+        made = self._make(prim_func, hint, origin)
+        bucket.append((prim_func, made))
+        return made
+
+    def definitions(self) -> tuple[CFunction, ...]:
+        """All functions, helpers first.
+
+        Raises:
+            UnsupportedOperatorError: some PrimFuncs have no C form.
+        """
+        if self._problems:
+            raise UnsupportedOperatorError(self._problems)
+        helpers = [CFunction(symbol, text) for symbol, text in self._helpers.sources.items()]
+        return (*helpers, *self._definitions.values())
+
+    def copy(self, tensor: Tensor) -> str:
+        """Symbol of the function that copies a tensor of this type and size."""
+        count = prod(tensor.shape)
+        symbol = f"{self._prefix}_copy_{short_name(tensor.dtype)}_{count}"
+        if symbol not in self._definitions:
+            ctype = C_TYPES[tensor.dtype]
+            source = (
+                f"static void {symbol}(const {ctype} *restrict in_0, {ctype} *restrict out_0) {{\n"
+                f"    for (int64_t i_0 = 0; i_0 < INT64_C({count}); ++i_0) {{\n"
+                "        out_0[i_0] = in_0[i_0];\n    }\n}\n"
+            )
+            self._definitions[symbol] = CFunction(symbol, source, "copy")
+        return symbol
+
+    def _make(self, prim_func: Any, hint: str, origin: Origin) -> MadeFunction | None:
+        try:
+            printed = print_function(lower(schedule(prim_func)), self._helpers)
+        except PrintError as error:
+            operators = ", ".join(origin.operators) or hint
+            self._problems.append((operators, origin.label, f"{error} has no C form"))
+            return None
+        if printed not in self._by_text:
+            symbol = self._symbol(hint)
+            operators = ", ".join(origin.operators)
+            made = MadeFunction(symbol, printed.written, printed.workspaces)
+            self._by_text[printed] = made
+            self._definitions[symbol] = CFunction(symbol, printed.definition(symbol), operators)
+        return self._by_text[printed]
+
+    def _symbol(self, hint: str) -> str:
+        """A new symbol that reads like `hint`."""
+        clean = re.sub(r"[^a-z0-9_]", "_", hint.lower().removeprefix("fused_"))[:LONGEST_HINT]
+        return f"{self._prefix}_f{len(self._definitions)}_{clean.strip('_')}"

@@ -1,0 +1,145 @@
+"""Fuses TIR calls, and finds out which operators of the model each fused call computes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import tvm
+from tvm import relax
+
+from match_aie import tvm_api
+from match_aie.fallback.flatten import FlatGraph
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a result comes from.
+
+    Attributes:
+        label: what users know it by.
+        operators: Relax operators computed on the way, in order.
+    """
+
+    label: str = ""
+    operators: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class FusedGraph:
+    """A module of TIR calls after fusion.
+
+    Attributes:
+        module: `main` and the PrimFuncs that it calls.
+        origins: name of a variable of `main` -> where it comes from.
+    """
+
+    module: Any
+    origins: Mapping[str, Origin]
+
+
+def fuse(graph: FlatGraph) -> FusedGraph:
+    """Fuse elementwise operators with what they follow; drop what no output needs."""
+    prepared = _run(
+        graph.module,
+        relax.transform.DeadCodeElimination(),
+        relax.transform.AnnotateTIROpPattern(),
+    )
+    grouped = _run(prepared, relax.transform.FuseOps())
+    origins = _Replay(prepared["main"], graph).origins(grouped)
+    fused = _run(
+        grouped,
+        relax.transform.FuseTIR(),
+        relax.transform.RewriteDataflowReshape(),
+        relax.transform.DeadCodeElimination(),
+    )
+    return FusedGraph(fused, origins)
+
+
+def _run(module: Any, *passes: Any) -> Any:
+    return tvm.ir.transform.Sequential(list(passes))(module)
+
+
+@dataclass
+class _Group:
+    """Results of one grouped call: per output, the variable before grouping."""
+
+    results: list[Any]
+    operators: list[str] = field(default_factory=list)
+
+
+class _Replay:
+    """Fusion renames variables; calls are recognised by callee and operands instead.
+
+    Two calls with equal callee and operands give equal results, so taking one for the other
+    costs at most a label.
+    """
+
+    def __init__(self, before: Any, graph: FlatGraph) -> None:
+        self._graph = graph
+        self._known: dict[Any, Any] = {}
+        for var, value in tvm_api.bindings(before):
+            self._known[_key(value, {})] = var
+
+    def origins(self, grouped: Any) -> dict[str, Origin]:
+        """Variable name of the grouped `main` -> where the value comes from."""
+        same: dict[Any, Any] = {}
+        origins: dict[str, Origin] = {}
+        for var, value in tvm_api.bindings(grouped["main"]):
+            callee = self._callee(grouped, value)
+            if callee is None:
+                group = self._single(value, same)
+            else:
+                group = self._inside(callee, value, same)
+            same[var] = group.results[0] if len(group.results) == 1 else group.results
+            last = next((r for r in reversed(group.results) if r is not None), None)
+            label = "" if last is None else self._graph.labels.get(last.name, "")
+            origins[var.name] = Origin(label, tuple(dict.fromkeys(group.operators)))
+        return origins
+
+    @staticmethod
+    def _callee(grouped: Any, value: Any) -> Any | None:
+        if isinstance(value, tvm_api.CallNode) and isinstance(value.op, tvm.ir.GlobalVar):
+            return grouped[value.op]
+        return None
+
+    def _single(self, value: Any, same: Mapping[Any, Any]) -> _Group:
+        if isinstance(value, relax.TupleGetItem):
+            source = same.get(value.tuple_value)
+            if isinstance(source, list):
+                return _Group([source[value.index]])
+        found = self._known.get(_key(value, same))
+        operator = "" if found is None else self._graph.operators.get(found.name, "")
+        return _Group([found], [operator] if operator else [])
+
+    def _inside(self, callee: Any, call: Any, outer: Mapping[Any, Any]) -> _Group:
+        same: dict[Any, Any] = {}
+        for param, arg in zip(callee.params, call.args, strict=True):
+            same[param] = outer.get(arg, arg) if isinstance(arg, relax.Var) else arg
+        operators: list[str] = []
+        for var, value in tvm_api.bindings(callee):
+            group = self._single(value, same)
+            same[var] = group.results[0]
+            operators += group.operators
+        result = callee.body.body
+        leaves = list(result.fields) if isinstance(result, relax.Tuple) else [result]
+        return _Group([same.get(leaf) for leaf in leaves], operators)
+
+
+def _key(value: Any, same: Mapping[Any, Any]) -> Any:
+    """Identity of a computation: its callee and operands, as variables before fusion."""
+    if isinstance(value, relax.Var):
+        found = same.get(value, value)
+        return found if not isinstance(found, list) else tuple(found)
+    if isinstance(value, relax.Tuple):
+        return ("tuple", *(_key(part, same) for part in value.fields))
+    if isinstance(value, relax.TupleGetItem):
+        return ("item", _key(value.tuple_value, same), value.index)
+    if isinstance(value, tvm_api.CallNode):
+        return ("call", str(value.op.name), *(_key(arg, same) for arg in value.args))
+    if isinstance(value, tvm.ir.GlobalVar):
+        return ("global", str(value.name_hint))
+    if isinstance(value, relax.ExternFunc):
+        return ("extern", str(value.global_symbol))
+    return value

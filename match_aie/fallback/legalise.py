@@ -1,0 +1,277 @@
+"""From one Relax operator to a call of a TIR function.
+
+TVM's own lowering serves where it computes what the operator means. The rules here replace it
+where it does not: quantisation, bounds of indices, sorting (TVM calls its run-time library).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tvm
+from tvm import relax, te, tirx, topi
+
+from match_aie import tvm_api
+from match_aie.fallback.scalars import integer_range
+
+
+class Refusal(Exception):
+    """An operator cannot be lowered; the message says why."""
+
+
+#: What TVM's Python and C++ raise for an operator or an attribute value that they do not cover.
+LOWERING_ERRORS = (
+    tvm.error.InternalError,
+    RuntimeError,
+    ValueError,
+    TypeError,
+    AssertionError,
+    AttributeError,
+    KeyError,
+    IndexError,
+    NotImplementedError,
+)
+
+#: Calls that are in their final form already.
+FINAL = frozenset(("call_tir", "call_dps_packed"))
+
+#: Operators whose lowering is known to be wrong, and why they are refused.
+KNOWN_WRONG = {
+    "multinomial_from_uniform": "its result is random",
+    "unique": "the shape of its result depends on run-time values",
+    "nonzero": "the shape of its result depends on run-time values",
+}
+
+Rule = Callable[[Any, Any], Any]
+
+
+def legalise(builder: Any, call: Any) -> Any:
+    """An expression of TIR calls equal to `call`.
+
+    Args:
+        builder: the block builder to emit into.
+        call: a normalised call of a Relax operator.
+
+    Raises:
+        Refusal: there is no lowering, or not one that is known to be right.
+    """
+    name = tvm_api.operator_name(call)
+    if name in FINAL:
+        return call
+    if name in KNOWN_WRONG:
+        raise Refusal(KNOWN_WRONG[name])
+    rule = _RULES.get(name) or (call.op.get_attr("FLegalize") if name else None)
+    if rule is None:
+        raise Refusal("there is no lowering for it")
+    result = rule(builder, call)
+    if isinstance(result, tvm_api.CallNode):
+        result = builder.normalize(result)
+        if tvm_api.operator_name(result) != "call_tir":
+            if tvm_api.operator_name(result) == name:
+                raise Refusal("there is no lowering for these attributes")
+            return legalise(builder, result)
+        _require_same_type(call, result)
+    return result
+
+
+def _require_same_type(call: Any, lowered: Any) -> None:
+    """Some lowerings compute another element type than the operator promises."""
+    pairs = [(call.ty, lowered.ty)]
+    if isinstance(call.ty, relax.TupleType) and isinstance(lowered.ty, relax.TupleType):
+        pairs = list(zip(call.ty.fields, lowered.ty.fields, strict=True))
+    for promised, made in pairs:
+        same = isinstance(made, relax.TensorType) and str(promised.dtype) == str(made.dtype)
+        if not same or [int(s) for s in promised.shape] != [int(s) for s in made.shape]:
+            raise Refusal(f"TVM lowers it to {made}, not {promised}")
+
+
+def scalar(expr: Any) -> Any:
+    """A constant of one element as an immediate; anything else unchanged."""
+    if not tvm_api.is_constant(expr) or tvm_api.constant_value(expr).size != 1:
+        return expr
+    value = tvm_api.constant_value(expr).reshape(()).item()
+    dtype = tvm_api.dtype_of(expr)
+    if dtype.startswith("float"):
+        return tirx.FloatImm(dtype, value)
+    return tirx.IntImm(dtype, value)
+
+
+def _parameter_at(value: Any, indices: Any, axis: int) -> Any:
+    """A quantisation parameter for the element at `indices`."""
+    if not isinstance(value, te.Tensor):
+        return value
+    if len(value.shape) == 0:
+        return value()
+    single = len(value.shape) == 1 and int(value.shape[0]) == 1
+    return value[0] if single else value[indices[axis]]
+
+
+def _quantize(builder: Any, call: Any) -> Any:
+    """clip(rint(x / scale) + zero_point), in float32: what ONNX Runtime computes."""
+    axis, dtype = int(call.attrs.axis), tvm_api.dtype_of(call)
+    low, high = integer_range(dtype) if "int" in dtype else (0, 0)
+    if "int" not in dtype:
+        raise Refusal(f"quantisation to {dtype}")
+
+    def compute(data: Any, scale: Any, zero: Any) -> Any:
+        def element(*indices: Any) -> Any:
+            step = _parameter_at(scale, indices, axis).astype("float32")
+            offset = _parameter_at(zero, indices, axis).astype("float32")
+            value = te.round(data[indices].astype("float32") / step) + offset
+            if high < 2**16:
+                value = te.max(te.min(value, tirx.FloatImm("float32", high)), _float(low))
+            return value.astype(dtype)
+
+        return te.compute(data.shape, element, name="quantize")
+
+    args = (call.args[0], scalar(call.args[1]), scalar(call.args[2]))
+    return builder.call_te(compute, *args, primfunc_name_hint="quantize")
+
+
+def _float(value: float) -> Any:
+    return tirx.FloatImm("float32", value)
+
+
+def _dequantize(builder: Any, call: Any) -> Any:
+    """float32(x - zero_point) * scale."""
+    axis, dtype = int(call.attrs.axis), tvm_api.dtype_of(call)
+    if tvm_api.dtype_of(call.args[0]) not in ("int8", "uint8", "int16", "uint16", "int32"):
+        raise Refusal(f"dequantisation of {tvm_api.dtype_of(call.args[0])}")
+
+    def compute(data: Any, scale: Any, zero: Any) -> Any:
+        def element(*indices: Any) -> Any:
+            offset = _parameter_at(zero, indices, axis).astype("int32")
+            step = _parameter_at(scale, indices, axis).astype("float32")
+            whole = data[indices].astype("int32") - offset
+            return (whole.astype("float32") * step).astype(dtype)
+
+        return te.compute(data.shape, element, name="dequantize")
+
+    args = (call.args[0], scalar(call.args[1]), scalar(call.args[2]))
+    return builder.call_te(compute, *args, primfunc_name_hint="dequantize")
+
+
+def _extremum(kind: str) -> Rule:
+    """Elementwise minimum or maximum; NaN where either operand is NaN, as numpy and ONNX."""
+
+    def combine(a: Any, b: Any) -> Any:
+        better = a < b if kind == "minimum" else a > b
+        if str(a.dtype).startswith("float"):
+            better = tirx.Or(better, tirx.isnan(a))
+        return tirx.Select(better, a, b)
+
+    def rule(builder: Any, call: Any) -> Any:
+        shape = call.ty.shape.values
+
+        def compute(a: Any, b: Any) -> Any:
+            def element(*indices: Any) -> Any:
+                return combine(_broadcast_at(a, indices), _broadcast_at(b, indices))
+
+            return te.compute(shape, element, name=kind)
+
+        return builder.call_te(compute, *call.args, primfunc_name_hint=kind)
+
+    return rule
+
+
+def _broadcast_at(tensor: Any, indices: Any) -> Any:
+    """The element of `tensor` that numpy's broadcasting reads for the result at `indices`."""
+    own = indices[len(indices) - len(tensor.shape) :]
+    return tensor(*(0 if int(n) == 1 else i for n, i in zip(tensor.shape, own, strict=True)))
+
+
+def _take(builder: Any, call: Any) -> Any:
+    """Indices out of range are an error in ONNX; here they are clamped, never read beyond."""
+    mode = str(call.attrs.mode)
+    return builder.call_te(
+        topi.take,
+        call.args[0],
+        call.args[1],
+        None if call.attrs.axis is None else int(call.attrs.axis),
+        mode="clip" if mode == "fast" else mode,
+        primfunc_name_hint="take",
+    )
+
+
+def _ranks(data: Any, axis: int, descending: bool) -> Any:
+    """Position of every element in the sorted order along `axis`; equal elements keep order."""
+
+    def element(*indices: Any) -> Any:
+        other = te.reduce_axis((0, data.shape[axis]), name="j")
+        mine = data[indices]
+        theirs = data[_replace(indices, axis, other)]
+        before = theirs > mine if descending else theirs < mine
+        earlier = tirx.And(tirx.EQ(theirs, mine), other < indices[axis])
+        return te.sum(tirx.Select(tirx.Or(before, earlier), _int(1), _int(0)), axis=other)
+
+    return te.compute(data.shape, element, name="rank")
+
+
+def _int(value: int) -> Any:
+    return tirx.IntImm("int32", value)
+
+
+def _replace(indices: Any, axis: int, index: Any) -> tuple[Any, ...]:
+    return (*indices[:axis], index, *indices[axis + 1 :])
+
+
+def _sorted_indices(ranks: Any, axis: int, count: int) -> Any:
+    """For each of the first `count` positions, which element has that rank."""
+    shape = list(ranks.shape)
+    shape[axis] = tirx.IntImm("int64", count)
+
+    def element(*indices: Any) -> Any:
+        j = te.reduce_axis((0, ranks.shape[axis]), name="j")
+        here = tirx.EQ(ranks[_replace(indices, axis, j)], indices[axis].astype("int32"))
+        return te.max(tirx.Select(here, j.var.astype("int32"), _int(0)), axis=j)
+
+    return te.compute(shape, element, name="order")
+
+
+def _gather(data: Any, order: Any, axis: int) -> Any:
+    def element(*indices: Any) -> Any:
+        return data[_replace(indices, axis, order[indices])]
+
+    return te.compute(order.shape, element, name="sorted")
+
+
+def _sorting(wanted: str) -> Rule:
+    """sort, argsort and topk by counting: n*n comparisons along the axis, stable."""
+
+    def rule(builder: Any, call: Any) -> Any:
+        size = call.args[0].ty.shape.values
+        axis = int(call.attrs.axis) % len(size)
+        topk = wanted == "topk"
+        descending = bool(call.attrs.largest if topk else call.attrs.descending)
+        count = int(size[axis])
+        if topk and 0 < int(call.attrs.k) < count:
+            count = int(call.attrs.k)
+        result = str(call.attrs.ret_type) if topk else {"sort": "values"}.get(wanted, "indices")
+
+        def compute(data: Any) -> Any:
+            order = _sorted_indices(_ranks(data, axis, descending), axis, count)
+            indices = order
+            if result != "values":
+                dtype = str(call.attrs.dtype)
+                indices = te.compute(order.shape, lambda *i: order[i].astype(dtype), name="index")
+            if result == "indices":
+                return indices
+            values = _gather(data, order, axis)
+            return values if result == "values" else [values, indices]
+
+        return builder.call_te(compute, call.args[0], primfunc_name_hint=wanted)
+
+    return rule
+
+
+_RULES: dict[str, Rule] = {
+    "quantize": _quantize,
+    "dequantize": _dequantize,
+    "maximum": _extremum("maximum"),
+    "minimum": _extremum("minimum"),
+    "take": _take,
+    "sort": _sorting("sort"),
+    "argsort": _sorting("argsort"),
+    "topk": _sorting("topk"),
+}

@@ -1,0 +1,265 @@
+"""One lowered PrimFunc as a C function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import tirx
+
+from match_aie.fallback.expressions import ExpressionPrinter, PrintError, Scope, dtype_of
+from match_aie.fallback.scalars import C_TYPES, Helpers
+from match_aie.workload import ITEMSIZE
+
+#: Temporaries of at least this many bytes leave the stack for the arena.
+LARGEST_STACK_ARRAY = 1024
+
+
+@dataclass(frozen=True)
+class PrintedFunction:
+    """C text of a function, still without its name.
+
+    Parameters come in the order inputs, outputs, workspaces.
+
+    Attributes:
+        parameters: text of the parameter list.
+        body: text of the statements, indented.
+        written: per tensor parameter, whether it is written.
+        workspaces: bytes of each workspace parameter.
+    """
+
+    parameters: str
+    body: str
+    written: tuple[bool, ...]
+    workspaces: tuple[int, ...]
+
+    def definition(self, symbol: str) -> str:
+        """The complete definition under the name `symbol`."""
+        return f"static void {symbol}({self.parameters}) {{\n{self.body}}}\n"
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line of C: what it declares (if it is a pure definition), and which names it uses."""
+
+    text: str
+    depth: int
+    uses: frozenset[str]
+    declares: str = ""
+
+
+def print_function(prim_func: Any, helpers: Helpers) -> PrintedFunction:
+    """C text of `prim_func` as `lower_tir.lower` gives it.
+
+    Raises:
+        PrintError: it holds something that has no C form (a call into TVM's runtime, a type).
+    """
+    return _StatementPrinter(prim_func, helpers).function()
+
+
+@dataclass
+class _Names:
+    """Hands out local names: `v_0`, `v_1`; an underscore and digits clash with nothing in C."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def fresh(self, stem: str) -> str:
+        number = self.counts.get(stem, 0)
+        self.counts[stem] = number + 1
+        return f"{stem}_{number}"
+
+
+class _StatementPrinter(Scope):
+    def __init__(self, prim_func: Any, helpers: Helpers) -> None:
+        self._function = prim_func
+        self._names = _Names()
+        self._variables: dict[Any, tuple[str, bool]] = {}
+        self._buffers: dict[Any, str] = {}
+        self._bases: dict[Any, str] = {}
+        self._types: dict[str, str] = {}
+        self._written: set[str] = set()
+        self._used: set[str] = set()
+        self._lines: list[_Line] = []
+        self._workspaces: list[tuple[str, str, int]] = []
+        self._analyzer = tvm.sym.Analyzer()
+        self._print = ExpressionPrinter(helpers, self)
+        self._statements: dict[type, Callable[[Any, int], None]] = {
+            tirx.SeqStmt: self._sequence,
+            tirx.For: self._for,
+            tirx.While: self._while,
+            tirx.IfThenElse: self._if,
+            tirx.BufferStore: self._store,
+            tirx.Bind: self._bind,
+            tirx.AllocBuffer: self._allocate,
+            tirx.DeclBuffer: self._declare,
+            tirx.AttrStmt: lambda s, depth: self._statement(s.body, depth),
+            tirx.Evaluate: self._evaluate,
+        }
+
+    def function(self) -> PrintedFunction:
+        written = _written_parameters(self._function)
+        parameters = []
+        for buffer, is_written in zip(self._function.params, written, strict=True):
+            if not tirx.is_buffer_var(buffer):
+                raise PrintError("a scalar parameter")
+            name = self._names.fresh("out" if is_written else "in")
+            self._define_buffer(buffer, name, _buffer_dtype(buffer))
+            const = "" if is_written else "const "
+            ctype = C_TYPES[_buffer_dtype(buffer)]
+            parameters.append((is_written, f"{const}{ctype} *restrict {name}", name))
+        self._statement(self._function.body, 1)
+        lines, used = _without_unused(self._lines)
+        unused = [name for _, _, name in parameters if name not in used]
+        body = [f"    (void){name};" for name in unused]
+        body += [f"{'    ' * line.depth}{line.text}" for line in lines]
+        ordered = [text for _, text, _ in sorted(parameters, key=lambda item: item[0])]
+        ordered += [f"{C_TYPES[dtype]} *restrict {name}" for name, dtype, _ in self._workspaces]
+        return PrintedFunction(
+            parameters=", ".join(ordered),
+            body="".join(f"{line}\n" for line in body),
+            written=tuple(written),
+            workspaces=tuple(nbytes for _, _, nbytes in self._workspaces),
+        )
+
+    # What the expression printer asks for.
+
+    def variable(self, var: Any) -> tuple[str, bool]:
+        if var not in self._variables:
+            raise PrintError("a variable that is defined nowhere (a symbolic shape)")
+        name, data = self._variables[var]
+        self._used.add(name)
+        return name, data
+
+    def buffer(self, buffer: Any) -> str:
+        if buffer not in self._buffers:
+            raise PrintError("a buffer that is defined nowhere")
+        name = self._buffers[buffer]
+        self._used.add(name)
+        return name
+
+    def never_negative(self, expr: Any) -> bool:
+        return bool(self._analyzer.const_int_bound(expr).min_value >= 0)
+
+    # Statements.
+
+    def _emit(self, text: str, depth: int, declares: str = "") -> None:
+        self._lines.append(_Line(text, depth, frozenset(self._used), declares))
+        self._used.clear()
+
+    def _statement(self, stmt: Any, depth: int) -> None:
+        printer = self._statements.get(type(stmt))
+        if printer is None:
+            raise PrintError(f"a statement of kind {type(stmt).__name__}")
+        printer(stmt, depth)
+
+    def _sequence(self, stmt: Any, depth: int) -> None:
+        for part in stmt.seq:
+            self._statement(part, depth)
+
+    def _for(self, stmt: Any, depth: int) -> None:
+        name = self._names.fresh("i")
+        start, extent = self._print(stmt.min), self._print(stmt.extent)
+        self._variables[stmt.loop_var] = (name, False)
+        self._analyzer.bind(stmt.loop_var, tvm.ir.Range.from_min_extent(stmt.min, stmt.extent))
+        ctype = C_TYPES[dtype_of(stmt.loop_var)]
+        end = extent.code if start.code in ("0", "INT64_C(0)") else f"{start.code} + {extent.code}"
+        self._emit(f"for ({ctype} {name} = {start.code}; {name} < {end}; ++{name}) {{", depth)
+        self._statement(stmt.body, depth + 1)
+        self._emit("}", depth)
+
+    def _while(self, stmt: Any, depth: int) -> None:
+        self._emit(f"while ({self._print(stmt.condition).code}) {{", depth)
+        self._statement(stmt.body, depth + 1)
+        self._emit("}", depth)
+
+    def _if(self, stmt: Any, depth: int) -> None:
+        self._emit(f"if ({self._print(stmt.condition).code}) {{", depth)
+        self._statement(stmt.then_case, depth + 1)
+        if stmt.else_case is not None:
+            self._emit("} else {", depth)
+            self._statement(stmt.else_case, depth + 1)
+        self._emit("}", depth)
+
+    def _store(self, stmt: Any, depth: int) -> None:
+        value = self._print(stmt.value)
+        self._emit(f"{self._print.element(stmt.buffer, stmt.indices)} = {value.code};", depth)
+
+    def _bind(self, stmt: Any, depth: int) -> None:
+        value = self._print(stmt.value)
+        name = self._names.fresh("v")
+        self._variables[stmt.var] = (name, value.data)
+        if not value.data and not dtype_of(stmt.var).startswith("float"):
+            self._analyzer.bind(stmt.var, stmt.value)
+        ctype = C_TYPES[dtype_of(stmt.var)]
+        self._emit(f"const {ctype} {name} = {value.code};", depth, declares=name)
+
+    def _allocate(self, stmt: Any, depth: int) -> None:
+        dtype = _buffer_dtype(stmt.buffer)
+        count = max(1, prod(int(size) for size in stmt.buffer.ty.shape))
+        nbytes = count * ITEMSIZE[dtype]
+        if nbytes >= LARGEST_STACK_ARRAY:
+            name = self._names.fresh("ws")
+            self._workspaces.append((name, dtype, nbytes))
+            self._define_buffer(stmt.buffer, name, dtype)
+            return
+        name = self._names.fresh("t")
+        self._define_buffer(stmt.buffer, name, dtype)
+        self._emit(f"{C_TYPES[dtype]} {name}[{count}];", depth, declares=name)
+
+    def _declare(self, stmt: Any, _depth: int) -> None:
+        name = self._buffers[stmt.data.args[0]]
+        if self._types[name] != _buffer_dtype(stmt.buffer):
+            raise PrintError("a buffer read as another type")
+        self._define_buffer(stmt.buffer, name, self._types[name])
+
+    def _evaluate(self, stmt: Any, _depth: int) -> None:
+        if not isinstance(stmt.value, tvm.ir.prim.IntImm):
+            raise PrintError(f"a call of {getattr(stmt.value.op, 'name', stmt.value.op)}")
+
+    def _define_buffer(self, buffer: Any, name: str, dtype: str) -> None:
+        self._buffers[buffer] = name
+        self._types[name] = dtype
+
+
+def _buffer_dtype(buffer: Any) -> str:
+    dtype = str(buffer.ty.dtype)
+    if dtype not in C_TYPES:
+        raise PrintError(f"tensors of type {dtype}")
+    return dtype
+
+
+def _written_parameters(prim_func: Any) -> list[bool]:
+    """Per parameter, whether a statement writes it, directly or through a flat view."""
+    parents: dict[Any, Any] = {}
+    stored: list[Any] = []
+
+    def note_view(node: Any) -> None:
+        parents[node.buffer] = node.data.args[0]
+
+    def note_store(node: Any) -> None:
+        stored.append(node.buffer)
+
+    callbacks = [(tirx.DeclBuffer, note_view), (tirx.BufferStore, note_store)]
+    tvm_ffi.structural_walk(prim_func.body, callbacks)
+    roots = set()
+    for buffer in stored:
+        while buffer in parents:
+            buffer = parents[buffer]
+        roots.add(buffer)
+    return [param in roots for param in prim_func.params]
+
+
+def _without_unused(lines: list[_Line]) -> tuple[list[_Line], set[str]]:
+    """The lines without definitions that nothing reads, and the names that the rest uses."""
+    used: set[str] = set()
+    kept = []
+    for line in reversed(lines):
+        if line.declares and line.declares not in used:
+            continue
+        used |= line.uses
+        kept.append(line)
+    return kept[::-1], used

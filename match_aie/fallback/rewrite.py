@@ -1,0 +1,128 @@
+"""Graph rules of the fallback: operators that move no data, shapes, and decompositions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from tvm import relax, tirx
+
+from match_aie import tvm_api
+
+
+def static_shape(ty: Any) -> tuple[int, ...] | None:
+    """Dimensions of a tensor type, or None where one is unknown (or it is no tensor)."""
+    if not isinstance(ty, relax.TensorType) or not isinstance(ty.shape, relax.ShapeExpr):
+        return None
+    sizes = list(ty.shape.values)
+    if not all(isinstance(size, tirx.IntImm) for size in sizes):
+        return None
+    return tuple(int(size) for size in sizes)
+
+
+def rewrite(call: Any) -> Any | None:
+    """A simpler expression equal to `call`, or None. `call` is normalised, so it has a type.
+
+    What is returned may nest calls, and is to be normalised and rewritten again.
+    """
+    rule = _RULES.get(tvm_api.operator_name(call))
+    return None if rule is None else rule(call)
+
+
+def _view(call: Any) -> Any | None:
+    """Operators that keep the elements in order become a reshape, or nothing at all."""
+    shape = static_shape(call.ty)
+    if shape is None:
+        return None
+    if shape == static_shape(call.args[0].ty):
+        return call.args[0]
+    if tvm_api.operator_name(call) == "reshape":
+        return None
+    return relax.op.reshape(call.args[0], shape)
+
+
+def _permute(call: Any) -> Any | None:
+    """A permutation that only moves axes of one element is a view."""
+    shape = static_shape(call.args[0].ty)
+    if shape is None:
+        return None
+    axes = call.attrs.axes
+    order = list(range(len(shape)))[::-1] if axes is None else [int(a) % len(shape) for a in axes]
+    moving = [axis for axis in order if shape[axis] != 1]
+    return _view(call) if moving == sorted(moving) else None
+
+
+def _same_shape(call: Any) -> Any | None:
+    shape = static_shape(call.ty)
+    same = shape is not None and shape == static_shape(call.args[0].ty)
+    return call.args[0] if same else None
+
+
+def _same_type(call: Any) -> Any | None:
+    same = tvm_api.dtype_of(call) == tvm_api.dtype_of(call.args[0])
+    return call.args[0] if same else None
+
+
+def _shape_of(call: Any) -> Any | None:
+    shape = static_shape(call.args[0].ty)
+    return None if shape is None else relax.ShapeExpr(shape)
+
+
+def _shape_to_tensor(call: Any) -> Any | None:
+    shape = call.args[0]
+    if not isinstance(shape, relax.ShapeExpr):
+        return None
+    return relax.const(np.array([int(size) for size in shape.values], np.int64))
+
+
+def _tensor_to_shape(call: Any) -> Any | None:
+    if not tvm_api.is_constant(call.args[0]):
+        return None
+    return relax.ShapeExpr([int(size) for size in tvm_api.constant_value(call.args[0])])
+
+
+def _batch_norm(call: Any) -> Any | None:
+    """With constant statistics: one multiplication and one addition, factors in float64."""
+    if bool(call.attrs.training) or not all(tvm_api.is_constant(arg) for arg in call.args[1:]):
+        return None
+    data = call.args[0]
+    dtype = tvm_api.dtype_of(data)
+    gamma, beta, mean, variance = (
+        tvm_api.constant_value(arg).astype(np.float64) for arg in call.args[1:]
+    )
+    scale = (gamma if bool(call.attrs.scale) else 1.0) / np.sqrt(variance + call.attrs.epsilon)
+    shift = (beta if bool(call.attrs.center) else 0.0) - mean * scale
+    shape = [1] * len(data.ty.shape)
+    shape[int(call.attrs.axis)] = -1
+    factors = [relax.const(f.reshape(shape).astype(dtype)) for f in (scale, shift)]
+    scaled = relax.op.add(relax.op.multiply(data, factors[0]), factors[1])
+    return relax.Tuple([scaled, call.args[3], call.args[4]])
+
+
+#: Accumulating in these types loses the result: what to accumulate in instead.
+_WIDER = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32"}
+
+
+def _widen_reduction(call: Any) -> Any | None:
+    """Sums of narrow integers are taken in int32 (TVM accumulates in the narrow type)."""
+    narrow = tvm_api.dtype_of(call.args[0])
+    if narrow not in _WIDER:
+        return None
+    widened = relax.op.astype(call.args[0], _WIDER[narrow])
+    reduced = tvm_api.CallNode(call.op, [widened, *call.args[1:]], call.attrs, call.ty_args)
+    return relax.op.astype(reduced, tvm_api.dtype_of(call))
+
+
+_RULES: dict[str, Callable[[Any], Any | None]] = {
+    **dict.fromkeys(("reshape", "expand_dims", "squeeze", "flatten", "nn.batch_flatten"), _view),
+    "permute_dims": _permute,
+    "broadcast_to": _same_shape,
+    "astype": _same_type,
+    "shape_of": _shape_of,
+    "shape_to_tensor": _shape_to_tensor,
+    "tensor_to_shape": _tensor_to_shape,
+    "nn.batch_norm": _batch_norm,
+    **dict.fromkeys(("sum", "mean", "prod", "variance", "std"), _widen_reduction),
+    **dict.fromkeys((f"nn.avg_pool{n}d" for n in (1, 2, 3)), _widen_reduction),
+}

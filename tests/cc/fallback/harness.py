@@ -1,0 +1,144 @@
+"""Runs a `Remainder` that has no layers: one C file, each tensor its own array, through ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import tvm
+from tvm import relax
+
+from match_aie.fallback import Remainder, lower
+from match_aie.fallback.scalars import C_TYPES
+
+FLAGS = "-std=c11 -Wall -Wextra -Werror -ffp-contract=off -fPIC -shared".split()
+
+
+def c_file(remainder: Remainder) -> str:
+    """A translation unit with `run(in, out)` and `bind(constants)`, arrays of pointers."""
+    lines = ["#include <math.h>", "#include <stdbool.h>", "#include <stddef.h>"]
+    lines += ["#include <stdint.h>", "void run(const void *const *in, void *const *out);"]
+    for constant in remainder.constants:
+        lines.append(f"static const {C_TYPES[str(constant.value.dtype)]} *{constant.name};")
+    lines.append("void bind(const void *const *values);\nvoid bind(const void *const *values) {")
+    lines.append("    (void)values;")
+    for index, constant in enumerate(remainder.constants):
+        lines.append(f"    {constant.name} = values[{index}];")
+    lines.append("}")
+    ports = {*remainder.inputs, *remainder.outputs}
+    views = {alias.view: alias.base for alias in remainder.aliases}
+    for tensor in remainder.tensors:
+        if tensor.name not in ports and tensor.name not in views:
+            lines.append(f"static _Alignas(64) uint8_t {tensor.name}[{tensor.nbytes}];")
+    for call in remainder.calls:
+        for space in call.workspaces:
+            lines.append(f"static _Alignas(64) uint8_t {space.name}[{space.nbytes}];")
+    lines += [function.source for function in remainder.functions]
+    lines.append("void run(const void *const *in, void *const *out) {")
+    lines.append("    (void)in;\n    (void)out;")
+    for call in remainder.calls:
+        text = ", ".join(_argument(a, remainder, views) for a in call.arguments)
+        lines.append(f"    {call.callee}({text});")
+    return "\n".join([*lines, "}", ""])
+
+
+def _argument(argument, remainder: Remainder, views) -> str:
+    name = argument.name
+    if argument.kind != "tensor":
+        return name if argument.kind == "constant" else f"(void *){name}"
+    name = views.get(name, name)
+    assert name not in views, "a view of a view"
+    if name in remainder.inputs:
+        assert argument.access == "read"
+        return f"in[{remainder.inputs.index(name)}]"
+    if name in remainder.outputs:
+        return f"out[{remainder.outputs.index(name)}]"
+    return f"(void *){name}"
+
+
+def check(remainder: Remainder) -> None:
+    """The promises of `Remainder`'s docstring."""
+    names = [tensor.name for tensor in remainder.tensors]
+    assert len(set(names)) == len(names)
+    symbols = [function.symbol for function in remainder.functions]
+    assert len(set(symbols)) == len(symbols)
+    views = {alias.view for alias in remainder.aliases}
+    written = [a.name for c in remainder.calls for a in c.arguments if a.access == "write"]
+    assert len(set(written)) == len(written)
+    assert len(set(remainder.outputs)) == len(remainder.outputs)
+    for output in remainder.outputs:
+        assert output in written
+        assert output not in views
+        assert output not in remainder.inputs
+    ready = set(remainder.inputs)
+    bases = {alias.view: alias.base for alias in remainder.aliases}
+    for call in remainder.calls:
+        for a in call.arguments:
+            if a.kind == "tensor" and a.access == "read":
+                assert bases.get(a.name, a.name) in ready
+        ready |= {a.name for a in call.arguments if a.access == "write"}
+
+
+def build(remainder: Remainder, *, compiler: str = "gcc", flags=("-O1",)) -> ctypes.CDLL:
+    """Compile and load."""
+    check(remainder)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "net.c")
+        source.write_text(c_file(remainder))
+        library = Path(folder, "net.so")
+        command = [compiler, *FLAGS, *flags, str(source), "-o", str(library), "-lm"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[:4000]
+        return ctypes.CDLL(str(library))
+
+
+def run(remainder: Remainder, inputs, **options) -> list[np.ndarray]:
+    """Compile, run on `inputs` (in order), and give the outputs."""
+    return call(build(remainder, **options), remainder, inputs)
+
+
+def call(library: ctypes.CDLL, remainder: Remainder, inputs) -> list[np.ndarray]:
+    """Run a built remainder."""
+    tensors = {tensor.name: tensor for tensor in remainder.tensors}
+    given = []
+    for name, value in zip(remainder.inputs, inputs, strict=True):
+        assert value.shape == tensors[name].shape
+        assert str(value.dtype) == tensors[name].dtype
+        given.append(np.ascontiguousarray(value))
+    results = [np.full(tensors[n].shape, 77, tensors[n].dtype) for n in remainder.outputs]
+    held = [np.ascontiguousarray(constant.value) for constant in remainder.constants]
+    library.bind(_pointers(held))
+    library.run(_pointers(given), _pointers(results))
+    return results
+
+
+def _pointers(arrays):
+    return (ctypes.c_void_p * max(1, len(arrays)))(*(a.ctypes.data for a in arrays))
+
+
+def module_of(build_body, *arguments) -> tvm.IRModule:
+    """A Relax module: `build_body(emit, *variables)` gives the output or a list of outputs.
+
+    `arguments` are (shape, dtype) pairs.
+    """
+    builder = relax.BlockBuilder()
+    variables = [
+        relax.Var(f"x{i}", relax.TensorType(shape, dtype))
+        for i, (shape, dtype) in enumerate(arguments)
+    ]
+    with builder.function("main", variables):
+        with builder.dataflow():
+            result = build_body(builder.emit, *variables)
+            result = relax.Tuple(result) if isinstance(result, list | tuple) else result
+            result = builder.emit_output(result)
+        builder.emit_func_output(result)
+    return builder.get()
+
+
+def evaluate(build_body, *arrays, **options) -> list[np.ndarray]:
+    """Lower one small graph, compile it, and run it on `arrays`."""
+    module = module_of(build_body, *((a.shape, str(a.dtype)) for a in arrays))
+    return run(lower(module, prefix="net", labels={}), arrays, **options)
