@@ -58,7 +58,9 @@ def main() -> None:
     for model in options.models or [str(default)]:
         best = measure(model, options.rounds)
         name = Path(model).name
-        print(f"{name}: {best['total']:.2f} s beyond import tvm, peak {best['peak']:.0f} MB (measured)")
+        print(
+            f"{name}: {best['total']:.2f} s beyond import tvm, peak {best['peak']:.0f} MB (measured)"
+        )
         for stage, seconds in best["stages"].items():
             print(f"    {stage:20s} {seconds:8.3f} s")
             rows.append(_row(name, f"seconds_{stage.replace(' ', '_')}", seconds, "s"))
@@ -70,8 +72,12 @@ def main() -> None:
 
 def _row(case: str, metric: str, value: float, unit: str) -> dict[str, object]:
     return {
-        "case": case, "metric": metric, "value": round(value, 4), "unit": unit,
-        "provenance": "measured", "note": "",
+        "case": case,
+        "metric": metric,
+        "value": round(value, 4),
+        "unit": unit,
+        "provenance": "measured",
+        "note": "",
     }
 
 

@@ -78,7 +78,9 @@ def bound(model: Any, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
     return copy, left
 
 
-def attempt(model: Any, inputs: Sequence[Any], expected: Sequence[Any], test: Any) -> tuple[str, str]:
+def attempt(
+    model: Any, inputs: Sequence[Any], expected: Sequence[Any], test: Any
+) -> tuple[str, str]:
     """(status, detail) of one model with these run-time inputs."""
     import match_aie as match
     from match_aie.errors import MatchError, ToolchainError
@@ -224,8 +226,14 @@ def main() -> int:
         rows = [machine_row()]
         for name, counts in (("all", every), ("float32", floats)):
             rows += [
-                {"case": name, "metric": status, "value": value, "unit": "tests",
-                 "provenance": "measured", "note": ""}
+                {
+                    "case": name,
+                    "metric": status,
+                    "value": value,
+                    "unit": "tests",
+                    "provenance": "measured",
+                    "note": "",
+                }
                 for status, value in sorted(counts.items())
             ]
         options.json.write_text(json.dumps([*rows, *map(asdict, outcomes)], indent=1) + "\n")

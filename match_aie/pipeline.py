@@ -37,7 +37,7 @@ class Clock:
         self.seconds[name] = time.perf_counter() - start
 
 
-def compile(  # noqa: A001  the name users expect: match.compile, as re.compile
+def compile(
     model: Any,
     target: str | MatchTarget = "CPU",
     *,

@@ -1,1 +1,7 @@
-"""TODO"""
+"""From a planned program to the text of a C project."""
+
+from match_aie.codegen.layer import render_layer
+from match_aie.codegen.names import identifier
+from match_aie.codegen.sources import ModelFile, Sources, render
+
+__all__ = ["ModelFile", "Sources", "identifier", "render", "render_layer"]

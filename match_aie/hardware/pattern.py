@@ -1,7 +1,7 @@
 """Patterns as data: the structure of operators a module can run, plus a check with a reason.
 
 A structure is written from its output back to its inputs, in the operators of the canonical
-quantised graph (`match_aie.frontend.normalize`), for example a convolution with bias:
+quantised graph (`match_aie.frontend.canonical`), for example a convolution with bias:
 
 >>> conv = Op("nn.conv2d", Op("dequantize", Any("x")), Op("dequantize", Const("weight")))
 >>> Op("quantize", Op("add", conv, Op("dequantize", Const("bias")))).operators()

@@ -15,12 +15,17 @@ from match_aie.lowering.program import (
     Workspace,
 )
 
+# After the types: both stages below import them from this package's modules.
+from match_aie.lowering.lower import MappedLayer, lower  # isort: skip
+from match_aie.lowering.plan import plan  # isort: skip
+
 __all__ = [
     "Alias",
     "Argument",
     "CFunction",
     "Constant",
     "LayerProgram",
+    "MappedLayer",
     "MemoryPlan",
     "NetworkProgram",
     "Placement",
@@ -28,4 +33,6 @@ __all__ = [
     "Step",
     "Tensor",
     "Workspace",
+    "lower",
+    "plan",
 ]

@@ -37,7 +37,7 @@ AVG_POOL_HALF_AWAY = "match.avg_pool2d_half_away"
 INTEGERS = ("int8", "uint8", "int16", "uint16")
 
 
-class Refusal(Exception):  # noqa: N818  it is a normal outcome, turned into a value below
+class Refusal(Exception):
     """Why a match has no exact integer meaning."""
 
 
@@ -101,9 +101,9 @@ class View:
 
     def dequantized(self, name: str) -> tuple[Value, Parameters]:
         """The integer tensor behind the dequantized value `name`, and its parameters."""
-        node = self.graph.producers[name]
-        if node.operator != "dequantize":
-            raise Refusal(f"{node.operator} stands where a dequantize should")
+        node = self.graph.producers.get(name)
+        if node is None or node.operator != "dequantize":
+            raise Refusal(f"{node.operator if node else name} stands where a dequantize should")
         return self.value(str(node.arguments[0])), self.parameters(node)
 
     def activation(self, name: str) -> tuple[Value, Quantized]:
@@ -324,7 +324,9 @@ def _pool_window(node: Node, shape: tuple[int, ...], out: tuple[int, ...]) -> Wi
             needed = (out[1 + axis] - 1) * stride + dilation * (filter_[axis] - 1) + 1
             padding[axis + 2] = needed - size - before
     top, left, bottom, right = padding
-    return Window(window.stride, window.dilation, (top, left, bottom, right), window.count_include_pad)
+    return Window(
+        window.stride, window.dilation, (top, left, bottom, right), window.count_include_pad
+    )
 
 
 def _average(view: View) -> Extracted:
@@ -343,7 +345,9 @@ def _average(view: View) -> Extracted:
         fy, fx = _integers(node, "pool_size")
         filter_ = (fy, fx)
         window = _pool_window(node, shape, view.value(node.output).shape)
-    workload = pool2d("avg_pool2d", xq, yq, shape=shape, filter_shape=filter_, window=window, tail=tail)
+    workload = pool2d(
+        "avg_pool2d", xq, yq, shape=shape, filter_shape=filter_, window=window, tail=tail
+    )
     return Extracted(workload, {}, (x.name,), view.root.output)
 
 
@@ -396,9 +400,7 @@ def _softmax(view: View) -> Extracted:
         raise Refusal("the softmax is not over the last axis")
     yq, tail = view.result()
     assert xq.scale is not None
-    workload = rowwise(
-        "softmax", xq, yq, rows=prod(x.shape[:-1]), columns=x.shape[-1], tail=tail
-    )
+    workload = rowwise("softmax", xq, yq, rows=prod(x.shape[:-1]), columns=x.shape[-1], tail=tail)
     return Extracted(workload, {"table": softmax_table(xq.scale)}, (x.name,), view.root.output)
 
 

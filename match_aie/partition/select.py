@@ -69,7 +69,9 @@ def select(graph: Graph, options: Sequence[Option]) -> Assignment:
 
 def _weight(graph: Graph, option: Option) -> int:
     """Operators that the option spares the fallback."""
-    return len({i for i in option.candidate.match.nodes if graph.nodes[i].operator not in REPEATABLE})
+    return len(
+        {i for i in option.candidate.match.nodes if graph.nodes[i].operator not in REPEATABLE}
+    )
 
 
 def _cycles(option: Option) -> float:

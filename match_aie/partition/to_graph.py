@@ -81,4 +81,3 @@ def to_graph(model: Model) -> Graph:
         nodes.append(Node(len(nodes), operator, arguments, attributes, output, label))
     body = main.body.body
     return Graph(tuple(nodes), importer.values, importer.results(tuples.get(body, body)))
-

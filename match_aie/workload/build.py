@@ -36,7 +36,9 @@ def _weights(weight: Operand, channels: int, axis: Axis, scales: int) -> tuple[O
     return tuple(constants)
 
 
-def output_extent(size: int, filter_: int, stride: int, dilation: int, before: int, after: int) -> int:
+def output_extent(
+    size: int, filter_: int, stride: int, dilation: int, before: int, after: int
+) -> int:
     """Output positions of a sliding window along one axis.
 
     >>> output_extent(32, 3, 2, 1, 0, 1)
@@ -230,7 +232,9 @@ def pool2d(
     )
 
 
-def rowwise(kind: Kind, x: Quantized, y: Quantized, *, rows: int, columns: int, tail: Tail | None) -> Workload:
+def rowwise(
+    kind: Kind, x: Quantized, y: Quantized, *, rows: int, columns: int, tail: Tail | None
+) -> Workload:
     """`softmax` over K of x[B,K]; or `quantize` / `dequantize` of x[B,K], element by element.
 
     A softmax carries the constant table exp(-d * scale), d = 0..255, as float32[256].
@@ -256,5 +260,7 @@ def full_range(dtype: str, zero_point: int, rounding: Rounding = "half_even") ->
     255
     """
     bits = {"int8": 8, "uint8": 8, "int16": 16, "uint16": 16}[dtype]
-    lo, hi = (0, (1 << bits) - 1) if dtype.startswith("u") else (-(1 << bits - 1), (1 << bits - 1) - 1)
+    lo, hi = (
+        (0, (1 << bits) - 1) if dtype.startswith("u") else (-(1 << bits - 1), (1 << bits - 1) - 1)
+    )
     return Tail(zero_point, lo, hi, rounding)

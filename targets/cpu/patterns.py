@@ -23,13 +23,11 @@ def _clipped(name: str, kind: Kind, structure: Op) -> tuple[Pattern, Pattern]:
 
 
 def _weighted(name: str, kind: Kind, operator: str) -> tuple[Pattern, ...]:
-    """Operator with constant weights: with and without bias, clip; and on plain integers."""
+    """Operator with constant weights: with and without bias, clip."""
     product = Op(operator, _real(Any("x")), _real(Const("weight")))
     biased = Op("quantize", Op("add", product, _real(Const("bias"))))
     with_bias = _clipped(f"{name}_bias", kind, biased)
-    without = _clipped(name, kind, Op("quantize", product))
-    integers = Op(operator, Any("x"), Const("weight"))
-    return (*with_bias, *without, Pattern(f"{name}_integer", kind, integers, refuses))
+    return (*with_bias, *_clipped(name, kind, Op("quantize", product)))
 
 
 def _binary(name: str, kind: Kind, operator: str) -> tuple[Pattern, Pattern]:
@@ -70,7 +68,8 @@ def _element_types(workload: Workload) -> str | None:
 
 def _quantisation(workload: Workload) -> str | None:
     """Kinds that compute with real values need one scale per tensor."""
-    if workload.kind in ("conv2d", "dense", "matmul", "max_pool2d"):
+    on_integers = workload.tail is not None and workload.tail.rounding == "half_away"
+    if workload.kind in ("conv2d", "dense", "matmul", "max_pool2d") or on_integers:
         return None
     for operand in (*workload.inputs, workload.output):
         if operand.dtype != "float32" and operand.scale is None:
@@ -138,10 +137,13 @@ PATTERNS: tuple[Pattern, ...] = (
     *_weighted("conv2d", "conv2d", "nn.conv2d"),
     *_weighted("dense", "dense", "matmul"),
     *_binary("matmul", "matmul", "matmul"),
-    Pattern("matmul_integer", "matmul", Op("matmul", Any("x"), Any("x1")), refuses),
     *_binary("add", "add", "add"),
     *_binary("mul", "mul", "multiply"),
     *_unary("avg_pool2d", "avg_pool2d", "nn.avg_pool2d"),
+    *_unary("global_avg_pool2d", "avg_pool2d", "mean"),
+    *_clipped(
+        "avg_pool2d_half_away", "avg_pool2d", Op("match.avg_pool2d_half_away", Any("x"))
+    ),
     *_clipped("max_pool2d", "max_pool2d", Op("nn.max_pool2d", Any("x"))),
     *_unary("softmax", "softmax", "nn.softmax"),
     *_clipped("quantize", "quantize", Op("quantize", Any("x"))),

@@ -19,11 +19,11 @@ from typing import Any
 from tvm import relax
 
 from match_aie import tvm_api
-from match_aie.frontend.model import Model
 from match_aie.frontend.canonical.constants import fold_constants
 from match_aie.frontend.canonical.integer_io import integer_ports
 from match_aie.frontend.canonical.layout import Layout
 from match_aie.frontend.canonical.quantized import canonical_quantized
+from match_aie.frontend.model import Model
 from match_aie.frontend.rebuild import rebuild
 
 

@@ -141,9 +141,7 @@ def test_a_sum_that_could_overflow_is_refused():
 def test_weights_quantised_along_the_wrong_axis_are_refused():
     b = Builder()
     scales = np.array([0.1, 0.2, 0.3, 0.4], np.float32)
-    product = b.matmul(
-        b.dequantize(b.input("x", (1, 4))), np.ones((4, 4), np.int8), scales, axis=0
-    )
+    product = b.matmul(b.dequantize(b.input("x", (1, 4))), np.ones((4, 4), np.int8), scales, axis=0)
     (found,) = candidates(b.graph(b.quantize(product)), Target(Module(DENSE)))
     assert "along an axis" in found.refusal
 

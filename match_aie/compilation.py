@@ -1,0 +1,124 @@
+"""What `compile` gives: the program, and everything that was decided on the way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from match_aie import codegen
+from match_aie.frontend import Model, Port
+from match_aie.hardware import ExecModule, MatchTarget
+from match_aie.lowering import NetworkProgram
+from match_aie.options import CompileOptions
+from match_aie.partition.select import Assignment, Option
+
+if TYPE_CHECKING:
+    from match_aie.toolchain import Project
+
+
+@dataclass(frozen=True, eq=False)
+class Compilation:
+    """A compiled network, in memory; `write` puts it on disk.
+
+    Attributes:
+        symbol: C identifier of the network.
+        target: what it was compiled for.
+        options: how.
+        model: the normalised model.
+        assignment: who runs what, and who else could.
+        program: the final program.
+        seconds: wall-clock time of every stage; measured.
+    """
+
+    symbol: str
+    target: MatchTarget
+    options: CompileOptions
+    model: Model = field(repr=False)
+    assignment: Assignment = field(repr=False)
+    program: NetworkProgram = field(repr=False)
+    seconds: Mapping[str, float] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """What the user calls the network."""
+        return self.model.name
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        """Inputs, as the model names them."""
+        return self.model.inputs
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        """Outputs, as the model names them."""
+        return self.model.outputs
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the front end had to assume."""
+        return self.model.warnings
+
+    def sources(self) -> codegen.Sources:
+        """The emitted project, file by file; the same bytes each time."""
+        return self._sources
+
+    @cached_property
+    def _sources(self) -> codegen.Sources:
+        modules = {module.name: module for module in self.target.modules()}
+        layers = {
+            layer.symbol: codegen.render_layer(layer, modules[layer.module])
+            for layer in self.program.schedule.layers
+        }
+        return codegen.render(
+            self.program,
+            layers,
+            self._manifest(),
+            flags=self.target.build_profile().flags,
+            inputs=self.inputs,
+            outputs=self.outputs,
+            model=codegen.ModelFile(self.model.source, self.model.format),
+        )
+
+    def _manifest(self) -> dict[str, object]:
+        """What the program itself does not know."""
+        return {
+            "name": self.name,
+            "target": self.target.name,
+            "options": asdict(self.options),
+            "warnings": list(self.warnings),
+            "considered": [_considered(option) for option in self.assignment.considered],
+        }
+
+    def summary(self) -> str:
+        """The layer table, memory and fallback, as text."""
+        from match_aie import report
+
+        return report.summary(self)
+
+    def write(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Project:
+        """Write the project to `folder`, whole or not at all.
+
+        Raises:
+            ProjectError: the folder exists and is not a project to overwrite, or cannot be
+                written.
+        """
+        from match_aie.toolchain import write
+
+        return write(self.sources(), folder, overwrite=overwrite)
+
+
+def _considered(option: Option) -> dict[str, object]:
+    """One row of `explain`: who could run which layer, at what cost, or why not."""
+    candidate = option.candidate
+    module: ExecModule = candidate.module
+    return {
+        "layer": candidate.label,
+        "module": module.name,
+        "pattern": candidate.pattern.name,
+        "cycles": option.cost.cycles if option.cost else None,
+        "provenance": "modelled",
+        "reason": option.reason,
+    }
