@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from match_aie.lowering.program import Alias, Argument, CFunction, Constant, Tensor, Workspace
+if TYPE_CHECKING:  # `lowering` reads these types in turn
+    from match_aie.lowering.program import Alias, Argument, CFunction, Constant, Tensor, Workspace
 
 
 @dataclass(frozen=True)
