@@ -1,10 +1,13 @@
 """Emitted layers equal the reference bit for bit, for any shape and quantisation."""
 
+import subprocess
 import tempfile
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
-from harness import COMPILERS, Case, check
+from harness import COMPILERS, Case, build, c_text, check
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from workload_cases import (
@@ -16,9 +19,11 @@ from workload_cases import (
     matmuls,
     pools,
     softmaxes,
+    workloads,
 )
 
 from match_aie.targets.cpu.patterns import refuses
+from match_aie.workload import Quantized, Window, conv2d, dense, full_range, matmul
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no gcc and no clang")
 
@@ -48,3 +53,98 @@ def test_equals_reference(kind, compiler):
             check(batch, Path(folder), compiler)
 
     holds()
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_window_wholly_in_padding(compiler, tmp_path):
+    """More padding than the filter is wide, with and without dilation: sums are the bias."""
+    x, y = Quantized("uint8", 0.1, 9), Quantized("int32")
+    made = [
+        conv2d(
+            x,
+            y,
+            shape=(1, 2, 2, 2 * groups),
+            weight_shape=(groups, 2, 2, 2),
+            groups=groups,
+            window=Window((1, 1), dilation, (6, 5, 6, 5)),
+        )
+        for groups, dilation in product((1, 3), ((1, 1), (2, 3)))
+    ]
+    found = [Case(w, *arrays(w, seed)) for seed, w in enumerate(made)]
+    check(found, tmp_path, compiler)
+    for case in found:
+        np.testing.assert_array_equal(case.expected()[0, 0, 0], case.constants["bias"])
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_wide_layers(compiler, tmp_path):
+    """Extents at which compilers vectorise, with remainders; the largest sums of 8-bit values."""
+    x, y = Quantized("uint8", 0.1, 0), Quantized("int8", 0.1, -3)
+    tail = full_range("int8", -3)
+    shape = {"window": Window(padding=(1, 1, 1, 1)), "tail": tail}
+    made = [
+        conv2d(x, y, shape=(1, 9, 9, 35), weight_shape=(19, 3, 3, 35), scales=19, **shape),
+        conv2d(
+            x, y, shape=(1, 9, 9, 130), weight_shape=(130, 3, 3, 1), groups=130, scales=1, **shape
+        ),
+        dense(x, Quantized("int32"), rows=1, inputs=65793, outputs=1),
+        dense(x, y, rows=3, inputs=257, outputs=33, tail=tail, scales=33),
+        matmul(x, x, y, batch=2, rows=9, inner=33, columns=70, tail=tail),
+    ]
+    assert [refuses(w) for w in made] == [None] * len(made)
+    found = [Case(w, *arrays(w, seed)) for seed, w in enumerate(made)]
+    most = {"weight": np.full((1, 65793), -128, np.int8), "bias": np.array([-8], np.int32)}
+    found[2] = Case(made[2], [np.full((1, 65793), 255, np.uint8)], most)
+    assert found[2].expected().item() == -(255 * 128 * 65793) - 8
+    check(found, tmp_path, compiler)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_no_undefined_behaviour(compiler, tmp_path):
+    """An executable under the sanitizers, every operand in a heap block of its exact size."""
+
+    @settings(MANY, max_examples=1)
+    @given(cases(workloads(), 40))
+    def holds(batch):
+        sanitize(batch, tmp_path, compiler)
+
+    holds()
+
+
+SANITIZERS = ("-g", "-O1", "-fsanitize=address,undefined,float-cast-overflow")
+MAIN = r"""
+#include <stdio.h>
+#include <stdlib.h>
+static void *read_block(FILE *file, size_t bytes)
+{
+    void *block = malloc(bytes);
+    if (!block || fread(block, 1, bytes, file) != bytes) {
+        exit(9);
+    }
+    return block;
+}
+"""
+
+
+def sanitize(batch, folder, compiler):
+    """Run `batch` in one sanitized program: operands from stdin, outputs to stdout."""
+    calls = []
+    for number, case in enumerate(batch):
+        y = case.workload.output
+        sizes = [a.nbytes for a in case.arguments()]
+        body = [f"void *p[{len(sizes) + 1}];"]
+        body += [f"p[{i}] = read_block(stdin, {n});" for i, n in enumerate(sizes)]
+        body += [f"p[{len(sizes)}] = malloc({y.nbytes});", f"run_t_layer{number}(p);"]
+        body += [f"fwrite(p[{len(sizes)}], 1, {y.nbytes}, stdout);"]
+        body += [f"free(p[{i}]);" for i in range(len(sizes) + 1)]
+        calls += ["{", *body, "}"]
+    text = (
+        c_text([c.workload for c in batch])
+        + MAIN
+        + "\n".join(["int main(void)", "{", *calls, "}\n"])
+    )
+    program = build(text, folder, compiler, *SANITIZERS, "-fno-sanitize-recover=all", name="main")
+    blob = b"".join(a.tobytes() for case in batch for a in case.arguments())
+    done = subprocess.run([str(program)], input=blob, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout == b"".join(case.expected().tobytes() for case in batch)
