@@ -125,7 +125,9 @@ class _Importer(onnx_frontend.ONNXGraphImporter):
     def _call_composite(self, node: Node) -> None:
         """Call a private function with attribute `Composite`; equal ones are shared."""
         body = body_model(node, self._graph)
-        key = body.SerializeToString(deterministic=True) + repr(describe(node, self._graph)).encode()
+        key = (
+            body.SerializeToString(deterministic=True) + repr(describe(node, self._graph)).encode()
+        )
         if key not in self._composites:
             self._composites[key] = self._add_composite(node, body)
         values = [self._nodes[name] for name in arguments(node, self._graph)]

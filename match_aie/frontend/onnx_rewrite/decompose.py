@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from math import prod
 
 import numpy as np
 from onnx import TensorProto, helper
 
+from match_aie.frontend.onnx_rewrite.functions import expand as by_definition
 from match_aie.frontend.onnx_rewrite.graph import Builder, Node, Refusal
 
 Values = tuple[str, ...]
@@ -162,18 +162,44 @@ def modulo(node: Node, b: Builder) -> Values | None:
     return None
 
 
+#: Marks shifts whose amounts are known to be within the width of the type.
+SAFE_SHIFT = "amounts are in range"
+
+
+def bit_shift(node: Node, b: Builder) -> Values | None:
+    """Amounts outside 0 .. width-1 give what the sign extension alone gives, as ONNX says."""
+    x, y = node.inputs
+    kind = helper.tensor_dtype_to_np_dtype(b.graph.dtype(x))
+    width = 8 * kind.itemsize
+    amounts = b.graph.constant(y)
+    in_range = amounts is not None and bool(np.all((amounts >= 0) & (amounts < width)))
+    if in_range or node.proto.doc_string == SAFE_SHIFT:
+        return None
+    direction = node.attr("direction")
+    inside = b.op("Less", y, b.like(width, y))
+    if kind.kind == "i":
+        inside = b.op("And", inside, b.op("GreaterOrEqual", y, b.like(0, y)))
+    fills = direction == "RIGHT" and kind.kind == "i"
+    amount = b.op("Where", inside, y, b.like(width - 1 if fills else 0, y))
+    shifted = b.op("BitShift", x, amount, direction=direction, doc_string=SAFE_SHIFT)
+    return (shifted if fills else b.op("Where", inside, shifted, b.like(0, x)),)
+
+
+def by_definition_unless_float32(node: Node, b: Builder) -> Values | None:
+    """TVM mixes float32 constants into these operators, which other types do not take."""
+    if b.graph.dtype(node.input(0)) == TensorProto.FLOAT:
+        return None
+    return by_definition(node, b)
+
+
+def rms_norm(node: Node, b: Builder) -> Values | None:
+    """TVM does not take a norm over all axes."""
+    rank = len(b.graph.shape(node.input(0)))
+    return by_definition(node, b) if int(node.attr("axis", -1)) % rank == 0 else None
+
+
 def layer_norm(node: Node, b: Builder) -> Values | None:
     """With mean and deviation as results, the definition's body is used."""
-    from match_aie.frontend.onnx_rewrite.functions import expand as by_definition
-
     if node.has_output(1) or node.has_output(2):
         return by_definition(node, b)
     return None
-
-
-def static_reshape(node: Node, b: Builder) -> Values | None:
-    """Any operator that keeps all elements in order, as a Reshape to its inferred shape."""
-    shape = b.graph.shape(node.outputs[0])
-    if prod(shape) != prod(b.graph.shape(node.input(0))):
-        raise Refusal("its shape does not fit")
-    return (b.op("Reshape", node.input(0), shape_const(b, shape)),)

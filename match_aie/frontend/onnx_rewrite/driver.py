@@ -37,9 +37,10 @@ def rewrite(
     """
     refused: dict[str, tuple[str, str, str]] = {}
     for _ in range(MOST_ROUNDS):
-        model = fold_constants(prune(model))
-        changed = _rewrite_once(model, labels, rewrites, refused)
-        if not changed:
+        model = prune(model)
+        folded = fold_constants(model)
+        refused.clear()
+        if not _rewrite_once(model, labels, rewrites, refused) and not folded:
             break
         model = infer_shapes(model, strict=False)
     else:
@@ -82,9 +83,7 @@ def _rewrite_once(
     return changed
 
 
-def _apply(
-    node: Node, builder: Builder, steps: tuple[Rewrite, ...]
-) -> tuple[str, ...] | None:
+def _apply(node: Node, builder: Builder, steps: tuple[Rewrite, ...]) -> tuple[str, ...] | None:
     """The first rewrite that does something."""
     for step in steps:
         values = step(node, builder)

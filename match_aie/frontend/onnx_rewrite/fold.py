@@ -31,8 +31,12 @@ KEPT = frozenset(
 )
 
 
-def fold_constants(model: onnx.ModelProto) -> Any:
-    """`model` with nodes computed whose inputs are all known, and shapes read off; in place."""
+def fold_constants(model: onnx.ModelProto) -> bool:
+    """Compute nodes whose inputs are all known, and read off shapes; in place.
+
+    Returns:
+        Whether anything was computed.
+    """
     graph = Graph(model)
     kept = []
     for proto in model.graph.node:
@@ -44,11 +48,12 @@ def fold_constants(model: onnx.ModelProto) -> Any:
         for name, value in zip(node.outputs, values, strict=False):
             if name:
                 graph.add_tensor(value_tensor(value, name))
-    if len(kept) != len(model.graph.node):
-        nodes = [_copied(node) for node in kept]
-        del model.graph.node[:]
-        model.graph.node.extend(nodes)
-    return model
+    if len(kept) == len(model.graph.node):
+        return False
+    nodes = [_copied(node) for node in kept]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    return True
 
 
 def _copied(node: onnx.NodeProto) -> Any:
@@ -127,7 +132,9 @@ def _evaluate(node: Node, graph: Graph) -> list[Any] | None:
             results = ReferenceEvaluator(model).run(None, inputs)
     except Exception:  # noqa: BLE001 - the evaluator raises what it likes; the node then stays
         return None
-    if not all(_matches(r, graph, n) for r, n in zip(results, filter(None, node.outputs))):
+    if not all(
+        _matches(r, graph, n) for r, n in zip(results, filter(None, node.outputs), strict=True)
+    ):
         return None
     values = iter(results)
     return [next(values) if name else None for name in node.outputs]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import onnx
-from onnx import helper, inliner
+from onnx import defs, helper, inliner
 
-from match_aie.frontend.onnx_rewrite.graph import Builder, Graph, Node, Refusal
+from match_aie.frontend.onnx_rewrite.graph import STANDARD, Builder, Graph, Node, Refusal
 
 
 def expand(node: Node, b: Builder) -> tuple[str, ...]:
@@ -33,7 +33,10 @@ def body_of(node: Node, graph: Graph) -> onnx.GraphProto:
     """
     key = (node.proto.domain, node.proto.op_type)
     model = alone(node, graph)
-    inlined = inliner.inline_selected_functions(model, [key], inline_schema_functions=True)
+    try:
+        inlined = inliner.inline_selected_functions(model, [key], inline_schema_functions=True)
+    except RuntimeError as error:
+        raise Refusal("ONNX cannot expand it with these inputs") from error
     if any((inner.domain, inner.op_type) == key for inner in inlined.graph.node):
         raise Refusal("ONNX defines no body for it with these types")
     return inlined.graph
@@ -46,12 +49,23 @@ def alone(node: Node, graph: Graph) -> onnx.ModelProto:
     proto.CopyFrom(node.proto)
     proto.input[:] = [names.get(name, "") for name in node.inputs]
     proto.output[:] = [f"out{i}" if name else "" for i, name in enumerate(node.outputs)]
+    _spell_out_defaults(proto, graph.opset)
     inputs = [_typed(graph, name, inner) for name, inner in names.items()]
     outputs = [_typed(graph, name, f"out{i}") for i, name in enumerate(node.outputs) if name]
     return helper.make_model(
         helper.make_graph([proto], "body", inputs, outputs),
         opset_imports=list(graph.model.opset_import),
     )
+
+
+def _spell_out_defaults(proto: onnx.NodeProto, opset: int) -> None:
+    """Give absent attributes their default values, which ONNX's expansion leaves out."""
+    if proto.domain not in STANDARD or not defs.has(proto.op_type, opset, ""):
+        return
+    given = {attribute.name for attribute in proto.attribute}
+    for name, attribute in defs.get_schema(proto.op_type, opset, "").attributes.items():
+        if name not in given and attribute.default_value.name:
+            proto.attribute.append(attribute.default_value)
 
 
 def _typed(graph: Graph, name: str, inner: str) -> onnx.ValueInfoProto:

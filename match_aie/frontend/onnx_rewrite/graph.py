@@ -212,23 +212,30 @@ class Builder:
 
         Args:
             graph: a GraphProto.
-            bound: name inside -> name outside, for its inputs.
+            bound: name inside -> name outside, for its inputs; used where `rename` is set.
             rename: give every inner value a fresh name, where they might clash.
         """
-        names = dict(bound)
+        copy = onnx.GraphProto()
+        copy.CopyFrom(graph)
+        if rename:
+            self._rename(copy, dict(bound))
+        for tensor in copy.initializer:
+            self.graph.add_tensor(tensor)
+        for node in copy.node:
+            node.name = self.label
+            self.nodes.append(node)
+        return [value.name for value in copy.output]
+
+    def _rename(self, graph: onnx.GraphProto, names: dict[str, str]) -> None:
+        """Replace names by `names`, and what the graph and its subgraphs define by fresh ones."""
         for tensor in graph.initializer:
-            copy = onnx.TensorProto()
-            copy.CopyFrom(tensor)
-            if rename:
-                names[tensor.name] = copy.name = self.graph.fresh("c")
-            self.graph.add_tensor(copy)
+            names[tensor.name] = tensor.name = self.graph.fresh("c")
         for node in graph.node:
-            copy = onnx.NodeProto()
-            copy.CopyFrom(node)
-            copy.name = self.label
-            copy.input[:] = [names.get(name, name) for name in node.input]
-            if rename:
-                names |= {name: self.graph.fresh("t") for name in node.output if name}
-            copy.output[:] = [names.get(name, name) for name in node.output]
-            self.nodes.append(copy)
-        return [names.get(value.name, value.name) for value in graph.output]
+            node.input[:] = [names.get(name, name) for name in node.input]
+            for attribute in node.attribute:
+                if attribute.HasField("g"):
+                    self._rename(attribute.g, dict(names))
+            names |= {name: self.graph.fresh("t") for name in node.output if name}
+            node.output[:] = [names.get(name, name) for name in node.output]
+        for value in graph.output:
+            value.name = names.get(value.name, value.name)

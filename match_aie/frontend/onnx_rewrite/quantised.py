@@ -18,12 +18,12 @@ def _dequantized(node: Node, b: Builder, where: Triple, axis: int | None = None)
     """The real value of a quantised input."""
     value, scale, zero = (node.input(index) for index in where)
     _check_bits(b, value)
-    inputs = [value, scale] if not zero else [value, scale, zero]
     per_axis = _size(b, scale) != 1
     if per_axis and axis is None:
         raise Refusal("a scale per channel where a single scale is wanted")
-    flat = [name if per_axis or i == 0 else _scalar(b, name) for i, name in enumerate(inputs)]
-    return b.op("DequantizeLinear", *flat, axis=axis if per_axis else None)
+    pair = [name if per_axis else _scalar(b, name) for name in (scale, zero) if name]
+    pair[0] = _single(b, pair[0], b.graph.dtype(scale))
+    return b.op("DequantizeLinear", value, *pair, axis=axis if per_axis else None)
 
 
 def _quantized(node: Node, b: Builder, value: str, scale_at: int, zero_at: int) -> str:
@@ -31,13 +31,24 @@ def _quantized(node: Node, b: Builder, value: str, scale_at: int, zero_at: int) 
     scale, zero = node.input(scale_at), node.input(zero_at)
     if zero:
         _check_bits(b, zero)
-    names = [scale, zero] if zero else [scale]
-    return b.op("QuantizeLinear", value, *(_scalar(b, name) for name in names))
+    pair = [_scalar(b, name) for name in (scale, zero) if name]
+    pair[0] = _single(b, pair[0], b.graph.dtype(scale))
+    return b.op("QuantizeLinear", value, *pair)
 
 
 def _check_bits(b: Builder, name: str) -> None:
     if b.graph.opset < 21 and b.graph.dtype(name) not in (*EIGHT_BITS, TensorProto.INT32):
         raise Refusal("quantised types wider than 8 bits need a model of opset 21 or later")
+
+
+def _single(b: Builder, scale: str, dtype: int) -> str:
+    """A scale in float32: with half precision the sum in between would be rounded."""
+    value = b.graph.constant(scale)
+    if dtype == TensorProto.FLOAT:
+        return scale
+    if value is None:
+        return b.op("Cast", scale, to=TensorProto.FLOAT)
+    return b.const(value, np.float32)
 
 
 def _size(b: Builder, name: str) -> int:

@@ -7,7 +7,7 @@ from math import prod
 from onnx import TensorProto
 
 from match_aie.frontend.onnx_rewrite.conditions import CONDITIONS
-from match_aie.frontend.onnx_rewrite.graph import MICROSOFT, Graph, Node
+from match_aie.frontend.onnx_rewrite.graph import MICROSOFT, Graph, Info, Node
 
 #: Operators that arrive as one composite function each.
 COMPOSITES = frozenset({"Attention", "GRU", "LSTM", "RNN"})
@@ -87,17 +87,36 @@ def _microsoft() -> frozenset[str]:
 
 def _type_problem(node: Node, graph: Graph) -> str | None:
     """Element types and sizes that no stage can treat."""
-    for name in (*node.inputs, *node.outputs):
-        info = graph.info(name) if name else None
-        if info is None:
-            continue
-        if info.dtype not in ELEMENT_TYPES:
-            kind = TensorProto.DataType.Name(info.dtype).lower() if info.dtype else "no tensor"
-            return f"it handles {kind}"
-        if info.shape is None and name in node.outputs:
+    known = True
+    for name in filter(None, node.inputs):
+        info = graph.info(name)
+        problem = _value_problem(info)
+        if problem is not None and not _is_empty_list(name, graph):
+            return problem
+        known = known and info is not None and info.shape is not None
+    for name in filter(None, node.outputs):
+        info = graph.info(name)
+        problem = _value_problem(info)
+        if problem is not None:
+            return problem
+        # Where an input's shape is unknown already, the node that makes it is the one to name.
+        if known and info is not None and info.shape is None:
             return "the shape of its result depends on the data"
-        if info.shape is not None and prod(info.shape) == 0:
-            if name in node.inputs and graph.is_constant(name) and len(info.shape) == 1:
-                continue
-            return "it works on a tensor without elements"
     return None
+
+
+def _value_problem(info: Info | None) -> str | None:
+    """What is wrong with a value's type, as far as it is known."""
+    if info is None:
+        return None
+    if info.dtype not in ELEMENT_TYPES:
+        kind = TensorProto.DataType.Name(info.dtype).lower() if info.dtype else "no tensor"
+        return f"it handles {kind}"
+    if info.shape is not None and prod(info.shape) == 0:
+        return "it works on a tensor without elements"
+    return None
+
+
+def _is_empty_list(name: str, graph: Graph) -> bool:
+    """Whether a value is an empty list of axes or sizes, which is harmless."""
+    return graph.is_constant(name) and graph.shape(name) == (0,)

@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from match_aie.frontend.onnx_rewrite import control, decompose, functions, quantised, recurrent
+from match_aie.frontend.onnx_rewrite import (
+    blocked,
+    control,
+    decompose,
+    functions,
+    quantised,
+    recurrent,
+)
 from match_aie.frontend.onnx_rewrite.graph import MICROSOFT, Builder, Node
 
 #: A rewrite gives the values that replace the node's outputs, or None to leave the node.
@@ -19,6 +26,9 @@ BY_DEFINITION = (
     *("CausalConvWithState", "MeanVarianceNormalization", "CastLike", "LinearAttention"),
     "ai.onnx.preview.FlexAttention",
 )
+
+#: Operators that TVM imports for float32 only.
+NARROW_BY_DEFINITION = ("Elu", "Selu", "LeakyRelu", "ThresholdedRelu", "Shrink", "HardSigmoid")
 
 
 def _microsoft() -> dict[str, tuple[Rewrite, ...]]:
@@ -58,6 +68,11 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         "Pow": (decompose.power,),
         "ConvTranspose": (decompose.conv_transpose,),
         "Mod": (decompose.modulo,),
+        "BitShift": (decompose.bit_shift,),
+        "RMSNormalization": (decompose.rms_norm,),
+        **{name: (decompose.by_definition_unless_float32,) for name in NARROW_BY_DEFINITION},
+        "QuantizeLinear": (blocked.quantize,),
+        "DequantizeLinear": (blocked.narrow_integers, blocked.dequantize),
         "LayerNormalization": (decompose.layer_norm,),
     }
 )
