@@ -243,9 +243,9 @@ class Quantizer:
         self.activation(f"{conv.name}_y", conv.name)
 
     def _node(self, op: str, inputs: list[str], output: str, **attributes: object) -> None:
-        self.nodes.append(
-            helper.make_node(op, inputs, [output], name=f"{output}_{op}", **attributes)
-        )
+        ends = {"QuantizeLinear": "_quantize", "DequantizeLinear": "_dequantize"}
+        name = output.removesuffix("_y").removesuffix("_q") + ends.get(op, "")
+        self.nodes.append(helper.make_node(op, inputs, [output], name=name, **attributes))
 
     def model(self) -> onnx.ModelProto:
         """The whole network, checked."""
@@ -259,10 +259,11 @@ class Quantizer:
         window = {"kernel_shape": [2, 2], "strides": [2, 2]}
         self._node("AveragePool", ["residual"], "pooled_y", **window)
         self.activation("pooled_y", "pooled")
-        self._node("Flatten", ["pooled"], "features", axis=1)
-        gemm = ["features", *self.weights("dense", "pooled")]
-        self._node("Gemm", gemm, "logits_y", transB=1)
-        self.activation("logits_y", "logits")
+        self._node("Flatten", ["pooled"], "features_y", axis=1)
+        self.activation("features_y", "features")
+        gemm = ["features", *self.weights("dense", "features")]
+        self._node("Gemm", gemm, "dense_y", transB=1)
+        self.activation("dense_y", "logits")
         image = helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 1, 8, 8])
         logits = helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, 10])
         graph = helper.make_graph(self.nodes, "digits", [image], [logits], self.tensors)
@@ -277,6 +278,7 @@ class Quantizer:
 def quantize(params: Params, images: np.ndarray) -> onnx.ModelProto:
     """The int8 model, calibrated by the range of each activation over `images`."""
     acts = forward(params, images)
+    acts["features"] = acts["pooled"]
     ranges = {name: (float(act.min()), float(act.max())) for name, act in acts.items()}
     return Quantizer(params, ranges).model()
 

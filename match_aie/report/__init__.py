@@ -1,1 +1,27 @@
-"""TODO"""
+"""What users are shown of a compiled network or a target, as text and as JSON."""
+
+from match_aie.report.network import NetworkReport, network_report
+from match_aie.report.target import target_json, target_text
+from match_aie.report.text import (
+    as_json,
+    compiled_report,
+    layer_text,
+    refusals_text,
+    step_json,
+    summary,
+    summary_text,
+)
+
+__all__ = [
+    "NetworkReport",
+    "as_json",
+    "compiled_report",
+    "layer_text",
+    "network_report",
+    "refusals_text",
+    "step_json",
+    "summary",
+    "summary_text",
+    "target_json",
+    "target_text",
+]

@@ -1,0 +1,157 @@
+"""The verbs and their options; each does its work in a module of its own, imported when used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from match_aie.cli.terminal import say
+
+app = typer.Typer(
+    name="match-aie",
+    help="Compiles neural networks for heterogeneous chips into C that belongs to you.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    epilog="Exit codes: 0 ok, 1 user error, 2 does not fit, 3 toolchain, 4 wrong result.",
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that compile wrote.")]
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+) -> None:
+    """Compiles neural networks for heterogeneous chips into C that belongs to you."""
+    del debug  # read by `match_aie.cli.guard`, wherever it stands
+    if version:
+        import match_aie
+
+        say(f"match-aie {match_aie.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        say(context.get_help())
+
+
+@app.command("compile")
+def compile_(
+    model: Annotated[Path, typer.Argument(help="An ONNX or TFLite file.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="See `match-aie targets`.")] = "CPU",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Where to write; nothing by default."),
+    ] = None,
+    shape: Annotated[
+        list[str] | None,
+        typer.Option("--shape", metavar="NAME=1,3,32,32", help="Sizes of a dynamic input."),
+    ] = None,
+    memory_limit: Annotated[
+        str | None,
+        typer.Option("--memory-limit", metavar="64k", help="Bytes that activations may take."),
+    ] = None,
+    arithmetic: Annotated[
+        str,
+        typer.Option(help='"module": the hardware\'s rounding; "model": exactly the model\'s.'),
+    ] = "module",
+    integer_io: Annotated[
+        bool, typer.Option("--integer-io", help="Integer inputs and outputs where possible.")
+    ] = False,
+    name: Annotated[str | None, typer.Option(help="Name of the network in the C code.")] = None,
+    force: Annotated[
+        bool, typer.Option("--overwrite", "--force", help="Replace a project in DIR.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Compile MODEL for a target and write a project: C sources, weights, Makefile."""
+    from match_aie.cli.compiling import Request, compile_model
+
+    compile_model(
+        Request(
+            model,
+            target,
+            output,
+            tuple(shape or ()),
+            memory_limit,
+            arithmetic,
+            integer_io,
+            name,
+            force,
+        ),
+        as_json,
+    )
+
+
+@app.command()
+def run(
+    folder: Folder,
+    inputs: Annotated[
+        Path | None,
+        typer.Option(metavar="X.NPZ", help="Arrays by input name; random values by default."),
+    ] = None,
+    outputs: Annotated[
+        Path | None, typer.Option(metavar="Y.NPZ", help="Where to write the outputs.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the random inputs.")] = 0,
+    compiler: Annotated[
+        str | None, typer.Option(help="C compiler; the system's own by default.")
+    ] = None,
+    sanitize: Annotated[
+        bool, typer.Option("--sanitize", help="With address and undefined-behaviour checks.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Build a project for this machine, run it once, and compare it with its references."""
+    from match_aie.cli.running import RunRequest, run_project
+
+    run_project(RunRequest(folder, inputs, outputs, seed, compiler, sanitize), as_json)
+
+
+@app.command()
+def explain(
+    folder: Folder,
+    layer: Annotated[
+        str | None, typer.Argument(help="A layer's name, C function, or number; all by default.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say who runs each layer at what modelled cost, who else could, and who refused and why."""
+    from match_aie.cli.explaining import explain_project
+
+    explain_project(folder, layer, as_json)
+
+
+@app.command()
+def targets(
+    name: Annotated[str | None, typer.Argument(help="Describe this one.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the installed targets, or describe one: modules, memories, patterns."""
+    from match_aie.cli.explaining import show_targets
+
+    show_targets(name, as_json)
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Say what is installed, what is missing, and what does not work without it."""
+    from match_aie.cli.checking import show_doctor
+
+    show_doctor(as_json)
+
+
+@app.command()
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the project goes.")
+    ] = Path("build/digits"),
+    as_json: Json = False,
+) -> None:
+    """Compile, build and run a trained network on 100 real images."""
+    from match_aie.cli.demonstrating import show_demo
+
+    show_demo(output, as_json)

@@ -1,0 +1,68 @@
+"""`match-aie compile`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import match_aie
+from match_aie import report
+from match_aie.cli.options import parse_bytes, parse_shapes
+from match_aie.cli.terminal import say, say_json, working
+
+if TYPE_CHECKING:
+    from match_aie.compilation import Compilation
+    from match_aie.options import Arithmetic
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user typed."""
+
+    model: Path
+    target: str
+    output: Path | None
+    shapes: tuple[str, ...]
+    memory_limit: str | None
+    arithmetic: str
+    integer_io: bool
+    name: str | None
+    force: bool
+
+
+def compile_model(request: Request, as_json: bool) -> None:
+    """Compile, write where asked to, and show the result."""
+    shapes = parse_shapes(request.shapes)
+    limit = None if request.memory_limit is None else parse_bytes(request.memory_limit)
+    with working(f"compiling {request.model.name}") as progress:
+        compiled = match_aie.compile(
+            request.model,
+            request.target,
+            name=request.name,
+            shapes=shapes or None,
+            arithmetic=cast("Arithmetic", request.arithmetic),
+            memory_limit=limit,
+            integer_io=request.integer_io,
+            progress=progress,
+        )
+        if request.output is not None:
+            compiled.write(request.output, overwrite=request.force)
+    if as_json:
+        say_json(compilation_json(compiled, request.output))
+        return
+    say(compiled.summary())
+    say()
+    if request.output is None:
+        say("nothing was written; to keep the project, add -o DIR")
+    else:
+        say(f"written to {request.output}; next: match-aie run {request.output}")
+
+
+def compilation_json(compiled: Compilation, folder: Path | None) -> dict[str, object]:
+    """Layers, fallback, peak bytes and measured seconds per stage."""
+    return {
+        **report.as_json(report.compiled_report(compiled)),
+        "seconds": dict(compiled.seconds),
+        "folder": None if folder is None else str(folder),
+    }

@@ -1,0 +1,79 @@
+"""`match-aie demo`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from match_aie import report
+from match_aie.cli.terminal import say, say_json, working
+from match_aie.demo import DemoResult, run_demo
+from match_aie.errors import MismatchError
+
+
+def show_demo(folder: Path, as_json: bool) -> None:
+    """Compile, build and run the digits network, and show what came of it.
+
+    Raises:
+        MismatchError: a layer differs from its reference.
+    """
+    if not as_json:
+        say("A residual CNN for handwritten digits (8x8 pixels, int8), compiled for the CPU.")
+    with working("demo") as progress:
+        result = run_demo(folder, progress)
+    if as_json:
+        say_json(demo_json(result, folder))
+    else:
+        say()
+        say(demo_text(result, folder))
+    if result.equal != result.images:
+        raise MismatchError(
+            f"layers differ from their references on {result.images - result.equal} images: "
+            "a defect in match_aie",
+            where=str(folder),
+            hint="please report it with the output of `match-aie doctor`",
+        )
+
+
+def demo_json(result: DemoResult, folder: Path) -> dict[str, object]:
+    """The network's report, and what was measured."""
+    return {
+        **report.as_json(report.compiled_report(result.compiled)),
+        "seconds": dict(result.compiled.seconds),
+        "folder": str(folder),
+        "images": result.images,
+        "accuracy": result.right / result.images,
+        "float_accuracy": result.float_right / result.images,
+        "matches_reference": result.equal == result.images,
+        "max_lsb_vs_model": result.largest_lsb,
+        "microseconds": result.microseconds,
+    }
+
+
+def demo_text(result: DemoResult, folder: Path) -> str:
+    """The layer table, the measurements, and where to go from here."""
+    place = shlex.quote(str(folder))
+    against = (
+        "not compared with onnxruntime, which is not installed"
+        if result.largest_lsb is None
+        else f"at most {result.largest_lsb} LSB from onnxruntime"
+    )
+    return "\n".join(
+        [
+            result.compiled.summary(),
+            "",
+            f"measured on {result.images} images that training never saw:",
+            f"  accuracy    {result.right} of {result.images} (int8, this C code), "
+            f"{result.float_right} of {result.images} (the float network before quantisation)",
+            f"  exactness   every layer bit for bit equal to its numpy reference on {result.equal} "
+            "images",
+            f"  the model   {against}",
+            f"  time        {result.microseconds:.0f} microseconds an image on this machine",
+            "",
+            f"The C code is in {folder}, and yours. Try next:",
+            f"  match-aie explain {place} down",
+            f"  match-aie run {place} --seed 1",
+            "  match-aie compile YOUR_MODEL.onnx -o build/yours",
+            "  match-aie targets CPU",
+        ]
+    )

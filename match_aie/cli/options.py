@@ -1,0 +1,52 @@
+"""Values that users type after an option, read into what the Python API takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from match_aie.errors import OptionError, shorten
+
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Shapes by input name, from "name=1,3,32,32" (or "name=" for a scalar), one text per input.
+
+    The name may itself hold "=": the last one counts.
+
+    Raises:
+        OptionError: no name, no numbers, or a name given twice.
+
+    >>> parse_shapes(["x=1,3,32,32"])
+    {'x': (1, 3, 32, 32)}
+    """
+    shapes: dict[str, tuple[int, ...]] = {}
+    for text in texts:
+        name, equals, sizes = text.rpartition("=")
+        if not equals or not name or not re.fullmatch(r"(\d+(\s*[,x]\s*\d+)*)?", sizes.strip()):
+            raise OptionError(
+                f"--shape {shorten(text, 80)!r} is not a name and a list of sizes",
+                hint="--shape x=1,3,32,32",
+            )
+        if name in shapes:
+            raise OptionError(f"--shape gives input {shorten(name, 80)!r} twice")
+        shapes[name] = tuple(int(size) for size in re.findall(r"\d+", sizes))
+    return shapes
+
+
+def parse_bytes(text: str) -> int:
+    """A number of bytes: "65536", "64k", "1.5M", "64KiB" (k = 1024).
+
+    Raises:
+        OptionError: anything else.
+
+    >>> parse_bytes("64k")
+    65536
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmg]?)(?:i?b)?\s*", text, re.IGNORECASE)
+    if match is None:
+        raise OptionError(
+            f"{shorten(text, 40)!r} is not a number of bytes", hint="--memory-limit 64k"
+        )
+    return int(float(match[1]) * _UNITS[match[2].lower()])

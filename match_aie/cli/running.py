@@ -1,0 +1,128 @@
+"""`match-aie run`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import match_aie
+from match_aie.cli.arrays import describe, random_inputs, read_inputs, write_outputs
+from match_aie.cli.terminal import say, say_json, working
+from match_aie.errors import MismatchError, shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from match_aie.toolchain import LayerMismatch, Project, RunResult
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What the user typed."""
+
+    folder: Path
+    inputs: Path | None
+    outputs: Path | None
+    seed: int
+    compiler: str | None
+    sanitize: bool
+
+
+def run_project(request: RunRequest, as_json: bool) -> None:
+    """Build, run, compare, show; a mismatch is shown first and raised then.
+
+    Raises:
+        MismatchError: emitted code and reference disagree.
+    """
+    project = match_aie.load(request.folder)
+    ports = project.record.inputs
+    if request.inputs is None:
+        arrays, source = random_inputs(ports, request.seed), f"random, seed {request.seed}"
+    else:
+        arrays, source = read_inputs(request.inputs, ports), str(request.inputs)
+    with working(f"building and running {request.folder}"):
+        result = project.run(arrays, compiler=request.compiler)
+        if request.sanitize:
+            _run_sanitized(project, arrays, result, request)
+    if request.outputs is not None:
+        write_outputs(request.outputs, result.outputs)
+    if as_json:
+        say_json(result_json(result, source))
+    else:
+        say(result_text(result, source))
+        if request.sanitize:
+            say("sanitizers nothing found, the same outputs")
+        if request.outputs is not None:
+            say(f"written    {request.outputs}")
+    if result.matches_reference is False:
+        raise MismatchError(
+            "the emitted code and the reference disagree: a defect in match_aie",
+            where=str(request.folder),
+            hint="please report it, with this folder and the inputs if you may",
+        )
+
+
+def _run_sanitized(
+    project: Project, arrays: Mapping[str, np.ndarray], result: RunResult, request: RunRequest
+) -> None:
+    """Once more with sanitizers; the outputs must be the same bytes."""
+    outputs = project.run_sanitized(arrays, compiler=request.compiler)
+    for name, array in outputs.items():
+        if array.tobytes() != result.outputs[name].tobytes():
+            raise MismatchError(
+                "the build with sanitizers gives another output: a defect in match_aie",
+                where=name,
+                hint="please report it, with this folder and the inputs if you may",
+            )
+
+
+def result_json(result: RunResult, source: str) -> dict[str, object]:
+    """What was compared, and the shape and type of every output."""
+    return {
+        "matches_reference": result.matches_reference,
+        "layers_checked": result.layers_checked,
+        "mismatches": [_mismatch(m) for m in result.mismatches],
+        "max_lsb_vs_model": dict(result.max_lsb_vs_model),
+        "max_abs_vs_model": dict(result.max_abs_vs_model),
+        "model_note": result.model_note,
+        "outputs": {name: list(array.shape) for name, array in result.outputs.items()},
+        "dtypes": {name: array.dtype.name for name, array in result.outputs.items()},
+        "inputs": source,
+    }
+
+
+def result_text(result: RunResult, source: str) -> str:
+    """The same for people; every difference is measured on this run."""
+    lines = [f"inputs     {source}", f"reference  {_verdict(result)}"]
+    lines += [f"           {_mismatch(mismatch)}" for mismatch in result.mismatches[:10]]
+    for name, array in result.outputs.items():
+        lines.append(f"output     {shorten(name, 60)}: {describe(array)}")
+        lsb = result.max_lsb_vs_model.get(name)
+        gap = result.max_abs_vs_model.get(name)
+        if lsb is not None:
+            lines.append(f"           at most {lsb} LSB from onnxruntime (measured)")
+        elif gap is not None:
+            lines.append(f"           at most {gap:.3g} from onnxruntime (measured)")
+    if result.model_note:
+        lines.append(f"model      not compared: {shorten(result.model_note, 200)}")
+    return "\n".join(lines)
+
+
+def _verdict(result: RunResult) -> str:
+    if result.matches_reference is None:
+        return "nothing to compare: no layer runs in a module"
+    number = f"{result.layers_checked} layers"
+    if result.matches_reference:
+        return f"{number} equal their numpy reference bit for bit"
+    return f"{len(result.mismatches)} of {number} DIFFER from their numpy reference"
+
+
+def _mismatch(mismatch: LayerMismatch) -> str:
+    return (
+        f"{shorten(mismatch.layer, 60)} ({mismatch.symbol}): {mismatch.count} of "
+        f"{mismatch.elements} elements differ, first {list(mismatch.first_index)}: "
+        f"{mismatch.got:g} instead of {mismatch.expected:g}"
+    )

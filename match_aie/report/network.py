@@ -1,0 +1,233 @@
+"""A compiled network as rows, read from its `match_aie.json`; everything shown comes from here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from match_aie.errors import OptionError, ProjectError, shorten
+from match_aie.workload import Workload
+from match_aie.workload.codec import from_json
+
+Manifest = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A module and pattern that matched somewhere in the graph.
+
+    Attributes:
+        layer: what users know the place by.
+        module: who.
+        pattern: as what.
+        cycles: modelled; None where it cannot run or no mapping fits.
+        reason: why it cannot; empty where it can.
+        chosen: whether it runs there.
+    """
+
+    layer: str
+    module: str
+    pattern: str
+    cycles: float | None
+    reason: str
+    chosen: bool
+
+    @property
+    def outcome(self) -> str:
+        """In a few words."""
+        if self.chosen:
+            return "chosen"
+        return f"refused: {self.reason}" if self.reason else "could run it, another was preferred"
+
+
+@dataclass(frozen=True)
+class LayerDetail:
+    """What a module runs, as the manifest states it.
+
+    Attributes:
+        module: who.
+        pattern: as what.
+        cycles: modelled, in the module's cycles.
+        parts: (name, cycles) that add up to `cycles`.
+        workload: what it computes.
+        spatial: (loop dimension, size) that the hardware unrolls.
+        temporal: (loop dimension, size) in time, outermost first.
+    """
+
+    module: str
+    pattern: str
+    cycles: float
+    parts: tuple[tuple[str, float], ...]
+    workload: Workload
+    spatial: tuple[tuple[str, int], ...]
+    temporal: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """One call of the network, in order.
+
+    Attributes:
+        index: position.
+        name: what users know it by.
+        symbol: its C function.
+        output: (dtype, shape) of the first tensor written.
+        layer: who runs it and how; None where the fallback made it.
+        operators: what a function of the fallback computes.
+    """
+
+    index: int
+    name: str
+    symbol: str
+    output: tuple[str, tuple[int, ...]]
+    layer: LayerDetail | None
+    operators: str = ""
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """A planned memory: bytes used, the least any plan could use, the step that needs most."""
+
+    name: str
+    nbytes: int
+    lower_bound: int
+    peak: str
+
+
+@dataclass(frozen=True)
+class NetworkReport:
+    """All that is shown of a compiled network.
+
+    Attributes:
+        name: the user's name of the network.
+        target: name of the chip.
+        steps: every call.
+        memory: of activations and workspaces.
+        constant_bytes: of weights and tables, as the emitted code reads them.
+        attempts: everything that was considered, chosen or not.
+        warnings: what the compiler assumed.
+    """
+
+    name: str
+    target: str
+    steps: tuple[StepRow, ...]
+    memory: tuple[MemoryUse, ...]
+    constant_bytes: int
+    attempts: tuple[Attempt, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def layers(self) -> tuple[StepRow, ...]:
+        """Steps that a module runs."""
+        return tuple(step for step in self.steps if step.layer is not None)
+
+    @property
+    def fallback(self) -> tuple[StepRow, ...]:
+        """Steps that the fallback made."""
+        return tuple(step for step in self.steps if step.layer is None)
+
+    @property
+    def cycles(self) -> float:
+        """Modelled cycles of all layers, without the fallback."""
+        return sum(step.layer.cycles for step in self.steps if step.layer is not None)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of all layers, without the fallback."""
+        return sum(step.layer.workload.macs for step in self.steps if step.layer is not None)
+
+    def step(self, wanted: str) -> StepRow:
+        """The step called `wanted`: its name, C symbol, or position.
+
+        Raises:
+            OptionError: there is none; the nearest names are given.
+        """
+        # A layout change before a layer bears the layer's name too: the layer is what is meant.
+        for step in (*self.layers, *self.fallback):
+            if wanted in (step.name, step.symbol):
+                return step
+        if wanted.isascii() and wanted.isdigit() and int(wanted) < len(self.steps):
+            return self.steps[int(wanted)]
+        names = [step.name for step in self.steps]
+        near = get_close_matches(wanted, names, n=3, cutoff=0.4) or names[:3]
+        raise OptionError(
+            f"no layer is called {shorten(wanted, 60)!r}",
+            hint="one of " + ", ".join(shorten(name, 60) for name in near),
+        )
+
+
+def network_report(manifest: Manifest) -> NetworkReport:
+    """The rows of a `match_aie.json`.
+
+    Raises:
+        ProjectError: it is damaged.
+    """
+    try:
+        return _report(manifest)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise ProjectError(
+            f"match_aie.json is damaged: {type(error).__name__}: {shorten(str(error), 100)}",
+            hint="compile the model again",
+        ) from error
+
+
+def _report(manifest: Manifest) -> NetworkReport:
+    layers = {str(layer["symbol"]): layer for layer in manifest["layers"]}
+    functions = {str(f["symbol"]): str(f["operators"]) for f in manifest["fallback"]}
+    tensors = {str(t["name"]): (str(t["dtype"]), tuple(t["shape"])) for t in manifest["tensors"]}
+    steps = []
+    for index, step in enumerate(manifest["steps"]):
+        written = next(a["name"] for a in step["arguments"] if a["access"] == "write")
+        symbol = str(step["symbol"])
+        steps.append(
+            StepRow(
+                index,
+                str(step["label"]) or symbol,
+                symbol,
+                tensors[written],
+                _layer(layers[symbol]) if step["layer"] is not None else None,
+                functions.get(symbol, ""),
+            )
+        )
+    runs = {(s.name, s.layer.module, s.layer.pattern) for s in steps if s.layer is not None}
+    return NetworkReport(
+        name=str(manifest.get("name") or manifest["network"]),
+        target=str(manifest["target"]),
+        steps=tuple(steps),
+        memory=(_memory(manifest["memory"], steps),),
+        constant_bytes=sum(int(c["nbytes"]) for c in manifest["constants"]),
+        attempts=tuple(_attempt(a, runs) for a in manifest.get("considered", ())),
+        warnings=tuple(str(w) for w in manifest.get("warnings", ())),
+    )
+
+
+def _layer(layer: Manifest) -> LayerDetail:
+    return LayerDetail(
+        str(layer["module"]),
+        str(layer["pattern"]),
+        float(layer["cost"]["cycles"]),
+        tuple((str(name), float(cycles)) for name, cycles in layer["cost"]["parts"]),
+        from_json(layer["workload"]),
+        tuple((str(loop["dim"]), int(loop["size"])) for loop in layer["mapping"]["spatial"]),
+        tuple((str(loop["dim"]), int(loop["size"])) for loop in layer["mapping"]["temporal"]),
+    )
+
+
+def _memory(memory: Manifest, steps: list[StepRow]) -> MemoryUse:
+    peak = int(memory["peak_step"])
+    return MemoryUse(
+        str(memory["memory"]),
+        int(memory["nbytes"]),
+        int(memory["lower_bound"]),
+        steps[peak].name if 0 <= peak < len(steps) else "",
+    )
+
+
+def _attempt(attempt: Manifest, runs: Collection[tuple[str, str, str]]) -> Attempt:
+    cycles = attempt["cycles"]
+    who = (str(attempt["layer"]), str(attempt["module"]), str(attempt["pattern"]))
+    return Attempt(
+        *who, None if cycles is None else float(cycles), str(attempt["reason"]), who in runs
+    )

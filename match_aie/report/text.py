@@ -1,0 +1,233 @@
+"""Reports as text for people and as plain objects for JSON; pure functions of a `NetworkReport`.
+
+Every number says whether it is modelled (a cost model's word) or measured.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Protocol
+
+from match_aie.errors import shorten
+from match_aie.report.network import (
+    Attempt,
+    LayerDetail,
+    MemoryUse,
+    NetworkReport,
+    StepRow,
+    network_report,
+)
+from match_aie.report.table import count, extent, table
+from match_aie.workload import Operand
+
+FALLBACK = "fallback"
+
+
+class Compiled(Protocol):
+    """What is needed of a `match_aie.compilation.Compilation`."""
+
+    @property
+    def seconds(self) -> Mapping[str, float]:
+        """Wall-clock time by stage."""
+
+    def sources(self) -> Mapping[str, bytes]:
+        """The emitted project."""
+
+
+def compiled_report(compiled: Compiled) -> NetworkReport:
+    """The rows of a compilation, read from the `match_aie.json` that it would write."""
+    return network_report(json.loads(compiled.sources()["match_aie.json"]))
+
+
+def summary(compiled: Compiled) -> str:
+    """The layer table, memory and stage times of a compilation."""
+    return summary_text(compiled_report(compiled), compiled.seconds)
+
+
+def summary_text(report: NetworkReport, seconds: Mapping[str, float] | None = None) -> str:
+    """Headline, a row per call, memory, and stage times where given."""
+    layers, fallback = len(report.layers), len(report.fallback)
+    head = (
+        f"{shorten(report.name, 60)} for {report.target}: {_many(layers, 'layer')} in modules, "
+        f"{_many(fallback, 'function')} from the fallback"
+    )
+    parts = [head, "", layer_table(report), "", memory_text(report)]
+    if report.layers:
+        parts.append(
+            f"work      {count(report.macs)} multiply-accumulates and "
+            f"{count(report.cycles)} cycles (modelled) in modules"
+        )
+    if seconds:
+        total = sum(seconds.values())
+        longest = sorted(seconds.items(), key=lambda item: -item[1])[:4]
+        shown = ", ".join(f"{stage} {taken:.2f}" for stage, taken in longest)
+        parts.append(f"compiled  in {total:.2f} s (measured): {shown}")
+    parts += [f"warning   {shorten(warning)}" for warning in report.warnings]
+    return "\n".join(parts)
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def layer_table(report: NetworkReport) -> str:
+    """A row per call: who runs it, as what, and what the cost model says."""
+    total = report.cycles
+    header = (">#", "layer", "runs on", "as", "output", ">MACs", ">cycles (modelled)", ">share")
+    return table(header, [_row(step, total) for step in report.steps])
+
+
+def _row(step: StepRow, total: float) -> tuple[str, ...]:
+    dtype, shape = step.output
+    start = (str(step.index), step.name)
+    output = f"{dtype} {extent(shape)}"
+    if step.layer is None:
+        return (*start, FALLBACK, step.operators, output, "", "", "")
+    layer = step.layer
+    macs = count(layer.workload.macs) if layer.workload.macs else ""
+    share = f"{100 * layer.cycles / total:.1f} %" if total else ""
+    return (*start, layer.module, layer.pattern, output, macs, count(layer.cycles), share)
+
+
+def memory_text(report: NetworkReport) -> str:
+    """Bytes of each memory and of the constants, final numbers of the emitted code."""
+    lines = [f"memory    {_memory(use)}" for use in report.memory]
+    lines.append(f"          {count(report.constant_bytes)} bytes of constants")
+    return "\n".join(lines)
+
+
+def _memory(use: MemoryUse) -> str:
+    text = f"{count(use.nbytes)} bytes of {use.name}"
+    if use.nbytes and use.peak:
+        text += f", fullest at {shorten(use.peak, 60)}"
+    return f"{text} (no plan needs fewer than {count(use.lower_bound)})" if use.nbytes else text
+
+
+def layer_text(report: NetworkReport, step: StepRow) -> str:
+    """One call in detail: what it computes, how it runs, and who else was considered."""
+    attempts = [a for a in report.attempts if a.layer == step.name]
+    lines = [f"{shorten(step.name, 80)}: step {step.index}, C function {step.symbol}"]
+    lines += _fallback_lines(step) if step.layer is None else _layer_lines(step.layer)
+    if attempts:
+        rows = [
+            (a.module, a.pattern, "" if a.cycles is None else count(a.cycles)) for a in attempts
+        ]
+        outcomes = [a.outcome for a in attempts]
+        lines += ["", "considered here", *_with_outcomes(rows, outcomes)]
+    elif step.layer is None:
+        lines += ["", "no pattern of any module matches here"]
+    return "\n".join(lines)
+
+
+def refusals_text(report: NetworkReport) -> str:
+    """Every refusal of a module, a line each; a layer may still run as another pattern."""
+    refused = [a for a in report.attempts if a.reason]
+    if not refused:
+        return "no module refused anything that its patterns match"
+    lines = [
+        f"  {shorten(a.layer, 60)}: {a.module} {a.pattern}: {shorten(a.reason)}" for a in refused
+    ]
+    return "\n".join(["refused", *lines])
+
+
+def _with_outcomes(rows: list[tuple[str, str, str]], outcomes: list[str]) -> list[str]:
+    """Rows with a sentence behind each, which is too long for a column."""
+    heading, *body = table(("module", "pattern", ">cycles (modelled)"), rows).splitlines()
+    width = max(map(len, (heading, *body)))
+    return [
+        heading,
+        *(
+            f"{line.ljust(width)}  {shorten(text)}"
+            for line, text in zip(body, outcomes, strict=True)
+        ),
+    ]
+
+
+def _fallback_lines(step: StepRow) -> list[str]:
+    return ["  runs on   the core, as C from the fallback", f"  computes  {step.operators or '-'}"]
+
+
+def _layer_lines(layer: LayerDetail) -> list[str]:
+    workload = layer.workload
+    dims = " ".join(f"{name}={size}" for name, size in workload.dims)
+    macs = f", {count(workload.macs)} multiply-accumulates" if workload.macs else ""
+    lines = [
+        f"  runs on   {layer.module}, as {layer.pattern}",
+        f"  computes  {workload.kind} {dims}{macs}",
+        *(f"            {_operand(operand)}" for operand in workload.operands),
+        f"  cycles    {count(layer.cycles)} (modelled)",
+        *(f"            {count(cycles):>12} {name}" for name, cycles in layer.parts),
+    ]
+    if layer.spatial:
+        lines.append(f"  in space  {_loops(layer.spatial)}")
+    if layer.temporal:
+        lines.append(f"  in time   {_loops(layer.temporal)} (outermost first)")
+    return lines
+
+
+def _loops(loops: tuple[tuple[str, int], ...]) -> str:
+    return ", ".join(f"{dim} {size}" for dim, size in loops)
+
+
+def _operand(operand: Operand) -> str:
+    constant = " constant" if operand.constant else ""
+    scale = "" if operand.scale is None else f", scale {operand.scale:.6g}"
+    point = f", zero point {operand.zero_point}" if operand.zero_point else ""
+    return f"{operand.name}: {operand.dtype} {extent(operand.shape)}{constant}{scale}{point}"
+
+
+def as_json(report: NetworkReport) -> dict[str, object]:
+    """The report as plain objects; `cycles` are modelled, `peak_bytes` final."""
+    return {
+        "name": report.name,
+        "target": report.target,
+        "layers": [_layer_json(step) for step in report.layers],
+        "fallback": [_fallback_json(step) for step in report.fallback],
+        "peak_bytes": {use.name: use.nbytes for use in report.memory},
+        "constant_bytes": report.constant_bytes,
+        "cycles": report.cycles,
+        "cycles_provenance": "modelled",
+        "warnings": list(report.warnings),
+    }
+
+
+def step_json(report: NetworkReport, step: StepRow) -> dict[str, object]:
+    """One call with everything that was considered for it."""
+    row = _fallback_json(step) if step.layer is None else _layer_json(step)
+    considered = [_attempt_json(a) for a in report.attempts if a.layer == step.name]
+    return {**row, "step": step.index, "symbol": step.symbol, "considered": considered}
+
+
+def _attempt_json(attempt: Attempt) -> dict[str, object]:
+    return {
+        "module": attempt.module,
+        "pattern": attempt.pattern,
+        "cycles": attempt.cycles,
+        "chosen": attempt.chosen,
+        "reason": attempt.reason,
+    }
+
+
+def _layer_json(step: StepRow) -> dict[str, object]:
+    layer = step.layer
+    if layer is None:
+        raise ValueError(f"{step.name} is no layer")
+    return {
+        "name": step.name,
+        "module": layer.module,
+        "pattern": layer.pattern,
+        "kind": layer.workload.kind,
+        "cycles": layer.cycles,
+        "macs": layer.workload.macs,
+        "output": {"dtype": step.output[0], "shape": list(step.output[1])},
+    }
+
+
+def _fallback_json(step: StepRow) -> dict[str, object]:
+    return {
+        "name": step.name,
+        "symbol": step.symbol,
+        "operators": step.operators,
+        "output": {"dtype": step.output[0], "shape": list(step.output[1])},
+    }
