@@ -87,9 +87,9 @@ def identifier(text: str, taken: Collection[str] = ()) -> str:
     >>> identifier("a b", {"a_b"})
     'a_b_2'
     """
-    ascii_ = unicodedata.normalize("NFKD", text[: 16 * LONGEST]).encode("ascii", "ignore").decode()
-    # Accents disappear, other foreign letters leave a gap; both are done before cutting.
-    stem = re.sub(r"[^A-Za-z0-9]+", "_", ascii_).strip("_")[:LONGEST].rstrip("_")
+    letters = unicodedata.normalize("NFKD", text[: 16 * LONGEST])
+    plain = "".join(c for c in letters if not unicodedata.combining(c))
+    stem = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_")[:LONGEST].rstrip("_")
     if not stem:
         stem = "n"
     if stem[0].isdigit() or stem in RESERVED:

@@ -1,14 +1,15 @@
 """Projects on disk: written whole, built, run, compared. The only stage that starts processes."""
 
 from match_aie.toolchain.check import LayerMismatch
-from match_aie.toolchain.compiler import Build, find_compiler
+from match_aie.toolchain.compiler import Product, find_compiler
 from match_aie.toolchain.folder import load, write
 from match_aie.toolchain.library import Runner
-from match_aie.toolchain.project import Project, RunResult
+from match_aie.toolchain.project import Build, Project, RunResult
 
 __all__ = [
     "Build",
     "LayerMismatch",
+    "Product",
     "Project",
     "RunResult",
     "Runner",

@@ -22,17 +22,19 @@ _SHOWN_LINES = 12
 
 
 @dataclass(frozen=True)
-class Build:
-    """A finished build.
+class Product:
+    """What a compiler made.
 
     Attributes:
         path: the shared library, or the executable of a sanitized build.
+        compiler: command of the compiler.
         command: that made it, run in the project's folder.
         log: what the compiler said.
         reused: whether it was there already.
     """
 
     path: Path
+    compiler: tuple[str, ...]
     command: tuple[str, ...]
     log: Path
     reused: bool
@@ -71,7 +73,7 @@ def build(
     compiler: str | Sequence[str] | None = None,
     sanitize: bool = False,
     trace: bool = False,
-) -> Build:
+) -> Product:
     """Build the project in `folder`, into `folder`/build; nothing is done twice.
 
     Args:
@@ -97,7 +99,7 @@ def build(
     command = (*words, *flags, *sources, "-o", target, "-lm")
     log = folder / "build" / f"{record.network}-{key}.log"
     if (folder / target).is_file():
-        return Build(folder / target, command, log, True)
+        return Product(folder / target, words, command, log, True)
     try:
         (folder / "build").mkdir(exist_ok=True)
         _compile(folder, command, target, log)
@@ -107,7 +109,7 @@ def build(
             where=str(error.filename or folder),
             hint="copy the project to a folder that you may write to",
         ) from error
-    return Build(folder / target, command, log, False)
+    return Product(folder / target, words, command, log, False)
 
 
 def _key(words: Iterable[str], folder: Path, record: Record) -> str:

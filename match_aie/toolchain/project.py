@@ -8,12 +8,13 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from match_aie.errors import ToolchainError
 from match_aie.toolchain.check import LayerMismatch, check
-from match_aie.toolchain.compiler import Build, build
+from match_aie.toolchain.compiler import Product, build
 from match_aie.toolchain.inputs import Inputs, match_inputs
 from match_aie.toolchain.library import Runner
 from match_aie.toolchain.model_check import ModelDifference, compare_with_model
@@ -56,25 +57,26 @@ class Project:
     folder: Path
     record: Record
 
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """The whole of match_aie.json."""
+        return self.record.everything
+
     def build(
-        self,
-        *,
-        compiler: str | Sequence[str] | None = None,
-        sanitize: bool = False,
-        trace: bool = False,
+        self, *, compiler: str | Sequence[str] | None = None, sanitize: bool = False
     ) -> Build:
         """Build the shared library, or with `sanitize` an executable that works on raw files.
 
         Args:
             compiler: command; $CC, cc, gcc, clang or the ziglang package by default.
             sanitize: with address and undefined-behaviour sanitizers.
-            trace: with the hook that hands out every tensor.
 
         Raises:
             ToolchainError: no compiler, or it refuses.
             ProjectError: the build folder cannot be written.
         """
-        return build(self.folder, self.record, compiler=compiler, sanitize=sanitize, trace=trace)
+        made = build(self.folder, self.record, compiler=compiler, sanitize=sanitize)
+        return Build(self, made, sanitize)
 
     def runner(self, *, compiler: str | Sequence[str] | None = None, trace: bool = False) -> Runner:
         """Buffers and prepared pointers for many calls; builds where needed.
@@ -82,7 +84,8 @@ class Project:
         Raises:
             ToolchainError: no compiler, it refuses, or the library does not load.
         """
-        return Runner(self.build(compiler=compiler, trace=trace).path, self.record)
+        made = build(self.folder, self.record, compiler=compiler, trace=trace)
+        return Runner(made.path, self.record)
 
     def run(
         self, inputs: Inputs, *, check: bool = True, compiler: str | Sequence[str] | None = None
@@ -134,7 +137,7 @@ class Project:
             ToolchainError: no compiler, it refuses, or a sanitizer found something.
         """
         arrays = match_inputs(inputs, self.record.inputs)
-        made = self.build(compiler=compiler, sanitize=True)
+        made = build(self.folder, self.record, compiler=compiler, sanitize=True)
         with tempfile.TemporaryDirectory(prefix="match_aie_") as scratch:
             sent = [Path(scratch, f"input_{i}") for i in range(len(arrays))]
             received = [Path(scratch, f"output_{i}") for i in range(len(self.record.outputs))]
@@ -163,3 +166,44 @@ class Project:
                 ).reshape(port.shape)
                 for port, path in zip(self.record.outputs, received, strict=True)
             }
+
+
+@dataclass(frozen=True, eq=False)
+class Build:
+    """A project built with one compiler.
+
+    Attributes:
+        project: what was built.
+        product: file, command and log.
+        sanitize: whether `run` goes through the executable with sanitizers.
+    """
+
+    project: Project
+    product: Product
+    sanitize: bool = False
+
+    @property
+    def path(self) -> Path:
+        """The shared library, or the executable with sanitizers."""
+        return self.product.path
+
+    def run(self, inputs: Inputs, *, check: bool = True) -> RunResult:
+        """As `Project.run` with this build's compiler; with sanitizers where it has them.
+
+        Raises:
+            OptionError: inputs that do not fit.
+            ToolchainError: the run fails, a sanitizer found something, or the build with
+                sanitizers computes something else.
+        """
+        result = self.project.run(inputs, check=check, compiler=self.product.compiler)
+        if not self.sanitize:
+            return result
+        outputs = self.project.run_sanitized(inputs, compiler=self.product.compiler)
+        for name, array in outputs.items():
+            if array.tobytes() != result.outputs[name].tobytes():
+                raise ToolchainError(
+                    "the builds with and without sanitizers compute different outputs",
+                    where=name,
+                    hint="report this as a defect of match_aie",
+                )
+        return result

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from match_aie.codegen.sources import render
@@ -40,7 +38,8 @@ LAYER = """static void {symbol}(const int8_t *restrict x, const int8_t *restrict
 }}
 """
 
-NARROW = """static void {symbol}(const int32_t *restrict x, int8_t *restrict y, uint8_t *restrict copy) {{
+NARROW = """static void {symbol}(const int32_t *restrict x, int8_t *restrict y,
+                         uint8_t *restrict copy) {{
     memcpy(copy, x, {bytes});
     for (int i = 0; i < {elements}; ++i) {{
         y[i] = (int8_t)(x[i] > 127 ? 127 : x[i] < -128 ? -128 : x[i]);
@@ -158,6 +157,3 @@ def with_wrong_layer(seed=0):
     symbol = made.layers[1].symbol
     texts[symbol] = texts[symbol].replace("= sum;", "= sum + k;")
     return render(program(made), texts, {"name": "net"})
-
-
-__all__ = ["example", "expected", "program", "replace", "schedule", "with_wrong_layer"]
