@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from mako.exceptions import CompileException, RichTraceback, SyntaxException
@@ -81,10 +82,19 @@ def _library() -> _Library:
 def _place(name: str, error: Exception) -> str:
     """Template and line where rendering failed, the innermost template first."""
     for record in reversed(RichTraceback(error=error, traceback=error.__traceback__).records):
-        template, line = record[4], record[5]
+        template, line, text = record[4], record[5], record[7]
         if line is not None:
-            return f"{template}, line {line}"
+            return f"{template}, line {line or _first_line(text, error)}"
     return name
+
+
+def _first_line(text: str, error: Exception) -> int:
+    """Where the name that `error` quotes first stands; Mako looks names up before line 1."""
+    missing = re.search(r"'(\w+)'", str(error))
+    for number, line in enumerate(text.splitlines(), start=1):
+        if missing and re.search(rf"\b{missing[1]}\b", line):
+            return number
+    return 1
 
 
 def _broken(place: str, error: Exception, view: LayerView) -> TargetError:

@@ -142,8 +142,6 @@ PATTERNS: tuple[Pattern, ...] = (
     *_unary("avg_pool2d", "avg_pool2d", "nn.avg_pool2d"),
     *_unary("global_avg_pool2d", "avg_pool2d", "mean"),
     *_clipped("avg_pool2d_half_away", "avg_pool2d", Op("match.avg_pool2d_half_away", Any("x"))),
-    *_unary("global_avg_pool2d", "avg_pool2d", "mean"),
-    *_clipped("avg_pool2d_half_away", "avg_pool2d", Op("match.avg_pool2d_half_away", Any("x"))),
     *_clipped("max_pool2d", "max_pool2d", Op("nn.max_pool2d", Any("x"))),
     *_unary("softmax", "softmax", "nn.softmax"),
     *_clipped("quantize", "quantize", Op("quantize", Any("x"))),
