@@ -91,14 +91,12 @@ def render(
         TargetError: flags or alignment that no build can have.
         InternalError: the program is not well formed.
     """
-    if program.plan.alignment < 8 or program.plan.alignment.bit_count() != 1:
-        raise TargetError(
-            f"alignment {program.plan.alignment} is not a power of two of at least 8 bytes"
-        )
-    schedule = program.schedule
+    schedule, alignment = program.schedule, program.plan.alignment
+    if alignment < 8 or alignment.bit_count() != 1:
+        raise TargetError(f"alignment {alignment} is not a power of two of at least 8 bytes")
     name = schedule.name
     paths = (f"weights/{name}.bin", f"weights/{name}_reference.bin")
-    blob = layout(schedule.constants, program.plan.alignment)
+    blob = layout(schedule.constants, alignment)
     references = manifests.locate(program, blob, *paths)
     ports = (
         records(schedule, schedule.inputs, inputs),
@@ -116,17 +114,20 @@ def render(
     }
     stored = _model_file(model, files)
     _add(files, runtime)
+    build = {"flags": list(flags), "sources": compiled, "main": f"src/{name}_main.c"}
     described = manifests.describe(program, blob, references, ports)
-    described |= {
-        "model": stored,
-        "build": {"flags": list(flags), "sources": compiled, "main": f"src/{name}_main.c"},
-        "files": sorted([*files, MANIFEST]),
-    }
-    twice = sorted(described.keys() & manifest.keys())
+    _add_manifest(files, manifest, described | {"model": stored, "build": build})
+    return Sources(files)
+
+
+def _add_manifest(
+    files: dict[str, bytes], told: Mapping[str, object], described: dict[str, object]
+) -> None:
+    described["files"] = sorted([*files, MANIFEST])
+    twice = sorted(described.keys() & told.keys())
     if twice:
         raise InternalError(f"match_aie.json says {', '.join(twice)} of its own")
-    _add(files, {MANIFEST: manifests.dump({**manifest, **described})})
-    return Sources(files)
+    _add(files, {MANIFEST: manifests.dump({**told, **described})})
 
 
 def _texts(view: NetworkView) -> dict[str, bytes]:

@@ -6,13 +6,16 @@ import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from match_aie.codegen.port import PortRecord
 from match_aie.errors import shorten
 from match_aie.toolchain.record import Record
+
+if TYPE_CHECKING:
+    from onnxruntime import GraphOptimizationLevel, InferenceSession
 
 
 @dataclass(frozen=True)
@@ -41,13 +44,9 @@ def compare_with_model(
         return ModelDifference(note="the project holds no ONNX model")
     if importlib.util.find_spec("onnxruntime") is None:
         return ModelDifference(note="onnxruntime is not installed")
-    from onnxruntime.capi import onnxruntime_pybind11_state as state
-
-    # Its errors have no common base but Exception.
-    own = [e for e in vars(state).values() if isinstance(e, type) and issubclass(e, Exception)]
-    known: tuple[type[Exception], ...] = (*own, RuntimeError, ValueError)
+    known = _errors()
     try:
-        theirs = _run(folder / record.model, record, inputs)
+        theirs = _run(_session(folder / record.model, known), record, inputs)
     except known as error:
         return ModelDifference(note=f"onnxruntime cannot run the model: {shorten(str(error))}")
     if isinstance(theirs, str):
@@ -55,21 +54,41 @@ def compare_with_model(
     return _differences(record, outputs, theirs)
 
 
-def _run(
-    path: Path, record: Record, inputs: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray] | str:
-    """Outputs of the model by name, or why it cannot be fed."""
+def _errors() -> tuple[type[Exception], ...]:
+    """What onnxruntime raises: its classes have no common base but Exception."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+    own = [e for e in vars(state).values() if isinstance(e, type) and issubclass(e, Exception)]
+    return (*own, RuntimeError, ValueError)
+
+
+def _session(path: Path, known: tuple[type[Exception], ...]) -> InferenceSession:
+    """The model in onnxruntime: fused integer kernels where it can make them, else float ones."""
     import onnxruntime
 
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    # Without 8-bit dot-product instructions, onnxruntime's default u8 x s8 kernels add pairs of
-    # products in saturating 16 bits; this option makes it compute what the model means.
-    options.add_session_config_entry("session.x64quantprecision", "1")
-    session: Any = onnxruntime.InferenceSession(
-        str(path), options, providers=["CPUExecutionProvider"]
-    )
+    def opened(level: GraphOptimizationLevel) -> InferenceSession:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.log_severity_level = 4
+        options.graph_optimization_level = level
+        # Without 8-bit dot-product instructions, onnxruntime's default u8 x s8 kernels add pairs
+        # of products in saturating 16 bits; this option makes it compute what the model means.
+        options.add_session_config_entry("session.x64quantprecision", "1")
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+    levels = onnxruntime.GraphOptimizationLevel
+    try:
+        return opened(levels.ORT_ENABLE_ALL)
+    except known:
+        # onnxruntime 1.31 with that option refuses some models that it runs without either:
+        # "Attempt to replace the existing tensor". Its float kernels do not need the option.
+        return opened(levels.ORT_ENABLE_BASIC)
+
+
+def _run(
+    session: InferenceSession, record: Record, inputs: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray] | str:
+    """Outputs of the model by name, or why it cannot be fed."""
     ports = {port.name: port for port in record.inputs}
     feed = {}
     for wanted in session.get_inputs():
