@@ -22,9 +22,10 @@ def read_inputs(path: Path, ports: Ports) -> Arrays:
         OptionError: no such file, not an .npz file, or arrays that hold Python objects.
     """
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise OptionError("this is a single array", where=str(path), hint="use np.savez")
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            raise OptionError("this is a single array", where=str(path), hint="use numpy.savez")
+        with loaded as archive:
             arrays = {name: np.asarray(archive[name]) for name in archive.files}
     except FileNotFoundError as error:
         raise OptionError("there is no such file", where=str(path)) from error

@@ -29,16 +29,21 @@ def run(arguments: Sequence[str]) -> int:
     rest = [argument for argument in arguments if argument != "--debug"]
     try:
         return _invoke(rest)
-    except KeyboardInterrupt:
-        code, text = INTERRUPTED, "interrupted"
-    except MatchError as error:
-        code, text = error.exit_code, f"error: {error}"
-    except Exception as error:  # noqa: BLE001  the last line before the user: no traceback leaves
-        code, text = 1, _unexpected(error, debug)
-    if debug:
-        traceback.print_exc()
+    except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001  no traceback reaches a user
+        if debug:
+            traceback.print_exception(error)
+        code, text = _verdict(error, debug)
     print(text, file=sys.stderr)  # noqa: T201
     return code
+
+
+def _verdict(error: BaseException, debug: bool) -> tuple[int, str]:
+    """Exit code and text for whatever was raised."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED, "interrupted"
+    if isinstance(error, MatchError):
+        return error.exit_code, f"error: {error}"
+    return 1, _unexpected(error, debug)
 
 
 def _invoke(arguments: list[str]) -> int:
@@ -70,7 +75,7 @@ def _usage(error: Exception, arguments: Sequence[str]) -> MatchError:
     )
 
 
-def _unexpected(error: Exception, debug: bool) -> str:
+def _unexpected(error: BaseException, debug: bool) -> str:
     """One sentence about a defect, and what to send us."""
     kind, message = type(error).__name__, shorten(str(error), 300)
     lines = [f"error: match_aie failed in a way it should not: {kind}: {message}"]

@@ -68,7 +68,12 @@ def test_the_reader_finds_the_package() -> None:
     [
         (
             ("tvm", "tvm_ffi", "match_aie.tvm_api"),
-            ("match_aie.frontend", "match_aie.partition", "match_aie.fallback", "match_aie.tvm_api"),
+            (
+                "match_aie.frontend",
+                "match_aie.partition",
+                "match_aie.fallback",
+                "match_aie.tvm_api",
+            ),
         ),
         (("mako",), ("match_aie.codegen",)),
         (("match_aie.templates",), ("match_aie.codegen",)),

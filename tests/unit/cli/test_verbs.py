@@ -1,0 +1,180 @@
+"""What the verbs that start no process print and write."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import match_aie
+from match_aie import doctor
+from match_aie.cli.guard import run
+from match_aie.demo import digits_model
+from match_aie.toolchain.survey import FoundCompiler
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "digits.onnx"
+    path.write_bytes(digits_model())
+    return path
+
+
+@pytest.fixture(scope="module")
+def project(model: Path) -> Path:
+    folder = model.parent / "project"
+    assert run(["compile", str(model), "-o", str(folder), "--json"]) == 0
+    return folder
+
+
+def test_compile_json_has_the_promised_keys(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["compile", str(model), "-t", "cpu", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert {"layers", "fallback", "peak_bytes", "seconds"} <= shown.keys()
+    assert {"name", "module", "pattern", "cycles"} <= shown["layers"][0].keys()
+    assert all(isinstance(size, int) for size in shown["peak_bytes"].values())
+    assert all(taken >= 0 for taken in shown["seconds"].values())
+    assert shown["folder"] is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_compile_writes_only_where_asked(model: Path, tmp_path: Path, capsys: Capture) -> None:
+    folder = tmp_path / "a" / "b"
+    assert run(["compile", str(model), "-o", str(folder)]) == 0
+    assert f"match-aie run {folder}" in capsys.readouterr().out
+    assert (folder / "match_aie.json").is_file()
+    assert run(["compile", str(model), "-o", str(folder)]) == 1
+    assert "there is a project already" in capsys.readouterr().err
+    assert run(["compile", str(model), "-o", str(folder), "--overwrite"]) == 0
+
+
+def test_every_option_arrives(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, Any] = {}
+
+    def compile_(model: Path, target: str, **options: object) -> SimpleNamespace:
+        seen.update(options, model=model, target=target)
+        return SimpleNamespace(summary=lambda: "a summary")
+
+    monkeypatch.setattr(match_aie, "compile", compile_)
+    words = ["compile", str(model), "-t", "chip", "--shape", "x=1,2", "--shape", "y=3"]
+    words += ["--memory-limit", "64k", "--arithmetic", "model", "--integer-io", "--name", "net"]
+    assert run(words) == 0
+    assert seen == {
+        "model": model,
+        "target": "chip",
+        "name": "net",
+        "shapes": {"x": (1, 2), "y": (3,)},
+        "arithmetic": "model",
+        "memory_limit": 65536,
+        "integer_io": True,
+        "progress": None,
+    }
+
+
+def test_a_limit_that_is_too_small_is_infeasible(
+    model: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    folder = tmp_path / "out"
+    words = ["compile", str(model), "-o", str(folder), "--memory-limit", "100"]
+    assert run(words) == 2
+    assert "does not fit" in capsys.readouterr().err
+    assert not folder.exists()
+
+
+def test_an_unknown_arithmetic_is_refused(model: Path, capsys: Capture) -> None:
+    assert run(["compile", str(model), "--arithmetic", "exact"]) == 1
+    assert "exact" in capsys.readouterr().err
+
+
+def test_explain_all_and_one(project: Path, capsys: Capture) -> None:
+    assert run(["explain", str(project)]) == 0
+    assert "residual" in capsys.readouterr().out
+    assert run(["explain", str(project), "down"]) == 0
+    assert "73,728 multiply-accumulates" in capsys.readouterr().out
+    assert run(["explain", str(project), "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert len(whole["steps"]) == len(whole["layers"]) + len(whole["fallback"])
+    assert run(["explain", str(project), "down", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "down"
+    assert run(["explain", str(project), "dwn"]) == 1
+    assert "down" in capsys.readouterr().err
+
+
+def test_explain_needs_a_project(tmp_path: Path, capsys: Capture) -> None:
+    assert run(["explain", str(tmp_path)]) == 1
+    assert "no match_aie project" in capsys.readouterr().err
+
+
+def test_targets(capsys: Capture) -> None:
+    assert run(["targets"]) == 0
+    assert "CPU" in capsys.readouterr().out
+    assert run(["targets", "--json"]) == 0
+    names = [target["name"] for target in json.loads(capsys.readouterr().out)["targets"]]
+    assert "CPU" in names
+    assert run(["targets", "cpu", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "CPU"
+    assert run(["targets", "nothing"]) == 1
+
+
+def diagnosis(**changes: Any) -> doctor.Diagnosis:
+    found: dict[str, Any] = {
+        "match_aie": "0",
+        "python": "3.12.1",
+        "python_supported": True,
+        "platform": "Linux",
+        "packages": (
+            doctor.FoundPackage("numpy", "2.0", "everything", True),
+            doctor.FoundPackage("onnxruntime", "", "comparison", False),
+        ),
+        "compilers": (FoundCompiler(("cc",), "/usr/bin/cc", "cc 12", True),),
+        "targets": ("CPU",),
+    }
+    return doctor.Diagnosis(**{**found, **changes})
+
+
+def test_doctor_says_what_is_skipped(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr("match_aie.cli.checking.diagnose", diagnosis)
+    assert run(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert "cc 12" in shown
+    assert "skipped: comparison: not without onnxruntime" in shown
+    assert "everything that is needed is there" in shown
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"compilers": ()}, "no C compiler"),
+        ({"compilers": (FoundCompiler(("cc",), "/cc", "", True),)}, "no C compiler"),
+        ({"python_supported": False}, "not supported"),
+        ({"targets": ()}, "no target"),
+        ({"packages": (doctor.FoundPackage("onnx", "", "reading", True),)}, "onnx is missing"),
+    ],
+)
+def test_doctor_finds_what_is_wrong(
+    changes: dict[str, Any],
+    problem: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Capture,
+) -> None:
+    monkeypatch.setattr("match_aie.cli.checking.diagnose", lambda: diagnosis(**changes))
+    assert run(["doctor"]) == 3
+    shown = capsys.readouterr().out
+    assert f"problem: {problem}" in shown or problem in shown.split("problem: ")[1]
+    assert "everything that is needed" not in shown
+    assert run(["doctor", "--json"]) == 3
+    assert problem in " ".join(json.loads(capsys.readouterr().out)["problems"])
+
+
+def test_doctor_knows_this_machine(capsys: Capture) -> None:
+    run(["doctor", "--json"])
+    shown = json.loads(capsys.readouterr().out)
+    versions = {package["name"]: package["version"] for package in shown["packages"]}
+    assert versions["numpy"]
+    assert shown["targets"] == ["CPU"]

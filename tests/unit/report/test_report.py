@@ -1,0 +1,151 @@
+"""Reports say what the manifest says, in text and in JSON."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+import match_aie
+from match_aie import report
+from match_aie.compilation import Compilation
+from match_aie.demo import digits_model
+from match_aie.errors import OptionError, ProjectError
+from match_aie.report.table import count, extent, table
+
+
+@pytest.fixture(scope="module")
+def compiled() -> Compilation:
+    return match_aie.compile(digits_model(), name="digits")
+
+
+@pytest.fixture
+def manifest(compiled: Compilation) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(compiled.sources()["match_aie.json"])
+    return copy.deepcopy(parsed)
+
+
+def test_rows_are_the_programs_steps(compiled: Compilation, manifest: dict[str, Any]) -> None:
+    network = report.network_report(manifest)
+    schedule = compiled.program.schedule
+    assert [s.symbol for s in network.steps] == [s.symbol for s in schedule.steps]
+    assert len(network.layers) + len(network.fallback) == len(schedule.steps)
+    for row, layer in zip(network.layers, schedule.layers, strict=True):
+        assert row.layer is not None
+        assert (row.layer.module, row.layer.pattern) == (layer.module, layer.pattern)
+        assert row.layer.workload == layer.workload
+        assert row.layer.cycles == layer.cost.cycles
+        assert row.output[0] == layer.workload.output.dtype
+    assert network.cycles == pytest.approx(sum(layer.cost.cycles for layer in schedule.layers))
+    assert network.macs == sum(layer.workload.macs for layer in schedule.layers) > 100_000
+
+
+def test_json_has_the_promised_keys(compiled: Compilation, manifest: dict[str, Any]) -> None:
+    shown: Any = report.as_json(report.network_report(manifest))
+    assert json.loads(json.dumps(shown)) == shown
+    for row in shown["layers"]:
+        assert {"name", "module", "pattern", "cycles"} <= row.keys()
+    plan = compiled.program.plan
+    assert shown["peak_bytes"] == {plan.memory: plan.nbytes}
+    assert shown["constant_bytes"] == sum(c["nbytes"] for c in manifest["constants"])
+
+
+def test_the_summary_names_every_layer_and_says_what_is_modelled(compiled: Compilation) -> None:
+    text = compiled.summary()
+    for layer in ("stem", "down", "depth", "point", "residual", "pooled", "dense"):
+        assert layer in text
+    assert "cycles (modelled)" in text
+    assert "(measured)" in text
+    assert f"{compiled.program.plan.nbytes:,} bytes of arena" in text
+
+
+def test_a_layer_in_detail(manifest: dict[str, Any]) -> None:
+    network = report.network_report(manifest)
+    text = report.layer_text(network, network.step("down"))
+    assert "C function digits_layer" in text
+    assert "73,728 multiply-accumulates" in text
+    assert "chosen" in text
+    detail: Any = report.step_json(network, network.step("down"))
+    assert [a["chosen"] for a in detail["considered"]].count(True) == 1
+
+
+def test_layers_are_found_by_name_symbol_and_number(manifest: dict[str, Any]) -> None:
+    network = report.network_report(manifest)
+    down = network.step("down")
+    assert network.step(down.symbol) is down
+    assert network.step(str(down.index)) is down
+    with pytest.raises(OptionError, match="dwn") as caught:
+        network.step("dwn")
+    assert "down" in caught.value.hint
+    for wrong in ("9999", "-1", "", "²"):
+        with pytest.raises(OptionError):
+            network.step(wrong)
+
+
+def test_a_layer_wins_over_a_layout_change_of_its_name(manifest: dict[str, Any]) -> None:
+    fallback = next(s for s in manifest["steps"] if s["layer"] is None)
+    fallback["label"] = "dense"
+    found = report.network_report(manifest).step("dense")
+    assert found.layer is not None
+    assert found.layer.pattern.startswith("dense")
+
+
+def test_refusals_are_shown_with_their_reason(manifest: dict[str, Any]) -> None:
+    network = report.network_report(manifest)
+    assert "no module refused" in report.refusals_text(network)
+    refused = {"layer": "down", "module": "npu", "pattern": "conv_3x3", "cycles": None}
+    manifest["considered"].append({**refused, "reason": "stride 3 is not\nsupported"})
+    network = report.network_report(manifest)
+    line = "down: npu conv_3x3: stride 3 is not\\nsupported"
+    assert line in report.refusals_text(network)
+    assert "refused: stride 3" in report.layer_text(network, network.step("down"))
+
+
+def test_another_choice_is_told_from_a_refusal(manifest: dict[str, Any]) -> None:
+    other = {"layer": "down", "module": "npu", "pattern": "conv", "cycles": 7.0, "reason": ""}
+    manifest["considered"].append(other)
+    network = report.network_report(manifest)
+    assert "another was preferred" in report.layer_text(network, network.step("down"))
+
+
+def test_what_users_named_cannot_reach_the_terminal(manifest: dict[str, Any]) -> None:
+    evil = "\x1b]0;title\x07\r\n" + "x" * 10_000
+    manifest["name"] = evil
+    manifest["warnings"] = [evil]
+    for step in manifest["steps"]:
+        step["label"] = evil
+    for attempt in manifest["considered"]:
+        attempt |= {"layer": evil, "reason": evil}
+    network = report.network_report(manifest)
+    shown = [report.summary_text(network), report.refusals_text(network)]
+    shown += [report.layer_text(network, step) for step in network.steps]
+    for text in shown:
+        assert "\x1b" not in text
+        assert "\r" not in text
+        assert max(map(len, text.splitlines())) < 600
+
+
+@pytest.mark.parametrize("key", ["steps", "layers", "fallback", "tensors", "memory", "target"])
+def test_a_damaged_manifest_is_a_project_error(key: str, manifest: dict[str, Any]) -> None:
+    del manifest[key]
+    with pytest.raises(ProjectError, match=r"match_aie.json is damaged"):
+        report.network_report(manifest)
+
+
+def test_tables_align_and_cut() -> None:
+    text = table(("name", ">n"), [("a" * 100, "1"), ("b", "1,000")], indent="")
+    lines = text.splitlines()
+    assert [len(line) for line in lines] == [40 + 2 + 5] * 3
+    assert lines[1].endswith("...      1")
+    assert (extent((1, 2)), extent(()), count(0.5), count(12345)) == ("1x2", "-", "0", "12,345")
+
+
+def test_a_target_is_shown_whole() -> None:
+    target = match_aie.pipeline.resolve("CPU")
+    text = report.target_text(target)
+    shown: Any = report.target_json(target)
+    for module, row in zip(target.modules(), shown["modules"], strict=True):
+        assert module.name in text
+        for pattern, column in zip(module.patterns(), row["patterns"], strict=True):
+            assert pattern.name in text
+            assert column["operators"] == list(pattern.structure.operators())
