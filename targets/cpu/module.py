@@ -66,6 +66,13 @@ class CPUModule(ExecModule):
         channels_last = np.ascontiguousarray(constants["weight"][..., 0].transpose(1, 2, 0))
         return {**constants, "weight": channels_last}
 
+    def scratch_bytes(self, workload: Workload) -> int:
+        """What a convolution's window sees of one group, in 16 bits."""
+        if workload.kind != "conv2d" or _channelwise(workload):
+            return 0
+        sizes = workload.sizes
+        return ITEMSIZE["int16"] * sizes["FY"] * sizes["FX"] * sizes["C"]
+
     def in_place(self, workload: Workload) -> tuple[str, ...]:
         """Inputs that are read element by element, each before the output's same element."""
         if workload.kind not in ("add", "mul", "softmax"):

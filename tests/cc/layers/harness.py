@@ -18,6 +18,7 @@ MODULE = CPUModule()
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off")
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 GUARD = 64
+FILL = 0xA5
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,8 @@ def entry(workload, symbol):
         f"(const {ctype(o.dtype)} *)p[{i}]" if i < last else f"({ctype(o.dtype)} *)p[{i}]"
         for i, o in enumerate(workload.operands)
     )
+    if MODULE.scratch_bytes(workload):
+        passed += f", p[{last + 1}]"
     head = f"void run_{symbol}(void **p)"
     return f"{head};\n{head}\n{{\n    {symbol}({passed});\n}}\n"
 
@@ -81,20 +84,28 @@ def build(text, folder, compiler, *flags, name="layers"):
     return out
 
 
+def guarded(size):
+    """(buffer, its `size` bytes between two guards), full of a pattern."""
+    buffer = np.full(size + 2 * GUARD, FILL, np.uint8)
+    return buffer, buffer[GUARD : GUARD + size]
+
+
 def run(function, case, in_place=None):
     """The output of `function`; y shares the storage of input `in_place` where that is given."""
     arguments = case.arguments()
     y = case.workload.output
-    storage = np.full(y.nbytes + 2 * GUARD, 0xA5, np.uint8)
-    view = storage[GUARD : GUARD + y.nbytes].view(y.dtype).reshape(y.shape)
+    storage, inner = guarded(y.nbytes)
+    view = inner.view(y.dtype).reshape(y.shape)
+    around, scratch = guarded(MODULE.scratch_bytes(case.workload))
     if in_place is not None:
         index = [o.name for o in case.workload.operands].index(in_place)
         view.view(np.uint8)[...] = arguments[index].view(np.uint8)
         arguments[index] = view
-    addresses = [array.ctypes.data for array in (*arguments, view)]
+    addresses = [array.ctypes.data for array in (*arguments, view, scratch)]
     function((ctypes.c_void_p * len(addresses))(*addresses))
-    assert (storage[:GUARD] == 0xA5).all(), "written before y"
-    assert (storage[GUARD + y.nbytes :] == 0xA5).all(), "written after y"
+    for buffer, what in ((storage, "y"), (around, "scratch")):
+        assert (buffer[:GUARD] == FILL).all(), f"written before {what}"
+        assert (buffer[-GUARD:] == FILL).all(), f"written after {what}"
     return view.copy()
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import COMPILERS, Case, build, c_text, check
+from harness import COMPILERS, MODULE, Case, build, c_text, check
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from workload_cases import (
@@ -132,11 +132,12 @@ def sanitize(batch, folder, compiler):
     for number, case in enumerate(batch):
         y = case.workload.output
         sizes = [a.nbytes for a in case.arguments()]
-        body = [f"void *p[{len(sizes) + 1}];"]
+        scratch = MODULE.scratch_bytes(case.workload)
+        body = [f"void *p[{len(sizes) + 2}];", f"p[{len(sizes) + 1}] = malloc({scratch});"]
         body += [f"p[{i}] = read_block(stdin, {n});" for i, n in enumerate(sizes)]
         body += [f"p[{len(sizes)}] = malloc({y.nbytes});", f"run_t_layer{number}(p);"]
         body += [f"fwrite(p[{len(sizes)}], 1, {y.nbytes}, stdout);"]
-        body += [f"free(p[{i}]);" for i in range(len(sizes) + 1)]
+        body += [f"free(p[{i}]);" for i in range(len(sizes) + 2)]
         calls += ["{", *body, "}"]
     text = (
         c_text([c.workload for c in batch])
