@@ -57,13 +57,14 @@ def describe(node: Node, graph: Graph) -> dict[str, str]:
     """Function attributes that say which operator a composite is and what its parameters are.
 
     `onnx_inputs` gives the position of each parameter among the operator's inputs,
-    `onnx_outputs` that of each result, `onnx_attributes` the attributes that were given.
+    `onnx_outputs` that of each result, `onnx_attributes` the attributes, defaults included.
     """
+    spelled_out = Node(alone(node, graph).graph.node[0], node.opset)
     positions = [node.inputs.index(name) for name in arguments(node, graph)]
     results = [position for position, name in enumerate(node.outputs) if name]
     return {
         "Composite": f"onnx.{node.op}",
         "onnx_inputs": json.dumps(positions),
         "onnx_outputs": json.dumps(results),
-        "onnx_attributes": json.dumps(node.attributes, sort_keys=True),
+        "onnx_attributes": json.dumps(spelled_out.attributes, sort_keys=True),
     }

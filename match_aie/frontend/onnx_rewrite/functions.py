@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import onnx
 from onnx import defs, helper, inliner
 
@@ -47,6 +45,7 @@ def alone(node: Node, graph: Graph) -> onnx.ModelProto:
     names = {name: f"in{i}" for i, name in enumerate(_present(node))}
     proto = onnx.NodeProto()
     proto.CopyFrom(node.proto)
+    proto.ClearField("name")
     proto.input[:] = [names.get(name, "") for name in node.inputs]
     proto.output[:] = [f"out{i}" if name else "" for i, name in enumerate(node.outputs)]
     _spell_out_defaults(proto, graph.opset)
@@ -55,6 +54,7 @@ def alone(node: Node, graph: Graph) -> onnx.ModelProto:
     return helper.make_model(
         helper.make_graph([proto], "body", inputs, outputs),
         opset_imports=list(graph.model.opset_import),
+        ir_version=graph.model.ir_version,
     )
 
 

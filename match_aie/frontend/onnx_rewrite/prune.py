@@ -6,6 +6,12 @@ from typing import Any
 
 import onnx
 
+#: Operators any of whose outputs may be absent, or all but the first.
+OPTIONAL_OUTPUTS = frozenset(
+    """Attention BatchNormalization Dropout GRU LSTM LayerNormalization MaxPool RNN
+    SoftmaxCrossEntropyLoss""".split()
+)
+
 
 def prune(model: onnx.ModelProto) -> Any:
     """A copy of `model` without unused nodes and constants, and without inner identities."""
@@ -50,8 +56,11 @@ def _read(node: onnx.NodeProto) -> set[str]:
 
 
 def _drop_unread(node: onnx.NodeProto, needed: set[str]) -> None:
-    """Strike trailing outputs that nobody reads, so that optional results are not computed."""
-    while len(node.output) > 1 and node.output[-1] not in needed:
+    """Strike optional outputs that nobody reads, so that they are not computed."""
+    if node.op_type not in OPTIONAL_OUTPUTS or node.domain:
+        return
+    node.output[:] = [name if name in needed else "" for name in node.output]
+    while len(node.output) > 1 and not node.output[-1]:
         del node.output[-1]
 
 

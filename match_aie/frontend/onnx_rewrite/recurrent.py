@@ -199,7 +199,7 @@ def _stack_history(b: Builder, sizes: _Sizes, histories: Sequence[Sequence[str]]
 
 
 def _recurrent(b: Builder, d: _Direction, h: str) -> str:
-    """h @ R^T + Rb for all gates at once."""
+    """H @ R^T + Rb for all gates at once."""
     product = b.op("MatMul", h, d.r)
     return b.op("Add", product, d.rb) if d.rb else product
 
