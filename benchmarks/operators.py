@@ -89,7 +89,8 @@ def attempt(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            shapes = {p.name: np.shape(v) for p, v in zip(model.graph.input, inputs, strict=False)}
+            ports = zip(model.graph.input, inputs, strict=False)
+            shapes = {p.name: v.shape for p, v in ports if isinstance(v, np.ndarray)}
             compiled = match.compile(model, "CPU", shapes=shapes, name="net")
             project = compiled.write(folder / "net")
             feeds = {p.name: v for p, v in zip(compiled.inputs, inputs, strict=True)}

@@ -25,6 +25,11 @@ def constant(value: np.ndarray) -> Expr:
     return relax.const(np.ascontiguousarray(value).reshape(value.shape))
 
 
+def has_constant_parameters(call: Any) -> bool:
+    """Whether scale and zero point of a quantize or dequantize call are known here."""
+    return all(tvm_api.is_constant(arg) for arg in call.args[1:3])
+
+
 def quantize_array(
     value: np.ndarray, scale: np.ndarray, zero: np.ndarray, axis: int, dtype: str
 ) -> np.ndarray:
@@ -84,6 +89,8 @@ def _fold_movement(emitter: Emitter, operator: str, call: Any, shape: tuple[int,
     inner = emitter.definition(source)
     if tvm_api.operator_name(inner) != "dequantize" or not tvm_api.is_constant(inner.args[0]):
         return call
+    if not has_constant_parameters(inner):
+        return call
     data = tvm_api.constant_value(inner.args[0])
     axis = 0
     if tvm_api.constant_value(inner.args[1]).size > 1:
@@ -99,7 +106,7 @@ def _fold_movement(emitter: Emitter, operator: str, call: Any, shape: tuple[int,
 
 def _canonical_parameters(operator: str, call: Any) -> Expr:
     data, scale_node, zero_node = call.args
-    if not (tvm_api.is_constant(scale_node) and tvm_api.is_constant(zero_node)):
+    if not has_constant_parameters(call):
         return call
     scale, zero = tvm_api.constant_value(scale_node), tvm_api.constant_value(zero_node)
     if scale.size == 1:

@@ -15,7 +15,7 @@ import numpy as np
 from tvm import relax
 
 from match_aie import tvm_api
-from match_aie.frontend.canonical.constants import constant
+from match_aie.frontend.canonical.constants import constant, has_constant_parameters
 from match_aie.frontend.rebuild import Emitter, Expr
 
 TO_NHWC = [0, 2, 3, 1]
@@ -74,7 +74,7 @@ class Layout:
         if known is not None:
             return known
         inner = emitter.definition(expr)
-        if tvm_api.operator_name(inner) == "dequantize":
+        if tvm_api.operator_name(inner) == "dequantize" and has_constant_parameters(inner):
             # Transpose the integers: a quarter of the bytes, and patterns start at dequantize.
             made = emitter.emit(self._rebuilt(emitter, inner))
         else:
@@ -103,7 +103,7 @@ class Layout:
         """Whether computing channel-last saves a transpose, and broadcasting allows it."""
         tensors = [a for a in call.args if _is_tensor(a)]
         if tvm_api.operator_name(call) in ("quantize", "dequantize"):
-            if not all(tvm_api.is_constant(a) for a in call.args[1:]):
+            if not has_constant_parameters(call):
                 return False
             tensors = tensors[:1]
         if any(0 < len(tvm_api.shape_of(t)) < RANK for t in tensors):
@@ -226,7 +226,8 @@ def _filter(emitter: Emitter, weight: Expr, layout: str) -> Expr:
     if tvm_api.is_constant(weight):
         return constant(np.transpose(tvm_api.constant_value(weight), axes))
     inner = emitter.definition(weight)
-    if tvm_api.operator_name(inner) == "dequantize" and tvm_api.is_constant(inner.args[0]):
+    folded = tvm_api.operator_name(inner) == "dequantize" and tvm_api.is_constant(inner.args[0])
+    if folded and has_constant_parameters(inner):
         data = constant(np.transpose(tvm_api.constant_value(inner.args[0]), axes))
         vector = tvm_api.constant_value(inner.args[1]).size > 1
         axis = axes.index(int(inner.attrs.axis)) if vector else 0
