@@ -140,6 +140,12 @@ class ExpressionPrinter:
             prim.Or: lambda e: self._logic(e, "||"),
             prim.Not: self._not,
             prim.Select: lambda e: self._choose(e.condition, e.true_value, e.false_value),
+            prim.BitwiseAnd: lambda e: self._bitwise((e.a, e.b), "&"),
+            prim.BitwiseOr: lambda e: self._bitwise((e.a, e.b), "|"),
+            prim.BitwiseXor: lambda e: self._bitwise((e.a, e.b), "^"),
+            prim.BitwiseNot: lambda e: self._complement(e.a),
+            prim.LShift: lambda e: self._shift((e.a, e.b), "shift_left"),
+            prim.RShift: lambda e: self._shift((e.a, e.b), "shift_right"),
             tvm.ir.Call: self._call,
             **{kind: self._compare for kind in _COMPARE},
         }
@@ -269,12 +275,15 @@ class ExpressionPrinter:
         if name in ("isnan", "isinf", "isfinite"):
             value = self(args[0])
             return Text(f"{name}({value.code}) != 0", COMPARE, value.data)
-        dtype = dtype_of(expr)
-        texts = tuple(self(arg) for arg in args)
         if name == "bitwise_not":
-            sign = "!" if dtype == "bool" else f"({C_TYPES[dtype]})~"
-            return Text(f"{sign}{texts[0].at(UNARY)}", LOGIC if sign == "!" else UNARY, True)
-        return self._function(name, texts, dtype)
+            return self._complement(args[0])
+        return self._function(name, tuple(self(arg) for arg in args), dtype_of(expr))
+
+    def _complement(self, expr: Any) -> Text:
+        value, dtype = self(expr), dtype_of(expr)
+        if dtype == "bool":
+            return Text(f"!{value.at(UNARY)}", LOGIC, value.data)
+        return Text(f"({C_TYPES[dtype]})~{value.at(UNARY)}", UNARY, value.data)
 
     def _function(self, name: str, args: tuple[Text, ...], dtype: str) -> Text:
         if name == "pow" and dtype in ("int32", "int64"):

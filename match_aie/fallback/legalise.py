@@ -10,15 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 import tvm
-from tvm import relax, te, tirx, topi
+from tvm import relax, te, tirx
 
 from match_aie import tvm_api
+from match_aie.fallback import legalise_index
+from match_aie.fallback.refusal import Refusal
 from match_aie.fallback.scalars import integer_range
-
-
-class Refusal(Exception):
-    """An operator cannot be lowered; the message says why."""
-
 
 #: What TVM's Python and C++ raise for an operator or an attribute value that they do not cover.
 LOWERING_ERRORS = (
@@ -46,6 +43,17 @@ KNOWN_WRONG = {
 Rule = Callable[[Any, Any], Any]
 
 
+def has_lowering(call: Any) -> bool:
+    """Whether the operator of `call` has a lowering, for some attributes at least."""
+    name = tvm_api.operator_name(call)
+    known = name in FINAL or name in _RULES
+    return name not in KNOWN_WRONG and (known or (name != "" and _default(call) is not None))
+
+
+def _default(call: Any) -> Rule | None:
+    return call.op.get_attr("FLegalize")
+
+
 def legalise(builder: Any, call: Any) -> Any:
     """An expression of TIR calls equal to `call`.
 
@@ -61,7 +69,7 @@ def legalise(builder: Any, call: Any) -> Any:
         return call
     if name in KNOWN_WRONG:
         raise Refusal(KNOWN_WRONG[name])
-    rule = _RULES.get(name) or (call.op.get_attr("FLegalize") if name else None)
+    rule = _RULES.get(name) or (_default(call) if name else None)
     if rule is None:
         raise Refusal("there is no lowering for it")
     result = rule(builder, call)
@@ -157,7 +165,7 @@ def _extremum(kind: str) -> Rule:
 
     def combine(a: Any, b: Any) -> Any:
         better = a < b if kind == "minimum" else a > b
-        if str(a.dtype).startswith("float"):
+        if str(a.ty.dtype).startswith("float"):
             better = tirx.Or(better, tirx.isnan(a))
         return tirx.Select(better, a, b)
 
@@ -181,97 +189,10 @@ def _broadcast_at(tensor: Any, indices: Any) -> Any:
     return tensor(*(0 if int(n) == 1 else i for n, i in zip(tensor.shape, own, strict=True)))
 
 
-def _take(builder: Any, call: Any) -> Any:
-    """Indices out of range are an error in ONNX; here they are clamped, never read beyond."""
-    mode = str(call.attrs.mode)
-    return builder.call_te(
-        topi.take,
-        call.args[0],
-        call.args[1],
-        None if call.attrs.axis is None else int(call.attrs.axis),
-        mode="clip" if mode == "fast" else mode,
-        primfunc_name_hint="take",
-    )
-
-
-def _ranks(data: Any, axis: int, descending: bool) -> Any:
-    """Position of every element in the sorted order along `axis`; equal elements keep order."""
-
-    def element(*indices: Any) -> Any:
-        other = te.reduce_axis((0, data.shape[axis]), name="j")
-        mine = data[indices]
-        theirs = data[_replace(indices, axis, other)]
-        before = theirs > mine if descending else theirs < mine
-        earlier = tirx.And(tirx.EQ(theirs, mine), other < indices[axis])
-        return te.sum(tirx.Select(tirx.Or(before, earlier), _int(1), _int(0)), axis=other)
-
-    return te.compute(data.shape, element, name="rank")
-
-
-def _int(value: int) -> Any:
-    return tirx.IntImm("int32", value)
-
-
-def _replace(indices: Any, axis: int, index: Any) -> tuple[Any, ...]:
-    return (*indices[:axis], index, *indices[axis + 1 :])
-
-
-def _sorted_indices(ranks: Any, axis: int, count: int) -> Any:
-    """For each of the first `count` positions, which element has that rank."""
-    shape = list(ranks.shape)
-    shape[axis] = tirx.IntImm("int64", count)
-
-    def element(*indices: Any) -> Any:
-        j = te.reduce_axis((0, ranks.shape[axis]), name="j")
-        here = tirx.EQ(ranks[_replace(indices, axis, j)], indices[axis].astype("int32"))
-        return te.max(tirx.Select(here, j.var.astype("int32"), _int(0)), axis=j)
-
-    return te.compute(shape, element, name="order")
-
-
-def _gather(data: Any, order: Any, axis: int) -> Any:
-    def element(*indices: Any) -> Any:
-        return data[_replace(indices, axis, order[indices])]
-
-    return te.compute(order.shape, element, name="sorted")
-
-
-def _sorting(wanted: str) -> Rule:
-    """sort, argsort and topk by counting: n*n comparisons along the axis, stable."""
-
-    def rule(builder: Any, call: Any) -> Any:
-        size = call.args[0].ty.shape.values
-        axis = int(call.attrs.axis) % len(size)
-        topk = wanted == "topk"
-        descending = bool(call.attrs.largest if topk else call.attrs.descending)
-        count = int(size[axis])
-        if topk and 0 < int(call.attrs.k) < count:
-            count = int(call.attrs.k)
-        result = str(call.attrs.ret_type) if topk else {"sort": "values"}.get(wanted, "indices")
-
-        def compute(data: Any) -> Any:
-            order = _sorted_indices(_ranks(data, axis, descending), axis, count)
-            indices = order
-            if result != "values":
-                dtype = str(call.attrs.dtype)
-                indices = te.compute(order.shape, lambda *i: order[i].astype(dtype), name="index")
-            if result == "indices":
-                return indices
-            values = _gather(data, order, axis)
-            return values if result == "values" else [values, indices]
-
-        return builder.call_te(compute, call.args[0], primfunc_name_hint=wanted)
-
-    return rule
-
-
 _RULES: dict[str, Rule] = {
     "quantize": _quantize,
     "dequantize": _dequantize,
     "maximum": _extremum("maximum"),
     "minimum": _extremum("minimum"),
-    "take": _take,
-    "sort": _sorting("sort"),
-    "argsort": _sorting("argsort"),
-    "topk": _sorting("topk"),
+    **legalise_index.RULES,
 }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 from tvm import relax, tirx
 
 from match_aie import tvm_api
+from match_aie.fallback.refusal import Refusal
 
 
 def static_shape(ty: Any) -> tuple[int, ...] | None:
@@ -73,7 +75,7 @@ def _shape_to_tensor(call: Any) -> Any | None:
     shape = call.args[0]
     if not isinstance(shape, relax.ShapeExpr):
         return None
-    return relax.const(np.array([int(size) for size in shape.values], np.int64))
+    return relax.const(np.array([int(size) for size in shape.values], np.int64), "int64")
 
 
 def _tensor_to_shape(call: Any) -> Any | None:
@@ -82,9 +84,33 @@ def _tensor_to_shape(call: Any) -> Any | None:
     return relax.ShapeExpr([int(size) for size in tvm_api.constant_value(call.args[0])])
 
 
+def _size(call: Any) -> Any | None:
+    shape = static_shape(call.args[0].ty)
+    return None if shape is None else relax.const(np.array(prod(shape), np.int64), "int64")
+
+
+def _dropout(call: Any) -> Any:
+    """At inference, the input and a mask of ones."""
+    data = call.args[0]
+    return relax.Tuple([data, relax.op.ones(static_shape(data.ty), tvm_api.dtype_of(data))])
+
+
+def _rms_norm(call: Any) -> Any:
+    """X / sqrt(mean(x * x) + epsilon) * weight (TVM's own lowering takes one axis only)."""
+    data, weight = call.args
+    axes = [int(axis) for axis in call.attrs.axes]
+    mean = relax.op.mean(relax.op.multiply(data, data), axes, keepdims=True)
+    epsilon = relax.const(float(call.attrs.epsilon), tvm_api.dtype_of(data))
+    return relax.op.multiply(
+        relax.op.multiply(data, relax.op.rsqrt(relax.op.add(mean, epsilon))), weight
+    )
+
+
 def _batch_norm(call: Any) -> Any | None:
     """With constant statistics: one multiplication and one addition, factors in float64."""
-    if bool(call.attrs.training) or not all(tvm_api.is_constant(arg) for arg in call.args[1:]):
+    if bool(call.attrs.training):
+        raise Refusal("it is in training mode")
+    if not all(tvm_api.is_constant(arg) for arg in call.args[1:]):
         return None
     data = call.args[0]
     dtype = tvm_api.dtype_of(data)
@@ -104,14 +130,24 @@ def _batch_norm(call: Any) -> Any | None:
 _WIDER = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32"}
 
 
+def _widen_bool(call: Any) -> Any | None:
+    """The largest of truth values, as bytes (TVM knows no smallest truth value)."""
+    if tvm_api.dtype_of(call.args[0]) != "bool":
+        return None
+    return relax.op.astype(_with_operand(call, relax.op.astype(call.args[0], "uint8")), "bool")
+
+
+def _with_operand(call: Any, operand: Any) -> Any:
+    return tvm_api.CallNode(call.op, [operand, *call.args[1:]], call.attrs, call.ty_args)
+
+
 def _widen_reduction(call: Any) -> Any | None:
     """Sums of narrow integers are taken in int32 (TVM accumulates in the narrow type)."""
     narrow = tvm_api.dtype_of(call.args[0])
     if narrow not in _WIDER:
         return None
-    widened = relax.op.astype(call.args[0], _WIDER[narrow])
-    reduced = tvm_api.CallNode(call.op, [widened, *call.args[1:]], call.attrs, call.ty_args)
-    return relax.op.astype(reduced, tvm_api.dtype_of(call))
+    widened = _with_operand(call, relax.op.astype(call.args[0], _WIDER[narrow]))
+    return relax.op.astype(widened, tvm_api.dtype_of(call))
 
 
 _RULES: dict[str, Callable[[Any], Any | None]] = {
@@ -122,7 +158,11 @@ _RULES: dict[str, Callable[[Any], Any | None]] = {
     "shape_of": _shape_of,
     "shape_to_tensor": _shape_to_tensor,
     "tensor_to_shape": _tensor_to_shape,
+    "size": _size,
+    "nn.dropout": _dropout,
+    "nn.rms_norm": _rms_norm,
     "nn.batch_norm": _batch_norm,
+    **dict.fromkeys(("max", "min"), _widen_bool),
     **dict.fromkeys(("sum", "mean", "prod", "variance", "std"), _widen_reduction),
     **dict.fromkeys((f"nn.avg_pool{n}d" for n in (1, 2, 3)), _widen_reduction),
 }

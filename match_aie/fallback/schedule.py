@@ -37,7 +37,10 @@ def schedule(prim_func: Any) -> Any:
     """
     named = prim_func.with_attr("global_symbol", "main")
     sch = s_tir.Schedule(named, error_render_level="none")
-    root = sch.get_sblock("root")
+    try:
+        root = sch.get_sblock("root")
+    except s_tir.ScheduleError:  # loops written by hand, without blocks
+        return prim_func
     for block in sch.get_child_blocks(root):
         _inline(sch, block)
     for block in sch.get_child_blocks(root):
