@@ -52,11 +52,19 @@ def node_tests() -> list[Any]:
 
 def is_float32(test: Any) -> bool:
     """Whether the test has a float32 tensor among its inputs and one among its outputs."""
-    inputs, outputs = test.data_sets[0]
     return all(
         any(isinstance(a, np.ndarray) and a.dtype == np.float32 for a in arrays)
-        for arrays in (inputs, outputs)
+        for arrays in samples(test)
     )
+
+
+def samples(test: Any) -> tuple[list[Any], list[Any]]:
+    """Inputs and expected outputs of the test, numpy scalars as arrays of rank 0."""
+    inputs, outputs = (
+        [np.asarray(a) if isinstance(a, np.generic) else a for a in arrays]
+        for arrays in test.data_sets[0]
+    )
+    return inputs, outputs
 
 
 def bound(model: Any, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
@@ -130,7 +138,7 @@ def run_test(test: Any) -> Outcome:
     operator = nodes[0].op_type if len(nodes) == 1 else f"{test.name.removeprefix('test_')}"
     if test.name.endswith("_expanded") or "_expanded_" in test.name:
         operator = "(expanded functions)"
-    inputs, expected = test.data_sets[0]
+    inputs, expected = samples(test)
     status, detail = attempt(test.model, inputs, expected, test)
     if status == "unsupported":
         model, left = bound(test.model, inputs)

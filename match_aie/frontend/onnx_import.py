@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -80,10 +81,27 @@ class _Importer(onnx_frontend.ONNXGraphImporter):
             self._call_composite(node)
         elif node.op == "ConvInteger":
             self._nodes[proto.output[0]] = self._convolve_integers(node)
+        elif node.op == "Clip" and self._bounds(node) is not None:
+            low, high = self._bounds(node) or (0.0, 0.0)
+            self._nodes[proto.output[0]] = relax.op.clip(self._nodes[node.input(0)], low, high)
         else:
             single = onnx.GraphProto()
             single.node.append(proto)
             super()._construct_nodes(single)
+
+    def _bounds(self, node: Node) -> tuple[float, float] | None:
+        """Constant bounds of a float Clip, in order; None where they are something else."""
+        if tvm_api.dtype_of(self._nodes[node.input(0)]) != "float32":
+            return None
+        found = []
+        for at, missing in ((1, -math.inf), (2, math.inf)):
+            bound = self._nodes[node.input(at)] if node.input(at) else None
+            if bound is not None and not tvm_api.is_constant(bound):
+                return None
+            found.append(missing if bound is None else tvm_api.constant_value(bound).item())
+        low, high = found
+        # Where the bounds cross or are NaN, ONNX and Relax differ.
+        return (low, high) if low <= high else None
 
     def _bind(self, proto: onnx.NodeProto, name: str) -> None:
         """Bind a computed tensor, and check that its shape is static and as ONNX says."""
