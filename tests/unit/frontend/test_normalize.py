@@ -85,6 +85,13 @@ FLOAT_NETS = {
         rank=2,
         constants={"w": DEPTHWISE},
     ),
+    "flatten_into_dense": float_net(
+        helper.make_node("Conv", ["x", "w"], ["c"]),
+        helper.make_node("Flatten", ["c"], ["f"]),
+        helper.make_node("Gemm", ["f", "d"], ["y"]),
+        rank=2,
+        constants={"w": W, "d": RNG.standard_normal((72, 7)).astype(np.float32)},
+    ),
     "grouped": float_net(
         helper.make_node("Conv", ["x", "w"], ["y"], group=2), constants={"w": GROUPED}
     ),
@@ -141,6 +148,12 @@ def test_transposes_that_meet_are_gone():
     assert operators(normalize(load(FLOAT_NETS["transposes_meet"].SerializeToString()))) == [
         "nn.conv2d"
     ]
+
+
+def test_a_flattened_image_moves_the_weights_instead():
+    found = operators(normalize(load(FLOAT_NETS["flatten_into_dense"].SerializeToString())))
+    # One transpose, of the network's own input.
+    assert found == ["permute_dims", "nn.conv2d", "reshape", "matmul"]
 
 
 def quantized_conv(activation: list, shape=(1, 4, 6, 5)) -> onnx.ModelProto:
