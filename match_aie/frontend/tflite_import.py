@@ -17,6 +17,7 @@ from tvm.relax.frontend.tflite import tflite_frontend
 from match_aie import tvm_api
 from match_aie.errors import ModelError, UnsupportedOperatorError, shorten
 from match_aie.frontend.model import Model, Port
+from match_aie.frontend.relax_ports import plain_parameters
 from match_aie.frontend.tflite_check import DTYPES, check_flatbuffer, tensor_name
 
 
@@ -47,6 +48,7 @@ def load_tflite(
     module = _import(parsed, labels)
     main = module["main"].without_attr("params").without_attr("num_input")
     module["main"] = main
+    module, names = plain_parameters(module, _variable_labels(main, labels))
     return Model(
         module=module,
         name=name or "network",
@@ -54,7 +56,7 @@ def load_tflite(
         outputs=outputs,
         source=data,
         format="tflite",
-        labels=MappingProxyType(_variable_labels(main, labels)),
+        labels=MappingProxyType(names),
     )
 
 

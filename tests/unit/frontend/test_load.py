@@ -52,6 +52,33 @@ def test_a_relax_module(relu):
     assert [p.dtype for p in again.outputs] == ["float32"]
 
 
+def test_a_relax_module_keeps_names_and_quantisation():
+    from tvm import relax
+
+    builder = relax.BlockBuilder()
+    x = relax.Var('in"put\n', relax.TensorType((1, 4), "int8"))
+    scale, zero = relax.const(0.25, "float32"), relax.const(3, "int8")
+    with builder.function("main", [x]):
+        real = builder.emit(relax.op.dequantize(x, scale, zero))
+        builder.emit_func_output(builder.emit(relax.op.nn.relu(real)))
+    model = load(builder.get())
+    assert model.inputs[0].name == 'in"put\n'
+    assert (model.inputs[0].scale, model.inputs[0].zero_point) == (0.25, 3)
+    assert model.outputs[0].scale is None
+    assert '"put' not in model.module.script()
+
+
+def test_a_relax_module_with_symbolic_shapes():
+    from tvm import relax, tirx
+
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((tirx.Var("n", "int64"), 4), "float32"))
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.nn.relu(x)))
+    with pytest.raises(ModelError, match="not static"):
+        load(builder.get())
+
+
 def test_relay_text_is_refused_by_name():
     for text in ('#[version = "0.0.5"]', "def @main() {\n}", b'#[version = "0.0.5"]\n'):
         with pytest.raises(ModelError, match="Relay"):
