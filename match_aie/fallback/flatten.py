@@ -19,6 +19,7 @@ from match_aie import tvm_api
 from match_aie.errors import InternalError, ModelError, UnsupportedOperatorError
 from match_aie.fallback.fold import fold
 from match_aie.fallback.legalise import FINAL, LOWERING_ERRORS, has_lowering, legalise
+from match_aie.fallback.memo import Memo
 from match_aie.fallback.refusal import Refusal
 from match_aie.fallback.rewrite import rewrite, static_shape
 from match_aie.fallback.scalars import C_TYPES
@@ -61,6 +62,7 @@ class _Flattener:
         self._operators: dict[str, str] = {}
         self._problems: list[tuple[str, str, str]] = []
         self._stand_ins: set[Any] = set()
+        self._memo = Memo()
         kernels = {v: f for v, f in module.functions_items() if isinstance(f, tirx.PrimFunc)}
         self._builder = relax.BlockBuilder(tvm.IRModule(kernels))
 
@@ -158,7 +160,7 @@ class _Flattener:
             constant = fold(call)
             if constant is not None:
                 return constant
-            lowered = legalise(self._builder, call)
+            lowered = self._memo.lower(call, lambda: legalise(self._builder, call))
         except Refusal as refusal:
             return self._refuse(name, label, str(refusal), var)
         except LOWERING_ERRORS as error:
