@@ -54,6 +54,9 @@ CASES = {
     "avg_pool2d": pool2d(
         "avg_pool2d", X, Y, shape=IMAGE, filter_shape=(2, 2), window=SAME, tail=TAIL
     ),
+    "global_avg_pool2d": pool2d(
+        "avg_pool2d", X, Y, shape=IMAGE, filter_shape=(5, 4), tail=TAIL
+    ),
     "avg_pool2d_half_away": pool2d(
         "avg_pool2d",
         Y,
