@@ -97,6 +97,9 @@ MATH = {
     "fma": "fma",
 }
 
+#: Name of the only external function that lowerings here call.
+INTEGER_POWER = "integer_power"
+
 _COMPARE = {
     prim.EQ: "==",
     prim.NE: "!=",
@@ -268,6 +271,8 @@ class ExpressionPrinter:
             return self._choose(*args)
         if name == "likely":
             return self(args[0])
+        if name == "call_pure_extern":
+            return self._power(expr)
         if name in _BITWISE:
             return self._bitwise(args, _BITWISE[name])
         if name in ("shift_left", "shift_right"):
@@ -285,10 +290,14 @@ class ExpressionPrinter:
             return Text(f"!{value.at(UNARY)}", LOGIC, value.data)
         return Text(f"({C_TYPES[dtype]})~{value.at(UNARY)}", UNARY, value.data)
 
+    def _power(self, expr: Any) -> Text:
+        dtype = dtype_of(expr)
+        if str(expr.args[0].value) != INTEGER_POWER or dtype not in ("int32", "int64"):
+            raise PrintError(f"a call of {expr.args[0].value} on {dtype}")
+        a, b = (self(arg) for arg in expr.args[1:])
+        return Text(f"{self._helpers.binary('ipow', dtype)}({a.code}, {b.code})", ATOM, True)
+
     def _function(self, name: str, args: tuple[Text, ...], dtype: str) -> Text:
-        if name == "pow" and dtype in ("int32", "int64"):
-            symbol = self._helpers.binary("ipow", dtype)
-            return Text(f"{symbol}({args[0].code}, {args[1].code})", ATOM, True)
         if not is_float(dtype):
             raise PrintError(f"{name} on {dtype}")
         one = literal(1.0, dtype)

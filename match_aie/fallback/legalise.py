@@ -7,13 +7,15 @@ where it does not: quantisation, bounds of indices, sorting (TVM calls its run-t
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import tvm
-from tvm import relax, te, tirx
+from tvm import relax, te, tirx, topi
 
 from match_aie import tvm_api
 from match_aie.fallback import legalise_index
+from match_aie.fallback.expressions import INTEGER_POWER
 from match_aie.fallback.refusal import Refusal
 from match_aie.fallback.scalars import integer_range
 
@@ -50,7 +52,8 @@ def has_lowering(call: Any) -> bool:
     return name not in KNOWN_WRONG and (known or (name != "" and _default(call) is not None))
 
 
-def _default(call: Any) -> Rule | None:
+def _default(call: Any) -> Any:
+    """TVM's own lowering, or None."""
     return call.op.get_attr("FLegalize")
 
 
@@ -189,10 +192,109 @@ def _broadcast_at(tensor: Any, indices: Any) -> Any:
     return tensor(*(0 if int(n) == 1 else i for n, i in zip(tensor.shape, own, strict=True)))
 
 
+def _reduced(kind: str) -> Rule:
+    """Largest or smallest along axes; TVM starts from the largest finite float."""
+
+    def rule(builder: Any, call: Any) -> Any:
+        axes = _axes(call)
+        shape = call.ty.shape.values
+
+        def compute(data: Any) -> Any:
+            best = _extreme(data, axes, kind)
+            return topi.reshape(best, shape) if call.attrs.keepdims else best
+
+        return builder.call_te(compute, call.args[0], primfunc_name_hint=kind)
+
+    return rule
+
+
+def _axes(call: Any) -> list[int]:
+    """Reduced axes of a call, counted from the start, in order."""
+    rank = len(call.args[0].ty.shape)
+    axes = call.attrs.axis
+    if axes is None:
+        return list(range(rank))
+    given = [axes] if isinstance(axes, int | tirx.IntImm) else list(axes)
+    return sorted({int(axis) % rank for axis in given})
+
+
+def _extreme(data: Any, axes: list[int], kind: str) -> Any:
+    """The largest ("max") or smallest ("min") element along `axes`."""
+    start = {"max": "-inf", "min": "inf"}[kind]
+
+    def identity(dtype: Any) -> Any:
+        if str(dtype).startswith("float"):
+            return tirx.FloatImm(str(dtype), float(start))
+        return tirx.min_value(dtype) if kind == "max" else tirx.max_value(dtype)
+
+    better = tirx.max if kind == "max" else tirx.min
+    reducer = te.comm_reducer(lambda a, b: better(a, b), identity, name=kind)
+    inner = [te.reduce_axis((0, data.shape[axis]), name=f"k{axis}") for axis in axes]
+    kept = [size for axis, size in enumerate(data.shape) if axis not in axes]
+
+    def element(*outer: Any) -> Any:
+        indices = list(outer)
+        for axis, var in zip(axes, inner, strict=True):
+            indices.insert(axis, var)
+        return reducer(data(*indices), axis=inner)
+
+    return te.compute(kept, element, name=kind)
+
+
+def _arg_extreme(kind: str) -> Rule:
+    """Index of the first largest or smallest element."""
+
+    def rule(builder: Any, call: Any) -> Any:
+        axes = _axes(call)
+        dtype, shape = tvm_api.dtype_of(call), call.ty.shape.values
+
+        def compute(data: Any) -> Any:
+            axis = axes[0]
+            if len(axes) == len(data.shape):
+                data, axis = topi.reshape(data, [prod(int(n) for n in data.shape)]), 0
+            best = _extreme(data, [axis], kind)
+            size = data.shape[axis]
+            step = te.reduce_axis((0, size), name="j")
+
+            def element(*outer: Any) -> Any:
+                here = data(*outer[:axis], step, *outer[axis:])
+                index = tirx.Select(tirx.EQ(here, best(*outer)), step.var, size - 1)
+                return te.min(index.astype(dtype), axis=step)
+
+            found = te.compute(best.shape, element, name=f"arg{kind}")
+            return topi.reshape(found, shape) if call.attrs.keepdims else found
+
+        return builder.call_te(compute, call.args[0], primfunc_name_hint=f"arg{kind}")
+
+    return rule
+
+
+def _power(builder: Any, call: Any) -> Any:
+    """Powers of integers are exact and wrap; TVM has them for floats only."""
+    dtype = tvm_api.dtype_of(call)
+    if dtype.startswith("float"):
+        return _default(call)(builder, call)
+    shape = call.ty.shape.values
+
+    def compute(a: Any, b: Any) -> Any:
+        def element(*indices: Any) -> Any:
+            operands = [_broadcast_at(x, indices) for x in (a, b)]
+            return tirx.call_pure_extern(dtype, INTEGER_POWER, *operands)
+
+        return te.compute(shape, element, name="power")
+
+    return builder.call_te(compute, *call.args, primfunc_name_hint="power")
+
+
 _RULES: dict[str, Rule] = {
     "quantize": _quantize,
     "dequantize": _dequantize,
     "maximum": _extremum("maximum"),
     "minimum": _extremum("minimum"),
+    "power": _power,
+    "max": _reduced("max"),
+    "min": _reduced("min"),
+    "argmax": _arg_extreme("max"),
+    "argmin": _arg_extreme("min"),
     **legalise_index.RULES,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
@@ -127,7 +127,9 @@ def _batch_norm(call: Any) -> Any | None:
 
 
 #: Accumulating in these types loses the result: what to accumulate in instead.
-_WIDER = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32"}
+_WIDER_SUM = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32"}
+#: The same for means; TVM divides by an int64 count.
+_WIDER_MEAN = dict.fromkeys((*_WIDER_SUM, "int32", "uint32"), "int64")
 
 
 def _widen_bool(call: Any) -> Any | None:
@@ -141,13 +143,17 @@ def _with_operand(call: Any, operand: Any) -> Any:
     return tvm_api.CallNode(call.op, [operand, *call.args[1:]], call.attrs, call.ty_args)
 
 
-def _widen_reduction(call: Any) -> Any | None:
-    """Sums of narrow integers are taken in int32 (TVM accumulates in the narrow type)."""
-    narrow = tvm_api.dtype_of(call.args[0])
-    if narrow not in _WIDER:
-        return None
-    widened = _with_operand(call, relax.op.astype(call.args[0], _WIDER[narrow]))
-    return relax.op.astype(widened, tvm_api.dtype_of(call))
+def _widen(wider: Mapping[str, str]) -> Callable[[Any], Any | None]:
+    """Reduce integers in a wider type (TVM accumulates in the type of the operand)."""
+
+    def rule(call: Any) -> Any | None:
+        narrow = tvm_api.dtype_of(call.args[0])
+        if narrow not in wider:
+            return None
+        wide = _with_operand(call, relax.op.astype(call.args[0], wider[narrow]))
+        return relax.op.astype(wide, tvm_api.dtype_of(call))
+
+    return rule
 
 
 _RULES: dict[str, Callable[[Any], Any | None]] = {
@@ -163,6 +169,7 @@ _RULES: dict[str, Callable[[Any], Any | None]] = {
     "nn.rms_norm": _rms_norm,
     "nn.batch_norm": _batch_norm,
     **dict.fromkeys(("max", "min"), _widen_bool),
-    **dict.fromkeys(("sum", "mean", "prod", "variance", "std"), _widen_reduction),
-    **dict.fromkeys((f"nn.avg_pool{n}d" for n in (1, 2, 3)), _widen_reduction),
+    **dict.fromkeys(("sum", "prod"), _widen(_WIDER_SUM)),
+    **dict.fromkeys(("mean", "variance"), _widen(_WIDER_MEAN)),
+    **dict.fromkeys((f"nn.avg_pool{n}d" for n in (1, 2, 3)), _widen(_WIDER_MEAN)),
 }
