@@ -200,7 +200,6 @@ def test_activations_become_integer_clips(name):
     loaded = load(quantized_conv(nodes).SerializeToString())
     model = normalize(loaded)
     found = [o for o in operators(model) if o not in ("reshape", "permute_dims")]
-    assert sorted(found[:3]) == ["dequantize"] * 3 or "nn.conv2d" in found
     assert [o for o in found if o != "dequantize"] == ["nn.conv2d", "add", "quantize", *tail]
     x = RNG.integers(-128, 128, loaded.inputs[0].shape).astype(np.int8)
     before, after = run(loaded, x)[0], run(model, x)[0]
