@@ -62,6 +62,7 @@ class _Flattener:
         self._operators: dict[str, str] = {}
         self._problems: list[tuple[str, str, str]] = []
         self._stand_ins: set[Any] = set()
+        self._viewed: dict[Any, Any] = {}
         self._memo = Memo()
         kernels = {v: f for v, f in module.functions_items() if isinstance(f, tirx.PrimFunc)}
         self._builder = relax.BlockBuilder(tvm.IRModule(kernels))
@@ -72,7 +73,7 @@ class _Flattener:
         scope: dict[Any, Any] = {}
         for index, old in enumerate(main.params):
             if static_shape(old.ty) is None:
-                raise _dynamic_input(old)
+                raise _dynamic_input(old, self._given.get(old.name, old.name))
             if str(old.ty.dtype) not in C_TYPES:
                 why = f"C has no type for elements of {old.ty.dtype}"
                 self._problems.append(("input", self._given.get(old.name, old.name), why))
@@ -156,6 +157,7 @@ class _Flattener:
             simple = rewrite(call)
             if simple is not None:
                 return self._rewritten(simple, label, var)
+            call = self._from_first(call)
             _require_plain(call)
             constant = fold(call)
             if constant is not None:
@@ -165,7 +167,17 @@ class _Flattener:
             return self._refuse(name, label, str(refusal), var)
         except LOWERING_ERRORS as error:
             return self._refuse(name, label, _first_line(error), var)
-        return self._emit(lowered, label, name)
+        result = self._emit(lowered, label, name)
+        if name == "reshape":
+            self._viewed[result] = call.args[0]
+        return result
+
+    def _from_first(self, call: Any) -> Any:
+        """A reshape of a reshape as one of the first operand."""
+        if tvm_api.operator_name(call) != "reshape" or call.args[0] not in self._viewed:
+            return call
+        args = [self._viewed[call.args[0]], *call.args[1:]]
+        return self._builder.normalize(tvm_api.CallNode(call.op, args, call.attrs, call.ty_args))
 
     def _rewritten(self, expr: Any, label: str, var: Any) -> Any:
         """Emit what a rewrite made: calls inside calls, a tuple of them, or no call at all."""
@@ -240,10 +252,10 @@ def _require_plain(call: Any) -> None:
             raise Refusal(f"C has no type for elements of {part.dtype}")
 
 
-def _dynamic_input(var: Any) -> ModelError:
+def _dynamic_input(var: Any, label: str) -> ModelError:
     return ModelError(
         f"the input has no fixed shape: {var.ty}",
-        where=tvm_api.variable_name(var),
+        where=label,
         hint="give every dimension, for example shapes={'x': [1, 3, 32, 32]}",
     )
 

@@ -191,7 +191,7 @@ def _scatter(name: str, reduction: str, parts: _Scatter) -> Any:
         return _placed(
             reduction,
             parts.extent,
-            parts.data[at],
+            parts.data(*at),
             lambda j: parts.hit(at, j),
             lambda j: parts.update(at, j),
         )

@@ -28,8 +28,39 @@ def rewrite(call: Any) -> Any | None:
 
     What is returned may nest calls, and is to be normalised and rewritten again.
     """
-    rule = _RULES.get(tvm_api.operator_name(call))
-    return None if rule is None else rule(call)
+    name = tvm_api.operator_name(call)
+    rule = _RULES.get(name)
+    simpler = None if rule is None else rule(call)
+    if simpler is None and name in _LONG_SUMS:
+        return _in_single_precision(call)
+    return simpler
+
+
+#: Operators that add up many products; in float16 they are computed in float32.
+_LONG_SUMS = frozenset(
+    "sum mean variance std prod matmul einsum cumsum nn.softmax nn.log_softmax nn.layer_norm "
+    "nn.group_norm nn.instance_norm nn.attention nn.attention_bias nn.avg_pool1d nn.avg_pool2d "
+    "nn.avg_pool3d nn.adaptive_avg_pool1d nn.adaptive_avg_pool2d nn.adaptive_avg_pool3d nn.conv1d "
+    "nn.conv2d nn.conv3d nn.conv1d_transpose nn.conv2d_transpose nn.conv3d_transpose".split()
+)
+
+
+def _in_single_precision(call: Any) -> Any | None:
+    """The float16 operator computed in float32 and rounded once, as ONNX Runtime does."""
+    if not isinstance(call.ty, relax.TensorType) or tvm_api.dtype_of(call) != "float16":
+        return None
+    if getattr(call.attrs, "out_dtype", None) not in (None, ""):
+        return None
+    args = [_widened(arg) for arg in call.args]
+    wide = tvm_api.CallNode(call.op, args, call.attrs, call.ty_args)
+    return relax.op.astype(wide, "float16")
+
+
+def _widened(arg: Any) -> Any:
+    if isinstance(arg, relax.Tuple):
+        return relax.Tuple([_widened(part) for part in arg.fields])
+    half = isinstance(arg.ty, relax.TensorType) and tvm_api.dtype_of(arg) == "float16"
+    return relax.op.astype(arg, "float32") if half else arg
 
 
 def _view(call: Any) -> Any | None:

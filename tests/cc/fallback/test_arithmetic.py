@@ -1,5 +1,7 @@
 """Elementwise arithmetic of the emitted C against numpy, special values included."""
 
+import math
+
 import numpy as np
 import pytest
 from harness import evaluate
@@ -17,6 +19,8 @@ INTEGERS = {
     "int32": np.array([-(2**31), -7, -1, 0, 1, 5, 46341, 2**30, 2**31 - 1], np.int32),
     "int64": np.array([-(2**63), -7, -1, 0, 1, 5, 3037000500, 2**62, 2**63 - 1], np.int64),
 }
+
+SANITISED = ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover")
 
 UNARY = {
     "abs": np.abs, "acos": np.arccos, "asin": np.arcsin, "asinh": np.arcsinh, "atan": np.arctan,
@@ -42,8 +46,6 @@ def test_functions_of_positive_numbers():
         lambda emit, v: [emit(f(v)) for f in (op.log, op.sqrt, op.rsqrt, op.erf, op.acosh)], x + 1
     )
     x64 = (x + 1).astype(np.float64)
-    import math
-
     wanted = [np.log(x64), np.sqrt(x64), 1 / np.sqrt(x64)]
     wanted += [np.vectorize(math.erf)(x64), np.arccosh(x64)]
     for value, reference in zip(got, wanted, strict=True):
@@ -107,7 +109,9 @@ def _wrap(value, dtype):
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
-@pytest.mark.parametrize("flags", [("-O3",), ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover")])
+@pytest.mark.parametrize(
+    "flags", [("-O3",), ("-O1", "-fsanitize=undefined", "-fno-sanitize-recover")]
+)
 def test_integer_arithmetic_wraps(dtype, flags):
     a, b = (x.reshape(-1).copy() for x in np.meshgrid(INTEGERS[dtype], INTEGERS[dtype]))
     names = ("add", "subtract", "multiply", "maximum", "minimum")
@@ -133,7 +137,8 @@ def test_integer_power(dtype):
     a = np.array([2, 3, -3, 0, 1, -1, -1, 7, 10, 2], dtype)
     b = np.array([10, 5, 3, 0, -5, 7, -2, 2, 9, -1], dtype)
     (got,) = evaluate(lambda emit, x, y: emit(op.power(x, y)), a, b)
-    wanted = [int(x) ** int(y) if y >= 0 else int(float(x) ** float(y)) for x, y in zip(a, b)]
+    pairs = zip(a, b, strict=True)
+    wanted = [int(x) ** int(y) if y >= 0 else int(float(x) ** float(y)) for x, y in pairs]
     np.testing.assert_array_equal(got, np.array(wanted, dtype))
 
 
@@ -146,7 +151,7 @@ def test_shifts_and_bits(dtype):
             emit(op.left_shift(v, s)), emit(op.right_shift(v, s)), emit(op.bitwise_and(v, s)),
             emit(op.bitwise_or(v, s)), emit(op.bitwise_xor(v, s)), emit(op.bitwise_not(v)),
         ],
-        x, by, flags=("-O1", "-fsanitize=undefined", "-fno-sanitize-recover"),
+        x, by, flags=SANITISED,
     )  # fmt: skip
     wanted = (x << by, x >> by, x & by, x | by, x ^ by, ~x)
     for value, reference in zip(got, wanted, strict=True):
@@ -154,14 +159,16 @@ def test_shifts_and_bits(dtype):
 
 
 @pytest.mark.parametrize("source", ["float32", "float64"])
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize(
+    "dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+)
 def test_float_to_integer_saturates(source, dtype):
     info = np.iinfo(dtype)
     edges = [info.min, info.max, info.min - 1.0, info.max + 1.0, 2.0 * info.max]
     x = np.array([*SPECIAL, *edges, -1.9, 1.9, 127.5, -128.5, 255.9], source)
     (got,) = evaluate(
         lambda emit, v: emit(op.astype(v, dtype)), x,
-        flags=("-O1", "-fsanitize=undefined", "-fno-sanitize-recover"),
+        flags=SANITISED,
     )  # fmt: skip
     for value, given in zip(got, x, strict=True):
         wanted = info.min if np.isnan(given) else (

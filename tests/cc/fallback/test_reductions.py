@@ -88,7 +88,7 @@ def test_matmul_of_any_shape(batch, m, k, n, relu):
 
 
 def _conv_reference(x, w, stride, pad, dilation, groups):
-    n, c, h, width = x.shape
+    n, _, h, width = x.shape
     k, cg, fy, fx = w.shape
     padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (pad, pad), (pad, pad)))
     oy = (h + 2 * pad - dilation * (fy - 1) - 1) // stride + 1
