@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import COMPILERS, MODULE, Case, build, entry, layer, run
+from layer_harness import COMPILERS, MODULE, Case, build, entry, layer, run
 from workload_cases import arrays
 
 from match_aie import templates

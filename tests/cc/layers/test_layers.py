@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import COMPILERS, MODULE, Case, build, c_text, check
+from layer_harness import COMPILERS, MODULE, Case, build, c_text, check
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from workload_cases import (
