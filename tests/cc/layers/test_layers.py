@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from layer_harness import COMPILERS, MODULE, Case, build, c_text, check
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from layer_harness import COMPILERS, MODULE, Case, build, c_text, check
 from workload_cases import (
     arrays,
     conv2ds,
