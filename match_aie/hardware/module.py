@@ -15,6 +15,9 @@ from match_aie.hardware.mapping import Loop
 from match_aie.hardware.pattern import Pattern
 from match_aie.workload import Workload
 
+#: The unit of the chip that runs what no module claims.
+CORE = "core"
+
 #: Constants of a layer by operand name.
 Constants = MappingOf[str, np.ndarray]
 
@@ -40,10 +43,15 @@ class ExecModule(ABC):
     `name` and `memories` (innermost first) are class attributes or set in the constructor.
     `arithmetic` says whose rounding requantisation follows: "model" (what ONNX Runtime computes,
     as `workload.reference` defines it) or "module" (the hardware's own).
+    `frequency` in Hz where the module's clock is not the target's: its cycles are then converted.
+    `unit` names the unit of the chip that it is, its own name where empty: nothing is handed over
+    between modules of one unit. `CORE` is the unit that runs the fallback.
     """
 
     name: ClassVar[str] = ""
     arithmetic: ClassVar[Literal["model", "module"]] = "model"
+    unit: ClassVar[str] = ""
+    frequency: float | None = None
     memories: tuple[Memory, ...] = ()
 
     @abstractmethod

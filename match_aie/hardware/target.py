@@ -6,7 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from match_aie.errors import TargetError
+from match_aie.hardware.core import CoreCost, Operation
 from match_aie.hardware.module import ExecModule
+from match_aie.hardware.move import Move
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,20 @@ class BuildProfile:
 
 
 class MatchTarget(ABC):
-    """A heterogeneous chip; what no module claims becomes C for its core through the fallback."""
+    """A heterogeneous chip; what no module claims becomes C for its core through the fallback.
+
+    `frequency` is the reference clock in Hz, in whose cycles selection adds up costs of modules,
+    of the core and of moves. Only its ratio to a module's own frequency matters, so it may stay
+    None where no module states one.
+    """
 
     name: str = ""
+    frequency: float | None = None
+    #: Cycles of operators that no module runs.
+    core: CoreCost = CoreCost()
+    #: Cycles of the reference clock to hand over between two units: one starts the other, waits,
+    #: and is told. An assumption; what a chip really takes belongs in its target.
+    synchronisation: float = 100.0
 
     @abstractmethod
     def modules(self) -> Sequence[ExecModule]:
@@ -34,6 +48,41 @@ class MatchTarget(ABC):
     def build_profile(self) -> BuildProfile:
         """Compiler flags and alignment; -O3 and 64 bytes by default."""
         return BuildProfile()
+
+    def fallback_cost(self, operation: Operation) -> float:
+        """Cycles of the reference clock that the core takes for `operation`; `core`'s count."""
+        return self.core.cycles(operation)
+
+    def move_cost(self, move: Move) -> float:
+        """Cycles of the reference clock to hand a tensor from one module to another.
+
+        0 within one unit; else `synchronisation`, and the tensor's bytes at the lower of the two
+        outermost memories' bandwidths where these memories have different names. A target whose modules store
+        tensors in different orders adds here what changing the order takes.
+        """
+        if move.stays:
+            return 0.0
+        transfers = (
+            self.reference_cycles(module, move.nbytes / module.memories[-1].bytes_per_cycle)
+            for module in move.ways
+        )
+        return self.synchronisation + max(transfers, default=0.0)
+
+    def reference_cycles(self, module: ExecModule, cycles: float) -> float:
+        """`cycles` of a module's clock in cycles of the reference clock.
+
+        Raises:
+            TargetError: the module states a frequency and the target does not.
+        """
+        if module.frequency is None:
+            return cycles
+        if self.frequency is None:
+            raise TargetError(
+                f"module {module.name} of target {self.name} runs at {module.frequency:g} Hz, and "
+                "the target states no frequency to compare with",
+                hint="give the target a frequency, that of its core",
+            )
+        return cycles * self.frequency / module.frequency
 
     def description(self) -> str:
         """One line for `match-aie targets`: the class's first docstring line by default."""

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from match_aie.errors import Infeasible
-from match_aie.hardware import Cost, Mapping
+from match_aie.errors import Infeasible, InternalError, OptionError
+from match_aie.hardware import Cost, Mapping, MatchTarget
 from match_aie.partition.candidates import Candidate
+from match_aie.partition.cover import problem
 from match_aie.partition.graph import Graph
 from match_aie.partition.match import REPEATABLE
+from match_aie.partition.pricing import CoverCost, Pricing, audit
+from match_aie.partition.solve import solve
+
+Rule = Literal["cheapest", "match"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,12 +27,14 @@ class Option:
         mapping: the best mapping; None where nothing fits or the candidate is refused.
         cost: of that mapping, modelled.
         infeasible: why no mapping fits.
+        others: the next best mappings and their costs, best first.
     """
 
     candidate: Candidate
     mapping: Mapping | None = None
     cost: Cost | None = None
     infeasible: Infeasible | None = None
+    others: tuple[tuple[Mapping, Cost], ...] = ()
 
     @property
     def reason(self) -> str:
@@ -36,23 +44,87 @@ class Option:
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """The chosen options by graph position, and everything that was considered."""
+    """The chosen options by graph position, and everything that was considered.
+
+    Attributes:
+        chosen: who runs what; the fallback runs the rest.
+        considered: all options.
+        rule: by which it was chosen.
+        cost: of the cover, modelled.
+        match_cost: of the cover that MATCH's rule chooses from the same options.
+        proven: whether no cover is cheaper; False where that was not asked, or not shown in time.
+        pricing: of what was chosen from.
+    """
 
     chosen: tuple[Option, ...]
     considered: tuple[Option, ...]
+    rule: Rule
+    cost: CoverCost
+    match_cost: CoverCost
+    proven: bool
+    pricing: Pricing
 
 
-def select(graph: Graph, options: Sequence[Option]) -> Assignment:
+def select(
+    graph: Graph, options: Sequence[Option], target: MatchTarget, *, rule: Rule = "cheapest"
+) -> Assignment:
+    """Choose the options that run; no operator runs in two of them, repeatable ones aside.
+
+    Args:
+        graph: what to cover.
+        options: priced candidates; they may overlap.
+        target: prices of the fallback and of moves.
+        rule: "cheapest" for the cover of least modelled cost (see `pricing`; equal costs go to
+            options that come first), "match" for MATCH's rule.
+
+    Raises:
+        OptionError: no such rule.
+        TargetError: a cost is negative or not finite, or clocks cannot be compared.
+    """
+    if rule not in ("cheapest", "match"):
+        raise OptionError(f"no selection called {rule!r}", hint="selection='cheapest' or 'match'")
+    able = [o for o in options if o.mapping is not None]
+    pricing = Pricing(graph, target)
+    by_rule = longest_first(graph, able)
+    match_cost = audit(pricing, by_rule)
+    considered = tuple(options)
+    if rule == "match":
+        return Assignment(by_rule, considered, rule, match_cost, match_cost, False, pricing)
+    chosen, proven = cheapest(pricing, able, by_rule)
+    cost = audit(pricing, chosen)
+    return Assignment(chosen, considered, rule, cost, match_cost, proven, pricing)
+
+
+def cheapest(
+    pricing: Pricing, able: Sequence[Option], start: Sequence[Option]
+) -> tuple[tuple[Option, ...], bool]:
+    """The cheapest cover, by graph position, and whether that is proven.
+
+    Raises:
+        InternalError: the solver's sum is not what walking the graph gives: a defect.
+    """
+    task = problem(pricing, able)
+    numbers = {id(option): number for number, option in enumerate(able, 1)}
+    solution = solve(task, (numbers[id(option)] for option in start))
+    chosen = sorted((able[c - 1] for c in solution.chosen), key=lambda o: o.candidate.match.root)
+    walked = audit(pricing, chosen, task.unit).total
+    if walked != solution.units:
+        raise InternalError(f"a cover costs {walked} units, and the solver counts {solution.units}")
+    return tuple(chosen), solution.proven
+
+
+def longest_first(graph: Graph, able: Sequence[Option]) -> tuple[Option, ...]:
     """MATCH's rule: the longest pattern first, then the cheapest module; no node runs twice.
 
     Nodes that cost nothing to repeat (a dequantize) may belong to several layers, and are layers
     of their own only where something outside the chosen layers reads them.
     """
-    able = [o for o in options if o.mapping is not None]
-    able.sort(key=lambda o: (-_weight(graph, o), _cycles(o), o.candidate.match.root))
+    ordered = sorted(
+        able, key=lambda o: (-_weight(graph, o), _cycles(o), o.candidate.match.root)
+    )
     taken: set[int] = set()
     chosen: list[Option] = []
-    for option in able:
+    for option in ordered:
         match = option.candidate.match
         root = graph.nodes[match.root]
         solid = {i for i in match.nodes if graph.nodes[i].operator not in REPEATABLE}
@@ -63,8 +135,7 @@ def select(graph: Graph, options: Sequence[Option]) -> Assignment:
             continue
         chosen.append(option)
         taken |= solid | {match.root}
-    chosen.sort(key=lambda o: o.candidate.match.root)
-    return Assignment(tuple(chosen), tuple(options))
+    return tuple(sorted(chosen, key=lambda o: o.candidate.match.root))
 
 
 def _weight(graph: Graph, option: Option) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from match_aie.cost_models.roofline import Roofline
-from match_aie.hardware import CostModel, ExecModule, Loop, Memory, Pattern
+from match_aie.hardware import CORE, CostModel, ExecModule, Loop, Memory, Pattern
 from match_aie.hardware.module import Constants
 from match_aie.targets.cpu.patterns import PATTERNS
 from match_aie.workload import ITEMSIZE, Kind, Workload
@@ -38,6 +38,7 @@ class CPUModule(ExecModule):
     """One core: 8-bit layers in exact integer arithmetic, requantised in the model's float32."""
 
     name = "cpu"
+    unit = CORE
     memories = (Memory("DRAM", None, COST.bytes_per_cycle),)
 
     def patterns(self) -> Sequence[Pattern]:

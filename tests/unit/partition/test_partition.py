@@ -177,7 +177,7 @@ def options(graph, target, cycles=None):
 def test_a_shared_dequantize_belongs_to_both_layers():
     graph = residual()
     target = Target(Module(DENSE, ADD, DEQUANTIZE, QUANTIZE))
-    assignment = select(graph, options(graph, target))
+    assignment = select(graph, options(graph, target), target)
     assert [o.candidate.pattern.name for o in assignment.chosen] == ["dense", "add"]
     dense, add = (o.candidate.layer for o in assignment.chosen)
     assert set(add.inputs) == {"x", dense.output}
@@ -187,7 +187,8 @@ def test_a_dequantize_that_something_else_reads_is_a_layer():
     graph = residual()
     outputs = (*graph.outputs, graph.nodes[0].output)
     graph = Graph(graph.nodes, graph.values, outputs)
-    assignment = select(graph, options(graph, Target(Module(DENSE, ADD, DEQUANTIZE))))
+    target = Target(Module(DENSE, ADD, DEQUANTIZE))
+    assignment = select(graph, options(graph, target), target)
     assert [o.candidate.pattern.name for o in assignment.chosen] == ["dequantize", "dense", "add"]
 
 
@@ -205,9 +206,11 @@ def test_the_longest_pattern_wins_then_the_cheaper_module():
 
     graph = dense_graph()
     target = Target(Module(QUANTIZE, DENSE_BIAS), Other(DENSE_BIAS))
-    (first,) = select(graph, options(graph, target, {"unit": 5.0, "other": 4.0})).chosen
+    priced = options(graph, target, {"unit": 5.0, "other": 4.0})
+    (first,) = select(graph, priced, target, rule="match").chosen
     assert (first.candidate.module.name, first.candidate.pattern.name) == ("other", "dense_bias")
-    (second,) = select(graph, options(graph, target, {"unit": 3.0, "other": 4.0})).chosen
+    priced = options(graph, target, {"unit": 3.0, "other": 4.0})
+    (second,) = select(graph, priced, target, rule="match").chosen
     assert second.candidate.module.name == "unit"
 
 

@@ -1,0 +1,218 @@
+"""What the parts of a cover cost, in cycles of the target's reference clock.
+
+A cover of the graph is a set of options, no operator in two of them. It costs
+
+- the modelled cycles of each chosen option,
+- the core's cycles for every operator that no chosen option takes and that is not known at
+  compile time (for an operator that may be repeated, only where its result is read outside the
+  options that hold it), and
+- a move for every tensor and every unit that reads it and is not the unit that wrote it. The
+  caller's inputs and outputs are with the core.
+
+`audit` computes this by walking the graph, for any cover. `match_aie.partition.cover` says the
+same as conditions, for the solver; the two are compared on every selection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from match_aie.errors import TargetError
+from match_aie.hardware import ExecModule, MatchTarget, Move, Operation, TensorType
+from match_aie.partition.graph import Graph, Node
+from match_aie.partition.match import REPEATABLE
+
+if TYPE_CHECKING:
+    from match_aie.partition.select import Option
+
+
+@dataclass(frozen=True)
+class CoverCost:
+    """What a cover costs, modelled, in cycles of the reference clock.
+
+    Attributes:
+        layers: of the chosen options.
+        fallback: of what no option takes.
+        moves: between units.
+    """
+
+    layers: float
+    fallback: float
+    moves: float
+
+    @property
+    def total(self) -> float:
+        """The sum."""
+        return self.layers + self.fallback + self.moves
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where an option lies in the graph.
+
+    Attributes:
+        root: index of the node that gives the result.
+        nodes: all nodes it computes.
+        owned: those that no other option may compute: all but repeatable ones, and the root.
+        reads: tensors that arrive at run time from outside.
+    """
+
+    root: int
+    nodes: frozenset[int]
+    owned: frozenset[int]
+    reads: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Pricing:
+    """Prices of options, operators and moves on one graph and target."""
+
+    graph: Graph
+    target: MatchTarget
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Values known at compile time, results of constant operators included."""
+        names = {name for name, value in self.graph.values.items() if value.constant is not None}
+        for node in self.graph.nodes:
+            inputs = node.inputs()
+            if inputs and names.issuperset(inputs):
+                names.add(node.output)
+        return frozenset(names)
+
+    def place(self, option: Option) -> Place:
+        """Where `option` lies."""
+        nodes = frozenset(option.candidate.match.nodes)
+        root = option.candidate.match.root
+        inside = {self.graph.nodes[index].output for index in nodes}
+        reads = {
+            name: None
+            for index in sorted(nodes)
+            for name in self.graph.nodes[index].inputs()
+            if name not in inside and name not in self.known
+        }
+        owned = {i for i in nodes if not self.repeatable(i)} | {root}
+        return Place(root, nodes, frozenset(owned), tuple(reads))
+
+    def repeatable(self, index: int) -> bool:
+        """Whether the node may be computed by several options."""
+        return self.graph.nodes[index].operator in REPEATABLE
+
+    def option(self, option: Option) -> float:
+        """Cycles of a priced option."""
+        if option.cost is None:
+            raise ValueError("an option without a mapping costs nothing that could be said")
+        module = option.candidate.module
+        cycles = self.target.reference_cycles(module, option.cost.cycles)
+        return _checked(cycles, f"the cost model of module {module.name}")
+
+    def fallback(self, index: int) -> float:
+        """Cycles of the core for one node; 0 where it is known at compile time."""
+        return self._fallback[index]
+
+    @cached_property
+    def _fallback(self) -> tuple[float, ...]:
+        return tuple(self._of(node) for node in self.graph.nodes)
+
+    def _of(self, node: Node) -> float:
+        if node.output in self.known:
+            return 0.0
+        operation = Operation(
+            node.operator,
+            tuple(self.tensor(name) for name in node.inputs()),
+            self.tensor(node.output),
+            node.attributes,
+        )
+        return _checked(self.target.fallback_cost(operation), "fallback_cost")
+
+    def move(self, value: str, source: ExecModule | None, to: ExecModule | None) -> float:
+        """Cycles to hand `value` over."""
+        return _checked(self.target.move_cost(Move(self.tensor(value), source, to)), "move_cost")
+
+    def tensor(self, name: str) -> TensorType:
+        """A value's type."""
+        value = self.graph.values[name]
+        return TensorType(value.dtype, value.shape, name in self.known)
+
+
+def _checked(cycles: float, who: str) -> float:
+    if not isfinite(cycles) or cycles < 0:
+        raise TargetError(
+            f"{who} gives {cycles} cycles", hint="a cost is a finite number, not below 0"
+        )
+    return cycles
+
+
+@dataclass(frozen=True, eq=False)
+class Leftover:
+    """What a cover leaves to the core, and who reads what.
+
+    Attributes:
+        nodes: indices that the core computes.
+        readers: value -> modules by name that read it from outside; "" for the core.
+    """
+
+    nodes: tuple[int, ...]
+    readers: dict[str, dict[str, ExecModule | None]]
+
+
+def leftover(pricing: Pricing, chosen: Sequence[Option]) -> Leftover:
+    """Walk the graph backwards from what must be there: results, and what options read."""
+    graph = pricing.graph
+    readers: dict[str, dict[str, ExecModule | None]] = {}
+
+    def read(name: str, module: ExecModule | None) -> None:
+        if name not in pricing.known:
+            readers.setdefault(name, {})["" if module is None else module.name] = module
+
+    taken: set[int] = set()
+    for option in chosen:
+        place = pricing.place(option)
+        taken |= place.owned
+        for name in place.reads:
+            read(name, option.candidate.module)
+    for name in graph.outputs:
+        read(name, None)
+    left: list[int] = []
+    for node in reversed(graph.nodes):
+        unread = pricing.repeatable(node.index) and node.output not in readers
+        if node.index in taken or unread or node.output in pricing.known:
+            continue
+        left.append(node.index)
+        for name in node.inputs():
+            read(name, None)
+    return Leftover(tuple(reversed(left)), readers)
+
+
+Unit = Callable[[float], float]
+
+
+def exactly(cycles: float) -> float:
+    """Costs as they are."""
+    return cycles
+
+
+def audit(pricing: Pricing, chosen: Sequence[Option], unit: Unit = exactly) -> CoverCost:
+    """What the cover `chosen` costs.
+
+    Args:
+        pricing: of the graph.
+        chosen: options of which no two own a node.
+        unit: applied to every single cost before it is added, such as a rounding.
+    """
+    left = leftover(pricing, chosen)
+    source: dict[str, ExecModule | None] = {
+        pricing.graph.nodes[o.candidate.match.root].output: o.candidate.module for o in chosen
+    }
+    cost = CoverCost(sum(unit(pricing.option(o)) for o in chosen), 0.0, 0.0)
+    cost = replace(cost, fallback=sum(unit(pricing.fallback(index)) for index in left.nodes))
+    moves = (
+        unit(pricing.move(name, source.get(name), module))
+        for name, modules in left.readers.items()
+        for module in modules.values()
+    )
+    return replace(cost, moves=sum(moves))
