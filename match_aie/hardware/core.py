@@ -130,4 +130,3 @@ class CoreCost:
         if ("pool" in name or name in REDUCTIONS) and operation.inputs:
             return self.overhead + self.per_step * operation.inputs[0].size
         return self.overhead + PER_OUTPUT.get(name, self.per_element) * operation.output.size
-

@@ -119,9 +119,7 @@ def longest_first(graph: Graph, able: Sequence[Option]) -> tuple[Option, ...]:
     Nodes that cost nothing to repeat (a dequantize) may belong to several layers, and are layers
     of their own only where something outside the chosen layers reads them.
     """
-    ordered = sorted(
-        able, key=lambda o: (-_weight(graph, o), _cycles(o), o.candidate.match.root)
-    )
+    ordered = sorted(able, key=lambda o: (-_weight(graph, o), _cycles(o), o.candidate.match.root))
     taken: set[int] = set()
     chosen: list[Option] = []
     for option in ordered:

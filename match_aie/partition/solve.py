@@ -19,7 +19,7 @@ from match_aie.partition.cover import Problem
 #: More frontiers than this at a time, and the problem goes to CP-SAT.
 FEW = 2000
 #: CP-SAT's deterministic time: its own count of work, about a second each.
-LIMIT = 30.0
+LIMIT = 10.0
 
 
 @dataclass(frozen=True)
@@ -177,6 +177,9 @@ def _search(problem: Problem, hint: tuple[int, ...]) -> Solution:
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
+    # All constraints in the linear relaxation: at the default level a chain of 60 layers with
+    # moves is not proven in 25 s, at this one it is in 0.1 s.
+    solver.parameters.linearization_level = 2
     solver.parameters.max_deterministic_time = LIMIT
     status = solver.solve(model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):

@@ -32,7 +32,7 @@ from match_aie.partition.graph import Graph, Node, Value
 from match_aie.partition.match import Match
 from match_aie.partition.pricing import Pricing, audit
 from match_aie.partition.select import Option, select
-from match_aie.partition.solve import solve
+from match_aie.partition.solve import cost_of, solve, sweep
 
 PATTERN = Pattern("p", "dense", Op("solid", Any("x")))
 
@@ -174,7 +174,9 @@ def naive_cost(graph: Graph, target: Target, chosen: Sequence[Option]) -> float 
         if name in constants:
             continue
         maker = held.get(int(name[1:])) if name != "in" else None
-        writer = CORE if maker is None else maker.candidate.module.unit or maker.candidate.module.name
+        writer = (
+            CORE if maker is None else maker.candidate.module.unit or maker.candidate.module.name
+        )
         moves += target.synchronisation if writer != reader else 0.0
     prices = (graph.nodes[i].attributes["price"] for i in left)
     return sum(prices) + moves + sum(o.cost.cycles for o in chosen)
@@ -283,22 +285,43 @@ def permuted(case: tuple[Graph, Target, list[Option]]) -> tuple[Graph, list[Opti
     return graph, options, target
 
 
-def test_a_large_part_goes_to_the_solver_and_a_small_one_does_not(monkeypatch):
-    calls = []
-    original = solving._search
-    monkeypatch.setattr(solving, "_search", lambda *a: calls.append(1) or original(*a))
-    select(*permuted(chain(4, 1.0)))
-    assert not calls
-    select(*permuted(chain(20, 1.0)))
-    assert calls == [1]
+@pytest.mark.parametrize("move", [0.0, 2.0, 100.0])
+def test_the_solver_proves_a_long_chain(move):
+    graph, target, options = chain(60, move)
+    task = problem(Pricing(graph, target), options)
+    searched = solve(task, (), few=0)
+    assert searched.proven
+    assert searched.units == task.unit(best_chain(60, move))
+
+
+def wide(count: int) -> tuple[Graph, Target, list[Option]]:
+    """Branches that meet at the end only: the frontier holds a choice of every one of them."""
+    rows = [("solid", ["in"], 20.0) for _ in range(count)]
+    rows.append(("solid", [f"v{i}" for i in range(count)], 30.0))
+    modules = [Module("even"), Module("odd")]
+    options = [
+        option(module, [i], 4.0 + (3 * i + 2 * side) % 5)
+        for i in range(count + 1)
+        for side, module in enumerate(modules)
+    ]
+    return graph_of(rows, [f"v{count}"]), Target(modules, 3.0), options
+
+
+def test_a_wide_graph_goes_to_the_solver():
+    graph, target, options = wide(6)
+    task = problem(Pricing(graph, target), options)
+    assert sweep(task, 100) is None
+    assert solve(task, (), few=100).units == solve(task, (), few=1000).units
 
 
 def test_where_time_runs_out_the_cover_is_as_good_as_the_hint(monkeypatch):
     graph, target, options = chain(40, 2.0)
+    task = problem(Pricing(graph, target), options)
     monkeypatch.setattr(solving, "LIMIT", 0.0)
-    best = select(graph, options, target)
-    assert best.cost.total <= best.match_cost.total
-    assert not best.proven
+    hint = [o for o in range(1, len(options) + 1) if o % 2]
+    rushed, best = solve(task, hint, few=0), solve(task, hint)
+    assert best.units <= rushed.units <= cost_of(task, hint)
+    assert rushed.bound <= best.units
 
 
 def test_the_same_cover_in_every_process():
