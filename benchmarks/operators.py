@@ -184,7 +184,8 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
         "`CPU`, built, run, and compared with the expected outputs. Inputs that are shapes or",
         "indices are bound as constants where they cannot be run-time inputs. *measured*",
         "",
-        f"- all {sum(every.values())} tests: {every['pass']} pass, {every['unsupported']} unsupported, "
+        f"- all {sum(every.values())} tests: {every['pass']} pass, "
+        f"{every['unsupported']} unsupported, "
         f"{every['wrong']} wrong, {every['crash']} crash",
         f"- the {count} with float32 input and output: {floats['pass']} pass "
         f"({100 * floats['pass'] / max(count, 1):.1f} %), {floats['unsupported']} unsupported",
@@ -202,7 +203,8 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
         counts = Counter(o.status for o in rows)
         why = reasons(rows)
         lines.append(
-            f"| {operator} | {len(rows)} | {counts['pass']} | {len(rows) - counts['pass']} | {why} |"
+            f"| {operator} | {len(rows)} | {counts['pass']} "
+            f"| {len(rows) - counts['pass']} | {why} |"
         )
     return "\n".join(lines) + "\n"
 
