@@ -196,15 +196,18 @@ class ExpressionPrinter:
             raise PrintError(f"arithmetic ({sign}) on truth values")
         data = a.data or b.data
         right = level + 1
+        plain = f"{a.at(level)} {sign} {b.at(right)}"
+        if dtype == "float16":  # compilers keep more precision within an expression
+            return Text(f"(_Float16)({plain})", UNARY, data)
         if is_float(dtype) or not data or dtype in ("uint32", "uint64"):
-            return Text(f"{a.at(level)} {sign} {b.at(right)}", level, data)
+            return Text(plain, level, data)
         if is_signed(dtype) and bits(dtype) >= 32:
             wide = f"u{dtype}_t"
             code = f"({wide}){a.at(UNARY)} {sign} ({wide}){b.at(UNARY)}"
         elif dtype == "uint16":
             code = f"(uint32_t){a.at(UNARY)} {sign} (uint32_t){b.at(UNARY)}"
         else:
-            code = f"{a.at(level)} {sign} {b.at(right)}"
+            code = plain
         return Text(f"({C_TYPES[dtype]})({code})", UNARY, data)
 
     def _division(self, expr: Any, kind: str) -> Text:
@@ -224,12 +227,16 @@ class ExpressionPrinter:
 
     def _float_division(self, a: Text, b: Text, dtype: str, kind: str) -> Text:
         data = a.data or b.data
+        quotient = f"{a.at(MUL)} / {b.at(UNARY)}"
         if kind == "div":
-            return Text(f"{a.at(MUL)} / {b.at(UNARY)}", MUL, data)
+            half = dtype == "float16"
+            return Text(
+                f"(_Float16)({quotient})" if half else quotient, UNARY if half else MUL, data
+            )
         if kind == "mod":
             return self._math("fmod", (a, b), dtype)
         if kind == "floordiv":
-            return self._math("floor", (Text(f"{a.at(MUL)} / {b.at(UNARY)}", MUL, data),), dtype)
+            return self._math("floor", (Text(quotient, MUL, data),), dtype)
         if dtype == "float16":
             raise PrintError("floor_mod on float16")
         return Text(f"{self._helpers.binary('floormod', dtype)}({a.code}, {b.code})", ATOM, data)
@@ -300,15 +307,23 @@ class ExpressionPrinter:
     def _function(self, name: str, args: tuple[Text, ...], dtype: str) -> Text:
         if not is_float(dtype):
             raise PrintError(f"{name} on {dtype}")
-        one = literal(1.0, dtype)
-        if name == "sigmoid":
-            power = self._math("exp", (Text(f"-{args[0].at(ATOM)}", UNARY),), dtype)
-            return Text(f"{one} / ({one} + {power.code})", MUL, True)
-        if name == "rsqrt":
-            return Text(f"{one} / {self._math('sqrt', args, dtype).at(UNARY)}", MUL, True)
+        if name in ("sigmoid", "rsqrt"):
+            return self._reciprocal(name, args, dtype)
         if name not in MATH:
             raise PrintError(f"the operation {name!r}")
         return self._math(MATH[name], args, dtype)
+
+    def _reciprocal(self, name: str, args: tuple[Text, ...], dtype: str) -> Text:
+        """1 / (1 + exp(-x)) or 1 / sqrt(x); in float16 computed in float, rounded once."""
+        wide = "float32" if dtype == "float16" else dtype
+        one = literal(1.0, wide)
+        inner = Text(f"-({args[0].code})", UNARY) if name == "sigmoid" else args[0]
+        below = self._math("exp" if name == "sigmoid" else "sqrt", (inner,), wide).code
+        if name == "sigmoid":
+            below = f"({one} + {below})"
+        if dtype == "float16":
+            return Text(f"(_Float16)({one} / {below})", UNARY, True)
+        return Text(f"{one} / {below}", MUL, True)
 
     def _math(self, function: str, args: tuple[Text, ...], dtype: str) -> Text:
         inner = ", ".join(arg.code for arg in args)

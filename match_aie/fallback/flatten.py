@@ -64,8 +64,9 @@ class _Flattener:
         self._stand_ins: set[Any] = set()
         self._viewed: dict[Any, Any] = {}
         self._memo = Memo()
-        kernels = {v: f for v, f in module.functions_items() if isinstance(f, tirx.PrimFunc)}
-        self._builder = relax.BlockBuilder(tvm.IRModule(kernels))
+        items = module.functions_items()
+        self._kernels = {v: f for v, f in items if isinstance(f, tirx.PrimFunc)}
+        self._builder = relax.BlockBuilder(tvm.IRModule(self._kernels))
 
     def run(self) -> FlatGraph:
         main = self._module["main"]
@@ -150,6 +151,7 @@ class _Flattener:
     def _operator(self, call: Any, label: str, var: Any) -> Any:
         """Emit one operator: folded, rewritten or lowered; or note why that is impossible."""
         name = tvm_api.operator_name(call)
+        self._require_callee(call, label)
         if self._follows_refusal(call):
             return self._stand_in(var)
         try:
@@ -178,6 +180,13 @@ class _Flattener:
             return call
         args = [self._viewed[call.args[0]], *call.args[1:]]
         return self._builder.normalize(tvm_api.CallNode(call.op, args, call.attrs, call.ty_args))
+
+    def _require_callee(self, call: Any, label: str) -> None:
+        """A TIR call has to name a function of the module."""
+        if tvm_api.operator_name(call) == "call_tir" and call.args[0] not in self._kernels:
+            raise InternalError(
+                f"the module lacks its TIR function {call.args[0].name_hint!r}", where=label
+            )
 
     def _rewritten(self, expr: Any, label: str, var: Any) -> Any:
         """Emit what a rewrite made: calls inside calls, a tuple of them, or no call at all."""

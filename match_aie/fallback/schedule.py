@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+import tvm
 import tvm_ffi
 from tvm import ir, s_tir, tirx
 from tvm.ir import prim
@@ -25,6 +26,9 @@ WIDEST_ROW = 256
 TALLEST = 4
 #: A producer of plain arithmetic may be computed this many times rather than stored.
 MOST_REPEATS = 4
+
+#: What TVM raises where a transformation does not apply; it checks before it changes anything.
+_REFUSALS = (s_tir.ScheduleError, ValueError, tvm.error.InternalError)
 
 _SPATIAL = 0
 _REDUCTION = 2
@@ -123,7 +127,7 @@ def _attempt(transformation: Any) -> bool:
     """Whether TVM accepted `transformation`; a refused one leaves the schedule as it was."""
     try:
         transformation()
-    except s_tir.ScheduleError:
+    except _REFUSALS:
         return False
     return True
 
