@@ -19,7 +19,7 @@ import tempfile
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +215,17 @@ def reasons(rows: Sequence[Outcome], most: int = 2) -> str:
     return "; ".join(text.replace("|", "\\|") for text, _ in texts.most_common(most))
 
 
+def _row(case: str, metric: str, value: object, unit: str, note: str = "") -> dict[str, object]:
+    return {
+        "case": case,
+        "metric": metric,
+        "value": value,
+        "unit": unit,
+        "provenance": "measured",
+        "note": note,
+    }
+
+
 def main() -> int:
     """Run, print the totals, write the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -236,18 +247,11 @@ def main() -> int:
     if options.json:
         rows = [machine_row()]
         for name, counts in (("all", every), ("float32", floats)):
-            rows += [
-                {
-                    "case": name,
-                    "metric": status,
-                    "value": value,
-                    "unit": "tests",
-                    "provenance": "measured",
-                    "note": "",
-                }
-                for status, value in sorted(counts.items())
-            ]
-        options.json.write_text(json.dumps([*rows, *map(asdict, outcomes)], indent=1) + "\n")
+            rows += [_row(name, status, value, "tests") for status, value in sorted(counts.items())]
+        rows += [
+            _row(o.test, "outcome", o.status, "", f"{o.operator}: {o.detail}") for o in outcomes
+        ]
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
     return 1 if every["wrong"] + every["crash"] else 0
 
 
