@@ -112,8 +112,7 @@ class _Flattener:
             try:
                 scope[var] = self._value(self._substitute(value, scope), known, var)
             except Refusal as refusal:
-                operator = tvm_api.operator_name(value)
-                scope[var] = self._refuse(operator, known, str(refusal), var)
+                scope[var] = self._refuse(_operator_of(value), known, str(refusal), var)
         return self._substitute(function.body.body, scope)
 
     def _substitute(self, expr: Any, scope: Mapping[Any, Any]) -> Any:
@@ -150,16 +149,15 @@ class _Flattener:
 
     def _operator(self, call: Any, label: str, var: Any) -> Any:
         """Emit one operator: folded, rewritten or lowered; or note why that is impossible."""
-        name = tvm_api.operator_name(call)
+        name = _operator_of(call)
         self._require_callee(call, label)
         if self._follows_refusal(call):
             return self._stand_in(var)
         try:
-            call = self._builder.normalize(self._nested(call, label, var))
+            call = self._from_first(self._builder.normalize(self._nested(call, label, var)))
             simple = rewrite(call)
             if simple is not None:
                 return self._rewritten(simple, label, var)
-            call = self._from_first(call)
             _require_plain(call)
             constant = fold(call)
             if constant is not None:
@@ -226,6 +224,12 @@ class _Flattener:
         operands = [leaf for arg in call.args for leaf in getattr(arg, "fields", [arg])]
         refused = any(isinstance(o, relax.Var) and o in self._stand_ins for o in operands)
         return refused and has_lowering(call)
+
+
+def _operator_of(call: Any) -> str:
+    """What a call computes: the operator, or the TIR function that the front end made of it."""
+    name = tvm_api.operator_name(call)
+    return str(call.args[0].name_hint) if name == "call_tir" else name
 
 
 def _bindings(function: Any) -> list[tuple[Any, Any]]:

@@ -72,6 +72,17 @@ def test_reshapes_are_views():
     assert not remainder.functions
 
 
+def test_a_reshape_back_is_the_first_tensor():
+    def body(emit, x):
+        y = emit(layer("ma_0", [x], ((2, 6), F)))
+        back = emit(op.reshape(emit(op.reshape(y, (12,))), (2, 6)))
+        return emit(layer("ma_1", [back], ((1,), F)))
+
+    remainder = _lower(body, ((3,), F))
+    assert not remainder.aliases
+    assert remainder.calls[1].arguments[0].name == remainder.calls[0].arguments[1].name
+
+
 def test_an_output_that_is_a_view_becomes_the_storage():
     def body(emit, x):
         y = emit(layer("ma_0", [x], ((2, 6), F)))
