@@ -179,12 +179,13 @@ class ExpressionPrinter:
 
     def _cast(self, expr: Any) -> Text:
         source, target = dtype_of(expr.value), dtype_of(expr)
-        value = self(expr.value)
+        clamped = is_float(source) and not is_float(target) and within(expr.value, target)
+        value = self._clamped(expr.value) if clamped else self(expr.value)
         if source == target:
             return value
         if target == "bool":
             return Text(f"{value.at(ADD)} != 0", COMPARE, value.data)
-        if is_float(source) and not is_float(target) and not within(expr.value, target):
+        if is_float(source) and not is_float(target) and not clamped:
             return Text(
                 f"{self._helpers.to_integer(source, target)}({value.code})", ATOM, value.data
             )
@@ -241,11 +242,16 @@ class ExpressionPrinter:
             raise PrintError("floor_mod on float16")
         return Text(f"{self._helpers.binary('floormod', dtype)}({a.code}, {b.code})", ATOM, data)
 
+    def _clamped(self, expr: Any) -> Text:
+        """An outermost min or max that gives its constant where the other operand is NaN."""
+        a, b = (expr.b, expr.a) if isinstance(expr.a, prim.FloatImm) else (expr.a, expr.b)
+        value, bound = self(a), self(b)
+        kind = "below" if isinstance(expr, prim.Min) else "above"
+        symbol = self._helpers.binary(kind, dtype_of(expr))
+        return Text(f"{symbol}({value.code}, {bound.code})", ATOM, value.data)
+
     def _extremum(self, expr: Any, kind: str) -> Text:
-        a, b = expr.a, expr.b
-        if isinstance(a, prim.FloatImm):  # so that a NaN gives the constant
-            a, b = b, a
-        left, right = self(a), self(b)
+        left, right = self(expr.a), self(expr.b)
         symbol = self._helpers.binary(kind, dtype_of(expr))
         return Text(f"{symbol}({left.code}, {right.code})", ATOM, left.data or right.data)
 
@@ -365,27 +371,21 @@ class Scope:
 
 
 def within(expr: Any, dtype: str) -> bool:
-    """Whether a float expression is clamped by constants into the range of integer `dtype`.
-
-    NaN is covered as well: the outermost clamp gives its constant then.
-    """
-    low, high = _clamp(expr)
+    """Whether a float expression is a clamp by constants into the range of integer `dtype`."""
+    if dtype == "bool":
+        return False
+    low, high = _bounds(expr)
     smallest, largest = integer_range(dtype)
     return smallest <= low and high <= largest
 
 
-def _clamp(expr: Any) -> tuple[float, float]:
-    """Bounds that constants in nested min and max put on a float expression."""
-    if isinstance(expr, tvm.ir.Call) and str(expr.op.name).endswith(".round"):
-        low, high = _clamp(expr.args[0])
-        whole = math.isfinite(low) and math.isfinite(high) and low == int(low) and high == int(high)
-        return (low, high) if whole else (-math.inf, math.inf)
-    if not isinstance(expr, prim.Min | prim.Max):
-        return -math.inf, math.inf
-    for bound, inner in ((expr.a, expr.b), (expr.b, expr.a)):
-        if isinstance(bound, prim.FloatImm):
-            low, high = _clamp(inner)
-            if isinstance(expr, prim.Min):
-                return min(low, bound.value), min(high, bound.value)
-            return max(low, bound.value), max(high, bound.value)
+def _bounds(expr: Any) -> tuple[float, float]:
+    """Bounds that constants in nested min and max put on a float expression (NaN aside)."""
+    if isinstance(expr, prim.Min | prim.Max):
+        for bound, inner in ((expr.a, expr.b), (expr.b, expr.a)):
+            if isinstance(bound, prim.FloatImm):
+                low, high = _bounds(inner)
+                if isinstance(expr, prim.Min):
+                    return min(low, bound.value), min(high, bound.value)
+                return max(low, bound.value), max(high, bound.value)
     return -math.inf, math.inf

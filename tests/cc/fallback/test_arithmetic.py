@@ -80,6 +80,15 @@ def test_binary_functions_on_special_values(compiler):
             np.testing.assert_array_equal(value, reference(a, b), err_msg=name)
 
 
+def test_not_a_number_stays():
+    functions = (op.nn.relu, op.sign, op.max, op.nn.selu, lambda v: op.clip(v, -1, 1))
+    x = np.array([np.nan, 1.0, -2.0], np.float32)
+    got = evaluate(lambda emit, v: [emit(f(v)) for f in functions], x, flags=("-O3",))
+    assert np.isnan(got[2])
+    for value in (got[0], got[1], got[3], got[4]):
+        np.testing.assert_array_equal(np.isnan(value), np.isnan(x))
+
+
 def test_power_and_modulo_of_floats():
     a = np.array([2.0, -2.5, 7.5, -7.5, 5.0, 0.3], np.float32)
     b = np.array([3.0, 2.0, 2.0, 2.0, -3.0, -0.7], np.float32)
