@@ -63,9 +63,11 @@ class _Flattener:
         self._problems: list[tuple[str, str, str]] = []
         self._stand_ins: set[Any] = set()
         self._viewed: dict[Any, Any] = {}
+        self._parts: dict[Any, Any] = {}
         self._memo = Memo()
-        kernels = {v: f for v, f in module.functions_items() if isinstance(f, tirx.PrimFunc)}
-        self._builder = relax.BlockBuilder(tvm.IRModule(kernels))
+        items = module.functions_items()
+        self._kernels = {v: f for v, f in items if isinstance(f, tirx.PrimFunc)}
+        self._builder = relax.BlockBuilder(tvm.IRModule(self._kernels))
 
     def run(self) -> FlatGraph:
         main = self._module["main"]
@@ -111,8 +113,7 @@ class _Flattener:
             try:
                 scope[var] = self._value(self._substitute(value, scope), known, var)
             except Refusal as refusal:
-                operator = tvm_api.operator_name(value)
-                scope[var] = self._refuse(operator, known, str(refusal), var)
+                scope[var] = self._refuse(_operator_of(value), known, str(refusal), var)
         return self._substitute(function.body.body, scope)
 
     def _substitute(self, expr: Any, scope: Mapping[Any, Any]) -> Any:
@@ -149,15 +150,15 @@ class _Flattener:
 
     def _operator(self, call: Any, label: str, var: Any) -> Any:
         """Emit one operator: folded, rewritten or lowered; or note why that is impossible."""
-        name = tvm_api.operator_name(call)
+        name = _operator_of(call)
+        self._require_callee(call, label)
         if self._follows_refusal(call):
             return self._stand_in(var)
         try:
-            call = self._builder.normalize(self._nested(call, label, var))
+            call = self._from_first(self._builder.normalize(self._nested(call, label, var)))
             simple = rewrite(call)
             if simple is not None:
                 return self._rewritten(simple, label, var)
-            call = self._from_first(call)
             _require_plain(call)
             constant = fold(call)
             if constant is not None:
@@ -179,10 +180,19 @@ class _Flattener:
         args = [self._viewed[call.args[0]], *call.args[1:]]
         return self._builder.normalize(tvm_api.CallNode(call.op, args, call.attrs, call.ty_args))
 
+    def _require_callee(self, call: Any, label: str) -> None:
+        """A TIR call has to name a function of the module."""
+        if tvm_api.operator_name(call) == "call_tir" and call.args[0] not in self._kernels:
+            raise InternalError(
+                f"the module lacks its TIR function {call.args[0].name_hint!r}", where=label
+            )
+
     def _rewritten(self, expr: Any, label: str, var: Any) -> Any:
         """Emit what a rewrite made: calls inside calls, a tuple of them, or no call at all."""
         if isinstance(expr, tvm_api.CallNode):
-            return self._operator(expr, label, var)
+            if expr not in self._parts:  # a part that is used twice is computed once
+                self._parts[expr] = self._operator(expr, label, var)
+            return self._parts[expr]
         if isinstance(expr, relax.Tuple):
             return relax.Tuple([self._rewritten(part, label, var) for part in expr.fields])
         return expr
@@ -217,6 +227,12 @@ class _Flattener:
         operands = [leaf for arg in call.args for leaf in getattr(arg, "fields", [arg])]
         refused = any(isinstance(o, relax.Var) and o in self._stand_ins for o in operands)
         return refused and has_lowering(call)
+
+
+def _operator_of(call: Any) -> str:
+    """What a call computes: the operator, or the TIR function that the front end made of it."""
+    name = tvm_api.operator_name(call)
+    return str(call.args[0].name_hint) if name == "call_tir" else name
 
 
 def _bindings(function: Any) -> list[tuple[Any, Any]]:

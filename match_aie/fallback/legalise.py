@@ -15,7 +15,7 @@ from tvm import relax, te, tirx, topi
 
 from match_aie import tvm_api
 from match_aie.fallback import legalise_index
-from match_aie.fallback.expressions import INTEGER_POWER
+from match_aie.fallback.expressions import INTEGER_POWER, POWER
 from match_aie.fallback.refusal import Refusal
 from match_aie.fallback.scalars import integer_range
 
@@ -40,6 +40,8 @@ KNOWN_WRONG = {
     "multinomial_from_uniform": "its result is random",
     "unique": "the shape of its result depends on run-time values",
     "nonzero": "the shape of its result depends on run-time values",
+    "index_put": "nothing keeps its indices within the tensor",
+    "index_tensor": "nothing keeps its indices within the tensor",
 }
 
 Rule = Callable[[Any, Any], Any]
@@ -163,27 +165,23 @@ def _dequantize(builder: Any, call: Any) -> Any:
     return builder.call_te(compute, *args, primfunc_name_hint="dequantize")
 
 
-def _extremum(kind: str) -> Rule:
-    """Elementwise minimum or maximum; NaN where either operand is NaN, as numpy and ONNX."""
+def _sign(builder: Any, call: Any) -> Any:
+    """-1, 0 or 1; NaN of NaN."""
+    dtype = tvm_api.dtype_of(call)
+    zero, one, minus = (tirx.const(value, dtype) for value in (0, 1, -1))
 
-    def combine(a: Any, b: Any) -> Any:
-        better = a < b if kind == "minimum" else a > b
-        if str(a.ty.dtype).startswith("float"):
-            better = tirx.Or(better, tirx.isnan(a))
-        return tirx.Select(better, a, b)
+    def compute(x: Any) -> Any:
+        def element(*at: Any) -> Any:
+            v = x(*at)
+            same = v if dtype.startswith("float") else zero  # what compares with nothing is NaN
+            rest = tirx.Select(tirx.EQ(v, zero), zero, same)
+            return tirx.Select(v > zero, one, tirx.Select(v < zero, minus, rest))
 
-    def rule(builder: Any, call: Any) -> Any:
-        shape = call.ty.shape.values
+        return te.compute(x.shape, element, name="sign")
 
-        def compute(a: Any, b: Any) -> Any:
-            def element(*indices: Any) -> Any:
-                return combine(_broadcast_at(a, indices), _broadcast_at(b, indices))
-
-            return te.compute(shape, element, name=kind)
-
-        return builder.call_te(compute, *call.args, primfunc_name_hint=kind)
-
-    return rule
+    if dtype.startswith(("uint", "bool")):
+        return _default(call)(builder, call)
+    return builder.call_te(compute, call.args[0], primfunc_name_hint="sign")
 
 
 def _broadcast_at(tensor: Any, indices: Any) -> Any:
@@ -270,16 +268,14 @@ def _arg_extreme(kind: str) -> Rule:
 
 
 def _power(builder: Any, call: Any) -> Any:
-    """Powers of integers are exact and wrap; TVM has them for floats only."""
-    dtype = tvm_api.dtype_of(call)
-    if dtype.startswith("float"):
-        return _default(call)(builder, call)
-    shape = call.ty.shape.values
+    """Powers; those of integers are exact and wrap (TVM has them for floats only, and warns)."""
+    dtype, shape = tvm_api.dtype_of(call), call.ty.shape.values
+    function = POWER if dtype.startswith("float") else INTEGER_POWER
 
     def compute(a: Any, b: Any) -> Any:
         def element(*indices: Any) -> Any:
             operands = [_broadcast_at(x, indices) for x in (a, b)]
-            return tirx.call_pure_extern(dtype, INTEGER_POWER, *operands)
+            return tirx.call_pure_extern(dtype, function, *operands)
 
         return te.compute(shape, element, name="power")
 
@@ -289,8 +285,7 @@ def _power(builder: Any, call: Any) -> Any:
 _RULES: dict[str, Rule] = {
     "quantize": _quantize,
     "dequantize": _dequantize,
-    "maximum": _extremum("maximum"),
-    "minimum": _extremum("minimum"),
+    "sign": _sign,
     "power": _power,
     "max": _reduced("max"),
     "min": _reduced("min"),

@@ -15,6 +15,7 @@ COMPOSITES = frozenset({"Attention", "GRU", "LSTM", "RNN"})
 #: Standard operators whose import agrees with ONNX's own test cases.
 IMPORTED = frozenset(
     """
+    AffineGrid
     Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BatchNormalization
     BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Clip Compress Concat Conv
     ConvInteger ConvTranspose Cos Cosh CumSum DepthToSpace DequantizeLinear Div
@@ -22,12 +23,12 @@ IMPORTED = frozenset(
     GatherND Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual
     GridSample GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization
     IsInf IsNaN LRN LayerNormalization LeakyRelu Less LessOrEqual Log LogSoftmax LpPool MatMul
-    MatMulInteger Max MaxPool MaxRoiPool Mean Min Mod Mul Neg Not OneHot Or PRelu Pad Pow
+    MatMulInteger Max MaxPool MaxRoiPool Mean Min Mod Mul Neg Not Or PRelu Pad Pow
     QuantizeLinear RMSNormalization Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
     ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize
     RoiAlign Round ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh Slice Softmax
     Softsign Split Sqrt Squeeze Sub Sum Tan Tanh ThresholdedRelu Tile TopK Transpose Trilu
-    Unsqueeze Upsample Where Xor
+    Unsqueeze Where Xor
     """.split()
 )
 

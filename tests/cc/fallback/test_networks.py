@@ -55,6 +55,20 @@ def test_optimisation_changes_no_bit_of_sums():
     np.testing.assert_array_equal(results[0], results[1])
 
 
+def test_tensors_without_elements():
+    x, y = np.zeros((0, 4), np.float32), _normal(2, 4)
+    got = evaluate(
+        lambda emit, a, b: [
+            emit(op.nn.relu(a)), emit(op.concat([a, b], 0)), emit(op.sum(a, [0])), a,
+            emit(op.max(a, [0])), emit(op.matmul(b, emit(op.permute_dims(a)))),
+        ],
+        x, y, flags=("-O2",),
+    )  # fmt: skip
+    wanted = [x, y, np.zeros(4), x, np.full(4, -np.inf), np.zeros((2, 0))]
+    for value, reference in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(value, reference)
+
+
 def test_large_temporaries_leave_the_stack():
     x = _normal(64, 700)
     got = evaluate(

@@ -53,6 +53,16 @@ def test_quantize(dtype, channels, flags):
     np.testing.assert_array_equal(got, _quantise_with_onnxruntime(x, scale, zero, 1))
 
 
+def test_quantize_of_what_is_no_number_is_defined():
+    x = np.array([np.nan, 1.0], np.float32)
+    constants = relax.const(0.5), relax.const(np.int8(3), "int8")
+    (got,) = evaluate(
+        lambda emit, v: emit(op.quantize(v, *constants, 0, "int8")), x,
+        flags=("-O1", "-fsanitize=undefined", "-fno-sanitize-recover"),
+    )  # fmt: skip
+    np.testing.assert_array_equal(got, [-128, 5])
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32"])
 def test_dequantize(dtype):
     scale = RNG.uniform(0.001, 0.2, 4).astype(np.float32)

@@ -72,6 +72,17 @@ def test_reshapes_are_views():
     assert not remainder.functions
 
 
+def test_a_reshape_back_is_the_first_tensor():
+    def body(emit, x):
+        y = emit(layer("ma_0", [x], ((2, 6), F)))
+        back = emit(op.reshape(emit(op.reshape(y, (12,))), (2, 6)))
+        return emit(layer("ma_1", [back], ((1,), F)))
+
+    remainder = _lower(body, ((3,), F))
+    assert not remainder.aliases
+    assert remainder.calls[1].arguments[0].name == remainder.calls[0].arguments[1].name
+
+
 def test_an_output_that_is_a_view_becomes_the_storage():
     def body(emit, x):
         y = emit(layer("ma_0", [x], ((2, 6), F)))
@@ -121,6 +132,12 @@ def test_equal_work_shares_functions_and_constants():
     assert len(remainder.calls) == 10
     assert len(remainder.constants) == 1
     assert len([f for f in remainder.functions if "matmul" in f.symbol]) == 1
+
+
+def test_a_part_of_a_rewrite_is_computed_once():
+    softmax = _lower(lambda emit, x: emit(op.nn.softmax(x, -1)), ((4, 4), "float16"))
+    powers = [text for f in softmax.functions for text in f.source.split("expf(")[1:]]
+    assert len(powers) == 1
 
 
 def test_labels_and_operators():

@@ -130,7 +130,7 @@ def test_conv_transpose_padding(onnx_tools, size, kernel, stride, extra, form):
     attributes = {"strides": [stride, stride], "kernel_shape": [kernel, kernel]}
     full = [stride * (s - 1) + kernel for s in size]
     if form.startswith("shape"):
-        attributes["output_shape"] = [max(1, f - extra) for f in full]
+        attributes["output_shape"] = [max(s, f - extra) for f, s in zip(full, size, strict=True)]
         attributes |= {"auto_pad": "SAME_UPPER"} if "upper" in form else {}
     else:
         attributes["auto_pad"] = form
@@ -150,6 +150,100 @@ def test_shifts_in_range(onnx_tools, dtype, direction):
     feeds = {"x": np.array([1, 7, 200, 255], dtype), "n": np.array([0, 1, 3, 7], dtype)}
     want, got, _ = both(onnx_tools, node, feeds, {"y": (dtype, [4])})
     same(want, got)
+
+
+@pytest.mark.parametrize("op", ["ReduceMax", "ReduceMin"])
+def test_extrema_of_nothing_but_infinities(onnx_tools, op):
+    """In the module, since it is TVM that starts from the largest finite number."""
+    from match_aie.frontend import load
+
+    big = np.finfo(F32).max
+    low = -1 if op == "ReduceMax" else 1
+    x = np.array([[np.inf, np.inf], [big, np.inf], [big, big], [1, np.inf]], F32) * low
+    node = helper.make_node(op, ["x"], ["y"], axes=[1], keepdims=0)
+    model = onnx_tools.build([node], {"x": (F32, x.shape)}, {"y": (F32, [4])})
+    (got,) = onnx_tools.run_tvm(load(model), {"x": x})
+    np.testing.assert_array_equal(got, low * np.array([np.inf, big, big, 1], F32))
+
+
+@pytest.mark.parametrize("mode", ["linear", "cubic", "nearest"])
+@pytest.mark.parametrize("antialias", [0, 1])
+@pytest.mark.parametrize("given", ["scales", "sizes", "axes"])
+@pytest.mark.parametrize("coordinates", ["half_pixel", "asymmetric", "align_corners"])
+def test_resize(onnx_tools, mode, antialias, given, coordinates):
+    if mode == "nearest" and (antialias or given == "scales"):
+        pytest.skip("refused")
+    if antialias and coordinates != "half_pixel":
+        pytest.skip("not defined beside antialiasing")
+    scales = [1, 1, 0.5, 2] if coordinates == "align_corners" else [1, 1, 0.6, 1.7]
+    inputs, constants = {
+        "scales": (["x", "", "s"], {"s": np.array(scales, F32)}),
+        "sizes": (["x", "", "", "s"], {"s": np.array([1, 2, 3, 9], np.int64)}),
+        "axes": (["x", "", "", "s"], {"s": np.array([9, 3], np.int64)}),
+    }[given]
+    more = {"axes": [3, 2]} if given == "axes" else {}
+    node = helper.make_node(
+        *("Resize", inputs, ["y"]),
+        mode=mode,
+        antialias=antialias,
+        coordinate_transformation_mode=coordinates,
+        **more,
+    )
+    outputs, feeds = {"y": (F32, [None] * 4)}, {"x": normal(1, 2, 6, 5)}
+    want, got, ops = both(onnx_tools, node, feeds, outputs, constants, opset=19)
+    same(want, got, rtol=1e-4, atol=1e-5)
+    assert antialias + (mode == "cubic") == 0 or "Resize" not in ops
+
+
+@pytest.mark.parametrize("op", ["Conv", "MaxPool", "AveragePool"])
+@pytest.mark.parametrize("auto", ["SAME_UPPER", "SAME_LOWER", "VALID"])
+@pytest.mark.parametrize("stride", [1, 2, 3])
+def test_padding_in_words(onnx_tools, op, auto, stride):
+    feeds, attributes = {"x": normal(1, 2, 7, 8)}, {"strides": [stride, stride]}
+    constants = {"w": normal(3, 2, 3, 2)} if op == "Conv" else None
+    attributes |= {} if op == "Conv" else {"kernel_shape": [3, 2]}
+    inputs = ["x", "w"] if op == "Conv" else ["x"]
+    node = helper.make_node(op, inputs, ["y"], auto_pad=auto, **attributes)
+    want, got, _ = both(onnx_tools, node, feeds, {"y": (F32, [None] * 4)}, constants)
+    same(want, got, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+@pytest.mark.parametrize("dtype", [F32, np.int32])
+def test_one_hot(onnx_tools, axis, dtype):
+    """onnxruntime has it for a few types only: the reference evaluator stands in."""
+    node = helper.make_node("OneHot", ["x", "d", "v"], ["y"], axis=axis)
+    constants = {"d": np.int64(4), "v": np.array([2, 5], dtype)}
+    ports = {"x": (np.int64, (2, 3))}
+    model = onnx_tools.build([node], ports, {"y": (dtype, [None] * 3)}, constants)
+    feeds = {"x": np.array([[0, -1, 3], [4, -5, 1]])}
+    (got,) = onnx_tools.run_onnxruntime(onnx_tools.prepass(model), feeds)
+    index = np.where(feeds["x"] < 0, feeds["x"] + 4, feeds["x"])
+    hits = np.stack([index == k for k in range(4)], axis=axis)
+    np.testing.assert_array_equal(got, np.where(hits, 5, 2).astype(dtype))
+
+
+def test_padding_around(onnx_tools):
+    node = helper.make_node("Pad", ["x", "p"], ["y"], mode="wrap")
+    constants = {"p": np.array([1, 0, 2, 3], np.int64)}
+    outputs = {"y": (F32, [6, 7])}
+    want, got, ops = both(onnx_tools, node, {"x": normal(3, 4)}, outputs, constants, opset=19)
+    same(want, got)
+    assert "Pad" not in ops
+
+
+def test_pieces_without_elements(onnx_tools):
+    nodes = [
+        helper.make_node("Split", ["x", "s"], ["a", "b", "c"], axis=1),
+        helper.make_node("Neg", ["a"], ["n"]),
+        helper.make_node("Concat", ["n", "b", "c"], ["y"], axis=1),
+    ]
+    constants = {"s": np.array([3, 0, 2], np.int64)}
+    model = onnx_tools.build(nodes, {"x": (F32, [2, 5])}, {"y": (F32, [2, 5])}, constants)
+    feeds = {"x": normal(2, 5)}
+    rewritten = onnx_tools.prepass(model)
+    same(onnx_tools.run_onnxruntime(model, feeds), onnx_tools.run_onnxruntime(rewritten, feeds))
+    assert "Split" not in {n.op_type for n in rewritten.graph.node}
 
 
 def test_layer_norm_with_all_results(onnx_tools):
