@@ -1,26 +1,51 @@
 """What a target declares: memories, execution modules, patterns, costs; and where targets register."""
 
-from match_aie.hardware.cost import Cost, CostModel
-from match_aie.hardware.mapping import Loop, Mapping
-from match_aie.hardware.module import ExecModule, Memory
+from match_aie.hardware.cost import (
+    Array,
+    Block,
+    Cost,
+    CostModel,
+    Direction,
+    Mode,
+    Tile,
+    TileCostModel,
+    combine_cycles,
+    cost_from_json,
+    cost_to_json,
+)
+from match_aie.hardware.mapping import Cut, Loop, Mapping, mapping_from_json, mapping_to_json
+from match_aie.hardware.module import ExecModule, Memory, check_memories
 from match_aie.hardware.pattern import Any, Const, Op, Pattern, Structure
 from match_aie.hardware.registry import load_target, target_names
 from match_aie.hardware.target import BuildProfile, MatchTarget
 
 __all__ = [
     "Any",
+    "Array",
+    "Block",
     "BuildProfile",
     "Const",
     "Cost",
     "CostModel",
+    "Cut",
+    "Direction",
     "ExecModule",
     "Loop",
     "Mapping",
     "MatchTarget",
     "Memory",
+    "Mode",
     "Op",
     "Pattern",
     "Structure",
+    "Tile",
+    "TileCostModel",
+    "check_memories",
+    "combine_cycles",
+    "cost_from_json",
+    "cost_to_json",
     "load_target",
+    "mapping_from_json",
+    "mapping_to_json",
     "target_names",
 ]

@@ -12,7 +12,16 @@ from match_aie.workload.build import (
     rowwise,
 )
 from match_aie.workload.reference import reference
-from match_aie.workload.workload import ITEMSIZE, Axis, Kind, Operand, Rounding, Tail, Window, Workload
+from match_aie.workload.workload import (
+    ITEMSIZE,
+    Axis,
+    Kind,
+    Operand,
+    Rounding,
+    Tail,
+    Window,
+    Workload,
+)
 
 __all__ = [
     "ITEMSIZE",
