@@ -74,7 +74,9 @@ class Exact:
         self.below = problem.space.below
         self.comparable = self.below | self.below.T
         self._spills = _may_spill(problem)
-        visits = problem.space.tiles([g.dim for g in problem.space.grids if not self._reduces(g.dim)])
+        visits = problem.space.tiles(
+            [g.dim for g in problem.space.grids if not self._reduces(g.dim)]
+        )
         self.complete = visits == 1
 
     def _reduces(self, dim: str) -> bool:
@@ -238,17 +240,22 @@ class Inner:
         """Lower bounds of all (group, node) pairs, sorted."""
         found = []
         for first in range(len(self.groups)):
-            moves = self._moves[first]
             others = [upward[at] for at in range(len(self.groups)) if at != first]
+            ok = self._ok[first] & np.isfinite(self._kernels.cycles)
+            for moves in others:
+                ok = ok & np.isfinite(moves.cycles)
+            nodes = np.nonzero(ok)[0]
+            parts = [self._moves[first], *others]
             bound = self._score(
-                self._kernels.cycles,
-                moves.cycles + _total([m.cycles for m in others]),
-                moves.exposed + _total([m.exposed for m in others]),
-                moves.energy + _total([m.energy for m in others]),
+                self._kernels.cycles[nodes],
+                _total([m.cycles[nodes] for m in parts]),
+                _total([m.exposed[nodes] for m in parts]),
+                _total([m.energy[nodes] for m in parts]),
             )
-            value, tie = np.broadcast_arrays(bound.value, bound.tie)
-            nodes = np.nonzero(self._ok[first] & np.isfinite(value) & np.isfinite(tie))[0]
-            found += [((float(value[n]), float(tie[n])), (first, int(n))) for n in nodes]
+            value = np.broadcast_to(bound.value, nodes.shape).tolist()
+            tie = np.broadcast_to(bound.tie, nodes.shape).tolist()
+            rows = zip(value, tie, nodes.tolist(), strict=True)
+            found += [((v, t), (first, n)) for v, t, n in rows]
         return sorted(found)
 
     def _row(self, first: int, node: int, upward: Sequence[Moves], pool: Pool) -> None:

@@ -142,7 +142,7 @@ class Leg:
         moved = block(operand, tile, parents)
         if not self._output:
             cycles, energy = self._price(moved, "load")
-            zero = np.zeros((1, self._projection.count))
+            zero = self._full(np.zeros((1, self._projection.count)))
             return self._sum(cycles), zero, self._first(cycles), self._sum(energy), zero
         sums = block(operand, tile, parents, self._problem.workload.partial_itemsize)
         cycles, energy = self._price(moved, "store")

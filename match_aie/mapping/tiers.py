@@ -40,13 +40,24 @@ class OuterTier:
         self._bytes = {at: exact.footprints[tier, at, wide] for at in self.groups}
         self._ok = {
             at: np.nonzero(
-                exact.allowed(tier, at, outer)
-                & np.all(self._bytes[at] <= free[:, None], axis=0)
+                exact.allowed(tier, at, outer) & np.all(self._bytes[at] <= free[:, None], axis=0)
             )[0]
             for at in self.groups
         }
-        self._moves = {at: exact.tiers[tier][at].moves(outer.parent(tier, at)) for at in self.groups}
+        self._moves = {
+            at: exact.tiers[tier][at].moves(outer.parent(tier, at)) for at in self.groups
+        }
         self._inside = [self._least_inside(t) for t in range(tier)]
+        for inside in self._inside:
+            for at in set(inside) & set(self.groups):
+                nodes = self._ok[at]
+                self._ok[at] = nodes[np.isfinite(inside[at].cycles[nodes])]
+
+    @property
+    def possible(self) -> bool:
+        """Whether every group has a node here with some node inside it."""
+        inside = [np.isfinite(m.cycles).any() for t in self._inside for m in t.values()]
+        return all(inside) and all(len(nodes) for nodes in self._ok.values())
 
     def _least_inside(self, tier: int) -> dict[int, Moves]:
         """By group, the least transfers into an inner tier, for every node of the group here."""
@@ -68,6 +79,8 @@ class OuterTier:
 
     def ordered(self, pool: Pool) -> Iterator[tuple[tuple[float, float], Outer]]:
         """Lower bound and assignment, best first; those that cannot matter are left out."""
+        if not self.possible:
+            return
         for source in (self._even(), None):
             rows = self._grown(pool) if source is None else source
             if not len(rows):
@@ -115,9 +128,7 @@ class OuterTier:
             fits &= self._exact.comparable[rows[:, before]][:, nodes]
             used += self._bytes[self.groups[before]][:, rows[:, before]]
         need = self._bytes[self.groups[depth]][:, nodes]
-        fits &= np.all(
-            used[:, :, None] + need[:, None, :] <= self._free[:, None, None], axis=0
-        )
+        fits &= np.all(used[:, :, None] + need[:, None, :] <= self._free[:, None, None], axis=0)
         a, b = np.nonzero(fits)
         found = np.concatenate([rows[a], nodes[b][:, None]], axis=1)
         limit = pool.limit[0]
@@ -132,8 +143,9 @@ class OuterTier:
         energy = np.full(count, self._outer.energy + min(k.energy for k in exact.kernels))
         for tier in range(self._tier + 1):
             legs = self._moves if tier == self._tier else self._inside[tier]
-            cycles, exposed = (np.full(count, q[0]) for q in self._constant(tier))
-            energy += self._constant(tier)[2]
+            fixed = exact.fixed[tier]
+            cycles, exposed = np.full(count, fixed.cycles[0]), np.full(count, fixed.exposed[0])
+            energy = energy + fixed.energy[0]
             for at, leg in legs.items():
                 parts = self._chosen(at, rows, leg)
                 cycles, exposed, energy = cycles + parts[0], exposed + parts[1], energy + parts[2]
@@ -144,10 +156,6 @@ class OuterTier:
         compute = np.asarray(min(float(k.cycles.min()) for k in exact.kernels))
         score = exact.scorer(compute, moves, edges, energy)
         return Score(np.broadcast_to(score.value, count), np.broadcast_to(score.tie, count))
-
-    def _constant(self, tier: int) -> tuple[Array, Array, Array]:
-        fixed = self._exact.fixed[tier]
-        return fixed.cycles, fixed.exposed, fixed.energy
 
     def _chosen(self, at: int, rows: Array, moves: Moves) -> tuple[Array, Array, Array]:
         parts = (moves.cycles, moves.exposed, moves.energy)
