@@ -53,7 +53,17 @@ RESNET8 = {
 ADDITIONS = {"r_add0": (32, 32, 16), "r_add1": (16, 16, 32), "r_add2": (8, 8, 64)}
 DENSE = {"r_fc": (64, 10), "m_fc": (256, 2), "d_fc": (64, 12)}
 #: Output channels and stride of MobileNetV1-0.25's thirteen depthwise-separable blocks.
-BLOCKS = ((16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2), *((128, 1),) * 5, (256, 2), (256, 1))
+BLOCKS = (
+    (16, 1),
+    (32, 2),
+    (32, 1),
+    (64, 2),
+    (64, 1),
+    (128, 2),
+    *((128, 1),) * 5,
+    (256, 2),
+    (256, 1),
+)
 DSCNN = {
     "d_c0": ((49, 10, 1), 64, (10, 4), 2, (4, 1, 5, 1)),
     "d_dw": ((25, 5, 64), 0, (3, 3), 1, SAME1),
@@ -103,7 +113,9 @@ def layers() -> dict[str, Workload]:
     found |= mobilenet()
     for name, (rows, columns, channels) in ADDITIONS.items():
         shape = (1, rows, columns, channels)
-        found[name] = elementwise("add", U8, U8, U8, shape=shape, shape1=shape, out=shape, tail=TAIL)
+        found[name] = elementwise(
+            "add", U8, U8, U8, shape=shape, shape1=shape, out=shape, tail=TAIL
+        )
     for name, (inputs, outputs) in DENSE.items():
         found[name] = dense(
             U8, U8, rows=1, inputs=inputs, outputs=outputs, tail=TAIL, scales=outputs

@@ -1,4 +1,4 @@
-"""What a target declares: memories, execution modules, patterns, costs; and where targets register."""
+"""What a target declares: memories, modules, patterns, costs; and where targets register."""
 
 from match_aie.hardware.cost import (
     Array,

@@ -26,6 +26,8 @@ class Kernels:
     """The best kernel tile inside every node, among those of limited needs.
 
     Attributes:
+        own: cycles of all calls with each node itself as the kernel's tile; infinite for those
+            of other needs.
         cycles: of all calls, for each node the least over kernel tiles inside it.
         energy: upper bound of the picojoules of all calls; charged.
         best: that kernel tile.
@@ -33,6 +35,7 @@ class Kernels:
         reserved: bytes in every memory of the innermost tier.
     """
 
+    own: Array
     cycles: Array
     energy: float
     best: Array
@@ -67,13 +70,20 @@ class Outer:
 class Exact:
     """Branch and bound over one problem; tables are made once and serve every call."""
 
-    def __init__(self, problem: Problem, scorer: Scorer) -> None:
-        """`scorer` combines cycles and energy into what is minimised."""
+    def __init__(self, problem: Problem, scorer: Scorer, mask: Array | None = None) -> None:
+        """Set up the search.
+
+        Args:
+            problem: to solve.
+            scorer: combines cycles and energy into what is minimised.
+            mask: the nodes to use, bool[nodes]; all by default.
+        """
+        self.mask = np.ones(problem.space.count, bool) if mask is None else mask
         self.problem = problem
         self.scorer = scorer
         self.below = problem.space.below
         self.comparable = self.below | self.below.T
-        self._spills = _may_spill(problem)
+        self.spills = _may_spill(problem)
         visits = problem.space.tiles(
             [g.dim for g in problem.space.grids if not self._reduces(g.dim)]
         )
@@ -127,11 +137,12 @@ class Exact:
         needs = np.vstack([reserved(self.problem, 0), ~self.complete, energy])
         found = []
         for need in np.unique(needs, axis=1).T:
-            eligible = np.all(needs <= need[:, None], axis=0)
-            inside = np.where(self.below & eligible[:, None], cycles[:, None], _INF)
+            eligible = np.all(needs <= need[:, None], axis=0) & self.mask
+            own = np.where(eligible, cycles, _INF)
+            inside = np.where(self.below, own[:, None], _INF)
             best = inside.argmin(axis=0)
             least = inside[best, np.arange(len(best))]
-            found.append(Kernels(least, float(need[-1]), best, bool(need[-2]), need[:-2]))
+            found.append(Kernels(own, least, float(need[-1]), best, bool(need[-2]), need[:-2]))
         return found
 
     @cached_property
@@ -142,19 +153,19 @@ class Exact:
     def solve(self, pool: Pool) -> None:
         """Offer to `pool` all that may be among the best."""
         last = len(self.tiers) - 1
-        self._descend(last, Outer(wide=self._spills), pool)
+        self._descend(last, Outer(wide=self.spills), pool)
 
     def _descend(self, tier: int, outer: Outer, pool: Pool) -> None:
         if tier == 0:
             self.solve_inner(outer, pool)
             return
-        widths = (False, True) if self._spills else (False,)
+        widths = (False, True) if self.spills else (False,)
         for wide in widths:
             self._outer_tier(tier, replace(outer), wide, pool)
 
     def allowed(self, tier: int, group: int, outer: Outer) -> Array:
         """Nodes of a group in `tier` that fit into the nest decided so far, bool[nodes]."""
-        found = np.ones(self.problem.space.count, bool)
+        found = self.mask.copy()
         for (_, other), node in outer.nodes:
             found &= self.below[:, node] if other == group else self.comparable[node]
         if self.tiers[tier][group].group.output and not outer.wide:
@@ -182,7 +193,15 @@ class Exact:
 
 
 class Inner:
-    """Placing the innermost tier's groups, one class of kernels, the rest decided."""
+    """Placing the innermost tier's groups, one class of kernels, the rest decided.
+
+    Attributes:
+        groups: indices of the groups that have tiles in this tier.
+        free: bytes for tiles in every memory.
+        moves: by group, transfers for every node.
+        bytes: by group, [memories, nodes].
+        ok: by group, nodes that nest in what is decided and fit by themselves.
+    """
 
     def __init__(self, exact: Exact, outer: Outer, kernels: Kernels, least: bool) -> None:
         """Look up what each group may do."""
@@ -191,23 +210,24 @@ class Inner:
         self._kernels = kernels
         legs = exact.tiers[0] if exact.tiers else {}
         self.groups = list(legs)
-        self._free = (exact.capacity[0] - kernels.reserved) if exact.tiers else np.zeros(0)
-        self._moves = [
+        self.free = (exact.capacity[0] - kernels.reserved) if exact.tiers else np.zeros(0)
+        self.moves = [
             leg.least if least else leg.moves(outer.parent(0, at)) for at, leg in legs.items()
         ]
-        self._bytes = [exact.footprints[0, at, kernels.partial] for at in self.groups]
-        self._ok = [
-            exact.allowed(0, at, outer) & np.all(need <= self._free[:, None], axis=0)
-            for at, need in zip(self.groups, self._bytes, strict=True)
+        self.bytes = [exact.footprints[0, at, kernels.partial] for at in self.groups]
+        self.ok = [
+            exact.allowed(0, at, outer) & np.all(need <= self.free[:, None], axis=0)
+            for at, need in zip(self.groups, self.bytes, strict=True)
         ]
         self._fixed = exact.fixed[0]
 
     @property
     def possible(self) -> bool:
         """Whether every group has some node that fits by itself."""
-        return all(ok.any() for ok in self._ok) and bool(np.all(self._free >= 0))
+        return all(ok.any() for ok in self.ok) and bool(np.all(self.free >= 0))
 
-    def _score(self, compute: Array, cycles: Array, exposed: Array, energy: Array) -> Score:
+    def score(self, compute: Array, cycles: Array, exposed: Array, energy: Array) -> Score:
+        """Score of sums over this tier's groups, with all that has been decided added."""
         outer = self._outer
         moves = [cycles + self._fixed.cycles, *(np.asarray(m) for m in outer.moves)]
         edges = [exposed + self._fixed.exposed, *(np.asarray(e) for e in outer.exposed)]
@@ -227,8 +247,8 @@ class Inner:
 
     def _least_above(self, at: int) -> Moves:
         """For every node, the least that a group costs in a node that encloses it."""
-        within = self._exact.below & self._ok[at][None, :]
-        moves = self._moves[at]
+        within = self._exact.below & self.ok[at][None, :]
+        moves = self.moves[at]
         return Moves(
             *(
                 np.where(within, np.broadcast_to(q, within.shape[1])[None, :], _INF).min(axis=1)
@@ -241,12 +261,12 @@ class Inner:
         found = []
         for first in range(len(self.groups)):
             others = [upward[at] for at in range(len(self.groups)) if at != first]
-            ok = self._ok[first] & np.isfinite(self._kernels.cycles)
+            ok = self.ok[first] & np.isfinite(self._kernels.cycles)
             for moves in others:
                 ok = ok & np.isfinite(moves.cycles)
             nodes = np.nonzero(ok)[0]
-            parts = [self._moves[first], *others]
-            bound = self._score(
+            parts = [self.moves[first], *others]
+            bound = self.score(
                 self._kernels.cycles[nodes],
                 _total([m.cycles[nodes] for m in parts]),
                 _total([m.exposed[nodes] for m in parts]),
@@ -260,17 +280,17 @@ class Inner:
 
     def _row(self, first: int, node: int, upward: Sequence[Moves], pool: Pool) -> None:
         """Everything with the innermost tile at `node`, held by group `first`."""
-        moves = self._moves[first]
+        moves = self.moves[first]
         part = _Part(
             float(moves.cycles[node]),
             float(moves.exposed[node]),
             float(moves.energy[node]),
-            self._bytes[first][:, node],
+            self.bytes[first][:, node],
             ((first, node),),
         )
         rest = [at for at in range(len(self.groups)) if at != first]
         above = self._exact.below[node]
-        choices = {at: np.nonzero(self._ok[at] & above)[0] for at in rest}
+        choices = {at: np.nonzero(self.ok[at] & above)[0] for at in rest}
         least = {at: _at(upward[at], node) for at in rest}
         self._place(part, choices, least, node, pool)
 
@@ -293,8 +313,8 @@ class Inner:
         for chosen in nodes:
             line = self._exact.comparable[chosen]
             rest = {a: ns[line[ns]] for a, ns in choices.items() if a != at}
-            moves = self._moves[at]
-            more = part.plus(at, int(chosen), moves, self._bytes[at][:, chosen])
+            moves = self.moves[at]
+            more = part.plus(at, int(chosen), moves, self.bytes[at][:, chosen])
             self._place(more, rest, {a: least[a] for a in rest}, node, pool)
 
     def _worth(
@@ -307,13 +327,11 @@ class Inner:
         pool: Pool,
     ) -> Array:
         """Of the candidates of a group, those that fit and whose bound is not too bad."""
-        nodes, moves = choices[at], self._moves[at]
-        fits = np.all(
-            self._bytes[at][:, nodes] + part.nbytes[:, None] <= self._free[:, None], axis=0
-        )
+        nodes, moves = choices[at], self.moves[at]
+        fits = np.all(self.bytes[at][:, nodes] + part.nbytes[:, None] <= self.free[:, None], axis=0)
         nodes = nodes[fits]
         others = [least[a] for a in choices if a != at]
-        bound = self._score(
+        bound = self.score(
             self._kernels.cycles[node],
             moves.cycles[nodes] + part.cycles + sum(o[0] for o in others),
             moves.exposed[nodes] + part.exposed + sum(o[1] for o in others),
@@ -329,21 +347,21 @@ class Inner:
         cycles: Array = np.full(shape, part.cycles)
         exposed: Array = np.full(shape, part.exposed)
         energy: Array = np.full(shape, part.energy)
-        nbytes = part.nbytes.reshape(len(self._free), *(1,) * len(shape))
+        nbytes = part.nbytes.reshape(len(self.free), *(1,) * len(shape))
         for axis, (at, nodes) in enumerate(choices.items()):
             view = tuple(-1 if a == axis else 1 for a in range(len(shape)))
-            moves = self._moves[at]
+            moves = self.moves[at]
             cycles = cycles + moves.cycles[nodes].reshape(view)
             exposed = exposed + moves.exposed[nodes].reshape(view)
             energy = energy + moves.energy[nodes].reshape(view)
-            nbytes = nbytes + self._bytes[at][:, nodes].reshape(len(self._free), *view)
-        ok = np.all(nbytes <= self._free.reshape(-1, *(1,) * len(shape)), axis=0)
+            nbytes = nbytes + self.bytes[at][:, nodes].reshape(len(self.free), *view)
+        ok = np.all(nbytes <= self.free.reshape(-1, *(1,) * len(shape)), axis=0)
         if len(shape) == 2:
             a, b = choices.values()
             ok = ok & self._exact.comparable[np.ix_(a, b)]
         if not np.any(ok):
             return
-        score = self._score(self._kernels.cycles[node], cycles, exposed, energy)
+        score = self.score(self._kernels.cycles[node], cycles, exposed, energy)
         self._offer_best(part, choices, node, score, ok, pool)
 
     def _offer_best(

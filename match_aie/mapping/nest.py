@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from match_aie.hardware import Cut, Loop, Mapping
 from match_aie.mapping.pool import Placement
 from match_aie.mapping.tables import Problem
@@ -18,7 +20,7 @@ def to_mapping(problem: Problem, placement: Placement) -> Mapping:
     chain = sorted(nodes, key=lambda node: -_volume(space.extents(node)))
     loops: list[Loop] = []
     index = {chain[0]: 0}
-    for outer, inner in zip(chain, chain[1:], strict=False):
+    for outer, inner in pairwise(chain):
         loops += between(space.extents(outer), space.extents(inner))
         index[inner] = len(loops)
     kernel = index[placement.kernel]

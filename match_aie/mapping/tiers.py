@@ -1,4 +1,4 @@
-"""Tiers between the innermost and the home memory: all ways to place their tiles, best bound first."""
+"""Tiers between the innermost and the home memory: all ways to place tiles, best bound first."""
 
 from __future__ import annotations
 
