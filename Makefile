@@ -42,6 +42,7 @@ setup: $(READY)
 $(READY): setup.py pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "match_aie needs Python 3.11 to 3.14; none was found on PATH." \
 		"Say which: make PYTHON=/path/to/python3.12"; exit 1; }
+	@command -v "$(PYTHON)" >/dev/null || { echo "there is no $(PYTHON)"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(not ($(SUPPORTED)))' || { echo "$(PYTHON) is" \
 		"`$(PYTHON) --version 2>&1`, and match_aie needs Python 3.11 to 3.14." \
 		"Say which: make PYTHON=/path/to/python3.12"; exit 1; }

@@ -59,7 +59,8 @@ def main() -> None:
         best = measure(model, options.rounds)
         name = Path(model).name
         print(
-            f"{name}: {best['total']:.2f} s beyond import tvm, peak {best['peak']:.0f} MB (measured)"
+            f"{name}: {best['total']:.2f} s beyond import tvm, "
+            f"peak {best['peak']:.0f} MB (measured)"
         )
         for stage, seconds in best["stages"].items():
             print(f"    {stage:20s} {seconds:8.3f} s")

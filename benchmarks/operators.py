@@ -19,7 +19,7 @@ import tempfile
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +52,19 @@ def node_tests() -> list[Any]:
 
 def is_float32(test: Any) -> bool:
     """Whether the test has a float32 tensor among its inputs and one among its outputs."""
-    inputs, outputs = test.data_sets[0]
     return all(
         any(isinstance(a, np.ndarray) and a.dtype == np.float32 for a in arrays)
-        for arrays in (inputs, outputs)
+        for arrays in samples(test)
     )
+
+
+def samples(test: Any) -> tuple[list[Any], list[Any]]:
+    """Inputs and expected outputs of the test, numpy scalars as arrays of rank 0."""
+    inputs, outputs = (
+        [np.asarray(a) if isinstance(a, np.generic) else a for a in arrays]
+        for arrays in test.data_sets[0]
+    )
+    return inputs, outputs
 
 
 def bound(model: Any, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
@@ -130,7 +138,7 @@ def run_test(test: Any) -> Outcome:
     operator = nodes[0].op_type if len(nodes) == 1 else f"{test.name.removeprefix('test_')}"
     if test.name.endswith("_expanded") or "_expanded_" in test.name:
         operator = "(expanded functions)"
-    inputs, expected = test.data_sets[0]
+    inputs, expected = samples(test)
     status, detail = attempt(test.model, inputs, expected, test)
     if status == "unsupported":
         model, left = bound(test.model, inputs)
@@ -176,7 +184,8 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
         "`CPU`, built, run, and compared with the expected outputs. Inputs that are shapes or",
         "indices are bound as constants where they cannot be run-time inputs. *measured*",
         "",
-        f"- all {sum(every.values())} tests: {every['pass']} pass, {every['unsupported']} unsupported, "
+        f"- all {sum(every.values())} tests: {every['pass']} pass, "
+        f"{every['unsupported']} unsupported, "
         f"{every['wrong']} wrong, {every['crash']} crash",
         f"- the {count} with float32 input and output: {floats['pass']} pass "
         f"({100 * floats['pass'] / max(count, 1):.1f} %), {floats['unsupported']} unsupported",
@@ -194,7 +203,8 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
         counts = Counter(o.status for o in rows)
         why = reasons(rows)
         lines.append(
-            f"| {operator} | {len(rows)} | {counts['pass']} | {len(rows) - counts['pass']} | {why} |"
+            f"| {operator} | {len(rows)} | {counts['pass']} "
+            f"| {len(rows) - counts['pass']} | {why} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -203,6 +213,17 @@ def reasons(rows: Sequence[Outcome], most: int = 2) -> str:
     """The commonest reasons for refusal, in a table cell."""
     texts = Counter(o.detail.split("try:")[0].strip()[:140] for o in rows if o.status != "pass")
     return "; ".join(text.replace("|", "\\|") for text, _ in texts.most_common(most))
+
+
+def _row(case: str, metric: str, value: object, unit: str, note: str = "") -> dict[str, object]:
+    return {
+        "case": case,
+        "metric": metric,
+        "value": value,
+        "unit": unit,
+        "provenance": "measured",
+        "note": note,
+    }
 
 
 def main() -> int:
@@ -226,18 +247,11 @@ def main() -> int:
     if options.json:
         rows = [machine_row()]
         for name, counts in (("all", every), ("float32", floats)):
-            rows += [
-                {
-                    "case": name,
-                    "metric": status,
-                    "value": value,
-                    "unit": "tests",
-                    "provenance": "measured",
-                    "note": "",
-                }
-                for status, value in sorted(counts.items())
-            ]
-        options.json.write_text(json.dumps([*rows, *map(asdict, outcomes)], indent=1) + "\n")
+            rows += [_row(name, status, value, "tests") for status, value in sorted(counts.items())]
+        rows += [
+            _row(o.test, "outcome", o.status, "", f"{o.operator}: {o.detail}") for o in outcomes
+        ]
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
     return 1 if every["wrong"] + every["crash"] else 0
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import onnxruntime
+from machine import machine_row
 from numpy.lib.stride_tricks import sliding_window_view
 from onnx import TensorProto, helper, numpy_helper
 from sklearn.datasets import load_digits
@@ -325,7 +325,7 @@ def main() -> None:
         "int8, onnxruntime": right.mean(),
     }
     write(options.out, params, model, held, held_labels)
-    rows = [{"case": "machine", "metric": "name", "value": platform.platform()}]
+    rows = [machine_row()]
     for case, value in cases.items():
         print(f"{case:20} {100 * value:6.2f} % of {len(held)} held-out images")
         row = {"case": case, "metric": "accuracy", "value": float(value), "unit": "1"}

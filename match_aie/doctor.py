@@ -77,7 +77,7 @@ class Diagnosis:
         if not any(compiler.version for compiler in self.compilers):
             found.append(
                 "no C compiler was found: compiling works, `run` does not; "
-                "apt install gcc, or pip install 'match-aie[zig]'"
+                "apt install gcc, or pip install ziglang"
             )
         if not self.targets:
             found.append("no target is registered; install match-aie again with pip")

@@ -14,10 +14,10 @@ LONGEST_PIECE = 400
 
 
 def shorten(text: str, limit: int = LONGEST_PIECE) -> str:
-    """`text` on one line, printable, at most `limit` characters long.
+    r"""`text` on one line, printable, at most `limit` characters long.
 
-    >>> shorten("a\\nb")
-    'a\\\\nb'
+    >>> shorten("a\nb")
+    'a\\nb'
     """
     printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return printable if len(printable) <= limit else f"{printable[: limit - 3]}..."

@@ -44,7 +44,7 @@ class Exposed:
         self.session = ort.InferenceSession(model.SerializeToString(), options)
 
     def run(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Boundary tensors by QuantizeLinear node name (or output), as onnxruntime lays them out."""
+        """Boundary tensors by QuantizeLinear node name, as onnxruntime lays them out."""
         names = list(self.boundary.values())
         values = dict(zip(names, self.session.run(names, dict(feeds)), strict=True))
         return {node: values[tensor] for node, tensor in self.boundary.items()}

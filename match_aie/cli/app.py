@@ -40,8 +40,10 @@ def start(
 
 @app.command("compile")
 def compile_(
-    model: Annotated[Path, typer.Argument(help="An ONNX or TFLite file.")],
-    target: Annotated[str, typer.Option("--target", "-t", help="See `match-aie targets`.")] = "CPU",
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX or TFLite file.")],
+    target: Annotated[
+        str, typer.Option("--target", "-t", metavar="NAME", help="See `match-aie targets`.")
+    ] = "CPU",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="DIR", help="Where to write; nothing by default."),
@@ -56,12 +58,17 @@ def compile_(
     ] = None,
     arithmetic: Annotated[
         str,
-        typer.Option(help='"module": the hardware\'s rounding; "model": exactly the model\'s.'),
+        typer.Option(
+            metavar="WHOSE",
+            help='"module": the hardware\'s rounding; "model": exactly the model\'s.',
+        ),
     ] = "module",
     integer_io: Annotated[
         bool, typer.Option("--integer-io", help="Integer inputs and outputs where possible.")
     ] = False,
-    name: Annotated[str | None, typer.Option(help="Name of the network in the C code.")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NET", help="Name of the network in the C code.")
+    ] = None,
     force: Annotated[
         bool, typer.Option("--overwrite", "--force", help="Replace a project in DIR.")
     ] = False,
@@ -96,9 +103,9 @@ def run(
     outputs: Annotated[
         Path | None, typer.Option(metavar="Y.NPZ", help="Where to write the outputs.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the random inputs.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the random inputs.")] = 0,
     compiler: Annotated[
-        str | None, typer.Option(help="C compiler; the system's own by default.")
+        str | None, typer.Option(metavar="CC", help="C compiler; the system's own by default.")
     ] = None,
     sanitize: Annotated[
         bool, typer.Option("--sanitize", help="With address and undefined-behaviour checks.")
@@ -115,7 +122,10 @@ def run(
 def explain(
     folder: Folder,
     layer: Annotated[
-        str | None, typer.Argument(help="A layer's name, C function, or number; all by default.")
+        str | None,
+        typer.Argument(
+            metavar="LAYER", help="A layer's name, C function, or number; all by default."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -127,7 +137,7 @@ def explain(
 
 @app.command()
 def targets(
-    name: Annotated[str | None, typer.Argument(help="Describe this one.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Describe this one.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the installed targets, or describe one: modules, memories, patterns."""

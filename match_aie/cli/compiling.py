@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import match_aie
 from match_aie import report
 from match_aie.cli.options import parse_bytes, parse_shapes
-from match_aie.cli.terminal import say, say_json, working
+from match_aie.cli.terminal import program, say, say_json, working
 
 if TYPE_CHECKING:
     from match_aie.compilation import Compilation
@@ -56,7 +57,8 @@ def compile_model(request: Request, as_json: bool) -> None:
     if request.output is None:
         say("nothing was written; to keep the project, add -o DIR")
     else:
-        say(f"written to {request.output}; next: match-aie run {request.output}")
+        place = shlex.quote(str(request.output))
+        say(f"written to {request.output}; next: {program()} run {place}")
 
 
 def compilation_json(compiled: Compilation, folder: Path | None) -> dict[str, object]:

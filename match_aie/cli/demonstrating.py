@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 
 from match_aie import report
-from match_aie.cli.terminal import say, say_json, working
+from match_aie.cli.terminal import program, say, say_json, working
 from match_aie.demo import DemoResult, run_demo
 from match_aie.errors import MismatchError
 
@@ -52,7 +52,7 @@ def demo_json(result: DemoResult, folder: Path) -> dict[str, object]:
 
 def demo_text(result: DemoResult, folder: Path) -> str:
     """The layer table, the measurements, and where to go from here."""
-    place = shlex.quote(str(folder))
+    place, call = shlex.quote(str(folder)), program()
     against = (
         "not compared with onnxruntime, which is not installed"
         if result.largest_lsb is None
@@ -71,9 +71,9 @@ def demo_text(result: DemoResult, folder: Path) -> str:
             f"  time        {result.microseconds:.0f} microseconds an image on this machine",
             "",
             f"The C code is in {folder}, and yours. Try next:",
-            f"  match-aie explain {place} down",
-            f"  match-aie run {place} --seed 1",
-            "  match-aie compile YOUR_MODEL.onnx -o build/yours",
-            "  match-aie targets CPU",
+            f"  {call} explain {place} down",
+            f"  {call} run {place} --seed 1",
+            f"  {call} compile YOUR_MODEL.onnx -o build/yours",
+            f"  {call} targets CPU",
         ]
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import match_aie
 from match_aie import report
-from match_aie.cli.terminal import say, say_json
+from match_aie.cli.terminal import program, say, say_json
 from match_aie.hardware import load_target, target_names
 from match_aie.report.table import table
 
@@ -28,7 +28,7 @@ def explain_project(folder: Path, layer: str | None, as_json: bool) -> None:
     say(report.summary_text(network))
     say()
     say(report.refusals_text(network))
-    say(f"\na layer in detail: match-aie explain {folder} NAME (or its number)")
+    say(f"\na layer in detail: {program()} explain {folder} NAME (or its number)")
 
 
 def show_targets(name: str | None, as_json: bool) -> None:
@@ -49,4 +49,4 @@ def show_targets(name: str | None, as_json: bool) -> None:
         for target in found
     ]
     say(table(("target", "modules", "description"), rows, "", 80))
-    say("\none in detail: match-aie targets NAME")
+    say(f"\none in detail: {program()} targets NAME")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import typer
 
@@ -46,3 +49,12 @@ def working(what: str) -> Iterator[Progress | None]:
 
     with Console(stderr=True).status(escape(what)) as status:
         yield lambda stage: status.update(f"{escape(what)}: {escape(stage)}")
+
+
+def program() -> str:
+    """How to call this program from the user's shell: by name, or by path where PATH lacks it."""
+    own = Path(sys.argv[0])
+    if shutil.which("match-aie") is not None or own.name != "match-aie":
+        return "match-aie"
+    here = Path.cwd()
+    return shlex.quote(str(own.relative_to(here) if own.is_relative_to(here) else own))

@@ -95,7 +95,9 @@ class _Builder:
         if isinstance(expr, relax.Var):
             return self._values[expr]
         if tvm_api.is_constant(expr):
-            return self._constant(tvm_api.constant_value(expr))
+            if expr not in self._values:
+                self._values[expr] = self._constant(tvm_api.constant_value(expr))
+            return self._values[expr]
         if isinstance(expr, relax.Tuple):
             return _Several(tuple(self._resolve(part) for part in expr.fields))
         if isinstance(expr, relax.TupleGetItem):

@@ -97,6 +97,9 @@ MATH = {
     "fma": "fma",
 }
 
+#: Name of the only external function that lowerings here call.
+INTEGER_POWER = "integer_power"
+
 _COMPARE = {
     prim.EQ: "==",
     prim.NE: "!=",
@@ -140,6 +143,12 @@ class ExpressionPrinter:
             prim.Or: lambda e: self._logic(e, "||"),
             prim.Not: self._not,
             prim.Select: lambda e: self._choose(e.condition, e.true_value, e.false_value),
+            prim.BitwiseAnd: lambda e: self._bitwise((e.a, e.b), "&"),
+            prim.BitwiseOr: lambda e: self._bitwise((e.a, e.b), "|"),
+            prim.BitwiseXor: lambda e: self._bitwise((e.a, e.b), "^"),
+            prim.BitwiseNot: lambda e: self._complement(e.a),
+            prim.LShift: lambda e: self._shift((e.a, e.b), "shift_left"),
+            prim.RShift: lambda e: self._shift((e.a, e.b), "shift_right"),
             tvm.ir.Call: self._call,
             **{kind: self._compare for kind in _COMPARE},
         }
@@ -170,12 +179,13 @@ class ExpressionPrinter:
 
     def _cast(self, expr: Any) -> Text:
         source, target = dtype_of(expr.value), dtype_of(expr)
-        value = self(expr.value)
+        clamped = is_float(source) and not is_float(target) and within(expr.value, target)
+        value = self._clamped(expr.value) if clamped else self(expr.value)
         if source == target:
             return value
         if target == "bool":
             return Text(f"{value.at(ADD)} != 0", COMPARE, value.data)
-        if is_float(source) and not is_float(target) and not within(expr.value, target):
+        if is_float(source) and not is_float(target) and not clamped:
             return Text(
                 f"{self._helpers.to_integer(source, target)}({value.code})", ATOM, value.data
             )
@@ -187,15 +197,18 @@ class ExpressionPrinter:
             raise PrintError(f"arithmetic ({sign}) on truth values")
         data = a.data or b.data
         right = level + 1
+        plain = f"{a.at(level)} {sign} {b.at(right)}"
+        if dtype == "float16":  # compilers keep more precision within an expression
+            return Text(f"(_Float16)({plain})", UNARY, data)
         if is_float(dtype) or not data or dtype in ("uint32", "uint64"):
-            return Text(f"{a.at(level)} {sign} {b.at(right)}", level, data)
+            return Text(plain, level, data)
         if is_signed(dtype) and bits(dtype) >= 32:
             wide = f"u{dtype}_t"
             code = f"({wide}){a.at(UNARY)} {sign} ({wide}){b.at(UNARY)}"
         elif dtype == "uint16":
             code = f"(uint32_t){a.at(UNARY)} {sign} (uint32_t){b.at(UNARY)}"
         else:
-            code = f"{a.at(level)} {sign} {b.at(right)}"
+            code = plain
         return Text(f"({C_TYPES[dtype]})({code})", UNARY, data)
 
     def _division(self, expr: Any, kind: str) -> Text:
@@ -215,21 +228,30 @@ class ExpressionPrinter:
 
     def _float_division(self, a: Text, b: Text, dtype: str, kind: str) -> Text:
         data = a.data or b.data
+        quotient = f"{a.at(MUL)} / {b.at(UNARY)}"
         if kind == "div":
-            return Text(f"{a.at(MUL)} / {b.at(UNARY)}", MUL, data)
+            half = dtype == "float16"
+            return Text(
+                f"(_Float16)({quotient})" if half else quotient, UNARY if half else MUL, data
+            )
         if kind == "mod":
             return self._math("fmod", (a, b), dtype)
         if kind == "floordiv":
-            return self._math("floor", (Text(f"{a.at(MUL)} / {b.at(UNARY)}", MUL, data),), dtype)
+            return self._math("floor", (Text(quotient, MUL, data),), dtype)
         if dtype == "float16":
             raise PrintError("floor_mod on float16")
         return Text(f"{self._helpers.binary('floormod', dtype)}({a.code}, {b.code})", ATOM, data)
 
+    def _clamped(self, expr: Any) -> Text:
+        """An outermost min or max that gives its constant where the other operand is NaN."""
+        a, b = (expr.b, expr.a) if isinstance(expr.a, prim.FloatImm) else (expr.a, expr.b)
+        value, bound = self(a), self(b)
+        kind = "below" if isinstance(expr, prim.Min) else "above"
+        symbol = self._helpers.binary(kind, dtype_of(expr))
+        return Text(f"{symbol}({value.code}, {bound.code})", ATOM, value.data)
+
     def _extremum(self, expr: Any, kind: str) -> Text:
-        a, b = expr.a, expr.b
-        if isinstance(a, prim.FloatImm):  # so that a NaN gives the constant
-            a, b = b, a
-        left, right = self(a), self(b)
+        left, right = self(expr.a), self(expr.b)
         symbol = self._helpers.binary(kind, dtype_of(expr))
         return Text(f"{symbol}({left.code}, {right.code})", ATOM, left.data or right.data)
 
@@ -262,6 +284,8 @@ class ExpressionPrinter:
             return self._choose(*args)
         if name == "likely":
             return self(args[0])
+        if name == "call_pure_extern":
+            return self._power(expr)
         if name in _BITWISE:
             return self._bitwise(args, _BITWISE[name])
         if name in ("shift_left", "shift_right"):
@@ -269,28 +293,43 @@ class ExpressionPrinter:
         if name in ("isnan", "isinf", "isfinite"):
             value = self(args[0])
             return Text(f"{name}({value.code}) != 0", COMPARE, value.data)
-        dtype = dtype_of(expr)
-        texts = tuple(self(arg) for arg in args)
         if name == "bitwise_not":
-            sign = "!" if dtype == "bool" else f"({C_TYPES[dtype]})~"
-            return Text(f"{sign}{texts[0].at(UNARY)}", LOGIC if sign == "!" else UNARY, True)
-        return self._function(name, texts, dtype)
+            return self._complement(args[0])
+        return self._function(name, tuple(self(arg) for arg in args), dtype_of(expr))
+
+    def _complement(self, expr: Any) -> Text:
+        value, dtype = self(expr), dtype_of(expr)
+        if dtype == "bool":
+            return Text(f"!{value.at(UNARY)}", LOGIC, value.data)
+        return Text(f"({C_TYPES[dtype]})~{value.at(UNARY)}", UNARY, value.data)
+
+    def _power(self, expr: Any) -> Text:
+        dtype = dtype_of(expr)
+        if str(expr.args[0].value) != INTEGER_POWER or dtype not in ("int32", "int64"):
+            raise PrintError(f"a call of {expr.args[0].value} on {dtype}")
+        a, b = (self(arg) for arg in expr.args[1:])
+        return Text(f"{self._helpers.binary('ipow', dtype)}({a.code}, {b.code})", ATOM, True)
 
     def _function(self, name: str, args: tuple[Text, ...], dtype: str) -> Text:
-        if name == "pow" and dtype in ("int32", "int64"):
-            symbol = self._helpers.binary("ipow", dtype)
-            return Text(f"{symbol}({args[0].code}, {args[1].code})", ATOM, True)
         if not is_float(dtype):
             raise PrintError(f"{name} on {dtype}")
-        one = literal(1.0, dtype)
-        if name == "sigmoid":
-            power = self._math("exp", (Text(f"-{args[0].at(ATOM)}", UNARY),), dtype)
-            return Text(f"{one} / ({one} + {power.code})", MUL, True)
-        if name == "rsqrt":
-            return Text(f"{one} / {self._math('sqrt', args, dtype).at(UNARY)}", MUL, True)
+        if name in ("sigmoid", "rsqrt"):
+            return self._reciprocal(name, args, dtype)
         if name not in MATH:
             raise PrintError(f"the operation {name!r}")
         return self._math(MATH[name], args, dtype)
+
+    def _reciprocal(self, name: str, args: tuple[Text, ...], dtype: str) -> Text:
+        """1 / (1 + exp(-x)) or 1 / sqrt(x); in float16 computed in float, rounded once."""
+        wide = "float32" if dtype == "float16" else dtype
+        one = literal(1.0, wide)
+        inner = Text(f"-({args[0].code})", UNARY) if name == "sigmoid" else args[0]
+        below = self._math("exp" if name == "sigmoid" else "sqrt", (inner,), wide).code
+        if name == "sigmoid":
+            below = f"({one} + {below})"
+        if dtype == "float16":
+            return Text(f"(_Float16)({one} / {below})", UNARY, True)
+        return Text(f"{one} / {below}", MUL, True)
 
     def _math(self, function: str, args: tuple[Text, ...], dtype: str) -> Text:
         inner = ", ".join(arg.code for arg in args)
@@ -332,27 +371,21 @@ class Scope:
 
 
 def within(expr: Any, dtype: str) -> bool:
-    """Whether a float expression is clamped by constants into the range of integer `dtype`.
-
-    NaN is covered as well: the outermost clamp gives its constant then.
-    """
-    low, high = _clamp(expr)
+    """Whether a float expression is a clamp by constants into the range of integer `dtype`."""
+    if dtype == "bool":
+        return False
+    low, high = _bounds(expr)
     smallest, largest = integer_range(dtype)
     return smallest <= low and high <= largest
 
 
-def _clamp(expr: Any) -> tuple[float, float]:
-    """Bounds that constants in nested min and max put on a float expression."""
-    if isinstance(expr, tvm.ir.Call) and str(expr.op.name).endswith(".round"):
-        low, high = _clamp(expr.args[0])
-        whole = math.isfinite(low) and math.isfinite(high) and low == int(low) and high == int(high)
-        return (low, high) if whole else (-math.inf, math.inf)
-    if not isinstance(expr, prim.Min | prim.Max):
-        return -math.inf, math.inf
-    for bound, inner in ((expr.a, expr.b), (expr.b, expr.a)):
-        if isinstance(bound, prim.FloatImm):
-            low, high = _clamp(inner)
-            if isinstance(expr, prim.Min):
-                return min(low, bound.value), min(high, bound.value)
-            return max(low, bound.value), max(high, bound.value)
+def _bounds(expr: Any) -> tuple[float, float]:
+    """Bounds that constants in nested min and max put on a float expression (NaN aside)."""
+    if isinstance(expr, prim.Min | prim.Max):
+        for bound, inner in ((expr.a, expr.b), (expr.b, expr.a)):
+            if isinstance(bound, prim.FloatImm):
+                low, high = _bounds(inner)
+                if isinstance(expr, prim.Min):
+                    return min(low, bound.value), min(high, bound.value)
+                return max(low, bound.value), max(high, bound.value)
     return -math.inf, math.inf

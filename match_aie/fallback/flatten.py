@@ -11,14 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import tvm
 from tvm import relax, tirx
 
 from match_aie import tvm_api
 from match_aie.errors import InternalError, ModelError, UnsupportedOperatorError
 from match_aie.fallback.fold import fold
-from match_aie.fallback.legalise import LOWERING_ERRORS, Refusal, legalise
+from match_aie.fallback.legalise import FINAL, LOWERING_ERRORS, has_lowering, legalise
+from match_aie.fallback.memo import Memo
+from match_aie.fallback.refusal import Refusal
 from match_aie.fallback.rewrite import rewrite, static_shape
+from match_aie.fallback.scalars import C_TYPES
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +61,12 @@ class _Flattener:
         self._labels: dict[str, str] = {}
         self._operators: dict[str, str] = {}
         self._problems: list[tuple[str, str, str]] = []
-        kernels = {v: f for v, f in module.functions_items() if isinstance(f, tirx.PrimFunc)}
-        self._builder = relax.BlockBuilder(tvm.IRModule(kernels))
+        self._stand_ins: set[Any] = set()
+        self._viewed: dict[Any, Any] = {}
+        self._memo = Memo()
+        items = module.functions_items()
+        self._kernels = {v: f for v, f in items if isinstance(f, tirx.PrimFunc)}
+        self._builder = relax.BlockBuilder(tvm.IRModule(self._kernels))
 
     def run(self) -> FlatGraph:
         main = self._module["main"]
@@ -66,7 +74,10 @@ class _Flattener:
         scope: dict[Any, Any] = {}
         for index, old in enumerate(main.params):
             if static_shape(old.ty) is None:
-                raise _dynamic_input(old)
+                raise _dynamic_input(old, self._given.get(old.name, old.name))
+            if str(old.ty.dtype) not in C_TYPES:
+                why = f"C has no type for elements of {old.ty.dtype}"
+                self._problems.append(("input", self._given.get(old.name, old.name), why))
             new = relax.Var(f"in{index}", old.ty)
             parameters.append(new)
             scope[old] = new
@@ -76,9 +87,20 @@ class _Flattener:
                 result = self._body(main, scope, "")
                 outputs = self._builder.emit_output(relax.Tuple(_fields(result)))
             self._builder.emit_func_output(outputs)
+        module = self._builder.get()
+        self._note_unlowered(module["main"])
         if self._problems:
             raise UnsupportedOperatorError(self._problems)
-        return FlatGraph(self._builder.get(), self._labels, self._operators)
+        return FlatGraph(module, self._labels, self._operators)
+
+    def _note_unlowered(self, main: Any) -> None:
+        """Note operators that a lowering emitted on the side and that have none themselves."""
+        label = ""
+        for var, value in reversed(_bindings(main)):
+            label = self._labels.get(var.name, label)
+            operator = tvm_api.operator_name(value)
+            if operator and operator not in FINAL:
+                self._problems.append((operator, label, "there is no lowering for it"))
 
     def _body(self, function: Any, scope: dict[Any, Any], label: str) -> Any:
         """Emit the bindings of `function`; its result in terms of the new variables."""
@@ -87,12 +109,17 @@ class _Flattener:
         for var, value in _bindings(function):
             name = tvm_api.variable_name(var)
             known = label or self._given.get(name, name)
-            scope[var] = self._value(self._substitute(value, scope), known, var)
+            try:
+                scope[var] = self._value(self._substitute(value, scope), known, var)
+            except Refusal as refusal:
+                scope[var] = self._refuse(_operator_of(value), known, str(refusal), var)
         return self._substitute(function.body.body, scope)
 
     def _substitute(self, expr: Any, scope: Mapping[Any, Any]) -> Any:
         """`expr` in terms of the new variables."""
         if isinstance(expr, relax.Var):
+            if expr not in scope:
+                raise Refusal("a shape depends on run-time values")
             return scope[expr]
         if isinstance(expr, relax.Tuple):
             return relax.Tuple([self._substitute(part, scope) for part in expr.fields])
@@ -122,22 +149,42 @@ class _Flattener:
 
     def _operator(self, call: Any, label: str, var: Any) -> Any:
         """Emit one operator: folded, rewritten or lowered; or note why that is impossible."""
-        name = tvm_api.operator_name(call)
+        name = _operator_of(call)
+        self._require_callee(call, label)
+        if self._follows_refusal(call):
+            return self._stand_in(var)
         try:
-            call = self._builder.normalize(self._nested(call, label, var))
+            call = self._from_first(self._builder.normalize(self._nested(call, label, var)))
             simple = rewrite(call)
             if simple is not None:
                 return self._rewritten(simple, label, var)
-            _require_static(call)
+            _require_plain(call)
             constant = fold(call)
             if constant is not None:
                 return constant
-            lowered = legalise(self._builder, call)
+            lowered = self._memo.lower(call, lambda: legalise(self._builder, call))
         except Refusal as refusal:
             return self._refuse(name, label, str(refusal), var)
         except LOWERING_ERRORS as error:
             return self._refuse(name, label, _first_line(error), var)
-        return self._emit(lowered, label, name)
+        result = self._emit(lowered, label, name)
+        if name == "reshape":
+            self._viewed[result] = call.args[0]
+        return result
+
+    def _from_first(self, call: Any) -> Any:
+        """A reshape of a reshape as one of the first operand."""
+        if tvm_api.operator_name(call) != "reshape" or call.args[0] not in self._viewed:
+            return call
+        args = [self._viewed[call.args[0]], *call.args[1:]]
+        return self._builder.normalize(tvm_api.CallNode(call.op, args, call.attrs, call.ty_args))
+
+    def _require_callee(self, call: Any, label: str) -> None:
+        """A TIR call has to name a function of the module."""
+        if tvm_api.operator_name(call) == "call_tir" and call.args[0] not in self._kernels:
+            raise InternalError(
+                f"the module lacks its TIR function {call.args[0].name_hint!r}", where=label
+            )
 
     def _rewritten(self, expr: Any, label: str, var: Any) -> Any:
         """Emit what a rewrite made: calls inside calls, a tuple of them, or no call at all."""
@@ -163,8 +210,26 @@ class _Flattener:
         return var
 
     def _refuse(self, operator: str, label: str, why: str, var: Any) -> Any:
+        """Note an operator; what reads its result is judged with a stand-in."""
         self._problems.append((operator, label, why))
-        return relax.Var("unsupported", var.ty)
+        return self._stand_in(var)
+
+    def _stand_in(self, var: Any) -> Any:
+        stand_in = relax.Var("unsupported", var.ty)
+        self._stand_ins.add(stand_in)
+        return stand_in
+
+    def _follows_refusal(self, call: Any) -> bool:
+        """Whether `call` is sound itself, and only its operands are not."""
+        operands = [leaf for arg in call.args for leaf in getattr(arg, "fields", [arg])]
+        refused = any(isinstance(o, relax.Var) and o in self._stand_ins for o in operands)
+        return refused and has_lowering(call)
+
+
+def _operator_of(call: Any) -> str:
+    """What a call computes: the operator, or the TIR function that the front end made of it."""
+    name = tvm_api.operator_name(call)
+    return str(call.args[0].name_hint) if name == "call_tir" else name
 
 
 def _bindings(function: Any) -> list[tuple[Any, Any]]:
@@ -182,22 +247,28 @@ def _fields(result: Any) -> list[Any]:
     if isinstance(result.ty, relax.TupleType):
         count = len(result.ty.fields)
         return [relax.TupleGetItem(result, index) for index in range(count)]
+    if isinstance(result, relax.ShapeExpr):
+        sizes = [int(size) for size in result.values]
+        return [relax.const(np.array(sizes, np.int64), "int64")]
     if not isinstance(result.ty, relax.TensorType):
         raise InternalError(f"an output is no tensor but {result.ty}", hint="report this model")
     return [result]
 
 
-def _require_static(call: Any) -> None:
-    """Refuse a result whose shape is known at run time only."""
+def _require_plain(call: Any) -> None:
+    """Refuse a result whose shape is known at run time only, or whose type C has not."""
     parts = call.ty.fields if isinstance(call.ty, relax.TupleType) else [call.ty]
-    if any(static_shape(part) is None for part in parts):
-        raise Refusal("the shape of its result depends on run-time values")
+    for part in parts:
+        if static_shape(part) is None:
+            raise Refusal("the shape of its result depends on run-time values")
+        if str(part.dtype) not in C_TYPES:
+            raise Refusal(f"C has no type for elements of {part.dtype}")
 
 
-def _dynamic_input(var: Any) -> ModelError:
+def _dynamic_input(var: Any, label: str) -> ModelError:
     return ModelError(
         f"the input has no fixed shape: {var.ty}",
-        where=tvm_api.variable_name(var),
+        where=label,
         hint="give every dimension, for example shapes={'x': [1, 3, 32, 32]}",
     )
 

@@ -87,6 +87,10 @@ class Functions:
         """Symbol of the function that copies a tensor of this type and size."""
         count = prod(tensor.shape)
         symbol = f"{self._prefix}_copy_{short_name(tensor.dtype)}_{count}"
+        if tensor.dtype not in C_TYPES:
+            why = f"C has no type for elements of {tensor.dtype}"
+            self._problems.append(("output", tensor.label, why))
+            return symbol
         if symbol not in self._definitions:
             ctype = C_TYPES[tensor.dtype]
             source = (

@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tvm
-from tvm import relax
+from tvm import relax, tirx
 
 from match_aie import tvm_api
 from match_aie.fallback.flatten import FlatGraph
+
+#: Functions with more tensors than this are not fused with others.
+MOST_FUSED_TENSORS = 16
+_OPAQUE = 8  # TVM's OpPatternKind
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class FusedGraph:
 def fuse(graph: FlatGraph) -> FusedGraph:
     """Fuse elementwise operators with what they follow; drop what no output needs."""
     prepared = _run(
-        graph.module,
+        _crowded_apart(graph.module),
         relax.transform.DeadCodeElimination(),
         relax.transform.AnnotateTIROpPattern(),
     )
@@ -55,6 +59,19 @@ def fuse(graph: FlatGraph) -> FusedGraph:
         relax.transform.DeadCodeElimination(),
     )
     return FusedGraph(fused, origins)
+
+
+def _crowded_apart(module: Any) -> Any:
+    """Mark functions of very many tensors (a split into time steps) as not to be fused.
+
+    Fused with as many elementwise operators they would grow beyond what can be scheduled in
+    reasonable time; alone, the reshapes after them cost nothing.
+    """
+    changed = tvm.IRModule(dict(module.functions_items()))
+    for name, function in module.functions_items():
+        if isinstance(function, tirx.PrimFunc) and len(function.params) > MOST_FUSED_TENSORS:
+            changed.update_func(name, function.with_attr("op_pattern", _OPAQUE))
+    return changed
 
 
 def _run(module: Any, *passes: Any) -> Any:

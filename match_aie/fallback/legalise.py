@@ -7,18 +7,17 @@ where it does not: quantisation, bounds of indices, sorting (TVM calls its run-t
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import tvm
 from tvm import relax, te, tirx, topi
 
 from match_aie import tvm_api
+from match_aie.fallback import legalise_index
+from match_aie.fallback.expressions import INTEGER_POWER
+from match_aie.fallback.refusal import Refusal
 from match_aie.fallback.scalars import integer_range
-
-
-class Refusal(Exception):
-    """An operator cannot be lowered; the message says why."""
-
 
 #: What TVM's Python and C++ raise for an operator or an attribute value that they do not cover.
 LOWERING_ERRORS = (
@@ -41,9 +40,23 @@ KNOWN_WRONG = {
     "multinomial_from_uniform": "its result is random",
     "unique": "the shape of its result depends on run-time values",
     "nonzero": "the shape of its result depends on run-time values",
+    "index_put": "nothing keeps its indices within the tensor",
+    "index_tensor": "nothing keeps its indices within the tensor",
 }
 
 Rule = Callable[[Any, Any], Any]
+
+
+def has_lowering(call: Any) -> bool:
+    """Whether the operator of `call` has a lowering, for some attributes at least."""
+    name = tvm_api.operator_name(call)
+    known = name in FINAL or name in _RULES
+    return name not in KNOWN_WRONG and (known or (name != "" and _default(call) is not None))
+
+
+def _default(call: Any) -> Any:
+    """TVM's own lowering, or None."""
+    return call.op.get_attr("FLegalize")
 
 
 def legalise(builder: Any, call: Any) -> Any:
@@ -61,7 +74,7 @@ def legalise(builder: Any, call: Any) -> Any:
         return call
     if name in KNOWN_WRONG:
         raise Refusal(KNOWN_WRONG[name])
-    rule = _RULES.get(name) or (call.op.get_attr("FLegalize") if name else None)
+    rule = _RULES.get(name) or (_default(call) if name else None)
     if rule is None:
         raise Refusal("there is no lowering for it")
     result = rule(builder, call)
@@ -152,27 +165,23 @@ def _dequantize(builder: Any, call: Any) -> Any:
     return builder.call_te(compute, *args, primfunc_name_hint="dequantize")
 
 
-def _extremum(kind: str) -> Rule:
-    """Elementwise minimum or maximum; NaN where either operand is NaN, as numpy and ONNX."""
+def _sign(builder: Any, call: Any) -> Any:
+    """-1, 0 or 1; NaN of NaN."""
+    dtype = tvm_api.dtype_of(call)
+    zero, one, minus = (tirx.const(value, dtype) for value in (0, 1, -1))
 
-    def combine(a: Any, b: Any) -> Any:
-        better = a < b if kind == "minimum" else a > b
-        if str(a.dtype).startswith("float"):
-            better = tirx.Or(better, tirx.isnan(a))
-        return tirx.Select(better, a, b)
+    def compute(x: Any) -> Any:
+        def element(*at: Any) -> Any:
+            v = x(*at)
+            same = v if dtype.startswith("float") else zero  # what compares with nothing is NaN
+            rest = tirx.Select(tirx.EQ(v, zero), zero, same)
+            return tirx.Select(v > zero, one, tirx.Select(v < zero, minus, rest))
 
-    def rule(builder: Any, call: Any) -> Any:
-        shape = call.ty.shape.values
+        return te.compute(x.shape, element, name="sign")
 
-        def compute(a: Any, b: Any) -> Any:
-            def element(*indices: Any) -> Any:
-                return combine(_broadcast_at(a, indices), _broadcast_at(b, indices))
-
-            return te.compute(shape, element, name=kind)
-
-        return builder.call_te(compute, *call.args, primfunc_name_hint=kind)
-
-    return rule
+    if dtype.startswith(("uint", "bool")):
+        return _default(call)(builder, call)
+    return builder.call_te(compute, call.args[0], primfunc_name_hint="sign")
 
 
 def _broadcast_at(tensor: Any, indices: Any) -> Any:
@@ -181,97 +190,108 @@ def _broadcast_at(tensor: Any, indices: Any) -> Any:
     return tensor(*(0 if int(n) == 1 else i for n, i in zip(tensor.shape, own, strict=True)))
 
 
-def _take(builder: Any, call: Any) -> Any:
-    """Indices out of range are an error in ONNX; here they are clamped, never read beyond."""
-    mode = str(call.attrs.mode)
-    return builder.call_te(
-        topi.take,
-        call.args[0],
-        call.args[1],
-        None if call.attrs.axis is None else int(call.attrs.axis),
-        mode="clip" if mode == "fast" else mode,
-        primfunc_name_hint="take",
-    )
-
-
-def _ranks(data: Any, axis: int, descending: bool) -> Any:
-    """Position of every element in the sorted order along `axis`; equal elements keep order."""
-
-    def element(*indices: Any) -> Any:
-        other = te.reduce_axis((0, data.shape[axis]), name="j")
-        mine = data[indices]
-        theirs = data[_replace(indices, axis, other)]
-        before = theirs > mine if descending else theirs < mine
-        earlier = tirx.And(tirx.EQ(theirs, mine), other < indices[axis])
-        return te.sum(tirx.Select(tirx.Or(before, earlier), _int(1), _int(0)), axis=other)
-
-    return te.compute(data.shape, element, name="rank")
-
-
-def _int(value: int) -> Any:
-    return tirx.IntImm("int32", value)
-
-
-def _replace(indices: Any, axis: int, index: Any) -> tuple[Any, ...]:
-    return (*indices[:axis], index, *indices[axis + 1 :])
-
-
-def _sorted_indices(ranks: Any, axis: int, count: int) -> Any:
-    """For each of the first `count` positions, which element has that rank."""
-    shape = list(ranks.shape)
-    shape[axis] = tirx.IntImm("int64", count)
-
-    def element(*indices: Any) -> Any:
-        j = te.reduce_axis((0, ranks.shape[axis]), name="j")
-        here = tirx.EQ(ranks[_replace(indices, axis, j)], indices[axis].astype("int32"))
-        return te.max(tirx.Select(here, j.var.astype("int32"), _int(0)), axis=j)
-
-    return te.compute(shape, element, name="order")
-
-
-def _gather(data: Any, order: Any, axis: int) -> Any:
-    def element(*indices: Any) -> Any:
-        return data[_replace(indices, axis, order[indices])]
-
-    return te.compute(order.shape, element, name="sorted")
-
-
-def _sorting(wanted: str) -> Rule:
-    """sort, argsort and topk by counting: n*n comparisons along the axis, stable."""
+def _reduced(kind: str) -> Rule:
+    """Largest or smallest along axes; TVM starts from the largest finite float."""
 
     def rule(builder: Any, call: Any) -> Any:
-        size = call.args[0].ty.shape.values
-        axis = int(call.attrs.axis) % len(size)
-        topk = wanted == "topk"
-        descending = bool(call.attrs.largest if topk else call.attrs.descending)
-        count = int(size[axis])
-        if topk and 0 < int(call.attrs.k) < count:
-            count = int(call.attrs.k)
-        result = str(call.attrs.ret_type) if topk else {"sort": "values"}.get(wanted, "indices")
+        axes = _axes(call)
+        shape = call.ty.shape.values
 
         def compute(data: Any) -> Any:
-            order = _sorted_indices(_ranks(data, axis, descending), axis, count)
-            indices = order
-            if result != "values":
-                dtype = str(call.attrs.dtype)
-                indices = te.compute(order.shape, lambda *i: order[i].astype(dtype), name="index")
-            if result == "indices":
-                return indices
-            values = _gather(data, order, axis)
-            return values if result == "values" else [values, indices]
+            best = _extreme(data, axes, kind)
+            return topi.reshape(best, shape) if call.attrs.keepdims else best
 
-        return builder.call_te(compute, call.args[0], primfunc_name_hint=wanted)
+        return builder.call_te(compute, call.args[0], primfunc_name_hint=kind)
 
     return rule
+
+
+def _axes(call: Any) -> list[int]:
+    """Reduced axes of a call, counted from the start, in order."""
+    rank = len(call.args[0].ty.shape)
+    axes = call.attrs.axis
+    if axes is None:
+        return list(range(rank))
+    given = [axes] if isinstance(axes, int | tirx.IntImm) else list(axes)
+    return sorted({int(axis) % rank for axis in given})
+
+
+def _extreme(data: Any, axes: list[int], kind: str) -> Any:
+    """The largest ("max") or smallest ("min") element along `axes`."""
+    start = {"max": "-inf", "min": "inf"}[kind]
+
+    def identity(dtype: Any) -> Any:
+        if str(dtype).startswith("float"):
+            return tirx.FloatImm(str(dtype), float(start))
+        return tirx.min_value(dtype) if kind == "max" else tirx.max_value(dtype)
+
+    better = tirx.max if kind == "max" else tirx.min
+    reducer = te.comm_reducer(lambda a, b: better(a, b), identity, name=kind)
+    inner = [te.reduce_axis((0, data.shape[axis]), name=f"k{axis}") for axis in axes]
+    kept = [size for axis, size in enumerate(data.shape) if axis not in axes]
+
+    def element(*outer: Any) -> Any:
+        indices = list(outer)
+        for axis, var in zip(axes, inner, strict=True):
+            indices.insert(axis, var)
+        return reducer(data(*indices), axis=inner)
+
+    return te.compute(kept, element, name=kind)
+
+
+def _arg_extreme(kind: str) -> Rule:
+    """Index of the first largest or smallest element."""
+
+    def rule(builder: Any, call: Any) -> Any:
+        axes = _axes(call)
+        dtype, shape = tvm_api.dtype_of(call), call.ty.shape.values
+
+        def compute(data: Any) -> Any:
+            axis = axes[0]
+            if len(axes) == len(data.shape):
+                data, axis = topi.reshape(data, [prod(int(n) for n in data.shape)]), 0
+            best = _extreme(data, [axis], kind)
+            size = data.shape[axis]
+            step = te.reduce_axis((0, size), name="j")
+
+            def element(*outer: Any) -> Any:
+                here = data(*outer[:axis], step, *outer[axis:])
+                index = tirx.Select(tirx.EQ(here, best(*outer)), step.var, size - 1)
+                return te.min(index.astype(dtype), axis=step)
+
+            found = te.compute(best.shape, element, name=f"arg{kind}")
+            return topi.reshape(found, shape) if call.attrs.keepdims else found
+
+        return builder.call_te(compute, call.args[0], primfunc_name_hint=f"arg{kind}")
+
+    return rule
+
+
+def _power(builder: Any, call: Any) -> Any:
+    """Powers of integers are exact and wrap; TVM has them for floats only."""
+    dtype = tvm_api.dtype_of(call)
+    if dtype.startswith("float"):
+        return _default(call)(builder, call)
+    shape = call.ty.shape.values
+
+    def compute(a: Any, b: Any) -> Any:
+        def element(*indices: Any) -> Any:
+            operands = [_broadcast_at(x, indices) for x in (a, b)]
+            return tirx.call_pure_extern(dtype, INTEGER_POWER, *operands)
+
+        return te.compute(shape, element, name="power")
+
+    return builder.call_te(compute, *call.args, primfunc_name_hint="power")
 
 
 _RULES: dict[str, Rule] = {
     "quantize": _quantize,
     "dequantize": _dequantize,
-    "maximum": _extremum("maximum"),
-    "minimum": _extremum("minimum"),
-    "take": _take,
-    "sort": _sorting("sort"),
-    "argsort": _sorting("argsort"),
-    "topk": _sorting("topk"),
+    "sign": _sign,
+    "power": _power,
+    "max": _reduced("max"),
+    "min": _reduced("min"),
+    "argmax": _arg_extreme("max"),
+    "argmin": _arg_extreme("min"),
+    **legalise_index.RULES,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tvm
+import tvm_ffi
 from tvm import s_tir, tirx
 
 #: Index arithmetic is narrowed to this width where TVM proves that it fits.
@@ -44,4 +45,76 @@ def lower(prim_func: Any) -> Any:
     target = tvm.target.Target("c")
     named = prim_func.with_attr("global_symbol", "f").with_attr("target", target)
     module = tvm.ir.transform.Sequential(_passes())(tvm.IRModule({"f": named}))
-    return module["f"]
+    lowered = module["f"]
+    while True:
+        dead = _dead_buffers(lowered)
+        if not dead:
+            return lowered
+        lowered = _without_stores(lowered, dead)
+
+
+def _dead_buffers(prim_func: Any) -> frozenset[Any]:
+    """Buffers that are written but not read, except to update themselves."""
+    roots = _Roots(prim_func)
+    stored: set[Any] = set()
+    loaded: set[Any] = set()
+
+    def note_store(store: Any) -> None:
+        root = roots.of(store.buffer)
+        stored.add(root)
+        for part in (store.value, *store.indices):
+            note_loads(part, root)
+
+    def note_loads(expr: Any, own: Any) -> None:
+        def note(load: Any) -> None:
+            root = roots.of(load.source)
+            if own is None or not root.same_as(own):
+                loaded.add(root)
+
+        tvm_ffi.structural_walk(expr, [(tvm.ir.TensorLoad, note)])
+
+    def note_others(stmt: Any) -> None:
+        for expr in _conditions(stmt):
+            note_loads(expr, None)
+
+    others = (tirx.Bind, tirx.IfThenElse, tirx.While, tirx.For, tirx.Evaluate)
+    callbacks = [(tirx.BufferStore, note_store), (others, note_others)]
+    tvm_ffi.structural_walk(prim_func.body, callbacks)
+    return frozenset(stored - loaded - set(prim_func.params))
+
+
+def _conditions(stmt: Any) -> tuple[Any, ...]:
+    """Expressions of a statement other than a store."""
+    if isinstance(stmt, tirx.For):
+        return (stmt.min, stmt.extent)
+    return (stmt.condition,) if hasattr(stmt, "condition") else (stmt.value,)
+
+
+def _without_stores(prim_func: Any, dead: frozenset[Any]) -> Any:
+    roots = _Roots(prim_func)
+
+    def remove(stmt: Any) -> Any:
+        if isinstance(stmt, tirx.BufferStore) and roots.of(stmt.buffer) in dead:
+            return tirx.Evaluate(0)
+        return stmt
+
+    body = tvm_ffi.structural_map(prim_func.body, remove)
+    cleaned = tirx.PrimFunc(prim_func.params, body, prim_func.ret_type, prim_func.attrs)
+    return tirx.transform.RemoveNoOp()(tvm.IRModule({"f": cleaned}))["f"]
+
+
+class _Roots:
+    """Which buffer holds the elements of a view."""
+
+    def __init__(self, prim_func: Any) -> None:
+        self._parents: dict[Any, Any] = {}
+
+        def note(view: Any) -> None:
+            self._parents[view.buffer] = view.data.args[0]
+
+        tvm_ffi.structural_walk(prim_func.body, [(tirx.DeclBuffer, note)])
+
+    def of(self, buffer: Any) -> Any:
+        while buffer in self._parents:
+            buffer = self._parents[buffer]
+        return buffer

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
 from tvm import relax, tirx
 
 from match_aie import tvm_api
+from match_aie.fallback.refusal import Refusal
 
 
 def static_shape(ty: Any) -> tuple[int, ...] | None:
@@ -26,8 +28,39 @@ def rewrite(call: Any) -> Any | None:
 
     What is returned may nest calls, and is to be normalised and rewritten again.
     """
-    rule = _RULES.get(tvm_api.operator_name(call))
-    return None if rule is None else rule(call)
+    name = tvm_api.operator_name(call)
+    rule = _RULES.get(name)
+    simpler = None if rule is None else rule(call)
+    if simpler is None and name in _LONG_SUMS:
+        return _in_single_precision(call)
+    return simpler
+
+
+#: Operators that add up many products; in float16 they are computed in float32.
+_LONG_SUMS = frozenset(
+    "sum mean variance std prod matmul einsum cumsum nn.softmax nn.log_softmax nn.layer_norm "
+    "nn.group_norm nn.instance_norm nn.attention nn.attention_bias nn.avg_pool1d nn.avg_pool2d "
+    "nn.avg_pool3d nn.adaptive_avg_pool1d nn.adaptive_avg_pool2d nn.adaptive_avg_pool3d nn.conv1d "
+    "nn.conv2d nn.conv3d nn.conv1d_transpose nn.conv2d_transpose nn.conv3d_transpose".split()
+)
+
+
+def _in_single_precision(call: Any) -> Any | None:
+    """The float16 operator computed in float32 and rounded once, as ONNX Runtime does."""
+    if not isinstance(call.ty, relax.TensorType) or tvm_api.dtype_of(call) != "float16":
+        return None
+    if getattr(call.attrs, "out_dtype", None) not in (None, ""):
+        return None
+    args = [_widened(arg) for arg in call.args]
+    wide = tvm_api.CallNode(call.op, args, call.attrs, call.ty_args)
+    return relax.op.astype(wide, "float16")
+
+
+def _widened(arg: Any) -> Any:
+    if isinstance(arg, relax.Tuple):
+        return relax.Tuple([_widened(part) for part in arg.fields])
+    half = isinstance(arg.ty, relax.TensorType) and tvm_api.dtype_of(arg) == "float16"
+    return relax.op.astype(arg, "float32") if half else arg
 
 
 def _view(call: Any) -> Any | None:
@@ -73,7 +106,7 @@ def _shape_to_tensor(call: Any) -> Any | None:
     shape = call.args[0]
     if not isinstance(shape, relax.ShapeExpr):
         return None
-    return relax.const(np.array([int(size) for size in shape.values], np.int64))
+    return relax.const(np.array([int(size) for size in shape.values], np.int64), "int64")
 
 
 def _tensor_to_shape(call: Any) -> Any | None:
@@ -82,9 +115,33 @@ def _tensor_to_shape(call: Any) -> Any | None:
     return relax.ShapeExpr([int(size) for size in tvm_api.constant_value(call.args[0])])
 
 
+def _size(call: Any) -> Any | None:
+    shape = static_shape(call.args[0].ty)
+    return None if shape is None else relax.const(np.array(prod(shape), np.int64), "int64")
+
+
+def _dropout(call: Any) -> Any:
+    """At inference, the input and a mask of ones."""
+    data = call.args[0]
+    return relax.Tuple([data, relax.op.ones(static_shape(data.ty), tvm_api.dtype_of(data))])
+
+
+def _rms_norm(call: Any) -> Any:
+    """X / sqrt(mean(x * x) + epsilon) * weight (TVM's own lowering takes one axis only)."""
+    data, weight = call.args
+    axes = [int(axis) for axis in call.attrs.axes]
+    mean = relax.op.mean(relax.op.multiply(data, data), axes, keepdims=True)
+    epsilon = relax.const(float(call.attrs.epsilon), tvm_api.dtype_of(data))
+    return relax.op.multiply(
+        relax.op.multiply(data, relax.op.rsqrt(relax.op.add(mean, epsilon))), weight
+    )
+
+
 def _batch_norm(call: Any) -> Any | None:
     """With constant statistics: one multiplication and one addition, factors in float64."""
-    if bool(call.attrs.training) or not all(tvm_api.is_constant(arg) for arg in call.args[1:]):
+    if bool(call.attrs.training):
+        raise Refusal("it is in training mode")
+    if not all(tvm_api.is_constant(arg) for arg in call.args[1:]):
         return None
     data = call.args[0]
     dtype = tvm_api.dtype_of(data)
@@ -101,17 +158,33 @@ def _batch_norm(call: Any) -> Any | None:
 
 
 #: Accumulating in these types loses the result: what to accumulate in instead.
-_WIDER = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32"}
+_WIDER_SUM = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32"}
+#: The same for means; TVM divides by an int64 count.
+_WIDER_MEAN = dict.fromkeys((*_WIDER_SUM, "int32", "uint32"), "int64")
 
 
-def _widen_reduction(call: Any) -> Any | None:
-    """Sums of narrow integers are taken in int32 (TVM accumulates in the narrow type)."""
-    narrow = tvm_api.dtype_of(call.args[0])
-    if narrow not in _WIDER:
+def _widen_bool(call: Any) -> Any | None:
+    """The largest of truth values, as bytes (TVM knows no smallest truth value)."""
+    if tvm_api.dtype_of(call.args[0]) != "bool":
         return None
-    widened = relax.op.astype(call.args[0], _WIDER[narrow])
-    reduced = tvm_api.CallNode(call.op, [widened, *call.args[1:]], call.attrs, call.ty_args)
-    return relax.op.astype(reduced, tvm_api.dtype_of(call))
+    return relax.op.astype(_with_operand(call, relax.op.astype(call.args[0], "uint8")), "bool")
+
+
+def _with_operand(call: Any, operand: Any) -> Any:
+    return tvm_api.CallNode(call.op, [operand, *call.args[1:]], call.attrs, call.ty_args)
+
+
+def _widen(wider: Mapping[str, str]) -> Callable[[Any], Any | None]:
+    """Reduce integers in a wider type (TVM accumulates in the type of the operand)."""
+
+    def rule(call: Any) -> Any | None:
+        narrow = tvm_api.dtype_of(call.args[0])
+        if narrow not in wider:
+            return None
+        wide = _with_operand(call, relax.op.astype(call.args[0], wider[narrow]))
+        return relax.op.astype(wide, tvm_api.dtype_of(call))
+
+    return rule
 
 
 _RULES: dict[str, Callable[[Any], Any | None]] = {
@@ -122,7 +195,12 @@ _RULES: dict[str, Callable[[Any], Any | None]] = {
     "shape_of": _shape_of,
     "shape_to_tensor": _shape_to_tensor,
     "tensor_to_shape": _tensor_to_shape,
+    "size": _size,
+    "nn.dropout": _dropout,
+    "nn.rms_norm": _rms_norm,
     "nn.batch_norm": _batch_norm,
-    **dict.fromkeys(("sum", "mean", "prod", "variance", "std"), _widen_reduction),
-    **dict.fromkeys((f"nn.avg_pool{n}d" for n in (1, 2, 3)), _widen_reduction),
+    **dict.fromkeys(("max", "min"), _widen_bool),
+    **dict.fromkeys(("sum", "prod"), _widen(_WIDER_SUM)),
+    **dict.fromkeys(("mean", "variance"), _widen(_WIDER_MEAN)),
+    **dict.fromkeys((f"nn.avg_pool{n}d" for n in (1, 2, 3)), _widen(_WIDER_MEAN)),
 }

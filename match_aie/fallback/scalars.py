@@ -6,7 +6,7 @@ them one meaning, the same on every compiler:
 
 - float to integer saturates; NaN becomes the smallest value.
 - integer arithmetic wraps; x / 0 and x % 0 are 0; shifting by the width or more shifts all out.
-- min and max give the second operand where a comparison with NaN decides.
+- min and max of a NaN and a number are NaN, as in numpy and ONNX Runtime.
 """
 
 from __future__ import annotations
@@ -131,6 +131,8 @@ class Helpers:
             )
             if kind in ("div", "mod", "floordiv", "floormod") and not is_signed(dtype):
                 body = f"return b == 0 ? 0 : ({ctype})(a {'/' if 'div' in kind else '%'} b);"
+            if kind in ("min", "max") and not is_float(dtype):
+                body = BINARY["below" if kind == "min" else "above"]
             if kind == "floormod" and is_float(dtype):
                 body = _FLOAT_FLOORMOD.format(f=f"fmod{'' if dtype == 'float64' else 'f'}")
             self._add(symbol, f"{ctype} {symbol}({ctype} a, {ctype} b)", body)
@@ -157,8 +159,10 @@ _FLOAT_FLOORMOD = "const float r = {f}(a, b);\nreturn r != 0 && (r < 0) != (b < 
 
 #: Bodies of the binary helpers: t the type, u its unsigned twin, n its width.
 BINARY = {
-    "min": "return a < b ? a : b;",
-    "max": "return a > b ? a : b;",
+    "min": "return a < b || a != a ? a : b;",
+    "max": "return a > b || a != a ? a : b;",
+    "above": "return a > b ? a : b;",  # b where a is NaN: a clamp before a conversion
+    "below": "return a < b ? a : b;",
     "div": "return b == 0 ? 0 : b == -1 ? ({t})(0 - ({u})a) : ({t})(a / b);",
     "mod": "return b == 0 || b == -1 ? 0 : ({t})(a % b);",
     "floordiv": (

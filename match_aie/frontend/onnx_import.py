@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import onnx
+import tvm
+from onnx import helper
 from tvm import relax
 from tvm.relax.frontend.onnx import onnx_frontend
 
 from match_aie import tvm_api
 from match_aie.errors import UnsupportedOperatorError, shorten
 from match_aie.frontend.onnx_composites import arguments, body_model, describe
-from match_aie.frontend.onnx_rewrite.graph import Graph, Node, opset_of
+from match_aie.frontend.onnx_rewrite.graph import Graph, Node, Refusal, opset_of
 from match_aie.frontend.onnx_rewrite.support import COMPOSITES
 
+Expr = Any
 
-def import_graph(model: onnx.ModelProto, labels: Mapping[str, str]) -> tuple[Any, dict[str, str]]:
+
+def import_graph(model: onnx.ModelProto, labels: Mapping[str, str]) -> tuple[Expr, dict[str, str]]:
     """The Relax module of `model`, and Relax variable name -> label.
 
     Args:
@@ -29,15 +34,74 @@ def import_graph(model: onnx.ModelProto, labels: Mapping[str, str]) -> tuple[Any
     Raises:
         UnsupportedOperatorError: for the first node that TVM does not take.
     """
-    importer = _Importer(model, labels)
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        helpers, functions, keys = _import_composites(model, labels)
+        importer = _Importer(model, labels, helpers)
+        importer.add_composites(functions, keys)
         module = importer.from_onnx(model.graph, opset_of(model))
     module["main"] = module["main"].without_attr("num_input")
     return module, _variable_labels(module["main"], labels)
 
 
-def _variable_labels(function: Any, labels: Mapping[str, str]) -> dict[str, str]:
+def _import_composites(
+    model: onnx.ModelProto, labels: Mapping[str, str]
+) -> tuple[Expr, dict[bytes, Expr], dict[str, bytes]]:
+    """The bodies of all composites.
+
+    Returns:
+        A module of the tensor functions that they call, body key -> Relax function, and node
+        output -> body key.
+    """
+    helpers, graph = tvm.IRModule(), Graph(model)
+    functions: dict[bytes, Expr] = {}
+    keys: dict[str, bytes] = {}
+    for proto in model.graph.node:
+        node = Node(proto, graph.opset)
+        if node.op not in COMPOSITES:
+            continue
+        try:
+            body, facts = body_model(node, graph), describe(node, graph)
+            key = body.SerializeToString(deterministic=True) + repr(facts).encode()
+            if key not in functions:
+                helpers, functions[key] = _import_body(body, facts, helpers)
+        except (UnsupportedOperatorError, Refusal) as error:
+            raise _unsupported(node, labels, error) from error
+        keys[_result(proto)] = key
+    return helpers, functions, keys
+
+
+def _import_body(
+    body: onnx.ModelProto, facts: Mapping[str, str], helpers: Expr
+) -> tuple[Expr, Expr]:
+    """(`helpers` with what the body calls, the body's Relax function)."""
+    module = _Importer(body, {}, helpers).from_onnx(body.graph, opset_of(body))
+    function = module["main"].without_attr("global_symbol").without_attr("num_input")
+    for name, value in facts.items():
+        function = function.with_attr(name, value)
+    rest = {v: f for v, f in module.functions.items() if v.name_hint != "main"}
+    return tvm.IRModule(rest), function
+
+
+def _unsupported(
+    node: Node, labels: Mapping[str, str], error: Exception
+) -> UnsupportedOperatorError:
+    """`error`, met at `node`, as the user should read it."""
+    text = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+    why = f"TVM does not take it: {shorten(text, 160)}"
+    if isinstance(error, UnsupportedOperatorError):
+        why = "; ".join(f"{op}: {inner}" for op, _, inner in error.operators[:3])
+    elif isinstance(error, Refusal):
+        why = str(error)
+    return UnsupportedOperatorError([(node.op, labels.get(node.proto.name, node.op), why)])
+
+
+def _result(proto: onnx.NodeProto) -> str:
+    """The first output that is there."""
+    return next(name for name in proto.output if name)
+
+
+def _variable_labels(function: Expr, labels: Mapping[str, str]) -> dict[str, str]:
     """Label of every bound variable; a helper value takes that of the node it leads up to."""
     found: dict[str, str] = {}
     waiting: list[str] = []
@@ -54,12 +118,21 @@ def _variable_labels(function: Any, labels: Mapping[str, str]) -> dict[str, str]
 class _Importer(onnx_frontend.ONNXGraphImporter):
     """TVM's importer, a node at a time: failures name the node, variables are named after it."""
 
-    def __init__(self, model: onnx.ModelProto, labels: Mapping[str, str]) -> None:
-        """Import `model`; every input has a static shape and a plain name."""
+    def __init__(self, model: onnx.ModelProto, labels: Mapping[str, str], helpers: Expr) -> None:
+        """Import `model` beside the functions in `helpers`; inputs have static shapes."""
         super().__init__({}, {}, keep_params_in_input=False, sanitize=False)
+        self.bb = relax.BlockBuilder(helpers)
         self._labels = labels
         self._graph = Graph(model)
-        self._composites: dict[bytes, Any] = {}
+        self._composites: dict[str, Expr] = {}
+
+    def add_composites(self, functions: Mapping[bytes, Expr], keys: Mapping[str, bytes]) -> None:
+        """Make private functions of composite bodies; `keys` says which node calls which."""
+        variables: dict[bytes, Expr] = {}
+        for key, function in functions.items():
+            kind = str(function.attrs["Composite"]).replace(".", "_").lower()
+            variables[key] = self.bb.add_func(function, f"{kind}_{len(variables)}")
+        self._composites = {name: variables[key] for name, key in keys.items()}
 
     def _check_for_unsupported_ops(self, graph: onnx.GraphProto) -> None:
         """Nothing: the pre-pass has looked."""
@@ -69,8 +142,10 @@ class _Importer(onnx_frontend.ONNXGraphImporter):
         for proto in graph.node:
             try:
                 self._convert(proto)
+            except UnsupportedOperatorError:
+                raise
             except Exception as error:
-                raise self._unsupported(proto, error) from error
+                raise _unsupported(Node(proto, self.opset), self._labels, error) from error
             for name in filter(None, proto.output):
                 self._bind(proto, name)
 
@@ -80,10 +155,27 @@ class _Importer(onnx_frontend.ONNXGraphImporter):
             self._call_composite(node)
         elif node.op == "ConvInteger":
             self._nodes[proto.output[0]] = self._convolve_integers(node)
+        elif node.op == "Clip" and self._bounds(node) is not None:
+            low, high = self._bounds(node) or (0.0, 0.0)
+            self._nodes[proto.output[0]] = relax.op.clip(self._nodes[node.input(0)], low, high)
         else:
             single = onnx.GraphProto()
             single.node.append(proto)
             super()._construct_nodes(single)
+
+    def _bounds(self, node: Node) -> tuple[float, float] | None:
+        """Constant bounds of a float Clip, in order; None where they are something else."""
+        if tvm_api.dtype_of(self._nodes[node.input(0)]) != "float32":
+            return None
+        found = []
+        for at, missing in ((1, -math.inf), (2, math.inf)):
+            bound = self._nodes[node.input(at)] if node.input(at) else None
+            if bound is not None and not tvm_api.is_constant(bound):
+                return None
+            found.append(missing if bound is None else tvm_api.constant_value(bound).item())
+        low, high = found
+        # Where the bounds cross or are NaN, ONNX and Relax differ.
+        return (low, high) if low <= high else None
 
     def _bind(self, proto: onnx.NodeProto, name: str) -> None:
         """Bind a computed tensor, and check that its shape is static and as ONNX says."""
@@ -95,15 +187,7 @@ class _Importer(onnx_frontend.ONNXGraphImporter):
             label = self._labels.get(proto.name, proto.name)
             raise UnsupportedOperatorError([(Node(proto, self.opset).op, label, why)])
 
-    def _unsupported(self, proto: onnx.NodeProto, error: Exception) -> UnsupportedOperatorError:
-        if isinstance(error, UnsupportedOperatorError):
-            return error
-        text = str(error).strip().splitlines() or [type(error).__name__]
-        label = self._labels.get(proto.name, proto.name)
-        why = f"TVM does not take it: {shorten(text[-1], 160)}"
-        return UnsupportedOperatorError([(Node(proto, self.opset).op, label, why)])
-
-    def _convolve_integers(self, node: Node) -> Any:
+    def _convolve_integers(self, node: Node) -> Expr:
         """ConvInteger: a convolution of int32, exact modulo 2**32 as ONNX wants it."""
         sides = []
         for at, zero_at in ((0, 2), (1, 3)):
@@ -123,32 +207,15 @@ class _Importer(onnx_frontend.ONNXGraphImporter):
         return self._convert_operator("Conv", inputs, attributes, self.opset)
 
     def _call_composite(self, node: Node) -> None:
-        """Call a private function with attribute `Composite`; equal ones are shared."""
-        body = body_model(node, self._graph)
-        key = (
-            body.SerializeToString(deterministic=True) + repr(describe(node, self._graph)).encode()
-        )
-        if key not in self._composites:
-            self._composites[key] = self._add_composite(node, body)
+        """Call the private function that holds the body of `node`."""
         values = [self._nodes[name] for name in arguments(node, self._graph)]
-        result = self.bb.emit(relax.Call(self._composites[key], values), _hint(node.proto))
+        call = relax.Call(self._composites[_result(node.proto)], values)
+        result = self.bb.emit(call, _hint(node.proto))
         outputs = [name for name in node.outputs if name]
         for position, name in enumerate(outputs):
             single = len(outputs) == 1
-            self._nodes[name] = (
-                result
-                if single
-                else self.bb.emit(relax.TupleGetItem(result, position), _hint(node.proto))
-            )
-
-    def _add_composite(self, node: Node, body: onnx.ModelProto) -> Any:
-        """A new private function in the module under construction."""
-        importer = _Importer(body, {})
-        function = importer.from_onnx(body.graph, opset_of(body))["main"]
-        function = function.without_attr("global_symbol").without_attr("num_input")
-        for name, value in describe(node, self._graph).items():
-            function = function.with_attr(name, value)
-        return self.bb.add_func(function, f"onnx_{node.op.lower()}_{len(self._composites)}")
+            item = result if single else relax.TupleGetItem(result, position)
+            self._nodes[name] = item if single else self.bb.emit(item, _hint(node.proto))
 
 
 def _hint(proto: onnx.NodeProto) -> str:
@@ -156,7 +223,7 @@ def _hint(proto: onnx.NodeProto) -> str:
     return proto.name or "t_"
 
 
-def _shape_problem(value: Any, graph: Graph, name: str) -> str | None:
+def _shape_problem(value: Expr, graph: Graph, name: str) -> str | None:
     """What is wrong with the type of an imported value, None where nothing is."""
     info = graph.info(name)
     if not isinstance(value.ty, relax.TensorType):
@@ -167,4 +234,8 @@ def _shape_problem(value: Any, graph: Graph, name: str) -> str | None:
         return "the shape of its result depends on the data"
     if info is not None and info.shape is not None and info.shape != shape:
         return f"TVM imports its result with shape {shape} instead of {info.shape}"
+    if info is not None and info.dtype:
+        wanted = str(helper.tensor_dtype_to_np_dtype(info.dtype))
+        if wanted != tvm_api.dtype_of(value):
+            return f"TVM imports its result as {tvm_api.dtype_of(value)} instead of {wanted}"
     return None

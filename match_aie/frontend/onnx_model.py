@@ -19,6 +19,8 @@ from match_aie.frontend.onnx_names import plain_names
 from match_aie.frontend.onnx_opset import at_known_opset
 from match_aie.frontend.onnx_ports import read_ports
 from match_aie.frontend.onnx_rewrite import rewrite
+from match_aie.frontend.onnx_rewrite.functions import spell_out_defaults
+from match_aie.frontend.onnx_rewrite.table import BY_DEFINITION
 from match_aie.frontend.onnx_shapes import fix_input_shapes, infer_shapes
 
 
@@ -68,7 +70,12 @@ def load_onnx(
     check(work)
     work = at_known_opset(work)
     notes = fix_input_shapes(work, shapes or {})
-    work = infer_shapes(_flat(work))
+    work = _flat(work)
+    for node in work.graph.node:
+        if node.op_type in BY_DEFINITION:
+            # Inference looks into definitions, which miss default values.
+            spell_out_defaults(node, work)
+    work = infer_shapes(work)
     work, names = plain_names(work)
     work = rewrite(work, names.labels)
     for note in notes:

@@ -11,9 +11,16 @@ from tvm import relax
 from match_aie import tvm_api
 from match_aie.errors import ModelError, shorten
 from match_aie.frontend.model import Model, Port
+from match_aie.frontend.relax_ports import (
+    input_quantisation,
+    output_quantisation,
+    plain_parameters,
+)
+
+Expr = Any
 
 
-def load_relax(module: Any, *, name: str | None = None) -> Model:
+def load_relax(module: Expr, *, name: str | None = None) -> Model:
     """Check that `module` is a straight-line network with static shapes.
 
     Raises:
@@ -25,22 +32,27 @@ def load_relax(module: Any, *, name: str | None = None) -> Model:
     _check_form(module)
     module = relax.transform.ConvertToDataflow()(relax.transform.Normalize()(module))
     main = module["main"]
-    if not isinstance(main.body, relax.SeqExpr):
-        raise ModelError("main is not a sequence of bindings")
-    inputs = tuple(_port(var, tvm_api.variable_name(var)) for var in main.params)
-    labels = {tvm_api.variable_name(v): tvm_api.variable_name(v) for v, _ in tvm_api.bindings(main)}
+    inputs = tuple(
+        _port(var, tvm_api.variable_name(var), input_quantisation(main, var)) for var in main.params
+    )
+    outputs = tuple(
+        _port(value, label, output_quantisation(main, value)) for value, label in _results(main)
+    )
+    names = [tvm_api.variable_name(var) for var, _ in tvm_api.bindings(main)]
+    source = tvm.ir.save_json(module).encode()
+    module, labels = plain_parameters(module, {name: name for name in names})
     return Model(
         module=module,
         name=name or "network",
         inputs=inputs,
-        outputs=tuple(_port(value, label) for value, label in _results(main)),
-        source=tvm.ir.save_json(module).encode(),
+        outputs=outputs,
+        source=source,
         format="relax",
         labels=MappingProxyType(labels),
     )
 
 
-def _check_form(module: Any) -> None:
+def _check_form(module: Expr) -> None:
     """Refuse what TVM's own checker refuses."""
     try:
         formed = relax.analysis.well_formed(module)
@@ -51,12 +63,12 @@ def _check_form(module: Any) -> None:
         raise ModelError("the Relax module is not well formed")
 
 
-def _main(module: Any) -> Any:
+def _main(module: Expr) -> Expr:
     """The global variable `main`, None where there is none."""
     return next((v for v in module.get_global_vars() if v.name_hint == "main"), None)
 
 
-def _results(main: Any) -> list[tuple[Any, str]]:
+def _results(main: Expr) -> list[tuple[Expr, str]]:
     """(expression, name) of every output."""
     body = main.body.body
     if isinstance(main.ret_ty, relax.TupleType):
@@ -69,18 +81,19 @@ def _results(main: Any) -> list[tuple[Any, str]]:
     return [(body, "output")]
 
 
-def _typed(expr: Any, type_: Any) -> Any:
+def _typed(expr: Expr, type_: Expr) -> Expr:
     """`expr` with its type written down."""
     relax.expr._update_type(expr, type_)
     return expr
 
 
-def _port(expr: Any, name: str) -> Port:
+def _port(expr: Expr, name: str, quantised: tuple[float, int] | None) -> Port:
     """The port that `expr` is."""
+    scale, zero_point = quantised or (None, 0)
     if not isinstance(expr.ty, relax.TensorType):
         raise ModelError("inputs and outputs must be tensors", where=name)
     try:
-        return Port(name, tvm_api.dtype_of(expr), tvm_api.shape_of(expr))
+        return Port(name, tvm_api.dtype_of(expr), tvm_api.shape_of(expr), scale, zero_point)
     except (TypeError, AttributeError) as error:
         raise ModelError(
             f"a shape is not static: {shorten(str(expr.ty))}",

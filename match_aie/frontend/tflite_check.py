@@ -10,6 +10,12 @@ import tflite
 
 from match_aie.errors import ModelError
 
+#: numpy's name of a TFLite type number, for the types that can be compiled.
+DTYPES = {
+    **{0: "float32", 1: "float16", 2: "int32", 3: "uint8", 4: "int64", 6: "bool", 7: "int16"},
+    **{9: "int8", 10: "float64", 12: "uint64", 15: "uint32", 16: "uint16"},
+}
+
 #: Bits of an element by TFLite type number; strings and variants have none.
 ELEMENT_BITS = {
     **{0: 32, 1: 16, 2: 32, 3: 8, 4: 64, 6: 8, 7: 16, 8: 64, 9: 8, 10: 64, 11: 128, 12: 64},
@@ -98,6 +104,8 @@ def _check_tensor(tensor: Any, buffers: list[int], data: bytes) -> None:
         raise ValueError("negative size")
     if stored and bits and stored != (prod(shape) * bits + 7) // 8:
         raise ValueError("stored bytes do not fit the shape")
+    for index in range(_count(tensor.ShapeSignatureLength(), data)):
+        tensor.ShapeSignature(index)
     quantization = tensor.Quantization()
     if quantization is not None:
         _count(quantization.ScaleLength(), data)

@@ -17,7 +17,8 @@ from tvm.relax.frontend.tflite import tflite_frontend
 from match_aie import tvm_api
 from match_aie.errors import ModelError, UnsupportedOperatorError, shorten
 from match_aie.frontend.model import Model, Port
-from match_aie.frontend.tflite_check import check_flatbuffer, tensor_name
+from match_aie.frontend.relax_ports import plain_parameters
+from match_aie.frontend.tflite_check import DTYPES, check_flatbuffer, tensor_name
 
 
 def load_tflite(
@@ -47,6 +48,7 @@ def load_tflite(
     module = _import(parsed, labels)
     main = module["main"].without_attr("params").without_attr("num_input")
     module["main"] = main
+    module, names = plain_parameters(module, _variable_labels(main, labels))
     return Model(
         module=module,
         name=name or "network",
@@ -54,7 +56,7 @@ def load_tflite(
         outputs=outputs,
         source=data,
         format="tflite",
-        labels=MappingProxyType(_variable_labels(main, labels)),
+        labels=MappingProxyType(names),
     )
 
 
@@ -161,20 +163,15 @@ def _port(graph: Any, index: int) -> Port:
     """The port that a tensor of the model is."""
     tensor = graph.Tensors(index)
     name = tensor_name(graph, index)
-    shape = tuple(int(size) for size in tensor.ShapeAsNumpy()) if tensor.ShapeLength() else ()
-    signature = [int(s) for s in tensor.ShapeSignatureAsNumpy()] if _has_signature(tensor) else []
+    shape = tuple(tensor.Shape(i) for i in range(tensor.ShapeLength()))
+    signature = [tensor.ShapeSignature(i) for i in range(tensor.ShapeSignatureLength())]
     if any(size < 1 for size in shape) or any(size < 0 for size in signature[1:]):
         raise ModelError("a shape is not static", where=f"tensor {name}")
-    dtype = tflite_frontend._decode_type(tensor.Type())
-    if dtype in ("string", "complex64"):
-        raise ModelError(f"tensors of {dtype} are not compiled", where=f"tensor {name}")
+    dtype = DTYPES.get(tensor.Type())
+    if dtype is None:
+        raise ModelError("tensors of this type are not compiled", where=f"tensor {name}")
     quantization = tensor.Quantization()
     if quantization is None or quantization.ScaleLength() != 1:
         return Port(name, dtype, shape)
     zero = int(quantization.ZeroPoint(0)) if quantization.ZeroPointLength() else 0
     return Port(name, dtype, shape, float(quantization.Scale(0)), zero)
-
-
-def _has_signature(tensor: Any) -> bool:
-    """Whether the model says which dimensions may vary."""
-    return hasattr(tensor, "ShapeSignatureLength") and tensor.ShapeSignatureLength() > 0

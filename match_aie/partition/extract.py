@@ -12,12 +12,22 @@ from math import prod
 
 import numpy as np
 
-from match_aie.partition.graph import Graph, Node, Value
+from match_aie.partition.graph import Graph, Value
 from match_aie.partition.match import Match
+from match_aie.partition.view import (
+    INTEGERS,
+    Parameters,
+    Refusal,
+    View,
+    elements,
+    integers,
+    pool_window,
+    rank4,
+    sliding,
+)
 from match_aie.workload import (
     Kind,
     Quantized,
-    Tail,
     Window,
     Workload,
     conv2d,
@@ -25,7 +35,6 @@ from match_aie.workload import (
     elementwise,
     full_range,
     matmul,
-    output_extent,
     pool2d,
     rowwise,
 )
@@ -34,11 +43,6 @@ from match_aie.workload.reference import accumulator_bound, softmax_table
 INT32_MAX = 2**31 - 1
 #: The composite that normalisation makes of TFLite's integer average pool.
 AVG_POOL_HALF_AWAY = "match.avg_pool2d_half_away"
-INTEGERS = ("int8", "uint8", "int16", "uint16")
-
-
-class Refusal(Exception):
-    """Why a match has no exact integer meaning."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,108 +53,6 @@ class Extracted:
     constants: Mapping[str, np.ndarray]
     inputs: tuple[str, ...]
     output: str
-
-
-@dataclass(frozen=True, eq=False)
-class Parameters:
-    """Quantisation parameters of one tensor: scales (float32) and zero points, by `axis`."""
-
-    scale: np.ndarray
-    zero: np.ndarray
-    axis: int
-
-    def per_tensor(self, what: str) -> tuple[np.float32, int]:
-        """The one scale and zero point; a refusal where there are several."""
-        if self.scale.size != 1 or self.zero.size != 1:
-            raise Refusal(f"{what} is quantised per channel")
-        return np.float32(self.scale.reshape(-1)[0]), int(self.zero.reshape(-1)[0])
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """A match with the lookups that extraction needs."""
-
-    graph: Graph
-    match: Match
-
-    @property
-    def root(self) -> Node:
-        """The node that gives the result."""
-        return self.graph.nodes[self.match.root]
-
-    def node(self, *operators: str) -> Node:
-        """The first matched node, output first, that is one of `operators`."""
-        for index in self.match.nodes:
-            if self.graph.nodes[index].operator in operators:
-                return self.graph.nodes[index]
-        raise Refusal(f"no {' or '.join(operators)} in the match")
-
-    def value(self, name: str) -> Value:
-        """The value called `name`."""
-        return self.graph.values[name]
-
-    def parameters(self, node: Node) -> Parameters:
-        """Parameters of a quantize or dequantize node."""
-        scale, zero = (self.value(str(a)).constant for a in node.arguments[1:3])
-        if scale is None or zero is None:
-            raise Refusal("a quantisation parameter is known only at run time")
-        if scale.dtype != np.float32:
-            raise Refusal(f"quantisation scale of type {scale.dtype}")
-        axis = node.attributes.get("axis", 0)
-        return Parameters(scale, zero, axis if isinstance(axis, int) else 0)
-
-    def dequantized(self, name: str) -> tuple[Value, Parameters]:
-        """The integer tensor behind the dequantized value `name`, and its parameters."""
-        node = self.graph.producers.get(name)
-        if node is None or node.operator != "dequantize":
-            raise Refusal(f"{node.operator if node else name} stands where a dequantize should")
-        return self.value(str(node.arguments[0])), self.parameters(node)
-
-    def activation(self, name: str) -> tuple[Value, Quantized]:
-        """The integer activation behind dequantized `name`."""
-        value, parameters = self.dequantized(name)
-        if value.dtype not in INTEGERS:
-            raise Refusal(f"activation of type {value.dtype}")
-        scale, zero = parameters.per_tensor("the activation")
-        return value, Quantized(value.dtype, float(scale), zero)
-
-    def result(self) -> tuple[Quantized, Tail]:
-        """Output quantisation, and the tail with the clip folded in."""
-        quantize = self.node("quantize")
-        scale, zero = self.parameters(quantize).per_tensor("the output")
-        dtype = self.value(quantize.output).dtype
-        if dtype not in INTEGERS:
-            raise Refusal(f"output of type {dtype}")
-        return Quantized(dtype, float(scale), zero), self.clipped(full_range(dtype, zero))
-
-    def clipped(self, tail: Tail) -> Tail:
-        """`tail` narrowed by the integer clip at the root, if there is one."""
-        if self.root.operator != "clip":
-            return tail
-        low, high = (int(a) for a in self.root.arguments[1:3] if isinstance(a, float))
-        low, high = max(low, tail.lo), min(high, tail.hi)
-        if low > high:
-            raise Refusal("the clip leaves no value")
-        return Tail(tail.zero_point, low, high, tail.rounding)
-
-
-def _integers(node: Node, name: str) -> tuple[int, ...]:
-    raw = node.attributes[name]
-    if not isinstance(raw, tuple) or not all(isinstance(v, int) for v in raw):
-        raise Refusal(f"{node.operator} with {name} {raw!r}")
-    return tuple(v for v in raw if isinstance(v, int))
-
-
-def _window(node: Node) -> Window:
-    """Stride, dilation, padding (top, left, bottom, right) of a convolution or pool."""
-    padding = _integers(node, "padding")
-    if len(padding) != 4:
-        raise Refusal(f"padding {padding}")
-    sy, sx = _integers(node, "strides")
-    dy, dx = _integers(node, "dilation")
-    top, left, bottom, right = padding
-    include = bool(node.attributes.get("count_include_pad", False))
-    return Window((sy, sx), (dy, dx), (top, left, bottom, right), include)
 
 
 def _symmetric(value: Value, parameters: Parameters, axis: int) -> np.ndarray:
@@ -227,10 +129,10 @@ def _conv2d(view: View) -> Extracted:
     workload = conv2d(
         xq,
         yq,
-        shape=_rank4(x.shape),
-        weight_shape=_rank4(weight.shape),
+        shape=rank4(x.shape),
+        weight_shape=rank4(weight.shape),
         groups=groups,
-        window=_window(node),
+        window=sliding(node),
         weight_dtype=weight.dtype.name,
         tail=tail,
         scales=scale.size,
@@ -281,13 +183,6 @@ def _matmul(view: View) -> Extracted:
     return Extracted(workload, {"scale": scale}, (a.name, b.name), view.root.output)
 
 
-def _rank4(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
-    if len(shape) > 4:
-        raise Refusal(f"a tensor of rank {len(shape)}")
-    n, h, w, c = (1,) * (4 - len(shape)) + shape
-    return n, h, w, c
-
-
 def _elementwise(kind: Kind, operator: str) -> Callable[[View], Extracted]:
     def extract(view: View) -> Extracted:
         node = view.node(operator)
@@ -298,9 +193,9 @@ def _elementwise(kind: Kind, operator: str) -> Callable[[View], Extracted]:
             aq,
             bq,
             yq,
-            shape=_rank4(a.shape),
-            shape1=_rank4(b.shape),
-            out=_rank4(view.value(node.output).shape),
+            shape=rank4(a.shape),
+            shape1=rank4(b.shape),
+            out=rank4(view.value(node.output).shape),
             tail=tail,
         )
         return Extracted(workload, {}, (a.name, b.name), view.root.output)
@@ -308,43 +203,22 @@ def _elementwise(kind: Kind, operator: str) -> Callable[[View], Extracted]:
     return extract
 
 
-def _pool_window(node: Node, shape: tuple[int, ...], out: tuple[int, ...]) -> Window:
-    """The pool's window, with padding extended where `ceil_mode` asks for more output."""
-    window = _window(node)
-    filter_ = _integers(node, "pool_size")
-    padding = list(window.padding)
-    for axis in (0, 1):
-        size, stride, dilation = shape[1 + axis], window.stride[axis], window.dilation[axis]
-        before, after = padding[axis], padding[axis + 2]
-        extent = output_extent(size, filter_[axis], stride, dilation, before, after)
-        missing = out[1 + axis] - extent
-        if missing and window.count_include_pad:
-            raise Refusal("ceil_mode with counted padding")
-        if missing:
-            needed = (out[1 + axis] - 1) * stride + dilation * (filter_[axis] - 1) + 1
-            padding[axis + 2] = needed - size - before
-    top, left, bottom, right = padding
-    return Window(
-        window.stride, window.dilation, (top, left, bottom, right), window.count_include_pad
-    )
-
-
 def _average(view: View) -> Extracted:
     node = view.node("nn.avg_pool2d", "mean")
     x, xq = view.activation(str(node.arguments[0]))
     yq, tail = view.result()
-    shape = _rank4(x.shape)
+    shape = rank4(x.shape)
     if node.operator == "mean":
-        axes = tuple(a % len(x.shape) for a in _integers(node, "axis"))
+        axes = tuple(a % len(x.shape) for a in integers(node, "axis"))
         if len(x.shape) != 4 or sorted(axes) != [1, 2]:
             raise Refusal(f"a mean over axes {axes} is not a pool over rows and columns")
         filter_, window = (shape[1], shape[2]), Window()
     else:
         if node.attributes["layout"] != "NHWC":
             raise Refusal("the pool is not NHWC")
-        fy, fx = _integers(node, "pool_size")
+        fy, fx = integers(node, "pool_size")
         filter_ = (fy, fx)
-        window = _pool_window(node, shape, view.value(node.output).shape)
+        window = pool_window(node, shape, view.value(node.output).shape)
     workload = pool2d(
         "avg_pool2d", xq, yq, shape=shape, filter_shape=filter_, window=window, tail=tail
     )
@@ -356,15 +230,15 @@ def _average_half_away(view: View) -> Extracted:
     node = view.node(AVG_POOL_HALF_AWAY)
     x = view.value(str(node.arguments[0]))
     quantized = Quantized(x.dtype)
-    shape = _rank4(x.shape)
-    fy, fx = _integers(node, "pool_size")
+    shape = rank4(x.shape)
+    fy, fx = integers(node, "pool_size")
     workload = pool2d(
         "avg_pool2d",
         quantized,
         quantized,
         shape=shape,
         filter_shape=(fy, fx),
-        window=_pool_window(node, shape, view.value(node.output).shape),
+        window=pool_window(node, shape, view.value(node.output).shape),
         tail=view.clipped(full_range(x.dtype, 0, "half_away")),
     )
     return Extracted(workload, {}, (x.name,), view.root.output)
@@ -375,8 +249,8 @@ def _maximum(view: View) -> Extracted:
     x = view.value(str(node.arguments[0]))
     if x.dtype not in INTEGERS or node.attributes["layout"] != "NHWC":
         raise Refusal(f"a max pool of {x.dtype}, {node.attributes['layout']}")
-    shape = _rank4(x.shape)
-    fy, fx = _integers(node, "pool_size")
+    shape = rank4(x.shape)
+    fy, fx = integers(node, "pool_size")
     quantized = Quantized(x.dtype)
     workload = pool2d(
         "max_pool2d",
@@ -384,7 +258,7 @@ def _maximum(view: View) -> Extracted:
         quantized,
         shape=shape,
         filter_shape=(fy, fx),
-        window=_pool_window(node, shape, view.value(node.output).shape),
+        window=pool_window(node, shape, view.value(node.output).shape),
         tail=view.clipped(full_range(x.dtype, 0)),
     )
     return Extracted(workload, {}, (x.name,), view.root.output)
@@ -410,7 +284,7 @@ def _quantize(view: View) -> Extracted:
     if x.dtype != "float32" or x.constant is not None:
         raise Refusal(f"quantize of {'a constant' if x.constant is not None else x.dtype}")
     yq, tail = view.result()
-    workload = rowwise("quantize", Quantized("float32"), yq, rows=1, columns=_size(x), tail=tail)
+    workload = rowwise("quantize", Quantized("float32"), yq, rows=1, columns=elements(x), tail=tail)
     return Extracted(workload, {}, (x.name,), view.root.output)
 
 
@@ -423,15 +297,10 @@ def _dequantize(view: View) -> Extracted:
     if view.value(node.output).dtype != "float32":
         raise Refusal(f"dequantize to {view.value(node.output).dtype}")
     xq = Quantized(x.dtype, float(scale), zero)
-    workload = rowwise("dequantize", xq, Quantized("float32"), rows=1, columns=_size(x), tail=None)
+    workload = rowwise(
+        "dequantize", xq, Quantized("float32"), rows=1, columns=elements(x), tail=None
+    )
     return Extracted(workload, {}, (x.name,), view.root.output)
-
-
-def _size(value: Value) -> int:
-    size = prod(value.shape)
-    if size < 1:
-        raise Refusal("an empty tensor")
-    return size
 
 
 _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {

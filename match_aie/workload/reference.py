@@ -219,26 +219,58 @@ def average_multiplier(scale_x: np.float32, scale_y: np.float32, counted: np.nda
     return np.asarray(scale_x / (scale_y * counted.astype(np.float32)))
 
 
-def _avg_pool2d(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """The average over a window, in one of two arithmetics.
+def whole_image(workload: Workload) -> bool:
+    """Whether a pool has one window, which is the image: then ONNX calls it global."""
+    _, rows, columns, _ = workload.operand("x").shape
+    window, d = workload.window, workload.sizes
+    return (
+        window is not None
+        and (d["OY"], d["OX"], d["FY"], d["FX"]) == (1, 1, rows, columns)
+        and (window.padding[:2], window.dilation) == ((0, 0), (1, 1))
+    )
 
-    half_even: y = saturate(float32(sum(x - zx)) * (sx / (sy * float32(counted)))). half_away:
-    round half away from zero of sum(x) / counted in integers, where padding that counts has the
-    value zx and both sides have one quantisation (TensorFlow Lite). A window that lies entirely
-    in padding that does not count averages to real 0 in half_even, and is 0 in half_away.
+
+def _avg_pool2d(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """The average over a window, in one of three arithmetics.
+
+    half_even, over the whole image: y = saturate(float32(sum(x - zx)) * (sx / (sy * counted))),
+    bit for bit what ONNX Runtime's QLinearGlobalAveragePool does. half_even, over a sliding
+    window: float32 sums of real values, see `_float_average`. half_away: round half away from
+    zero of sum(x) / counted in integers, where padding that counts has the value zx and both
+    sides have one quantisation (TensorFlow Lite). A window that lies entirely in padding that
+    does not count averages to real 0 in half_even, and is 0 in half_away.
     """
     tail, x = _tail(workload), workload.operand("x")
     steps = _centred(workload, arrays, "x")
     counted = _counted(workload, steps)
     if tail.rounding == "half_even":
-        total = sum(seen for _, _, seen in _taps(workload, _pad(workload, steps, 0)))
+        if not whole_image(workload):
+            return _float_average(workload, _real(workload, arrays, "x"), counted)
         factor = average_multiplier(_scale(x), _scale(workload.output), counted)
-        return saturate(np.asarray(total).astype(np.float32) * factor, tail)
+        total = steps.sum(axis=(1, 2), keepdims=True)
+        return saturate(total.astype(np.float32) * factor, tail)
     fill = x.zero_point if workload.window and workload.window.count_include_pad else 0
     raw = _pad(workload, arrays["x"].astype(np.int64), fill)
     total = np.asarray(sum(seen for _, _, seen in _taps(workload, raw)))
     away = np.sign(total) * ((np.abs(total) + counted // 2) // counted)
     return np.asarray(np.clip(away, tail.lo, tail.hi))
+
+
+def _float_average(workload: Workload, real: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """With y = saturate((sum / float32(counted)) / sy): down each column in order, then across.
+
+    That is the order of ONNX Runtime's float pool, which runs between the DequantizeLinear and
+    QuantizeLinear of an unoptimised model (MLAS reduces over the filter's height first). With one
+    scale on both sides averages are often halves, which the order of the sum decides.
+    """
+    columns: dict[int, np.ndarray] = {}
+    for _, fx, seen in _taps(workload, _pad(workload, real, 0)):
+        columns[fx] = columns[fx] + seen if fx in columns else seen
+    total = np.zeros(workload.output.shape, np.float32)
+    for column in columns.values():
+        total = total + column
+    average = total / counted.astype(np.float32)
+    return saturate(average / _scale(workload.output), _tail(workload))
 
 
 def _max_pool2d(workload: Workload, arrays: Arrays) -> np.ndarray:

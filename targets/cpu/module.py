@@ -11,6 +11,7 @@ from match_aie.hardware import CostModel, ExecModule, Loop, Memory, Pattern
 from match_aie.hardware.module import Constants
 from match_aie.targets.cpu.patterns import PATTERNS
 from match_aie.workload import ITEMSIZE, Kind, Workload
+from match_aie.workload.reference import whole_image
 
 #: Modelled, not measured; assumptions for baseline x86-64 (128-bit SSE2) at -O3, to rank layers
 #: against each other. Eight int16 products and four int32 sums per PMADDWD, half of it lost to
@@ -54,9 +55,12 @@ class CPUModule(ExecModule):
         return COST
 
     def template(self, workload: Workload) -> str:
-        """By kind; depthwise convolutions have their own."""
+        """By kind; depthwise convolutions and float averages have their own."""
         if _channelwise(workload):
             return "cpu/depthwise.c.mako"
+        half_even = workload.tail is not None and workload.tail.rounding == "half_even"
+        if workload.kind == "avg_pool2d" and half_even and not whole_image(workload):
+            return "cpu/float_average.c.mako"
         return _TEMPLATES[workload.kind]
 
     def pack(self, workload: Workload, constants: Constants) -> Constants:

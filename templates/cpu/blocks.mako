@@ -2,9 +2,9 @@
 
 ## Open a loop over blocks of channels from c0, with `acc` for each of the `n` that a block has.
 ## Where the last block is short, gcc cannot see that what it reads was written: hence the zeros.
-<%def name="open_block(channels, block)">
+<%def name="open_block(channels, block, ctype='int32_t')">
 for (int32_t c0 = 0; c0 < ${channels}; c0 += ${block}) {
-int32_t acc[${block}]${" = {0}" if channels % block else ""};
+${ctype} acc[${block}]${" = {0}" if channels % block else ""};
 % if channels % block:
 const int32_t n = ${channels} - c0 < ${block} ? ${channels} - c0 : ${block};
 % else:

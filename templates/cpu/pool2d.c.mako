@@ -1,4 +1,4 @@
-## Average and maximum over a window, channels innermost.
+## Maximum over a window, and average in integers; channels innermost.
 <%namespace name="tail" file="cpu/tail.mako"/>
 <%namespace name="window" file="cpu/window.mako"/>
 <%namespace name="blocks" file="cpu/blocks.mako"/>

@@ -8,6 +8,7 @@ EXPECTED = HERE / "expected"
 sys.path[:0] = [
     str(HERE.parent / "cc" / "layers"),
     str(HERE.parent / "unit" / "workload"),
+    str(HERE.parent / "unit" / "codegen"),
 ]
 
 

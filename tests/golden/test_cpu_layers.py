@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import COMPILERS, MODULE, Case, build, entry, layer, run
+from layer_harness import COMPILERS, MODULE, Case, build, entry, layer, run
 from workload_cases import arrays
 
 from match_aie import templates
@@ -53,6 +53,9 @@ CASES = {
     ),
     "avg_pool2d": pool2d(
         "avg_pool2d", X, Y, shape=IMAGE, filter_shape=(2, 2), window=SAME, tail=TAIL
+    ),
+    "global_avg_pool2d": pool2d(
+        "avg_pool2d", X, Y, shape=IMAGE, filter_shape=(5, 4), tail=TAIL
     ),
     "avg_pool2d_half_away": pool2d(
         "avg_pool2d",

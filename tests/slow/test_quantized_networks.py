@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from tests.onnx_boundaries import Exposed, walk
-from tests.shared import ALL_FILES, ONNX_FILES, TINY, U8, compiled, random_inputs, recordings, shared
+from tests.shared import (
+    ALL_FILES,
+    ONNX_FILES,
+    TINY,
+    U8,
+    compiled,
+    random_inputs,
+    recordings,
+    shared,
+)
 
 pytestmark = pytest.mark.slow
 SAMPLES = 20

@@ -98,7 +98,8 @@ def _integer_outputs(main: Any, ports: Sequence[Port]) -> tuple[Any, list[Port]]
     new_results, new_ports = [], []
     for port, result in zip(ports, results, strict=True):
         call = definitions.get(_resolve(result, definitions))
-        if tvm_api.operator_name(call) == "dequantize" and _scalar_parameters(call):
+        dequantized = tvm_api.operator_name(call) == "dequantize"
+        if call is not None and dequantized and _scalar_parameters(call):
             new_results.append(call.args[0])
             new_ports.append(_integer(port, call, tvm_api.dtype_of(call.args[0])))
         else:

@@ -9,6 +9,7 @@ drops unless something still reads it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,8 @@ class Layout:
             return self._mean(emitter, value)
         if operator == "concat":
             return self._concat(emitter, value)
+        if operator == "matmul":
+            return self._matmul(emitter, value)
         if operator in ELEMENTWISE and self._wants_twin(value):
             return self._elementwise(emitter, value)
         return value
@@ -179,6 +182,26 @@ class Layout:
             return source
         return relax.op.reshape(source, shape)
 
+    def _matmul(self, emitter: Emitter, call: Any) -> Expr:
+        """A flattened image times constant weights: the weights' rows move, not the image."""
+        flat = emitter.definition(call.args[0])
+        dequantize = flat if tvm_api.operator_name(flat) == "dequantize" else None
+        if dequantize is not None:
+            flat = emitter.definition(dequantize.args[0])
+        if tvm_api.operator_name(flat) != "reshape" or flat.args[0] not in self.twins:
+            return call
+        batch, *image = tvm_api.shape_of(flat.args[0])
+        if tvm_api.shape_of(flat) != (batch, prod(image)):
+            return call
+        weight = _moved_rows(emitter, call.args[1], image)
+        if weight is None or (dequantize is not None and not has_constant_parameters(dequantize)):
+            return call
+        data = emitter.emit(relax.op.reshape(self.twins[flat.args[0]], (batch, prod(image))))
+        if dequantize is not None:
+            arguments = (data, *dequantize.args[1:])
+            data = emitter.emit(relax.Call(dequantize.op, arguments, dequantize.attrs))
+        return relax.Call(call.op, [data, weight], call.attrs, call.ty_args)
+
     def _mean(self, emitter: Emitter, call: Any) -> Expr:
         source, axes = call.args[0], call.attrs.axis
         if not _is_image(source) or axes is None or source not in self.twins:
@@ -216,6 +239,28 @@ def _transpose(expr: Expr, axes: list[int]) -> Expr:
     if order == sorted(order):
         return relax.op.reshape(expr, moved)
     return relax.op.permute_dims(expr, axes)
+
+
+def _moved_rows(emitter: Emitter, weight: Expr, image: list[int]) -> Expr | None:
+    """Weights [C*H*W, K] for rows in the order [H*W*C]; None where they are not constants."""
+
+    def move(value: np.ndarray) -> Expr:
+        rows = value.reshape(*image, value.shape[1])
+        return constant(rows.transpose(1, 2, 0, 3).reshape(value.shape))
+
+    if tvm_api.is_constant(weight):
+        value = tvm_api.constant_value(weight)
+        return move(value) if value.ndim == 2 else None
+    inner = emitter.definition(weight)
+    if tvm_api.operator_name(inner) != "dequantize" or not tvm_api.is_constant(inner.args[0]):
+        return None
+    value = tvm_api.constant_value(inner.args[0])
+    if value.ndim != 2 or not has_constant_parameters(inner):
+        return None
+    per_row = int(inner.attrs.axis) % 2 == 0
+    if per_row and any(tvm_api.constant_value(a).size > 1 for a in inner.args[1:]):
+        return None
+    return emitter.emit(relax.Call(inner.op, [move(value), *inner.args[1:]], inner.attrs))
 
 
 def _filter(emitter: Emitter, weight: Expr, layout: str) -> Expr:

@@ -61,9 +61,6 @@ def _quantize(emitter: Emitter, call: Any) -> Expr:
     dtype = str(call.attrs.out_dtype)
     inner = emitter.definition(call.args[0])
     operator = tvm_api.operator_name(inner)
-    requantize = lambda data: relax.op.quantize(  # noqa: E731
-        data, call.args[1], call.args[2], axis=0, out_dtype=dtype
-    )
     if operator == "dequantize" and same_parameters(inner, call):
         return inner.args[0] if tvm_api.dtype_of(inner.args[0]) == dtype else call
     if operator in MOVEMENT or operator == "nn.max_pool2d":
@@ -87,7 +84,8 @@ def _quantize(emitter: Emitter, call: Any) -> Expr:
         dtype,
     )
     # The activation's own input may be an activation again: relu(clip(x)).
-    quantized = emitter.emit(_quantize(emitter, emitter.typed(requantize(data))))
+    plain = relax.op.quantize(data, call.args[1], call.args[2], axis=0, out_dtype=dtype)
+    quantized = emitter.emit(_quantize(emitter, emitter.typed(plain)))
     return _clip(emitter, quantized, float(bounds[0]), float(bounds[1]))
 
 

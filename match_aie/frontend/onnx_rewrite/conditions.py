@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+from onnx import TensorProto
+
 from match_aie.frontend.onnx_rewrite import recurrent
 from match_aie.frontend.onnx_rewrite.graph import Graph, Node
+
+#: Floating-point element types.
+FLOATS = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 Condition = Callable[[Node, Graph], "str | None"]
 
@@ -28,10 +33,6 @@ def _batch_norm(node: Node, graph: Graph) -> str | None:
     return "training mode is not compiled" if node.attr("training_mode", 0) else None
 
 
-def _resize(node: Node, graph: Graph) -> str | None:
-    return "antialiasing is not compiled" if node.attr("antialias", 0) else None
-
-
 def _roi_align(node: Node, graph: Graph) -> str | None:
     return "mode max is not compiled" if node.attr("mode", "avg") == "max" else None
 
@@ -40,13 +41,26 @@ def _max_pool(node: Node, graph: Graph) -> str | None:
     return "the indices of the maxima are not computed" if node.has_output(1) else None
 
 
+def _reduction(node: Node, graph: Graph) -> str | None:
+    if not node.input(1) and node.attr("noop_with_empty_axes", 0):
+        if node.op not in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"):
+            return "noop_with_empty_axes: runtimes disagree about what then remains"
+    if node.op == "ReduceMean" and graph.dtype(node.input(0)) not in FLOATS:
+        return "the mean of integers is not compiled"
+    return None
+
+
+def _lp_pool(node: Node, graph: Graph) -> str | None:
+    return "ceil_mode is not compiled" if node.attr("ceil_mode", 0) else None
+
+
 CONDITIONS: Mapping[str, tuple[Condition, ...]] = MappingProxyType(
     {
         "BatchNormalization": (_batch_norm,),
-        "Resize": (_resize, _needs_constant(1, 2, 3)),
-        "Upsample": (_needs_constant(1),),
+        "AffineGrid": (_needs_constant(1),),
         "RoiAlign": (_roi_align,),
         "MaxPool": (_max_pool,),
+        "LpPool": (_lp_pool,),
         "CumSum": (_needs_constant(1),),
         "OneHot": (_needs_constant(1, 2),),
         "Pad": (_needs_constant(1, 2, 3),),
@@ -61,7 +75,7 @@ CONDITIONS: Mapping[str, tuple[Condition, ...]] = MappingProxyType(
         **dict.fromkeys(("GRU", "LSTM", "RNN"), (recurrent.problem,)),
         "Compress": (_needs_constant(1),),
         **{
-            f"Reduce{kind}": (_needs_constant(1),)
+            f"Reduce{kind}": (_needs_constant(1), _reduction)
             for kind in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()
         },
     }

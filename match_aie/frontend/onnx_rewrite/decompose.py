@@ -191,6 +191,23 @@ def by_definition_unless_float32(node: Node, b: Builder) -> Values | None:
     return by_definition(node, b)
 
 
+#: Marks reductions whose result for nothing but infinities is put right.
+SAFE_REDUCTION = "infinities are treated"
+
+
+def extremum(node: Node, b: Builder) -> Values | None:
+    """Maximum and minimum where all elements are infinite: TVM starts from the largest finite."""
+    x = node.input(0)
+    floats = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
+    if b.graph.dtype(x) not in floats or node.proto.doc_string == SAFE_REDUCTION:
+        return None
+    start = b.like(-np.inf if node.op == "ReduceMax" else np.inf, x)
+    result = b.op(node.op, *node.inputs, **node.attributes, doc_string=SAFE_REDUCTION)
+    other = b.op("Cast", b.op("Not", b.op("Equal", x, start)), to=TensorProto.INT32)
+    some = b.op("ReduceMax", other, *node.inputs[1:], **node.attributes)
+    return (b.op("Where", b.op("Cast", some, to=TensorProto.BOOL), result, start),)
+
+
 def rms_norm(node: Node, b: Builder) -> Values | None:
     """TVM does not take a norm over all axes."""
     rank = len(b.graph.shape(node.input(0)))

@@ -2,42 +2,91 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import onnx
-from onnx import defs, helper, inliner
+from onnx import defs, helper
 
 from match_aie.frontend.onnx_rewrite.graph import STANDARD, Builder, Graph, Node, Refusal
 
 
 def expand(node: Node, b: Builder) -> tuple[str, ...]:
     """The body from ONNX's definition of the operator."""
-    body = body_of(node, b.graph)
-    outer = dict(zip((value.name for value in body.input), _present(node), strict=True))
-    inner = dict(
-        zip((v.name for v in body.output), b.splice(body, outer, rename=True), strict=True)
+    body = definition(node, b.graph)
+    given = [*node.inputs, *[""] * len(body.input)]
+    bound = {name: given[at] for at, name in enumerate(body.input)}
+    graph = onnx.GraphProto()
+    graph.node.extend(body.node)
+    graph.output.extend(onnx.ValueInfoProto(name=name) for name in body.output)
+    results = b.splice(graph, bound, rename=True)
+    return tuple(
+        result if name else "" for name, result in zip(node.outputs, results, strict=False)
     )
-    return tuple(inner[f"out{i}"] if name else "" for i, name in enumerate(node.outputs))
+
+
+def definition(node: Node, graph: Graph) -> onnx.FunctionProto:
+    """ONNX's body for `node`, with the node's attributes in place.
+
+    Raises:
+        Refusal: ONNX has no body for this operator with these types.
+    """
+    spelled_out = onnx.NodeProto()
+    spelled_out.CopyFrom(node.proto)
+    spell_out_defaults(spelled_out, graph.model)
+    version = _version(node.proto.domain, graph.model)
+    schema = defs.get_schema(node.proto.op_type, version, node.proto.domain)
+    plain = [v for v in schema.function_opset_versions if v <= version]
+    by_types = [v for v in schema.context_dependent_function_opset_versions if v <= version]
+    try:
+        if plain:
+            data = schema.get_function_with_opset_version(max(plain))
+        else:
+            types = [_type(graph, name).SerializeToString() for name in node.inputs]
+            data = schema.get_context_dependent_function_with_opset_version(
+                max(by_types, default=version), spelled_out.SerializeToString(), types
+            )
+    except (RuntimeError, ValueError) as error:
+        raise Refusal("ONNX cannot expand it with these inputs") from error
+    body = onnx.FunctionProto.FromString(data)
+    if not body.node:
+        raise Refusal("ONNX defines no body for it with these types")
+    _fill_in(body.node, {attribute.name: attribute for attribute in spelled_out.attribute})
+    return body
+
+
+def _version(domain: str, model: onnx.ModelProto) -> int:
+    """Version of the operators of `domain` that the model uses."""
+    standard = domain in STANDARD
+    same = [o for o in model.opset_import if o.domain == domain or (standard and not o.domain)]
+    return max((opset.version for opset in same), default=1)
+
+
+def _type(graph: Graph, name: str) -> onnx.TypeProto:
+    """Type of an input, nothing where it is absent."""
+    if not name:
+        return onnx.TypeProto()
+    return helper.make_tensor_type_proto(graph.dtype(name), graph.shape(name))
+
+
+def _fill_in(nodes: Iterable[onnx.NodeProto], given: Mapping[str, onnx.AttributeProto]) -> None:
+    """Put the operator's attributes where its body refers to them."""
+    for node in nodes:
+        for attribute in list(node.attribute):
+            if attribute.HasField("g"):
+                _fill_in(attribute.g.node, given)
+            if not attribute.ref_attr_name:
+                continue
+            name, source = attribute.name, given.get(attribute.ref_attr_name)
+            if source is None:
+                node.attribute.remove(attribute)
+            else:
+                attribute.CopyFrom(source)
+                attribute.name = name
 
 
 def _present(node: Node) -> list[str]:
     """The inputs that are there, each once."""
     return list(dict.fromkeys(name for name in node.inputs if name))
-
-
-def body_of(node: Node, graph: Graph) -> onnx.GraphProto:
-    """A graph that computes `node` in simpler operators, named as `alone` names it.
-
-    Raises:
-        Refusal: ONNX has no body for this operator with these types.
-    """
-    key = (node.proto.domain, node.proto.op_type)
-    model = alone(node, graph)
-    try:
-        inlined = inliner.inline_selected_functions(model, [key], inline_schema_functions=True)
-    except RuntimeError as error:
-        raise Refusal("ONNX cannot expand it with these inputs") from error
-    if any((inner.domain, inner.op_type) == key for inner in inlined.graph.node):
-        raise Refusal("ONNX defines no body for it with these types")
-    return inlined.graph
 
 
 def alone(node: Node, graph: Graph) -> onnx.ModelProto:
@@ -48,7 +97,7 @@ def alone(node: Node, graph: Graph) -> onnx.ModelProto:
     proto.ClearField("name")
     proto.input[:] = [names.get(name, "") for name in node.inputs]
     proto.output[:] = [f"out{i}" if name else "" for i, name in enumerate(node.outputs)]
-    _spell_out_defaults(proto, graph.opset)
+    spell_out_defaults(proto, graph.model)
     inputs = [_typed(graph, name, inner) for name, inner in names.items()]
     outputs = [_typed(graph, name, f"out{i}") for i, name in enumerate(node.outputs) if name]
     return helper.make_model(
@@ -58,12 +107,14 @@ def alone(node: Node, graph: Graph) -> onnx.ModelProto:
     )
 
 
-def _spell_out_defaults(proto: onnx.NodeProto, opset: int) -> None:
+def spell_out_defaults(proto: onnx.NodeProto, model: onnx.ModelProto) -> None:
     """Give absent attributes their default values, which ONNX's expansion leaves out."""
-    if proto.domain not in STANDARD or not defs.has(proto.op_type, opset, ""):
+    version = _version(proto.domain, model)
+    if not defs.has(proto.op_type, version, proto.domain):
         return
     given = {attribute.name for attribute in proto.attribute}
-    for name, attribute in defs.get_schema(proto.op_type, opset, "").attributes.items():
+    schema = defs.get_schema(proto.op_type, version, proto.domain)
+    for name, attribute in schema.attributes.items():
         if name not in given and attribute.default_value.name:
             proto.attribute.append(attribute.default_value)
 

@@ -99,8 +99,7 @@ class Graph:
         self._constants = {tensor.name: tensor for tensor in self.proto.initializer}
         for name, tensor in self._constants.items():
             self._infos[name] = Info(tensor.data_type, tuple(tensor.dims))
-        self._taken = {name for node in self.proto.node for name in node.output}
-        self._taken |= set(self._infos)
+        self._taken = _defined(self.proto) | set(self._infos)
 
     def info(self, name: str) -> Info | None:
         """Type of a value, None where inference could not tell."""
@@ -156,6 +155,17 @@ class Graph:
             number += 1
         self._taken.add(f"{hint}_{number}")
         return f"{hint}_{number}"
+
+
+def _defined(graph: onnx.GraphProto) -> set[str]:
+    """Names of all values that a graph and its subgraphs define."""
+    names = {tensor.name for tensor in graph.initializer}
+    for node in graph.node:
+        names |= set(node.output)
+        for attribute in node.attribute:
+            for inner in [attribute.g] if attribute.HasField("g") else attribute.graphs:
+                names |= _defined(inner)
+    return names
 
 
 def _info(type_proto: Any) -> Info:

@@ -15,6 +15,7 @@ COMPOSITES = frozenset({"Attention", "GRU", "LSTM", "RNN"})
 #: Standard operators whose import agrees with ONNX's own test cases.
 IMPORTED = frozenset(
     """
+    AffineGrid
     Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BatchNormalization
     BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Clip Compress Concat Conv
     ConvInteger ConvTranspose Cos Cosh CumSum DepthToSpace DequantizeLinear Div
@@ -27,7 +28,7 @@ IMPORTED = frozenset(
     ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize
     RoiAlign Round ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh Slice Softmax
     Softsign Split Sqrt Squeeze Sub Sum Tan Tanh ThresholdedRelu Tile TopK Transpose Trilu
-    Unsqueeze Upsample Where Xor
+    Unsqueeze Where Xor
     """.split()
 )
 

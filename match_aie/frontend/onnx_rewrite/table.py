@@ -10,9 +10,12 @@ from match_aie.frontend.onnx_rewrite import (
     blocked,
     control,
     decompose,
+    empty,
     functions,
+    padding,
     quantised,
     recurrent,
+    resize,
 )
 from match_aie.frontend.onnx_rewrite.graph import MICROSOFT, Builder, Node
 
@@ -22,10 +25,13 @@ Rewrite = Callable[[Node, Builder], "tuple[str, ...] | None"]
 #: Operators that ONNX defines by a body and TVM does not know.
 BY_DEFINITION = (
     *("Celu", "CenterCropPad", "BlackmanWindow", "HammingWindow", "HannWindow", "SwiGLU", "Swish"),
-    *("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "RotaryEmbedding", "AffineGrid"),
+    *("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "RotaryEmbedding"),
     *("CausalConvWithState", "MeanVarianceNormalization", "CastLike", "LinearAttention"),
     "ai.onnx.preview.FlexAttention",
 )
+
+#: Operators that slide a window and take `auto_pad`.
+SLIDING = ("Conv", "ConvInteger", "AveragePool", "MaxPool", "LpPool")
 
 #: Operators that TVM imports for float32 only.
 NARROW_BY_DEFINITION = ("Elu", "Selu", "LeakyRelu", "ThresholdedRelu", "Shrink", "HardSigmoid")
@@ -66,9 +72,15 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         "LpNormalization": (decompose.lp_normalization,),
         "EyeLike": (decompose.eye_like,),
         "Pow": (decompose.power,),
+        **{name: (padding.explicit_pads,) for name in SLIDING},
+        "Pad": (padding.pad,),
         "ConvTranspose": (decompose.conv_transpose,),
         "Mod": (decompose.modulo,),
+        "ReduceMax": (decompose.extremum,),
+        "ReduceMin": (decompose.extremum,),
         "BitShift": (decompose.bit_shift,),
+        "Resize": (resize.resize,),
+        **{name: (empty.without_empty,) for name in ("Split", "Concat", "Slice")},
         "RMSNormalization": (decompose.rms_norm,),
         **{name: (decompose.by_definition_unless_float32,) for name in NARROW_BY_DEFINITION},
         "QuantizeLinear": (blocked.quantize,),

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from harness import COMPILERS, MODULE, Case, build, c_text, check
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from layer_harness import COMPILERS, MODULE, Case, build, c_text, check
 from workload_cases import (
     arrays,
     conv2ds,
@@ -23,7 +23,17 @@ from workload_cases import (
 )
 
 from match_aie.targets.cpu.patterns import refuses
-from match_aie.workload import Quantized, Window, conv2d, dense, full_range, matmul
+from match_aie.workload import (
+    Quantized,
+    Window,
+    conv2d,
+    dense,
+    elementwise,
+    full_range,
+    matmul,
+    pool2d,
+    rowwise,
+)
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no gcc and no clang")
 
@@ -96,6 +106,34 @@ def test_wide_layers(compiler, tmp_path):
     most = {"weight": np.full((1, 65793), -128, np.int8), "bias": np.array([-8], np.int32)}
     found[2] = Case(made[2], [np.full((1, 65793), 255, np.uint8)], most)
     assert found[2].expected().item() == -(255 * 128 * 65793) - 8
+    check(found, tmp_path, compiler)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_every_pair_of_bytes(compiler, tmp_path):
+    """All 65,536 operand pairs, at scales where the order of float operations decides halves."""
+    every = np.arange(-128, 128).astype(np.int8)
+    column, row = every.reshape(1, 256, 1, 1), every.reshape(1, 1, 256, 1)
+    pair = np.stack(np.broadcast_arrays(column[..., 0], row[..., 0]), axis=2).copy()
+    found = []
+    for sx, sx1, sy in ((0.3, 0.1, 0.2), (0.05, 0.0125, 0.15), (0.011, 0.013, 0.017)):
+        x, x1, y = Quantized("int8", sx, 1), Quantized("int8", sx1, -2), Quantized("int8", sy, 0)
+        shapes = {"shape": column.shape, "shape1": row.shape, "out": (1, 256, 256, 1)}
+        tail = full_range("int8", 0)
+        found += [
+            Case(elementwise(kind, x, x1, y, **shapes, tail=tail), [column, row], {})
+            for kind in ("add", "mul")
+        ]
+        mean = {"shape": (256, 1, 2, 256), "filter_shape": (1, 2)}
+        image = pair.reshape(256, 256, 2, 1).transpose(0, 3, 2, 1).copy()
+        found.append(Case(pool2d("avg_pool2d", x, y, **mean, tail=tail), [image], {}))
+    away = full_range("int8", 1, "half_away")
+    found.append(Case(pool2d("avg_pool2d", x, x, **mean, tail=away), [image], {}))
+    # A third over this scale is 15 with two divisions, 14 with one division or a reciprocal.
+    third = Quantized("int8", 0.02298850566148758, 0)
+    thirds = rowwise("softmax", x, third, rows=1, columns=3, tail=tail)
+    found.append(Case(thirds, [np.full((1, 3), 7, np.int8)], arrays(thirds, 0)[1]))
+    assert (found[-1].expected() == 15).all()
     check(found, tmp_path, compiler)
 
 

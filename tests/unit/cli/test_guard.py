@@ -95,7 +95,7 @@ def test_an_interrupt_is_quiet(monkeypatch: pytest.MonkeyPatch, capsys: Capture)
     ("arguments", "words"),
     [
         (["frobnicate"], ["frobnicate", "match-aie --help"]),
-        (["compile"], ["model", "match-aie compile --help"]),
+        (["compile"], ["MODEL", "match-aie compile --help"]),
         (["compile", "x.onnx", "--colour"], ["--colour", "match-aie compile --help"]),
         (["run", "x", "--seed", "abc"], ["abc", "match-aie run --help"]),
         (["run", "x", "--seed", "-1"], ["-1", "match-aie run --help"]),

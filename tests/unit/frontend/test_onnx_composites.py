@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import onnx.reference
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -191,3 +192,13 @@ def test_attention_with_a_mask_runs_in_the_module(onnx_tools):
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
     private = [f for v, f in loaded.module.functions.items() if v.name_hint != "main"]
     assert [str(f.attrs["Composite"]) for f in private] == ["onnx.Attention"]
+
+
+def test_a_body_may_bring_tensor_functions(onnx_tools):
+    """A mask shorter than the keys is padded, which TVM imports as a function of its own."""
+    mask = np.zeros((4, 3), F32)
+    shapes = ((1, 2, 4, 8), (1, 2, 6, 8), (1, 2, 6, 8))
+    model, feeds = attention(onnx_tools, shapes, 24, mask)
+    reference = onnx.reference.ReferenceEvaluator(model)
+    (got,) = onnx_tools.run_tvm(load(model), feeds)
+    np.testing.assert_allclose(got, reference.run(None, feeds)[0], rtol=1e-5, atol=1e-6)

@@ -185,7 +185,9 @@ def test_conv_integer_imports_exactly(onnx_tools, x_type, w_type, per_channel):
     node = helper.make_node(
         "ConvInteger", ["x", "w", "xz", "wz"], ["y"], pads=[1, 1, 0, 1], strides=[2, 1]
     )
-    model = onnx_tools.build([node], {"x": (x_type, x.shape)}, {"y": (np.int32, [None] * 4)}, constants)
+    model = onnx_tools.build(
+        [node], {"x": (x_type, x.shape)}, {"y": (np.int32, [None] * 4)}, constants
+    )
     (got,) = onnx_tools.run_tvm(load(model), {"x": x})
     wide = np.pad(x.astype(np.int64) - 77, ((0, 0), (0, 0), (1, 0), (1, 1)))
     taps = w.astype(np.int64) - np.asarray(zero, np.int64).reshape(-1, 1, 1, 1)
@@ -206,7 +208,9 @@ def test_matmul_integer_imports_exactly(onnx_tools, a_type, b_type):
     a, b = integers(a_type, 3, 40), integers(b_type, 40, 5)
     constants = {"b": b, "az": a_type(100), "bz": b_type(5)}
     node = helper.make_node("MatMulInteger", ["a", "b", "az", "bz"], ["y"])
-    model = onnx_tools.build([node], {"a": (a_type, a.shape)}, {"y": (np.int32, [None] * 2)}, constants)
+    model = onnx_tools.build(
+        [node], {"a": (a_type, a.shape)}, {"y": (np.int32, [None] * 2)}, constants
+    )
     (got,) = onnx_tools.run_tvm(load(model), {"a": a})
     np.testing.assert_array_equal(got, (a.astype(np.int64) - 100) @ (b.astype(np.int64) - 5))
 

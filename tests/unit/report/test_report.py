@@ -83,8 +83,13 @@ def test_layers_are_found_by_name_symbol_and_number(manifest: dict[str, Any]) ->
 
 
 def test_a_layer_wins_over_a_layout_change_of_its_name(manifest: dict[str, Any]) -> None:
-    fallback = next(s for s in manifest["steps"] if s["layer"] is None)
-    fallback["label"] = "dense"
+    first = copy.deepcopy(manifest["steps"][0])
+    change = {**first, "label": "dense", "symbol": "digits_f0", "layer": None}
+    manifest["steps"].insert(0, change)
+    manifest["fallback"].append({"symbol": "digits_f0", "operators": "permute_dims"})
+    whole = report.network_report(manifest)
+    assert [step.operators for step in whole.fallback] == ["permute_dims"]
+    assert "permute_dims" in report.layer_text(whole, whole.step("digits_f0"))
     found = report.network_report(manifest).step("dense")
     assert found.layer is not None
     assert found.layer.pattern.startswith("dense")

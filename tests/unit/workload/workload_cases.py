@@ -144,9 +144,10 @@ def elementwises(draw):
 def pools(draw):
     filter_shape = draw(st.tuples(st.integers(1, 3), st.integers(1, 3)))
     kind = draw(st.sampled_from(["avg_pool2d", "max_pool2d"]))
-    # Less padding than a filter tap is wide: no window lies in padding alone.
-    window, image = draw(windows(filter_shape, min(filter_shape) - 1))
-    window = Window(window.stride, (1, 1), window.padding, draw(st.booleans()))
+    # No padding, or less than the filter is wide: no window lies in padding alone.
+    window, image = draw(windows(filter_shape, draw(st.sampled_from([0, min(filter_shape) - 1]))))
+    dilation = (1, 1) if any(window.padding) else window.dilation
+    window = Window(window.stride, dilation, window.padding, draw(st.booleans()))
     x = draw(quantized())
     away = kind == "avg_pool2d" and draw(st.booleans())
     y = x if away or kind == "max_pool2d" else draw(quantized())

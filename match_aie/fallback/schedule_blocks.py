@@ -1,0 +1,54 @@
+"""What the parts of the default schedule ask of a block, and how they change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import tvm
+import tvm_ffi
+from tvm import ir, s_tir
+
+#: What TVM raises where a transformation does not apply; it checks before it changes anything.
+REFUSALS = (s_tir.ScheduleError, ValueError, tvm.error.InternalError)
+
+#: Kinds of a block's axes.
+SPATIAL = 0
+REDUCTION = 2
+
+
+def attempt(transformation: Callable[[], Any]) -> bool:
+    """Whether TVM accepted `transformation`; a refused one leaves the schedule as it was."""
+    try:
+        transformation()
+    except REFUSALS:
+        return False
+    return True
+
+
+def is_sum(sch: Any, block: Any) -> bool:
+    """Whether a block reduces (sums, or takes the largest) along an axis."""
+    return any(int(axis.iter_type) == REDUCTION for axis in sch.get(block).iter_vars)
+
+
+def volume(sch: Any, block: Any) -> int:
+    """How often the body of a block runs."""
+    return prod(int(sch.get(loop).extent) for loop in sch.get_loops(block))
+
+
+def extent(sch: Any, loop: Any) -> int:
+    """Iterations of a loop."""
+    return int(sch.get(loop).extent)
+
+
+def mentions(expr: Any, var: Any) -> bool:
+    """Whether `expr` depends on `var`."""
+    found = []
+
+    def note(node: Any) -> None:
+        if node.same_as(var):
+            found.append(node)
+
+    tvm_ffi.structural_walk(expr, [(ir.Var, note)])
+    return bool(found)

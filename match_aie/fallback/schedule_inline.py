@@ -1,0 +1,74 @@
+"""Inlines elementwise producers into what reads them, where that computes nothing much twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import tvm_ffi
+from tvm import ir, tirx
+from tvm.ir import prim
+
+from match_aie.fallback.schedule_blocks import SPATIAL, attempt, is_sum, volume
+
+#: A producer of plain arithmetic may be computed this many times rather than stored.
+MOST_REPEATS = 4
+
+
+def inline(sch: Any, block: Any) -> None:
+    """Inline a block into its consumers where that is no more work."""
+    consumers = sch.get_consumers(block)
+    stmt = sch.get(block)
+    if not consumers or not _is_elementwise(stmt):
+        return
+    own = volume(sch, block)
+    repeats = sum(volume(sch, consumer) for consumer in consumers) / max(1, own)
+    into_sum = any(is_sum(sch, consumer) for consumer in consumers)
+    work = _work(stmt)
+    worthwhile = repeats <= 1 or (
+        not into_sum and not work.costly and (not work.arithmetic or repeats <= MOST_REPEATS)
+    )
+    if worthwhile:
+        attempt(lambda: sch.compute_inline(block))
+
+
+def _is_elementwise(stmt: Any) -> bool:
+    kinds = [int(axis.iter_type) for axis in stmt.iter_vars]
+    return all(kind == SPATIAL for kind in kinds) and stmt.init is None
+
+
+@dataclass
+class _Work:
+    """What a block computes per element.
+
+    Attributes:
+        arithmetic: more than moving and casting.
+        costly: calls, divisions or decisions.
+    """
+
+    arithmetic: bool = False
+    costly: bool = False
+
+
+def _work(block: Any) -> _Work:
+    work = _Work()
+
+    def is_arithmetic(_node: Any) -> None:
+        work.arithmetic = True
+
+    def is_costly(_node: Any) -> None:
+        work.costly = True
+
+    store = block.body
+    if not isinstance(store, tirx.BufferStore):
+        return _Work(True, True)
+    plain = (prim.Add, prim.Sub, prim.Mul, prim.Max, prim.Min)
+    costly = (ir.Call, prim.Div, prim.FloorDiv, prim.FloorMod, prim.Select)
+    # Indices do not count: only what becomes of the values.
+    value = tvm_ffi.structural_map(store.value, _without_indices)
+    tvm_ffi.structural_walk(value, [(plain, is_arithmetic), (costly, is_costly)])
+    return work
+
+
+def _without_indices(node: Any) -> Any:
+    return prim.IntImm("int32", 0) if isinstance(node, ir.TensorLoad) else node

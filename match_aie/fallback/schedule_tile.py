@@ -1,0 +1,148 @@
+"""Blocks sums: a tile of results stays in registers while the reduction runs outside of it.
+
+The compiler vectorises over the results of a tile, and the order of every single sum is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tvm_ffi
+from tvm import ir, tirx
+from tvm.ir import prim
+
+from match_aie.fallback.schedule_blocks import REDUCTION, SPATIAL, attempt, extent, mentions
+
+#: Results per tile along the vectorised axis, at most.
+WIDEST = 64
+#: The same where a tile has a single row (a matrix times a vector): long runs through memory.
+WIDEST_ROW = 128
+#: Rows of up to this many results may be a tile as a whole.
+WHOLE_ROW = 4096
+#: Rows of results per tile, at most.
+TALLEST = 8
+#: Results per vector, vector registers for sums, and cycles of an addition, of a usual core.
+LANES = 8
+REGISTERS = 16
+LATENCY = 4
+#: Operands read at steps of up to this many elements along the columns still make a tile.
+LARGEST_STRIDE = 2
+
+
+def tile(sch: Any, block: Any) -> bool:
+    """Block the sum `block` where its operands allow; whether that was done.
+
+    The tile's columns are the innermost axis of the result. Its rows are an axis on which the
+    operands that change along the columns do not depend, so that every vector loaded serves all
+    rows.
+    """
+    stmt = sch.get(block)
+    loops = sch.get_loops(block)
+    kinds = [int(axis.iter_type) for axis in stmt.iter_vars]
+    if len(loops) != len(kinds) or not isinstance(stmt.body, tirx.BufferStore):
+        return False
+    wide = [i for i, loop in enumerate(loops) if kinds[i] == SPATIAL and extent(sch, loop) > 1]
+    if not wide or not _streams(stmt, wide[-1]):
+        return False
+    return attempt(lambda: _split(sch, block, wide[-1], _rows(stmt, wide)))
+
+
+def _split(sch: Any, block: Any, columns: int, rows: int | None) -> None:
+    """Split the axes `columns` and `rows`, and move the reduction between the halves."""
+    stmt, loops = sch.get(block), sch.get_loops(block)
+    kinds = [int(axis.iter_type) for axis in stmt.iter_vars]
+    height = 1 if rows is None else extent(sch, loops[rows])
+    tall, broad = _tile_shape(height, extent(sch, loops[columns]))
+    column, lane = sch.split(loops[columns], [None, broad])
+    outer, inner = [column], [lane]
+    if rows is not None:
+        row, line = sch.split(loops[rows], [None, tall])
+        outer, inner = [column, row], [line, lane]
+        sch.unroll(line)
+    spatial = [i for i, kind in enumerate(kinds) if kind == SPATIAL and i not in (rows, columns)]
+    reduction = [loop for loop, kind in zip(loops, kinds, strict=True) if kind == REDUCTION]
+    sch.reorder(*(loops[i] for i in spatial), *outer, *reduction, *inner)
+    consumers = sch.get_consumers(block)
+    if len(consumers) == 1 and attempt(lambda: sch.reverse_compute_at(consumers[0], outer[-1])):
+        return
+    copy = sch.cache_write(block, 0, "global")
+    sch.reverse_compute_at(copy, outer[-1])
+
+
+def _rows(stmt: Any, wide: list[int]) -> int | None:
+    """The axis for the rows of a tile, out of the spatial axes `wide`."""
+    column = stmt.iter_vars[wide[-1]].var
+    vectors: list[Any] = []
+
+    def note(load: Any) -> None:
+        if any(mentions(index, column) for index in load.indices):
+            vectors.append(load)
+
+    tvm_ffi.structural_walk(stmt.body.value, [(ir.TensorLoad, note)])
+    operands = [load for load in vectors if not load.source.same_as(stmt.body.buffer)]
+    for axis in reversed(wide[:-1]):
+        var = stmt.iter_vars[axis].var
+        if not any(mentions(i, var) for load in operands for i in load.indices):
+            return axis
+    return wide[-2] if len(wide) > 1 else None
+
+
+def _tile_shape(rows: int, columns: int) -> tuple[int, int]:
+    """Rows and columns of a tile: divisors of the extents that take the least time per result.
+
+    >>> _tile_shape(128, 768), _tile_shape(64, 56), _tile_shape(1, 1200), _tile_shape(64, 14)
+    ((4, 32), (2, 56), (1, 120), (8, 14))
+    """
+    if rows == 1:
+        return 1, max(_divisors(columns, WIDEST_ROW), key=lambda n: (n % LANES == 0, n))
+    widths = _divisors(columns, WIDEST)
+    if columns <= WHOLE_ROW:  # a prime number of columns, say
+        widths.append(columns)
+    shapes = [(t, w) for t in _divisors(rows, TALLEST) for w in widths]
+    return min(shapes, key=lambda shape: (_cycles(*shape), -shape[0] * shape[1]))
+
+
+def _divisors(size: int, bound: int) -> list[int]:
+    return [n for n in range(1, min(size, bound) + 1) if size % n == 0]
+
+
+def _cycles(tall: int, broad: int) -> float:
+    """Cycles per result and term of the sums: a rough model of a core with 16 vector registers.
+
+    A multiplication and an addition start per cycle, an addition takes `LATENCY` cycles, loads
+    mostly hide behind them, and sums that do not fit the registers are loaded and stored.
+    """
+    vectors = -(-broad // LANES)
+    arithmetic = tall * vectors
+    loads = (vectors + tall) / 2
+    spilled = max(0, tall * vectors - REGISTERS)
+    return (max(arithmetic, LATENCY) + loads / 8 + spilled) / (tall * broad)
+
+
+def _streams(stmt: Any, axis: int) -> bool:
+    """Whether neighbours along `axis` are neighbours in memory, in the result and the operands."""
+    var = stmt.iter_vars[axis].var
+    verdict = [_steps_by_one(stmt.body.indices, var)]
+
+    def note(load: Any) -> None:
+        verdict.append(_steps_by_one(load.indices, var))
+
+    tvm_ffi.structural_walk(stmt.body.value, [(ir.TensorLoad, note)])
+    return all(verdict)
+
+
+def _steps_by_one(indices: Any, var: Any) -> bool:
+    """Whether `var` is absent from `indices`, or is added to the last one."""
+    return not any(mentions(i, var) for i in list(indices)[:-1]) and _adds(indices[-1], var)
+
+
+def _adds(index: Any, var: Any) -> bool:
+    """Whether `var` takes part in `index` by additions only."""
+    if not mentions(index, var) or index.same_as(var):
+        return True
+    if isinstance(index, prim.Add):
+        parts = [index.a, index.b]
+        return sum(mentions(p, var) for p in parts) == 1 and all(_adds(p, var) for p in parts)
+    if isinstance(index, prim.Mul) and isinstance(index.b, prim.IntImm):
+        return index.b.value <= LARGEST_STRIDE and _adds(index.a, var)
+    return isinstance(index, prim.Sub) and not mentions(index.b, var) and _adds(index.a, var)

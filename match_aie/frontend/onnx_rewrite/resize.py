@@ -1,0 +1,123 @@
+"""Resize as products with interpolation matrices, where TVM's own resize is not ONNX's.
+
+Resizing is linear in the data and separable over the axes: along each axis it is a product with
+a matrix, which ONNX's reference evaluator gives when it resizes an identity. TVM derives the scale
+from the sizes, so that it only agrees where size * scale is whole.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+from match_aie.frontend.onnx_rewrite.graph import Builder, Graph, Node, Refusal
+
+#: Coordinate transformations that TVM computes as ONNX does.
+TVM_COORDINATES = frozenset({"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"})
+
+#: The longest axis that becomes a matrix.
+LONGEST_AXIS = 2048
+
+
+def resize(node: Node, b: Builder) -> tuple[str, ...] | None:
+    """Leave what TVM computes exactly; the rest becomes matrix products."""
+    scales = effective_scales(node, b.graph)
+    have, want = b.graph.shape(node.input(0)), b.graph.shape(node.outputs[0])
+    if _by_tvm(node, b.graph, want, scales):
+        return None
+    if b.graph.dtype(node.input(0)) != TensorProto.FLOAT:
+        raise Refusal("this form of it is compiled for float32 only")
+    if node.attr("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize":
+        raise Refusal("tf_crop_and_resize is not compiled")
+    value = node.input(0)
+    for axis, size in enumerate(want):
+        if have[axis] == size and scales[axis] == 1:
+            continue
+        if max(have[axis], size) > LONGEST_AXIS:
+            raise Refusal(f"this form of it is compiled for axes of at most {LONGEST_AXIS}")
+        value = _along(b, value, axis, len(want), _matrix(node, have[axis], size, scales[axis]))
+    return (value,)
+
+
+def effective_scales(node: Node, graph: Graph) -> list[float]:
+    """Scale of every axis; `Refusal` where they are not known."""
+    have = graph.shape(node.input(0))
+    axes = [axis % len(have) for axis in node.attr("axes", range(len(have)))]
+    given, sizes = (graph.constant(node.input(at)) if node.input(at) else None for at in (2, 3))
+    if given is not None and given.size:
+        found = [float(scale) for scale in given]
+    elif sizes is not None and sizes.size:
+        found = [int(size) / have[axis] for axis, size in zip(axes, sizes, strict=True)]
+        policy = node.attr("keep_aspect_ratio_policy", "stretch")
+        if policy != "stretch":
+            found = [min(found) if policy == "not_larger" else max(found)] * len(axes)
+    else:
+        raise Refusal("its scales or sizes must be known at compile time")
+    full = [1.0] * len(have)
+    for axis, scale in zip(axes, found, strict=True):
+        full[axis] = scale
+    return full
+
+
+def _by_tvm(node: Node, graph: Graph, want: tuple[int, ...], scales: list[float]) -> bool:
+    """Whether TVM's resize2d is the same function."""
+    have, mode = graph.shape(node.input(0)), node.attr("mode", "nearest")
+    coordinates = node.attr("coordinate_transformation_mode", "half_pixel")
+    floats = graph.dtype(node.input(0)) in (TensorProto.FLOAT, TensorProto.DOUBLE)
+    plain = (
+        (mode == "nearest" or (mode == "linear" and floats))
+        and not node.attr("antialias", 0)
+        and node.attr("axes") is None
+        and node.attr("keep_aspect_ratio_policy", "stretch") == "stretch"
+        and coordinates in TVM_COORDINATES
+        and not (coordinates in ("pytorch_half_pixel", "align_corners") and 1 in want[2:])
+    )
+    whole = all(size == have[at] * scales[at] for at, size in enumerate(want))
+    return plain and whole and len(have) == 4 and have[:2] == want[:2]
+
+
+def _matrix(node: Node, have: int, want: int, scale: float) -> np.ndarray:
+    """The [have, want] matrix that resizes one axis."""
+    coordinates = node.attr("coordinate_transformation_mode", "half_pixel")
+    if want != have * scale and coordinates == "align_corners":
+        raise Refusal("align_corners with sizes that are not whole is not compiled")
+    if want != have * scale and node.attr("mode", "nearest") == "nearest":
+        # Whether a coordinate is just below or on an element depends on the last bit.
+        raise Refusal("nearest with sizes that are not whole is not compiled")
+    if coordinates == "pytorch_half_pixel" and want == 1:
+        # The specification takes the first element; the evaluator means half a step before it.
+        if node.attr("antialias", 0):
+            raise Refusal("antialiasing to a single element is not compiled")
+        return np.eye(have, 1, dtype=np.float32)
+    kept = {
+        name: value
+        for name, value in node.attributes.items()
+        if name not in ("axes", "keep_aspect_ratio_policy")
+    }
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [have, have])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    by_size = not node.input(2) and node.attr("keep_aspect_ratio_policy", "stretch") == "stretch"
+    feeds = {"x": np.eye(have, dtype=np.float32)}
+    key, values = ("n", np.array([want])) if by_size else ("s", np.array([scale], np.float32))
+    infos = [x, onnx.ValueInfoProto(name=key)]
+    inputs = ["x", "", "", "n"] if by_size else ["x", "", "s"]
+    resize_node = helper.make_node("Resize", inputs, ["y"], axes=[1], **kept)
+    model = helper.make_model(
+        helper.make_graph([resize_node], "resize", infos, [y]),
+        opset_imports=[helper.make_opsetid("", max(node.opset, 19))],
+    )
+    (matrix,) = ReferenceEvaluator(model).run(None, {**feeds, key: values})
+    if matrix.shape != (have, want):
+        raise Refusal("its sizes do not follow from its scales")
+    return np.asarray(matrix)
+
+
+def _along(b: Builder, value: str, axis: int, rank: int, matrix: np.ndarray) -> str:
+    """`value` times `matrix` along `axis`."""
+    order = [at for at in range(rank) if at != axis] + [axis]
+    back = [order.index(at) for at in range(rank)]
+    moved = value if axis == rank - 1 else b.op("Transpose", value, perm=order)
+    product = b.op("MatMul", moved, b.const(matrix, np.float32))
+    return product if axis == rank - 1 else b.op("Transpose", product, perm=back)

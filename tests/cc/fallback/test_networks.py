@@ -1,0 +1,107 @@
+"""Whole networks through the fallback alone, and what the compilers say about the C."""
+
+import numpy as np
+import onnx
+import pytest
+from harness import build, call, evaluate, run
+from tvm import relax
+from tvm.relax import op
+
+from match_aie.fallback import lower
+from match_aie.frontend import load
+from tests.shared import generator
+
+RNG = np.random.default_rng(0)
+LARGEST_DIFFERENCE = 1e-4  # absolute, of any output element, from onnxruntime
+
+
+def _normal(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def _everything(emit, x, w, index):
+    """One graph with every kind of construct that the printer knows."""
+    y = emit(op.nn.conv2d(x, w, padding=1))
+    y = emit(op.nn.gelu(y))
+    y = emit(op.nn.max_pool2d(y, (2, 2), (2, 2), ceil_mode=True))
+    z = emit(op.nn.softmax(emit(op.reshape(y, (4, 20))), -1))
+    q = emit(op.quantize(z, relax.const(0.01), relax.const(3, "uint8"), 0, "uint8"))
+    picked = emit(op.take(emit(op.astype(q, "int64")), index, axis=1))
+    third = emit(op.floor_divide(picked, relax.const(3, "int64")))
+    best = emit(op.argmax(z, 1))
+    order = emit(op.argsort(z, 1))
+    shifted = emit(op.left_shift(emit(op.astype(q, "uint32")), relax.const(2, "uint32")))
+    clipped = emit(op.clip(emit(op.astype(q, "int32")), 5, 60))
+    chosen = emit(op.where(emit(op.greater(z, relax.const(0.05))), z, emit(op.negative(z))))
+    return [z, q, third, best, order, shifted, clipped, chosen, emit(op.isnan(z)), x]
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("level", ["-O0", "-O2", "-O3"])
+def test_no_warning_at_any_level(compiler, level):
+    x, w = _normal(1, 3, 7, 9), _normal(4, 3, 3, 3)
+    index = np.array([0, 19, 5], np.int64)
+    results = evaluate(_everything, x, w, index, compiler=compiler, flags=(level,))
+    np.testing.assert_array_equal(results[-1], x)
+    np.testing.assert_allclose(results[0].sum(1), 1, rtol=1e-6)
+
+
+def test_optimisation_changes_no_bit_of_sums():
+    a, b = _normal(6, 40), _normal(40, 24)
+    results = [
+        evaluate(lambda emit, x, y: emit(op.matmul(x, y)), a, b, flags=(level,))[0]
+        for level in ("-O0", "-O3")
+    ]
+    np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_tensors_without_elements():
+    x, y = np.zeros((0, 4), np.float32), _normal(2, 4)
+    got = evaluate(
+        lambda emit, a, b: [
+            emit(op.nn.relu(a)), emit(op.concat([a, b], 0)), emit(op.sum(a, [0])), a,
+            emit(op.max(a, [0])), emit(op.matmul(b, emit(op.permute_dims(a)))),
+        ],
+        x, y, flags=("-O2",),
+    )  # fmt: skip
+    wanted = [x, y, np.zeros(4), x, np.full(4, -np.inf), np.zeros((2, 0))]
+    for value, reference in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(value, reference)
+
+
+def test_large_temporaries_leave_the_stack():
+    x = _normal(64, 700)
+    got = evaluate(
+        lambda emit, v: emit(op.nn.softmax(emit(op.permute_dims(emit(op.nn.softmax(v, 0)))), 1)), x
+    )
+    assert got[0].shape == (700, 64)
+
+
+@pytest.mark.parametrize("name", ["bert_enc_s8", "nsnet2_step", "resnet8", "gru400"])
+def test_float_network_equals_onnxruntime(name, tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    path = tmp_path / "model.onnx"
+    gen = generator()
+    if name == "gru400":
+        gen.gru400(str(path), 6)
+    else:
+        gen.MODELS[name](str(path))
+    model = load(path)
+    remainder = lower(model.module, prefix="net", labels=model.labels)
+    library = build(remainder, flags=("-O2",))
+    session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    inputs = [_normal(*port.shape) for port in model.inputs]
+    names = [port.name for port in onnx.load(path).graph.input]
+    wanted = session.run(None, dict(zip(names, inputs, strict=True)))
+    for value, reference in zip(call(library, remainder, inputs), wanted, strict=True):
+        assert np.abs(value - reference).max() <= LARGEST_DIFFERENCE
+
+
+def test_a_long_loop_does_not_multiply_the_code(tmp_path):
+    path = tmp_path / "gru.onnx"
+    generator().gru400(str(path), 40)
+    model = load(path)
+    remainder = lower(model.module, prefix="net", labels=model.labels)
+    assert len(remainder.calls) > 40
+    assert len(remainder.functions) < 20
+    assert run(remainder, [_normal(40, 1, 400)])[0].shape == (40, 1, 400)

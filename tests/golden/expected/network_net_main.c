@@ -1,0 +1,50 @@
+/* Runs net once on raw files: net_main INPUT... OUTPUT...
+ * Written by match_aie for builds with sanitizers; this file belongs to you.
+ */
+#include "net.h"
+
+#include <stdio.h>
+
+static _Alignas(NET_ALIGNMENT) uint8_t net_input_0[NET_INPUT_0_BYTES];
+static _Alignas(NET_ALIGNMENT) uint8_t net_output_0[NET_OUTPUT_0_BYTES];
+
+int main(int argc, char **argv) {
+    static uint8_t *const buffers[] = {
+        net_input_0,
+        net_output_0,
+    };
+    static const size_t sizes[] = {
+        NET_INPUT_0_BYTES,
+        NET_OUTPUT_0_BYTES,
+    };
+    const int inputs = NET_INPUTS, outputs = NET_OUTPUTS;
+    const void *in[NET_INPUTS + 1] = {0};
+    void *out[NET_OUTPUTS + 1] = {0};
+    if (argc != 1 + inputs + outputs) {
+        fprintf(stderr, "usage: %s INPUT... OUTPUT... (%d inputs, %d outputs)\n", argv[0], inputs, outputs);
+        return 2;
+    }
+    for (int i = 0; i < inputs; ++i) {
+        FILE *file = fopen(argv[1 + i], "rb");
+        if (!file || fread(buffers[i], 1, sizes[i], file) != sizes[i] || fgetc(file) != EOF) {
+            fprintf(stderr, "%s: cannot be read, or has another size than the input\n", argv[1 + i]);
+            return 2;
+        }
+        fclose(file);
+        in[i] = buffers[i];
+    }
+    for (int i = 0; i < outputs; ++i) {
+        out[i] = buffers[inputs + i];
+    }
+    const int status = net_run(in, out);
+    for (int i = 0; i < outputs; ++i) {
+        const char *path = argv[1 + inputs + i];
+        FILE *file = fopen(path, "wb");
+        const int wrong = !file || fwrite(out[i], 1, sizes[inputs + i], file) != sizes[inputs + i];
+        if (wrong || fclose(file)) {
+            fprintf(stderr, "%s: cannot be written\n", path);
+            return 2;
+        }
+    }
+    return status;
+}

@@ -1,0 +1,75 @@
+"""TFLite files: what they load to, and what damaged ones are told."""
+
+import random
+
+import pytest
+
+from match_aie.errors import ModelError
+from match_aie.frontend import load
+
+NETS = ["kws_ref_model", "pretrainedResnet_quant", "vww_96_int8"]
+
+
+@pytest.fixture(scope="module")
+def flatbuffer(shared_models):
+    return (shared_models / "tiny" / "kws_ref_model.tflite").read_bytes()
+
+
+@pytest.mark.parametrize("net", NETS)
+def test_ports_labels_and_attributes(shared_models, net):
+    path = shared_models / "tiny" / f"{net}.tflite"
+    model = load(path)
+    assert (model.name, model.format) == (net, "tflite")
+    assert model.source == path.read_bytes()
+    assert load(model.source).outputs == model.outputs
+    (entry,), (exit_,) = model.inputs, model.outputs
+    assert entry.dtype == exit_.dtype == "int8"
+    assert (exit_.scale, exit_.zero_point) == (1 / 256, -128)
+    attributes = model.module["main"].attrs
+    assert attributes is None or "params" not in attributes
+    from match_aie import tvm_api
+
+    names = {tvm_api.variable_name(var) for var, _ in tvm_api.bindings(model.module["main"])}
+    assert names == set(model.labels)
+    assert all(model.labels.values())
+
+
+def test_ports_agree_with_the_onnx_twin(shared_models):
+    with pytest.warns(UserWarning, match="batch of 1"):
+        twin = load(shared_models / "tiny" / "pretrainedResnet_quant.onnx")
+    model = load(shared_models / "tiny" / "pretrainedResnet_quant.tflite")
+    assert twin.inputs == model.inputs
+    assert twin.outputs == model.outputs
+
+
+def test_another_shape_is_refused(flatbuffer):
+    with pytest.raises(ModelError, match="fixes"):
+        load(flatbuffer, shapes={"input_1": [2, 49, 10, 1]})
+
+
+def test_truncated(flatbuffer):
+    for part in (0.1, 0.5, 0.9, 0.99, 0.9999):
+        with pytest.raises(ModelError, match="damaged"):
+            load(flatbuffer[: int(len(flatbuffer) * part)])
+
+
+def test_random_bytes_that_claim_to_be_a_model():
+    rng = random.Random(0)
+    for size in (8, 20, 100, 5000):
+        body = bytes(rng.randrange(256) for _ in range(size))
+        with pytest.raises(ModelError):
+            load(body[:4] + b"TFL3" + body[8:])
+
+
+def test_damaged_metadata_never_raises_anything_else(flatbuffer):
+    rng = random.Random(3)
+    refused = 0
+    for _ in range(40):
+        data = bytearray(flatbuffer)
+        for _ in range(rng.choice([1, 3, 10])):
+            data[rng.randrange(len(data) - 16000, len(data))] = rng.choice([0, 255, 128, 7])
+        try:
+            load(bytes(data))
+        except ModelError:
+            refused += 1
+    assert refused > 20

@@ -1,0 +1,72 @@
+"""What the documentation shows is there and works."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import match_aie
+from match_aie.cli.guard import run
+from match_aie.compilation import Compilation
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text()
+    headings = {
+        re.sub(r"[^a-z0-9 -]", "", line.lstrip("# ").lower()).replace(" ", "-")
+        for line in text.splitlines()
+        if line.startswith("#")
+    }
+    for link in re.findall(r"\]\(([^)]+)\)", text):
+        if link.startswith("#"):
+            assert link[1:] in headings
+        elif "://" not in link:
+            assert (page.parent / link).exists(), link
+
+
+def test_every_documented_verb_and_option_exists(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")  # a narrow terminal cuts long options
+    assert run([]) == 0
+    listed = capsys.readouterr().out
+    helps = {}
+    for verb in ("compile", "run", "explain", "targets", "doctor", "demo"):
+        assert run([verb, "--help"]) == 0
+        helps[verb] = capsys.readouterr().out
+    everything = " ".join([listed, *helps.values()])
+    named = set()
+    for page in PAGES:
+        for line in re.findall(r"match-aie ([a-z].*)", page.read_text()):
+            verb = line.split()[0].strip("`;,.")
+            assert verb in helps, f"{page.name}: match-aie {line}"
+        named |= set(re.findall(r"`(--[a-z-]+)", page.read_text()))
+    missing = {option for option in named if option not in everything}
+    assert missing == set()
+
+
+def test_the_example_target_works() -> None:
+    (example,) = blocks(ROOT / "docs" / "targets.md", "python")
+    shown: list[str] = []
+    space: dict[str, object] = {"print": shown.append}
+    exec(compile(example, "docs/targets.md", "exec"), space)
+    net = space["net"]
+    assert isinstance(net, Compilation)
+    who = {layer.module: layer.pattern for layer in net.program.schedule.layers}
+    assert who["mac_array"] == "dense_bias"
+    assert "cpu" in who
+    assert shown == [net.summary()]
+
+
+def test_the_example_commands_use_known_targets() -> None:
+    for page in PAGES:
+        for name in re.findall(r"match-aie compile .*-t (\w+)", page.read_text()):
+            assert match_aie.pipeline.resolve(name).name == name
