@@ -132,8 +132,6 @@ class Exact:
     def kernels(self) -> list[Kernels]:
         """Classes of kernel tiles: one for each need of scratch, width and energy that occurs."""
         cycles, energy = kernel_totals(self.problem)
-        if self.scorer.objective == "latency":
-            energy = np.full_like(energy, energy.max())
         needs = np.vstack([reserved(self.problem, 0), ~self.complete, energy])
         found = []
         for need in np.unique(needs, axis=1).T:
@@ -251,7 +249,7 @@ class Inner:
         moves = self.moves[at]
         return Moves(
             *(
-                np.where(within, np.broadcast_to(q, within.shape[1])[None, :], _INF).min(axis=1)
+                np.where(within, q, _INF).min(axis=1)
                 for q in (moves.cycles, moves.exposed, moves.energy)
             )
         )

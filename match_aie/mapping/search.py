@@ -72,7 +72,7 @@ def _tiled(
     problem = None
     for spatial in _unrollings(tuple(module.spatial(workload))):
         space = build_space(workload, module, spatial, options.tiles)
-        problem = pose(workload, module, model, space)
+        problem = pose(workload, module, model, space, options.objective != "latency")
         pool = run_engine(problem, options)
         if pool.found:
             bound = pool.bound if options.engine == "exact" else None

@@ -44,6 +44,7 @@ class Problem:
         model: the module's cost model.
         space: nodes.
         layout: groups, tiers.
+        energy: whether energy matters; it counts as 0 otherwise.
     """
 
     workload: Workload
@@ -51,11 +52,14 @@ class Problem:
     model: TileCostModel
     space: Space
     layout: Layout
+    energy: bool
 
 
-def pose(workload: Workload, module: ExecModule, model: TileCostModel, space: Space) -> Problem:
+def pose(
+    workload: Workload, module: ExecModule, model: TileCostModel, space: Space, energy: bool
+) -> Problem:
     """The problem of mapping `workload` on `module` within `space`."""
-    return Problem(workload, module, model, space, lay_out(workload, module))
+    return Problem(workload, module, model, space, lay_out(workload, module), energy)
 
 
 class Leg:
@@ -140,12 +144,11 @@ class Leg:
         else:
             parents = [np.reshape(extent, (-1, 1)) for extent in self._extents(pieces=False)]
         moved = block(operand, tile, parents)
-        if not self._output:
-            cycles, energy = self._price(moved, "load")
-            zero = self._full(np.zeros((1, self._projection.count)))
+        cycles, energy = self._price(moved, "store" if self._output else "load")
+        zero = self._full(np.zeros((1, self._projection.count)))
+        if not self._output or self._others.max() == 1:
             return self._sum(cycles), zero, self._first(cycles), self._sum(energy), zero
         sums = block(operand, tile, parents, self._problem.workload.partial_itemsize)
-        cycles, energy = self._price(moved, "store")
         load, load_energy = self._price(sums, "load")
         store, store_energy = self._price(sums, "store")
         return (
@@ -153,10 +156,12 @@ class Leg:
             self._sum(load + store),
             self._first(cycles),
             self._sum(energy),
-            self._sum(load_energy + store_energy),
+            self._sum(None if load_energy is None else load_energy + store_energy),
         )
 
-    def _sum(self, per_piece: Array) -> Array:
+    def _sum(self, per_piece: Array | None) -> Array:
+        if per_piece is None:
+            return self._full(np.zeros((1, self._projection.count)))
         return self._full(self._projection.total(per_piece))
 
     def _first(self, per_piece: Array) -> Array:
@@ -164,17 +169,22 @@ class Leg:
 
     def _full(self, table: Array) -> Array:
         """`table` with a row for every parent, where there is more than one."""
-        rows = 1 if self.from_home else self._projection.count
-        return np.broadcast_to(table, (rows, self._projection.count))
+        shape = (1 if self.from_home else self._projection.count, self._projection.count)
+        return table if table.shape == shape else np.broadcast_to(table, shape)
 
-    def _price(self, moved: Block, direction: Direction) -> tuple[Array, Array]:
+    def _price(self, moved: Block, direction: Direction) -> tuple[Array, Array | None]:
+        """Cycles, and picojoules where they matter, [parents, pieces]."""
         model, workload = self._problem.model, self._problem.workload
         outer, inner = self.outer, self.inner
         shape = np.broadcast_shapes(np.shape(moved.chunks), np.shape(moved.nbytes))
         shape = shape if len(shape) == 2 else (1, *shape)
         cycles = model.transfer_cycles(workload, moved, outer, inner, direction)
+        if cycles.shape != shape:
+            cycles = np.broadcast_to(cycles, shape)
+        if not self._problem.energy:
+            return cycles, None
         energy = model.transfer_energy(workload, moved, outer, inner, direction)
-        return np.broadcast_to(cycles, shape), np.broadcast_to(energy, shape)
+        return cycles, np.broadcast_to(energy, shape)
 
 
 class Legs:
@@ -231,8 +241,11 @@ def kernel_totals(problem: Problem) -> tuple[Array, Array]:
     tile = projection.tile(pieces=True)
     count = len(next(iter(tile.values()))) if not space.grids else len(tile[space.grids[0].dim])
     cycles = np.broadcast_to(problem.model.kernel_cycles(problem.workload, tile), count)
+    total = projection.total(cycles[None])[0]
+    if not problem.energy:
+        return total, np.zeros_like(total)
     energy = np.broadcast_to(problem.model.kernel_energy(problem.workload, tile), count)
-    return projection.total(cycles[None])[0], projection.total(energy[None])[0]
+    return total, projection.total(energy[None])[0]
 
 
 def reserved(problem: Problem, tier: int) -> Array:

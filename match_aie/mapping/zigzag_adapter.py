@@ -166,8 +166,8 @@ def allocations(
     z = _zigzag()
     accelerator = _accelerator(layout, unroll, workload)
     layer = _layer(workload, unroll)
-    convert = z.Convert([z.CostModelStage], accelerator=accelerator, layer=layer)
     layer.spatial_mapping.initialize_oa_dims(accelerator.operational_array.dimension_sizes)
+    convert = z.Convert([z.CostModelStage], accelerator=accelerator, layer=layer)
     spatial, _ = convert.convert_user_spatial_mapping(layer.spatial_mapping)
     engine = z.LomaEngine(
         accelerator=accelerator,
