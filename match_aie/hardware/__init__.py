@@ -1,9 +1,21 @@
 """What a target declares: memories, modules, patterns, costs; and where targets register."""
 
 from match_aie.hardware.core import CoreCost, Operation, TensorType
-from match_aie.hardware.cost import Cost, CostModel
-from match_aie.hardware.mapping import Loop, Mapping
-from match_aie.hardware.module import CORE, ExecModule, Memory
+from match_aie.hardware.cost import (
+    Array,
+    Block,
+    Cost,
+    CostModel,
+    Direction,
+    Mode,
+    Tile,
+    TileCostModel,
+    combine_cycles,
+    cost_from_json,
+    cost_to_json,
+)
+from match_aie.hardware.mapping import Cut, Loop, Mapping, mapping_from_json, mapping_to_json
+from match_aie.hardware.module import CORE, ExecModule, Memory, check_memories
 from match_aie.hardware.move import Move
 from match_aie.hardware.pattern import Any, Const, Op, Pattern, Structure
 from match_aie.hardware.registry import load_target, target_names
@@ -12,22 +24,35 @@ from match_aie.hardware.target import BuildProfile, MatchTarget
 __all__ = [
     "CORE",
     "Any",
+    "Array",
+    "Block",
     "BuildProfile",
     "Const",
     "CoreCost",
     "Cost",
     "CostModel",
+    "Cut",
+    "Direction",
     "ExecModule",
     "Loop",
     "Mapping",
     "MatchTarget",
     "Memory",
+    "Mode",
     "Move",
     "Op",
     "Operation",
     "Pattern",
     "Structure",
     "TensorType",
+    "Tile",
+    "TileCostModel",
+    "check_memories",
+    "combine_cycles",
+    "cost_from_json",
+    "cost_to_json",
     "load_target",
+    "mapping_from_json",
+    "mapping_to_json",
     "target_names",
 ]

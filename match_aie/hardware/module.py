@@ -10,7 +10,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from match_aie.hardware.cost import CostModel
+from match_aie.errors import TargetError
+from match_aie.hardware.cost import Array, CostModel, Tile, TileCostModel
 from match_aie.hardware.mapping import Loop
 from match_aie.hardware.pattern import Pattern
 from match_aie.workload import Workload
@@ -24,17 +25,92 @@ Constants = MappingOf[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Memory:
-    """A memory level.
+    """A memory, and the way from it to the next one inward.
 
     Attributes:
         name: as users know it.
         bytes: capacity; None where it is not limited.
-        bytes_per_cycle: bandwidth towards the level below (inner), in the module's cycles.
+        bytes_per_cycle: bandwidth towards the memory inside, in the module's cycles.
+        store_bytes_per_cycle: bandwidth of the way back; None where it is the same.
+        transfer_cycles: fixed cost of a transfer between this memory and the one inside.
+        chunk_cycles: cost of every contiguous piece of a transfer.
+        operands: names of those it serves; None for all. Memories side by side serve different
+            operands.
+        double_buffered: operands whose tiles are moved while others are worked on, so that two
+            of them are there at a time (unless one tile is all there is); None for all.
+        reserved: bytes that are never free for tiles, beside `ExecModule.reserved_bytes`.
+        alignment: of every tile, in bytes.
+        picojoules_per_byte: of a byte that moves between this memory and the one inside.
     """
 
     name: str
     bytes: int | None
     bytes_per_cycle: float
+    store_bytes_per_cycle: float | None = None
+    transfer_cycles: float = 0.0
+    chunk_cycles: float = 0.0
+    operands: tuple[str, ...] | None = None
+    double_buffered: tuple[str, ...] | None = ()
+    reserved: int = 0
+    alignment: int = 1
+    picojoules_per_byte: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what no memory can be."""
+        positive = {
+            "bytes": self.bytes,
+            "bytes_per_cycle": self.bytes_per_cycle,
+            "store_bytes_per_cycle": self.store_bytes_per_cycle,
+            "alignment": self.alignment,
+        }
+        natural = ("transfer_cycles", "chunk_cycles", "reserved", "picojoules_per_byte")
+        for field, value in positive.items():
+            if value is not None and not value > 0:
+                raise TargetError(f"memory {self.name!r}: {field} must be positive, not {value}")
+        for field in natural:
+            value = getattr(self, field)
+            if not value >= 0:
+                raise TargetError(f"memory {self.name!r}: {field} may not be negative: {value}")
+
+    def serves(self, operand: str) -> bool:
+        """Whether tiles of `operand` are kept here."""
+        return self.operands is None or operand in self.operands
+
+    def doubles(self, operand: str) -> bool:
+        """Whether two tiles of `operand` are kept here at a time."""
+        return self.double_buffered is None or operand in self.double_buffered
+
+
+def check_memories(memories: Sequence[Memory]) -> None:
+    """Refuse memories that cannot be a hierarchy.
+
+    Raises:
+        TargetError: two have one name; the outermost does not serve all operands; or of two that
+            serve the same operand the outer one is the smaller one.
+    """
+    names = [memory.name for memory in memories]
+    if len(set(names)) != len(names):
+        raise TargetError(f"memories: names must differ: {names}")
+    if memories and memories[-1].operands is not None:
+        raise TargetError(
+            f"memories: {memories[-1].name!r} is outermost and must serve all operands"
+        )
+    for at, inner in enumerate(memories):
+        for outer in memories[at + 1 :]:
+            if _share(inner, outer) and _capacity(outer) < _capacity(inner):
+                raise TargetError(
+                    f"memories: {outer.name!r} ({outer.bytes} bytes) comes after {inner.name!r} "
+                    f"({inner.bytes} bytes) but is smaller",
+                    hint="list memories innermost first",
+                )
+
+
+def _share(a: Memory, b: Memory) -> bool:
+    return a.operands is None or b.operands is None or bool(set(a.operands) & set(b.operands))
+
+
+def _capacity(memory: Memory) -> float:
+    return float("inf") if memory.bytes is None else memory.bytes
 
 
 class ExecModule(ABC):
@@ -53,6 +129,19 @@ class ExecModule(ABC):
     unit: ClassVar[str] = ""
     frequency: float | None = None
     memories: tuple[Memory, ...] = ()
+    #: Whether tiles hold the zeros around the image too, because the kernel cannot skip them.
+    padded_tiles: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        """Refuse a class whose memories are not a hierarchy."""
+        super().__init_subclass__(**kwargs)
+        check_memories(cls.memories)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse memories that are not a hierarchy, as soon as they are set."""
+        if name == "memories" and isinstance(value, tuple):
+            check_memories(value)
+        super().__setattr__(name, value)
 
     @abstractmethod
     def patterns(self) -> Sequence[Pattern]:
@@ -63,12 +152,30 @@ class ExecModule(ABC):
         """What the hardware unrolls."""
 
     @abstractmethod
-    def cost_model(self, workload: Workload) -> CostModel:
-        """How to price a mapping of `workload`."""
+    def cost_model(self, workload: Workload) -> CostModel | TileCostModel:
+        """How to price a mapping of `workload`; a `TileCostModel` where memories are nested."""
 
     @abstractmethod
     def template(self, workload: Workload) -> str:
         """Path of the layer template below `templates/`."""
+
+    def tiled_reductions(self, workload: Workload) -> tuple[str, ...]:
+        """Reduction dimensions of which the kernel can do a part, adding to partial sums."""
+        del workload
+        return ()
+
+    def stores_partial_sums(self, workload: Workload) -> bool:
+        """Whether partial sums may leave the innermost memory, in their wide form."""
+        del workload
+        return False
+
+    def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
+        """Bytes of `memory` that a kernel working on `tile` needs beside the tiles (im2col, stack).
+
+        Only in an innermost memory may they depend on `tile`. None by default.
+        """
+        del workload, memory
+        return np.zeros_like(next(iter(tile.values())))
 
     def pack(self, workload: Workload, constants: Constants) -> Constants:
         """Constants in the layout the template reads; by default as they are."""

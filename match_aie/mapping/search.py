@@ -1,64 +1,175 @@
-"""Which mappings a module has for a workload, best first.
-
-Today there is one: the untiled nest in the order of the workload's dimensions, as the layer
-templates of a cached processor run it. Nothing is searched, and inner memories are not modelled;
-a module with scratchpads needs the tiling search that takes this function's place.
-"""
+"""Which mappings a module has for a workload, best first."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
-from match_aie.errors import Infeasible
-from match_aie.hardware import Cost, ExecModule, Loop, Mapping
+from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Cost, ExecModule, Loop, Mapping, TileCostModel
+from match_aie.mapping.evaluate import Evaluation
+from match_aie.mapping.exact import Exact
+from match_aie.mapping.nest import between, to_mapping
+from match_aie.mapping.options import SearchOptions
+from match_aie.mapping.pool import Placement, Pool, Scorer
+from match_aie.mapping.space import build_space
+from match_aie.mapping.tables import Problem, pose
 from match_aie.workload import Workload
 
 
 @dataclass(frozen=True)
 class MappedCost:
-    """A mapping and what the module's cost model says of it."""
+    """A mapping and what the module's cost model says of it.
+
+    Attributes:
+        mapping: how the layer runs.
+        cost: modelled.
+        bound: no mapping in the space searched has a smaller value of the objective (cycles,
+            picojoules, or their product); None where the engine proves nothing.
+    """
 
     mapping: Mapping
     cost: Cost
+    bound: float | None = None
 
 
-def search(workload: Workload, module: ExecModule) -> list[MappedCost] | Infeasible:
-    """Mappings of `workload` on `module`, cheapest first; never an empty list.
+def search(
+    workload: Workload, module: ExecModule, options: SearchOptions = SearchOptions()
+) -> list[MappedCost] | Infeasible:
+    """Mappings of `workload` on `module`, best first; never an empty list.
 
     Returns:
-        The untiled mapping with its cost, or why it does not fit: all operands together must fit
-        the outermost memory (`Memory.bytes`, no limit where None).
+        The best mapping that the engine finds and up to `options.runners_up` others, or why
+        none fits: the operands the home memory, or the smallest tiles an inner one.
+
+    Raises:
+        TargetError: the module has inner memories and a cost model that cannot price tiles.
     """
     reason = _overflow(workload, module)
     if reason is not None:
         return reason
-    mapping = _untiled(workload, module)
-    return [MappedCost(mapping, module.cost_model(workload).cost(workload, mapping))]
+    model = module.cost_model(workload)
+    if len(module.memories) < 2 and not isinstance(model, TileCostModel):
+        mapping = untiled(workload, module)
+        return [MappedCost(mapping, model.cost(workload, mapping))]
+    if not isinstance(model, TileCostModel):
+        raise TargetError(
+            f"module {module.name!r} has {len(module.memories)} memories, but its cost model "
+            f"{type(model).__name__} cannot price tiles",
+            hint="see `TileCostModel` in match_aie/hardware/cost.py for the methods it needs",
+        )
+    if len(module.memories) < 2:
+        mapping = untiled(workload, module)
+        return [MappedCost(mapping, Evaluation(workload, module, model, mapping).cost())]
+    return _tiled(workload, module, model, options)
 
 
-def _untiled(workload: Workload, module: ExecModule) -> Mapping:
-    """Spatial loops as the hardware unrolls them; what they leave of each dimension, in order."""
+def _tiled(
+    workload: Workload, module: ExecModule, model: TileCostModel, options: SearchOptions
+) -> list[MappedCost] | Infeasible:
+    """Search with the module's unrolling, and where nothing fits with ever smaller tiles."""
+    problem = None
+    for spatial in _unrollings(tuple(module.spatial(workload))):
+        space = build_space(workload, module, spatial, options.tiles)
+        problem = pose(workload, module, model, space, options.objective != "latency")
+        pool = run_engine(problem, options)
+        if pool.found:
+            bound = pool.bound if options.engine == "exact" else None
+            return [priced(problem, placement, bound) for _, _, placement in pool.ranked()]
+    assert problem is not None
+    return _too_large(problem)
+
+
+def run_engine(problem: Problem, options: SearchOptions) -> Pool:
+    """The placements that the engine named in `options` finds."""
+    scorer = Scorer(problem.model, options.objective)
+    pool = Pool(keep=options.runners_up + 1, tolerance=options.tolerance)
+    exact = Exact(problem, scorer)
+    if options.engine == "exact":
+        exact.solve(pool)
+        return pool
+    from match_aie.mapping import loma
+
+    return loma.run(exact, options)
+
+
+def priced(problem: Problem, placement: Placement, bound: float | None) -> MappedCost:
+    """The mapping of a placement, priced tile by tile."""
+    mapping = to_mapping(problem, placement)
+    cost = Evaluation(problem.workload, problem.module, problem.model, mapping).cost()
+    return MappedCost(mapping, cost, bound)
+
+
+def _unrollings(spatial: tuple[Loop, ...]) -> Iterator[tuple[Loop, ...]]:
+    """The hardware's unrolling, then with the largest factor halved until nothing is unrolled.
+
+    Tiles are multiples of the unrolling; where even the smallest do not fit, smaller ones may,
+    that leave lanes idle.
+    """
+    while True:
+        yield spatial
+        largest = max((loop.size for loop in spatial), default=1)
+        if largest == 1:
+            return
+        at = next(i for i, loop in enumerate(spatial) if loop.size == largest)
+        halved = Loop(spatial[at].dim, largest // 2, spatial[at].step)
+        spatial = (*islice(spatial, at), halved, *islice(spatial, at + 1, None))
+
+
+def untiled(workload: Workload, module: ExecModule) -> Mapping:
+    """Everything in one call of the kernel: spatial loops, then what they leave, in order."""
     spatial = tuple(module.spatial(workload))
-    unrolled: dict[str, int] = {}
+    unroll = {dim: 1 for dim, _ in workload.dims}
     for loop in spatial:
-        unrolled[loop.dim] = unrolled.get(loop.dim, 1) * loop.size
-    temporal = tuple(Loop(dim, -(-size // unrolled.get(dim, 1))) for dim, size in workload.dims)
-    return Mapping(spatial, temporal)
+        unroll[loop.dim] *= loop.size
+    return Mapping(spatial, tuple(between(dict(workload.dims), unroll)))
 
 
 def _overflow(workload: Workload, module: ExecModule) -> Infeasible | None:
+    """Why the operands do not fit the home memory, if they do not."""
     if not module.memories or module.memories[-1].bytes is None:
         return None
-    outermost = module.memories[-1]
+    home = module.memories[-1]
+    free = module.memories[-1].bytes - home.reserved
     demand = sum(operand.nbytes for operand in workload.operands)
-    if demand <= module.memories[-1].bytes:
+    if demand <= free:
         return None
-    largest = sorted(((o.name, float(o.nbytes)) for o in workload.operands), key=lambda n: -n[1])
+    users = [(o.name, float(o.nbytes)) for o in workload.operands]
+    return _infeasible(home.name, demand, free, users, workload)
+
+
+def _too_large(problem: Problem) -> Infeasible:
+    """Why not even the smallest tiles fit: the memory that lacks most."""
+    layout, tiers = problem.layout, range(len(problem.layout.tiers))
+    nodes = tuple(((t, at), 0) for t in tiers for at in range(len(layout.groups)))
+    mapping = to_mapping(problem, Placement(0, nodes))
+    uses = Evaluation(problem.workload, problem.module, problem.model, mapping).uses()
+    wanted: dict[str, list[tuple[str, float]]] = {}
+    for use in uses:
+        wanted.setdefault(use.memory, []).append((use.user, float(use.nbytes)))
+    sizes = {m.name: m.bytes for m in problem.module.memories if m.bytes is not None}
+    totals = {name: sum(n for _, n in users) for name, users in wanted.items() if name in sizes}
+    worst = max(totals, key=lambda name: totals[name] / sizes[name])
+    return _infeasible(worst, totals[worst], sizes[worst], wanted[worst], problem.workload)
+
+
+def _infeasible(
+    memory: str,
+    demand: float,
+    bound: float,
+    users: Sequence[tuple[str, float]],
+    workload: Workload,
+) -> Infeasible:
+    levers = [f"a larger {memory}", "run the layer on another module"]
+    if workload.sizes["B"] > 1:
+        levers.insert(0, f"a smaller batch (it is {workload.sizes['B']})")
+    largest = sorted((user for user in users if user[1]), key=lambda user: -user[1])
     return Infeasible(
-        resource=outermost.name,
+        resource=memory,
         demand=demand,
-        bound=module.memories[-1].bytes,
+        bound=bound,
         unit="bytes",
-        levers=("run the layer on another module", "split the layer in the model"),
+        levers=(*levers, "split the layer in the model"),
         breakdown=tuple(largest),
     )

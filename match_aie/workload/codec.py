@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, get_args
 
-from match_aie.errors import ProjectError
+from match_aie.errors import ModelError, ProjectError
 from match_aie.workload.workload import Axis, Kind, Operand, Tail, Window, Workload
 
 
@@ -37,7 +37,7 @@ def from_json(data: Mapping[str, Any]) -> Workload:
             None if data["window"] is None else _window_from_json(data["window"]),
             None if data["tail"] is None else Tail(**data["tail"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ModelError) as error:
         raise ProjectError(
             f"this is not a stored workload: {type(error).__name__}: {error}",
             hint="compile the model again with this version of match_aie",

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
+from match_aie.errors import ModelError
+
 Kind = Literal[
     "conv2d",
     "dense",
@@ -159,8 +161,9 @@ class Workload:
                 for dim, _ in axis.terms:
                     if dim not in known:
                         raise ValueError(f"{operand.name}: unknown loop dimension {dim!r}")
-        if any(size < 1 for _, size in self.dims):
-            raise ValueError(f"dims {self.dims}: sizes start at 1")
+        for name, size in self.dims:
+            if size < 1:
+                raise ModelError(f"dims: loop dimension {name!r} has size {size}, sizes start at 1")
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -188,6 +191,17 @@ class Workload:
             if operand.name == name:
                 return operand
         raise KeyError(name)
+
+    @property
+    def reductions(self) -> tuple[str, ...]:
+        """Loop dimensions that are summed (or maximised) over: those that do not index "y"."""
+        kept = {dim for axis in self.output.axes for dim, _ in axis.terms}
+        return tuple(dim for dim, _ in self.dims if dim not in kept)
+
+    @property
+    def partial_itemsize(self) -> int:
+        """Bytes of a partial sum: 32 bits, or the output's own where that is wider."""
+        return max(4, ITEMSIZE[self.output.dtype])
 
     @property
     def steps(self) -> int:

@@ -1,0 +1,288 @@
+"""Costs and footprints of all nodes of a space at once: what the engines look up.
+
+Every quantity of a group of operands in a memory depends on its own node only, or, where the
+enclosing tile decides what is contiguous, on that tile too ("parent").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from match_aie.hardware import Array, Block, Direction, ExecModule, Memory, TileCostModel
+from match_aie.mapping.footprint import axis_extents, block, resident_bytes
+from match_aie.mapping.layout import Group, Layout, Route, dims_of, lay_out
+from match_aie.mapping.space import Projection, Space, project
+from match_aie.workload import Workload
+
+
+@dataclass(frozen=True)
+class Moves:
+    """Transfers of a group into (and out of) one tier.
+
+    Attributes:
+        cycles: of all transfers.
+        exposed: of these, of the first load or the last store.
+        energy: of all transfers, picojoules.
+    """
+
+    cycles: Array
+    exposed: Array
+    energy: Array
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A search, ready to be solved: the space, and who prices it.
+
+    Attributes:
+        workload: to map.
+        module: to map it on.
+        model: the module's cost model.
+        space: nodes.
+        layout: groups, tiers.
+        energy: whether energy matters; it counts as 0 otherwise.
+    """
+
+    workload: Workload
+    module: ExecModule
+    model: TileCostModel
+    space: Space
+    layout: Layout
+    energy: bool
+
+
+def pose(
+    workload: Workload, module: ExecModule, model: TileCostModel, space: Space, energy: bool
+) -> Problem:
+    """The problem of mapping `workload` on `module` within `space`."""
+    return Problem(workload, module, model, space, lay_out(workload, module), energy)
+
+
+class Leg:
+    """One operand between two memories next to each other on its way.
+
+    Attributes:
+        route: of the operand.
+        inner: the memory that holds the tile.
+        outer: where it comes from.
+    """
+
+    def __init__(self, problem: Problem, route: Route, inner: Memory) -> None:
+        """Tables are made when they are first read."""
+        self._problem = problem
+        self.route = route
+        self.inner = inner
+        self.outer = route.outward(inner)
+        self._output = route.operand is problem.workload.output
+        self._projection: Projection = project(problem.space, dims_of(route.operand))
+
+    @cached_property
+    def from_home(self) -> bool:
+        """Whether tiles come out of the whole tensor."""
+        return self.outer is self.route.memories[-1]
+
+    @cached_property
+    def _others(self) -> Array:
+        """Tiles of each node along the dimensions that do not index the operand."""
+        return self._problem.space.tiles([grid.dim for grid in self._projection.grids])
+
+    def footprint(self, wide: bool = False) -> Array:
+        """Bytes of the inner memory, for every node; `wide` where it holds partial sums."""
+        problem = self._problem
+        extents = self._extents(pieces=False)
+        moved_again = problem.space.tiles() > 1
+        size = problem.workload.partial_itemsize if wide else None
+        spread = [np.broadcast_to(e, self._projection.count) for e in extents]
+        at = self._projection.index
+        return resident_bytes(
+            self.route.operand, [e[at] for e in spread], self.inner, moved_again, size
+        )
+
+    def moves(self, parent: int | None = None) -> Moves:
+        """Transfers for every node, out of the tile of node `parent` (None: whole tensor)."""
+        row = 0 if parent is None or self.from_home else int(self._projection.index[parent])
+        at = self._projection.index
+        return self._spread(*(table[row][at] for table in self._tables))
+
+    @cached_property
+    def least(self) -> Moves:
+        """The least that transfers can cost for every node, over all enclosing tiles."""
+        at = self._projection.index
+        return self._spread(*(table.min(axis=0)[at] for table in self._tables))
+
+    def _spread(self, once: Array, again: Array, first: Array, energy: Array, more: Array) -> Moves:
+        """Totals per node from totals over the operand's own dimensions."""
+        visits = self._others
+        if not self._output:
+            return Moves(visits * once, first, visits * energy)
+        return Moves(once + (visits - 1) * again, first, energy + (visits - 1) * more)
+
+    def _extents(self, pieces: bool) -> list[Array]:
+        problem = self._problem
+        return axis_extents(
+            self.route.operand,
+            self._projection.tile(pieces),
+            problem.space.sizes,
+            problem.module.padded_tiles,
+        )
+
+    @cached_property
+    def _tables(self) -> tuple[Array, ...]:
+        """Cycles of one visit, of each further visit, of the first tile; energy of one, of more.
+
+        Each [parents, candidates of the operand's dimensions]. A visit loads an input, or stores
+        the output; a further visit of the output loads and stores its partial sums.
+        """
+        operand = self.route.operand
+        tile = self._extents(pieces=True)
+        if self.from_home:
+            parents = [np.asarray([[size]]) for size in operand.shape]
+        else:
+            parents = [np.reshape(extent, (-1, 1)) for extent in self._extents(pieces=False)]
+        moved = block(operand, tile, parents)
+        cycles, energy = self._price(moved, "store" if self._output else "load")
+        zero = self._full(np.zeros((1, self._projection.count)))
+        if not self._output or self._others.max() == 1:
+            return self._sum(cycles), zero, self._first(cycles), self._sum(energy), zero
+        sums = block(operand, tile, parents, self._problem.workload.partial_itemsize)
+        load, load_energy = self._price(sums, "load")
+        store, store_energy = self._price(sums, "store")
+        return (
+            self._sum(cycles),
+            self._sum(load + store),
+            self._first(cycles),
+            self._sum(energy),
+            self._sum(None if load_energy is None else load_energy + store_energy),
+        )
+
+    def _sum(self, per_piece: Array | None) -> Array:
+        if per_piece is None:
+            return self._full(np.zeros((1, self._projection.count)))
+        return self._full(self._projection.total(per_piece))
+
+    def _first(self, per_piece: Array) -> Array:
+        return self._full(self._projection.first(per_piece))
+
+    def _full(self, table: Array) -> Array:
+        """`table` with a row for every parent, where there is more than one."""
+        shape = (1 if self.from_home else self._projection.count, self._projection.count)
+        return table if table.shape == shape else np.broadcast_to(table, shape)
+
+    def _price(self, moved: Block, direction: Direction) -> tuple[Array, Array | None]:
+        """Cycles, and picojoules where they matter, [parents, pieces]."""
+        model, workload = self._problem.model, self._problem.workload
+        outer, inner = self.outer, self.inner
+        shape = np.broadcast_shapes(np.shape(moved.chunks), np.shape(moved.nbytes))
+        shape = shape if len(shape) == 2 else (1, *shape)
+        cycles = model.transfer_cycles(workload, moved, outer, inner, direction)
+        if cycles.shape != shape:
+            cycles = np.broadcast_to(cycles, shape)
+        if not self._problem.energy:
+            return cycles, None
+        energy = model.transfer_energy(workload, moved, outer, inner, direction)
+        return cycles, np.broadcast_to(energy, shape)
+
+
+class Legs:
+    """The legs of a group into one tier.
+
+    Attributes:
+        group: whose operands.
+        tier: index into the layout's tiers.
+        legs: of the operands.
+    """
+
+    def __init__(self, problem: Problem, group: Group, tier: int) -> None:
+        """A leg for every operand that the tier serves."""
+        pairs = [(route, problem.layout.at(route, tier)) for route in group.routes]
+        self.group = group
+        self.tier = tier
+        self.legs = [Leg(problem, route, memory) for route, memory in pairs if memory is not None]
+        self._problem = problem
+        self._seen: dict[int | None, Moves] = {}
+
+    def moves(self, parent: int | None = None) -> Moves:
+        """Transfers for every node; `parent` is the node of the enclosing tile."""
+        key = None if all(leg.from_home for leg in self.legs) else parent
+        if key not in self._seen:
+            self._seen[key] = _add([leg.moves(parent) for leg in self.legs])
+        return self._seen[key]
+
+    @cached_property
+    def least(self) -> Moves:
+        """A lower bound of `moves` over all parents."""
+        return _add([leg.least for leg in self.legs])
+
+    def footprints(self, wide: bool) -> Array:
+        """Bytes in every memory of the tier, [memories, nodes]."""
+        memories = self._problem.layout.tiers[self.tier]
+        found = np.zeros((len(memories), self._problem.space.count))
+        for leg in self.legs:
+            found[memories.index(leg.inner)] += leg.footprint(wide and self.group.output)
+        return found
+
+
+def _add(moves: Sequence[Moves]) -> Moves:
+    return Moves(
+        sum((m.cycles for m in moves), np.zeros(1)),
+        sum((m.exposed for m in moves), np.zeros(1)),
+        sum((m.energy for m in moves), np.zeros(1)),
+    )
+
+
+def kernel_totals(problem: Problem) -> tuple[Array, Array]:
+    """Cycles and picojoules of all calls of the kernel, for every node as the kernel's tile."""
+    space = problem.space
+    projection = project(space, [grid.dim for grid in space.grids])
+    tile = projection.tile(pieces=True)
+    count = len(next(iter(tile.values()))) if not space.grids else len(tile[space.grids[0].dim])
+    cycles = np.broadcast_to(problem.model.kernel_cycles(problem.workload, tile), count)
+    total = projection.total(cycles[None])[0]
+    if not problem.energy:
+        return total, np.zeros_like(total)
+    energy = np.broadcast_to(problem.model.kernel_energy(problem.workload, tile), count)
+    return total, projection.total(energy[None])[0]
+
+
+def reserved(problem: Problem, tier: int) -> Array:
+    """Bytes in every memory of a tier that are no tile's, [memories, nodes].
+
+    In an innermost tier for a kernel working on each node, further out for the whole layer.
+    """
+    space, workload = problem.space, problem.workload
+    tile = project(space, [grid.dim for grid in space.grids]).tile()
+    if tier > 0:
+        tile = {dim: np.asarray([size]) for dim, size in workload.dims}
+    memories = problem.layout.tiers[tier]
+    found = np.zeros((len(memories), space.count))
+    for at, memory in enumerate(memories):
+        found[at] = memory.reserved + problem.module.reserved_bytes(workload, memory, tile)
+        for route in problem.layout.whole:
+            if memory in route.memories[:-1]:
+                found[at] += _whole_bytes(problem, route, memory)
+    return found
+
+
+def _whole_bytes(problem: Problem, route: Route, memory: Memory) -> float:
+    shape = [np.asarray(size) for size in route.operand.shape]
+    return float(resident_bytes(route.operand, shape, memory, np.asarray(False)))
+
+
+def fixed_moves(problem: Problem, tier: int) -> Moves:
+    """Transfers into a tier of the operands that are brought in once and whole."""
+    found = [Moves(np.zeros(1), np.zeros(1), np.zeros(1))]
+    for route in problem.layout.whole:
+        memory = problem.layout.at(route, tier)
+        if memory is None or memory is route.memories[-1]:
+            continue
+        shape = [np.asarray(size) for size in route.operand.shape]
+        moved, outer = block(route.operand, shape, shape), route.outward(memory)
+        model, work = problem.model, problem.workload
+        cycles = np.reshape(model.transfer_cycles(work, moved, outer, memory, "load"), 1)
+        energy = np.reshape(model.transfer_energy(work, moved, outer, memory, "load"), 1)
+        found.append(Moves(cycles, cycles, energy))
+    return _add(found)
