@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from match_aie import codegen
 from match_aie.frontend import Model, Port
-from match_aie.hardware import ExecModule, MatchTarget
+from match_aie.hardware import MatchTarget
 from match_aie.lowering import NetworkProgram
+from match_aie.mapping import SearchCounts
 from match_aie.options import CompileOptions
-from match_aie.partition.select import Assignment, Option
+from match_aie.partition.select import Assignment
 
 if TYPE_CHECKING:
     from match_aie.toolchain import Project
@@ -30,6 +31,7 @@ class Compilation:
         model: the normalised model.
         assignment: who runs what, and who else could.
         program: the final program.
+        searches: how many mappings were searched, and how many were in the cache.
         seconds: wall-clock time of every stage; measured.
     """
 
@@ -39,6 +41,7 @@ class Compilation:
     model: Model = field(repr=False)
     assignment: Assignment = field(repr=False)
     program: NetworkProgram = field(repr=False)
+    searches: SearchCounts
     seconds: Mapping[str, float] = field(repr=False)
 
     @property
@@ -89,7 +92,8 @@ class Compilation:
             "target": self.target.name,
             "options": asdict(self.options),
             "warnings": list(self.warnings),
-            "considered": [_considered(option) for option in self.assignment.considered],
+            "selection": _selection(self.assignment),
+            "considered": _considered(self.assignment),
         }
 
     def summary(self) -> str:
@@ -110,15 +114,44 @@ class Compilation:
         return write(self.sources(), folder, overwrite=overwrite)
 
 
-def _considered(option: Option) -> dict[str, object]:
-    """One row of `explain`: who could run which layer, at what cost, or why not."""
-    candidate = option.candidate
-    module: ExecModule = candidate.module
+def _selection(assignment: Assignment) -> dict[str, object]:
+    """What the cover costs, in cycles of the reference clock, and what MATCH's rule would."""
+    cost = assignment.cost
     return {
-        "layer": candidate.label,
-        "module": module.name,
-        "pattern": candidate.pattern.name,
-        "cycles": option.cost.cycles if option.cost else None,
+        "rule": assignment.rule,
+        "cycles": cost.total,
+        "layers": cost.layers,
+        "fallback": cost.fallback,
+        "moves": cost.moves,
+        "match_cycles": assignment.match_cost.total,
+        "proven": assignment.proven,
         "provenance": "modelled",
-        "reason": option.reason,
     }
+
+
+def _considered(assignment: Assignment) -> list[dict[str, object]]:
+    """The rows of `explain`: who could run which layer, at what cost, or why not.
+
+    `cycles` are of the module's clock, `reference_cycles` of the target's; `fallback_cycles` is
+    what the core would take for the same operators.
+    """
+    chosen = {id(option) for option in assignment.chosen}
+    pricing = assignment.pricing
+    rows = []
+    for option in assignment.considered:
+        candidate = option.candidate
+        place = pricing.place(option)
+        rows.append(
+            {
+                "layer": candidate.label,
+                "module": candidate.module.name,
+                "pattern": candidate.pattern.name,
+                "cycles": option.cost.cycles if option.cost else None,
+                "reference_cycles": pricing.option(option) if option.cost else None,
+                "fallback_cycles": sum(pricing.fallback(index) for index in sorted(place.nodes)),
+                "chosen": id(option) in chosen,
+                "provenance": "modelled",
+                "reason": option.reason,
+            }
+        )
+    return rows

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from match_aie.errors import OptionError
 
+if TYPE_CHECKING:  # it loads numpy, which importing match_aie does not
+    from match_aie.mapping import SearchOptions
+
 Arithmetic = Literal["module", "model"]
+Selection = Literal["cheapest", "match"]
 
 
 @dataclass(frozen=True)
@@ -25,9 +29,12 @@ class CompileOptions:
         memory_limit: bytes the arena may take; None for no limit.
         integer_io: give inputs and outputs that are float only for a quantize or dequantize at
             the edge of the network their integer type.
+        selection: "cheapest" for the cover of the graph with the least modelled cycles, "match"
+            for MATCH's rule: the longest pattern, then the cheapest module.
+        search: how mappings are searched; the defaults of `mapping.SearchOptions` where None.
 
     Raises:
-        OptionError: an unknown arithmetic, or a limit that is not positive.
+        OptionError: an unknown arithmetic or selection, or a limit that is not positive.
     """
 
     name: str | None = None
@@ -35,12 +42,18 @@ class CompileOptions:
     arithmetic: Arithmetic = "module"
     memory_limit: int | None = None
     integer_io: bool = False
+    selection: Selection = "cheapest"
+    search: SearchOptions | None = None
 
     def __post_init__(self) -> None:
         """Refuse what has no meaning, before any work is done."""
         if self.arithmetic not in ("module", "model"):
             raise OptionError(
                 f"no arithmetic called {self.arithmetic!r}", hint="arithmetic='module' or 'model'"
+            )
+        if self.selection not in ("cheapest", "match"):
+            raise OptionError(
+                f"no selection called {self.selection!r}", hint="selection='cheapest' or 'match'"
             )
         if self.memory_limit is not None and self.memory_limit < 1:
             raise OptionError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,15 +10,34 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
-from match_aie.options import Arithmetic, CompileOptions
+from match_aie.options import Arithmetic, CompileOptions, Selection
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from match_aie.compilation import Compilation
+    from match_aie.frontend import Model
     from match_aie.hardware import MatchTarget
     from match_aie.lowering.lower import MappedLayer
+    from match_aie.mapping import SearchCounts, SearchOptions
     from match_aie.partition import Assignment, Candidate, Option
 
 Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a compilation may use; none of it changes the result.
+
+    Attributes:
+        executor: runs the mapping searches; this process, one after the other, where None.
+        cache: of search results: False for none, a folder, True for the usual one.
+        progress: called with the name of each stage as it starts.
+    """
+
+    executor: Executor | None = None
+    cache: bool | str | os.PathLike[str] = True
+    progress: Progress | None = None
 
 
 @dataclass
@@ -46,6 +66,10 @@ def compile(
     arithmetic: Arithmetic = "module",
     memory_limit: int | None = None,
     integer_io: bool = False,
+    selection: Selection = "cheapest",
+    search: SearchOptions | None = None,
+    executor: Executor | None = None,
+    cache: bool | str | os.PathLike[str] = True,
     progress: Progress | None = None,
 ) -> Compilation:
     """Compile a neural network for a chip; writes nothing.
@@ -59,6 +83,12 @@ def compile(
         arithmetic: "module" or "model", see `CompileOptions`.
         memory_limit: bytes the activations may take.
         integer_io: integer inputs and outputs where the model's are float only at its edge.
+        selection: "cheapest" cover of the graph, or by MATCH's rule ("match").
+        search: how mappings are searched, a `match_aie.mapping.SearchOptions`.
+        executor: any `concurrent.futures.Executor` for the mapping searches, such as a
+            `ProcessPoolExecutor`, or a Dask cluster's `client.get_executor()`.
+        cache: of search results on disk: False for none, a folder, True for the platform's cache
+            folder (or what the environment variable MATCH_AIE_CACHE names).
         progress: called with the name of each stage as it starts.
 
     Raises:
@@ -68,8 +98,10 @@ def compile(
         InfeasibleError: the network does not fit in `memory_limit`.
     """
     sizes = {key: tuple(int(s) for s in shape) for key, shape in (shapes or {}).items()}
-    options = CompileOptions(name, sizes, arithmetic, memory_limit, integer_io)
-    return run(model, resolve(target), options, progress)
+    options = CompileOptions(
+        name, sizes, arithmetic, memory_limit, integer_io, selection, search
+    )
+    return run(model, resolve(target), options, Resources(executor, cache, progress))
 
 
 def resolve(target: str | MatchTarget) -> MatchTarget:
@@ -86,27 +118,58 @@ def resolve(target: str | MatchTarget) -> MatchTarget:
     )
 
 
-def run(
-    model: Any, target: MatchTarget, options: CompileOptions, progress: Progress | None = None
-) -> Compilation:
-    """The stages, in order; each takes what the ones before it made, and adds."""
-    clock = Clock(progress)
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """Who runs what, before anything is lowered.
+
+    Attributes:
+        model: normalised.
+        assignment: who runs what, and who else could.
+        searches: how many mappings were searched.
+    """
+
+    model: Model
+    assignment: Assignment
+    searches: SearchCounts
+
+
+def decide(
+    model: Any,
+    target: MatchTarget,
+    options: CompileOptions,
+    use: Resources = Resources(),
+    clock: Clock | None = None,
+) -> Decision:
+    """The stages up to selection, in order."""
+    clock = clock or Clock(use.progress)
     with clock.stage("import"):
-        from match_aie import codegen, fallback, frontend, lowering, partition
-        from match_aie.compilation import Compilation
+        from match_aie import frontend, partition
     with clock.stage("load"):
         loaded = frontend.load(model, name=options.name, shapes=options.shapes)
-        symbol = codegen.identifier(loaded.name, ())
     with clock.stage("normalize"):
         normal = frontend.normalize(loaded, integer_io=options.integer_io)
     with clock.stage("partition"):
         graph = partition.to_graph(normal)
         found = partition.candidates(graph, target)
     with clock.stage("map"):
-        priced = [price(candidate, options) for candidate in found]
+        priced, searches = price(found, options, use)
     with clock.stage("select"):
-        assignment = partition.select(graph, priced)
+        assignment = partition.select(graph, priced, target, rule=options.selection)
+    return Decision(normal, assignment, searches)
+
+
+def run(
+    model: Any, target: MatchTarget, options: CompileOptions, use: Resources = Resources()
+) -> Compilation:
+    """The stages, in order; each takes what the ones before it made, and adds."""
+    clock = Clock(use.progress)
+    decision = decide(model, target, options, use, clock)
+    normal, assignment = decision.model, decision.assignment
     with clock.stage("fallback"):
+        from match_aie import codegen, fallback, lowering, partition
+        from match_aie.compilation import Compilation
+
+        symbol = codegen.identifier(normal.name, ())
         layers = mapped_layers(assignment)
         chosen = {key: o.candidate.layer for key, o in _keyed(assignment) if o.candidate.layer}
         rest = partition.cut(normal, chosen)
@@ -117,25 +180,48 @@ def run(
         alignment = target.build_profile().alignment
         memory = lowering.plan(schedule, alignment=alignment, limit=options.memory_limit)
         if isinstance(memory, Infeasible):
-            raise InfeasibleError(memory, where=loaded.name)
+            raise InfeasibleError(memory, where=normal.name)
     program = lowering.NetworkProgram(schedule, memory)
-    return Compilation(symbol, target, options, normal, assignment, program, clock.seconds)
+    return Compilation(
+        symbol, target, options, normal, assignment, program, decision.searches, clock.seconds
+    )
 
 
-def price(candidate: Candidate, options: CompileOptions) -> Option:
-    """What the mapping search says of a candidate."""
+def price(
+    found: Sequence[Candidate], options: CompileOptions, use: Resources
+) -> tuple[list[Option], SearchCounts]:
+    """What the mapping search says of every candidate."""
     from match_aie import mapping
     from match_aie.partition import Option
 
-    if candidate.layer is None:
-        return Option(candidate)
-    if options.arithmetic == "model" and candidate.module.arithmetic != "model":
-        refusal = "requantises in the module's own arithmetic, and the model's was asked for"
-        return Option(replace(candidate, layer=None, refusal=refusal))
-    found = mapping.search(candidate.layer.workload, candidate.module)
-    if isinstance(found, Infeasible):
-        return Option(candidate, infeasible=found)
-    return Option(candidate, found[0].mapping, found[0].cost)
+    allowed = [_allowed(candidate, options) for candidate in found]
+    tasks = [mapping.Task(c.layer.workload, c.module) for c in allowed if c.layer is not None]
+    how = options.search or mapping.SearchOptions()
+    with mapping.open_cache(use.cache) as cache:
+        results, counts = mapping.search_all(tasks, how, use.executor, cache)
+    answers = iter(results)
+    priced = []
+    for candidate in allowed:
+        answer = next(answers) if candidate.layer is not None else None
+        if answer is None:
+            priced.append(Option(candidate))
+        elif isinstance(answer, Infeasible):
+            priced.append(Option(candidate, infeasible=answer))
+        else:
+            best, *others = answer
+            rest = tuple((row.mapping, row.cost) for row in others)
+            priced.append(Option(candidate, best.mapping, best.cost, others=rest))
+    return priced, counts
+
+
+def _allowed(candidate: Candidate, options: CompileOptions) -> Candidate:
+    """`candidate`, refused where its module does not compute what was asked for."""
+    if candidate.layer is None or options.arithmetic != "model":
+        return candidate
+    if candidate.module.arithmetic == "model":
+        return candidate
+    refusal = "requantises in the module's own arithmetic, and the model's was asked for"
+    return replace(candidate, layer=None, refusal=refusal)
 
 
 def mapped_layers(assignment: Assignment) -> dict[str, MappedLayer]:

@@ -1,7 +1,9 @@
 """What holds for all tests."""
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 # The same examples every time, so that a commit that passes here passes everywhere; nothing is
@@ -9,3 +11,11 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("search", deadline=None, print_blob=True, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Searches of the tests are cached in a folder of this run, never in the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MATCH_AIE_CACHE", str(tmp_path_factory.mktemp("searches")))
+        yield

@@ -20,6 +20,25 @@ app = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that compile wrote.")]
 
+Target = Annotated[
+    str, typer.Option("--target", "-t", metavar="NAME", help="See `match-aie targets`.")
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX or TFLite file.")]
+Shapes = Annotated[
+    list[str] | None,
+    typer.Option("--shape", metavar="NAME=1,3,32,32", help="Sizes of a dynamic input."),
+]
+Cached = Annotated[
+    bool, typer.Option("--cache/--no-cache", help="Keep and use results of mapping searches.")
+]
+Rule = Annotated[
+    str,
+    typer.Option(
+        metavar="RULE",
+        help='"cheapest": the cover of least modelled cycles; "match": longest patterns first.',
+    ),
+]
+
 
 @app.callback(invoke_without_command=True)
 def start(
@@ -40,18 +59,13 @@ def start(
 
 @app.command("compile")
 def compile_(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX or TFLite file.")],
-    target: Annotated[
-        str, typer.Option("--target", "-t", metavar="NAME", help="See `match-aie targets`.")
-    ] = "CPU",
+    model: Model,
+    target: Target = "CPU",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="DIR", help="Where to write; nothing by default."),
     ] = None,
-    shape: Annotated[
-        list[str] | None,
-        typer.Option("--shape", metavar="NAME=1,3,32,32", help="Sizes of a dynamic input."),
-    ] = None,
+    shape: Shapes = None,
     memory_limit: Annotated[
         str | None,
         typer.Option("--memory-limit", metavar="64k", help="Bytes that activations may take."),
@@ -66,6 +80,8 @@ def compile_(
     integer_io: Annotated[
         bool, typer.Option("--integer-io", help="Integer inputs and outputs where possible.")
     ] = False,
+    selection: Rule = "cheapest",
+    cache: Cached = True,
     name: Annotated[
         str | None, typer.Option(metavar="NET", help="Name of the network in the C code.")
     ] = None,
@@ -88,6 +104,8 @@ def compile_(
             integer_io,
             name,
             force,
+            selection,
+            cache,
         ),
         as_json,
     )
@@ -133,6 +151,28 @@ def explain(
     from match_aie.cli.explaining import explain_project
 
     explain_project(folder, layer, as_json)
+
+
+@app.command("map")
+def map_(
+    model: Model,
+    layer: Annotated[str, typer.Argument(metavar="LAYER", help="A layer's name.")],
+    target: Target = "CPU",
+    module: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="How this module would run it; who does by default."),
+    ] = None,
+    engine: Annotated[
+        str, typer.Option(metavar="ENGINE", help="Of the search: loma, exact or zigzag.")
+    ] = "loma",
+    shape: Shapes = None,
+    cache: Cached = True,
+    as_json: Json = False,
+) -> None:
+    """Show how a layer's loops run: nest, bytes and reuse per memory, cost, next best mappings."""
+    from match_aie.cli.mapping import MapRequest, map_layer
+
+    map_layer(MapRequest(model, target, layer, module, engine, tuple(shape or ()), cache), as_json)
 
 
 @app.command()

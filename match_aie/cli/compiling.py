@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -14,7 +14,7 @@ from match_aie.cli.terminal import program, say, say_json, working
 
 if TYPE_CHECKING:
     from match_aie.compilation import Compilation
-    from match_aie.options import Arithmetic
+    from match_aie.options import Arithmetic, Selection
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class Request:
     integer_io: bool
     name: str | None
     force: bool
+    selection: str
+    cache: bool
 
 
 def compile_model(request: Request, as_json: bool) -> None:
@@ -45,6 +47,8 @@ def compile_model(request: Request, as_json: bool) -> None:
             arithmetic=cast("Arithmetic", request.arithmetic),
             memory_limit=limit,
             integer_io=request.integer_io,
+            selection=cast("Selection", request.selection),
+            cache=request.cache,
             progress=progress,
         )
         if request.output is not None:
@@ -62,9 +66,10 @@ def compile_model(request: Request, as_json: bool) -> None:
 
 
 def compilation_json(compiled: Compilation, folder: Path | None) -> dict[str, object]:
-    """Layers, fallback, peak bytes and measured seconds per stage."""
+    """Layers, fallback, peak bytes, counts of searches, and measured seconds per stage."""
     return {
         **report.as_json(report.compiled_report(compiled)),
+        "searches": asdict(compiled.searches),
         "seconds": dict(compiled.seconds),
         "folder": None if folder is None else str(folder),
     }

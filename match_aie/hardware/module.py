@@ -120,6 +120,8 @@ class ExecModule(ABC):
     `arithmetic` says whose rounding requantisation follows: "model" (what ONNX Runtime computes,
     as `workload.reference` defines it) or "module" (the hardware's own).
     `frequency` in Hz where the module's clock is not the target's: its cycles are then converted.
+    `version` belongs to the key under which searches are cached: raise it where costs change and
+    neither the class's source file nor its attributes show it (a table in a data file).
     `unit` names the unit of the chip that it is, its own name where empty: nothing is handed over
     between modules of one unit. `CORE` is the unit that runs the fallback.
     """
@@ -127,6 +129,7 @@ class ExecModule(ABC):
     name: ClassVar[str] = ""
     arithmetic: ClassVar[Literal["model", "module"]] = "model"
     unit: ClassVar[str] = ""
+    version: ClassVar[str] = ""
     frequency: float | None = None
     memories: tuple[Memory, ...] = ()
     #: Whether tiles hold the zeros around the image too, because the kernel cannot skip them.

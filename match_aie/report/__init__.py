@@ -1,5 +1,6 @@
 """What users are shown of a compiled network or a target, as text and as JSON."""
 
+from match_aie.report.nest import LayerMapping, mapping_json, mapping_text
 from match_aie.report.network import NetworkReport, network_report
 from match_aie.report.target import target_json, target_text
 from match_aie.report.text import (
@@ -13,10 +14,13 @@ from match_aie.report.text import (
 )
 
 __all__ = [
+    "LayerMapping",
     "NetworkReport",
     "as_json",
     "compiled_report",
     "layer_text",
+    "mapping_json",
+    "mapping_text",
     "network_report",
     "refusals_text",
     "step_json",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -22,9 +22,11 @@ class Attempt:
         layer: what users know the place by.
         module: who.
         pattern: as what.
-        cycles: modelled; None where it cannot run or no mapping fits.
+        cycles: modelled, of the module's clock; None where it cannot run or no mapping fits.
         reason: why it cannot; empty where it can.
         chosen: whether it runs there.
+        reference_cycles: the same time in cycles of the target's clock, as selection adds up.
+        fallback_cycles: modelled, what the core would take for the same operators.
     """
 
     layer: str
@@ -33,6 +35,8 @@ class Attempt:
     cycles: float | None
     reason: str
     chosen: bool
+    reference_cycles: float | None = None
+    fallback_cycles: float | None = None
 
     @property
     def outcome(self) -> str:
@@ -40,6 +44,29 @@ class Attempt:
         if self.chosen:
             return "chosen"
         return f"refused: {self.reason}" if self.reason else "could run it, another was preferred"
+
+
+@dataclass(frozen=True)
+class CoverDetail:
+    """What the chosen cover costs, modelled, in cycles of the target's clock.
+
+    Attributes:
+        rule: by which it was chosen.
+        cycles: in all.
+        layers: of layers that modules run.
+        fallback: of what is left to the core.
+        moves: of handing tensors over between units.
+        match_cycles: of the cover that MATCH's rule chooses.
+        proven: whether no cover is cheaper.
+    """
+
+    rule: str
+    cycles: float
+    layers: float
+    fallback: float
+    moves: float
+    match_cycles: float
+    proven: bool
 
 
 @dataclass(frozen=True)
@@ -108,6 +135,7 @@ class NetworkReport:
         constant_bytes: of weights and tables, as the emitted code reads them.
         attempts: everything that was considered, chosen or not.
         warnings: what the compiler assumed.
+        cover: what the choice costs; None in projects of versions that did not say.
     """
 
     name: str
@@ -117,6 +145,7 @@ class NetworkReport:
     constant_bytes: int
     attempts: tuple[Attempt, ...]
     warnings: tuple[str, ...]
+    cover: CoverDetail | None = None
 
     @property
     def layers(self) -> tuple[StepRow, ...]:
@@ -191,16 +220,22 @@ def _report(manifest: Manifest) -> NetworkReport:
                 functions.get(symbol, ""),
             )
         )
-    runs = {(s.name, s.layer.module, s.layer.pattern) for s in steps if s.layer is not None}
     return NetworkReport(
         name=str(manifest.get("name") or manifest["network"]),
         target=str(manifest["target"]),
         steps=tuple(steps),
         memory=(_memory(manifest["memory"], steps),),
         constant_bytes=sum(int(c["nbytes"]) for c in manifest["constants"]),
-        attempts=tuple(_attempt(a, runs) for a in manifest.get("considered", ())),
+        attempts=tuple(_attempt(a) for a in manifest.get("considered", ())),
         warnings=tuple(str(w) for w in manifest.get("warnings", ())),
+        cover=_cover(manifest["selection"]) if "selection" in manifest else None,
     )
+
+
+def _cover(selection: Manifest) -> CoverDetail:
+    names = ("cycles", "layers", "fallback", "moves", "match_cycles")
+    costs = {name: float(selection[name]) for name in names}
+    return CoverDetail(rule=str(selection["rule"]), proven=bool(selection["proven"]), **costs)
 
 
 def _layer(layer: Manifest) -> LayerDetail:
@@ -225,9 +260,16 @@ def _memory(memory: Manifest, steps: list[StepRow]) -> MemoryUse:
     )
 
 
-def _attempt(attempt: Manifest, runs: Collection[tuple[str, str, str]]) -> Attempt:
-    cycles = attempt["cycles"]
-    who = (str(attempt["layer"]), str(attempt["module"]), str(attempt["pattern"]))
+def _attempt(attempt: Manifest) -> Attempt:
+    cycles = {
+        name: None if attempt.get(name) is None else float(attempt[name])
+        for name in ("cycles", "reference_cycles", "fallback_cycles")
+    }
     return Attempt(
-        *who, None if cycles is None else float(cycles), str(attempt["reason"]), who in runs
+        layer=str(attempt["layer"]),
+        module=str(attempt["module"]),
+        pattern=str(attempt["pattern"]),
+        reason=str(attempt["reason"]),
+        chosen=bool(attempt.get("chosen")),
+        **cycles,
     )

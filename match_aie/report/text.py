@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Protocol
 
 from match_aie.errors import shorten
 from match_aie.report.network import (
     Attempt,
+    CoverDetail,
     LayerDetail,
     MemoryUse,
     NetworkReport,
@@ -58,6 +60,8 @@ def summary_text(report: NetworkReport, seconds: Mapping[str, float] | None = No
             f"work      {count(report.macs)} multiply-accumulates and "
             f"{count(report.cycles)} cycles (modelled) in modules"
         )
+    if report.cover is not None:
+        parts.append(cover_text(report.cover))
     if seconds:
         total = sum(seconds.values())
         longest = sorted(seconds.items(), key=lambda item: -item[1])[:4]
@@ -65,6 +69,27 @@ def summary_text(report: NetworkReport, seconds: Mapping[str, float] | None = No
         parts.append(f"compiled  in {total:.2f} s (measured): {shown}")
     parts += [f"warning   {shorten(warning)}" for warning in report.warnings]
     return "\n".join(parts)
+
+
+def cover_text(cover: CoverDetail) -> str:
+    """What the choice of who runs what costs in all, and what MATCH's rule would."""
+    parts = [f"{count(cover.layers)} in modules"]
+    parts += [f"{count(cover.fallback)} on the core"] if cover.fallback else []
+    parts += [f"{count(cover.moves)} to hand over"] if cover.moves else []
+    lines = [f"cover     {count(cover.cycles)} cycles (modelled): {', '.join(parts)}"]
+    if cover.rule == "match":
+        lines.append("          by MATCH's rule: longest pattern, then cheapest module")
+        return "\n".join(lines)
+    word = "the cheapest there is" if cover.proven else "not proven to be the cheapest"
+    more = cover.match_cycles - cover.cycles
+    lines.append(f"          {word}; MATCH's rule would take {_more(more, cover.cycles)}")
+    return "\n".join(lines)
+
+
+def _more(more: float, than: float) -> str:
+    if more <= 0:
+        return "as many"
+    return f"{count(more)} more ({100 * more / than:.1f} %)" if than else f"{count(more)} more"
 
 
 def _many(number: int, noun: str) -> str:
@@ -110,8 +135,8 @@ def layer_text(report: NetworkReport, step: StepRow) -> str:
     lines = [f"{shorten(step.name, 80)}: step {step.index}, C function {step.symbol}"]
     lines += _fallback_lines(step) if step.layer is None else _layer_lines(step.layer)
     if attempts:
-        rows = [
-            (a.module, a.pattern, "" if a.cycles is None else count(a.cycles)) for a in attempts
+        rows: list[tuple[str, ...]] = [
+            (a.module, a.pattern, _maybe(a.cycles), _maybe(a.fallback_cycles)) for a in attempts
         ]
         outcomes = [a.outcome for a in attempts]
         lines += ["", "considered here", *_with_outcomes(rows, outcomes)]
@@ -131,9 +156,14 @@ def refusals_text(report: NetworkReport) -> str:
     return "\n".join(["refused", *lines])
 
 
-def _with_outcomes(rows: list[tuple[str, str, str]], outcomes: list[str]) -> list[str]:
+def _maybe(cycles: float | None) -> str:
+    return "" if cycles is None else count(cycles)
+
+
+def _with_outcomes(rows: list[tuple[str, ...]], outcomes: list[str]) -> list[str]:
     """Rows with a sentence behind each, which is too long for a column."""
-    heading, *body = table(("module", "pattern", ">cycles (modelled)"), rows).splitlines()
+    header = ("module", "pattern", ">cycles (modelled)", ">on the core")
+    heading, *body = table(header, rows).splitlines()
     width = max(map(len, (heading, *body)))
     return [
         heading,
@@ -188,6 +218,7 @@ def as_json(report: NetworkReport) -> dict[str, object]:
         "constant_bytes": report.constant_bytes,
         "cycles": report.cycles,
         "cycles_provenance": "modelled",
+        "cover": None if report.cover is None else asdict(report.cover),
         "warnings": list(report.warnings),
     }
 
@@ -204,6 +235,8 @@ def _attempt_json(attempt: Attempt) -> dict[str, object]:
         "module": attempt.module,
         "pattern": attempt.pattern,
         "cycles": attempt.cycles,
+        "reference_cycles": attempt.reference_cycles,
+        "fallback_cycles": attempt.fallback_cycles,
         "chosen": attempt.chosen,
         "reason": attempt.reason,
     }

@@ -1,0 +1,115 @@
+"""`match-aie map`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from match_aie import pipeline, report
+from match_aie.cli.options import parse_shapes
+from match_aie.cli.terminal import say, say_json, working
+from match_aie.errors import InfeasibleError, OptionError, shorten
+from match_aie.options import CompileOptions
+
+if TYPE_CHECKING:
+    from match_aie.mapping.options import Engine
+    from match_aie.partition import Assignment, Option
+
+
+@dataclass(frozen=True)
+class MapRequest:
+    """What the user typed."""
+
+    model: Path
+    target: str
+    layer: str
+    module: str | None
+    engine: str
+    shapes: tuple[str, ...]
+    cache: bool
+
+
+def map_layer(request: MapRequest, as_json: bool) -> None:
+    """Search a network's mappings, and show those of one layer.
+
+    Raises:
+        OptionError: no such layer or module, or no module can run the layer.
+        InfeasibleError: no mapping of the layer fits the module.
+    """
+    from match_aie.mapping import SearchOptions
+
+    search = SearchOptions(engine=cast("Engine", request.engine))
+    options = CompileOptions(shapes=parse_shapes(request.shapes), search=search)
+    with working(f"mapping {request.model.name}") as progress:
+        use = pipeline.Resources(cache=request.cache, progress=progress)
+        target = pipeline.resolve(request.target)
+        decision = pipeline.decide(request.model, target, options, use)
+    view = _view(decision.assignment, request)
+    if as_json:
+        say_json(report.mapping_json(view))
+    else:
+        say(report.mapping_text(view))
+
+
+def _view(assignment: Assignment, request: MapRequest) -> report.LayerMapping:
+    option = _option(assignment, request)
+    candidate = option.candidate
+    assert candidate.layer is not None
+    assert option.mapping is not None
+    assert option.cost is not None
+    return report.LayerMapping(
+        candidate.label,
+        candidate.module,
+        candidate.pattern.name,
+        any(option is chosen for chosen in assignment.chosen),
+        candidate.layer.workload,
+        option.mapping,
+        option.cost,
+        option.others,
+    )
+
+
+def _option(assignment: Assignment, request: MapRequest) -> Option:
+    """The option that runs the layer, or else the best that could."""
+    here = [o for o in assignment.considered if o.candidate.label == request.layer]
+    if not here:
+        raise _unknown(request.layer, [o.candidate.label for o in assignment.considered])
+    if request.module is not None:
+        there = [o for o in here if o.candidate.module.name == request.module]
+        if not there:
+            names = dict.fromkeys(o.candidate.module.name for o in here)
+            raise OptionError(
+                f"no pattern of module {shorten(request.module, 60)!r} matches this layer",
+                where=request.layer,
+                hint=f"modules with a pattern for it: {', '.join(names)}",
+            )
+        here = there
+    chosen = [o for o in here if any(o is c for c in assignment.chosen)]
+    able = [o for o in here if o.cost is not None]
+    able.sort(key=lambda o: (-len(o.candidate.match.nodes), o.cost.cycles if o.cost else 0.0))
+    if not chosen and not able:
+        raise _refused(here)
+    return (chosen or able)[0]
+
+
+def _unknown(layer: str, labels: Sequence[str]) -> OptionError:
+    names = list(dict.fromkeys(labels))
+    near = get_close_matches(layer, names, n=3, cutoff=0.4) or names[:3]
+    shown = ", ".join(shorten(name, 60) for name in near)
+    return OptionError(
+        f"no module has a pattern for a layer called {shorten(layer, 60)!r}",
+        hint=f"one of {shown}" if shown else "the target's modules match nothing in this model",
+    )
+
+
+def _refused(here: Sequence[Option]) -> Exception:
+    """Why nothing can run the layer: that it does not fit, or else what each module says."""
+    where = here[0].candidate.label
+    for option in here:
+        if option.infeasible is not None:
+            return InfeasibleError(option.infeasible, where=where)
+    reasons = "; ".join(f"{o.candidate.module.name}: {o.reason}" for o in here)
+    return OptionError(f"no module can run this layer: {shorten(reasons)}", where=where)

@@ -1,0 +1,111 @@
+"""All searches of a network: each once, from the cache where it is there, in parallel if wanted."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from match_aie.errors import Infeasible, OptionError
+from match_aie.hardware import ExecModule
+from match_aie.mapping.cache import Found, SearchCache
+from match_aie.mapping.facts import search_key
+from match_aie.mapping.options import SearchOptions
+from match_aie.mapping.search import MappedCost, search
+from match_aie.workload import Workload
+
+
+@dataclass(frozen=True)
+class SearchCounts:
+    """Where the mappings of one compilation came from; layers that are alike count once.
+
+    Attributes:
+        hits: found in the cache.
+        misses: looked up there and not found.
+        searches: searched: misses, and what cannot be or was not to be cached.
+    """
+
+    hits: int = 0
+    misses: int = 0
+    searches: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One search: plain data, which any process can be sent."""
+
+    workload: Workload
+    module: ExecModule
+
+
+def search_all(
+    tasks: Sequence[Task],
+    options: SearchOptions,
+    executor: Executor | None = None,
+    cache: SearchCache | None = None,
+) -> tuple[list[Found], SearchCounts]:
+    """What `search` answers to each of `tasks`, in their order, and where that came from.
+
+    Args:
+        tasks: what to search.
+        options: of all searches.
+        executor: runs the searches; here and one after the other where None. Executors that use
+            other processes need modules whose classes can be imported there.
+        cache: of results; None for none.
+
+    Raises:
+        OptionError: the executor cannot be sent a module.
+        TargetError: a module cannot be searched.
+    """
+    keys = [search_key(task.workload, task.module, options) for task in tasks]
+    names = [key or f"task {number}" for number, key in enumerate(keys)]
+    cacheable = {key for key in keys if key is not None}
+    unique = dict(zip(reversed(names), reversed(tasks), strict=True))
+    answers: dict[str, Found] = {}
+    if cache is not None:
+        known = {name: cache.get(name) for name in dict.fromkeys(names) if name in cacheable}
+        answers = {name: answer for name, answer in known.items() if answer is not None}
+    hits = len(answers)
+    missing = [name for name in dict.fromkeys(names) if name not in answers]
+    found = _run([unique[name] for name in missing], options, executor)
+    for name, answer in zip(missing, found, strict=True):
+        answers[name] = answer
+        if cache is not None and name in cacheable:
+            cache.put(name, answer)
+    misses = len(cacheable) - hits if cache is not None else 0
+    return [answers[name] for name in names], SearchCounts(hits, misses, len(missing))
+
+
+def _run(
+    tasks: Sequence[Task], options: SearchOptions, executor: Executor | None
+) -> list[Found]:
+    if executor is None:
+        return [search(task.workload, task.module, options) for task in tasks]
+    futures = []
+    try:
+        futures += [executor.submit(search, t.workload, t.module, options) for t in tasks]
+        return [_checked(future.result(), task) for future, task in zip(futures, tasks, strict=True)]
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        if not isinstance(error, pickle.PicklingError) and "pickle" not in str(error).lower():
+            raise
+        raise OptionError(
+            f"a search cannot be sent to another process: {error}",
+            hint="define modules and cost models at the top of a module that can be imported, "
+            "or compile without an executor",
+        ) from error
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _checked(found: object, task: Task) -> Found:
+    """What came back from an executor, which may be anyone's."""
+    if isinstance(found, Infeasible):
+        return found
+    if isinstance(found, list) and found and all(isinstance(row, MappedCost) for row in found):
+        return found
+    raise OptionError(
+        f"the executor gave a {type(found).__name__} for a search on {task.module.name}",
+        hint="executor= takes a concurrent.futures.Executor",
+    )
