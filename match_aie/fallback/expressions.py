@@ -97,7 +97,8 @@ MATH = {
     "fma": "fma",
 }
 
-#: Name of the only external function that lowerings here call.
+#: Names of the external functions that lowerings here call.
+POWER = "power"
 INTEGER_POWER = "integer_power"
 
 _COMPARE = {
@@ -285,7 +286,7 @@ class ExpressionPrinter:
         if name == "likely":
             return self(args[0])
         if name == "call_pure_extern":
-            return self._power(expr)
+            return self._extern(expr)
         if name in _BITWISE:
             return self._bitwise(args, _BITWISE[name])
         if name in ("shift_left", "shift_right"):
@@ -303,12 +304,15 @@ class ExpressionPrinter:
             return Text(f"!{value.at(UNARY)}", LOGIC, value.data)
         return Text(f"({C_TYPES[dtype]})~{value.at(UNARY)}", UNARY, value.data)
 
-    def _power(self, expr: Any) -> Text:
-        dtype = dtype_of(expr)
-        if str(expr.args[0].value) != INTEGER_POWER or dtype not in ("int32", "int64"):
-            raise PrintError(f"a call of {expr.args[0].value} on {dtype}")
-        a, b = (self(arg) for arg in expr.args[1:])
-        return Text(f"{self._helpers.binary('ipow', dtype)}({a.code}, {b.code})", ATOM, True)
+    def _extern(self, expr: Any) -> Text:
+        dtype, name = dtype_of(expr), str(expr.args[0].value)
+        args = tuple(self(arg) for arg in expr.args[1:])
+        if name == POWER and is_float(dtype):
+            return self._math("pow", args, dtype)
+        if name == INTEGER_POWER and dtype in ("int32", "int64"):
+            inner = ", ".join(arg.code for arg in args)
+            return Text(f"{self._helpers.binary('ipow', dtype)}({inner})", ATOM, True)
+        raise PrintError(f"a call of {name} on {dtype}")
 
     def _function(self, name: str, args: tuple[Text, ...], dtype: str) -> Text:
         if not is_float(dtype):

@@ -63,6 +63,7 @@ class _Flattener:
         self._problems: list[tuple[str, str, str]] = []
         self._stand_ins: set[Any] = set()
         self._viewed: dict[Any, Any] = {}
+        self._parts: dict[Any, Any] = {}
         self._memo = Memo()
         items = module.functions_items()
         self._kernels = {v: f for v, f in items if isinstance(f, tirx.PrimFunc)}
@@ -189,7 +190,9 @@ class _Flattener:
     def _rewritten(self, expr: Any, label: str, var: Any) -> Any:
         """Emit what a rewrite made: calls inside calls, a tuple of them, or no call at all."""
         if isinstance(expr, tvm_api.CallNode):
-            return self._operator(expr, label, var)
+            if expr not in self._parts:  # a part that is used twice is computed once
+                self._parts[expr] = self._operator(expr, label, var)
+            return self._parts[expr]
         if isinstance(expr, relax.Tuple):
             return relax.Tuple([self._rewritten(part, label, var) for part in expr.fields])
         return expr

@@ -15,7 +15,7 @@ from tvm import relax, te, tirx, topi
 
 from match_aie import tvm_api
 from match_aie.fallback import legalise_index
-from match_aie.fallback.expressions import INTEGER_POWER
+from match_aie.fallback.expressions import INTEGER_POWER, POWER
 from match_aie.fallback.refusal import Refusal
 from match_aie.fallback.scalars import integer_range
 
@@ -268,16 +268,14 @@ def _arg_extreme(kind: str) -> Rule:
 
 
 def _power(builder: Any, call: Any) -> Any:
-    """Powers of integers are exact and wrap; TVM has them for floats only."""
-    dtype = tvm_api.dtype_of(call)
-    if dtype.startswith("float"):
-        return _default(call)(builder, call)
-    shape = call.ty.shape.values
+    """Powers; those of integers are exact and wrap (TVM has them for floats only, and warns)."""
+    dtype, shape = tvm_api.dtype_of(call), call.ty.shape.values
+    function = POWER if dtype.startswith("float") else INTEGER_POWER
 
     def compute(a: Any, b: Any) -> Any:
         def element(*indices: Any) -> Any:
             operands = [_broadcast_at(x, indices) for x in (a, b)]
-            return tirx.call_pure_extern(dtype, INTEGER_POWER, *operands)
+            return tirx.call_pure_extern(dtype, function, *operands)
 
         return te.compute(shape, element, name="power")
 

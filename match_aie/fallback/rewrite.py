@@ -38,7 +38,7 @@ def rewrite(call: Any) -> Any | None:
 
 #: Operators that add up many products; in float16 they are computed in float32.
 _LONG_SUMS = frozenset(
-    "sum mean variance std prod matmul einsum cumsum nn.softmax nn.log_softmax nn.layer_norm "
+    "sum mean variance std prod matmul einsum cumsum nn.log_softmax nn.layer_norm "
     "nn.group_norm nn.instance_norm nn.attention nn.attention_bias nn.avg_pool1d nn.avg_pool2d "
     "nn.avg_pool3d nn.adaptive_avg_pool1d nn.adaptive_avg_pool2d nn.adaptive_avg_pool3d nn.conv1d "
     "nn.conv2d nn.conv3d nn.conv1d_transpose nn.conv2d_transpose nn.conv3d_transpose".split()
@@ -163,6 +163,16 @@ _WIDER_SUM = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "in
 _WIDER_MEAN = dict.fromkeys((*_WIDER_SUM, "int32", "uint32"), "int64")
 
 
+def _half_softmax(call: Any) -> Any | None:
+    """In float16 step by step, each rounded: ONNX defines Softmax by these operators."""
+    data = call.args[0]
+    if tvm_api.dtype_of(data) != "float16":
+        return None
+    axis = [int(call.attrs.axis)]
+    powers = relax.op.exp(relax.op.subtract(data, relax.op.max(data, axis, keepdims=True)))
+    return relax.op.divide(powers, relax.op.sum(powers, axis, keepdims=True))
+
+
 def _widen_bool(call: Any) -> Any | None:
     """The largest of truth values, as bytes (TVM knows no smallest truth value)."""
     if tvm_api.dtype_of(call.args[0]) != "bool":
@@ -198,6 +208,7 @@ _RULES: dict[str, Callable[[Any], Any | None]] = {
     "size": _size,
     "nn.dropout": _dropout,
     "nn.rms_norm": _rms_norm,
+    "nn.softmax": _half_softmax,
     "nn.batch_norm": _batch_norm,
     **dict.fromkeys(("max", "min"), _widen_bool),
     **dict.fromkeys(("sum", "prod"), _widen(_WIDER_SUM)),

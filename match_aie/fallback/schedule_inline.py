@@ -25,11 +25,23 @@ def inline(sch: Any, block: Any) -> None:
     repeats = sum(volume(sch, consumer) for consumer in consumers) / max(1, own)
     into_sum = any(is_sum(sch, consumer) for consumer in consumers)
     work = _work(stmt)
-    worthwhile = repeats <= 1 or (
-        not into_sum and not work.costly and (not work.arithmetic or repeats <= MOST_REPEATS)
+    worthwhile = (
+        repeats <= 1
+        or _is_copy(stmt)
+        or (not into_sum and not work.costly and (not work.arithmetic or repeats <= MOST_REPEATS))
     )
     if worthwhile:
         attempt(lambda: sch.compute_inline(block))
+
+
+def _is_copy(stmt: Any) -> bool:
+    """Whether a block repeats a tensor as it is (a padding by nothing)."""
+    store = stmt.body
+    if not isinstance(store, tirx.BufferStore) or not isinstance(store.value, ir.TensorLoad):
+        return False
+    here, there = list(store.indices), list(store.value.indices)
+    same = len(here) == len(there) and all(a.same_as(b) for a, b in zip(here, there, strict=True))
+    return same and all(isinstance(index, ir.Var) for index in here)
 
 
 def _is_elementwise(stmt: Any) -> bool:

@@ -93,6 +93,6 @@ def _inside(folder: Path, location: str, where: str) -> Path:
         raise ModelError(
             "the model keeps a tensor in a file that is missing or outside the model's folder",
             where=where,
-            hint="keep external data beside the model, or embed it: onnx.save(onnx.load(path), new)",
+            hint="keep external data beside the model, or embed it with onnx.load, onnx.save",
         )
     return path

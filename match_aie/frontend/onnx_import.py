@@ -39,7 +39,7 @@ def import_graph(model: onnx.ModelProto, labels: Mapping[str, str]) -> tuple[Exp
         helpers, functions, keys = _import_composites(model, labels)
         importer = _Importer(model, labels, helpers)
         importer.add_composites(functions, keys)
-        module = importer.from_onnx(model.graph, opset_of(model))
+        module = importer.finish(model)
     module["main"] = module["main"].without_attr("num_input")
     return module, _variable_labels(module["main"], labels)
 
@@ -75,7 +75,7 @@ def _import_body(
     body: onnx.ModelProto, facts: Mapping[str, str], helpers: Expr
 ) -> tuple[Expr, Expr]:
     """(`helpers` with what the body calls, the body's Relax function)."""
-    module = _Importer(body, {}, helpers).from_onnx(body.graph, opset_of(body))
+    module = _Importer(body, {}, helpers).finish(body)
     function = module["main"].without_attr("global_symbol").without_attr("num_input")
     for name, value in facts.items():
         function = function.with_attr(name, value)
@@ -125,6 +125,16 @@ class _Importer(onnx_frontend.ONNXGraphImporter):
         self._labels = labels
         self._graph = Graph(model)
         self._composites: dict[str, Expr] = {}
+
+    def finish(self, model: onnx.ModelProto) -> Expr:
+        """The module; where the import fails, the builder is left empty so that it is silent."""
+        try:
+            return self.from_onnx(model.graph, opset_of(model))
+        except Exception:
+            with contextlib.suppress(Exception):
+                while True:
+                    self.bb._end_block()
+            raise
 
     def add_composites(self, functions: Mapping[bytes, Expr], keys: Mapping[str, bytes]) -> None:
         """Make private functions of composite bodies; `keys` says which node calls which."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 import onnx
 from onnx import helper
 
+from match_aie.errors import ModelError
 from match_aie.frontend.model import Port
 from match_aie.frontend.onnx_rewrite.graph import Graph
 
@@ -34,9 +36,15 @@ def read_ports(
 def _port(
     graph: Graph, value: str, names: Mapping[str, str], quantised: tuple[float, int] | None
 ) -> Port:
-    dtype = str(helper.tensor_dtype_to_np_dtype(graph.dtype(value)))
+    name = names.get(value, value)
+    info = graph.info(value)
+    if info is None or info.shape is None:
+        raise ModelError("the shape of an output is not known", where=f"output {name}")
+    if prod(info.shape) == 0:
+        raise ModelError("an output has no elements", where=f"output {name}")
+    dtype = str(helper.tensor_dtype_to_np_dtype(info.dtype))
     scale, zero_point = quantised or (None, 0)
-    return Port(names.get(value, value), dtype, graph.shape(value), scale, zero_point)
+    return Port(name, dtype, info.shape, scale, zero_point)
 
 
 def _forward(graph: Graph, value: str) -> tuple[float, int] | None:

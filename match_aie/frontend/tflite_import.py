@@ -20,6 +20,11 @@ from match_aie.frontend.model import Model, Port
 from match_aie.frontend.relax_ports import plain_parameters
 from match_aie.frontend.tflite_check import DTYPES, check_flatbuffer, tensor_name
 
+#: Operators that only move elements, so that they may work on the stored integers.
+MOVES = frozenset(
+    {"PAD", "TRANSPOSE", "SQUEEZE", "EXPAND_DIMS", "SLICE", "STRIDED_SLICE", "PACK", "TILE"}
+)
+
 
 def load_tflite(
     data: bytes,
@@ -134,9 +139,14 @@ class _Converter(tflite_frontend.OperatorConverter):
         outputs = [tensor.qnn_params for tensor in self.get_output_tensors(op)]
         if inputs and inputs[0] is None and any(inputs[1:]) and not any(outputs):
             return "its weights are quantised but not its activations; quantise both"
-        if any((*inputs, *outputs)) and kind not in self._SUPPORTED_QUANTIZED_OPS:
+        if not any((*inputs, *outputs)) or kind in self._SUPPORTED_QUANTIZED_OPS:
+            return None
+        if kind not in MOVES:
             return "it is not known for quantised tensors"
-        return None
+        same = self.has_same_qnn_params(
+            self.get_input_tensors(op)[0], self.get_output_tensors(op)[0]
+        )
+        return None if same else "it changes the quantisation of its input"
 
     def convert_op_to_relax(self) -> None:
         """Convert operator by operator, binding each result to a variable."""

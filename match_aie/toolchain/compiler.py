@@ -62,7 +62,7 @@ def find_compiler(compiler: str | Sequence[str] | None = None) -> tuple[str, ...
         return (sys.executable, "-m", "ziglang", "cc")
     raise ToolchainError(
         "no C compiler was found (looked for $CC, cc, gcc, clang and the Python package ziglang)",
-        hint="apt install gcc, xcode-select --install, or pip install 'match-aie[zig]'",
+        hint="apt install gcc, xcode-select --install, or pip install ziglang",
     )
 
 

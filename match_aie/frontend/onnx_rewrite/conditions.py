@@ -62,7 +62,6 @@ CONDITIONS: Mapping[str, tuple[Condition, ...]] = MappingProxyType(
         "MaxPool": (_max_pool,),
         "LpPool": (_lp_pool,),
         "CumSum": (_needs_constant(1),),
-        "OneHot": (_needs_constant(1, 2),),
         "Pad": (_needs_constant(1, 2, 3),),
         "Slice": (_needs_constant(1, 2, 3, 4),),
         "Split": (_needs_constant(1),),

@@ -96,6 +96,24 @@ def lp_normalization(node: Node, b: Builder) -> Values:
     return (b.op("Div", x, b.op("Where", zero, b.like(1.0, x), norm)),)
 
 
+def one_hot(node: Node, b: Builder) -> Values:
+    """Comparison with all classes: indices from the end count, others give `off` throughout."""
+    depth = b.graph.constant(node.input(1))
+    if depth is None:
+        raise Refusal("its depth must be known at compile time")
+    count = int(depth.reshape(-1)[0])
+    rank = len(b.graph.shape(node.input(0)))
+    axis = int(node.attr("axis", -1)) % (rank + 1)
+    index = b.op("Cast", node.input(0), to=TensorProto.INT64)
+    negative = b.op("Less", index, b.const(0, np.int64))
+    index = b.op("Where", negative, b.op("Add", index, b.const(count, np.int64)), index)
+    index = b.op("Unsqueeze", index, shape_const(b, [axis]))
+    classes = np.arange(count).reshape(-1, *[1] * (rank - axis))
+    off, on = b.many("Split", [node.input(2), shape_const(b, [1, 1])], 2, axis=0)
+    found = b.op("Equal", index, b.const(classes, np.int64))
+    return (b.op("Where", found, on, off),)
+
+
 def eye_like(node: Node, b: Builder) -> Values:
     """A constant, since the shape is known."""
     rows, columns = b.graph.shape(node.input(0))

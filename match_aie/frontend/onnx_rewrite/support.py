@@ -23,7 +23,7 @@ IMPORTED = frozenset(
     GatherND Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual
     GridSample GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization
     IsInf IsNaN LRN LayerNormalization LeakyRelu Less LessOrEqual Log LogSoftmax LpPool MatMul
-    MatMulInteger Max MaxPool MaxRoiPool Mean Min Mod Mul Neg Not OneHot Or PRelu Pad Pow
+    MatMulInteger Max MaxPool MaxRoiPool Mean Min Mod Mul Neg Not Or PRelu Pad Pow
     QuantizeLinear RMSNormalization Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp
     ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Resize
     RoiAlign Round ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh Slice Softmax

@@ -70,6 +70,7 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         "Softplus": (decompose.softplus,),
         "Mish": (decompose.mish,),
         "LpNormalization": (decompose.lp_normalization,),
+        "OneHot": (decompose.one_hot,),
         "EyeLike": (decompose.eye_like,),
         "Pow": (decompose.power,),
         **{name: (padding.explicit_pads,) for name in SLIDING},

@@ -103,6 +103,20 @@ def test_power_and_modulo_of_floats():
     np.testing.assert_allclose(modulo, np.mod(a, b), rtol=1e-6)
 
 
+def test_lowering_says_nothing(capfd):
+    """TVM warns about constant exponents of 3 and more, and about unchecked indices."""
+    x, index = np.array([1.5, -2.0], np.float32), np.array([1, 0], np.int64)
+    cubes, taken = evaluate(
+        lambda emit, v, i: [
+            emit(op.power(v, relax.const(3.0))), emit(op.take(v, i, axis=0)),
+        ],
+        x, index,
+    )  # fmt: skip
+    np.testing.assert_array_equal(cubes, x**3)
+    np.testing.assert_array_equal(taken, x[index])
+    assert capfd.readouterr() == ("", "")
+
+
 def _trunc_divide(a, b):
     wide_a, wide_b = a.astype(object), b.astype(object)
     quotient = [0 if y == 0 else abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)

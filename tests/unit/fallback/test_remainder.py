@@ -134,6 +134,12 @@ def test_equal_work_shares_functions_and_constants():
     assert len([f for f in remainder.functions if "matmul" in f.symbol]) == 1
 
 
+def test_a_part_of_a_rewrite_is_computed_once():
+    softmax = _lower(lambda emit, x: emit(op.nn.softmax(x, -1)), ((4, 4), "float16"))
+    powers = [text for f in softmax.functions for text in f.source.split("expf(")[1:]]
+    assert len(powers) == 1
+
+
 def test_labels_and_operators():
     def body(emit, x):
         y = emit(

@@ -358,3 +358,27 @@ def test_the_models_of_the_benchmarks(shared_models):
     resnet = found["pretrainedResnet_quant.onnx"]
     assert (resnet.inputs[0].scale, resnet.inputs[0].zero_point) == (1.0, -128)
     assert (resnet.outputs[0].scale, resnet.outputs[0].zero_point) == (1 / 256, -128)
+
+
+def test_an_output_without_elements(onnx_tools):
+    node = helper.make_node("Slice", ["x", "a", "a"], ["y"])
+    model = onnx_tools.build(
+        [node], {"x": (F32, [3])}, {"y": (F32, [0])}, {"a": np.array([1], np.int64)}
+    )
+    with pytest.raises(ModelError, match="no elements"):
+        load(model)
+
+
+def test_outputs_may_be_inputs_constants_and_repeated(onnx_tools):
+    nodes = [
+        helper.make_node("Identity", ["x"], ["same"]),
+        helper.make_node("Add", ["c", "c"], ["known"]),
+        helper.make_node("Neg", ["x"], ["first"]),
+        helper.make_node("Identity", ["first"], ["second"]),
+    ]
+    outputs = {name: (F32, [2]) for name in ("same", "known", "first", "second")}
+    model = onnx_tools.build(nodes, {"x": (F32, [2])}, outputs, {"c": np.ones(2, F32)})
+    loaded = load(model)
+    assert [port.name for port in loaded.outputs] == list(outputs)
+    got = onnx_tools.run_tvm(loaded, {"x": np.array([1, 2], F32)})
+    np.testing.assert_array_equal(got, [[1, 2], [2, 2], [-1, -2], [-1, -2]])

@@ -208,6 +208,21 @@ def test_padding_in_words(onnx_tools, op, auto, stride):
     same(want, got, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+@pytest.mark.parametrize("dtype", [F32, np.int32])
+def test_one_hot(onnx_tools, axis, dtype):
+    """onnxruntime has it for a few types only: the reference evaluator stands in."""
+    node = helper.make_node("OneHot", ["x", "d", "v"], ["y"], axis=axis)
+    constants = {"d": np.int64(4), "v": np.array([2, 5], dtype)}
+    ports = {"x": (np.int64, (2, 3))}
+    model = onnx_tools.build([node], ports, {"y": (dtype, [None] * 3)}, constants)
+    feeds = {"x": np.array([[0, -1, 3], [4, -5, 1]])}
+    (got,) = onnx_tools.run_onnxruntime(onnx_tools.prepass(model), feeds)
+    index = np.where(feeds["x"] < 0, feeds["x"] + 4, feeds["x"])
+    hits = np.stack([index == k for k in range(4)], axis=axis)
+    np.testing.assert_array_equal(got, np.where(hits, 5, 2).astype(dtype))
+
+
 def test_padding_around(onnx_tools):
     node = helper.make_node("Pad", ["x", "p"], ["y"], mode="wrap")
     constants = {"p": np.array([1, 0, 2, 3], np.int64)}
