@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import re
 import shutil
 import sys
 import tempfile
@@ -59,12 +60,19 @@ def is_float32(test: Any) -> bool:
 
 
 def samples(test: Any) -> tuple[list[Any], list[Any]]:
-    """Inputs and expected outputs of the test, numpy scalars as arrays of rank 0."""
-    inputs, outputs = (
-        [np.asarray(a) if isinstance(a, np.generic) else a for a in arrays]
-        for arrays in test.data_sets[0]
-    )
+    """Inputs and expected outputs of the test as arrays, where they are tensors."""
+    inputs, outputs = ([_array(a) for a in arrays] for arrays in test.data_sets[0])
     return inputs, outputs
+
+
+def _array(value: Any) -> Any:
+    """`value` as an array where it is a numpy scalar or a TensorProto, else as it is."""
+    import onnx
+    from onnx import numpy_helper
+
+    if isinstance(value, onnx.TensorProto):
+        return numpy_helper.to_array(value)
+    return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 def bound(model: Any, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
@@ -190,7 +198,8 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
         f"- the {count} with float32 input and output: {floats['pass']} pass "
         f"({100 * floats['pass'] / max(count, 1):.1f} %), {floats['unsupported']} unsupported",
         "",
-        "An unsupported operator is refused with an error that names it; nothing is compiled.",
+        "What is unsupported is refused with an error that names it; nothing is compiled. Rows of",
+        "`(expanded functions)` are operators written out as ONNX's own function bodies.",
         "",
         "| operator | tests | pass | unsupported | why the rest is refused |",
         "| --- | ---: | ---: | ---: | --- |",
@@ -209,9 +218,18 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def reasons(rows: Sequence[Outcome], most: int = 2) -> str:
+#: What an error that lists operators begins with, and where it names a node.
+_PREFIX = re.compile(r"^\d+ operators? cannot be compiled:\s*")
+_NODE = re.compile(r" \(node '[^']*'\)")
+
+
+def reasons(rows: Sequence[Outcome], most: int = 3) -> str:
     """The commonest reasons for refusal, in a table cell."""
-    texts = Counter(o.detail.split("try:")[0].strip()[:140] for o in rows if o.status != "pass")
+    texts: Counter[str] = Counter()
+    for row in rows:
+        if row.status != "pass":
+            text = _PREFIX.sub("", row.detail.split("  try:")[0].split("  where:")[0])
+            texts[_NODE.sub("", re.split(r"\s{3,}", text)[0]).strip()[:120]] += 1
     return "; ".join(text.replace("|", "\\|") for text, _ in texts.most_common(most))
 
 

@@ -88,7 +88,13 @@ def _apply(value: onnx.ValueInfoProto, sizes: list[int]) -> dict[str, int]:
     tensor = value.type.tensor_type
     old = _sizes(value) if tensor.HasField("shape") else [None] * len(sizes)
     fits = len(old) == len(sizes) and all(o in (None, n) for o, n in zip(old, sizes, strict=True))
-    if not fits or any(size < 1 for size in sizes):
+    if any(size < 1 for size in sizes):
+        raise ModelError(
+            f"shape {sizes} has no elements",
+            where=f"input {value.name}",
+            hint="give every dimension a size of at least 1",
+        )
+    if not fits:
         shown = [size if size is not None else "?" for size in old]
         raise ModelError(
             f"shape {sizes} does not fit the input, whose shape is {shown}",

@@ -8,8 +8,8 @@ enclosing tile), so lower bounds come from dropping the constraints between grou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +19,17 @@ from match_aie.mapping.pool import Placement, Pool, Score, Scorer
 from match_aie.mapping.tables import Legs, Moves, Problem, fixed_moves, kernel_totals, reserved
 
 _INF = float("inf")
+
+#: From compute cycles, transfers and exposed ones by tier, and energy, to a score.
+Rule = Callable[[Array, Sequence[Array], Sequence[Array], Array], Score]
+
+
+def _compute_only(
+    compute: Array, moves: Sequence[Array], exposed: Sequence[Array], energy: Array
+) -> Score:
+    del exposed
+    return Score(compute + 0 * moves[0], 0 * moves[0] + 0 * energy)
+
 
 
 @dataclass(frozen=True)
@@ -159,7 +170,7 @@ class Exact:
             return
         widths = (False, True) if self.spills else (False,)
         for wide in widths:
-            self._outer_tier(tier, replace(outer), wide, pool)
+            self._outer_tier(tier, outer, wide, pool)
 
     def allowed(self, tier: int, group: int, outer: Outer) -> Array:
         """Nodes of a group in `tier` that fit into the nest decided so far, bool[nodes]."""
@@ -172,21 +183,44 @@ class Exact:
 
     # ---------------------------------------------------------------- the innermost tier
 
-    def solve_inner(self, outer: Outer, pool: Pool, least: bool = False) -> None:
-        """All placements of the innermost tier; `least` prices them by their lower bound."""
+    def solve_inner(self, outer: Outer, pool: Pool) -> None:
+        """All placements of the innermost tier."""
         for kernels in self.kernels:
-            inner = Inner(self, outer, kernels, least)
+            inner = Inner(self, outer, kernels)
             if inner.possible:
                 inner.solve(pool)
+
+    def floor(self, scorer: Rule, moves: tuple[float, ...], exposed: tuple[float, ...]) -> float:
+        """The least score of the innermost tier alone, whatever the others look like.
+
+        Transfers cost their lower bound, nothing has to nest in outer tiles, and the outer tiers'
+        transfers take `moves`, of which `exposed` are.
+        """
+        pool = Pool()
+        outer = Outer((), moves, exposed, 0.0, self.spills)
+        for kernels in self.kernels:
+            inner = Inner(self, outer, kernels, scorer)
+            if inner.possible:
+                inner.solve(pool)
+        return pool.limit[0]
+
+    @cached_property
+    def compute_inside(self) -> Array:
+        """For every node, cycles of all calls of the best kernel tile inside it."""
+        return np.min([kernels.cycles for kernels in self.kernels], axis=0)
+
+    @cached_property
+    def least_compute(self) -> float:
+        """Cycles of all kernel calls at least, with tiles that fit the innermost tier."""
+        none = (0.0,) * (len(self.tiers) - 1)
+        return self.floor(_compute_only, none, none)
 
     # ---------------------------------------------------------------- tiers further out
 
     def _outer_tier(self, tier: int, outer: Outer, wide: bool, pool: Pool) -> None:
         from match_aie.mapping.tiers import OuterTier
 
-        for score, step in OuterTier(self, tier, outer, wide).ordered(pool):
-            if not pool.promising(*score):
-                continue
+        for step in OuterTier(self, tier, outer, wide).ordered(pool):
             self._descend(tier - 1, step, pool)
 
 
@@ -201,8 +235,10 @@ class Inner:
         ok: by group, nodes that nest in what is decided and fit by themselves.
     """
 
-    def __init__(self, exact: Exact, outer: Outer, kernels: Kernels, least: bool) -> None:
-        """Look up what each group may do."""
+    def __init__(
+        self, exact: Exact, outer: Outer, kernels: Kernels, relaxed: Rule | None = None
+    ) -> None:
+        """Look up what each group may do; `relaxed` scores lower bounds instead of the truth."""
         self._exact = exact
         self._outer = outer
         self._kernels = kernels
@@ -210,7 +246,7 @@ class Inner:
         self.groups = list(legs)
         self.free = (exact.capacity[0] - kernels.reserved) if exact.tiers else np.zeros(0)
         self.moves = [
-            leg.least if least else leg.moves(outer.parent(0, at)) for at, leg in legs.items()
+            leg.least if relaxed else leg.moves(outer.parent(0, at)) for at, leg in legs.items()
         ]
         self.bytes = [exact.footprints[0, at, kernels.partial] for at in self.groups]
         self.ok = [
@@ -218,6 +254,7 @@ class Inner:
             for at, need in zip(self.groups, self.bytes, strict=True)
         ]
         self._fixed = exact.fixed[0]
+        self._scorer = relaxed or exact.scorer
 
     @property
     def possible(self) -> bool:
@@ -230,7 +267,7 @@ class Inner:
         moves = [cycles + self._fixed.cycles, *(np.asarray(m) for m in outer.moves)]
         edges = [exposed + self._fixed.exposed, *(np.asarray(e) for e in outer.exposed)]
         total = energy + self._fixed.energy + outer.energy + self._kernels.energy
-        return self._exact.scorer(compute, moves, edges, total)
+        return self._scorer(compute, moves, edges, total)
 
     def solve(self, pool: Pool) -> None:
         """Row by row: the group whose tile is innermost, and its node; best bounds first."""

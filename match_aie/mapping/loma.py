@@ -171,7 +171,7 @@ def _indices(space: Space, batch: list[zigzag_adapter.Order], steps: Mapping[str
 def _cut_batch(exact: Exact, nodes: Array, pool: Pool) -> None:
     """The best cuts of every order of a batch; `nodes` is int[orders, positions]."""
     for kernels in exact.kernels:
-        inner = Inner(exact, Outer(wide=exact.spills), kernels, False)
+        inner = Inner(exact, Outer(wide=exact.spills), kernels)
         if inner.possible:
             _cut_class(inner, kernels, nodes, pool)
 

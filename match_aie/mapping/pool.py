@@ -93,6 +93,16 @@ class Pool:
         value, tie, _ = sorted(self.found.values(), key=lambda f: f[:2])[self.keep - 1]
         return value, tie
 
+    def improves(self, value: float) -> bool:
+        """Whether something of at least this value could be better than what is kept."""
+        limit = self.limit[0]
+        if not value < limit * (1 - EPSILON):
+            return False
+        if value > limit * (1 - self.tolerance):
+            self.skipped = min(self.skipped, value)
+            return False
+        return True
+
     def promising(self, value: float, tie: float) -> bool:
         """Whether something of at least this score could still be kept."""
         limit, least = self.limit

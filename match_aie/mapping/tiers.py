@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -15,6 +17,9 @@ _INF = float("inf")
 
 #: Assignments bounded at a time; keeps the arrays in the cache.
 _CHUNK = 1 << 20
+
+#: Assignments from which on bounds are sharpened, and slices that these are put into.
+_MANY, _SLICES = 24, 12
 
 
 class OuterTier:
@@ -77,8 +82,11 @@ class OuterTier:
             found[at] = Moves(*least)
         return found
 
-    def ordered(self, pool: Pool) -> Iterator[tuple[tuple[float, float], Outer]]:
-        """Lower bound and assignment, best first; those that cannot matter are left out."""
+    def ordered(self, pool: Pool) -> Iterator[Outer]:
+        """Assignments, best lower bound first; those that cannot be better are left out.
+
+        Equal values are not pursued for the sake of the tie: there are too many.
+        """
         if not self.possible:
             return
         for source in (self._even(), None):
@@ -86,13 +94,15 @@ class OuterTier:
             if not len(rows):
                 continue
             score = self._bound(rows)
+            if source is None:
+                score = self._sharpened(rows, score, pool)
             order = np.lexsort((score.tie, score.value))
             if source is not None:
                 order = order[:2]
             for at in order:
-                if not np.isfinite(score.value[at]) or score.value[at] > pool.limit[0] * (1 + 1e-9):
+                if not pool.improves(float(score.value[at])):
                     break
-                yield (float(score.value[at]), float(score.tie[at])), self._step(rows[at])
+                yield self._step(rows[at])
 
     def _even(self) -> Array:
         """Assignments of one node to all groups: a first answer that makes bounds useful."""
@@ -133,7 +143,7 @@ class OuterTier:
         found = np.concatenate([rows[a], nodes[b][:, None]], axis=1)
         limit = pool.limit[0]
         if np.isfinite(limit):
-            found = found[self._bound(found).value <= limit * (1 + 1e-9)]
+            found = found[self._bound(found).value <= limit]
         return found
 
     def _bound(self, rows: Array) -> Score:
@@ -153,9 +163,62 @@ class OuterTier:
             edges.append(exposed)
         moves += [np.asarray(m) for m in self._outer.moves]
         edges += [np.asarray(e) for e in self._outer.exposed]
-        compute = np.asarray(min(float(k.cycles.min()) for k in exact.kernels))
+        compute = np.full(count, exact.least_compute)
+        for depth in range(rows.shape[1]):
+            compute = np.maximum(compute, exact.compute_inside[rows[:, depth]])
         score = exact.scorer(compute, moves, edges, energy)
-        return Score(np.broadcast_to(score.value, count), np.broadcast_to(score.tie, count))
+        value = np.maximum(np.broadcast_to(score.value, count), self._floor)
+        return Score(value, np.broadcast_to(score.tie, count))
+
+    @cached_property
+    def _least(self) -> tuple[float, float]:
+        """Cycles of this tier's transfers, and of the exposed ones, at least."""
+        fixed = self._exact.fixed[self._tier]
+        cycles, exposed = float(fixed.cycles[0]), float(fixed.exposed[0])
+        for at in self.groups:
+            cycles += float(self._moves[at].cycles[self._ok[at]].min())
+            exposed += float(self._moves[at].exposed[self._ok[at]].min())
+        return cycles, exposed
+
+    @cached_property
+    def _floor(self) -> float:
+        """A score that no assignment beats: the innermost tier's best, the rest at its least."""
+        return self._floor_at(*self._least)
+
+    def _floor_at(self, cycles: float, exposed: float) -> float:
+        """A score that no assignment of at least these cycles and exposed cycles beats."""
+        between = (0.0,) * (self._tier - 1)
+        moves = (*between, cycles, *self._outer.moves)
+        edges = (*between, exposed, *self._outer.exposed)
+        return self._exact.floor(self._exact.scorer, moves, edges)
+
+    def _sharpened(self, rows: Array, score: Score, pool: Pool) -> Score:
+        """Better bounds where many assignments are left: solve the innermost tier for slices.
+
+        Assignments are sliced by their cycles, and by their exposed cycles; the floor at the
+        lower end of a slice bounds all of it. Floors grow, so the rest needs no solving once one
+        is beyond what is kept.
+        """
+        if len(rows) < _MANY:
+            return score
+        value = score.value.copy()
+        chosen = [(self._moves[at], rows[:, depth]) for depth, at in enumerate(self.groups)]
+        cycles, exposed = self._least
+        sums = (
+            sum(m.cycles[nodes] for m, nodes in chosen),
+            sum(m.exposed[nodes] for m, nodes in chosen),
+        )
+        for which, total in enumerate(sums):
+            floor = 0.0
+            edges = np.unique(np.quantile(total, np.linspace(0, 1, _SLICES), method="lower"))
+            for low, high in pairwise((*edges, _INF)):
+                if pool.improves(max(floor, self._floor)):
+                    floor = self._floor_at(
+                        *((max(cycles, low), exposed) if which == 0 else (cycles, low))
+                    )
+                inside = (total >= low) & (total < high)
+                value[inside] = np.maximum(value[inside], floor)
+        return Score(value, score.tie)
 
     def _chosen(self, at: int, rows: Array, moves: Moves) -> tuple[Array, Array, Array]:
         parts = (moves.cycles, moves.exposed, moves.energy)

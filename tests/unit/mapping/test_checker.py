@@ -19,7 +19,7 @@ from tests.unit.mapping.machines import (
 )
 
 WORK = fully_connected(rows=2, inputs=4, outputs=5)
-MACHINE = Machine((60,), reductions=("C",))
+MACHINE = Machine((80,), reductions=("C",))
 VALID = Mapping(
     (),
     (Loop("K", 3, 2), Loop("C", 2, 2), Loop("B", 2), Loop("K", 2), Loop("C", 2)),
@@ -66,7 +66,7 @@ def test_what_is_wrong_is_found(broken, kind):
 
 
 def test_the_kernel_needs_its_reduction_whole():
-    assert kinds(VALID, Machine((60,))) == {"dependence"}
+    assert kinds(VALID, Machine((80,))) == {"dependence"}
 
 
 def test_partial_sums_are_wide():
@@ -114,7 +114,7 @@ MACHINES = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(WORKLOADS, MACHINES, st.sampled_from(["divisor", "ragged"]))
 def test_engines_agree_and_pass(workload, machine, tiles):
     """`loma` is never better than `exact` and never infeasible where that is not."""
@@ -131,7 +131,7 @@ def test_engines_agree_and_pass(workload, machine, tiles):
     assert len({found.mapping for found in exact}) == len(exact)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(WORKLOADS, MACHINES)
 def test_infeasible_says_what_is_missing(workload, machine):
     found = search(workload, machine, SearchOptions("exact"))
