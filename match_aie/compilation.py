@@ -137,7 +137,7 @@ def _considered(assignment: Assignment) -> list[dict[str, object]]:
     """
     chosen = {id(option) for option in assignment.chosen}
     pricing = assignment.pricing
-    rows = []
+    rows: list[dict[str, object]] = []
     for option in assignment.considered:
         candidate = option.candidate
         place = pricing.place(option)

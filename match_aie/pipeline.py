@@ -98,9 +98,7 @@ def compile(
         InfeasibleError: the network does not fit in `memory_limit`.
     """
     sizes = {key: tuple(int(s) for s in shape) for key, shape in (shapes or {}).items()}
-    options = CompileOptions(
-        name, sizes, arithmetic, memory_limit, integer_io, selection, search
-    )
+    options = CompileOptions(name, sizes, arithmetic, memory_limit, integer_io, selection, search)
     return run(model, resolve(target), options, Resources(executor, cache, progress))
 
 

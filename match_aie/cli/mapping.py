@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, cast
 from match_aie import pipeline, report
 from match_aie.cli.options import parse_shapes
 from match_aie.cli.terminal import say, say_json, working
-from match_aie.errors import InfeasibleError, OptionError, shorten
+from match_aie.errors import Infeasible, InfeasibleError, OptionError, shorten
 from match_aie.options import CompileOptions
 
 if TYPE_CHECKING:
+    from match_aie.hardware import Cost, Mapping
     from match_aie.mapping.options import Engine
     from match_aie.partition import Assignment, Option
 
@@ -68,8 +69,24 @@ def _view(assignment: Assignment, request: MapRequest) -> report.LayerMapping:
         candidate.layer.workload,
         option.mapping,
         option.cost,
-        option.others,
+        _others(option),
     )
+
+
+def _others(option: Option) -> tuple[tuple[Mapping, Cost], ...]:
+    """Further mappings, best first: the search's own, and where those are few, the exact ones."""
+    from match_aie import mapping
+
+    candidate = option.candidate
+    if candidate.layer is None or len(option.others) >= report.NEXT:
+        return option.others
+    known = [(option.mapping, option.cost), *option.others]
+    how = mapping.SearchOptions(engine="exact", runners_up=report.NEXT)
+    found = mapping.search(candidate.layer.workload, candidate.module, how)
+    more = [] if isinstance(found, Infeasible) else [(row.mapping, row.cost) for row in found]
+    seen = {mapped for mapped, _ in known}
+    others = [*option.others, *(row for row in more if row[0] not in seen)]
+    return tuple(sorted(others, key=lambda row: row[1].cycles))
 
 
 def _option(assignment: Assignment, request: MapRequest) -> Option:

@@ -77,15 +77,15 @@ def search_all(
     return [answers[name] for name in names], SearchCounts(hits, misses, len(missing))
 
 
-def _run(
-    tasks: Sequence[Task], options: SearchOptions, executor: Executor | None
-) -> list[Found]:
+def _run(tasks: Sequence[Task], options: SearchOptions, executor: Executor | None) -> list[Found]:
     if executor is None:
         return [search(task.workload, task.module, options) for task in tasks]
     futures = []
     try:
         futures += [executor.submit(search, t.workload, t.module, options) for t in tasks]
-        return [_checked(future.result(), task) for future, task in zip(futures, tasks, strict=True)]
+        return [
+            _checked(future.result(), task) for future, task in zip(futures, tasks, strict=True)
+        ]
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         if not isinstance(error, pickle.PicklingError) and "pickle" not in str(error).lower():
             raise

@@ -1,6 +1,6 @@
 """What users are shown of a compiled network or a target, as text and as JSON."""
 
-from match_aie.report.nest import LayerMapping, mapping_json, mapping_text
+from match_aie.report.nest import NEXT, LayerMapping, mapping_json, mapping_text
 from match_aie.report.network import NetworkReport, network_report
 from match_aie.report.target import target_json, target_text
 from match_aie.report.text import (
@@ -14,6 +14,7 @@ from match_aie.report.text import (
 )
 
 __all__ = [
+    "NEXT",
     "LayerMapping",
     "NetworkReport",
     "as_json",
