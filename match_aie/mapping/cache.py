@@ -11,11 +11,11 @@ import os
 import shutil
 import sqlite3
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Protocol, TypeVar, cast
 
 from match_aie.errors import Infeasible, OptionError, ProjectError
 from match_aie.hardware import cost_from_json, cost_to_json, mapping_from_json, mapping_to_json
@@ -68,6 +68,22 @@ def open_cache(setting: bool | str | os.PathLike[str]) -> Iterator[SearchCache |
         cache.close()
 
 
+T = TypeVar("T")
+
+
+class _Store(Protocol):
+    """What is used of a `diskcache.Cache`."""
+
+    def get(self, key: str) -> object:
+        """The value, or None."""
+
+    def set(self, key: str, value: str) -> bool:
+        """Keep a value."""
+
+    def close(self) -> None:
+        """Close the files."""
+
+
 class SearchCache:
     """Search results by key. No failure of the disk is an error: it is a warning and a miss."""
 
@@ -84,24 +100,26 @@ class SearchCache:
                 hint=f"another folder (cache= or {VARIABLE}), or remove the file",
             )
         self.folder = folder
-        self._store: Any = None
+        self._store: _Store | None = None
         self._guarded(self._open)
 
     def get(self, key: str) -> Found | None:
         """What was stored under `key`; None where nothing was, or it is damaged."""
-        text = self._guarded(lambda: self._store.get(key))
+        store = self._store
+        text = None if store is None else self._guarded(lambda: store.get(key))
         if text is None:
             return None
         try:
-            return decode(text)
+            return decode(str(text))
         except (ProjectError, ValueError, KeyError, TypeError, AttributeError) as error:
             self._warn(f"an entry is damaged ({error}); searching again")
             return None
 
     def put(self, key: str, found: Found) -> None:
         """Store `found` under `key`."""
-        text = encode(found)
-        self._guarded(lambda: self._store.set(key, text))
+        store, text = self._store, encode(found)
+        if store is not None:
+            self._guarded(lambda: store.set(key, text))
 
     def close(self) -> None:
         """Close the files."""
@@ -112,12 +130,10 @@ class SearchCache:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._store = _text_store(self.folder)
 
-    def _guarded(self, action: Any) -> Any:
+    def _guarded(self, action: Callable[[], T]) -> T | None:
         """`action()`; a damaged folder is rebuilt, one that cannot be used is left alone."""
         from diskcache import Timeout
 
-        if self._store is None and action != self._open:
-            return None
         try:
             return action()
         except (Timeout, OSError, sqlite3.Error, UnicodeError, ValueError) as error:
@@ -154,19 +170,20 @@ def _damaged(error: Exception) -> bool:
     return isinstance(error, sqlite3.DatabaseError | UnicodeError | ValueError)
 
 
-def _text_store(folder: Path) -> Any:
+def _text_store(folder: Path) -> _Store:
     """A `diskcache.Cache` that holds text only."""
     import diskcache
 
     class TextDisk(diskcache.Disk):  # type: ignore[misc]
         """Refuses pickles."""
 
-        def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> Any:
+        def fetch(self, mode: int, filename: str | None, value: object, read: bool) -> object:
             if mode == diskcache.core.MODE_PICKLE:
                 raise ValueError("an entry is no text")
             return super().fetch(mode, filename, value, read)
 
-    return diskcache.Cache(str(folder), disk=TextDisk, size_limit=SIZE_LIMIT, timeout=30)
+    store = diskcache.Cache(str(folder), disk=TextDisk, size_limit=SIZE_LIMIT, timeout=30)
+    return cast("_Store", store)
 
 
 def encode(found: Found) -> str:

@@ -8,74 +8,17 @@ enclosing tile), so lower bounds come from dropping the constraints between grou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
 from match_aie.hardware import Array
-from match_aie.mapping.pool import Placement, Pool, Score, Scorer
+from match_aie.mapping.inner import Inner, Kernels, Outer, Rule
+from match_aie.mapping.pool import Pool, Score, Scorer
 from match_aie.mapping.tables import Legs, Moves, Problem, fixed_moves, kernel_totals, reserved
 
 _INF = float("inf")
-
-#: From compute cycles, transfers and exposed ones by tier, and energy, to a score.
-Rule = Callable[[Array, Sequence[Array], Sequence[Array], Array], Score]
-
-
-def _compute_only(
-    compute: Array, moves: Sequence[Array], exposed: Sequence[Array], energy: Array
-) -> Score:
-    del exposed
-    return Score(compute + 0 * moves[0], 0 * moves[0] + 0 * energy)
-
-
-
-@dataclass(frozen=True)
-class Kernels:
-    """The best kernel tile inside every node, among those of limited needs.
-
-    Attributes:
-        own: cycles of all calls with each node itself as the kernel's tile; infinite for those
-            of other needs.
-        cycles: of all calls, for each node the least over kernel tiles inside it.
-        energy: upper bound of the picojoules of all calls; charged.
-        best: that kernel tile.
-        partial: whether some of these kernels leave partial sums behind.
-        reserved: bytes in every memory of the innermost tier.
-    """
-
-    own: Array
-    cycles: Array
-    energy: float
-    best: Array
-    partial: bool
-    reserved: Array
-
-
-@dataclass(frozen=True)
-class Outer:
-    """What has been decided in tiers further out.
-
-    Attributes:
-        nodes: (tier, group) and its node.
-        moves: cycles by tier, outermost last, of the tiers decided.
-        exposed: likewise.
-        energy: of their transfers, picojoules.
-        wide: whether the next tier inward may hand out partial sums.
-    """
-
-    nodes: tuple[tuple[tuple[int, int], int], ...] = ()
-    moves: tuple[float, ...] = ()
-    exposed: tuple[float, ...] = ()
-    energy: float = 0.0
-    wide: bool = False
-
-    def parent(self, tier: int, group: int) -> int | None:
-        """The node that encloses the tile of a group in `tier`, of the tiers decided."""
-        above = [(t, node) for (t, g), node in self.nodes if g == group and t > tier]
-        return min(above)[1] if above else None
 
 
 class Exact:
@@ -207,7 +150,7 @@ class Exact:
     @cached_property
     def compute_inside(self) -> Array:
         """For every node, cycles of all calls of the best kernel tile inside it."""
-        return np.min([kernels.cycles for kernels in self.kernels], axis=0)
+        return np.asarray(np.min([kernels.cycles for kernels in self.kernels], axis=0))
 
     @cached_property
     def least_compute(self) -> float:
@@ -224,220 +167,11 @@ class Exact:
             self._descend(tier - 1, step, pool)
 
 
-class Inner:
-    """Placing the innermost tier's groups, one class of kernels, the rest decided.
-
-    Attributes:
-        groups: indices of the groups that have tiles in this tier.
-        free: bytes for tiles in every memory.
-        moves: by group, transfers for every node.
-        bytes: by group, [memories, nodes].
-        ok: by group, nodes that nest in what is decided and fit by themselves.
-    """
-
-    def __init__(
-        self, exact: Exact, outer: Outer, kernels: Kernels, relaxed: Rule | None = None
-    ) -> None:
-        """Look up what each group may do; `relaxed` scores lower bounds instead of the truth."""
-        self._exact = exact
-        self._outer = outer
-        self._kernels = kernels
-        legs = exact.tiers[0] if exact.tiers else {}
-        self.groups = list(legs)
-        self.free = (exact.capacity[0] - kernels.reserved) if exact.tiers else np.zeros(0)
-        self.moves = [
-            leg.least if relaxed else leg.moves(outer.parent(0, at)) for at, leg in legs.items()
-        ]
-        self.bytes = [exact.footprints[0, at, kernels.partial] for at in self.groups]
-        self.ok = [
-            exact.allowed(0, at, outer) & np.all(need <= self.free[:, None], axis=0)
-            for at, need in zip(self.groups, self.bytes, strict=True)
-        ]
-        self._fixed = exact.fixed[0]
-        self._scorer = relaxed or exact.scorer
-
-    @property
-    def possible(self) -> bool:
-        """Whether every group has some node that fits by itself."""
-        return all(ok.any() for ok in self.ok) and bool(np.all(self.free >= 0))
-
-    def score(self, compute: Array, cycles: Array, exposed: Array, energy: Array) -> Score:
-        """Score of sums over this tier's groups, with all that has been decided added."""
-        outer = self._outer
-        moves = [cycles + self._fixed.cycles, *(np.asarray(m) for m in outer.moves)]
-        edges = [exposed + self._fixed.exposed, *(np.asarray(e) for e in outer.exposed)]
-        total = energy + self._fixed.energy + outer.energy + self._kernels.energy
-        return self._scorer(compute, moves, edges, total)
-
-    def solve(self, pool: Pool) -> None:
-        """Row by row: the group whose tile is innermost, and its node; best bounds first."""
-        upward = [self._least_above(at) for at in range(len(self.groups))]
-        for score, row in self._rows(upward):
-            if not pool.promising(*score):
-                if score[0] > pool.limit[0] * (1 + 1e-9):
-                    break
-                continue
-            pool.visited += 1
-            self._row(*row, upward, pool)
-
-    def _least_above(self, at: int) -> Moves:
-        """For every node, the least that a group costs in a node that encloses it."""
-        within = self._exact.below & self.ok[at][None, :]
-        moves = self.moves[at]
-        return Moves(
-            *(
-                np.where(within, q, _INF).min(axis=1)
-                for q in (moves.cycles, moves.exposed, moves.energy)
-            )
-        )
-
-    def _rows(self, upward: Sequence[Moves]) -> list[tuple[tuple[float, float], tuple[int, int]]]:
-        """Lower bounds of all (group, node) pairs, sorted."""
-        found = []
-        for first in range(len(self.groups)):
-            others = [upward[at] for at in range(len(self.groups)) if at != first]
-            ok = self.ok[first] & np.isfinite(self._kernels.cycles)
-            for moves in others:
-                ok = ok & np.isfinite(moves.cycles)
-            nodes = np.nonzero(ok)[0]
-            parts = [self.moves[first], *others]
-            bound = self.score(
-                self._kernels.cycles[nodes],
-                _total([m.cycles[nodes] for m in parts]),
-                _total([m.exposed[nodes] for m in parts]),
-                _total([m.energy[nodes] for m in parts]),
-            )
-            value = np.broadcast_to(bound.value, nodes.shape).tolist()
-            tie = np.broadcast_to(bound.tie, nodes.shape).tolist()
-            rows = zip(value, tie, nodes.tolist(), strict=True)
-            found += [((v, t), (first, n)) for v, t, n in rows]
-        return sorted(found)
-
-    def _row(self, first: int, node: int, upward: Sequence[Moves], pool: Pool) -> None:
-        """Everything with the innermost tile at `node`, held by group `first`."""
-        moves = self.moves[first]
-        part = _Part(
-            float(moves.cycles[node]),
-            float(moves.exposed[node]),
-            float(moves.energy[node]),
-            self.bytes[first][:, node],
-            ((first, node),),
-        )
-        rest = [at for at in range(len(self.groups)) if at != first]
-        above = self._exact.below[node]
-        choices = {at: np.nonzero(self.ok[at] & above)[0] for at in rest}
-        least = {at: _at(upward[at], node) for at in rest}
-        self._place(part, choices, least, node, pool)
-
-    def _place(
-        self,
-        part: _Part,
-        choices: dict[int, Array],
-        least: dict[int, tuple[float, float, float]],
-        node: int,
-        pool: Pool,
-    ) -> None:
-        """Place the groups that are left, whose candidates are `choices`."""
-        choices = {at: self._worth(at, part, choices, least, node, pool) for at in choices}
-        if any(not len(nodes) for nodes in choices.values()):
-            return
-        if len(choices) <= 2:
-            self._finish(part, choices, node, pool)
-            return
-        at, nodes = next(iter(choices.items()))
-        for chosen in nodes:
-            line = self._exact.comparable[chosen]
-            rest = {a: ns[line[ns]] for a, ns in choices.items() if a != at}
-            moves = self.moves[at]
-            more = part.plus(at, int(chosen), moves, self.bytes[at][:, chosen])
-            self._place(more, rest, {a: least[a] for a in rest}, node, pool)
-
-    def _worth(
-        self,
-        at: int,
-        part: _Part,
-        choices: dict[int, Array],
-        least: dict[int, tuple[float, float, float]],
-        node: int,
-        pool: Pool,
-    ) -> Array:
-        """Of the candidates of a group, those that fit and whose bound is not too bad."""
-        nodes, moves = choices[at], self.moves[at]
-        fits = np.all(self.bytes[at][:, nodes] + part.nbytes[:, None] <= self.free[:, None], axis=0)
-        nodes = nodes[fits]
-        others = [least[a] for a in choices if a != at]
-        bound = self.score(
-            self._kernels.cycles[node],
-            moves.cycles[nodes] + part.cycles + sum(o[0] for o in others),
-            moves.exposed[nodes] + part.exposed + sum(o[1] for o in others),
-            moves.energy[nodes] + part.energy + sum(o[2] for o in others),
-        )
-        limit = pool.limit[0]
-        value = np.broadcast_to(bound.value, nodes.shape)
-        return np.asarray(nodes[value <= limit * (1 + 1e-9)]) if np.isfinite(limit) else nodes
-
-    def _finish(self, part: _Part, choices: dict[int, Array], node: int, pool: Pool) -> None:
-        """Evaluate the last (at most two) groups all at once."""
-        shape = tuple(len(nodes) for nodes in choices.values())
-        cycles: Array = np.full(shape, part.cycles)
-        exposed: Array = np.full(shape, part.exposed)
-        energy: Array = np.full(shape, part.energy)
-        nbytes = part.nbytes.reshape(len(self.free), *(1,) * len(shape))
-        for axis, (at, nodes) in enumerate(choices.items()):
-            view = tuple(-1 if a == axis else 1 for a in range(len(shape)))
-            moves = self.moves[at]
-            cycles = cycles + moves.cycles[nodes].reshape(view)
-            exposed = exposed + moves.exposed[nodes].reshape(view)
-            energy = energy + moves.energy[nodes].reshape(view)
-            nbytes = nbytes + self.bytes[at][:, nodes].reshape(len(self.free), *view)
-        ok = np.all(nbytes <= self.free.reshape(-1, *(1,) * len(shape)), axis=0)
-        if len(shape) == 2:
-            a, b = choices.values()
-            ok = ok & self._exact.comparable[np.ix_(a, b)]
-        if not np.any(ok):
-            return
-        score = self.score(self._kernels.cycles[node], cycles, exposed, energy)
-        self._offer_best(part, choices, node, score, ok, pool)
-
-    def _offer_best(
-        self,
-        part: _Part,
-        choices: dict[int, Array],
-        node: int,
-        score: Score,
-        ok: Array,
-        pool: Pool,
-    ) -> None:
-        value = np.where(ok, score.value, _INF)
-        least = float(value.min())
-        tied = np.where(value <= least * (1 + 1e-12), score.tie, _INF)
-        where = np.unravel_index(int(np.argmin(tied)), ok.shape)
-        chosen = list(part.chosen)
-        for at, nodes, index in zip(choices, choices.values(), where, strict=True):
-            chosen.append((at, int(nodes[index])))
-        placed = tuple(((0, self.groups[at]), n) for at, n in sorted(chosen))
-        kernel = int(self._kernels.best[node])
-        pool.offer(least, float(tied[where]), Placement(kernel, self._outer.nodes + placed))
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Groups placed so far: their sums, and (group, node)."""
-
-    cycles: float
-    exposed: float
-    energy: float
-    nbytes: Array
-    chosen: tuple[tuple[int, int], ...]
-
-    def plus(self, at: int, node: int, moves: Moves, nbytes: Array) -> _Part:
-        return _Part(
-            self.cycles + float(moves.cycles[node]),
-            self.exposed + float(moves.exposed[node]),
-            self.energy + float(moves.energy[node]),
-            self.nbytes + nbytes,
-            (*self.chosen, (at, node)),
-        )
+def _compute_only(
+    compute: Array, moves: Sequence[Array], exposed: Sequence[Array], energy: Array
+) -> Score:
+    del exposed
+    return Score(compute + 0 * moves[0], 0 * moves[0] + 0 * energy)
 
 
 def _may_spill(problem: Problem) -> bool:
@@ -448,11 +182,3 @@ def _may_spill(problem: Problem) -> bool:
     bound, y = problem.layout.home.bytes, workload.output
     wide = sum(o.nbytes for o in workload.operands[:-1]) + y.size * workload.partial_itemsize
     return bound is None or wide <= bound
-
-
-def _total(arrays: Sequence[Array]) -> Array:
-    return sum(arrays, np.zeros(1))
-
-
-def _at(moves: Moves, node: int) -> tuple[float, float, float]:
-    return float(moves.cycles[node]), float(moves.exposed[node]), float(moves.energy[node])

@@ -16,7 +16,6 @@ from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -99,7 +98,7 @@ def _own_code() -> list[str]:
     return [own_version(), zigzag, digest.hexdigest()]
 
 
-def _plain(value: object, depth: int = 0) -> Any:
+def _plain(value: object, depth: int = 0) -> object:
     """`value` as JSON from which equal values, and only those, give the same text."""
     if depth > DEEPEST:
         raise Undescribable("nested too deeply")
@@ -118,7 +117,7 @@ def _plain(value: object, depth: int = 0) -> Any:
     return _compound(value, depth + 1)
 
 
-def _compound(value: object, depth: int) -> Any:
+def _compound(value: object, depth: int) -> object:
     if isinstance(value, list | tuple):
         return [_plain(item, depth) for item in value]
     if isinstance(value, SetOf):

@@ -15,7 +15,8 @@ import numpy as np
 
 from match_aie.hardware import Array
 from match_aie.mapping import zigzag_adapter
-from match_aie.mapping.exact import Exact, Inner, Kernels, Outer
+from match_aie.mapping.exact import Exact
+from match_aie.mapping.inner import Inner, Kernels, Outer
 from match_aie.mapping.layout import dims_of
 from match_aie.mapping.options import SearchOptions
 from match_aie.mapping.pool import EPSILON, Placement, Pool

@@ -9,7 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from match_aie.hardware import Array
-from match_aie.mapping.exact import Exact, Outer
+from match_aie.mapping.exact import Exact
+from match_aie.mapping.inner import Outer
 from match_aie.mapping.pool import Pool, Score
 from match_aie.mapping.tables import Moves
 
