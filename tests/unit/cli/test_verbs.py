@@ -64,6 +64,7 @@ def test_every_option_arrives(model: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(match_aie, "compile", compile_)
     words = ["compile", str(model), "-t", "chip", "--shape", "x=1,2", "--shape", "y=3"]
     words += ["--memory-limit", "64k", "--arithmetic", "model", "--integer-io", "--name", "net"]
+    words += ["--selection", "match", "--no-cache"]
     assert run(words) == 0
     assert seen == {
         "model": model,
@@ -73,6 +74,8 @@ def test_every_option_arrives(model: Path, monkeypatch: pytest.MonkeyPatch) -> N
         "arithmetic": "model",
         "memory_limit": 65536,
         "integer_io": True,
+        "selection": "match",
+        "cache": False,
         "progress": None,
     }
 
@@ -85,6 +88,11 @@ def test_a_limit_that_is_too_small_is_infeasible(
     assert run(words) == 2
     assert "does not fit" in capsys.readouterr().err
     assert not folder.exists()
+
+
+def test_an_unknown_selection_is_refused(model: Path, capsys: Capture) -> None:
+    assert run(["compile", str(model), "--selection", "best"]) == 1
+    assert "selection" in capsys.readouterr().err
 
 
 def test_an_unknown_arithmetic_is_refused(model: Path, capsys: Capture) -> None:

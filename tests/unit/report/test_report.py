@@ -59,6 +59,35 @@ def test_the_summary_names_every_layer_and_says_what_is_modelled(compiled: Compi
     assert f"{compiled.program.plan.nbytes:,} bytes of arena" in text
 
 
+def test_the_cover_is_priced_beside_matchs_rule(
+    compiled: Compilation, manifest: dict[str, Any]
+) -> None:
+    network = report.network_report(manifest)
+    cover, cost = network.cover, compiled.assignment.cost
+    assert cover is not None
+    assert cover.cycles == cost.total == cover.layers + cover.fallback + cover.moves
+    assert cover.layers == network.cycles
+    assert cover.match_cycles == compiled.assignment.match_cost.total
+    assert "cheapest there is" in report.summary_text(network)
+    manifest["selection"].update(cycles=200.0, match_cycles=250.0, moves=7.0, proven=False)
+    text = report.summary_text(report.network_report(manifest))
+    assert "7 to hand over" in text
+    assert "not proven" in text
+    assert "50 more (25.0 %)" in text
+    manifest["selection"]["rule"] = "match"
+    assert "longest pattern" in report.summary_text(report.network_report(manifest))
+    del manifest["selection"]
+    assert "cover" not in report.summary_text(report.network_report(manifest))
+
+
+def test_every_row_says_what_the_core_would_take(manifest: dict[str, Any]) -> None:
+    network = report.network_report(manifest)
+    rows = [a for a in network.attempts if a.chosen]
+    assert len(rows) == len(network.layers)
+    assert all(a.fallback_cycles and a.fallback_cycles > 0 for a in network.attempts)
+    assert all(a.reference_cycles == a.cycles for a in network.attempts)
+
+
 def test_a_layer_in_detail(manifest: dict[str, Any]) -> None:
     network = report.network_report(manifest)
     text = report.layer_text(network, network.step("down"))
