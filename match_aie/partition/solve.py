@@ -17,7 +17,7 @@ from match_aie.partition.circuit import Literal
 from match_aie.partition.cover import Problem
 
 #: More frontiers than this at a time, and the problem goes to CP-SAT.
-FEW = 2000
+FEW = 500
 #: CP-SAT's deterministic time: its own count of work, about a second each.
 LIMIT = 10.0
 
