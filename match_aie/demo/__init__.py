@@ -85,7 +85,10 @@ def run_demo(folder: Path, progress: Progress | None = None) -> DemoResult:
         ToolchainError: no C compiler, or it refuses.
     """
     tell = progress or _ignore
-    compiled = match_aie.compile(digits_model(), "CPU", name="digits", progress=progress)
+    # The demo leaves nothing behind outside its folder: no cache of searches either.
+    compiled = match_aie.compile(
+        digits_model(), "CPU", name="digits", cache=False, progress=progress
+    )
     tell("write")
     project = compiled.write(folder, overwrite=True)
     tell("build")
