@@ -197,8 +197,7 @@ def element_loops(workload: Workload) -> tuple[ElementLoop, ...]:
     """
     if workload.kind not in ("add", "mul", "quantize", "dequantize"):
         return ()
-    operands = (*workload.inputs, workload.output)
-    steps = {o.name: _steps(o) for o in operands}
+    steps = {o.name: _steps(o) for o in workload.operands}
     loops: list[tuple[int, dict[str, int]]] = []
     for dim, size in reversed([d for d in workload.dims if d[1] > 1]):
         here = {name: s.get(dim, 0) for name, s in steps.items()}

@@ -92,7 +92,6 @@ def _layer_step(symbol: str, call: Call, layer: MappedLayer, names: tuple[str, .
             f"its workload has {len(workload.inputs)} inputs",
             where=layer.label,
         )
-    constants = tuple(Argument("constant", f"{symbol}_{name}", "read") for name in names)
     scratch = module.scratch_bytes(workload)
     workspaces = (Workspace(f"{symbol}_scratch", scratch),) if scratch else ()
     spaces = tuple(Argument("workspace", w.name, "write") for w in workspaces)
@@ -106,9 +105,10 @@ def _layer_step(symbol: str, call: Call, layer: MappedLayer, names: tuple[str, .
         layer.cost,
         tuple((name, np.asarray(value)) for name, value in layer.constants.items()),
     )
-    by_operand = dict(zip((o.name for o in workload.inputs), reads, strict=True))
-    pairs = tuple((by_operand[o].name, writes[0].name) for o in module.in_place(workload))
-    arguments = (*reads, *constants, *writes, *spaces)
+    sources = dict(zip((o.name for o in workload.inputs), reads, strict=True))
+    pairs = tuple((sources[o].name, writes[0].name) for o in module.in_place(workload))
+    sources |= {name: Argument("constant", f"{symbol}_{name}", "read") for name in names}
+    arguments = (*(sources[o.name] for o in workload.operands[:-1]), *writes, *spaces)
     return Step(layer.label, symbol, arguments, program, pairs, workspaces)
 
 

@@ -7,7 +7,7 @@ is none (a scale known only at run time, a sum that could overflow), it says so 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -180,7 +180,22 @@ def _matmul(view: View) -> Extracted:
     workload = matmul(
         aq, bq, yq, batch=prod(a.shape[:-2]), rows=rows, inner=inner, columns=columns, tail=tail
     )
-    return Extracted(workload, {"scale": scale}, (a.name, b.name), view.root.output)
+    return _pair(view, workload, (a, b), {"scale": scale})
+
+
+def _pair(
+    view: View, workload: Workload, pair: tuple[Value, Value], constants: Mapping[str, np.ndarray]
+) -> Extracted:
+    """The layer of two tensors, of which one may be known at compile time."""
+    known = {
+        name: value.constant.reshape(workload.operand(name).shape)
+        for name, value in zip(("x", "x1"), pair, strict=True)
+        if value.constant is not None
+    }
+    operands = tuple(replace(o, constant=o.constant or o.name in known) for o in workload.operands)
+    inputs = tuple(value.name for value in pair if value.constant is None)
+    layer = replace(workload, operands=operands)
+    return Extracted(layer, {**known, **constants}, inputs, view.root.output)
 
 
 def _elementwise(kind: Kind, operator: str) -> Callable[[View], Extracted]:
@@ -198,7 +213,7 @@ def _elementwise(kind: Kind, operator: str) -> Callable[[View], Extracted]:
             out=rank4(view.value(node.output).shape),
             tail=tail,
         )
-        return Extracted(workload, {}, (a.name, b.name), view.root.output)
+        return _pair(view, workload, (a, b), {})
 
     return extract
 

@@ -53,17 +53,29 @@ def write(
         ) from error
     finally:
         # After success the first is gone; after an error or an interrupt neither may stay.
-        shutil.rmtree(fresh, ignore_errors=True)
-        if place.exists():
-            shutil.rmtree(old, ignore_errors=True)
+        try:
+            _discard(fresh)
+        finally:
+            if place.exists():
+                _discard(old)
     return load(place)
+
+
+def _discard(folder: Path) -> None:
+    """Delete `folder` if it is there; an interrupt meanwhile waits until it is gone."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except (KeyboardInterrupt, OSError) as interrupt:
+        # rmtree ignores other errors; an interrupt in its os.close becomes "bad file descriptor".
+        shutil.rmtree(folder, ignore_errors=True)
+        raise KeyboardInterrupt from interrupt
 
 
 def _exchange(fresh: Path, place: Path, old: Path) -> None:
     """Put `fresh` at `place`; whatever happens, `place` is the old or the new one, whole."""
-    if place.exists():
-        os.rename(place, old)
     try:
+        if place.exists():
+            os.rename(place, old)
         os.rename(fresh, place)
     finally:
         if old.exists() and not place.exists():

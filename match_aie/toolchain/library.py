@@ -55,7 +55,8 @@ class Runner:
         # A copy of its own per file name, and no symbols for others: two networks do not clash.
         try:
             self._library = ctypes.CDLL(str(path), mode=ctypes.RTLD_LOCAL)
-        except OSError as error:
+            self._call = getattr(self._library, f"{record.network}_run_in")
+        except (OSError, AttributeError) as error:
             raise ToolchainError(
                 f"the built library does not load: {error}",
                 where=str(path),
@@ -64,7 +65,6 @@ class Runner:
         self.inputs = self._buffers(record.inputs)
         self.outputs = self._buffers(record.outputs)
         self._arena = aligned((record.arena,), "uint8", record.alignment)
-        self._call = getattr(self._library, f"{record.network}_run_in")
         self._call.restype = ctypes.c_int
         self._call.argtypes = [ctypes.c_void_p] * 3
         self._in = _addresses(self.inputs)

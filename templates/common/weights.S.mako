@@ -28,6 +28,9 @@
     .balign ${net.alignment}
 SYMBOL:
     .incbin ${net.macro}_WEIGHTS_FILE
+    .if . - SYMBOL - ${net.weights}
+    .error "the file of weights is damaged: it does not hold ${net.weights} bytes"
+    .endif
 
 #if defined(__ELF__)
     .section .note.GNU-stack,"",%progbits

@@ -114,7 +114,13 @@ class Layout:
         return any(_is_image(t) and t in self.twins for t in tensors if isinstance(t, relax.Var))
 
     def _elementwise(self, emitter: Emitter, call: Any) -> Expr:
-        return self._pair(emitter, self._rebuilt(emitter, call))
+        twin = self._rebuilt(emitter, call)
+        if tvm_api.operator_name(call) != "dequantize":
+            return self._pair(emitter, twin)
+        # Integers are transposed rather than floats, and an output stays a plain dequantize.
+        first = emitter.emit(call)
+        self.twins[first] = emitter.emit(twin)
+        return first
 
     def _conv2d(self, emitter: Emitter, call: Any) -> Expr:
         attrs = call.attrs

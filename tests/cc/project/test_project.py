@@ -1,3 +1,4 @@
+import json
 import shutil
 import subprocess
 import threading
@@ -284,3 +285,22 @@ def test_a_tensor_overwritten_in_place_is_still_checked(tmp_path):
         result = project.run(image)
         assert result.matches_reference is True
         assert np.array_equal(result.outputs["y"], expected(image))
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("change", [lambda data: data[:-64], lambda data: data + b"\0"])
+def test_weights_of_another_size_are_refused_by_the_build(tmp_path, compiler, change):
+    project = write(example(), tmp_path / "net")
+    weights = project.folder / "weights" / "net.bin"
+    weights.write_bytes(change(weights.read_bytes()))
+    with pytest.raises(ToolchainError, match="weights is damaged"):
+        project.run(images(1)[0], check=False, compiler=compiler)
+
+
+def test_a_manifest_with_another_networks_name_is_a_typed_error(tmp_path):
+    project = write(example(), tmp_path / "net")
+    manifest = project.folder / "match_aie.json"
+    document = json.loads(manifest.read_bytes()) | {"network": "other"}
+    manifest.write_text(json.dumps(document))
+    with pytest.raises(ToolchainError, match="other_run_in"):
+        load(project.folder).run(images(1)[0])

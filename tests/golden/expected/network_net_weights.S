@@ -28,6 +28,9 @@
     .balign 64
 SYMBOL:
     .incbin NET_WEIGHTS_FILE
+    .if . - SYMBOL - 256
+    .error "the file of weights is damaged: it does not hold 256 bytes"
+    .endif
 
 #if defined(__ELF__)
     .section .note.GNU-stack,"",%progbits

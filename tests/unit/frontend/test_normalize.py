@@ -246,3 +246,29 @@ def test_integer_io_moves_the_ends():
     expected = run(plain, ((x.astype(np.float32) - 1) * np.float32(0.5)).astype(np.float32))[0]
     got = (run(integer, x)[0].astype(np.float32) + 3) * np.float32(0.25)
     np.testing.assert_array_equal(got, expected)
+
+
+def test_integer_io_reaches_an_image_at_the_end():
+    """The output is channel-first, the convolution channel-last: integers are transposed."""
+    nodes = [
+        q("x", "xq"),
+        dq("xq", "d"),
+        dq("wq", "w"),
+        helper.make_node("Conv", ["d", "w"], ["c"], pads=[1, 1, 1, 1]),
+        q("c", "yq"),
+        dq("yq", "y"),
+    ]
+    weight = RNG.integers(-128, 128, (5, 3, 3, 3)).astype(np.int8)
+    constants = {
+        **parameters("xq", 0.5, 1),
+        **parameters("wq", 0.01, 0),
+        **parameters("yq", 0.25, -3),
+        "wq": weight,
+    }
+    data = model_of(
+        nodes, [("x", TensorProto.FLOAT, (2, 3, 4, 6))], [("y", TensorProto.FLOAT, 4)], constants
+    ).SerializeToString()
+    plain, integer = normalize(load(data)), normalize(load(data), integer_io=True)
+    assert operators(plain)[-2:] == ["permute_dims", "dequantize"]
+    assert operators(integer)[-1] == "permute_dims"
+    assert integer.outputs[0].dtype == "int8"

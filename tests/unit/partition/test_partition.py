@@ -238,3 +238,19 @@ def test_equal_names_bind_equal_values():
         b.quantize(b.op("multiply", left, right, shape=(1, 4)))
         graph = b.graph(b.nodes[-1].output)
         assert bool(list(matches(graph, square, graph.nodes[-1]))) is same
+
+
+@pytest.mark.parametrize("constant_first", [False, True])
+def test_an_operand_known_at_compile_time_is_a_constant_of_the_layer(constant_first):
+    b = Builder()
+    x = b.dequantize(b.input("x", (1, 2, 2, 3)))
+    known = np.array([[[1]], [[-7]]], np.int8)
+    pair = [x, b.dequantize(b.constant(known), 0.125)]
+    total = b.op("add", *(pair[::-1] if constant_first else pair), shape=(1, 2, 2, 3))
+    y = b.quantize(total)
+    [found] = candidates(b.graph(y), Target(Module(ADD)))
+    assert found.layer is not None
+    assert found.layer.inputs == ("x",)
+    [operand] = found.layer.workload.constants
+    assert operand.shape == (1, 2, 1, 1)
+    assert np.array_equal(found.layer.constants[operand.name], known.reshape(1, 2, 1, 1))

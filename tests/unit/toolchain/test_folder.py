@@ -110,6 +110,46 @@ def test_an_interrupt_between_the_renames_brings_the_old_project_back(tmp_path, 
     assert os.listdir(tmp_path) == ["net"]
 
 
+def test_an_interrupt_right_after_the_first_rename_brings_the_old_project_back(
+    tmp_path, monkeypatch
+):
+    place = tmp_path / "net"
+    write(example(), place)
+    rename, calls = os.rename, []
+
+    def interrupted(source, target):
+        rename(source, target)
+        calls.append(source)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(folders.os, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write(example("other"), place, overwrite=True)
+    assert below(place) == list(example())
+    assert os.listdir(tmp_path) == ["net"]
+
+
+@pytest.mark.parametrize("seen_as", [KeyboardInterrupt(), OSError(9, "Bad file descriptor")])
+@pytest.mark.parametrize("which", [1, 2])
+def test_an_interrupt_while_cleaning_up_leaves_nothing(tmp_path, monkeypatch, seen_as, which):
+    place = tmp_path / "net"
+    write(example(), place)
+    rmtree, calls = shutil.rmtree, []
+
+    def interrupted(folder, **options):
+        calls.append(folder)
+        if len(calls) == which:
+            raise seen_as
+        rmtree(folder, **options)
+
+    monkeypatch.setattr(folders.shutil, "rmtree", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write(example("other"), place, overwrite=True)
+    assert below(place) == list(example("other"))
+    assert os.listdir(tmp_path) == ["net"]
+
+
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ProjectError) as caught:
