@@ -55,20 +55,13 @@ def _at(graph: Graph, module: ExecModule, pattern: Pattern, root: int) -> Iterat
         if all(graph.values[name].constant is not None for name in match.bound.values()):
             continue  # known at compile time: nothing to run
         layer = extract(graph, match, pattern.kind)
-        refusal = layer if isinstance(layer, str) else _refusal(graph, pattern, layer)
+        refusal = layer if isinstance(layer, str) else pattern.refuses(layer.workload)
         if refusal is None and isinstance(layer, Extracted):
             yield Candidate(module, pattern, match, label, layer)
             return
         refused = refused or Candidate(module, pattern, match, label, None, refusal or "")
     if refused is not None:
         yield refused
-
-
-def _refusal(graph: Graph, pattern: Pattern, layer: Extracted) -> str | None:
-    """Why the module cannot run `layer`; None where it can."""
-    if any(graph.values[name].constant is not None for name in layer.inputs):
-        return "a tensor that this pattern reads at run time is known at compile time"
-    return pattern.refuses(layer.workload)
 
 
 def _label(graph: Graph, match: Match) -> str:

@@ -122,15 +122,6 @@ def test_a_dense_layer_is_extracted_exactly(bias_first):
     assert layer.inputs == ("x",)
 
 
-def test_a_constant_where_a_pattern_reads_at_run_time_is_refused():
-    b = Builder()
-    constant = b.dequantize(b.constant(np.arange(4, dtype=np.int8)))
-    total = b.op("add", b.dequantize(b.input("x", (1, 4))), constant, shape=(1, 4))
-    (found,) = candidates(b.graph(b.quantize(total)), Target(Module(ADD)))
-    assert found.layer is None
-    assert "known at compile time" in found.refusal
-
-
 def test_a_bias_in_other_units_is_refused_with_the_reason():
     (found,) = candidates(dense_graph(bias_scale=0.07), Target(Module(DENSE_BIAS)))
     assert found.layer is None
