@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from match_aie.errors import Infeasible, TargetError
-from match_aie.hardware import Cost, ExecModule, Loop, Mapping, TileCostModel
+from match_aie.hardware import Cost, CostModel, ExecModule, Loop, Mapping, TileCostModel
 from match_aie.mapping.evaluate import Evaluation
 from match_aie.mapping.exact import Exact
 from match_aie.mapping.nest import between, to_mapping
@@ -50,18 +50,17 @@ def search(
     if reason is not None:
         return reason
     model = module.cost_model(workload)
-    if len(module.memories) < 2 and not isinstance(model, TileCostModel):
+    if len(module.memories) < 2:
         mapping = untiled(workload, module)
-        return [MappedCost(mapping, model.cost(workload, mapping))]
+        if isinstance(model, CostModel):
+            return [MappedCost(mapping, model.cost(workload, mapping))]
+        return [MappedCost(mapping, Evaluation(workload, module, model, mapping).cost())]
     if not isinstance(model, TileCostModel):
         raise TargetError(
             f"module {module.name!r} has {len(module.memories)} memories, but its cost model "
             f"{type(model).__name__} cannot price tiles",
             hint="see `TileCostModel` in match_aie/hardware/cost.py for the methods it needs",
         )
-    if len(module.memories) < 2:
-        mapping = untiled(workload, module)
-        return [MappedCost(mapping, Evaluation(workload, module, model, mapping).cost())]
     return _tiled(workload, module, model, options)
 
 
