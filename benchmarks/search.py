@@ -1,6 +1,7 @@
 """How long the mapping search takes, and how far from the optimum its engines end.
 
-    python benchmarks/search.py [--json FILE] [--l1 KB ...] [--modes MODE ...] [--skip-zigzag]
+    python benchmarks/search.py [--json FILE] [--markdown FILE] [--l1 KB ...]
+                                [--modes MODE ...] [--skip-zigzag]
 
 The 36 different layers of ResNet8, MobileNetV1-0.25 and DS-CNN (their shapes, below, are those of
 MLPerf Tiny's reference models), on a machine like GAP9's cluster. Seconds are CPU seconds of one
@@ -16,6 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from machine import machine_row
 
@@ -205,6 +207,9 @@ def gaps(run_: Run, reference: Run) -> list[float]:
 
 Add = Callable[..., None]
 
+#: What `--json` writes: case, metric, value, unit, provenance, note.
+Row = dict[str, Any]
+
 
 def two_levels(work: dict[str, Workload], l1: int, mode: Mode, zigzag: bool, add: Add) -> None:
     """Rows of one setting."""
@@ -253,10 +258,69 @@ def add_gaps(add: Add, name: str, found: list[float]) -> None:
     add(f"{name}_max_percent", max(found), "%", "modelled", "")
 
 
+#: Metrics of the tables, in order, and what stands above their columns.
+COLUMNS = {
+    "exact_seconds": "exact s",
+    "exact_ragged_seconds": "exact ragged s",
+    "loma_seconds": "loma s",
+    "loma_gap_mean_percent": "loma gap mean %",
+    "loma_gap_max_percent": "loma gap max %",
+    "loma_ragged_seconds": "loma ragged s",
+    "loma_ragged_gap_mean_percent": "loma ragged gap mean %",
+    "loma_ragged_gap_max_percent": "loma ragged gap max %",
+    "zigzag_seconds": "zigzag s",
+    "zigzag_gap_mean_percent": "zigzag gap mean %",
+    "zigzag_gap_max_percent": "zigzag gap max %",
+    "proven_gap_max_percent": "proven gap max %",
+}
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """The rows as a page: settings with two levels of memory, then with three."""
+    machine = next(row for row in rows if row["case"] == "machine")
+    cases: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        if row is not machine:
+            cases.setdefault(str(row["case"]), {})[str(row["metric"])] = row
+    three = {case: found for case, found in cases.items() if "_l2_" in case}
+    two = {case: found for case, found in cases.items() if case not in three}
+    parts = [
+        "# Mapping search: 36 layers of ResNet8, MobileNetV1-0.25 and DS-CNN",
+        f"`python benchmarks/search.py` on {machine['value']} ({machine['note']}). Seconds are CPU "
+        "seconds of one process for all layers, measured; gaps are modelled cycles. Stock ZigZag "
+        "is limited to 6 loop prime factors.",
+    ]
+    if two:
+        parts.append(table(two))
+    if three:
+        parts += ["Three levels (divisors only):", table(three)]
+    missing = [
+        f"{case}: {name.removesuffix('_seconds')}, {row['note'].split(';')[0]}"
+        for case, found in cases.items()
+        for name, row in found.items()
+        if name.endswith("_seconds") and " 0 infeasible" not in str(row["note"])
+    ]
+    if missing:
+        parts.append("Nothing found for some layers:\n\n- " + "\n- ".join(missing))
+    return "\n\n".join(parts) + "\n"
+
+
+def table(cases: dict[str, dict[str, Row]]) -> str:
+    """A line a case, a column for every metric that some case has."""
+    shown = [name for name in COLUMNS if any(name in found for found in cases.values())]
+    lines = ["| case | " + " | ".join(COLUMNS[name] for name in shown) + " |"]
+    lines.append("|---" * (len(shown) + 1) + "|")
+    for case, found in cases.items():
+        cells = [f"{found[name]['value']:.3f}" if name in found else "" for name in shown]
+        lines.append(f"| {case} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Print a line a row, and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--markdown", type=Path)
     parser.add_argument("--l1", type=int, nargs="*", default=[16, 32, 128])
     parser.add_argument("--modes", nargs="*", default=["sum", "max", "pipelined"])
     parser.add_argument("--skip-zigzag", action="store_true")
@@ -280,6 +344,8 @@ def main() -> None:
         three_levels(work, 16, 64, mode, adder(f"l1_16_l2_64_{mode}"))
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    if options.markdown:
+        options.markdown.write_text(markdown(rows))
 
 
 if __name__ == "__main__":

@@ -94,6 +94,7 @@ class Block:
     chunks: Array
 
 
+@runtime_checkable
 class CostModel(Protocol):
     """Prices a mapping of a workload on a module that has a single memory."""
 

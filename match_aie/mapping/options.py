@@ -26,6 +26,8 @@ class SearchOptions:
         runners_up: further mappings to return, each the best for another kernel tile.
         tolerance: engine "exact" does not look for mappings that are better by less than this,
             relatively.
+        pareto: an inner memory of which bytes are traded for the objective; the answer is then
+            every mapping than which none is better in both (engine "exact" only).
     """
 
     engine: Engine = "loma"
@@ -35,6 +37,7 @@ class SearchOptions:
     max_orderings: int | None = None
     runners_up: int = 3
     tolerance: float = 0.0
+    pareto: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse values that mean nothing."""
@@ -52,3 +55,8 @@ class SearchOptions:
             raise OptionError(f"lpf_limit starts at 1, not {self.lpf_limit}")
         if self.runners_up < 0 or not 0 <= self.tolerance < 1:
             raise OptionError("runners_up may not be negative, tolerance lies in [0, 1)")
+        if self.pareto is not None and (self.engine != "exact" or self.tolerance):
+            raise OptionError(
+                f"pareto {self.pareto!r}: only engine 'exact' without tolerance finds a front",
+                hint="SearchOptions('exact', pareto=...)",
+            )

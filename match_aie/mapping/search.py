@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from match_aie.errors import Infeasible, TargetError
-from match_aie.hardware import Cost, ExecModule, Loop, Mapping, TileCostModel
+from match_aie.hardware import Cost, CostModel, ExecModule, Loop, Mapping, TileCostModel
 from match_aie.mapping.evaluate import Evaluation
 from match_aie.mapping.exact import Exact
 from match_aie.mapping.nest import between, to_mapping
 from match_aie.mapping.options import SearchOptions
+from match_aie.mapping.pareto import SAME, descend, refuse_memory, value
 from match_aie.mapping.pool import Placement, Pool, Scorer
 from match_aie.mapping.space import build_space
 from match_aie.mapping.tables import Problem, pose
@@ -26,12 +27,15 @@ class MappedCost:
         mapping: how the layer runs.
         cost: modelled.
         bound: no mapping in the space searched has a smaller value of the objective (cycles,
-            picojoules, or their product); None where the engine proves nothing.
+            picojoules, or their product); None where the engine proves nothing. On a Pareto
+            front: no mapping that takes as few bytes.
+        nbytes: on a Pareto front, bytes taken of the memory that it is about; else None.
     """
 
     mapping: Mapping
     cost: Cost
     bound: float | None = None
+    nbytes: int | None = None
 
 
 def search(
@@ -41,27 +45,30 @@ def search(
 
     Returns:
         The best mapping that the engine finds and up to `options.runners_up` others, or why
-        none fits: the operands the home memory, or the smallest tiles an inner one.
+        none fits: the operands the home memory, or the smallest tiles an inner one. With
+        `options.pareto`, one mapping for every point of the front, best (and largest) first.
 
     Raises:
+        OptionError: `options.pareto` is not an inner memory of the module.
         TargetError: the module has inner memories and a cost model that cannot price tiles.
     """
+    if options.pareto is not None:
+        refuse_memory(module, options.pareto)
     reason = _overflow(workload, module)
     if reason is not None:
         return reason
     model = module.cost_model(workload)
-    if len(module.memories) < 2 and not isinstance(model, TileCostModel):
+    if len(module.memories) < 2:
         mapping = untiled(workload, module)
-        return [MappedCost(mapping, model.cost(workload, mapping))]
+        if isinstance(model, CostModel):
+            return [MappedCost(mapping, model.cost(workload, mapping))]
+        return [MappedCost(mapping, Evaluation(workload, module, model, mapping).cost())]
     if not isinstance(model, TileCostModel):
         raise TargetError(
             f"module {module.name!r} has {len(module.memories)} memories, but its cost model "
             f"{type(model).__name__} cannot price tiles",
             hint="see `TileCostModel` in match_aie/hardware/cost.py for the methods it needs",
         )
-    if len(module.memories) < 2:
-        mapping = untiled(workload, module)
-        return [MappedCost(mapping, Evaluation(workload, module, model, mapping).cost())]
     return _tiled(workload, module, model, options)
 
 
@@ -73,6 +80,11 @@ def _tiled(
     for spatial in _unrollings(tuple(module.spatial(workload))):
         space = build_space(workload, module, spatial, options.tiles)
         problem = pose(workload, module, model, space, options.objective != "latency")
+        if options.pareto is not None:
+            front = _front(problem, options, options.pareto)
+            if front:
+                return front
+            continue
         pool = run_engine(problem, options)
         if pool.found:
             bound = pool.bound if options.engine == "exact" else None
@@ -92,6 +104,26 @@ def run_engine(problem: Problem, options: SearchOptions) -> Pool:
     from match_aie.mapping import loma
 
     return loma.run(exact, options)
+
+
+def _front(problem: Problem, options: SearchOptions, memory: str) -> list[MappedCost]:
+    """The mappings that no other beats in both the objective and the bytes of `memory`."""
+
+    def used(placement: Placement) -> int:
+        evaluation = Evaluation(
+            problem.workload, problem.module, problem.model, to_mapping(problem, placement)
+        )
+        return sum(use.nbytes for use in evaluation.uses() if use.memory == memory)
+
+    front: list[MappedCost] = []
+    exact = Exact(problem, Scorer(problem.model, options.objective))
+    for placement, bound in descend(exact, memory, used):
+        point = replace(priced(problem, placement, bound), nbytes=used(placement))
+        now = value(point.cost, options.objective)
+        if front and value(front[-1].cost, options.objective) >= now * (1 - SAME):
+            front.pop()  # as good with fewer bytes
+        front.append(point)
+    return front
 
 
 def priced(problem: Problem, placement: Placement, bound: float | None) -> MappedCost:

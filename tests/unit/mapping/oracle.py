@@ -234,7 +234,17 @@ class Oracle:
                 used[inner.name] = used.get(inner.name, 0) + size
         return moves, exposed, energy, used
 
+    def points(self):
+        """All feasible placements: their terms, and bytes by inner memory."""
+        for loops in nests(self.choices, self.sizes, self.pinned):
+            yield from self.placed_all(loops)
+
     def terms(self, loops):
+        for terms, _ in self.placed_all(loops):
+            yield terms
+
+    def placed_all(self, loops):
+        """For one nest, all feasible placements."""
         compute, burned = self.calls(loops)
         tile = self.tile(loops)
         choices = [list(self.placements(group, loops)) for group in self.groups]
@@ -252,7 +262,9 @@ class Oracle:
             moves = [sum(part[0].get(t, 0.0) for part in choice) for t in tiers]
             edges = [sum(part[1].get(t, 0.0) for part in choice) for t in tiers]
             energy = burned + sum(part[2] for part in choice)
-            yield compute, moves, edges, energy
+            scratch = {m.name: m.bytes - room[m.name] for m in self.memories[:-1]}
+            total = {name: used[name] + scratch[name] for name in room}
+            yield (compute, moves, edges, energy), total
 
     @staticmethod
     def value(mode, objective, compute, moves, edges, energy):
