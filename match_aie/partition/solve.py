@@ -177,6 +177,8 @@ def _search(problem: Problem, hint: tuple[int, ...]) -> Solution:
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 0
+    # As in the memory plan: an interrupt must reach Python.
+    solver.parameters.catch_sigint_signal = False
     # All constraints in the linear relaxation: at the default level a chain of 60 layers with
     # moves is not proven in 25 s, at this one it is in 0.1 s.
     solver.parameters.linearization_level = 2
