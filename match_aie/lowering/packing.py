@@ -114,6 +114,9 @@ def _solve(blocks: Sequence[Block], start: Sequence[int], bound: int) -> tuple[i
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 1
     solver.parameters.max_deterministic_time = SOLVER_EFFORT
+    # Its own handler would make an interrupt a worse plan, and leave the default action behind:
+    # the next interrupt would end the process with no cleaning up.
+    solver.parameters.catch_sigint_signal = False
     if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return tuple(start)
     found = tuple(int(solver.value(offset)) for offset in offsets)

@@ -269,3 +269,19 @@ def test_packing_is_the_same_in_every_process():
         for seed in ("1", "2")
     }
     assert answers == {json.dumps(pack(HARD)) + "\n"}
+
+
+def test_the_solver_leaves_interrupts_to_python():
+    """In a process of its own: with the solver's handler, the signal would end it."""
+    script = """
+import signal
+from match_aie.lowering.packing import Block, _solve
+blocks = (Block(0, 1, 2), Block(1, 2, 1))
+_solve(blocks, (0, 2), 1)
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    raise SystemExit(7)
+"""
+    done = subprocess.run([sys.executable, "-c", script], check=False)
+    assert done.returncode == 7
