@@ -61,11 +61,6 @@ def bindings(function: Any) -> Iterator[tuple[Any, Any]]:
             yield binding.var, binding.value
 
 
-def module_of(function: Any) -> Any:
-    """An IRModule whose `main` is `function`."""
-    return tvm.IRModule({"main": function})
-
-
 def composite_name(module: Any, call: Any) -> str:
     """The `Composite` attribute of the private function that `call` calls, or ""."""
     if not (isinstance(call, CallNode) and isinstance(call.op, ir.GlobalVar)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -79,11 +78,6 @@ class Record:
     files: tuple[str, ...]
     model: str | None
     everything: Mapping[str, Any]
-
-    @cached_property
-    def by_name(self) -> Mapping[str, Tensor]:
-        """Tensors by name."""
-        return {tensor.name: tensor for tensor in self.tensors}
 
 
 def parse(document: object, folder: Path) -> Record:

@@ -30,6 +30,13 @@ def has_constant_parameters(call: Any) -> bool:
     return all(tvm_api.is_constant(arg) for arg in call.args[1:3])
 
 
+def per_tensor(call: Any) -> bool:
+    """Whether a quantize or dequantize has one constant scale and zero point for the tensor."""
+    return has_constant_parameters(call) and all(
+        tvm_api.constant_value(arg).size == 1 for arg in call.args[1:3]
+    )
+
+
 def quantize_array(
     value: np.ndarray, scale: np.ndarray, zero: np.ndarray, axis: int, dtype: str
 ) -> np.ndarray:

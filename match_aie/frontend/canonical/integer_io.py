@@ -9,6 +9,7 @@ from typing import Any
 from tvm import relax
 
 from match_aie import tvm_api
+from match_aie.frontend.canonical.constants import per_tensor
 from match_aie.frontend.model import Model, Port
 from match_aie.frontend.rebuild import Emitter, Expr, rebuild
 
@@ -47,12 +48,6 @@ def _integer(port: Port, call: Any, dtype: str) -> Port:
     return replace(port, dtype=dtype, scale=float(scale), zero_point=int(zero))
 
 
-def _scalar_parameters(call: Any) -> bool:
-    return all(
-        tvm_api.is_constant(a) and tvm_api.constant_value(a).size == 1 for a in call.args[1:]
-    )
-
-
 def _only_quantizers(main: Any) -> dict[Any, Any]:
     """Parameters whose every use is a quantize with the same parameters -> that quantize."""
     uses: dict[Any, list[Any]] = {p: [] for p in main.params}
@@ -65,9 +60,7 @@ def _only_quantizers(main: Any) -> dict[Any, Any]:
             uses[leaf].append(None)
     found: dict[Any, Any] = {}
     for param, calls in uses.items():
-        quantizes = [
-            c for c in calls if tvm_api.operator_name(c) == "quantize" and _scalar_parameters(c)
-        ]
+        quantizes = [c for c in calls if tvm_api.operator_name(c) == "quantize" and per_tensor(c)]
         keys = {
             (str(c.attrs.out_dtype), *(tvm_api.constant_value(a).item() for a in c.args[1:]))
             for c in quantizes
@@ -99,7 +92,7 @@ def _integer_outputs(main: Any, ports: Sequence[Port]) -> tuple[Any, list[Port]]
     for port, result in zip(ports, results, strict=True):
         call = definitions.get(_resolve(result, definitions))
         dequantized = tvm_api.operator_name(call) == "dequantize"
-        if call is not None and dequantized and _scalar_parameters(call):
+        if call is not None and dequantized and per_tensor(call):
             new_results.append(call.args[0])
             new_ports.append(_integer(port, call, tvm_api.dtype_of(call.args[0])))
         else:

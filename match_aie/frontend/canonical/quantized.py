@@ -12,7 +12,7 @@ import numpy as np
 from tvm import relax
 
 from match_aie import tvm_api
-from match_aie.frontend.canonical.constants import MOVEMENT, quantize_array
+from match_aie.frontend.canonical.constants import MOVEMENT, per_tensor, quantize_array
 from match_aie.frontend.rebuild import Emitter, Expr
 
 #: Name of the composite that rounds the mean half away from zero on integers.
@@ -22,7 +22,7 @@ AVG_POOL_HALF_AWAY = "match.avg_pool2d_half_away"
 def canonical_quantized(emitter: Emitter, var: Any, value: Expr) -> Expr:
     """The visit function of this pass."""
     operator = tvm_api.operator_name(value)
-    if operator == "quantize" and _static(value):
+    if operator == "quantize" and per_tensor(value):
         return _quantize(emitter, value)
     if operator == "clip" and str(value.args[0].ty.dtype) in ("int8", "uint8"):
         return _clip(emitter, value.args[0], *_bounds(value))
@@ -31,18 +31,11 @@ def canonical_quantized(emitter: Emitter, var: Any, value: Expr) -> Expr:
     return value
 
 
-def _static(call: Any) -> bool:
-    """Whether a quantize or dequantize has one constant scale and zero point for the tensor."""
-    return all(
-        tvm_api.is_constant(arg) and tvm_api.constant_value(arg).size == 1 for arg in call.args[1:]
-    )
-
-
 def same_parameters(left: Any, right: Any) -> bool:
-    """Whether two static (de)quantize calls use equal scales and zero points."""
+    """Whether two per-tensor (de)quantize calls use equal scales and zero points."""
     return (
-        _static(left)
-        and _static(right)
+        per_tensor(left)
+        and per_tensor(right)
         and all(
             tvm_api.constant_value(a).item() == tvm_api.constant_value(b).item()
             for a, b in zip(left.args[1:], right.args[1:], strict=True)
