@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import tvm
 from tvm import ir, relax
 
 #: A compile-time tensor in the graph (relax.Constant up to 0.26).
