@@ -124,12 +124,15 @@ class ExecModule(ABC):
     neither the class's source file nor its attributes show it (a table in a data file).
     `unit` names the unit of the chip that it is, its own name where empty: nothing is handed over
     between modules of one unit. `CORE` is the unit that runs the fallback.
+    `pareto` names an inner memory where the module wants several mappings to choose from: every
+    one than which none is better in both cycles and bytes of that memory.
     """
 
     name: ClassVar[str] = ""
     arithmetic: ClassVar[Literal["model", "module"]] = "model"
     unit: ClassVar[str] = ""
     version: ClassVar[str] = ""
+    pareto: ClassVar[str | None] = None
     frequency: float | None = None
     memories: tuple[Memory, ...] = ()
     #: Whether tiles hold the zeros around the image too, because the kernel cannot skip them.

@@ -46,12 +46,15 @@ def search(
     Returns:
         The best mapping that the engine finds and up to `options.runners_up` others, or why
         none fits: the operands the home memory, or the smallest tiles an inner one. With
-        `options.pareto`, one mapping for every point of the front, best (and largest) first.
+        `options.pareto`, or where the module asks for it (`ExecModule.pareto`), one mapping for
+        every point of the front, best (and largest) first.
 
     Raises:
-        OptionError: `options.pareto` is not an inner memory of the module.
+        OptionError: the memory to trade is not an inner memory of the module.
         TargetError: the module has inner memories and a cost model that cannot price tiles.
     """
+    if module.pareto is not None and options.pareto is None:
+        options = replace(options, engine="exact", tolerance=0.0, pareto=module.pareto)
     if options.pareto is not None:
         refuse_memory(module, options.pareto)
     reason = _overflow(workload, module)

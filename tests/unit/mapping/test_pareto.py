@@ -143,3 +143,13 @@ def test_nothing_fits():
     found = search(conv(batch=2), Machine((10,)), SearchOptions("exact", pareto="L1"))
     assert isinstance(found, Infeasible)
     assert found.resource == "L1"
+
+
+def test_a_module_may_ask_for_the_front():
+    class Wanting(Machine):
+        pareto = "L1"
+
+    asked = search(conv(), Wanting((150,)))
+    assert asked == search(conv(), Machine((150,)), SearchOptions("exact", pareto="L1"))
+    assert len(asked) > 1
+    assert [p.nbytes for p in asked] == sorted((p.nbytes for p in asked), reverse=True)
