@@ -17,13 +17,17 @@ OLDEST, NEWEST = (3, 11), (3, 14)
 REQUIRED = {
     "apache-tvm": "reading models and the fallback",
     "apache-tvm-ffi": "TVM; only the version that match_aie names works with it",
+    "diskcache": "the cache of mapping searches",
     "mako": "layer templates",
     "numpy": "everything",
     "onnx": "reading ONNX files",
-    "ortools": "memory plans",
+    "ortools": "memory plans, selection",
+    "platformdirs": "where the cache lies",
     "rich": "progress",
+    "six": "zigzag-dse, which does not declare it",
     "tflite": "reading TFLite files",
     "typer": "the command line",
+    "zigzag-dse": "loop orders of engine loma",
 }
 OPTIONAL = {
     "onnxruntime": "`run` compares with the model itself",
