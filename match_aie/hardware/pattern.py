@@ -15,6 +15,9 @@ from dataclasses import dataclass
 
 from match_aie.workload import Kind, Workload
 
+#: The composite operator that normalisation makes of TFLite's integer average pool.
+AVG_POOL_HALF_AWAY = "match.avg_pool2d_half_away"
+
 
 @dataclass(frozen=True)
 class Any:

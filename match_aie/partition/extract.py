@@ -12,6 +12,7 @@ from math import prod
 
 import numpy as np
 
+from match_aie.hardware import AVG_POOL_HALF_AWAY
 from match_aie.partition.graph import Graph, Value
 from match_aie.partition.match import Match
 from match_aie.partition.view import (
@@ -41,8 +42,6 @@ from match_aie.workload import (
 from match_aie.workload.reference import accumulator_bound, softmax_table
 
 INT32_MAX = 2**31 - 1
-#: The composite that normalisation makes of TFLite's integer average pool.
-AVG_POOL_HALF_AWAY = "match.avg_pool2d_half_away"
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from match_aie.hardware import Any, Const, Op, Pattern, Structure
+from match_aie.hardware import AVG_POOL_HALF_AWAY, Any, Const, Op, Pattern, Structure
 from match_aie.workload import Kind, Workload
 
 _BYTES = ("int8", "uint8")
@@ -141,7 +141,7 @@ PATTERNS: tuple[Pattern, ...] = (
     *_binary("mul", "mul", "multiply"),
     *_unary("avg_pool2d", "avg_pool2d", "nn.avg_pool2d"),
     *_unary("global_avg_pool2d", "avg_pool2d", "mean"),
-    *_clipped("avg_pool2d_half_away", "avg_pool2d", Op("match.avg_pool2d_half_away", Any("x"))),
+    *_clipped("avg_pool2d_half_away", "avg_pool2d", Op(AVG_POOL_HALF_AWAY, Any("x"))),
     *_clipped("max_pool2d", "max_pool2d", Op("nn.max_pool2d", Any("x"))),
     *_unary("softmax", "softmax", "nn.softmax"),
     *_clipped("quantize", "quantize", Op("quantize", Any("x"))),

@@ -14,9 +14,7 @@ from tvm import relax
 from match_aie import tvm_api
 from match_aie.frontend.canonical.constants import MOVEMENT, per_tensor, quantize_array
 from match_aie.frontend.rebuild import Emitter, Expr
-
-#: Name of the composite that rounds the mean half away from zero on integers.
-AVG_POOL_HALF_AWAY = "match.avg_pool2d_half_away"
+from match_aie.hardware import AVG_POOL_HALF_AWAY
 
 
 def canonical_quantized(emitter: Emitter, var: Any, value: Expr) -> Expr:

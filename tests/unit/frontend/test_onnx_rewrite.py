@@ -166,15 +166,36 @@ def test_extrema_of_nothing_but_infinities(onnx_tools, op):
     np.testing.assert_array_equal(got, low * np.array([np.inf, big, big, 1], F32))
 
 
-@pytest.mark.parametrize("mode", ["linear", "cubic", "nearest"])
-@pytest.mark.parametrize("antialias", [0, 1])
-@pytest.mark.parametrize("given", ["scales", "sizes", "axes"])
-@pytest.mark.parametrize("coordinates", ["half_pixel", "asymmetric", "align_corners"])
+#: Antialiasing is defined beside half_pixel only; nearest is taken with whole sizes only.
+RESIZES = [
+    (mode, antialias, given, coordinates)
+    for mode in ("linear", "cubic", "nearest")
+    for antialias in (0, 1)
+    for given in ("scales", "sizes", "axes")
+    for coordinates in ("half_pixel", "asymmetric", "align_corners")
+    if not (antialias and coordinates != "half_pixel")
+    and not (mode == "nearest" and (antialias or given == "scales"))
+]
+
+
+@pytest.mark.parametrize("coordinates", ["half_pixel", "asymmetric"])
+def test_nearest_with_sizes_that_are_not_whole_is_refused(onnx_tools, coordinates):
+    from match_aie.errors import UnsupportedOperatorError
+    from match_aie.frontend import load
+
+    node = helper.make_node(
+        *("Resize", ["x", "", "s"], ["y"]),
+        mode="nearest",
+        coordinate_transformation_mode=coordinates,
+    )
+    scales = {"s": np.array([1, 1, 0.6, 1.7], F32)}
+    inputs, outputs = {"x": (F32, (1, 2, 6, 5))}, {"y": (F32, [None] * 4)}
+    with pytest.raises(UnsupportedOperatorError, match="nearest with sizes that are not whole"):
+        load(onnx_tools.build([node], inputs, outputs, scales, opset=19))
+
+
+@pytest.mark.parametrize(("mode", "antialias", "given", "coordinates"), RESIZES)
 def test_resize(onnx_tools, mode, antialias, given, coordinates):
-    if mode == "nearest" and (antialias or given == "scales"):
-        pytest.skip("refused")
-    if antialias and coordinates != "half_pixel":
-        pytest.skip("not defined beside antialiasing")
     scales = [1, 1, 0.5, 2] if coordinates == "align_corners" else [1, 1, 0.6, 1.7]
     inputs, constants = {
         "scales": (["x", "", "s"], {"s": np.array(scales, F32)}),
