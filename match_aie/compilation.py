@@ -83,6 +83,9 @@ class Compilation:
             inputs=self.inputs,
             outputs=self.outputs,
             model=codegen.ModelFile(self.model.source, self.model.format),
+            runtime=self.target.runtime(),
+            headers=self.target.headers(),
+            guard=self.target.guard,
         )
 
     def _manifest(self) -> dict[str, object]:

@@ -111,6 +111,7 @@ def _layer(step: Step, layer: LayerProgram, references: References) -> dict[str,
         "template": layer.template,
         "workload": to_json(layer.workload),
         "mapping": plain(layer.mapping),
+        "tiles": plain(layer.tiles),
         "cost": {**asdict(layer.cost), "provenance": "modelled"},
         "constants": constants,
     }

@@ -19,11 +19,13 @@ from match_aie.hardware.module import CORE, ExecModule, Memory, check_memories
 from match_aie.hardware.move import Move
 from match_aie.hardware.pattern import AVG_POOL_HALF_AWAY, Any, Const, Op, Pattern, Structure
 from match_aie.hardware.registry import load_target, target_names
+from match_aie.hardware.runtime import SCRATCHPAD_FILES, runtime_files
 from match_aie.hardware.target import BuildProfile, MatchTarget
 
 __all__ = [
     "AVG_POOL_HALF_AWAY",
     "CORE",
+    "SCRATCHPAD_FILES",
     "Any",
     "Array",
     "Block",
@@ -55,5 +57,6 @@ __all__ = [
     "load_target",
     "mapping_from_json",
     "mapping_to_json",
+    "runtime_files",
     "target_names",
 ]

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from match_aie.hardware import Cost, Mapping
+from match_aie.lowering.tiles import TileProgram
 from match_aie.workload import ITEMSIZE, Workload
 
 
@@ -96,6 +97,7 @@ class LayerProgram:
         mapping: how it runs.
         cost: what the module's cost model says; modelled.
         constants: by operand name, as `workload.reference` reads them (not packed).
+        tiles: how tiles move, where the module has an inner memory.
     """
 
     symbol: str
@@ -106,6 +108,7 @@ class LayerProgram:
     mapping: Mapping
     cost: Cost
     constants: tuple[tuple[str, np.ndarray], ...]
+    tiles: TileProgram | None = None
 
 
 @dataclass(frozen=True, eq=False)

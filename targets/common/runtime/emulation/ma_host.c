@@ -8,6 +8,7 @@
  */
 #include "ma_host.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 
 #define MA_POISON 0xA5
 #define MA_L2_OPERANDS 16
+#define MA_STOPPED 70 /* EX_SOFTWARE of sysexits.h */
 
 struct transfer {
     uint32_t id;
@@ -39,15 +41,41 @@ static _Thread_local struct {
     bool offloaded, forked;
 } chip;
 
+static _Thread_local struct {
+    jmp_buf place;
+    bool running, stopped;
+    char text[512];
+} fault;
+
 _Noreturn void ma_stop(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("emulation: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    vsnprintf(fault.text, sizeof fault.text, format, arguments);
     va_end(arguments);
-    exit(70);
+    fault.stopped = true;
+    if (!fault.running) {
+        fprintf(stderr, "emulation: %s\n", fault.text);
+        exit(MA_STOPPED);
+    }
+    longjmp(fault.place, 1);
+}
+
+const char *ma_fault(void)
+{
+    return fault.stopped ? fault.text : NULL;
+}
+
+int ma_network(ma_steps *steps, uint8_t *arena, const void *const in[], void *const out[])
+{
+    memset(&chip, 0, sizeof chip);
+    fault.stopped = false;
+    fault.running = true;
+    if (setjmp(fault.place) == 0) {
+        steps(arena, in, out);
+    }
+    fault.running = false;
+    return fault.stopped ? MA_STOPPED : 0;
 }
 
 uint8_t *ma_emulated_l1(void)

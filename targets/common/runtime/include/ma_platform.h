@@ -15,6 +15,12 @@ extern "C" {
 
 /* ---- platform ------------------------------------------------------------------------------ */
 
+/* Runs a network's steps. Returns 0, or another status where the emulation stopped them:
+ * ma_fault() then says why, in a sentence; it is NULL as long as nothing went wrong. */
+typedef void ma_steps(uint8_t *arena, const void *const in[], void *const out[]);
+int ma_network(ma_steps *steps, uint8_t *arena, const void *const in[], void *const out[]);
+const char *ma_fault(void);
+
 /* Called on the control core: runs `entry(argument)` on the controller, and waits for its end. */
 void ma_offload(void (*entry)(void *argument), void *argument);
 
