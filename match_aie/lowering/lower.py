@@ -9,7 +9,7 @@ import numpy as np
 
 from match_aie.errors import InternalError
 from match_aie.fallback.remainder import Call, Remainder
-from match_aie.hardware import Cost, ExecModule, Mapping
+from match_aie.hardware import Cost, ExecModule, Mapping, Original
 from match_aie.lowering.program import (
     Argument,
     Constant,
@@ -34,6 +34,7 @@ class MappedLayer:
         constants: by operand name, as the reference reads them.
         mapping: the best mapping found.
         cost: of that mapping, modelled.
+        original: the layer in the model's arithmetic, where the module computes in its own.
     """
 
     label: str
@@ -43,6 +44,7 @@ class MappedLayer:
     constants: MappingOf[str, np.ndarray]
     mapping: Mapping
     cost: Cost
+    original: Original | None = None
 
 
 def lower(name: str, remainder: Remainder, layers: MappingOf[str, MappedLayer]) -> Schedule:
@@ -104,6 +106,7 @@ def _layer_step(symbol: str, call: Call, layer: MappedLayer, names: tuple[str, .
         layer.mapping,
         layer.cost,
         tuple((name, np.asarray(value)) for name, value in layer.constants.items()),
+        layer.original,
     )
     sources = dict(zip((o.name for o in workload.inputs), reads, strict=True))
     pairs = tuple((sources[o].name, writes[0].name) for o in module.in_place(workload))
