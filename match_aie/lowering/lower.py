@@ -9,7 +9,7 @@ import numpy as np
 
 from match_aie.errors import InternalError
 from match_aie.fallback.remainder import Call, Remainder
-from match_aie.hardware import Cost, ExecModule, Mapping
+from match_aie.hardware import Cost, ExecModule, Mapping, Original
 from match_aie.lowering.program import (
     Argument,
     Constant,
@@ -35,6 +35,7 @@ class MappedLayer:
         constants: by operand name, as the reference reads them.
         mapping: the best mapping found.
         cost: of that mapping, modelled.
+        original: the layer in the model's arithmetic, where the module computes in its own.
     """
 
     label: str
@@ -44,6 +45,7 @@ class MappedLayer:
     constants: MappingOf[str, np.ndarray]
     mapping: Mapping
     cost: Cost
+    original: Original | None = None
 
 
 def lower(name: str, remainder: Remainder, layers: MappingOf[str, MappedLayer]) -> Schedule:
@@ -112,7 +114,8 @@ def _layer_step(
         layer.mapping,
         layer.cost,
         tuple((name, np.asarray(value)) for name, value in layer.constants.items()),
-        tiles,
+        tiles=tiles,
+        original=layer.original,
     )
     sources = dict(zip((o.name for o in workload.inputs), reads, strict=True))
     pairs = tuple((sources[o].name, writes[0].name) for o in module.in_place(workload))
