@@ -20,7 +20,7 @@ from match_aie.hardware.module import CORE, Converted, ExecModule, Memory, check
 from match_aie.hardware.move import Move
 from match_aie.hardware.pattern import AVG_POOL_HALF_AWAY, Any, Const, Op, Pattern, Structure
 from match_aie.hardware.registry import load_target, target_names
-from match_aie.hardware.runtime import SCRATCHPAD_FILES, runtime_files
+from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
 from match_aie.hardware.target import BuildProfile, MatchTarget
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "Operation",
     "Original",
     "Pattern",
+    "Runtime",
     "Structure",
     "TensorType",
     "Tile",

@@ -130,52 +130,6 @@ int32_t ma_cores(void)
     return MA_CORES;
 }
 
-/* ---- memory -------------------------------------------------------------------------------- */
-
-uint8_t *ma_l1_open(uint32_t bytes)
-{
-    if (chip.opened) {
-        ma_stop("L1 was opened twice");
-    }
-    if (!bytes || bytes > MA_L1_BYTES) {
-        ma_stop("%u bytes of L1 were asked for, the chip has %d", (unsigned)bytes, MA_L1_BYTES);
-    }
-    chip.opened = bytes;
-    chip.operands = 0;
-    memset(chip.l1, MA_POISON, sizeof chip.l1);
-    return chip.l1;
-}
-
-void ma_l1_close(uint8_t *l1)
-{
-    if (!chip.opened || l1 != chip.l1) {
-        ma_stop("L1 was closed and is not open");
-    }
-    for (int i = 0; i < MA_DMA_TRANSFERS; ++i) {
-        if (chip.transfer[i].id) {
-            ma_stop("a layer ended and never waited for its transfer %u",
-                (unsigned)chip.transfer[i].id);
-        }
-    }
-    for (uint32_t i = chip.opened; i < MA_L1_BYTES; ++i) {
-        if (chip.l1[i] != MA_POISON) {
-            ma_stop("L1 overflow: byte %u was written, the layer has %u", (unsigned)i,
-                (unsigned)chip.opened);
-        }
-    }
-    chip.opened = 0;
-}
-
-void ma_l2_operand(const void *base, uint32_t bytes)
-{
-    if (chip.operands == MA_L2_OPERANDS) {
-        ma_stop("a layer has more than %d operands", MA_L2_OPERANDS);
-    }
-    chip.operand[chip.operands].base = base;
-    chip.operand[chip.operands].bytes = bytes;
-    ++chip.operands;
-}
-
 /* Bytes from the first to the last one of a block. */
 static uint64_t span(const struct ma_block *block, const uint32_t *stride)
 {
@@ -245,6 +199,64 @@ static uint32_t sum(const uint8_t *from, const uint32_t *stride, const struct ma
         }
     }
     return hash;
+}
+
+/* Stops if the source of a transfer is not what it was when the transfer started. */
+static void check_source(const struct transfer *t)
+{
+    const struct ma_block *const b = &t->block;
+    const uint32_t now = t->load ? sum(t->l2, b->stride, b) : sum(t->l1, b->l1_stride, b);
+    if (now != t->check) {
+        ma_stop("the source of %s %u was overwritten before its wait",
+            t->load ? "load" : "store", (unsigned)t->id);
+    }
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+uint8_t *ma_l1_open(uint32_t bytes)
+{
+    if (chip.opened) {
+        ma_stop("L1 was opened twice");
+    }
+    if (!bytes || bytes > MA_L1_BYTES) {
+        ma_stop("%u bytes of L1 were asked for, the chip has %d", (unsigned)bytes, MA_L1_BYTES);
+    }
+    chip.opened = bytes;
+    chip.operands = 0;
+    memset(chip.l1, MA_POISON, sizeof chip.l1);
+    return chip.l1;
+}
+
+void ma_l1_close(uint8_t *l1)
+{
+    if (!chip.opened || l1 != chip.l1) {
+        ma_stop("L1 was closed and is not open");
+    }
+    for (int i = 0; i < MA_DMA_TRANSFERS; ++i) {
+        if (chip.transfer[i].id) {
+            check_source(&chip.transfer[i]);
+            ma_stop("a layer ended and never waited for its transfer %u",
+                (unsigned)chip.transfer[i].id);
+        }
+    }
+    for (uint32_t i = chip.opened; i < MA_L1_BYTES; ++i) {
+        if (chip.l1[i] != MA_POISON) {
+            ma_stop("L1 overflow: byte %u was written, the layer has %u", (unsigned)i,
+                (unsigned)chip.opened);
+        }
+    }
+    chip.opened = 0;
+}
+
+void ma_l2_operand(const void *base, uint32_t bytes)
+{
+    if (chip.operands == MA_L2_OPERANDS) {
+        ma_stop("a layer has more than %d operands", MA_L2_OPERANDS);
+    }
+    chip.operand[chip.operands].base = base;
+    chip.operand[chip.operands].bytes = bytes;
+    ++chip.operands;
 }
 
 static void check_places(const struct transfer *t)
@@ -333,12 +345,7 @@ void ma_dma_wait(ma_dma transfer)
             continue;
         }
         const struct ma_block *const b = &t->block;
-        const uint32_t now
-            = t->load ? sum(t->l2, b->stride, b) : sum(t->l1, b->l1_stride, b);
-        if (now != t->check) {
-            ma_stop("the source of %s %u was overwritten before its wait",
-                t->load ? "load" : "store", (unsigned)t->id);
-        }
+        check_source(t);
         if (t->load) {
             copy(t->l1, b->l1_stride, t->l2, b->stride, b);
         } else {
