@@ -14,6 +14,7 @@ from match_aie.hardware import MatchTarget
 from match_aie.lowering import NetworkProgram
 from match_aie.mapping import SearchCounts
 from match_aie.options import CompileOptions
+from match_aie.partition import Candidate
 from match_aie.partition.select import Assignment
 
 if TYPE_CHECKING:
@@ -83,6 +84,9 @@ class Compilation:
             inputs=self.inputs,
             outputs=self.outputs,
             model=codegen.ModelFile(self.model.source, self.model.format),
+            runtime=self.target.runtime(),
+            headers=self.target.headers(),
+            guard=self.target.guard,
         )
 
     def _manifest(self) -> dict[str, object]:
@@ -133,7 +137,8 @@ def _considered(assignment: Assignment) -> list[dict[str, object]]:
     """The rows of `explain`: who could run which layer, at what cost, or why not.
 
     `cycles` are of the module's clock, `reference_cycles` of the target's; `fallback_cycles` is
-    what the core would take for the same operators.
+    what the core would take for the same operators, `error_lsb` the proven bound of the difference
+    from the model's arithmetic where the module computes in its own.
     """
     chosen = {id(option) for option in assignment.chosen}
     pricing = assignment.pricing
@@ -149,9 +154,15 @@ def _considered(assignment: Assignment) -> list[dict[str, object]]:
                 "cycles": option.cost.cycles if option.cost else None,
                 "reference_cycles": pricing.option(option) if option.cost else None,
                 "fallback_cycles": sum(pricing.fallback(index) for index in sorted(place.nodes)),
+                "error_lsb": _error_lsb(candidate),
                 "chosen": id(option) in chosen,
                 "provenance": "modelled",
                 "reason": option.reason,
             }
         )
     return rows
+
+
+def _error_lsb(candidate: Candidate) -> float | None:
+    original = candidate.layer.original if candidate.layer else None
+    return original.error_lsb if original else None

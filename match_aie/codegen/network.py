@@ -75,6 +75,8 @@ class NetworkView:
         warnings: for the compiler.
         sanitizers: for the compiler.
         sources: paths of what makes the library.
+        headers: of the target's runtime.
+        guard: C function of the runtime that runs the steps; "" for none.
     """
 
     name: str
@@ -94,6 +96,8 @@ class NetworkView:
     warnings: tuple[str, ...]
     sanitizers: tuple[str, ...]
     sources: tuple[str, ...]
+    headers: tuple[str, ...]
+    guard: str
 
 
 class Addresses:
@@ -180,6 +184,8 @@ def network_view(
     title: str,
     flags: Sequence[str],
     sources: Sequence[str],
+    headers: Sequence[str] = (),
+    guard: str = "",
 ) -> NetworkView:
     """What the templates see of `program`.
 
@@ -191,6 +197,8 @@ def network_view(
         title: the network's name as users know it.
         flags: the target's compiler flags.
         sources: paths of what makes the library.
+        headers: of the target's runtime, included in this order.
+        guard: C function of the runtime that runs the steps; "" for none.
 
     Raises:
         InternalError: a call has no callee, or a name clashes.
@@ -218,6 +226,8 @@ def network_view(
         warnings=WARNINGS,
         sanitizers=SANITIZERS,
         sources=tuple(sources),
+        headers=tuple(headers),
+        guard=guard,
     )
 
 

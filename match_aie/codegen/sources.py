@@ -73,6 +73,8 @@ def render(
     outputs: Sequence[PortLike] | None = None,
     model: ModelFile | None = None,
     runtime: Mapping[str, bytes] = MappingProxyType({}),
+    headers: Sequence[str] = (),
+    guard: str = "",
 ) -> Sources:
     """The project of `program`: C, weights, Makefile and match_aie.json.
 
@@ -86,6 +88,8 @@ def render(
         outputs: what users call the outputs; the tensors' labels by default.
         model: what was compiled.
         runtime: further files by path, such as a target's headers; C files join the library.
+        headers: of the runtime, included in this order.
+        guard: C function of the runtime that runs the network's steps; "" for none.
 
     Raises:
         TargetError: flags or alignment that no build can have.
@@ -106,7 +110,15 @@ def render(
     compiled += [path for path in sorted(runtime) if path.endswith(_COMPILED)]
     title = str(manifest.get("name") or name)
     view = network_view(
-        program, layers, blob, ports, title=title, flags=checked(flags), sources=compiled
+        program,
+        layers,
+        blob,
+        ports,
+        title=title,
+        flags=checked(flags),
+        sources=compiled,
+        headers=headers,
+        guard=guard,
     )
     files = _texts(view)
     files |= {

@@ -1,5 +1,6 @@
 """What a target declares: memories, modules, patterns, costs; and where targets register."""
 
+from match_aie.hardware.conversion import Original, convert
 from match_aie.hardware.core import CoreCost, Operation, TensorType
 from match_aie.hardware.cost import (
     Array,
@@ -15,20 +16,23 @@ from match_aie.hardware.cost import (
     cost_to_json,
 )
 from match_aie.hardware.mapping import Cut, Loop, Mapping, mapping_from_json, mapping_to_json
-from match_aie.hardware.module import CORE, ExecModule, Memory, check_memories
+from match_aie.hardware.module import CORE, Converted, ExecModule, Memory, check_memories
 from match_aie.hardware.move import Move
 from match_aie.hardware.pattern import AVG_POOL_HALF_AWAY, Any, Const, Op, Pattern, Structure
 from match_aie.hardware.registry import load_target, target_names
+from match_aie.hardware.runtime import SCRATCHPAD_FILES, runtime_files
 from match_aie.hardware.target import BuildProfile, MatchTarget
 
 __all__ = [
     "AVG_POOL_HALF_AWAY",
     "CORE",
+    "SCRATCHPAD_FILES",
     "Any",
     "Array",
     "Block",
     "BuildProfile",
     "Const",
+    "Converted",
     "CoreCost",
     "Cost",
     "CostModel",
@@ -43,6 +47,7 @@ __all__ = [
     "Move",
     "Op",
     "Operation",
+    "Original",
     "Pattern",
     "Structure",
     "TensorType",
@@ -50,10 +55,12 @@ __all__ = [
     "TileCostModel",
     "check_memories",
     "combine_cycles",
+    "convert",
     "cost_from_json",
     "cost_to_json",
     "load_target",
     "mapping_from_json",
     "mapping_to_json",
+    "runtime_files",
     "target_names",
 ]

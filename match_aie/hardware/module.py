@@ -23,6 +23,24 @@ CORE = "core"
 Constants = MappingOf[str, np.ndarray]
 
 
+@dataclass(frozen=True, eq=False)
+class Converted:
+    """A layer in a module's own arithmetic.
+
+    Attributes:
+        workload: with the inputs and the output of the layer it stands for, in the same order,
+            of the same shapes and element types.
+        constants: by operand name.
+        error_lsb: 0 where the stored integers are the model's bit for bit; else a bound, proven
+            for all inputs, of the difference between what the two arithmetics round, in integer
+            steps of the output. Stored integers then differ by at most floor(error_lsb) + 1.
+    """
+
+    workload: Workload
+    constants: Constants
+    error_lsb: float = 0.0
+
+
 @dataclass(frozen=True)
 class Memory:
     """A memory, and the way from it to the next one inward.
@@ -152,6 +170,14 @@ class ExecModule(ABC):
     @abstractmethod
     def patterns(self) -> Sequence[Pattern]:
         """What the module can run, longest first."""
+
+    def convert(self, workload: Workload, constants: Constants) -> Converted | str:
+        """The layer in the module's own arithmetic, or a sentence saying why there is none.
+
+        Called once a pattern matched and its check accepted. By default the layer is computed as
+        it is. A conversion stands for the same inputs and output.
+        """
+        return Converted(workload, constants)
 
     @abstractmethod
     def spatial(self, workload: Workload) -> Sequence[Loop]:

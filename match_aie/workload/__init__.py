@@ -11,8 +11,10 @@ from match_aie.workload.build import (
     pool2d,
     rowwise,
 )
+from match_aie.workload.fixed import shift_round, with_fixed_tail
 from match_aie.workload.reference import reference
 from match_aie.workload.workload import (
+    FIXED_POINT_KINDS,
     ITEMSIZE,
     Axis,
     Kind,
@@ -24,6 +26,7 @@ from match_aie.workload.workload import (
 )
 
 __all__ = [
+    "FIXED_POINT_KINDS",
     "ITEMSIZE",
     "Axis",
     "Kind",
@@ -42,4 +45,6 @@ __all__ = [
     "pool2d",
     "reference",
     "rowwise",
+    "shift_round",
+    "with_fixed_tail",
 ]
