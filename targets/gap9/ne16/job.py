@@ -75,7 +75,7 @@ class Ne16Layer:
 
 @dataclass(frozen=True)
 class Ne16Tile:
-    """A tile of a layer as it lies in L1; both images dense, channels innermost.
+    """A tile of a layer as it lies in L1, channels innermost.
 
     Attributes:
         rows: of the output.
@@ -86,6 +86,10 @@ class Ne16Tile:
         inputs: channels of the input; equal to `outputs` for depthwise.
         top: rows of zeros above the input; those below are what the output's rows still need.
         left: columns of zeros left of it.
+        in_line: bytes from line to line of the input; dense where 0, and so are the others.
+        in_pixel: bytes from pixel to pixel of the input.
+        out_line: bytes from line to line of the output.
+        out_pixel: bytes from pixel to pixel of the output.
     """
 
     rows: int
@@ -96,6 +100,10 @@ class Ne16Tile:
     inputs: int
     top: int = 0
     left: int = 0
+    in_line: int = 0
+    in_pixel: int = 0
+    out_line: int = 0
+    out_pixel: int = 0
 
 
 @dataclass(frozen=True)
@@ -155,11 +163,12 @@ def _parts(layer: Ne16Layer, tile: Ne16Tile) -> Iterator[_Part]:
 
 def _registers(layer: Ne16Layer, tile: Ne16Tile, part: _Part, at: Ne16Addresses) -> tuple[int, ...]:
     step = layer.stride if layer.mode is Mode.CONV1X1 else 1
-    pixel, row = tile.inputs, tile.in_columns * tile.inputs
+    pixel = tile.in_pixel or tile.inputs
+    row = tile.in_line or tile.in_columns * pixel
     first_row = layer.stride * part.row - tile.top
     first_column = layer.stride * part.column - tile.left
-    out_pixel = tile.outputs * layer.out_bytes
-    out_row = tile.columns * out_pixel
+    out_pixel = tile.out_pixel or tile.outputs * layer.out_bytes
+    out_row = tile.out_line or tile.columns * out_pixel
     half = 1 if layer.corners else 0
     blocks = -(-tile.inputs // INPUTS)
     rows = 2 * part.rows - 1 if layer.corners else part.rows

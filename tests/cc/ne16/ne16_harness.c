@@ -2,6 +2,7 @@
 #include "ma_gap9.h"
 #include "ma_host.h"
 #include "ma_ne16.h"
+#include "ma_ne16_host.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -12,6 +12,7 @@ from match_aie.targets.gap9.ne16.job import Mode, Ne16Addresses
 from match_aie.targets.gap9.ne16.packing import pack_weights
 
 HERE = Path(__file__).parent
+COMMON = Path(__file__).resolve().parents[3] / "targets" / "common" / "runtime"
 RUNTIME = Path(__file__).resolve().parents[3] / "targets" / "gap9" / "runtime"
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-O3", "-shared", "-fPIC")
@@ -25,6 +26,7 @@ def build(folder, compiler, *sources, flags=()):
     command = [
         *(compiler, *FLAGS, *flags),
         *("-I", str(RUNTIME / "include"), "-I", str(RUNTIME / "emulation")),
+        *("-I", str(COMMON / "include"), "-I", str(COMMON / "emulation")),
         *(str(source) for source in sources),
         *("-o", str(out)),
     ]
@@ -71,7 +73,7 @@ class Emulation:
 
     def tile(self, layer, tile, offsets):
         """Run a tile with the C function; offsets of x, weight, scale, bias, y in L1."""
-        self.library.test_tile(c_layer(layer), c_tile(tile), (ctypes.c_uint32 * 5)(*offsets))
+        self.library.test_tile(c_layer(layer), c_tile(layer, tile), (ctypes.c_uint32 * 5)(*offsets))
 
 
 def c_layer(layer):
@@ -86,8 +88,18 @@ def c_layer(layer):
     )
 
 
-def c_tile(tile):
-    return (ctypes.c_uint32 * 8)(*astuple(tile))
+def c_tile(layer, tile):
+    """Strides of 0 mean dense in Python, and are written out in C."""
+    out_bytes = layer.out_bytes
+    in_pixel = tile.in_pixel or tile.inputs
+    out_pixel = tile.out_pixel or tile.outputs * out_bytes
+    strides = (
+        tile.in_line or tile.in_columns * in_pixel,
+        in_pixel,
+        tile.out_line or tile.columns * out_pixel,
+        out_pixel,
+    )
+    return (ctypes.c_uint32 * 12)(*astuple(tile)[:8], *strides)
 
 
 def place(parts, start=8192):

@@ -1,6 +1,7 @@
 """The C function of emitted code and `tile_registers` write the same registers."""
 
 import ctypes
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +25,7 @@ def recorder(request, tmp_path_factory):
 def record(library, layer, tile):
     at = (ctypes.c_uint32 * 5)(AT.x, AT.weight, AT.scale, AT.bias, AT.y)
     found = (ctypes.c_uint32 * 2)()
-    words = library.test_record(c_layer(layer), c_tile(tile), at, found)
+    words = library.test_record(c_layer(layer), c_tile(layer, tile), at, found)
     count, writes = found
     return [tuple(words[24 * job : 24 * job + 24]) for job in range(count)], writes
 
@@ -34,6 +35,14 @@ def record(library, layer, tile):
 def test_registers(recorder, data):
     layer = data.draw(layers())
     tile = data.draw(tiles(layer))
+    if data.draw(st.booleans()):
+        tile = replace(
+            tile,
+            in_line=(tile.in_columns + 3) * (tile.inputs + 16),
+            in_pixel=tile.inputs + 16,
+            out_line=(tile.columns + 2) * (tile.outputs + 32) * layer.out_bytes,
+            out_pixel=(tile.outputs + 32) * layer.out_bytes,
+        )
     jobs, _ = record(recorder, layer, tile)
     at = AT if layer.scale_bits else Ne16Addresses(AT.x, AT.weight, 0, 0, AT.y)
     assert jobs == tile_registers(layer, tile, at)

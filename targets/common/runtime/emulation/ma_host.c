@@ -4,7 +4,9 @@
  * transfers outside L1 or outside an operand, two transfers that touch the same bytes, use of a tile
  * before its wait, a source changed before its wait, and waits that never come. A load's destination
  * holds poison until the wait. MA_L1_BYTES, MA_CORES and MA_DMA_TRANSFERS are the chip's;
- * MA_REVERSE_CORES runs workers in the opposite order, to show what depends on it.
+ * ma_chip.h may say
+ * what accelerators have to: MA_CHIP_RESET before a network, MA_CHIP_TOUCH where a transfer is about
+ * to use L1, MA_CHIP_IDLE at the end of a layer. MA_REVERSE_CORES runs workers in the opposite order, to show what depends on it.
  */
 #include "ma_host.h"
 
@@ -17,6 +19,12 @@
 
 #include "ma_chip.h"
 #include "ma_platform.h"
+
+#ifndef MA_CHIP_RESET
+#define MA_CHIP_RESET() ((void)0)
+#define MA_CHIP_TOUCH(begin, bytes, writes, what) ((void)0)
+#define MA_CHIP_IDLE(what) ((void)0)
+#endif
 
 #define MA_POISON 0xA5
 #define MA_L2_OPERANDS 16
@@ -69,6 +77,7 @@ const char *ma_fault(void)
 int ma_network(ma_steps *steps, uint8_t *arena, const void *const in[], void *const out[])
 {
     memset(&chip, 0, sizeof chip);
+    MA_CHIP_RESET();
     fault.stopped = false;
     fault.running = true;
     if (setjmp(fault.place) == 0) {
@@ -240,6 +249,7 @@ void ma_l1_close(uint8_t *l1)
                 (unsigned)chip.transfer[i].id);
         }
     }
+    MA_CHIP_IDLE("the end of a layer");
     for (uint32_t i = chip.opened; i < MA_L1_BYTES; ++i) {
         if (chip.l1[i] != MA_POISON) {
             ma_stop("L1 overflow: byte %u was written, the layer has %u", (unsigned)i,
@@ -306,6 +316,7 @@ static ma_dma issue(bool load, uint8_t *l1, uint8_t *l2, const struct ma_block *
     }
     check_places(&t);
     check_others(&t);
+    MA_CHIP_TOUCH(l1, (uint32_t)span(block, block->l1_stride), load, load ? "a load" : "a store");
     if (load) {
         t.check = sum(l2, block->stride, block);
         copy(l1, block->l1_stride, NULL, NULL, block);

@@ -7,6 +7,7 @@
  */
 #include "ma_gap9.h"
 #include "ma_host.h"
+#include "ma_ne16_host.h"
 
 #include <string.h>
 
@@ -29,23 +30,23 @@ struct job {
     int32_t least;
 };
 
-static struct {
+static _Thread_local struct {
     uint32_t r[MA_NE16_REGISTERS];
     uint32_t written;
 } context[QUEUE];
 
-static struct job queue[QUEUE];
-static uint32_t queued, issued, finished;
-static int acquired;
+static _Thread_local struct job queue[QUEUE];
+static _Thread_local uint32_t queued, issued, finished;
+static _Thread_local int acquired;
 
-static int16_t weights[MOST_WEIGHTS];
+static _Thread_local int16_t weights[MOST_WEIGHTS];
 /* What `weights` was unpacked from: jobs with the same weights follow each other. */
-static struct {
+static _Thread_local struct {
     uint8_t packed[131072];
     uint32_t bytes, mode, bits, blocks;
     int32_t least;
 } unpacked;
-static int16_t patch[9 * 131072];
+static _Thread_local int16_t patch[9 * 131072];
 
 /* ---- addresses ----------------------------------------------------------------------------- */
 
@@ -555,6 +556,13 @@ void ma_ne16_check_settled(const void *begin, uint32_t bytes, int writes, const 
                         what, (unsigned)asked.begin, (unsigned)(asked.end - 1),
                         (unsigned)queue[i].number, found[j].what);
     }
+}
+
+void ma_ne16_reset(void)
+{
+    memset(context, 0, sizeof context);
+    queued = issued = finished = 0;
+    acquired = 0;
 }
 
 void ma_ne16_check_idle(const char *what)

@@ -1,8 +1,9 @@
 /* Runs tiles of a layer on NE16: from sizes and addresses to the registers of its jobs.
  *
- * `targets/gap9/ne16/job.py` is the same in Python and says what the registers mean. Both images
- * of a tile lie dense in L1, channels innermost. The accelerator reads (and ignores) what lies
- * `(top * in_columns + left) * inputs` bytes before the input: that must be inside L1.
+ * `targets/gap9/ne16/job.py` is the same in Python and says what the registers mean. Channels are
+ * innermost in both images; how far apart pixels and lines lie is stated, since a job may work on
+ * a part of what is in L1. The accelerator reads (and ignores) what lies
+ * `top * in_line + left * in_pixel` bytes before the input: that must be inside L1.
  */
 #ifndef MA_NE16_H
 #define MA_NE16_H
@@ -31,6 +32,7 @@ struct ma_ne16_shape {
     uint32_t rows, columns, outputs;
     uint32_t in_rows, in_columns, inputs;
     uint32_t top, left;
+    uint32_t in_line, in_pixel, out_line, out_pixel; /* bytes from one to the next */
 };
 
 static inline uint32_t ma_ne16_up(uint32_t size, uint32_t step)
@@ -66,7 +68,6 @@ static inline void ma_ne16_common(const struct ma_ne16_layer *layer,
     const uint32_t depthwise = layer->mode == MA_NE16_DEPTHWISE;
     const uint32_t step = point ? layer->stride : 1;
     const uint32_t half = layer->stride == 2 && !point;
-    const uint32_t out_pixel = tile->outputs * layer->out_bytes;
     const uint32_t blocks = ma_ne16_up(tile->inputs, 16);
     const uint32_t at_a_time = depthwise ? 16 : 32;
     const uint32_t plane = point ? 2 * layer->weight_bits : 18;
@@ -75,12 +76,12 @@ static inline void ma_ne16_common(const struct ma_ne16_layer *layer,
     ma_ne16_write(3, scale);
     ma_ne16_write(4, 0);
     ma_ne16_write(5, bias);
-    ma_ne16_write(6, tile->inputs * step);
-    ma_ne16_write(7, tile->in_columns * tile->inputs * step);
+    ma_ne16_write(6, tile->in_pixel * step);
+    ma_ne16_write(7, tile->in_line * step);
     ma_ne16_write(8, 0);
     ma_ne16_write(9, 32);
-    ma_ne16_write(10, out_pixel >> half);
-    ma_ne16_write(11, tile->columns * out_pixel >> half);
+    ma_ne16_write(10, tile->out_pixel >> half);
+    ma_ne16_write(11, tile->out_line >> half);
     ma_ne16_write(12, plane);
     ma_ne16_write(13, depthwise ? 0 : filter);
     ma_ne16_write(14, 0);
@@ -114,12 +115,11 @@ static inline void ma_ne16_part(const struct ma_ne16_layer *layer,
                                           up + (rows - 1) * stride + filter);
     const uint32_t right = ma_ne16_after(tile->left, tile->in_columns,
                                          left + (columns - 1) * stride + filter);
-    const uint32_t out_pixel = tile->outputs * layer->out_bytes;
     const uint32_t tall = corners ? 2 * rows - 1 : rows;
     const uint32_t wide = corners ? 2 * columns - 1 : columns;
     const uint32_t last_row = ma_ne16_rest(tall, 3), last_column = ma_ne16_rest(wide, 3);
-    ma_ne16_write(1, x + ((up - tile->top) * tile->in_columns + left - tile->left) * tile->inputs);
-    ma_ne16_write(2, y + (row * tile->columns + column) * out_pixel);
+    ma_ne16_write(1, x + (up - tile->top) * tile->in_line + (left - tile->left) * tile->in_pixel);
+    ma_ne16_write(2, y + row * tile->out_line + column * tile->out_pixel);
     ma_ne16_write(16, ma_ne16_halves(last_row, last_column));
     ma_ne16_write(17, ma_ne16_halves(last_row + filter - 1 - bottom,
                                      last_column + filter - 1 - right));

@@ -2,7 +2,7 @@
 #include "ma_kernel.h"
 
 /* The part of a window inside the image: rows and columns of the filter, and where it starts. */
-struct ma_view {
+struct ma_seen {
     struct ma_range rows, columns;
     int32_t start; /* of the (perhaps outside) first position, in elements of x */
 };
@@ -15,24 +15,24 @@ static inline struct ma_range ma_inside(int32_t first, int32_t step, int32_t ext
     return (struct ma_range){ma_min(begin, filter), ma_clip(end, ma_min(begin, filter), filter)};
 }
 
-static inline struct ma_view ma_view_of(const struct ma_window *t, int32_t pixel)
+static inline struct ma_seen ma_seen_of(const struct ma_window *t, int32_t pixel)
 {
     const int32_t line = pixel / t->out_columns, image = line / t->out_rows;
     const int32_t row = line % t->out_rows * t->stride_rows - t->pad_top;
     const int32_t column = pixel % t->out_columns * t->stride_columns - t->pad_left;
-    return (struct ma_view){
+    return (struct ma_seen){
         ma_inside(row, t->dilation_rows, t->in_rows, t->filter_rows),
         ma_inside(column, t->dilation_columns, t->in_columns, t->filter_columns),
-        ((image * t->in_rows + row) * t->in_columns + column) * t->channels,
+        image * t->in_image + row * t->in_line + column * t->in_pixel,
     };
 }
 
 /* Index of filter position (fy, fx). */
 static inline int32_t ma_position(
-    const struct ma_window *t, const struct ma_view *view, int32_t fy, int32_t fx)
+    const struct ma_window *t, const struct ma_seen *view, int32_t fy, int32_t fx)
 {
-    const int32_t line = fy * t->dilation_rows * t->in_columns + fx * t->dilation_columns;
-    return view->start + line * t->channels;
+    return view->start + fy * t->dilation_rows * t->in_line
+        + fx * t->dilation_columns * t->in_pixel;
 }
 
 static inline uint32_t ma_load_channels(const uint8_t *from, int32_t channels)
@@ -40,7 +40,7 @@ static inline uint32_t ma_load_channels(const uint8_t *from, int32_t channels)
     return channels == 4 ? ma_load4(from) : ma_load_part(from, channels);
 }
 
-static inline uint32_t ma_maximum(const struct ma_window *t, const struct ma_view *view, int32_t c,
+static inline uint32_t ma_maximum(const struct ma_window *t, const struct ma_seen *view, int32_t c,
     int32_t channels, int is_signed)
 {
     const uint8_t *x = (const uint8_t *)t->x + c;
@@ -67,14 +67,14 @@ static inline void ma_max_pool(const struct ma_window *t, int is_signed)
     const struct ma_share share = ma_pool_share(t, 3);
     uint8_t *const y = (uint8_t *)t->y;
     for (int32_t pixel = share.units.first; pixel < share.units.last; ++pixel) {
-        const struct ma_view view = ma_view_of(t, pixel);
+        const struct ma_seen view = ma_seen_of(t, pixel);
         for (int32_t block = share.blocks.first; block < share.blocks.last; ++block) {
             const int32_t c = 4 * block, channels = ma_min(4, t->channels - c);
             if (channels == 4) {
-                ma_store4(y + pixel * t->channels + c, ma_maximum(t, &view, c, 4, is_signed));
+                ma_store4(y + ma_out(t, pixel) + c, ma_maximum(t, &view, c, 4, is_signed));
             } else {
                 const uint32_t most = ma_maximum(t, &view, c, channels, is_signed);
-                ma_store_part(y + pixel * t->channels + c, most, channels);
+                ma_store_part(y + ma_out(t, pixel) + c, most, channels);
             }
         }
     }
@@ -83,7 +83,7 @@ static inline void ma_max_pool(const struct ma_window *t, int is_signed)
 MA_KERNEL(ma_max_pool, ma_window, ma_max_pool)
 
 /* Sums of four channels over the positions inside. */
-static inline void ma_sum(const struct ma_window *t, const struct ma_view *view, int32_t c,
+static inline void ma_sum(const struct ma_window *t, const struct ma_seen *view, int32_t c,
     int32_t channels, int32_t sum[4], int is_signed)
 {
     const uint8_t *x = (const uint8_t *)t->x + c;
@@ -98,7 +98,7 @@ static inline void ma_sum(const struct ma_window *t, const struct ma_view *view,
 }
 
 /* The average of real values: float32 sums down each column and then across. */
-static inline float ma_real_average(const struct ma_window *t, const struct ma_view *view,
+static inline float ma_real_average(const struct ma_window *t, const struct ma_seen *view,
     int32_t c, int32_t count, int is_signed)
 {
     const uint8_t *x = (const uint8_t *)t->x + c;
@@ -136,13 +136,13 @@ static inline int32_t ma_average_of(
     return ma_saturate((float)centred * factor, t->zero_y, t->lo, t->hi);
 }
 
-static inline void ma_average_block(const struct ma_window *t, const struct ma_view *view,
+static inline void ma_average_block(const struct ma_window *t, const struct ma_seen *view,
     int32_t pixel, int32_t c, int32_t channels, int is_signed)
 {
     const int32_t inside =
         (view->rows.last - view->rows.first) * (view->columns.last - view->columns.first);
     const int32_t count = t->count_padding ? t->filter_rows * t->filter_columns : inside;
-    uint8_t *const y = (uint8_t *)t->y + pixel * t->channels + c;
+    uint8_t *const y = (uint8_t *)t->y + ma_out(t, pixel) + c;
     int32_t sum[4] = {0, 0, 0, 0};
     if (t->average == MA_AVERAGE_FLOAT) {
         for (int32_t j = 0; j < channels; ++j) {
@@ -165,7 +165,7 @@ static inline void ma_average_pool(const struct ma_window *t, int is_signed)
 {
     const struct ma_share share = ma_pool_share(t, t->average == MA_AVERAGE_FLOAT ? 48 : 6);
     for (int32_t pixel = share.units.first; pixel < share.units.last; ++pixel) {
-        const struct ma_view view = ma_view_of(t, pixel);
+        const struct ma_seen view = ma_seen_of(t, pixel);
         for (int32_t block = share.blocks.first; block < share.blocks.last; ++block) {
             const int32_t c = 4 * block, channels = ma_min(4, t->channels - c);
             ma_average_block(t, &view, pixel, c, channels, is_signed);
