@@ -106,7 +106,7 @@ class _Choice:
     @property
     def offset(self) -> np.ndarray:
         """What is added after the multiplication."""
-        return self.constant + self.extra
+        return np.asarray(self.constant + self.extra)
 
 
 def to_fixed_point(workload: Workload, constants: Arrays, how: FixedPoint) -> Converted | str:
@@ -121,7 +121,7 @@ def to_fixed_point(workload: Workload, constants: Arrays, how: FixedPoint) -> Co
         constants: by operand name.
         how: what the module can do.
     """
-    if workload.tail is None and workload.kind in ("conv2d", "dense") and how.offset:
+    if workload.tail is None and workload.macs and how.inputs != "centred":
         # The sum itself: bias and zero points still go where the module has them.
         limits = np.iinfo(np.int32)
         stored = Tail(0, int(limits.min), int(limits.max), how.rounding, 0, how.bits)
@@ -187,7 +187,7 @@ def _per_channel(workload: Workload, value: np.ndarray) -> np.ndarray:
     """One element per output channel where weights are, as hardware stores it; else as it is."""
     if workload.kind not in ("conv2d", "dense"):
         return value
-    return np.broadcast_to(np.asarray(value), (workload.output.shape[-1],))
+    return np.asarray(np.broadcast_to(value, (workload.output.shape[-1],)))
 
 
 def _extra(shift: int, rounding: Rounding, tail: Tail, how: FixedPoint) -> np.ndarray:
