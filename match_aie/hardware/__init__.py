@@ -22,6 +22,7 @@ from match_aie.hardware.pattern import AVG_POOL_HALF_AWAY, Any, Const, Op, Patte
 from match_aie.hardware.registry import load_target, target_names
 from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
 from match_aie.hardware.target import BuildProfile, MatchTarget
+from match_aie.hardware.tiles import Region, TileAxis, TileOperand, TileProgram, Visit
 from match_aie.workload import Converted
 
 __all__ = [
@@ -50,11 +51,16 @@ __all__ = [
     "Operation",
     "Original",
     "Pattern",
+    "Region",
     "Runtime",
     "Structure",
     "TensorType",
     "Tile",
+    "TileAxis",
     "TileCostModel",
+    "TileOperand",
+    "TileProgram",
+    "Visit",
     "check_memories",
     "combine_cycles",
     "convert",
