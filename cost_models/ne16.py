@@ -107,7 +107,7 @@ class Ne16Cost(MchanTransfers):
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
         """Cycles of one tile: its jobs, each at least as long as programming the next takes.
 
-        `tile` has every dimension of the workload.
+        `tile` has every dimension of the workload. Images of a batch follow each other.
         """
         one = np.asarray(1)
         t = {dim: tile.get(dim, one) for dim in ("B", "G", "K", "C", "OY", "OX")}
@@ -120,8 +120,10 @@ class Ne16Cost(MchanTransfers):
         run = self.job + self.form.cycles(
             kind, (rows, columns), t["C"], outputs, self.weight_bits, self.scale_bits
         )
-        each = np.where(jobs > 1, np.maximum(run, self.reprogram), run)
-        return np.asarray(np.maximum(t["B"] * jobs * each, self.program))
+        # Two slots, so two whole programmings; the first is charged to the tile's store.
+        later = np.maximum(self.program, run) + (jobs - 2) * np.maximum(self.reprogram, run)
+        total = t["B"] * (run + np.where(jobs > 1, later, 0.0))
+        return np.asarray(np.maximum(total, self.program))
 
     def transfer_cycles(
         self, workload: Workload, block: Block, outer: Memory, inner: Memory, direction: Direction

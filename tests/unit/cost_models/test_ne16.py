@@ -118,7 +118,9 @@ def test_stride_two_counts_jobs():
     layer = workload(Mode.CONV3X3, 2, 96, 3, 8)
     sizes = {dim: np.asarray(size) for dim, size in layer.sizes.items()}
     model = Ne16Cost()
-    assert model.kernel_cycles(layer, sizes) == pytest.approx(576 * model.reprogram)
+    # The first job runs while the second is programmed whole.
+    expected = 574 * model.reprogram + model.program
+    assert model.kernel_cycles(layer, sizes) == pytest.approx(expected, rel=0.003)
 
 
 def test_transfers():
