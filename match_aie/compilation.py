@@ -111,7 +111,7 @@ class Compilation:
         from match_aie.simulating import simulate
         from match_aie.toolchain.record import parse
 
-        manifest = json.loads(self._sources[codegen.MANIFEST])
+        manifest = json.loads(self._sources[codegen.sources.MANIFEST])
         made = parse(manifest, Path(self.symbol))
         return simulate(made, self.target, record_events=record)
 
