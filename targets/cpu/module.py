@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from match_aie.cost_models.products import RegisterTile, best_tile
 from match_aie.cost_models.roofline import Roofline
-from match_aie.hardware import CORE, CostModel, ExecModule, Loop, Memory, Pattern
+from match_aie.hardware import CORE, CostModel, ExecModule, Loop, Mapping, Memory, Pattern
 from match_aie.hardware.module import Constants
 from match_aie.targets.cpu.machine import Machine
+from match_aie.targets.cpu.pack import pack_product
 from match_aie.targets.cpu.patterns import PATTERNS
+from match_aie.targets.cpu.product import ProductKernel, form, plan, shape
 from match_aie.workload import ITEMSIZE, Kind, Workload
 from match_aie.workload.reference import whole_image
 
@@ -97,6 +100,42 @@ class Int8Module(CPUModule):
     def __init__(self, machine: Machine) -> None:
         """For `machine`."""
         self.machine = machine
+
+    def template(self, workload: Workload) -> str:
+        """Register tiles for products; by kind else."""
+        return "cpu/int8/product.c.mako" if _product(workload) else super().template(workload)
+
+    def tile(self, workload: Workload) -> RegisterTile:
+        """The register tile of a product."""
+        made, product = form(self.machine, workload), shape(workload)
+        steps = product.taps[0] * product.runs * product.padded_run(made.group) // made.group
+        narrow = workload.kind != "matmul" and workload.operand("weight").dtype == "int8"
+        flat = product.taps == (1, 1) and product.line
+        pixels = product.pixels * (product.lines if flat else 1)
+        return best_tile(self.machine, made.dot, narrow, pixels, product.outputs, steps)
+
+    def kernel(self, workload: Workload, mapping: Mapping) -> object:
+        """How a product runs."""
+        return self._plan(workload, mapping) if _product(workload) else None
+
+    def _plan(self, workload: Workload, mapping: Mapping) -> ProductKernel:
+        return plan(self.machine, workload, mapping, self.tile(workload))
+
+    def pack(self, workload: Workload, constants: Constants) -> Constants:
+        """Weights in the order of the kernels."""
+        if not _product(workload):
+            return super().pack(workload, constants)
+        return pack_product(self.machine, workload, self.tile(workload).vectors, constants)
+
+    def scratch_bytes(self, workload: Workload) -> int:
+        """Prepared data."""
+        if not _product(workload):
+            return super().scratch_bytes(workload)
+        return self._plan(workload, Mapping((), ())).scratch_bytes
+
+
+def _product(workload: Workload) -> bool:
+    return workload.kind in ("conv2d", "dense", "matmul") and not _channelwise(workload)
 
 
 def _channelwise(workload: Workload) -> bool:

@@ -1,4 +1,7 @@
-/* What emitted code for processors with vectors shares: whether this one can run it. */
+/* What emitted code for processors with vectors shares: vector types, the few operations that
+ * differ between processors, and whether this processor can run the code at all. Written for
+ * gcc and clang, in their vector types; belongs to you like all other files of the project.
+ */
 #ifndef MA_CPU_H
 #define MA_CPU_H
 
@@ -65,6 +68,208 @@ static inline const char *ma_cpu_missing(void)
     }
 #endif
     return NULL;
+}
+
+/* ---- vectors ------------------------------------------------------------------------------- */
+
+#if defined(__AVX512BW__)
+#define MA_VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define MA_VECTOR_BYTES 32
+#elif defined(__riscv_vector)
+#define MA_VECTOR_BYTES (__riscv_v_min_vlen / 8)
+#elif defined(__riscv)
+#define MA_VECTOR_BYTES 4
+#else
+#define MA_VECTOR_BYTES 16
+#endif
+#define MA_LANES (MA_VECTOR_BYTES / 4)
+
+typedef int32_t ma_i32 __attribute__((vector_size(MA_VECTOR_BYTES)));
+typedef uint32_t ma_u32 __attribute__((vector_size(MA_VECTOR_BYTES)));
+typedef float ma_f32 __attribute__((vector_size(MA_VECTOR_BYTES)));
+typedef int16_t ma_i16 __attribute__((vector_size(MA_VECTOR_BYTES)));
+typedef int8_t ma_i8 __attribute__((vector_size(MA_VECTOR_BYTES)));
+/* As many narrow elements as a vector has lanes. */
+typedef int16_t ma_half __attribute__((vector_size(MA_VECTOR_BYTES / 2)));
+typedef int8_t ma_quarter __attribute__((vector_size(MA_VECTOR_BYTES / 4)));
+
+#define MA_INLINE static inline __attribute__((always_inline))
+
+/* Memory need not be aligned. */
+MA_INLINE ma_u32 ma_load_u32(const void *p)
+{
+    ma_u32 v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+MA_INLINE ma_f32 ma_load_f32(const void *p)
+{
+    ma_f32 v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+MA_INLINE ma_i16 ma_load_i16(const void *p)
+{
+    ma_i16 v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+MA_INLINE ma_i8 ma_load_i8(const void *p)
+{
+    ma_i8 v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+MA_INLINE void ma_store_u32(void *p, ma_u32 v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+MA_INLINE void ma_store_f32(void *p, ma_f32 v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+MA_INLINE ma_f32 ma_splat_f32(float v)
+{
+    return (ma_f32){0} + v;
+}
+
+/* The four bytes at p in every lane. */
+MA_INLINE ma_u32 ma_splat_bytes(const void *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return (ma_u32){0} + v;
+}
+
+/* Lanes of 32 bits from int8 and int16 in memory. */
+MA_INLINE ma_u32 ma_widen_i8(const int8_t *p)
+{
+    ma_quarter v;
+    memcpy(&v, p, sizeof v);
+    return (ma_u32)__builtin_convertvector(v, ma_i32);
+}
+
+MA_INLINE ma_u32 ma_widen_i16(const int16_t *p)
+{
+    ma_half v;
+    memcpy(&v, p, sizeof v);
+    return (ma_u32)__builtin_convertvector(v, ma_i32);
+}
+
+/* ---- sums of products, exact modulo 2^32 ------------------------------------------------------ */
+
+/* Two int16 products a lane: acc + a[0] * w[0] + a[1] * w[1]. */
+MA_INLINE ma_u32 ma_dot2(ma_u32 acc, ma_i16 a, ma_i16 w)
+{
+#if defined(__AVX512VNNI__)
+    return (ma_u32)_mm512_dpwssd_epi32((__m512i)acc, (__m512i)a, (__m512i)w);
+#elif defined(__AVX512BW__)
+    return acc + (ma_u32)_mm512_madd_epi16((__m512i)a, (__m512i)w);
+#elif defined(__AVXVNNI__)
+    return (ma_u32)_mm256_dpwssd_avx_epi32((__m256i)acc, (__m256i)a, (__m256i)w);
+#elif defined(__AVX2__)
+    return acc + (ma_u32)_mm256_madd_epi16((__m256i)a, (__m256i)w);
+#else
+    const ma_u32 even = (ma_u32)(((ma_i32)a << 16) >> 16) * (ma_u32)(((ma_i32)w << 16) >> 16);
+    return acc + even + (ma_u32)((ma_i32)a >> 16) * (ma_u32)((ma_i32)w >> 16);
+#endif
+}
+
+/* Sixteen int16, or as many as a vector holds, from int8. */
+MA_INLINE ma_i16 ma_widen_pairs(const int8_t *p)
+{
+#if defined(__AVX512BW__)
+    return (ma_i16)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif defined(__AVX2__)
+    return (ma_i16)_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    typedef int8_t bytes __attribute__((vector_size(MA_VECTOR_BYTES / 2)));
+    bytes v;
+    memcpy(&v, p, sizeof v);
+    return __builtin_convertvector(v, ma_i16);
+#endif
+}
+
+/* Four products a lane, of uint8 in `a` by int8 in `w` (x86), or of int8 by int8 (AArch64). */
+MA_INLINE ma_u32 ma_dot4(ma_u32 acc, ma_u32 a, ma_i8 w)
+{
+#if defined(__AVX512VNNI__) && !defined(MA_MODEL_DOT4)
+    return (ma_u32)_mm512_dpbusd_epi32((__m512i)acc, (__m512i)a, (__m512i)w);
+#elif defined(__AVXVNNI__) && !defined(MA_MODEL_DOT4)
+    return (ma_u32)_mm256_dpbusd_avx_epi32((__m256i)acc, (__m256i)a, (__m256i)w);
+#elif defined(__ARM_FEATURE_DOTPROD)
+    return (ma_u32)vdotq_s32((int32x4_t)acc, (int8x16_t)a, (int8x16_t)w);
+#else
+    /* The same in plain C: what the instruction computes. */
+    const ma_i32 b = (ma_i32)w;
+    acc += (a & 255u) * (ma_u32)((b << 24) >> 24);
+    acc += ((a >> 8) & 255u) * (ma_u32)((b << 16) >> 24);
+    acc += ((a >> 16) & 255u) * (ma_u32)((b << 8) >> 24);
+    return acc + (a >> 24) * (ma_u32)(b >> 24);
+#endif
+}
+
+/* ---- from sums to bytes ----------------------------------------------------------------------- */
+
+MA_INLINE ma_f32 ma_max(ma_f32 a, ma_f32 b)
+{
+    /* b where one of them is NaN, as the scalar a > b ? a : b. */
+#if defined(__AVX512BW__)
+    return (ma_f32)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+    return (ma_f32)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+    const ma_i32 mask = a > b;
+    return (ma_f32)(((ma_i32)a & mask) | ((ma_i32)b & ~mask));
+#endif
+}
+
+MA_INLINE ma_f32 ma_min(ma_f32 a, ma_f32 b)
+{
+#if defined(__AVX512BW__)
+    return (ma_f32)_mm512_min_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+    return (ma_f32)_mm256_min_ps((__m256)a, (__m256)b);
+#else
+    const ma_i32 mask = a < b;
+    return (ma_f32)(((ma_i32)a & mask) | ((ma_i32)b & ~mask));
+#endif
+}
+
+/* rint of steps in [low, high] plus `zero`; the bounds are whole and within 2^22. Adding 1.5 * 2^23
+ * leaves the integer, rounded half to even, in the low bits. */
+MA_INLINE ma_i32 ma_round(ma_f32 steps, float low, float high, int32_t zero)
+{
+    const ma_f32 inside = ma_min(ma_max(steps, ma_splat_f32(low)), ma_splat_f32(high));
+    return (ma_i32)(inside + 0x1.8p+23f) + (zero - 0x4b400000);
+}
+
+/* Low bytes of all lanes. */
+MA_INLINE void ma_store_bytes(void *y, ma_i32 v)
+{
+#if defined(__AVX512BW__)
+    _mm_storeu_si128((__m128i *)y, _mm512_cvtepi32_epi8((__m512i)v));
+#elif defined(__AVX2__)
+    const __m256i low = _mm256_and_si256((__m256i)v, _mm256_set1_epi32(255));
+    const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+    _mm_storel_epi64((__m128i *)y, _mm_packus_epi16(words, words));
+#else
+    const ma_quarter bytes = __builtin_convertvector(v, ma_quarter);
+    memcpy(y, &bytes, sizeof bytes);
+#endif
+}
+
+/* y = clip(rint(sum * scale) + zero, ...) of one vector of sums, a byte each. */
+MA_INLINE void ma_requantise(void *y, ma_u32 sum, ma_f32 scale, float low, float high, int32_t zero)
+{
+    ma_store_bytes(y, ma_round(__builtin_convertvector((ma_i32)sum, ma_f32) * scale, low, high, zero));
 }
 
 #endif
