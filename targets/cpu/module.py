@@ -10,6 +10,11 @@ from match_aie.cost_models.products import RegisterTile, best_tile
 from match_aie.cost_models.roofline import Roofline
 from match_aie.hardware import CORE, CostModel, ExecModule, Loop, Mapping, Memory, Pattern
 from match_aie.hardware.module import Constants
+from match_aie.targets.cpu.channelwise import (
+    ChannelwiseKernel,
+    pack_channelwise,
+    plan_channelwise,
+)
 from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.pack import pack_product
 from match_aie.targets.cpu.patterns import PATTERNS
@@ -103,7 +108,9 @@ class Int8Module(CPUModule):
 
     def template(self, workload: Workload) -> str:
         """Register tiles for products; by kind else."""
-        return "cpu/int8/product.c.mako" if _product(workload) else super().template(workload)
+        if _product(workload):
+            return "cpu/int8/product.c.mako"
+        return "cpu/int8/depthwise.c.mako" if _channelwise(workload) else super().template(workload)
 
     def tile(self, workload: Workload) -> RegisterTile:
         """The register tile of a product."""
@@ -116,22 +123,29 @@ class Int8Module(CPUModule):
 
     def kernel(self, workload: Workload, mapping: Mapping) -> object:
         """How a product runs."""
-        return self._plan(workload, mapping) if _product(workload) else None
+        return self._plan(workload, mapping)
 
-    def _plan(self, workload: Workload, mapping: Mapping) -> ProductKernel:
+    def _plan(
+        self, workload: Workload, mapping: Mapping
+    ) -> ProductKernel | ChannelwiseKernel | None:
+        if _channelwise(workload):
+            return plan_channelwise(self.machine, workload, mapping)
+        if not _product(workload):
+            return None
         return plan(self.machine, workload, mapping, self.tile(workload))
 
     def pack(self, workload: Workload, constants: Constants) -> Constants:
         """Weights in the order of the kernels."""
+        if _channelwise(workload):
+            return pack_channelwise(self.machine, workload, constants)
         if not _product(workload):
             return super().pack(workload, constants)
         return pack_product(self.machine, workload, self.tile(workload).vectors, constants)
 
     def scratch_bytes(self, workload: Workload) -> int:
         """Prepared data."""
-        if not _product(workload):
-            return super().scratch_bytes(workload)
-        return self._plan(workload, Mapping((), ())).scratch_bytes
+        made = self._plan(workload, Mapping((), ()))
+        return super().scratch_bytes(workload) if made is None else made.scratch_bytes
 
 
 def _product(workload: Workload) -> bool:

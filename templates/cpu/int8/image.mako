@@ -75,3 +75,64 @@ static void ${layer.symbol}_prepare(const ${x.ctype} *restrict x, ${element} *re
     }
 }
 </%def>
+
+## The same for depthwise convolution: all channels, columns by phase, less the zero point.
+<%def name="prepare_channelwise(layer, k)">
+<%
+x, w, d = layer.operand("x"), layer.window, layer.dim
+row_step = w.sy // k.line
+reach = (d.FX - 1) * w.dx + 1
+column_step = w.sx if k.phases == 1 else 1
+def scaled(text, factor):
+    return text if factor == 1 else f"{text} * {factor}"
+def less(text, value):
+    return text if not value else f"{text} - {value}"
+%>
+static void ${layer.symbol}_prepare(const ${x.ctype} *restrict x, int16_t *restrict image, int32_t b0, int32_t b1, int32_t oy0, int32_t oy1, int32_t ox0, int32_t ox1)
+{
+    const int32_t rows = ${scaled("(oy1 - oy0 - 1)", k.line)} + ${(d.FY - 1) * w.dy + 1};
+    const int32_t columns = ${scaled("(ox1 - ox0 - 1)", k.phases)} + ${reach};
+    const int32_t ix = ${less(scaled("ox0", w.sx), w.left)};
+    for (int32_t b = b0; b < b1; ++b) {
+        for (int32_t row = 0; row < rows; ++row) {
+            const int32_t iy = ${less(scaled("oy0", w.sy), w.top)} + ${scaled("row", row_step)};
+            int16_t *const to = image + ((b - b0) * ${k.rows} + row) * ${k.row};
+            if (iy < 0 || iy >= ${w.rows}) {
+                memset(to, 0, ${k.row * 2});
+                continue;
+            }
+            const ${x.ctype} *const from = x + (b * ${w.rows} + iy) * ${w.columns * d.G};
+% if k.phases == 1 and column_step == 1:
+            const int32_t before = ix < 0 ? (-ix < columns ? -ix : columns) : 0;
+            const int32_t room = ${w.columns} - ix < columns ? ${w.columns} - ix : columns;
+            const int32_t end = room > before ? room : before;
+            ${fill(0, "to", f"before * {d.G}")}
+            const ${x.ctype} *const seen = from + (ix + before) * ${d.G};
+            int16_t *const middle = to + before * ${d.G};
+            for (int32_t i = 0; i < (end - before) * ${d.G}; ++i) {
+                middle[i] = (int16_t)${x.centred("seen[i]")};
+            }
+            int16_t *const behind = to + end * ${d.G};
+            ${fill(0, "behind", f"(columns - end) * {d.G}")}
+% else:
+            for (int32_t column = 0; column < columns; ++column) {
+                const int32_t at = ix + ${scaled("column", column_step)};
+% if k.phases > 1:
+                int16_t *const here = to + (column % ${k.phases} * ${k.columns} + column / ${k.phases}) * ${d.G};
+% else:
+                int16_t *const here = to + column * ${d.G};
+% endif
+                if (at < 0 || at >= ${w.columns}) {
+                    ${fill(0, "here", d.G)}
+                    continue;
+                }
+                const ${x.ctype} *const seen = from + at * ${d.G};
+                for (int32_t i = 0; i < ${d.G}; ++i) {
+                    here[i] = (int16_t)${x.centred("seen[i]")};
+                }
+            }
+% endif
+        }
+    }
+}
+</%def>

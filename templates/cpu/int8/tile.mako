@@ -10,6 +10,8 @@ pixels = range(rows)
 wide = panel.vectors * lanes
 fy, runs = p.taps[0], p.runs
 left = panel.columns - (panel.vectors - 1) * lanes
+full = panel.vectors - (left < lanes)
+signed = 1 if y.ctype == "int8_t" else 0
 narrow = weights == "int8_t"
 constant = not k.packed
 parameters = [f"const {element} *a", f"const {weights} *w"]
@@ -73,14 +75,16 @@ static void ${name}(${", ".join(parameters)})
     uint8_t edge[${lanes}];
 % endif
 % for i in pixels:
-% for v in vectors:
-% if v == panel.vectors - 1 and left < lanes:
-    ma_requantise(edge, s${i}_${v}, f${v}, ${t.low}, ${t.high}, ${t.zero_point});
-    memcpy(y + ${i * channels + v * lanes}, edge, ${left});
-% else:
-    ma_requantise(y + ${i * channels + v * lanes}, s${i}_${v}, f${v}, ${t.low}, ${t.high}, ${t.zero_point});
-% endif
+% for v in range(0, full - 1, 2):
+    ma_requantise2(y + ${i * channels + v * lanes}, s${i}_${v}, s${i}_${v + 1}, f${v}, f${v + 1}, ${t.low}, ${t.high}, ${t.zero_point}, ${t.lo}, ${signed}, 0);
 % endfor
+% if full % 2:
+    ma_requantise(y + ${i * channels + (full - 1) * lanes}, s${i}_${full - 1}, f${full - 1}, ${t.low}, ${t.high}, ${t.zero_point});
+% endif
+% if left < lanes:
+    ma_requantise(edge, s${i}_${full}, f${full}, ${t.low}, ${t.high}, ${t.zero_point});
+    memcpy(y + ${i * channels + full * lanes}, edge, ${left});
+% endif
 % endfor
 % endif
 }

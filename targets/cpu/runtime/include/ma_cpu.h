@@ -177,7 +177,8 @@ MA_INLINE ma_u32 ma_dot2(ma_u32 acc, ma_i16 a, ma_i16 w)
 #elif defined(__AVX2__)
     return acc + (ma_u32)_mm256_madd_epi16((__m256i)a, (__m256i)w);
 #else
-    const ma_u32 even = (ma_u32)(((ma_i32)a << 16) >> 16) * (ma_u32)(((ma_i32)w << 16) >> 16);
+    const ma_i32 a0 = (ma_i32)((ma_u32)a << 16) >> 16, w0 = (ma_i32)((ma_u32)w << 16) >> 16;
+    const ma_u32 even = (ma_u32)a0 * (ma_u32)w0;
     return acc + even + (ma_u32)((ma_i32)a >> 16) * (ma_u32)((ma_i32)w >> 16);
 #endif
 }
@@ -208,11 +209,11 @@ MA_INLINE ma_u32 ma_dot4(ma_u32 acc, ma_u32 a, ma_i8 w)
     return (ma_u32)vdotq_s32((int32x4_t)acc, (int8x16_t)a, (int8x16_t)w);
 #else
     /* The same in plain C: what the instruction computes. */
-    const ma_i32 b = (ma_i32)w;
-    acc += (a & 255u) * (ma_u32)((b << 24) >> 24);
-    acc += ((a >> 8) & 255u) * (ma_u32)((b << 16) >> 24);
-    acc += ((a >> 16) & 255u) * (ma_u32)((b << 8) >> 24);
-    return acc + (a >> 24) * (ma_u32)(b >> 24);
+    const ma_u32 b = (ma_u32)w;
+    acc += (a & 255u) * (ma_u32)((ma_i32)(b << 24) >> 24);
+    acc += ((a >> 8) & 255u) * (ma_u32)((ma_i32)(b << 16) >> 24);
+    acc += ((a >> 16) & 255u) * (ma_u32)((ma_i32)(b << 8) >> 24);
+    return acc + (a >> 24) * (ma_u32)((ma_i32)b >> 24);
 #endif
 }
 
@@ -266,10 +267,94 @@ MA_INLINE void ma_store_bytes(void *y, ma_i32 v)
 #endif
 }
 
-/* y = clip(rint(sum * scale) + zero, ...) of one vector of sums, a byte each. */
+/* y = clip(rint(sum * scale) + zero, lo, hi) of one vector of sums, a byte each; `low` and `high`
+ * are the bounds less `zero`. */
 MA_INLINE void ma_requantise(void *y, ma_u32 sum, ma_f32 scale, float low, float high, int32_t zero)
 {
     ma_store_bytes(y, ma_round(__builtin_convertvector((ma_i32)sum, ma_f32) * scale, low, high, zero));
+}
+
+/* The same of two vectors; bytes are int8 where `is_signed`. Where `woven`, a and b hold
+ * their channels in the order of ma_weave_low and ma_weave_high. */
+MA_INLINE void ma_requantise2(void *y, ma_u32 a, ma_u32 b, ma_f32 scale_a, ma_f32 scale_b, float low, float high,
+                              int32_t zero, int32_t lo, int is_signed, int woven)
+{
+#if defined(__AVX2__) && !defined(__AVX512BW__)
+    /* Out of range converts to INT32_MIN, NaN too, and saturates to lo; only `high` needs a test. */
+    const __m256 top = _mm256_set1_ps(high);
+    const __m256i ra = _mm256_cvtps_epi32(_mm256_min_ps(_mm256_cvtepi32_ps((__m256i)a) * (__m256)scale_a, top));
+    const __m256i rb = _mm256_cvtps_epi32(_mm256_min_ps(_mm256_cvtepi32_ps((__m256i)b) * (__m256)scale_b, top));
+    const __m256i words = _mm256_adds_epi16(_mm256_packs_epi32(ra, rb), _mm256_set1_epi16((short)zero));
+    const __m128i l = _mm256_castsi256_si128(words), h = _mm256_extracti128_si256(words, 1);
+    __m128i bytes = is_signed ? _mm_packs_epi16(l, h) : _mm_packus_epi16(l, h);
+    if (!woven) {
+        bytes = _mm_shuffle_epi32(bytes, 0xd8);
+    }
+    if (is_signed && lo > -128) {
+        bytes = _mm_max_epi8(bytes, _mm_set1_epi8((char)lo));
+    } else if (!is_signed && lo > 0) {
+        bytes = _mm_max_epu8(bytes, _mm_set1_epi8((char)lo));
+    }
+    _mm_storeu_si128((__m128i *)y, bytes);
+    (void)low;
+#elif defined(__AVX512BW__)
+    const ma_i32 ra = ma_round(__builtin_convertvector((ma_i32)a, ma_f32) * scale_a, low, high, zero);
+    const ma_i32 rb = ma_round(__builtin_convertvector((ma_i32)b, ma_f32) * scale_b, low, high, zero);
+    if (woven) {
+        const __m512i words = _mm512_packs_epi32((__m512i)ra, (__m512i)rb);
+        _mm256_storeu_si256((__m256i *)y, _mm512_cvtepi16_epi8(words));
+    } else {
+        ma_store_bytes(y, ra);
+        ma_store_bytes((uint8_t *)y + MA_LANES, rb);
+    }
+    (void)lo;
+    (void)is_signed;
+#else
+    ma_requantise(y, a, scale_a, low, high, zero);
+    ma_requantise((uint8_t *)y + MA_LANES, b, scale_b, low, high, zero);
+    (void)lo;
+    (void)is_signed;
+    (void)woven;
+#endif
+}
+
+/* ---- products channel by channel ---------------------------------------------------------------- */
+
+#if defined(__AVX2__)
+/* Pairs (a[c], b[c]) of int16: of 2 * MA_LANES channels c the lower four of every eight go to the
+ * lower vector, as unpack instructions have it. */
+MA_INLINE ma_i16 ma_weave_low(ma_i16 a, ma_i16 b)
+{
+#if defined(__AVX512BW__)
+    return (ma_i16)_mm512_unpacklo_epi16((__m512i)a, (__m512i)b);
+#else
+    return (ma_i16)_mm256_unpacklo_epi16((__m256i)a, (__m256i)b);
+#endif
+}
+
+MA_INLINE ma_i16 ma_weave_high(ma_i16 a, ma_i16 b)
+{
+#if defined(__AVX512BW__)
+    return (ma_i16)_mm512_unpackhi_epi16((__m512i)a, (__m512i)b);
+#else
+    return (ma_i16)_mm256_unpackhi_epi16((__m256i)a, (__m256i)b);
+#endif
+}
+#endif
+
+/* Two vectors of sums in the order of their channels. */
+MA_INLINE void ma_store_sums(void *y, ma_u32 a, ma_u32 b, int woven)
+{
+    uint8_t *const to = (uint8_t *)y;
+    if (!woven) {
+        ma_store_u32(to, a);
+        ma_store_u32(to + MA_VECTOR_BYTES, b);
+        return;
+    }
+    for (size_t i = 0; i < MA_VECTOR_BYTES; i += 16) {
+        memcpy(to + 2 * i, (const uint8_t *)&a + i, 16);
+        memcpy(to + 2 * i + 16, (const uint8_t *)&b + i, 16);
+    }
 }
 
 #endif
