@@ -85,8 +85,6 @@ class Compilation:
             outputs=self.outputs,
             model=codegen.ModelFile(self.model.source, self.model.format),
             runtime=self.target.runtime(),
-            headers=self.target.headers(),
-            guard=self.target.guard,
         )
 
     def _manifest(self) -> dict[str, object]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_aie.codegen.ctype import ctype, float_literal
-from match_aie.hardware import ExecModule, Mapping
-from match_aie.lowering import LayerProgram, TileProgram
+from match_aie.hardware import ExecModule, Mapping, TileProgram
+from match_aie.lowering import LayerProgram
 from match_aie.workload import Operand, Workload
 
 

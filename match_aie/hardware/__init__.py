@@ -16,12 +16,14 @@ from match_aie.hardware.cost import (
     cost_to_json,
 )
 from match_aie.hardware.mapping import Cut, Loop, Mapping, mapping_from_json, mapping_to_json
-from match_aie.hardware.module import CORE, Converted, ExecModule, Memory, check_memories
+from match_aie.hardware.module import CORE, ExecModule, Memory, check_memories
 from match_aie.hardware.move import Move
 from match_aie.hardware.pattern import AVG_POOL_HALF_AWAY, Any, Const, Op, Pattern, Structure
 from match_aie.hardware.registry import load_target, target_names
-from match_aie.hardware.runtime import SCRATCHPAD_FILES, runtime_files
+from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
 from match_aie.hardware.target import BuildProfile, MatchTarget
+from match_aie.hardware.tiles import Region, TileAxis, TileOperand, TileProgram, Visit
+from match_aie.workload import Converted
 
 __all__ = [
     "AVG_POOL_HALF_AWAY",
@@ -49,10 +51,16 @@ __all__ = [
     "Operation",
     "Original",
     "Pattern",
+    "Region",
+    "Runtime",
     "Structure",
     "TensorType",
     "Tile",
+    "TileAxis",
     "TileCostModel",
+    "TileOperand",
+    "TileProgram",
+    "Visit",
     "check_memories",
     "combine_cycles",
     "convert",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_aie.errors import TargetError
-from match_aie.hardware.module import Constants, Converted, ExecModule
-from match_aie.workload import Operand, Workload
+from match_aie.hardware.module import Constants, ExecModule
+from match_aie.workload import Converted, Operand, Workload
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,31 +14,13 @@ from match_aie.errors import TargetError
 from match_aie.hardware.cost import Array, CostModel, Tile, TileCostModel
 from match_aie.hardware.mapping import Loop
 from match_aie.hardware.pattern import Pattern
-from match_aie.workload import Workload
+from match_aie.workload import Converted, Workload
 
 #: The unit of the chip that runs what no module claims.
 CORE = "core"
 
 #: Constants of a layer by operand name.
 Constants = MappingOf[str, np.ndarray]
-
-
-@dataclass(frozen=True, eq=False)
-class Converted:
-    """A layer in a module's own arithmetic.
-
-    Attributes:
-        workload: with the inputs and the output of the layer it stands for, in the same order,
-            of the same shapes and element types.
-        constants: by operand name.
-        error_lsb: 0 where the stored integers are the model's bit for bit; else a bound, proven
-            for all inputs, of the difference between what the two arithmetics round, in integer
-            steps of the output. Stored integers then differ by at most floor(error_lsb) + 1.
-    """
-
-    workload: Workload
-    constants: Constants
-    error_lsb: float = 0.0
 
 
 @dataclass(frozen=True)

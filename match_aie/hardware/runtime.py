@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.resources import files
+from types import MappingProxyType
 
 from match_aie.errors import TargetError
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """C that an emitted project calls.
+
+    Attributes:
+        files: contents by path in the project. Headers go to include/. C files are compiled into
+            the host's library: they are the emulation, and belong into emulation/.
+        headers: what the network's C includes, in this order, such as "ma_tiles.h".
+        guard: C function that runs the network's steps and gives a status, such as "ma_network"
+            of ma_platform.h; empty where the steps are called as they are.
+    """
+
+    files: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
+    headers: tuple[str, ...] = ()
+    guard: str = ""
 
 
 def runtime_files(package: str, names: Sequence[str]) -> dict[str, bytes]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from match_aie.errors import TargetError
 from match_aie.hardware.core import CoreCost, Operation
 from match_aie.hardware.module import ExecModule
 from match_aie.hardware.move import Move
+from match_aie.hardware.runtime import Runtime
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,6 @@ class MatchTarget(ABC):
     #: Cycles of the reference clock to hand over between two units: one starts the other, waits,
     #: and is told. An assumption; what a chip really takes belongs in its target.
     synchronisation: float = 100.0
-    #: C function of the runtime that runs the network's steps and gives a status, such as
-    #: "ma_network" of ma_platform.h; empty where the steps are called as they are.
-    guard: str = ""
 
     @abstractmethod
     def modules(self) -> Sequence[ExecModule]:
@@ -52,17 +50,9 @@ class MatchTarget(ABC):
         """Compiler flags and alignment; -O3 and 64 bytes by default."""
         return BuildProfile()
 
-    def headers(self) -> Sequence[str]:
-        """Names of headers that the network's C includes, such as "ma_tiles.h"; none by default."""
-        return ()
-
-    def runtime(self) -> Mapping[str, bytes]:
-        """Files that every emitted project carries, by path; none by default.
-
-        Headers go to include/. C files are compiled into the host's library: they are the
-        emulation, and belong into emulation/.
-        """
-        return {}
+    def runtime(self) -> Runtime:
+        """C that every emitted project carries and calls; none by default."""
+        return Runtime()
 
     def fallback_cost(self, operation: Operation) -> float:
         """Cycles of the reference clock that the core takes for `operation`; `core`'s count."""

@@ -14,7 +14,7 @@ from match_aie.lowering.program import (
     Tensor,
     Workspace,
 )
-from match_aie.lowering.tiles import Region, TileOperand, TileProgram, Visit, tile_program
+from match_aie.lowering.tiles import tile_program
 
 # After the types: both stages below import them from this package's modules.
 from match_aie.lowering.lower import MappedLayer, lower  # isort: skip
@@ -30,13 +30,9 @@ __all__ = [
     "MemoryPlan",
     "NetworkProgram",
     "Placement",
-    "Region",
     "Schedule",
     "Step",
     "Tensor",
-    "TileOperand",
-    "TileProgram",
-    "Visit",
     "Workspace",
     "lower",
     "plan",

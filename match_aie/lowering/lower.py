@@ -9,7 +9,7 @@ import numpy as np
 
 from match_aie.errors import InternalError
 from match_aie.fallback.remainder import Call, Remainder
-from match_aie.hardware import Cost, ExecModule, Mapping, Original
+from match_aie.hardware import Cost, ExecModule, Mapping, Original, TileProgram
 from match_aie.lowering.program import (
     Argument,
     Constant,
@@ -19,7 +19,7 @@ from match_aie.lowering.program import (
     Tensor,
     Workspace,
 )
-from match_aie.lowering.tiles import TileProgram, tile_program
+from match_aie.lowering.tiles import tile_program
 from match_aie.workload import Operand, Workload
 
 

@@ -13,8 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from match_aie.hardware import Cost, Mapping, Original
-from match_aie.lowering.tiles import TileProgram
+from match_aie.hardware import Cost, Mapping, Original, TileProgram
 from match_aie.workload import ITEMSIZE, Workload
 
 

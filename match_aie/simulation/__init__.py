@@ -19,6 +19,16 @@ from match_aie.simulation.commands import (
     Wait,
 )
 from match_aie.simulation.engine import DeadlockError, Simulator
+from match_aie.simulation.scratchpad import (
+    Jobs,
+    KernelTime,
+    ScratchpadSimulator,
+    ScratchpadTiming,
+    SimulatedStep,
+    Simulation,
+    StepResult,
+    TransferTime,
+)
 from match_aie.simulation.steady import Steady, extrapolate, find_steady
 from match_aie.simulation.timeline import Event, Timeline
 
@@ -31,15 +41,23 @@ __all__ = [
     "Event",
     "Fire",
     "Get",
+    "Jobs",
+    "KernelTime",
     "Process",
     "Put",
     "Release",
     "Resource",
+    "ScratchpadSimulator",
+    "ScratchpadTiming",
     "Signal",
+    "SimulatedStep",
+    "Simulation",
     "Simulator",
     "Steady",
+    "StepResult",
     "Task",
     "Timeline",
+    "TransferTime",
     "Wait",
     "extrapolate",
     "find_steady",

@@ -12,6 +12,7 @@ from match_aie.workload.build import (
     rowwise,
 )
 from match_aie.workload.fixed import shift_round, with_fixed_tail
+from match_aie.workload.fixed_point import Converted, FixedPoint, to_fixed_point
 from match_aie.workload.reference import reference
 from match_aie.workload.workload import (
     FIXED_POINT_KINDS,
@@ -29,6 +30,8 @@ __all__ = [
     "FIXED_POINT_KINDS",
     "ITEMSIZE",
     "Axis",
+    "Converted",
+    "FixedPoint",
     "Kind",
     "Operand",
     "Quantized",
@@ -46,5 +49,6 @@ __all__ = [
     "reference",
     "rowwise",
     "shift_round",
+    "to_fixed_point",
     "with_fixed_tail",
 ]

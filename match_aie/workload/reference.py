@@ -256,10 +256,10 @@ def _avg_pool2d(workload: Workload, arrays: Arrays) -> np.ndarray:
 
     half_even, over the whole image: y = saturate(float32(sum(x - zx)) * (sx / (sy * counted))),
     bit for bit what ONNX Runtime's QLinearGlobalAveragePool does. half_even, over a sliding
-    window: float32 sums of real values, see `_float_average`. half_away: round half away from
-    zero of sum(x) / counted in integers, where padding that counts has the value zx and both
-    sides have one quantisation (TensorFlow Lite). A window that lies entirely in padding that
-    does not count averages to real 0 in half_even, and is 0 in half_away.
+    window: float32 sums of real values, see `_float_average`. half_away: sum(x - zx) / counted in
+    integers, rounded half away from 0, both sides of one quantisation (TensorFlow Lite, whose
+    zero point here is 0 for int8 and would be 128 for the same in uint8). A window that lies
+    entirely in padding that does not count averages to real 0.
 
     In fixed point acc = sum(x - zx) over the positions inside the image, and the division is
     the multiplier's.
@@ -276,11 +276,9 @@ def _avg_pool2d(workload: Workload, arrays: Arrays) -> np.ndarray:
         factor = average_multiplier(_scale(x), _scale(workload.output), counted)
         total = steps.sum(axis=(1, 2), keepdims=True)
         return saturate(total.astype(np.float32) * factor, tail)
-    fill = x.zero_point if workload.window and workload.window.count_include_pad else 0
-    raw = _pad(workload, arrays["x"].astype(np.int64), fill)
-    total = np.asarray(sum(seen for _, _, seen in _taps(workload, raw)))
+    total = np.asarray(sum(seen for _, _, seen in _taps(workload, _pad(workload, steps, 0))))
     away = np.sign(total) * ((np.abs(total) + counted // 2) // counted)
-    return np.asarray(np.clip(away, tail.lo, tail.hi))
+    return np.asarray(np.clip(away + tail.zero_point, tail.lo, tail.hi))
 
 
 def _float_average(workload: Workload, real: np.ndarray, counted: np.ndarray) -> np.ndarray:

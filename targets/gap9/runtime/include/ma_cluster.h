@@ -1,10 +1,11 @@
 /* Kernels of GAP9's eight-core cluster: each works on one tile in L1.
  *
  * A kernel is called on every worker core with the same arguments, `ma_fork(kernel, &tile)`; the
- * cores share the tile's outputs among themselves. Every tensor of a tile lies dense, images
- * [batch][row][column][channel]. A tile holds the part of the image that its outputs see and no
- * padding: an input row below 0 or from `in_rows` on is padding, likewise for columns. Inputs and
- * outputs are uint8 or int8; the kernel's name says which the input is.
+ * cores share the tile's outputs among themselves. Images are [batch][row][column][channel];
+ * channels are neighbours, and how far apart pixels, lines and images lie is stated, since a kernel
+ * may work on a part of what is in L1. A tile holds the part of the image that its outputs see and
+ * no padding: an input row below 0 or from `in_rows` on is padding, likewise for columns. Inputs
+ * and outputs are uint8 or int8; the kernel's name says which the input is.
  *
  * Requantisation: y = clip((acc * multiplier + offset) >> shift, lo, hi), modulo 2^32 until the
  * shift, which rounds down. `acc` is the sum of raw products, of inputs as they are stored: what
@@ -39,6 +40,8 @@ struct ma_window {
     int32_t batch;
     int32_t in_rows, in_columns, channels;
     int32_t out_rows, out_columns, out_channels;
+    int32_t in_image, in_line, in_pixel;    /* elements of x from one to the next */
+    int32_t out_image, out_line, out_pixel; /* elements of y from one to the next */
     int32_t filter_rows, filter_columns;
     int32_t stride_rows, stride_columns;
     int32_t dilation_rows, dilation_columns;
@@ -62,6 +65,7 @@ struct ma_elements {
     const int32_t *offset;     /* add: [1] */
     void *y;                   /* [rows][columns] */
     int32_t rows, columns;
+    int32_t x_row, x1_row, y_row; /* elements from row to row */
     int32_t shift, lo, hi;
     int32_t zero_x, zero_y;
     float scale_x, scale_y;

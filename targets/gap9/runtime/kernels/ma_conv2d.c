@@ -28,9 +28,10 @@ static inline void ma_sums(int32_t acc[2][4], const uint8_t *const seen[2], cons
     }
 }
 
-/* All sums of one or two neighbouring output pixels with the channels of `blocks` (4 each). */
-static inline void ma_pixels(const struct ma_window *t, const uint8_t *const seen[2], int32_t pixel,
-    int32_t pixels, int32_t words, struct ma_range blocks, int is_signed)
+/* All sums of one or two output pixels, which start at `to` in y, with the channels of `blocks`
+ * (4 each). */
+static inline void ma_pixels(const struct ma_window *t, const uint8_t *const seen[2],
+    const int32_t to[2], int32_t pixels, int32_t words, struct ma_range blocks, int is_signed)
 {
     const int32_t last = ma_min(t->out_channels, 4 * blocks.last);
     int32_t acc[2][4];
@@ -44,7 +45,7 @@ static inline void ma_pixels(const struct ma_window *t, const uint8_t *const see
         }
         for (int32_t p = 0; p < pixels; ++p) {
             for (int32_t j = 0; j < 4; ++j) {
-                ma_put(t, (pixel + p) * t->out_channels + k + j, k + j, acc[p][j]);
+                ma_put(t, to[p] + k + j, k + j, acc[p][j]);
             }
         }
     }
@@ -56,7 +57,7 @@ static inline void ma_pixels(const struct ma_window *t, const uint8_t *const see
             ma_sums(acc, seen, weight, words, 1, 1, is_signed);
         }
         for (int32_t p = 0; p < pixels; ++p) {
-            ma_put(t, (pixel + p) * t->out_channels + k, k, acc[p][0]);
+            ma_put(t, to[p] + k, k, acc[p][0]);
         }
     }
 }
@@ -90,7 +91,7 @@ static inline void ma_gather_row(
     const int32_t c = t->channels, taps = t->filter_columns;
     if (line == NULL) {
         ma_fill(to, pad, taps * c);
-    } else if (t->dilation_columns == 1) {
+    } else if (t->dilation_columns == 1 && t->in_pixel == c) {
         const int32_t before = ma_clip(-column, 0, taps);
         const int32_t end = ma_clip(t->in_columns - column, before, taps);
         ma_fill(to, pad, before * c);
@@ -99,7 +100,7 @@ static inline void ma_gather_row(
     } else {
         for (int32_t f = 0; f < taps; ++f, column += t->dilation_columns) {
             if (column >= 0 && column < t->in_columns) {
-                ma_copy(to + f * c, line + column * c, c);
+                ma_copy(to + f * c, line + column * t->in_pixel, c);
             } else {
                 ma_fill(to + f * c, pad, c);
             }
@@ -110,13 +111,12 @@ static inline void ma_gather_row(
 /* Everything the window of the pixel at `at` sees. */
 static inline void ma_gather(const struct ma_window *t, const struct ma_place *at, uint8_t *to)
 {
-    const int32_t bytes = t->in_columns * t->channels;
-    const uint8_t *image = (const uint8_t *)t->x + at->image * t->in_rows * bytes;
+    const uint8_t *image = (const uint8_t *)t->x + at->image * t->in_image;
     const int32_t column = at->column * t->stride_columns - t->pad_left;
     const uint32_t pad = ma_splat4(t->pad_value);
     int32_t row = at->row * t->stride_rows - t->pad_top;
     for (int32_t f = 0; f < t->filter_rows; ++f, row += t->dilation_rows) {
-        const uint8_t *line = row >= 0 && row < t->in_rows ? image + row * bytes : NULL;
+        const uint8_t *line = row >= 0 && row < t->in_rows ? image + row * t->in_line : NULL;
         ma_gather_row(t, line, column, pad, to);
         to += t->filter_columns * t->channels;
     }
@@ -147,16 +147,18 @@ static inline void ma_conv2d(const struct ma_window *t, int is_signed)
     for (int32_t unit = share.units.first; unit < share.units.last; ++unit) {
         const int32_t pixel = 2 * unit, here = ma_min(2, pixels - pixel);
         const uint8_t *seen[2] = {scratch, scratch + 4 * words};
+        int32_t to[2] = {0, 0};
         for (int32_t p = 0; p < here; ++p, ma_next(t, &at)) {
+            to[p] = at.image * t->out_image + at.row * t->out_line + at.column * t->out_pixel;
             if (direct) {
-                const int32_t line = at.image * t->in_rows + at.row * t->stride_rows;
-                const int32_t place = line * t->in_columns + at.column * t->stride_columns;
-                seen[p] = (const uint8_t *)t->x + place * t->channels;
+                seen[p] = (const uint8_t *)t->x + at.image * t->in_image
+                    + at.row * t->stride_rows * t->in_line
+                    + at.column * t->stride_columns * t->in_pixel;
             } else {
                 ma_gather(t, &at, scratch + p * 4 * words);
             }
         }
-        ma_pixels(t, seen, pixel, here, words, share.blocks, is_signed);
+        ma_pixels(t, seen, to, here, words, share.blocks, is_signed);
     }
 }
 
@@ -183,7 +185,7 @@ static inline void ma_dense_channels(const struct ma_window *t, const uint8_t *x
         }
     }
     for (int32_t j = 0; j < channels; ++j) {
-        ma_put(t, row * t->out_channels + k + j, k + j, acc[j]);
+        ma_put(t, row * t->out_image + k + j, k + j, acc[j]);
     }
 }
 
@@ -191,7 +193,7 @@ static inline void ma_dense(const struct ma_window *t, int is_signed)
 {
     const struct ma_range mine = ma_part(t->out_channels, ma_core(), ma_cores());
     for (int32_t row = 0; row < t->batch; ++row) {
-        const uint8_t *x = (const uint8_t *)t->x + row * t->channels;
+        const uint8_t *x = (const uint8_t *)t->x + row * t->in_image;
         int32_t k = mine.first;
         for (; k + 4 <= mine.last; k += 4) {
             ma_dense_channels(t, x, row, k, 4, is_signed);

@@ -30,9 +30,9 @@ static inline struct ma_rows ma_rows_at(const struct ma_window *t, const uint8_t
     for (int32_t i = 0; i < 4; ++i) {
         const int32_t row = top + i * t->dilation_rows;
         const int inside = row >= 0 && row < t->in_rows;
-        const int32_t place = (row * t->in_columns + column) * t->channels;
+        const int32_t place = row * t->in_line + column * t->in_pixel;
         rows.at[i] = inside ? image + place : (const uint8_t *)pad;
-        rows.step[i] = inside ? t->channels : 0;
+        rows.step[i] = inside ? t->in_pixel : 0;
     }
     return rows;
 }
@@ -100,7 +100,7 @@ static inline void ma_line(const struct ma_window *t, const struct ma_strip *str
                 acc = ma_dot4(x, w, acc, is_signed);
             }
         }
-        ma_put(t, y + i * t->channels, k, acc);
+        ma_put(t, y + i * t->out_pixel, k, acc);
         seen += t->stride_columns * strip->column;
     }
 }
@@ -119,10 +119,10 @@ static inline void ma_lines3(const struct ma_window *t, const uint8_t *seen, int
         if (lines == 2) {
             acc = ma_dot4(x0, w0 << 8, 0, is_signed);
             acc = ma_dot4(x1, w1 << 8, acc, is_signed);
-            const int32_t below = y + t->out_columns * t->channels;
+            const int32_t below = y + t->out_line;
             ma_put(t, below, k, ma_dot4(x2, w2 << 8, acc, is_signed));
         }
-        y += t->channels;
+        y += t->out_pixel;
         seen += 4 * t->stride_columns;
     }
 }
@@ -131,8 +131,8 @@ static inline void ma_lines3(const struct ma_window *t, const uint8_t *seen, int
 static inline void ma_depthwise_block(const struct ma_window *t, const struct ma_strip *strip,
     int32_t batch, int32_t row, int32_t lines, int32_t k, int32_t channels, int is_signed)
 {
-    const int32_t image = batch * t->in_rows * t->in_columns * t->channels;
-    const int32_t y = (batch * t->out_rows + row) * t->out_columns * t->channels;
+    const int32_t image = batch * t->in_image;
+    const int32_t y = batch * t->out_image + row * t->out_line;
     const int three = t->filter_columns == 3 && strip->column == 4 && t->dilation_columns == 1;
     ma_fill_strip(t, strip, (const uint8_t *)t->x + image + k,
         row * t->stride_rows - t->pad_top, channels);

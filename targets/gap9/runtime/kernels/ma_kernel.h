@@ -67,6 +67,14 @@ static inline int32_t ma_requantise(
     return ma_clip(scaled >> t->shift, t->lo, t->hi);
 }
 
+/* Index of an output pixel, counted row by row and image by image, in y. */
+static inline int32_t ma_out(const struct ma_window *t, int32_t pixel)
+{
+    const int32_t line = pixel / t->out_columns, image = line / t->out_rows;
+    return image * t->out_image + line % t->out_rows * t->out_line
+        + pixel % t->out_columns * t->out_pixel;
+}
+
 /* Stores output element `index` of channel `k`. */
 static inline void ma_put(const struct ma_window *t, int32_t index, int32_t k, int32_t acc)
 {

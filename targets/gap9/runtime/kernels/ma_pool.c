@@ -15,7 +15,7 @@ static inline struct ma_range ma_inside(int32_t first, int32_t step, int32_t ext
     return (struct ma_range){ma_min(begin, filter), ma_clip(end, ma_min(begin, filter), filter)};
 }
 
-static inline struct ma_seen ma_seen_from(const struct ma_window *t, int32_t pixel)
+static inline struct ma_seen ma_seen_of(const struct ma_window *t, int32_t pixel)
 {
     const int32_t line = pixel / t->out_columns, image = line / t->out_rows;
     const int32_t row = line % t->out_rows * t->stride_rows - t->pad_top;
@@ -23,16 +23,16 @@ static inline struct ma_seen ma_seen_from(const struct ma_window *t, int32_t pix
     return (struct ma_seen){
         ma_inside(row, t->dilation_rows, t->in_rows, t->filter_rows),
         ma_inside(column, t->dilation_columns, t->in_columns, t->filter_columns),
-        ((image * t->in_rows + row) * t->in_columns + column) * t->channels,
+        image * t->in_image + row * t->in_line + column * t->in_pixel,
     };
 }
 
 /* Index of filter position (fy, fx). */
 static inline int32_t ma_position(
-    const struct ma_window *t, const struct ma_seen *seen, int32_t fy, int32_t fx)
+    const struct ma_window *t, const struct ma_seen *view, int32_t fy, int32_t fx)
 {
-    const int32_t line = fy * t->dilation_rows * t->in_columns + fx * t->dilation_columns;
-    return seen->start + line * t->channels;
+    return view->start + fy * t->dilation_rows * t->in_line
+        + fx * t->dilation_columns * t->in_pixel;
 }
 
 static inline uint32_t ma_load_channels(const uint8_t *from, int32_t channels)
@@ -40,14 +40,14 @@ static inline uint32_t ma_load_channels(const uint8_t *from, int32_t channels)
     return channels == 4 ? ma_load4(from) : ma_load_part(from, channels);
 }
 
-static inline uint32_t ma_maximum(const struct ma_window *t, const struct ma_seen *seen, int32_t c,
+static inline uint32_t ma_maximum(const struct ma_window *t, const struct ma_seen *view, int32_t c,
     int32_t channels, int is_signed)
 {
     const uint8_t *x = (const uint8_t *)t->x + c;
     uint32_t most = ma_splat4(t->lo);
-    for (int32_t fy = seen->rows.first; fy < seen->rows.last; ++fy) {
-        for (int32_t fx = seen->columns.first; fx < seen->columns.last; ++fx) {
-            const uint8_t *from = x + ma_position(t, seen, fy, fx);
+    for (int32_t fy = view->rows.first; fy < view->rows.last; ++fy) {
+        for (int32_t fx = view->columns.first; fx < view->columns.last; ++fx) {
+            const uint8_t *from = x + ma_position(t, view, fy, fx);
             most = ma_max4(most, ma_load_channels(from, channels), is_signed);
         }
     }
@@ -67,14 +67,14 @@ static inline void ma_max_pool(const struct ma_window *t, int is_signed)
     const struct ma_share share = ma_pool_share(t, 3);
     uint8_t *const y = (uint8_t *)t->y;
     for (int32_t pixel = share.units.first; pixel < share.units.last; ++pixel) {
-        const struct ma_seen seen = ma_seen_from(t, pixel);
+        const struct ma_seen view = ma_seen_of(t, pixel);
         for (int32_t block = share.blocks.first; block < share.blocks.last; ++block) {
             const int32_t c = 4 * block, channels = ma_min(4, t->channels - c);
             if (channels == 4) {
-                ma_store4(y + pixel * t->channels + c, ma_maximum(t, &seen, c, 4, is_signed));
+                ma_store4(y + ma_out(t, pixel) + c, ma_maximum(t, &view, c, 4, is_signed));
             } else {
-                const uint32_t most = ma_maximum(t, &seen, c, channels, is_signed);
-                ma_store_part(y + pixel * t->channels + c, most, channels);
+                const uint32_t most = ma_maximum(t, &view, c, channels, is_signed);
+                ma_store_part(y + ma_out(t, pixel) + c, most, channels);
             }
         }
     }
@@ -83,13 +83,13 @@ static inline void ma_max_pool(const struct ma_window *t, int is_signed)
 MA_KERNEL(ma_max_pool, ma_window, ma_max_pool)
 
 /* Sums of four channels over the positions inside. */
-static inline void ma_sum(const struct ma_window *t, const struct ma_seen *seen, int32_t c,
+static inline void ma_sum(const struct ma_window *t, const struct ma_seen *view, int32_t c,
     int32_t channels, int32_t sum[4], int is_signed)
 {
     const uint8_t *x = (const uint8_t *)t->x + c;
-    for (int32_t fy = seen->rows.first; fy < seen->rows.last; ++fy) {
-        for (int32_t fx = seen->columns.first; fx < seen->columns.last; ++fx) {
-            const uint32_t word = ma_load_channels(x + ma_position(t, seen, fy, fx), channels);
+    for (int32_t fy = view->rows.first; fy < view->rows.last; ++fy) {
+        for (int32_t fx = view->columns.first; fx < view->columns.last; ++fx) {
+            const uint32_t word = ma_load_channels(x + ma_position(t, view, fy, fx), channels);
             for (int32_t j = 0; j < 4; ++j) {
                 sum[j] = ma_dot4(word, 1u << (8 * j), sum[j], is_signed);
             }
@@ -98,15 +98,15 @@ static inline void ma_sum(const struct ma_window *t, const struct ma_seen *seen,
 }
 
 /* The average of real values: float32 sums down each column and then across. */
-static inline float ma_real_average(const struct ma_window *t, const struct ma_seen *seen,
+static inline float ma_real_average(const struct ma_window *t, const struct ma_seen *view,
     int32_t c, int32_t count, int is_signed)
 {
     const uint8_t *x = (const uint8_t *)t->x + c;
     float total = 0x0p+0f;
-    for (int32_t fx = seen->columns.first; fx < seen->columns.last; ++fx) {
+    for (int32_t fx = view->columns.first; fx < view->columns.last; ++fx) {
         float column = 0x0p+0f;
-        for (int32_t fy = seen->rows.first; fy < seen->rows.last; ++fy) {
-            const int32_t value = ma_lane(x[ma_position(t, seen, fy, fx)], 0, is_signed);
+        for (int32_t fy = view->rows.first; fy < view->rows.last; ++fy) {
+            const int32_t value = ma_lane(x[ma_position(t, view, fy, fx)], 0, is_signed);
             column += (float)(value - t->pad_value) * t->scale_x;
         }
         total += column;
@@ -136,25 +136,25 @@ static inline int32_t ma_average_of(
     return ma_saturate((float)centred * factor, t->zero_y, t->lo, t->hi);
 }
 
-static inline void ma_average_block(const struct ma_window *t, const struct ma_seen *seen,
+static inline void ma_average_block(const struct ma_window *t, const struct ma_seen *view,
     int32_t pixel, int32_t c, int32_t channels, int is_signed)
 {
     const int32_t inside =
-        (seen->rows.last - seen->rows.first) * (seen->columns.last - seen->columns.first);
+        (view->rows.last - view->rows.first) * (view->columns.last - view->columns.first);
     const int32_t count = t->count_padding ? t->filter_rows * t->filter_columns : inside;
-    uint8_t *const y = (uint8_t *)t->y + pixel * t->channels + c;
+    uint8_t *const y = (uint8_t *)t->y + ma_out(t, pixel) + c;
     int32_t sum[4] = {0, 0, 0, 0};
     if (t->average == MA_AVERAGE_FLOAT) {
         for (int32_t j = 0; j < channels; ++j) {
-            const float real = ma_real_average(t, seen, c + j, count, is_signed);
+            const float real = ma_real_average(t, view, c + j, count, is_signed);
             y[j] = (uint8_t)ma_saturate(real, t->zero_y, t->lo, t->hi);
         }
         return;
     }
     if (channels == 4) {
-        ma_sum(t, seen, c, 4, sum, is_signed);
+        ma_sum(t, view, c, 4, sum, is_signed);
     } else {
-        ma_sum(t, seen, c, channels, sum, is_signed);
+        ma_sum(t, view, c, channels, sum, is_signed);
     }
     for (int32_t j = 0; j < channels; ++j) {
         y[j] = (uint8_t)ma_average_of(t, sum[j], inside, count);
@@ -165,10 +165,10 @@ static inline void ma_average_pool(const struct ma_window *t, int is_signed)
 {
     const struct ma_share share = ma_pool_share(t, t->average == MA_AVERAGE_FLOAT ? 48 : 6);
     for (int32_t pixel = share.units.first; pixel < share.units.last; ++pixel) {
-        const struct ma_seen seen = ma_seen_from(t, pixel);
+        const struct ma_seen view = ma_seen_of(t, pixel);
         for (int32_t block = share.blocks.first; block < share.blocks.last; ++block) {
             const int32_t c = 4 * block, channels = ma_min(4, t->channels - c);
-            ma_average_block(t, &seen, pixel, c, channels, is_signed);
+            ma_average_block(t, &view, pixel, c, channels, is_signed);
         }
     }
 }
