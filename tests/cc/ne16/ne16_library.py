@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from match_aie.targets.gap9.ne16.job import Mode, Ne16Addresses, Ne16Layer, Ne16Tile
+from match_aie.targets.gap9.ne16.job import Mode, Ne16Addresses
 from match_aie.targets.gap9.ne16.packing import pack_weights
 
 HERE = Path(__file__).parent
 COMMON = Path(__file__).resolve().parents[3] / "targets" / "common" / "runtime"
 RUNTIME = Path(__file__).resolve().parents[3] / "targets" / "gap9" / "runtime"
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
-FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-O2", "-shared", "-fPIC")
+FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-O3", "-shared", "-fPIC")
 BASE = 0x10000000
 WORDS = ctypes.c_uint32 * 24
 
@@ -160,26 +160,3 @@ def random_case(layer, tile, seed):
     bias = rng.integers(-(1 << 20), 1 << 20, tile.outputs).astype(np.int32)
     packed = pack_weights(weight, layer.weight_bits, layer.mode is Mode.DEPTHWISE)
     return x, weight, scale, bias, packed
-
-
-def layer_of(row):
-    """The layer of a row of ne16_cycles.csv."""
-    size, depthwise = int(row["kernel"]), row["depthwise"] == "1"
-    mode = Mode.DEPTHWISE if depthwise else Mode.CONV1X1 if size == 1 else Mode.CONV3X3
-    norm = row["norm"] == "1"
-    return Ne16Layer(
-        mode,
-        1,
-        int(row["weight_bits"]),
-        int(row["out_bits"]) // 8,
-        int(row["scale_bits"]) if norm else 0,
-        row["bias"] == "1",
-        int(row["shift"]),
-        row["relu"] == "1",
-    )
-
-
-def tile_of(row):
-    """The tile of a row of ne16_cycles.csv: the whole layer."""
-    names = ("out_h", "out_w", "K", "in_h", "in_w", "C", "pad_top", "pad_left")
-    return Ne16Tile(*(int(row[name]) for name in names))

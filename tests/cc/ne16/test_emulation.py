@@ -1,6 +1,5 @@
 """NE16's emulation: equal to the recorded cases bit for bit, and strict about its registers."""
 
-import csv
 from pathlib import Path
 
 import numpy as np
@@ -14,20 +13,19 @@ from ne16_library import (
     answer,
     dtype_of,
     emulation,
-    layer_of,
     place,
     random_case,
-    tile_of,
 )
 
 from match_aie.targets.gap9.ne16.job import Mode, Ne16Layer, Ne16Tile, tile_registers
+from match_aie.targets.gap9.timing.measured import read_layers
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 
-def golden_rows():
+def recorded():
     path = DATA / "ne16_cycles.csv"
-    return list(csv.DictReader(path.open())) if path.exists() else []
+    return read_layers(path) if path.exists() else []
 
 
 @pytest.fixture(scope="module", params=COMPILERS)
@@ -43,10 +41,10 @@ def golden():
     return np.load(path)
 
 
-@pytest.mark.parametrize("row", golden_rows(), ids=lambda row: row["name"])
-def test_recorded_cases(ne16, golden, row):
-    layer, tile, name = layer_of(row), tile_of(row), row["name"]
-    kind = {8: np.uint8, 16: np.uint16, 32: np.uint32}[int(row["scale_bits"])]
+@pytest.mark.parametrize("case", recorded(), ids=lambda case: case.name)
+def test_recorded_cases(ne16, golden, case):
+    layer, tile, name = case.layer, case.tile, case.name
+    kind = {0: np.uint8, 8: np.uint8, 16: np.uint16, 32: np.uint32}[layer.scale_bits]
     bias = golden[f"{name}.bias"] if f"{name}.bias" in golden else np.zeros(tile.outputs, np.int32)
     parts = [
         golden[f"{name}.x"],
