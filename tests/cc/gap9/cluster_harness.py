@@ -39,7 +39,8 @@ Window = _structure(
     WINDOW_POINTERS,
     (
         *("batch", "in_rows", "in_columns", "channels", "out_rows", "out_columns"),
-        *("out_channels", "filter_rows", "filter_columns", "stride_rows", "stride_columns"),
+        *("out_channels", "in_image", "in_line", "in_pixel", "out_image", "out_line", "out_pixel"),
+        *("filter_rows", "filter_columns", "stride_rows", "stride_columns"),
         *("dilation_rows", "dilation_columns", "pad_top", "pad_left", "pad_value", "shift"),
         *("lo", "hi", "wide", "average", "count_padding", "zero_y"),
     ),
@@ -49,19 +50,26 @@ ELEMENT_POINTERS = ("x", "x1", "table", "multiplier", "offset", "y")
 Elements = _structure(
     "Elements",
     ELEMENT_POINTERS,
-    ("rows", "columns", "shift", "lo", "hi", "zero_x", "zero_y"),
+    (
+        *("rows", "columns", "x_row", "x1_row", "y_row"),
+        *("shift", "lo", "hi", "zero_x", "zero_y"),
+    ),
     ("scale_x", "scale_y"),
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A layer with its arrays; `ranges`: (start, length) of every dimension of a tile."""
+    """A layer with its arrays; `ranges`: (start, length) of every dimension of a tile.
+
+    Where `loose`, tiles lie in larger boxes: lines and pixels are not neighbours in memory.
+    """
 
     workload: object
     inputs: list
     constants: dict
     ranges: dict
+    loose: bool = False
 
     def expected(self):
         """The tile of the output, bytes of the reference."""
@@ -104,6 +112,31 @@ def average_kind(workload):
     return 1 if whole_image(workload) else 2
 
 
+def box(case, tile):
+    """Shape of what a tile of an activation lies in."""
+    if not case.loose:
+        return tile.shape
+    if case.workload.kind in ("softmax", "quantize", "dequantize", "add", "dense"):
+        return (*tile.shape[:-1], tile.shape[-1] + 3)
+    return (
+        *tile.shape[:-3],
+        *(n + more for n, more in zip(tile.shape[-3:], (1, 2, 3), strict=True)),
+    )
+
+
+def boxed(case, tile):
+    """`tile` at the origin of its box."""
+    found = np.full(box(case, tile), FILL, np.uint8).astype(tile.dtype)
+    found[tuple(slice(0, n) for n in tile.shape)] = tile
+    return found
+
+
+def strides(tile_box, names):
+    """Elements between neighbours along all axes but the last."""
+    sizes = np.cumprod(tile_box[:0:-1])[::-1]
+    return dict(zip(names, (int(n) for n in sizes), strict=True))
+
+
 def tile_arrays(case):
     """Every operand's tile; packed constants in rows of their first axis."""
     w = case.workload
@@ -115,6 +148,8 @@ def tile_arrays(case):
         slices = case.region(operand)[0]
         rows = slices if array.shape == operand.shape else slices[:1]
         found[operand.name] = np.ascontiguousarray(array[rows])
+        if not operand.constant:
+            found[operand.name] = boxed(case, found[operand.name])
     return found
 
 
@@ -125,12 +160,16 @@ def tail_fields(w):
     return {"shift": tail.shift or 0, "lo": tail.lo, "hi": tail.hi, "zero_y": tail.zero_point}
 
 
-def window_of(case):
+def window_of(case, x, y):
+    """The kernel's structure; `x` and `y` are the boxes of its tiles."""
     w = case.workload
+    axes = ("image",) if w.kind == "dense" else ("image", "line", "pixel")
     d = {name: n for name, (_, n) in case.ranges.items()}
     fields = {"batch": d["B"], **tail_fields(w), "pad_value": w.operand("x").zero_point}
     fields["wide"] = int(w.output.dtype == "int32")
     fields["scale_x"], fields["scale_y"] = w.operand("x").scale or 0, w.output.scale or 0
+    fields |= strides(x, [f"in_{axis}" for axis in axes])
+    fields |= strides(y, [f"out_{axis}" for axis in axes])
     if w.kind == "dense":
         return Window(**fields, channels=d["C"], out_channels=d["K"])
     (_, rows, columns, channels), before = case.region(w.operand("x"))
@@ -156,13 +195,17 @@ def window_of(case):
     )
 
 
-def elements_of(case):
+def elements_of(case, x, y):
+    """The kernel's structure; `x` and `y` are the boxes of its tiles."""
     w = case.workload
     *outer, columns = [n for _, n in (case.ranges[dim] for dim, _ in w.dims)]
     return Elements(
         **tail_fields(w),
         rows=int(np.prod(outer)),
         columns=columns,
+        x_row=x[-1],
+        x1_row=x[-1],
+        y_row=y[-1],
         zero_x=w.operand("x").zero_point,
         scale_x=w.operand("x").scale or 0,
         scale_y=w.output.scale or 0,
@@ -174,13 +217,14 @@ def job(case, cores, reverse):
     w = case.workload
     windowed = w.kind in ("conv2d", "dense", "max_pool2d", "avg_pool2d")
     pointers = WINDOW_POINTERS if windowed else ELEMENT_POINTERS
-    tile = window_of(case) if windowed else elements_of(case)
     arrays = tile_arrays(case)
+    output = box(case, case.expected())
+    tile = (window_of if windowed else elements_of)(case, arrays["x"].shape, output)
     if "offset" not in arrays and "bias" in arrays:
         arrays["offset"] = arrays.pop("bias")
     sizes = {dim: np.asarray(n) for dim, (_, n) in case.ranges.items()}
     arrays["scratch"] = np.full(int(scratch_bytes(w, sizes)), FILL, np.uint8)
-    arrays["y"] = np.full(case.expected().nbytes, FILL, np.uint8)
+    arrays["y"] = np.full(int(np.prod(output)) * case.expected().itemsize, FILL, np.uint8)
     blocks = [arrays.get(name, np.zeros(0, np.uint8)) for name in pointers]
     head = [KERNELS.index(kernel_name(w)), cores, int(reverse), len(blocks), pointers.index("y")]
     head += [ctypes.sizeof(tile), *(b.nbytes for b in blocks), *[0] * (8 - len(blocks))]
@@ -207,11 +251,14 @@ def check(program, cases, cores=8):
     at = 0
     for case in cases:
         expected = case.expected()
+        outside = np.full(box(case, expected), 0, expected.dtype)
+        outside.view(np.uint8)[...] = FILL
+        outside[tuple(slice(0, n) for n in expected.shape)] = expected
         for order in ("forward", "reverse"):
-            got = np.frombuffer(done.stdout, expected.dtype, expected.size, at)
-            at += expected.nbytes
-            note = f"{order}: {case.workload} tile {case.ranges}"
+            got = np.frombuffer(done.stdout, expected.dtype, outside.size, at)
+            at += outside.nbytes
+            note = f"{order}, loose {case.loose}: {case.workload} tile {case.ranges}"
             np.testing.assert_array_equal(
-                got.view(np.uint8), expected.reshape(-1).view(np.uint8), note
+                got.view(np.uint8), outside.reshape(-1).view(np.uint8), note
             )
     assert at == len(done.stdout)

@@ -87,7 +87,8 @@ def batches(draw, strategy):
     for workload in draw(st.lists(strategy, min_size=25, max_size=25)):
         if runs(workload):
             workload, inputs, constants = fixed(workload, draw(st.integers(0, 2**32 - 1)))
-            found.append(Case(workload, inputs, constants, draw(tiles(workload))))
+            ranges, loose = draw(tiles(workload)), draw(st.booleans())
+            found.append(Case(workload, inputs, constants, ranges, loose))
     return found
 
 
