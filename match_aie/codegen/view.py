@@ -76,7 +76,10 @@ class WindowView:
 
 @dataclass(frozen=True)
 class TailView:
-    """Saturation bounds as integers, and less the zero point as float literals."""
+    """Saturation bounds as integers, and less the zero point as float literals.
+
+    `shift` is None where the layer requantises in float32.
+    """
 
     zero_point: int
     lo: int
@@ -84,6 +87,7 @@ class TailView:
     low: str
     high: str
     rounding: str
+    shift: int | None
 
     @property
     def offset(self) -> str:
@@ -272,4 +276,5 @@ def _tail_view(workload: Workload) -> TailView | None:
         low=float_literal(tail.lo - tail.zero_point),
         high=float_literal(tail.hi - tail.zero_point),
         rounding=tail.rounding,
+        shift=tail.shift,
     )
