@@ -35,7 +35,6 @@ class Gap9Timing:
         visit: `ma_run_tiles` around one kernel call: regions of up to six operands.
             ASSUMPTION, 250: about as many instructions of straight-line code.
         wait: a wait for a transfer that is over. ASSUMPTION, 10.
-        fork: starting a kernel on eight cores, and the barrier at its end. ASSUMPTION, 60.
         dma_channels: one transfer moves at a time: the port to L2 has 8 bytes a cycle.
     """
 
@@ -44,7 +43,6 @@ class Gap9Timing:
     enter: float = 100.0
     visit: float = 250.0
     wait: float = 10.0
-    fork: float = 60.0
     dma_channels: int = 1
 
     def kernel(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
@@ -52,7 +50,7 @@ class Gap9Timing:
         if module == "ne16":
             return KernelTime("NE16", self._jobs(workload, visit), QUEUE)
         start, cycles = call_cycles(workload, visit.ranges)
-        return KernelTime("cluster", (Jobs(self.fork + start, cycles),))
+        return KernelTime("cluster", (Jobs(start, cycles),))
 
     def _jobs(self, workload: Workload, visit: Visit) -> tuple[Jobs, ...]:
         layer = ne16_layer(workload)
