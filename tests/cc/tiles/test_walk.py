@@ -259,7 +259,7 @@ FAULTS = {
     "more L1 than there is": (
         ("ma_l1_open(p->l1_bytes)", "ma_l1_open(p->l1_bytes + 65536)"),
         0,
-        "bytes of L1 were asked for, layers have",
+        "bytes of L1 were asked for",
     ),
     "a wait that never comes": (
         ("    ma_dma_wait(out->storing[0]);\n    ma_dma_wait(out->storing[1]);\n", ""),

@@ -3,8 +3,7 @@
  * Results are those of the chip; what a chip would silently get wrong stops the program instead:
  * transfers outside L1 or outside an operand, two transfers that touch the same bytes, use of a tile
  * before its wait, a source changed before its wait, and waits that never come. A load's destination
- * holds poison until the wait. MA_L1_BYTES (of which the first MA_L1_FRONT are no layer's), MA_CORES and
- * MA_DMA_TRANSFERS are the chip's;
+ * holds poison until the wait. MA_L1_BYTES, MA_CORES and MA_DMA_TRANSFERS are the chip's;
  * ma_chip.h may say
  * what accelerators have to: MA_CHIP_RESET before a network, MA_CHIP_TOUCH where a transfer is about
  * to use L1, MA_CHIP_IDLE at the end of a layer. MA_REVERSE_CORES runs workers in the opposite order, to show what depends on it.
@@ -25,10 +24,6 @@
 #define MA_CHIP_RESET() ((void)0)
 #define MA_CHIP_TOUCH(begin, bytes, writes, what) ((void)0)
 #define MA_CHIP_IDLE(what) ((void)0)
-#endif
-
-#ifndef MA_L1_FRONT
-#define MA_L1_FRONT 0
 #endif
 
 #define MA_POISON 0xA5
@@ -233,19 +228,18 @@ uint8_t *ma_l1_open(uint32_t bytes)
     if (chip.opened) {
         ma_stop("L1 was opened twice");
     }
-    if (!bytes || bytes > MA_L1_BYTES - MA_L1_FRONT) {
-        ma_stop("%u bytes of L1 were asked for, layers have %d", (unsigned)bytes,
-            MA_L1_BYTES - MA_L1_FRONT);
+    if (!bytes || bytes > MA_L1_BYTES) {
+        ma_stop("%u bytes of L1 were asked for, the chip has %d", (unsigned)bytes, MA_L1_BYTES);
     }
     chip.opened = bytes;
     chip.operands = 0;
     memset(chip.l1, MA_POISON, sizeof chip.l1);
-    return chip.l1 + MA_L1_FRONT;
+    return chip.l1;
 }
 
 void ma_l1_close(uint8_t *l1)
 {
-    if (!chip.opened || l1 != chip.l1 + MA_L1_FRONT) {
+    if (!chip.opened || l1 != chip.l1) {
         ma_stop("L1 was closed and is not open");
     }
     for (int i = 0; i < MA_DMA_TRANSFERS; ++i) {
@@ -256,10 +250,10 @@ void ma_l1_close(uint8_t *l1)
         }
     }
     MA_CHIP_IDLE("the end of a layer");
-    for (uint32_t i = 0; i < MA_L1_BYTES; ++i) {
-        if ((i < MA_L1_FRONT || i >= MA_L1_FRONT + chip.opened) && chip.l1[i] != MA_POISON) {
-            ma_stop("L1 overflow: byte %d was written, the layer has %u",
-                (int)i - MA_L1_FRONT, (unsigned)chip.opened);
+    for (uint32_t i = chip.opened; i < MA_L1_BYTES; ++i) {
+        if (chip.l1[i] != MA_POISON) {
+            ma_stop("L1 overflow: byte %u was written, the layer has %u", (unsigned)i,
+                (unsigned)chip.opened);
         }
     }
     chip.opened = 0;
@@ -280,10 +274,9 @@ static void check_places(const struct transfer *t)
     const uint64_t l1 = span(&t->block, t->block.l1_stride);
     const uint64_t l2 = span(&t->block, t->block.stride);
     const char *const name = t->load ? "load" : "store";
-    const uint8_t *const begin = chip.l1 + MA_L1_FRONT;
-    if (!chip.opened || t->l1 < begin || t->l1 + l1 > begin + chip.opened) {
+    if (!chip.opened || t->l1 < chip.l1 || t->l1 + l1 > chip.l1 + chip.opened) {
         ma_stop("%s %u of %lu bytes at byte %ld leaves the %u bytes of L1 that the layer has",
-            name, (unsigned)t->id, (unsigned long)l1, (long)(t->l1 - begin),
+            name, (unsigned)t->id, (unsigned long)l1, (long)(t->l1 - chip.l1),
             (unsigned)chip.opened);
     }
     if ((t->l1 - chip.l1) % MA_DMA_ALIGNMENT) {

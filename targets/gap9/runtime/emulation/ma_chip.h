@@ -5,8 +5,9 @@
 
 #include "ma_ne16_host.h"
 
+#ifndef MA_L1_BYTES
 #define MA_L1_BYTES 131072
-#define MA_L1_FRONT 11072 /* stacks: all of L1 but the 120,000 bytes that are usable */
+#endif
 #define MA_CORES 8
 #define MA_DMA_TRANSFERS 16
 #define MA_DMA_ALIGNMENT 4
