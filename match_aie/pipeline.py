@@ -145,7 +145,8 @@ def decide(
     with clock.stage("load"):
         loaded = frontend.load(model, name=options.name, shapes=options.shapes)
     with clock.stage("normalize"):
-        normal = frontend.normalize(loaded, integer_io=options.integer_io)
+        unsigned = target.activations == "unsigned"
+        normal = frontend.normalize(loaded, integer_io=options.integer_io, unsigned=unsigned)
     with clock.stage("partition"):
         graph = partition.to_graph(normal)
         found = partition.candidates(graph, target)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from match_aie.errors import TargetError
 from match_aie.hardware.core import CoreCost, Operation
@@ -45,6 +46,8 @@ class MatchTarget(ABC):
     #: Cycles of the reference clock to hand over between two units: one starts the other, waits,
     #: and is told. An assumption; what a chip really takes belongs in its target.
     synchronisation: float = 100.0
+    #: "unsigned": int8 tensors inside the network become uint8, exactly, before modules see it.
+    activations: Literal["as_is", "unsigned"] = "as_is"
 
     @abstractmethod
     def modules(self) -> Sequence[ExecModule]:
