@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -136,6 +136,18 @@ class Addresses:
         return text if member.typed else f"(const void *){text}"
 
 
+def _arguments(step: Step, schedule: Schedule, addresses: Addresses) -> Iterator[str]:
+    """C expressions; constants that are packed into another type than their operand's are cast."""
+    stored = {constant.name: constant.value.dtype.name for constant in schedule.constants}
+    operands = step.layer.workload.operands if step.layer else ()
+    for index, argument in enumerate(step.arguments):
+        text = addresses.argument(argument)
+        packed = argument.kind == "constant" and index < len(operands)
+        if packed and stored[argument.name] != operands[index].dtype and text[0] != "(":
+            text = f"(const void *){text}"
+        yield text
+
+
 def _call(step: Step, schedule: Schedule, addresses: Addresses) -> CallView:
     indices = {tensor.name: index for index, tensor in enumerate(schedule.tensors)}
     sizes = {tensor.name: tensor.nbytes for tensor in schedule.tensors}
@@ -143,7 +155,7 @@ def _call(step: Step, schedule: Schedule, addresses: Addresses) -> CallView:
     return CallView(
         comment(f"{step.label or step.symbol} ({by})", 80),
         step.symbol,
-        tuple(addresses.argument(argument) for argument in step.arguments),
+        tuple(_arguments(step, schedule, addresses)),
         tuple(
             TraceView(indices[name], addresses.tensor(name), sizes[name]) for name in step.writes()
         ),
