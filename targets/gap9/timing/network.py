@@ -70,6 +70,13 @@ class Gap9Timing:
         block = Transfer("store" if store else "load", nbytes, lines, prod(counts[1:]))
         return TransferTime(program_cycles(block), engine_cycles(block))
 
+    def fetch(self, nbytes: int) -> TransferTime:
+        """Constants from L3, behind the micro-DMA.
+
+        No figure is published: ASSUMPTIONS, 200 cycles to start, and a byte a cycle.
+        """
+        return TransferTime(200.0, float(nbytes))
+
 
 def _image_tile(workload: Workload, visit: Visit) -> Ne16Tile:
     """The tile of a convolution that one visit makes."""
