@@ -47,7 +47,8 @@ def tile_program(
     tops = dict(bases)
     # First, so that every tile has so many bytes in front of it: accelerators that subtract their
     # padding from an address reserve them.
-    scratch, scratch_bytes = tops[module.memories[0].name], _scratch(workload, module, mapping)
+    scratch = tops[module.memories[0].name]
+    scratch_bytes = _scratch(workload, module, mapping, packed)
     tops[module.memories[0].name] += scratch_bytes
     operands = []
     for operand in workload.operands:
@@ -137,13 +138,29 @@ def _placed(operand: TileOperand, copies: int, offset: int, nbytes: int) -> Tile
     return replace(operand, copies=copies, offset=offset, copy_bytes=nbytes)
 
 
-def _scratch(workload: Workload, module: ExecModule, mapping: LoopMapping) -> int:
+def _scratch(
+    workload: Workload,
+    module: ExecModule,
+    mapping: LoopMapping,
+    packed: Mapping[str, np.ndarray],
+) -> int:
+    """What the module reserves, less what packed tiles themselves take beyond their operands."""
     kernel = {
         dim: np.asarray(size)
         for dim, size in mapping.extents(mapping.kernel, workload.dims).items()
     }
     nbytes = int(module.reserved_bytes(workload, module.memories[0], kernel))
-    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+    for operand in workload.constants:
+        memory = next(m for m in module.memories if m.serves(operand.name))
+        cut = mapping.cut(operand.name, memory.name)
+        tile = mapping.extents(cut, workload.dims)
+        copies = 2 if cut and memory.doubles(operand.name) else 1
+        plain, stored = (
+            -(-_largest(_operand(operand, memory, cut, value), tile) // ALIGNMENT) * ALIGNMENT
+            for value in (None, packed.get(operand.name))
+        )
+        nbytes -= copies * max(0, stored - plain)
+    return max(0, -(-nbytes // ALIGNMENT) * ALIGNMENT)
 
 
 def _fits(module: ExecModule, program: TileProgram) -> None:
