@@ -21,8 +21,22 @@ from match_aie.hardware.move import Move
 from match_aie.hardware.pattern import AVG_POOL_HALF_AWAY, Any, Const, Op, Pattern, Structure
 from match_aie.hardware.registry import load_target, target_names
 from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
+from match_aie.hardware.simulated import (
+    NetworkSimulator,
+    SimulatedRun,
+    SimulatedStep,
+    StepResult,
+)
 from match_aie.hardware.target import BuildProfile, MatchTarget
-from match_aie.hardware.tiles import Region, TileAxis, TileOperand, TileProgram, Visit
+from match_aie.hardware.tiles import (
+    Region,
+    TileAxis,
+    TileOperand,
+    TileProgram,
+    Visit,
+    tiles_from_json,
+    tiles_to_json,
+)
 from match_aie.workload import Converted
 
 __all__ = [
@@ -47,12 +61,16 @@ __all__ = [
     "Memory",
     "Mode",
     "Move",
+    "NetworkSimulator",
     "Op",
     "Operation",
     "Original",
     "Pattern",
     "Region",
     "Runtime",
+    "SimulatedRun",
+    "SimulatedStep",
+    "StepResult",
     "Structure",
     "TensorType",
     "Tile",
@@ -71,4 +89,6 @@ __all__ = [
     "mapping_to_json",
     "runtime_files",
     "target_names",
+    "tiles_from_json",
+    "tiles_to_json",
 ]

@@ -45,6 +45,10 @@ def tile_program(
     _check(workload, module, mapping)
     bases = _bases(module)
     tops = dict(bases)
+    # First, so that every tile has so many bytes in front of it: accelerators that subtract their
+    # padding from an address reserve them.
+    scratch, scratch_bytes = tops[module.memories[0].name], _scratch(workload, module, mapping)
+    tops[module.memories[0].name] += scratch_bytes
     operands = []
     for operand in workload.operands:
         memory = next(m for m in module.memories if m.serves(operand.name))
@@ -56,9 +60,6 @@ def tile_program(
         shaped = _placed(shaped, copies, tops[memory.name], nbytes)
         tops[memory.name] += copies * nbytes
         operands.append(shaped)
-    scratch_bytes = _scratch(workload, module, mapping)
-    scratch = tops[module.memories[0].name]
-    tops[module.memories[0].name] += scratch_bytes
     taken = tuple((name, top - bases[name]) for name, top in tops.items())
     total = max(top for name, top in tops.items() if top > bases[name])
     program = TileProgram(

@@ -24,9 +24,7 @@ from match_aie.simulation.scratchpad import (
     KernelTime,
     ScratchpadSimulator,
     ScratchpadTiming,
-    SimulatedStep,
     Simulation,
-    StepResult,
     TransferTime,
 )
 from match_aie.simulation.steady import Steady, extrapolate, find_steady
@@ -50,11 +48,9 @@ __all__ = [
     "ScratchpadSimulator",
     "ScratchpadTiming",
     "Signal",
-    "SimulatedStep",
     "Simulation",
     "Simulator",
     "Steady",
-    "StepResult",
     "Task",
     "Timeline",
     "TransferTime",

@@ -11,7 +11,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from match_aie.hardware import Region, TileProgram, Visit
+from match_aie.hardware import Region, SimulatedStep, StepResult, TileProgram, Visit
 from match_aie.simulation.commands import Acquire, Delay, Release, Resource, Task, Wait
 from match_aie.simulation.engine import Simulator
 from match_aie.simulation.timeline import Timeline
@@ -86,39 +86,6 @@ class ScratchpadTiming(Protocol):
 
 
 @dataclass(frozen=True)
-class SimulatedStep:
-    """What the simulator needs of one call in the network's list.
-
-    Attributes:
-        label: what users know it by.
-        module: the execution module, or "core" for the fallback.
-        workload: what it computes; None for the fallback.
-        tiles: how its tiles move; None for what runs on the control core.
-        cycles: of what runs on the control core: modelled, the simulator takes them as they are.
-        predicted: what the cost model says of the layer.
-    """
-
-    label: str
-    module: str
-    workload: Workload | None
-    tiles: TileProgram | None
-    cycles: float
-    predicted: float
-
-
-@dataclass(frozen=True)
-class StepResult:
-    """What one step took: cycles simulated, or taken from a model where `simulated` is False."""
-
-    label: str
-    module: str
-    start: float
-    cycles: float
-    predicted: float
-    simulated: bool
-
-
-@dataclass(frozen=True)
 class Simulation:
     """A simulated run of a network.
 
@@ -141,6 +108,14 @@ class Simulation:
     def microseconds(self) -> float:
         """Of the whole run."""
         return self.cycles / self.frequency_hz * 1e6
+
+    def utilisation(self) -> dict[str, float]:
+        """Share of all cycles in which each unit worked, 0 to 1."""
+        return self.timeline.utilisation()
+
+    def trace_json(self) -> str:
+        """The timeline in the Chrome trace format, which Perfetto opens."""
+        return self.timeline.to_trace_json(self.frequency_hz)
 
 
 class ScratchpadSimulator:
@@ -263,7 +238,8 @@ class _Layer:
     """One layer on the controller: the same order of things as `ma_run_tiles`."""
 
     def __init__(self, chip: _Chip, step: SimulatedStep) -> None:
-        assert step.tiles is not None and step.workload is not None
+        assert step.tiles is not None
+        assert step.workload is not None
         self._chip = chip
         self._label = step.label or step.module
         self._module = step.module
@@ -351,8 +327,6 @@ __all__ = [
     "KernelTime",
     "ScratchpadSimulator",
     "ScratchpadTiming",
-    "SimulatedStep",
     "Simulation",
-    "StepResult",
     "TransferTime",
 ]
