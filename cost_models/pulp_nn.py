@@ -21,8 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from match_aie.cost_models.transfers import MemoryTransfers
-from match_aie.hardware import Array, Loop, Mode, Tile
+from match_aie.cost_models.mchan import MchanTransfers
+from match_aie.hardware import Array, Loop, Tile
 from match_aie.workload import Workload
 from match_aie.workload.reference import whole_image
 
@@ -35,7 +35,7 @@ _ENTER = 20.0 + 4 * (10 + _DIVISION) + 2 * (6 + _DIVISION)
 
 
 @dataclass(frozen=True)
-class PulpNN(MemoryTransfers):
+class PulpNN(MchanTransfers):
     """A cluster of `cores` behind a shared scratchpad.
 
     Attributes:
@@ -44,13 +44,17 @@ class PulpNN(MemoryTransfers):
         call: cycles to start a kernel on all cores and to meet again: filling its argument (100,
             assumed), fork and barrier (50, assumed; tens of cycles according to F. Glaser et al.,
             arXiv:2004.06662).
-        mode: how kernels and transfers overlap.
+        layer: cycles of a whole layer beside kernels and transfers.
     """
 
     cores: int = 8
     banks: int = 16
     call: float = 150.0
-    mode: Mode = "pipelined"
+    layer: float = 0.0
+
+    def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
+        """As `mode` says, and `layer`."""
+        return self.layer + super().combine(compute, moves, exposed)
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
         """Cycles of one call; `tile` has every dimension of the workload."""
