@@ -139,8 +139,11 @@ class Addresses:
             return self._inputs[owner]
         return f"(void *)({self._places[owner]})"
 
-    def argument(self, argument: Argument) -> str:
-        """The C expression for `argument` of a call."""
+    def argument(self, argument: Argument, dtype: str | None = None) -> str:
+        """The C expression for `argument` of a call.
+
+        `dtype` is what the callee takes, where a packed constant may be of another type.
+        """
         if argument.kind == "tensor":
             return self.tensor(argument.name)
         if argument.kind == "workspace":
@@ -149,7 +152,8 @@ class Addresses:
             return f"(const void *)({self._streamed[argument.name]})"
         member = self._members[argument.name]
         text = f"{self._weights}.{member.name}"
-        return text if member.typed else f"(const void *){text}"
+        fits = member.typed and dtype in (None, member.dtype)
+        return text if fits else f"(const void *){text}"
 
 
 def streamed_addresses(program: NetworkProgram) -> dict[str, str]:
@@ -180,11 +184,19 @@ def _call(step: Step, schedule: Schedule, addresses: Addresses) -> CallView:
     return CallView(
         comment(f"{step.label or step.symbol} ({by})", 80),
         step.symbol,
-        tuple(addresses.argument(argument) for argument in step.arguments),
+        tuple(addresses.argument(a, _taken(step, a)) for a in step.arguments),
         tuple(
             TraceView(indices[name], addresses.tensor(name), sizes[name]) for name in step.writes()
         ),
     )
+
+
+def _taken(step: Step, argument: Argument) -> str | None:
+    """Element type of the parameter that a layer's constant goes to."""
+    if step.layer is None or argument.kind != "constant":
+        return None
+    name = argument.name.removeprefix(f"{step.layer.symbol}_")
+    return step.layer.workload.operand(name).dtype
 
 
 def _port(record: PortRecord, macro: str) -> PortView:

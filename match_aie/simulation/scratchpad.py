@@ -71,12 +71,18 @@ class ScratchpadTiming(Protocol):
         dma_channels: transfers that move at the same time.
     """
 
-    frequency_hz: float
-    offload: float
-    enter: float
-    visit: float
-    wait: float
-    dma_channels: int
+    @property
+    def frequency_hz(self) -> float: ...  # noqa: D102
+    @property
+    def offload(self) -> float: ...  # noqa: D102
+    @property
+    def enter(self) -> float: ...  # noqa: D102
+    @property
+    def visit(self) -> float: ...  # noqa: D102
+    @property
+    def wait(self) -> float: ...  # noqa: D102
+    @property
+    def dma_channels(self) -> int: ...  # noqa: D102
 
     def kernel(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
         """What a call of the kernel takes."""
