@@ -27,7 +27,7 @@ from match_aie.hardware.simulated import (
     SimulatedStep,
     StepResult,
 )
-from match_aie.hardware.target import BuildProfile, MatchTarget
+from match_aie.hardware.target import BuildProfile, MatchTarget, Storage
 from match_aie.hardware.tiles import (
     Region,
     TileAxis,
@@ -71,6 +71,7 @@ __all__ = [
     "SimulatedRun",
     "SimulatedStep",
     "StepResult",
+    "Storage",
     "Structure",
     "TensorType",
     "Tile",

@@ -51,6 +51,9 @@ class Timing:
     def transfer(self, region, *, store):
         return TransferTime(0.0, float(region.nbytes))
 
+    def fetch(self, nbytes):
+        return TransferTime(0.0, float(nbytes))
+
 
 def program(tiles, double=None):
     """Rows in `tiles` tiles; weights, bias and scale stay."""
@@ -104,6 +107,14 @@ def test_what_the_core_does_is_taken_as_modelled():
     assert run.cycles == 123.0
     assert run.microseconds == pytest.approx(123.0)
     assert [row.simulated for row in run.steps] == [False]
+
+
+def test_constants_are_fetched_while_the_step_before_runs():
+    steps = [SimulatedStep("a", "core", None, None, 100.0, 100.0, fetched=40)]
+    steps += [SimulatedStep(name, "core", None, None, 100.0, 100.0, 140) for name in "bc"]
+    run = ScratchpadSimulator(Timing()).run(steps)
+    # a waits for its 40; b's 140 begin with them and outlast a by 40; so do c's, behind b's.
+    assert [row.cycles for row in run.steps] == [140.0, 40.0 + 100.0, 40.0 + 100.0]
 
 
 def test_the_timeline_names_units():
