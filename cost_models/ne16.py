@@ -171,8 +171,9 @@ class Ne16Cost(MchanTransfers):
     def _preparation(self, workload: Workload, t: Tile) -> Array:
         """Cycles from the end of the tile before to the programming of the next one's job.
 
-        The output is stored; and of image and weights what a nest that keeps the larger one would
-        load is loaded.
+        Something moves, or this would be no tile: the output, or what a nest that keeps the larger
+        one of image and weights would load, whichever takes longer. What moves beside it is in the
+        sum of all transfers, which `combine` compares with.
         """
         outputs = t["G"] * t["K"]
         sizes, core = workload.sizes, self.controller
@@ -187,8 +188,12 @@ class Ne16Cost(MchanTransfers):
         else:
             rather = across & (~down | (weights < image))
             loads, count = np.where(rather, weights, image), np.where(rather, 3, 1)
-        moving = np.maximum(loads + self.moved_cycles(stored, np.asarray(1), "store"), core.visit)
-        return np.asarray(moving + (count + 1) * core.start + (count + 2) * core.wait)
+        store = self.moved_cycles(stored, np.asarray(1), "store")
+        # Where channels and columns are both cut, every row is a transfer of its own.
+        planes = across & (t["OX"] < sizes["OX"])
+        rows = np.where(planes, t["OY"], 1)
+        programmed = core.visit + (rows + count) * core.start
+        return np.asarray(np.maximum(np.maximum(loads, store), programmed) + 4 * core.wait)
 
     def _weights(self, workload: Workload, t: Tile) -> Array:
         """Bytes of a tile's packed weights, factors and offsets."""
@@ -213,9 +218,11 @@ class Ne16Cost(MchanTransfers):
         return self.moved_cycles(nbytes, chunks, direction)
 
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
-        """Pipelined; before the first tile and after the last one nothing overlaps."""
-        core = self.controller
-        alone = core.layer + core.visit + core.program + 4 * core.wait
+        """Pipelined; before the first tile and after the last one nothing overlaps.
+
+        The walk to the first tile hides behind its loads.
+        """
+        alone = self.controller.layer + self.controller.program
         return super().combine(compute, moves, exposed) + alone
 
     def packed(self, workload: Workload, block: Block) -> Array:
