@@ -177,10 +177,11 @@ def run(
         schedule = lowering.lower(symbol, remainder, layers)
     with clock.stage("plan"):
         alignment = target.build_profile().alignment
-        memory = lowering.plan(schedule, alignment=alignment, limit=options.memory_limit)
-        if isinstance(memory, Infeasible):
-            raise InfeasibleError(memory, where=normal.name)
-    program = lowering.NetworkProgram(schedule, memory)
+        program = lowering.store(
+            schedule, target.storage(), alignment=alignment, limit=options.memory_limit
+        )
+        if isinstance(program, Infeasible):
+            raise InfeasibleError(program, where=normal.name)
     return Compilation(
         symbol, target, options, normal, assignment, program, decision.searches, clock.seconds
     )

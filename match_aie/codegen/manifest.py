@@ -17,6 +17,7 @@ import numpy as np
 from match_aie.codegen.port import PortRecord
 from match_aie.codegen.weights import Blob, little_endian
 from match_aie.errors import InternalError
+from match_aie.hardware import tiles_to_json
 from match_aie.lowering import LayerProgram, NetworkProgram, Step
 from match_aie.workload.codec import to_json
 
@@ -124,6 +125,7 @@ def _layer(step: Step, layer: LayerProgram, references: References) -> dict[str,
         "template": layer.template,
         "workload": to_json(layer.workload),
         "mapping": plain(layer.mapping),
+        "tiles": tiles_to_json(layer.tiles),
         "cost": {**asdict(layer.cost), "provenance": "modelled"},
         "constants": constants,
         "original": _original(layer, references),
@@ -190,6 +192,7 @@ def describe(
             for function in schedule.functions
         ],
         "memory": plain(program.plan),
+        "streams": plain(program.streams),
         "predicted": {"cycles": cycles, "provenance": "modelled", "of": "layers"},
     }
 

@@ -30,13 +30,30 @@ from match_aie.hardware.pattern import (
     integer_patterns,
 )
 from match_aie.hardware.registry import load_target, target_names
-from match_aie.hardware.target import BuildProfile, MatchTarget
+from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
+from match_aie.hardware.simulated import (
+    NetworkSimulator,
+    SimulatedRun,
+    SimulatedStep,
+    StepResult,
+)
+from match_aie.hardware.target import BuildProfile, MatchTarget, Storage
+from match_aie.hardware.tiles import (
+    Region,
+    TileAxis,
+    TileOperand,
+    TileProgram,
+    Visit,
+    tiles_from_json,
+    tiles_to_json,
+)
 from match_aie.workload import Converted
 
 __all__ = [
     "AVG_POOL_HALF_AWAY",
     "CORE",
     "REQUANTISE",
+    "SCRATCHPAD_FILES",
     "Any",
     "Array",
     "Block",
@@ -56,14 +73,25 @@ __all__ = [
     "Memory",
     "Mode",
     "Move",
+    "NetworkSimulator",
     "Op",
     "Operation",
     "Original",
     "Pattern",
+    "Region",
+    "Runtime",
+    "SimulatedRun",
+    "SimulatedStep",
+    "StepResult",
+    "Storage",
     "Structure",
     "TensorType",
     "Tile",
+    "TileAxis",
     "TileCostModel",
+    "TileOperand",
+    "TileProgram",
+    "Visit",
     "check_memories",
     "combine_cycles",
     "convert",
@@ -73,5 +101,8 @@ __all__ = [
     "load_target",
     "mapping_from_json",
     "mapping_to_json",
+    "runtime_files",
     "target_names",
+    "tiles_from_json",
+    "tiles_to_json",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from match_aie.errors import InternalError
 from match_aie.fallback.remainder import Call, Remainder
-from match_aie.hardware import Cost, ExecModule, Mapping, Original
+from match_aie.hardware import Cost, ExecModule, Mapping, Original, TileProgram
 from match_aie.lowering.program import (
     Argument,
     Constant,
@@ -19,6 +19,7 @@ from match_aie.lowering.program import (
     Tensor,
     Workspace,
 )
+from match_aie.lowering.tiles import tile_program
 from match_aie.workload import Operand, Workload
 
 
@@ -70,7 +71,8 @@ def lower(name: str, remainder: Remainder, layers: MappingOf[str, MappedLayer]) 
         packed = layer.module.pack(layer.workload, layer.constants)
         names = tuple(operand.name for operand in layer.workload.constants)
         constants += [Constant(f"{symbol}_{o}", packed[o]) for o in names]
-        steps.append(_layer_step(symbol, call, layer, names))
+        tiles = tile_program(layer.workload, layer.module, layer.mapping, packed)
+        steps.append(_layer_step(symbol, call, layer, names, tiles))
         _annotate(tensors, steps[-1], layer.workload)
     return Schedule(
         name,
@@ -84,7 +86,13 @@ def lower(name: str, remainder: Remainder, layers: MappingOf[str, MappedLayer]) 
     )
 
 
-def _layer_step(symbol: str, call: Call, layer: MappedLayer, names: tuple[str, ...]) -> Step:
+def _layer_step(
+    symbol: str,
+    call: Call,
+    layer: MappedLayer,
+    names: tuple[str, ...],
+    tiles: TileProgram | None,
+) -> Step:
     workload, module = layer.workload, layer.module
     reads = tuple(a for a in call.arguments if a.access == "read")
     writes = tuple(a for a in call.arguments if a.access == "write")
@@ -106,7 +114,8 @@ def _layer_step(symbol: str, call: Call, layer: MappedLayer, names: tuple[str, .
         layer.mapping,
         layer.cost,
         tuple((name, np.asarray(value)) for name, value in layer.constants.items()),
-        layer.original,
+        tiles=tiles,
+        original=layer.original,
     )
     sources = dict(zip((o.name for o in workload.inputs), reads, strict=True))
     pairs = tuple((sources[o].name, writes[0].name) for o in module.in_place(workload))

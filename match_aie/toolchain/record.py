@@ -12,6 +12,7 @@ import numpy as np
 from match_aie.codegen.manifest import FILE, SCHEMA_VERSION, Found
 from match_aie.codegen.port import PortRecord
 from match_aie.errors import ProjectError
+from match_aie.hardware import TileProgram, tiles_from_json
 from match_aie.lowering import Tensor
 from match_aie.workload import Workload
 from match_aie.workload.codec import from_json
@@ -42,7 +43,7 @@ class OriginalRecord:
 
 @dataclass(frozen=True)
 class LayerRecord:
-    """A layer: who runs it, what it computes, what it is predicted to cost, its constants."""
+    """A layer: who runs it, what it computes, predicted cycles, constants, and how tiles move."""
 
     name: str
     symbol: str
@@ -52,6 +53,7 @@ class LayerRecord:
     cycles: float
     constants: Members
     original: OriginalRecord | None = None
+    tiles: TileProgram | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +71,7 @@ class Record:
         arena: bytes.
         alignment: of arena, inputs and outputs, in bytes.
         flags: compiler flags of the target.
+        compilers: to try where the default compiler does not take these flags.
         sources: paths of what makes the library.
         main: path of the sanitizer build's `main`.
         files: paths of everything that was written.
@@ -86,6 +89,7 @@ class Record:
     arena: int
     alignment: int
     flags: tuple[str, ...]
+    compilers: tuple[str, ...]
     sources: tuple[str, ...]
     main: str
     files: tuple[str, ...]
@@ -133,6 +137,7 @@ def _record(document: dict[str, Any]) -> Record:
         arena=int(document["memory"]["nbytes"]),
         alignment=int(document["memory"]["alignment"]),
         flags=tuple(map(str, build["flags"])),
+        compilers=tuple(map(str, build.get("compilers", ()))),
         sources=tuple(map(str, build["sources"])),
         main=str(build["main"]),
         files=tuple(map(str, document["files"])),
@@ -186,6 +191,7 @@ def _layer(item: Mapping[str, Any]) -> LayerRecord:
         float(item["cost"]["cycles"]),
         _members(item["constants"]),
         None if original is None else _original(original),
+        tiles_from_json(item.get("tiles")),
     )
 
 
