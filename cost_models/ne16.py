@@ -152,7 +152,8 @@ class Ne16Cost(MchanTransfers):
         two = one + core.program
         three = np.maximum(two, np.maximum(one, 2 * run) + run) + core.reprogram
         many = three + (jobs - 3) * np.maximum(core.reprogram, run)
-        return np.maximum(jobs * run, np.select([jobs < 2, jobs < 3], [one, two], many))
+        core_bound = np.select([jobs < 2, jobs < 3], [one, two], many)
+        return np.asarray(np.maximum(jobs * run, core_bound))
 
     def _jobs(self, workload: Workload, t: Tile) -> tuple[Array, Array]:
         """(cycles of a job, jobs of a tile)."""
