@@ -9,7 +9,7 @@ from match_aie.errors import ModelError
 from match_aie.hardware import convert
 from match_aie.mapping import SearchOptions, search
 from match_aie.targets.gap9.ne16.job import Mode, Ne16Tile
-from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tile, pack
+from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tile, ne16_tiles, pack
 from match_aie.targets.gap9.ne16.module import Ne16
 from match_aie.targets.gap9.ne16.packing import unpack_weights
 from match_aie.targets.gap9.ne16.patterns import PATTERNS, refuses
@@ -63,6 +63,7 @@ def constants_of(workload, seed=0):
         convolution(channels=32, groups=32),
         convolution(y=Quantized("int8", 0.4, -3)),
         convolution(x=Quantized("uint8", 0.05, 124), padding=(0,) * 4),
+        convolution(x=Quantized("uint8", 0.05, 124)),
     ],
 )
 def test_what_it_takes(workload):
@@ -74,7 +75,7 @@ def test_what_it_takes(workload):
     [
         (convolution(x=Quantized("int8", 0.05)), "NE16 reads uint8 activations only"),
         (convolution(weight_dtype="int16"), "its weights need int16"),
-        (convolution(x=Quantized("uint8", 0.05, 124)), "its padding means 124; NE16 pads with 0"),
+        (convolution(x=Quantized("uint8", 0.05, 9), image=(1, 9)), "its image has a single line"),
         (convolution(tail=Tail(3, 3, 255)), "it clips to 3 .. 255"),
         (convolution(size=5), "its filter is 5x5"),
         (convolution(dilation=(2, 2), padding=(0,) * 4), "is dilated"),
@@ -172,3 +173,18 @@ def test_too_small_an_l1_is_infeasible():
     answer = convert(module, workload, constants_of(workload))
     found = search(answer.workload, module, SearchOptions("exact"))
     assert not isinstance(found, list)
+
+
+def test_a_bordered_layer_is_nine_parts():
+    """Padding that means 124: every part of the image has offsets of its own."""
+    workload = convolution(x=Quantized("uint8", 0.05, 124), channels=3, outputs=8)
+    answer = convert(Ne16(), workload, constants_of(workload))
+    tiles = ne16_tiles(answer.workload, {})
+    assert [(tile.rows, tile.columns) for tile in tiles[:3]] == [(1, 1), (1, 8), (1, 1)]
+    assert sum(tile.rows * tile.columns for tile in tiles) == 120
+    inner = ne16_tiles(answer.workload, {"OY": (4, 4), "OX": (2, 6)})
+    assert inner == (Ne16Tile(4, 6, 8, 6, 8, 3, 0, 0),)
+    offsets = pack(answer.workload, answer.constants)["offset"].reshape(9, 8)
+    weight, factors = (answer.constants[name].astype(int) for name in ("weight", "multiplier"))
+    lacking = weight[:, 0].sum(axis=(1, 2))
+    np.testing.assert_array_equal(offsets[1] - offsets[4], factors * 124 * lacking)
