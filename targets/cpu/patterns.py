@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from match_aie.hardware import AVG_POOL_HALF_AWAY, Any, Const, Op, Pattern, Structure
+from match_aie.hardware import (
+    AVG_POOL_HALF_AWAY,
+    Any,
+    Const,
+    Op,
+    Pattern,
+    Structure,
+    integer_patterns,
+)
 from match_aie.workload import Kind, Workload
 
 _BYTES = ("int8", "uint8")
@@ -148,6 +156,10 @@ def _misses(out: int, filter_: int, extent: int, pad: int, stride: int, dilation
     )
 
 
+def _integers(name: str, kind: Kind) -> tuple[Pattern, ...]:
+    return integer_patterns(name, kind, refuses)
+
+
 #: All of them; `Const` forms come before `Any` forms of the same operator.
 PATTERNS: tuple[Pattern, ...] = (
     *_weighted("conv2d", "conv2d", "nn.conv2d"),
@@ -162,4 +174,8 @@ PATTERNS: tuple[Pattern, ...] = (
     *_unary("softmax", "softmax", "nn.softmax"),
     *_clipped("quantize", "quantize", Op("quantize", Any("x"))),
     Pattern("dequantize", "dequantize", Op("dequantize", Any("x")), refuses),
+    *_integers("conv2d", "conv2d"),
+    *_integers("dense", "dense"),
+    *_integers("add", "add"),
+    *_integers("mul", "mul"),
 )
