@@ -1,7 +1,7 @@
 """Emitted projects on an emulated RISC-V core: built with GCC, run in Unicorn, counted.
 
 On Debian: `apt install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf`; from PyPI: unicorn,
-pyelftools (extra `riscv`).
+pyelftools.
 """
 
 import shutil
