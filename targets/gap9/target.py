@@ -40,7 +40,7 @@ FILES = (
 )
 
 #: The binding to the vendor's SDK.
-VENDOR = ("pmsis/ma_ne16_pmsis.c",)
+VENDOR = ("pmsis/ma_gap9_pmsis.c", "pmsis/ma_ne16_pmsis.c")
 
 
 class GAP9(MatchTarget):
