@@ -29,9 +29,15 @@ def weights(*shape):
     return RNG.integers(-128, 128, shape).astype(np.int8)
 
 
-def check(module, folder, expected):
+class Unsigned(CPU):
+    """The CPU as if it had no signed activations."""
+
+    activations = "unsigned"
+
+
+def check(module, folder, expected, target=CPU()):
     """Kinds of the layers are `expected`; outputs are the fallback's bit for bit."""
-    net = match.compile(module, CPU(), cache=False)
+    net = match.compile(module, target, cache=False)
     layers = net.program.schedule.layers
     assert [layer.workload.kind for layer in layers] == expected
     plain = match.compile(module, Core(), cache=False).write(folder / "plain")
@@ -51,8 +57,7 @@ def check(module, folder, expected):
     return [layer.workload for layer in layers]
 
 
-@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
-def test_a_network_as_match_reads_it(layout, tmp_path):
+def match_network(layout):
     """conv2d -> bias_add -> right_shift -> clip -> cast, depthwise, residual, dense."""
 
     def body(builder, given):
@@ -68,7 +73,23 @@ def test_a_network_as_match_reads_it(layout, tmp_path):
         return ig.dense(builder, flat, weights(120, 10), bias=np.arange(10) * 100, shift=11)
 
     shape = (1, 3, 4, 5) if layout == "NCHW" else (1, 4, 5, 3)
-    found = check(ig.module(body, (shape, "int8")), tmp_path, ["conv2d", "conv2d", "add", "dense"])
+    return ig.module(body, (shape, "int8"))
+
+
+KINDS = ["conv2d", "conv2d", "add", "dense"]
+
+
+def test_it_may_have_unsigned_activations(tmp_path):
+    found = check(match_network("NCHW"), tmp_path, KINDS, Unsigned())
+    inputs = [o for w in found for o in w.inputs]
+    assert {o.dtype for o in inputs} == {"uint8"}
+    # The second convolution reads what a ReLU cut: its padding stays 0.
+    assert [o.zero_point for o in inputs] == [128, 0, 0, 128, 128]
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_a_network_as_match_reads_it(layout, tmp_path):
+    found = check(match_network(layout), tmp_path, KINDS)
     assert [w.tail.shift for w in found] == [9, 7, 1, 11]
     assert found[0].tail.lo == 0
     assert all(w.tail.rounding == "floor" for w in found)
