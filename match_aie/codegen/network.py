@@ -55,6 +55,14 @@ class CallView:
 
 
 @dataclass(frozen=True)
+class GroupView:
+    """Steps that run one after the other on the controller; or one step of the control core."""
+
+    steps: tuple[int, ...]
+    offloaded: bool
+
+
+@dataclass(frozen=True)
 class StreamView:
     """A fetch of constants: before which step it starts, which one waits, where from and to."""
 
@@ -90,6 +98,7 @@ class NetworkView:
         headers: of the target's runtime.
         guard: C function of it that says why this machine cannot run the code; "" for none.
         entry: C function of it that runs the steps; "" for none.
+        groups: the calls, divided by who makes them.
         streams: constants that are fetched from the backing memory, in order of their steps.
     """
 
@@ -113,6 +122,7 @@ class NetworkView:
     headers: tuple[str, ...]
     guard: str
     entry: str
+    groups: tuple[GroupView, ...]
     streams: tuple[StreamView, ...]
 
 
@@ -139,8 +149,11 @@ class Addresses:
             return self._inputs[owner]
         return f"(void *)({self._places[owner]})"
 
-    def argument(self, argument: Argument) -> str:
-        """The C expression for `argument` of a call."""
+    def argument(self, argument: Argument, dtype: str | None = None) -> str:
+        """The C expression for `argument` of a call.
+
+        `dtype` is what the callee takes, where a packed constant may be of another type.
+        """
         if argument.kind == "tensor":
             return self.tensor(argument.name)
         if argument.kind == "workspace":
@@ -149,7 +162,8 @@ class Addresses:
             return f"(const void *)({self._streamed[argument.name]})"
         member = self._members[argument.name]
         text = f"{self._weights}.{member.name}"
-        return text if member.typed else f"(const void *){text}"
+        fits = member.typed and dtype in (None, member.dtype)
+        return text if fits else f"(const void *){text}"
 
 
 def streamed_addresses(program: NetworkProgram) -> dict[str, str]:
@@ -173,6 +187,19 @@ def _streams(program: NetworkProgram) -> tuple[StreamView, ...]:
     return tuple(found)
 
 
+def _groups(program: NetworkProgram) -> tuple[GroupView, ...]:
+    """Layers with tiles run on the controller, as many in a row as no fetch comes between."""
+    starts = {index for stream in program.streams for index in (stream.start, stream.step)}
+    groups: list[GroupView] = []
+    for index, step in enumerate(program.schedule.steps):
+        offloaded = step.layer is not None and step.layer.tiles is not None
+        if offloaded and groups and groups[-1].offloaded and index not in starts:
+            groups[-1] = GroupView((*groups[-1].steps, index), True)
+        else:
+            groups.append(GroupView((index,), offloaded))
+    return tuple(groups)
+
+
 def _call(step: Step, schedule: Schedule, addresses: Addresses) -> CallView:
     indices = {tensor.name: index for index, tensor in enumerate(schedule.tensors)}
     sizes = {tensor.name: tensor.nbytes for tensor in schedule.tensors}
@@ -180,11 +207,19 @@ def _call(step: Step, schedule: Schedule, addresses: Addresses) -> CallView:
     return CallView(
         comment(f"{step.label or step.symbol} ({by})", 80),
         step.symbol,
-        tuple(addresses.argument(argument) for argument in step.arguments),
+        tuple(addresses.argument(a, _taken(step, a)) for a in step.arguments),
         tuple(
             TraceView(indices[name], addresses.tensor(name), sizes[name]) for name in step.writes()
         ),
     )
+
+
+def _taken(step: Step, argument: Argument) -> str | None:
+    """Element type of the parameter that a layer's constant goes to."""
+    if step.layer is None or argument.kind != "constant":
+        return None
+    name = argument.name.removeprefix(f"{step.layer.symbol}_")
+    return step.layer.workload.operand(name).dtype
 
 
 def _port(record: PortRecord, macro: str) -> PortView:
@@ -267,6 +302,7 @@ def network_view(
         headers=runtime.headers,
         guard=runtime.guard,
         entry=runtime.entry,
+        groups=_groups(program),
         streams=_streams(program),
     )
 

@@ -119,6 +119,7 @@ def render(
         files[paths[1]] = references.data
     stored = _model_file(model, files)
     _add(files, runtime.files)
+    _add(files, runtime.vendor)
     build = _build(profile, name, compiled)
     described = manifests.describe(program, blob, references, ports)
     _add_manifest(files, manifest, described | {"model": stored, "build": build})

@@ -26,6 +26,7 @@ FILES = (
     "include/ma_cluster_tile.h",
     "include/ma_gap9.h",
     "include/ma_ne16.h",
+    "include/ma_ne16_tile.h",
     "include/ma_simd.h",
     "emulation/ma_chip.h",
     "emulation/ma_ne16_host.c",
@@ -35,8 +36,10 @@ FILES = (
     "kernels/ma_elements.c",
     "kernels/ma_kernel.h",
     "kernels/ma_pool.c",
-    "pmsis/ma_gap9_pmsis.c.in",
 )
+
+#: The binding to the vendor's SDK.
+VENDOR = ("pmsis/ma_ne16_pmsis.c",)
 
 
 class GAP9(MatchTarget):
@@ -48,6 +51,7 @@ class GAP9(MatchTarget):
     """
 
     name = "GAP9"
+    activations = "unsigned"
 
     def __init__(
         self,
@@ -67,7 +71,7 @@ class GAP9(MatchTarget):
             TargetError: there is no such module, or no L1, or no clock.
         """
         usable = facts().memory.l1_usable_bytes
-        known = {"ne16": Ne16, "cluster": Cluster}
+        known = ("ne16", "cluster")
         strange = [name for name in modules if name not in known]
         if strange:
             raise TargetError(
@@ -76,9 +80,14 @@ class GAP9(MatchTarget):
         if (l1_bytes is not None and l1_bytes < 1) or not frequency_mhz > 0:
             raise TargetError(f"GAP9 with {l1_bytes} bytes of L1 at {frequency_mhz} MHz")
         self.l1_bytes = min(usable, l1_bytes or usable)
+        self._megahertz = frequency_mhz
         self.frequency = frequency_mhz * 1e6
         self._names = tuple(name for name in known if name in modules)
-        self._modules = tuple(known[name](self.l1_bytes) for name in self._names)
+        made: dict[str, ExecModule] = {
+            "ne16": Ne16(self.l1_bytes),
+            "cluster": Cluster(self.l1_bytes),
+        }
+        self._modules = tuple(made[name] for name in self._names)
 
     def modules(self) -> Sequence[ExecModule]:
         """NE16 and the cluster, as far as they were asked for."""
@@ -92,17 +101,18 @@ class GAP9(MatchTarget):
         """Headers, kernels, the emulation and the binding to PMSIS."""
         files = runtime_files("match_aie.targets.common", SCRATCHPAD_FILES)
         files |= runtime_files("match_aie.targets.gap9", FILES)
-        headers = ("ma_gap9.h", "ma_ne16.h", "ma_cluster_tile.h")
-        return Runtime(files, headers, entry="ma_network")
+        vendor = runtime_files("match_aie.targets.gap9", VENDOR)
+        headers = ("ma_cluster_tile.h", "ma_ne16_tile.h")
+        return Runtime(files, headers, entry="ma_network", vendor=vendor)
 
     def simulator(self) -> NetworkSimulator:
         """Cycles of the clock `frequency`."""
-        return ScratchpadSimulator(Gap9Timing(self.frequency))
+        return ScratchpadSimulator(Gap9Timing(self._megahertz * 1e6))
 
     def options(self) -> Mapping[str, object]:
         """Arguments that make an equal target."""
         return {
             "l1_bytes": self.l1_bytes,
             "modules": list(self._names),
-            "frequency_mhz": self.frequency / 1e6,
+            "frequency_mhz": self._megahertz,
         }

@@ -12,12 +12,11 @@ from math import prod
 
 from match_aie.hardware import Region, Visit
 from match_aie.simulation import Jobs, KernelTime, TransferTime
-from match_aie.targets.gap9.ne16.job import Ne16Tile
-from match_aie.targets.gap9.ne16.layer import ne16_layer
+from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tile
 from match_aie.targets.gap9.timing.cluster import call_cycles
 from match_aie.targets.gap9.timing.dma import Transfer, engine_cycles, program_cycles
 from match_aie.targets.gap9.timing.ne16 import tile_turns
-from match_aie.workload import Operand, Workload
+from match_aie.workload import Workload
 
 #: Jobs that NE16 holds, the running one included.
 QUEUE = 2
@@ -53,15 +52,9 @@ class Gap9Timing:
         return KernelTime("cluster", (Jobs(start, cycles),))
 
     def _jobs(self, workload: Workload, visit: Visit) -> tuple[Jobs, ...]:
-        layer = ne16_layer(workload)
-        batch = visit.ranges["B"][1] if "B" in visit.ranges else 1
-        if workload.kind == "dense":
-            tile = _dense_tile(workload, visit)
-        else:
-            tile = _image_tile(workload, visit)
-            batch = visit.ranges["B"][1]
-        turns = tile_turns(layer, tile)
-        return tuple(Jobs(turn.program, turn.run) for turn in turns) * batch
+        images = 1 if workload.kind == "dense" else visit.ranges["B"][1]
+        turns = tile_turns(ne16_layer(workload), ne16_tile(workload, visit.ranges))
+        return tuple(Jobs(turn.program, turn.run) for turn in turns) * images
 
     def transfer(self, region: Region, *, store: bool) -> TransferTime:
         """A block through MCHAN: a command for every plane."""
@@ -76,28 +69,3 @@ class Gap9Timing:
         No figure is published: ASSUMPTIONS, 200 cycles to start, and a byte a cycle.
         """
         return TransferTime(200.0, float(nbytes))
-
-
-def _image_tile(workload: Workload, visit: Visit) -> Ne16Tile:
-    """The tile of a convolution that one visit makes."""
-    _, out, in_ = workload, workload.output, workload.operand("x")
-    (_, rows, columns, outputs), _ = touched(out, visit)
-    (_, in_rows, in_columns, inputs), before = touched(in_, visit)
-    return Ne16Tile(rows, columns, outputs, in_rows, in_columns, inputs, before[1], before[2])
-
-
-def _dense_tile(workload: Workload, visit: Visit) -> Ne16Tile:
-    """A row of a dense layer: a 1x1 convolution of one pixel."""
-    outputs = visit.ranges["K"][1]
-    return Ne16Tile(1, 1, outputs, 1, 1, workload.sizes["C"])
-
-
-def touched(operand: Operand, visit: Visit) -> tuple[list[int], list[int]]:
-    """(elements along every axis, positions before them in the padding) that a visit touches."""
-    extents, before = [], []
-    for axis, size in zip(operand.axes, operand.shape, strict=True):
-        first = axis.offset + sum(c * visit.ranges[dim][0] for dim, c in axis.terms)
-        last = axis.offset + sum(c * (sum(visit.ranges[dim]) - 1) for dim, c in axis.terms)
-        before.append(max(0, -first))
-        extents.append(max(0, min(last, size - 1) - max(first, 0) + 1) if axis.terms else size)
-    return extents, before
