@@ -8,6 +8,7 @@ import pytest
 import match_aie as match
 from match_aie.hardware import MatchTarget
 from match_aie.targets.cpu import CPU
+from match_aie.targets.gap9.target import GAP9
 from tests import integer_graphs as ig
 
 pytestmark = pytest.mark.skipif(
@@ -85,6 +86,38 @@ def test_it_may_have_unsigned_activations(tmp_path):
     assert {o.dtype for o in inputs} == {"uint8"}
     # The second convolution reads what a ReLU cut: its padding stays 0.
     assert [o.zero_point for o in inputs] == [128, 0, 0, 128, 128]
+
+
+@pytest.mark.slow
+def test_gap9s_cluster_runs_it(tmp_path):
+    module = match_network("NCHW")
+    net = match.compile(module, GAP9(), cache=False)
+    assert {layer.module for layer in net.program.schedule.layers} == {"cluster"}
+    check(module, tmp_path, KINDS, GAP9())
+
+
+@pytest.mark.slow
+def test_ne16_runs_integer_layers_of_unsigned_tensors(tmp_path):
+    def body(builder, given):
+        tail = {"clip": (0, 255), "dtype": "uint8", "bias": np.arange(32) * 300}
+        first = ig.convolution(
+            builder, given[0], weights(32, 16, 3, 3), "NHWC", padding=[1, 1, 1, 1]
+        )
+        a = ig.requantised(builder, first, "NHWC", shift=9, **tail)
+        deep = ig.convolution(
+            builder, a, weights(32, 1, 3, 3), "NHWC", padding=[1, 1, 1, 1], groups=32
+        )
+        factors = 1 + np.arange(32) * 5
+        b = ig.requantised(
+            builder, deep, "NHWC", multiplier=factors, offset=1 << 13, shift=14, **tail
+        )
+        point = ig.convolution(builder, b, weights(32, 32, 1, 1), "NHWC")
+        return ig.requantised(builder, point, "NHWC", multiplier=33, shift=14, **tail)
+
+    module = ig.module(body, ((1, 8, 8, 16), "uint8"))
+    net = match.compile(module, GAP9(), cache=False)
+    assert [layer.module for layer in net.program.schedule.layers] == ["ne16"] * 3
+    check(module, tmp_path, ["conv2d"] * 3, GAP9())
 
 
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])

@@ -67,7 +67,7 @@ def check(model, onnx_tools, seed, left=()):
         np.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_random_networks_compute_the_same(seed, onnx_tools):
     model = load(random_network(seed + 50, 4).SerializeToString())
     after = normalize(model, unsigned=True)
