@@ -7,12 +7,14 @@ is none (a scale known only at run time, a sum that could overflow), it says so 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 
 from match_aie.hardware import AVG_POOL_HALF_AWAY
+from match_aie.partition.extract_real import extract_real, is_real
+from match_aie.partition.extracted import Extracted
 from match_aie.partition.graph import Graph, Value
 from match_aie.partition.match import Match
 from match_aie.partition.view import (
@@ -42,16 +44,6 @@ from match_aie.workload import (
 from match_aie.workload.reference import accumulator_bound, softmax_table
 
 INT32_MAX = 2**31 - 1
-
-
-@dataclass(frozen=True, eq=False)
-class Extracted:
-    """A layer: what it computes, on which values, giving which value."""
-
-    workload: Workload
-    constants: Mapping[str, np.ndarray]
-    inputs: tuple[str, ...]
-    output: str
 
 
 def _symmetric(value: Value, parameters: Parameters, axis: int) -> np.ndarray:
@@ -334,6 +326,8 @@ _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
 def extract(graph: Graph, match: Match, kind: Kind) -> Extracted | str:
     """The layer that `match` means as a workload of `kind`, or why there is none."""
     view = View(graph, match)
+    if is_real(view):
+        return extract_real(view, kind)
     composite = any(graph.nodes[i].operator == AVG_POOL_HALF_AWAY for i in match.nodes)
     try:
         layer = _average_half_away(view) if composite else _KINDS[kind](view)

@@ -11,12 +11,24 @@ from match_aie.workload.build import (
     pool2d,
     rowwise,
 )
+from match_aie.workload.real import (
+    attention,
+    layer_norm,
+    real_conv2d,
+    real_dense,
+    real_matmul,
+    real_softmax,
+    recurrent,
+)
+from match_aie.workload.real_reference import TOLERANCE, within_tolerance
 from match_aie.workload.reference import reference
 from match_aie.workload.workload import (
     ITEMSIZE,
+    Activation,
     Axis,
     Kind,
     Operand,
+    RealTail,
     Rounding,
     Tail,
     Window,
@@ -25,21 +37,32 @@ from match_aie.workload.workload import (
 
 __all__ = [
     "ITEMSIZE",
+    "TOLERANCE",
+    "Activation",
     "Axis",
     "Kind",
     "Operand",
     "Quantized",
+    "RealTail",
     "Rounding",
     "Tail",
     "Window",
     "Workload",
+    "attention",
     "conv2d",
     "dense",
     "elementwise",
     "full_range",
+    "layer_norm",
     "matmul",
     "output_extent",
     "pool2d",
+    "real_conv2d",
+    "real_dense",
+    "real_matmul",
+    "real_softmax",
+    "recurrent",
     "reference",
     "rowwise",
+    "within_tolerance",
 ]

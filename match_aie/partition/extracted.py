@@ -1,0 +1,20 @@
+"""What extraction gives: a layer's workload, its constants, and the tensors it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from match_aie.workload import Workload
+
+
+@dataclass(frozen=True, eq=False)
+class Extracted:
+    """A layer: what it computes, on which values, giving which value."""
+
+    workload: Workload
+    constants: Mapping[str, np.ndarray]
+    inputs: tuple[str, ...]
+    output: str
