@@ -79,7 +79,8 @@ class Compilation:
             self.program,
             layers,
             self._manifest(),
-            flags=self.target.build_profile().flags,
+            profile=self.target.build_profile(),
+            runtime=self.target.runtime(),
             inputs=self.inputs,
             outputs=self.outputs,
             model=codegen.ModelFile(self.model.source, self.model.format),
@@ -90,6 +91,7 @@ class Compilation:
         return {
             "name": self.name,
             "target": self.target.name,
+            "built_for": self.target.built_for(),
             "options": asdict(self.options),
             "warnings": list(self.warnings),
             "selection": _selection(self.assignment),

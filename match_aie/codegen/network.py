@@ -15,6 +15,7 @@ from match_aie.codegen.names import comment, network_symbols
 from match_aie.codegen.port import PortRecord
 from match_aie.codegen.weights import Blob, Member, element_type
 from match_aie.errors import InternalError
+from match_aie.hardware import BuildProfile
 from match_aie.lowering import Argument, NetworkProgram, Schedule, Step
 from match_aie.lowering.plan import storages
 
@@ -72,6 +73,8 @@ class NetworkView:
         uses_arena: whether any call has an address in the arena.
         uses_inputs: whether any call reads an input.
         flags: for the compiler, correctness and target.
+        includes: headers beside the network's own.
+        guard: says why this machine cannot run the code, see `BuildProfile`; may be empty.
         warnings: for the compiler.
         sanitizers: for the compiler.
         sources: paths of what makes the library.
@@ -91,6 +94,8 @@ class NetworkView:
     uses_arena: bool
     uses_inputs: bool
     flags: tuple[str, ...]
+    includes: tuple[str, ...]
+    guard: str
     warnings: tuple[str, ...]
     sanitizers: tuple[str, ...]
     sources: tuple[str, ...]
@@ -178,7 +183,7 @@ def network_view(
     ports: tuple[Sequence[PortRecord], Sequence[PortRecord]],
     *,
     title: str,
-    flags: Sequence[str],
+    profile: BuildProfile,
     sources: Sequence[str],
 ) -> NetworkView:
     """What the templates see of `program`.
@@ -189,7 +194,7 @@ def network_view(
         blob: where the constants lie.
         ports: inputs and outputs.
         title: the network's name as users know it.
-        flags: the target's compiler flags.
+        profile: the target's flags, includes and guard.
         sources: paths of what makes the library.
 
     Raises:
@@ -214,7 +219,9 @@ def network_view(
         calls=calls,
         uses_arena=any("(arena + " in word for word in words),
         uses_inputs=any(word.startswith("in[") for word in words),
-        flags=(*CORRECTNESS, *flags),
+        flags=(*CORRECTNESS, *profile.flags),
+        includes=profile.includes,
+        guard=profile.guard,
         warnings=WARNINGS,
         sanitizers=SANITIZERS,
         sources=tuple(sources),

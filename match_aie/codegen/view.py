@@ -114,6 +114,7 @@ class LayerView:
         window: for conv2d and pooling, else None.
         tail: None where the sum itself is stored.
         elements: nest of loops over the output, adjacent ones merged; for elementwise kinds.
+        kernel: what `ExecModule.kernel` gives for the layer's mapping.
     """
 
     symbol: str
@@ -125,6 +126,7 @@ class LayerView:
     window: WindowView | None
     tail: TailView | None
     elements: tuple[ElementLoop, ...]
+    kernel: object = None
 
     def operand(self, name: str) -> OperandView:
         """The operand called `name`; KeyError if there is none."""
@@ -157,6 +159,7 @@ def layer_view(layer: LayerProgram, module: ExecModule) -> LayerView:
         window=_window_view(workload),
         tail=_tail_view(workload),
         elements=element_loops(workload),
+        kernel=module.kernel(workload, layer.mapping),
     )
 
 

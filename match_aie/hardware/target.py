@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from match_aie.errors import TargetError
 from match_aie.hardware.core import CoreCost, Operation
@@ -19,10 +20,18 @@ class BuildProfile:
     Attributes:
         flags: beside the ones that correctness needs, which the toolchain always adds.
         alignment: of the arena, of every buffer in it, and of every constant, in bytes.
+        compilers: commands to try, in this order, where the flags are none of the default
+            compiler's: cross compilers.
+        includes: headers of `MatchTarget.runtime` that the emitted code includes.
+        guard: a function of these headers, `const char *guard(void)`: why the machine that it
+            runs on cannot run the code, in a sentence, or NULL; empty where any can.
     """
 
     flags: tuple[str, ...] = ("-O3",)
     alignment: int = 64
+    compilers: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()
+    guard: str = ""
 
 
 class MatchTarget(ABC):
@@ -48,6 +57,14 @@ class MatchTarget(ABC):
     def build_profile(self) -> BuildProfile:
         """Compiler flags and alignment; -O3 and 64 bytes by default."""
         return BuildProfile()
+
+    def runtime(self) -> Mapping[str, bytes]:
+        """Files of the emitted project by path ("include/x.h", "src/x.c"); none by default."""
+        return MappingProxyType({})
+
+    def built_for(self) -> str:
+        """Which processor the emitted code needs, for reports; empty where any will do."""
+        return ""
 
     def fallback_cost(self, operation: Operation) -> float:
         """Cycles of the reference clock that the core takes for `operation`; `core`'s count."""

@@ -9,6 +9,7 @@ import numpy as np
 from match_aie.cost_models.roofline import Roofline
 from match_aie.hardware import CORE, CostModel, ExecModule, Loop, Memory, Pattern
 from match_aie.hardware.module import Constants
+from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.patterns import PATTERNS
 from match_aie.workload import ITEMSIZE, Kind, Workload
 from match_aie.workload.reference import whole_image
@@ -88,6 +89,14 @@ class CPUModule(ExecModule):
             for x in workload.inputs
             if x.shape == y.shape and ITEMSIZE[x.dtype] == ITEMSIZE[y.dtype]
         )
+
+
+class Int8Module(CPUModule):
+    """One core with known vectors and caches."""
+
+    def __init__(self, machine: Machine) -> None:
+        """For `machine`."""
+        self.machine = machine
 
 
 def _channelwise(workload: Workload) -> bool:

@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+% for header in net.includes:
+#include "${header}"
+% endfor
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
@@ -53,6 +56,10 @@ void ${net.name}_set_trace(void (*trace)(int step, int tensor, const void *data,
 ${function.strip()}
 % endfor
 
+% if net.guard:
+/* Nothing of it may run before the guard has looked. */
+__attribute__((noinline))
+% endif
 static void ${net.name}_steps(uint8_t *arena, const void *const in[], void *const out[]) {
 % if not net.uses_arena:
     (void)arena;
@@ -72,7 +79,18 @@ static void ${net.name}_steps(uint8_t *arena, const void *const in[], void *cons
 % endfor
 }
 
+% if net.guard:
+const char *${net.name}_unsupported(void) {
+    return ${net.guard}();
+}
+
+% endif
 int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]) {
+% if net.guard:
+    if (${net.name}_unsupported()) {
+        return 1;
+    }
+% endif
     ${net.name}_steps(arena, in, out);
     return 0;
 }
