@@ -7,11 +7,12 @@ from importlib.resources import files
 
 from match_aie.errors import TargetError
 from match_aie.hardware import BuildProfile, ExecModule, MatchTarget
+from match_aie.targets.cpu.float_module import float_modules
 from match_aie.targets.cpu.machine import NATIVE, PORTABLE, Machine, machine
 from match_aie.targets.cpu.module import CPUModule, Int8Module
 
-#: The header that emitted code includes: vector types, and what differs between processors.
-HEADER = "ma_cpu.h"
+#: Headers that emitted code includes: what differs between processors, and float32 vectors.
+HEADERS = ("ma_cpu.h", "ma_cpu_float.h")
 
 
 class CPU(MatchTarget):
@@ -52,16 +53,16 @@ class CPU(MatchTarget):
         return BuildProfile(
             flags=("-O3", *self.machine.flags),
             compilers=self.machine.compilers,
-            includes=(HEADER,),
+            includes=HEADERS,
             guard="ma_cpu_missing",
         )
 
     def runtime(self) -> Mapping[str, bytes]:
-        """The header with vector types."""
+        """The headers."""
         if self.machine.name == PORTABLE:
             return {}
         folder = files(__package__).joinpath("runtime", "include")
-        return {f"include/{HEADER}": folder.joinpath(HEADER).read_bytes()}
+        return {f"include/{name}": folder.joinpath(name).read_bytes() for name in HEADERS}
 
     def built_for(self) -> str:
         """The machine's name."""
@@ -72,4 +73,4 @@ def _modules(facts: Machine) -> tuple[ExecModule, ...]:
     """Modules of a machine, those of integer layers first; float modules join here."""
     if facts.name == PORTABLE:
         return (CPUModule(),)
-    return (Int8Module(facts),)
+    return (Int8Module(facts), *float_modules(facts))

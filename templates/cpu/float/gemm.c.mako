@@ -23,8 +23,8 @@ static void ${name}(${layer.parameters})
 % if k.scratch:
     float *const packed = (float *)(void *)scratch;
 % endif
-% for loop in k.batches:
-    for (int32_t ${loop.variable} = 0; ${loop.variable} < ${loop.size}; ++${loop.variable}) {
+% for outer in k.batches:
+    for (int32_t ${outer.variable} = 0; ${outer.variable} < ${outer.size}; ++${outer.variable}) {
 % endfor
     const float *const a_base = ${k.a.base};
     const float *const b_base = ${k.b.base};
@@ -54,14 +54,14 @@ static void ${name}(${layer.parameters})
 ${block(ranges)}
 % else:
 <%
-loop = loops[0]
-lo, hi = ranges[loop.axis]
-v = f"{loop.axis}{depth}"
+now = loops[0]
+lo, hi = ranges[now.axis]
+v = f"{now.axis}{depth}"
 end = f"{v}e"
 %>
-for (int32_t ${v} = ${lo}; ${v} < ${hi}; ${v} += ${loop.step}) {
-    const int32_t ${end} = ${hi} - ${v} < ${loop.step} ? ${hi} : ${v} + ${loop.step};
-    ${nest(loops[1:], depth + 1, {**ranges, loop.axis: (v, end)})}
+for (int32_t ${v} = ${lo}; ${v} < ${hi}; ${v} += ${now.step}) {
+    const int32_t ${end} = ${hi} - ${v} < ${now.step} ? ${hi} : ${v} + ${now.step};
+    ${nest(loops[1:], depth + 1, {**ranges, now.axis: (v, end)})}
 }
 % endif
 </%def>
