@@ -291,12 +291,10 @@ def _layer_norm(view: View) -> Extracted:
     return Extracted(workload, constants, (x.name,), view.root.output)
 
 
-def _heads(view: View, name: str, dims: tuple[str, ...]) -> Value:
+def _heads(view: View, name: str, dims: tuple[str, ...], stored: tuple[str, ...]) -> Value:
     """An operand of attention, heads interleaved: [batch, position, head, element]."""
     value, axes = _through(view, name, dims)
-    row = dims[2] if dims[3] in ("C", "K") and dims[2] != "C" else dims[3]
-    last = "K" if "K" in dims else "C"
-    if axes != ("B", row, "G", last) or value.constant is not None:
+    if axes != stored or value.constant is not None:
         raise Refusal("queries, keys or values are not [batch, position, head, element]")
     return value
 
@@ -312,9 +310,9 @@ def _attention(view: View) -> Extracted:
     _last_axis(view, softmax, (axis,) if isinstance(axis, int) else ())
     if len(view.value(inner.output).shape) != 4:
         raise Refusal("the products are not of rank 4")
-    q = _heads(view, str(inner.arguments[0]), ("B", "G", "OY", "C"))
-    k = _heads(view, str(inner.arguments[1]), ("B", "G", "C", "OX"))
-    v = _heads(view, str(outer.arguments[1]), ("B", "G", "OX", "K"))
+    q = _heads(view, str(inner.arguments[0]), ("B", "G", "OY", "C"), ("B", "OY", "G", "C"))
+    k = _heads(view, str(inner.arguments[1]), ("B", "G", "C", "OX"), ("B", "OX", "G", "C"))
+    v = _heads(view, str(outer.arguments[1]), ("B", "G", "OX", "K"), ("B", "OX", "G", "K"))
     if permutation(view.root, 4) != (0, 2, 1, 3):
         raise Refusal("the result is not [batch, position, head, element]")
     if not q.shape[0] == k.shape[0] == v.shape[0] or not q.shape[2] == k.shape[2] == v.shape[2]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from match_aie.cost_models.transfers import MemoryTransfers
 from match_aie.hardware import Array, Cost, Mapping, Tile
-from match_aie.targets.cpu.float_kernel import axes
+from match_aie.targets.cpu.float_kernel import axes, strides, swapped
 from match_aie.targets.cpu.float_tile import Tile as RegisterTile
 from match_aie.targets.cpu.float_tile import choose, product_cycles
 from match_aie.targets.cpu.machine import Machine
@@ -32,6 +32,9 @@ OPERATIONS: dict[Activation, float] = {
     "sigmoid": 28.0,
 }
 EXP_OPERATIONS = 21.0
+
+#: Stores per element of packing at run time: one element at a time, and reading across rows.
+PACK = 2.0
 
 #: Cycles of calling a layer.
 CALL = 100.0
@@ -72,7 +75,21 @@ class ProductCost(MemoryTransfers):
                     times = times * tile[dim]
         cycles = times * product_cycles(self.machine, self.tile, m, n, r)
         share = r / np.maximum(1, _reduction(workload))
-        return np.asarray(cycles + activation_cycles(self.machine, workload, times * m * n * share))
+        done = times * m * n * share
+        packing = PACK * packed_elements(workload) / self.machine.peaks.stores
+        once = packing * done / workload.output.size
+        return np.asarray(cycles + activation_cycles(self.machine, workload, done) + once)
+
+
+def packed_elements(workload: Workload) -> int:
+    """Elements that are packed at run time, before the product: inputs that lie the other way."""
+    if workload.kind == "dense":
+        turned = swapped(workload) or strides(workload.operand("x"))["C"] != 1
+        return workload.operand("x").size if turned else 0
+    if workload.kind != "matmul":
+        return 0
+    x, x1 = workload.operand("x"), workload.operand("x1")
+    return x1.size + (0 if strides(x)["C"] == 1 else x.size)
 
 
 def _reduction(workload: Workload) -> int:
@@ -113,7 +130,7 @@ class RowCost:
                 scores = self._product(d["OY"], d["OX"], d["C"])
                 values = self._product(d["OY"], d["K"], d["OX"])
                 rows = self._operations(heads * d["OY"], d["OX"], EXP_OPERATIONS + 3.0)
-                packing = 2.0 * heads * d["OX"] * (d["C"] + d["K"]) / self.machine.peaks.stores
+                packing = PACK * heads * d["OX"] * (d["C"] + d["K"]) / self.machine.peaks.stores
                 return heads * (scores + values) + rows + packing
             case _:
                 return self._recurrent(workload)

@@ -84,6 +84,45 @@ class BatchLoop:
 
 
 @dataclass(frozen=True)
+class Product:
+    """A product inside a larger layer.
+
+    Attributes:
+        tile: the register tile.
+        heights: numbers of rows that it is called for.
+        columns: n.
+        inner: r.
+        a_row: elements between the rows of the first factor.
+        ldy: elements between the rows of the result.
+        ending: what happens to the sums.
+    """
+
+    tile: Tile
+    heights: tuple[int, ...]
+    columns: int
+    inner: int
+    a_row: int
+    ldy: int
+    ending: Ending
+
+    @property
+    def panels(self) -> tuple[Panel, ...]:
+        """Widths of the panels."""
+        return panels(self.tile, self.columns)
+
+    @property
+    def row_tiles(self) -> tuple[int, ...]:
+        """Heights of the register tiles, the whole one first."""
+        found = {mr for rows in self.heights for mr in row_tiles(self.tile, rows)}
+        return tuple(sorted(found, reverse=True))
+
+    @property
+    def packed(self) -> int:
+        """Elements of the packed second factor."""
+        return self.inner * padded(self.tile, self.columns)
+
+
+@dataclass(frozen=True)
 class GemmKernel:
     """A product as `cpu/float/gemm.c.mako` writes it.
 

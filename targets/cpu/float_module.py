@@ -25,7 +25,14 @@ from match_aie.targets.cpu.float_kernel import (
     tile_of,
 )
 from match_aie.targets.cpu.float_patterns import PRODUCTS, ROWS
-from match_aie.targets.cpu.float_rows import RowKernel, row_kernel
+from match_aie.targets.cpu.float_rows import (
+    AttentionKernel,
+    RecurrentKernel,
+    RowKernel,
+    pack_recurrent,
+    recurrent_scratch,
+    row_kernel,
+)
 from match_aie.targets.cpu.float_tile import Tile, pack_panels, pack_rows, padded
 from match_aie.targets.cpu.machine import Machine
 from match_aie.workload import ITEMSIZE, Workload
@@ -165,6 +172,22 @@ class FloatRows(ExecModule):
         """Numbers that the templates print."""
         del mapping
         return row_kernel(workload, self.machine)
+
+    def pack(self, workload: Workload, constants: Constants) -> Constants:
+        """The weights of all gates in panels."""
+        kernel = row_kernel(workload, self.machine)
+        if not isinstance(kernel, RecurrentKernel):
+            return constants
+        return pack_recurrent(kernel, workload, constants)
+
+    def scratch_bytes(self, workload: Workload) -> int:
+        """Packed keys and values with scores; the inputs' products and states."""
+        kernel = row_kernel(workload, self.machine)
+        if isinstance(kernel, AttentionKernel):
+            return FLOAT * kernel.scratch
+        if isinstance(kernel, RecurrentKernel):
+            return FLOAT * recurrent_scratch(kernel, workload)
+        return 0
 
     def in_place(self, workload: Workload) -> tuple[str, ...]:
         """Rows are read before they are written, element by element."""

@@ -80,8 +80,16 @@ def product_cycles(machine: Machine, tile: Tile, m: Array, n: Array, r: Array) -
 
 
 @lru_cache(maxsize=4096)
-def choose(machine: Machine, m: int, n: int, r: int) -> Tile:
-    """The tile of fewest modelled cycles; of equal ones that with fewer loads per product."""
+def choose(machine: Machine, m: int, n: int, r: int, rows: int = 0) -> Tile:
+    """The tile of fewest modelled cycles; of equal ones that with fewer loads per product.
+
+    Args:
+        machine: the core.
+        m: rows.
+        n: columns.
+        r: reduction.
+        rows: of the tile, where they are given.
+    """
 
     def price(tile: Tile) -> tuple[float, float]:
         cycles = float(product_cycles(machine, tile, np.asarray(m), np.asarray(n), np.asarray(r)))
@@ -89,10 +97,10 @@ def choose(machine: Machine, m: int, n: int, r: int) -> Tile:
 
     registers = machine.vector_registers
     tiles = [
-        Tile(rows, vectors, machine.lanes)
-        for rows in range(1, min(MOST_ROWS, m) + 1)
+        Tile(mr, vectors, machine.lanes)
+        for mr in ([rows] if rows else range(1, min(MOST_ROWS, m) + 1))
         for vectors in range(1, registers)
-        if fits(rows, vectors, registers)
+        if fits(mr, vectors, registers)
     ]
     return min(tiles, key=price)
 
@@ -114,6 +122,11 @@ class Panel:
     def width(self) -> int:
         """Columns of a panel as packed."""
         return self.vectors * self.lanes
+
+    @property
+    def mark(self) -> str:
+        """Tells the functions of panels apart that differ in their last vector only."""
+        return "" if self.valid == self.lanes else "p"
 
     @property
     def elements(self) -> int:

@@ -137,3 +137,29 @@ c${i}_${j} = ma_fma(s, ${f"b{j}" if len(rows) > 1 else f"ma_load(b + {u * width 
 % endfor
 }
 </%def>
+
+## The register tiles of a product, as functions `prefix`_<rows>x<vectors>.
+##   p        a match_aie.targets.cpu.float_kernel.Product
+<%def name="tiles(prefix, p)">
+% for mr in p.row_tiles:
+% for panel in p.panels:
+${tile(f"{prefix}_{mr}x{panel.vectors}{panel.mark}", mr, panel.vectors, panel.valid, p.tile.lanes, p.a_row, 1, p.ldy, p.ending)}
+% endfor
+% endfor
+</%def>
+
+## Call them for rows m_lo .. m_hi and all columns: a, b, y are C expressions of addresses (of row
+## 0, of the first panel), `more` gives further arguments.
+<%def name="cover(prefix, p, m_lo, m_hi, a, b, y, more)">
+% for panel in p.panels:
+for (int32_t n = ${panel.start}; n < ${panel.stop}; n += ${panel.width}) {
+    int32_t m = ${m_lo};
+% for mr in p.row_tiles:
+    ${"while" if mr == p.tile.mr else "if"} (${m_hi} - m ${">=" if mr == p.tile.mr else "=="} ${mr}) {
+        ${prefix}_${mr}x${panel.vectors}${panel.mark}(${a} + m * ${p.a_row}, ${b} + n * ${p.inner}, ${y} + m * ${p.ldy} + n${more("m", "n")});
+        m += ${mr};
+    }
+% endfor
+}
+% endfor
+</%def>

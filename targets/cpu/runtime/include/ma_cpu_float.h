@@ -294,6 +294,56 @@ MA_APART void ma_norm_row(float *y, const float *x, const float *weight, const f
     }
 }
 
+/* ---- recurrent cells ------------------------------------------------------------------------ */
+
+/* What a cell does with n (1 .. MA_LANES) hidden units. Gates of the inputs' product lie `gate`
+ * elements apart in seen, of the state's product `width` apart in sums. */
+MA_INLINE void ma_gru_vector(float *now, const float *before, const float *seen, int32_t gate,
+                             const float *sums, int32_t width, int32_t n)
+{
+    const ma_vf z = ma_sigmoid(ma_load_part(seen, n, 0.0f) + ma_load(sums));
+    const ma_vf r = ma_sigmoid(ma_load_part(seen + gate, n, 0.0f) + ma_load(sums + width));
+    const ma_vf w = ma_load_part(seen + 2 * gate, n, 0.0f);
+    const ma_vf c = ma_tanh(ma_fma(r, ma_load(sums + 2 * width), w));
+    ma_store_part(now, ma_fma(z, ma_load_part(before, n, 0.0f) - c, c), n);
+}
+
+MA_INLINE void ma_gru_units(float *now, const float *before, const float *seen, int32_t gate,
+                            const float *sums, int32_t width, int32_t n)
+{
+    int32_t i = 0;
+    for (; i + MA_LANES <= n; i += MA_LANES) {
+        ma_gru_vector(now + i, before + i, seen + i, gate, sums + i, width, MA_LANES);
+    }
+    if (i < n) {
+        ma_gru_vector(now + i, before + i, seen + i, gate, sums + i, width, n - i);
+    }
+}
+
+MA_INLINE void ma_lstm_vector(float *now, float *cell, const float *seen, int32_t gate,
+                              const float *sums, int32_t width, int32_t n)
+{
+    const ma_vf i = ma_sigmoid(ma_load_part(seen, n, 0.0f) + ma_load(sums));
+    const ma_vf o = ma_sigmoid(ma_load_part(seen + gate, n, 0.0f) + ma_load(sums + width));
+    const ma_vf f = ma_sigmoid(ma_load_part(seen + 2 * gate, n, 0.0f) + ma_load(sums + 2 * width));
+    const ma_vf g = ma_tanh(ma_load_part(seen + 3 * gate, n, 0.0f) + ma_load(sums + 3 * width));
+    const ma_vf c = ma_fma(f, ma_load_part(cell, n, 0.0f), i * g);
+    ma_store_part(cell, c, n);
+    ma_store_part(now, o * ma_tanh(c), n);
+}
+
+MA_INLINE void ma_lstm_units(float *now, float *cell, const float *seen, int32_t gate,
+                             const float *sums, int32_t width, int32_t n)
+{
+    int32_t i = 0;
+    for (; i + MA_LANES <= n; i += MA_LANES) {
+        ma_lstm_vector(now + i, cell + i, seen + i, gate, sums + i, width, MA_LANES);
+    }
+    if (i < n) {
+        ma_lstm_vector(now + i, cell + i, seen + i, gate, sums + i, width, n - i);
+    }
+}
+
 /* ---- packing ------------------------------------------------------------------------------- */
 
 /* packed[r][width] = source[r][0 .. valid), the rest 0; rows of the source `stride` apart. */
