@@ -7,15 +7,16 @@ the first and the last block. Everything else: vector operations per element.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from match_aie.cost_models.transfers import MemoryTransfers
-from match_aie.hardware import Array, Cost, Mapping, Tile
+from match_aie.hardware import Array, Block, Cost, Direction, Mapping, Memory, Tile
 from match_aie.targets.cpu.float_kernel import axes, strides, swapped
 from match_aie.targets.cpu.float_tile import Tile as RegisterTile
-from match_aie.targets.cpu.float_tile import choose, product_cycles
+from match_aie.targets.cpu.float_tile import choose, overlapped, product_cycles
 from match_aie.targets.cpu.machine import Machine
 from match_aie.workload import Activation, Workload
 
@@ -32,6 +33,9 @@ OPERATIONS: dict[Activation, float] = {
     "sigmoid": 28.0,
 }
 EXP_OPERATIONS = 21.0
+
+#: Share of a cache that blocks may take: the rest is for what streams past them.
+SHARE = 0.75
 
 #: Stores per element of packing at run time: one element at a time, and reading across rows.
 PACK = 2.0
@@ -59,6 +63,37 @@ class ProductCost(MemoryTransfers):
     machine: Machine
     tile: RegisterTile
 
+    def transfer_cycles(
+        self, workload: Workload, block: Block, outer: Memory, inner: Memory, direction: Direction
+    ) -> Array:
+        """Bytes over the bandwidth of the first cache beyond the second that holds the operand."""
+        del workload, outer, inner, direction
+        nbytes = block.operand.nbytes
+        beyond = self.machine.caches[2:]
+        rates = [cache.bytes_per_cycle for cache in beyond if nbytes <= SHARE * cache.bytes]
+        return np.asarray(block.nbytes / (rates or [self.machine.memory_bytes_per_cycle])[0])
+
+    def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
+        """The longer of the two, and a share of the shorter."""
+        del exposed
+        return overlapped(compute, np.asarray(sum(moves)))
+
+    def _streamed(self, m: Array, n: Array, r: Array) -> Array:
+        """Cycles to bring the operands of a block from the second cache to the first.
+
+        Rows come again for every panel, and a panel for every row of tiles, but for what stays in
+        the first cache meanwhile.
+        """
+        first = self.machine.caches[0].bytes * SHARE
+        second = self.machine.caches[min(1, len(self.machine.caches) - 1)]
+        panels = -(-np.asarray(n) // self.tile.width)
+        tiles = -(-np.asarray(m) // self.tile.mr)
+        panel, rows = 4.0 * self.tile.width * r, 4.0 * m * r
+        tall = 4.0 * self.tile.mr * r
+        often = np.where(panel + tall <= first, 1, tiles)
+        again = np.where(panel + rows <= first, 1, panels)
+        return np.asarray((panels * panel * often + rows * again) / second.bytes_per_cycle)
+
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
         """Register tiles that cover `tile`, and the activation of its outputs."""
         if workload.kind == "conv2d":
@@ -73,7 +108,8 @@ class ProductCost(MemoryTransfers):
             for dim, _ in workload.dims:
                 if dim not in named:
                     times = times * tile[dim]
-        cycles = times * product_cycles(self.machine, self.tile, m, n, r)
+        tiles = product_cycles(self.machine, self.tile, m, n, r)
+        cycles = times * overlapped(tiles, self._streamed(m, n, r))
         share = r / np.maximum(1, _reduction(workload))
         done = times * m * n * share
         packing = PACK * packed_elements(workload) / self.machine.peaks.stores

@@ -15,7 +15,7 @@ from match_aie.hardware import (
     Pattern,
 )
 from match_aie.hardware.module import Constants
-from match_aie.targets.cpu.float_cost import ProductCost, RowCost
+from match_aie.targets.cpu.float_cost import SHARE, ProductCost, RowCost
 from match_aie.targets.cpu.float_kernel import (
     GemmKernel,
     dense_kernel,
@@ -37,30 +37,28 @@ from match_aie.targets.cpu.float_tile import Tile, pack_panels, pack_rows, padde
 from match_aie.targets.cpu.machine import Machine
 from match_aie.workload import ITEMSIZE, Workload
 
-#: Share of a cache that blocks may take: the rest is for what streams past them.
-SHARE = 0.75
-
 FLOAT = ITEMSIZE["float32"]
 
 
 #: Steps of the reduction that a register tile is called for at least (or all there are): fewer
 #: would be lost in loading and storing its sums.
-LEAST_STEPS = 128
+LEAST_STEPS = 384
 
 #: Register tiles along the rows of a block at least.
 LEAST_TALL = 4
 
 
 def memories(machine: Machine) -> tuple[Memory, ...]:
-    """The first cache as it holds blocks, and what is beyond it as home.
+    """The second cache as it holds blocks, and what is beyond it as home.
 
-    Home is the second cache: it holds the operands of most layers, or streams them ahead. With
-    the caches as three levels the search took minutes for a layer.
+    What the first cache holds of a block is part of the kernel's price: register tiles stream
+    from the second nearly as fast, and with the caches as three levels the search took minutes.
     """
-    first = machine.caches[0]
-    beyond = machine.caches[1].bytes_per_cycle if len(machine.caches) > 1 else None
-    inner = Memory("L1", int(first.bytes * SHARE), first.bytes_per_cycle)
-    return (inner, Memory("L2", None, beyond or machine.memory_bytes_per_cycle))
+    at = min(1, len(machine.caches) - 1)
+    cache, beyond = machine.caches[at], machine.caches[at + 1 :]
+    rate = beyond[0].bytes_per_cycle if beyond else machine.memory_bytes_per_cycle
+    inner = Memory("L2", int(cache.bytes * SHARE), cache.bytes_per_cycle)
+    return (inner, Memory("DRAM", None, rate))
 
 
 class FloatProducts(ExecModule):

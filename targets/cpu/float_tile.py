@@ -19,8 +19,19 @@ from match_aie.targets.cpu.machine import Machine
 #: Rows that a tile has at most: more only lengthen the code.
 MOST_ROWS = 12
 
-#: Modelled cycles of calling a register tile, before and after its reduction.
-CALL_CYCLES = 12.0
+#: Modelled cycles of calling a register tile, before and after its reduction: the call and its
+#: arguments, the latency of the last sums, and the end of the loop, which is mispredicted (about 15
+#: cycles; Agner Fog, microarchitecture, on Zen and Ice Lake). An assumption in sum.
+CALL_CYCLES = 40.0
+
+#: Share of the shorter of two things that go on at once which the longer does not hide: hardware
+#: prefetches along lines, not over the ends of blocks. An assumption, to rank blockings.
+EXPOSED = 0.25
+
+
+def overlapped(a: Array, b: Array) -> Array:
+    """The longer of two things that go on at once, and the exposed share of the shorter."""
+    return np.asarray(np.maximum(a, b) + EXPOSED * np.minimum(a, b))
 
 
 @dataclass(frozen=True)
@@ -91,9 +102,14 @@ def choose(machine: Machine, m: int, n: int, r: int, rows: int = 0) -> Tile:
         rows: of the tile, where they are given.
     """
 
+    second = machine.caches[min(1, len(machine.caches) - 1)]
+
     def price(tile: Tile) -> tuple[float, float]:
-        cycles = float(product_cycles(machine, tile, np.asarray(m), np.asarray(n), np.asarray(r)))
-        return cycles, (tile.mr + tile.vectors) / (tile.mr * tile.vectors)
+        cycles = product_cycles(machine, tile, np.asarray(m), np.asarray(n), np.asarray(r))
+        # A panel comes from the second cache for every row of tiles, unless blocks are short.
+        panels = padded(tile, n) * r * 4.0 * -(-m // tile.mr) / second.bytes_per_cycle
+        total = float(overlapped(cycles, np.asarray(panels)))
+        return total, (tile.mr + tile.vectors) / (tile.mr * tile.vectors)
 
     registers = machine.vector_registers
     tiles = [
