@@ -37,8 +37,9 @@ EXP_OPERATIONS = 21.0
 #: Share of a cache that blocks may take: the rest is for what streams past them.
 SHARE = 0.75
 
-#: Stores per element of packing at run time: one element at a time, and reading across rows.
-PACK = 2.0
+#: Stores per element of packing at run time: of short rows, and of elements read across rows.
+ALONG = 0.5
+ACROSS = 2.0
 
 #: Cycles of calling a layer.
 CALL = 100.0
@@ -96,41 +97,35 @@ class ProductCost(MemoryTransfers):
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
         """Register tiles that cover `tile`, and the activation of its outputs."""
-        if workload.kind == "conv2d":
-            m, n = tile["OX"], tile["K"]
-            r = tile["C"] * tile["FY"] * tile["FX"]
-            times = tile["B"] * tile["G"] * tile["OY"]
-        else:
-            named = axes(workload)
-            sides = {axis: tile[dim] for dim, axis in named.items()}
-            m, n, r = sides["m"], sides["n"], sides["r"]
-            times = np.asarray(1)
-            for dim, _ in workload.dims:
-                if dim not in named:
-                    times = times * tile[dim]
+        named = axes(workload)
+        sides = {axis: tile[dim] for dim, axis in named.items()}
+        m, n, r = sides["m"], sides["n"], sides["r"]
+        times = np.asarray(1)
+        for dim, _ in workload.dims:
+            if dim not in named:
+                times = times * tile[dim]
         tiles = product_cycles(self.machine, self.tile, m, n, r)
         cycles = times * overlapped(tiles, self._streamed(m, n, r))
-        share = r / np.maximum(1, _reduction(workload))
+        share = r / workload.sizes["C"]
         done = times * m * n * share
-        packing = PACK * packed_elements(workload) / self.machine.peaks.stores
+        packing = packing_stores(workload) / self.machine.peaks.stores
         once = packing * done / workload.output.size
         return np.asarray(cycles + activation_cycles(self.machine, workload, done) + once)
 
 
-def packed_elements(workload: Workload) -> int:
-    """Elements that are packed at run time, before the product: inputs that lie the other way."""
+def packing_stores(workload: Workload) -> float:
+    """Stores to pack inputs at run time, before the product: those that lie the other way."""
     if workload.kind == "dense":
-        turned = swapped(workload) or strides(workload.operand("x"))["C"] != 1
-        return workload.operand("x").size if turned else 0
+        x = workload.operand("x")
+        across = strides(x)["C"] == 1
+        if swapped(workload):
+            return x.size * (ACROSS if across else ALONG)
+        return 0.0 if across else x.size * ALONG
     if workload.kind != "matmul":
-        return 0
+        return 0.0
     x, x1 = workload.operand("x"), workload.operand("x1")
-    return x1.size + (0 if strides(x)["C"] == 1 else x.size)
-
-
-def _reduction(workload: Workload) -> int:
-    sizes = workload.sizes
-    return sizes["C"] * sizes["FY"] * sizes["FX"]
+    second = x1.size * (ALONG if strides(x1)["K"] == 1 else ACROSS)
+    return second + (0.0 if strides(x)["C"] == 1 else x.size * ALONG)
 
 
 @dataclass(frozen=True)
@@ -157,6 +152,8 @@ class RowCost:
     def _compute(self, workload: Workload) -> float:
         d = workload.sizes
         match workload.kind:
+            case "conv2d":
+                return self._convolution(workload)
             case "softmax":
                 return self._operations(d["B"], d["K"], EXP_OPERATIONS + 5.0)
             case "layer_norm":
@@ -166,10 +163,21 @@ class RowCost:
                 scores = self._product(d["OY"], d["OX"], d["C"])
                 values = self._product(d["OY"], d["K"], d["OX"])
                 rows = self._operations(heads * d["OY"], d["OX"], EXP_OPERATIONS + 3.0)
-                packing = PACK * heads * d["OX"] * (d["C"] + d["K"]) / self.machine.peaks.stores
+                packing = heads * d["OX"] * (ACROSS * d["C"] + ALONG * d["K"]) / self.machine.peaks.stores
                 return heads * (scores + values) + rows + packing
             case _:
                 return self._recurrent(workload)
+
+    def _convolution(self, workload: Workload) -> float:
+        d, out = workload.sizes, np.asarray(workload.output.size)
+        lines = d["B"] * d["OY"]
+        tail = float(activation_cycles(self.machine, workload, out))
+        if workload.depthwise and d["K"] == 1:
+            # Two loads and a comparison per tap and vector.
+            taps = d["FY"] * d["FX"]
+            return self._operations(lines * d["OX"], d["G"], 3.0 * taps) + tail
+        inner = d["C"] * d["FY"] * d["FX"]
+        return lines * d["G"] * self._product(d["OX"], d["K"], inner) + tail
 
     def _recurrent(self, workload: Workload) -> float:
         d = workload.sizes

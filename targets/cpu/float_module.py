@@ -25,14 +25,8 @@ from match_aie.targets.cpu.float_kernel import (
     tile_of,
 )
 from match_aie.targets.cpu.float_patterns import PRODUCTS, ROWS
-from match_aie.targets.cpu.float_rows import (
-    AttentionKernel,
-    RecurrentKernel,
-    RowKernel,
-    pack_recurrent,
-    recurrent_scratch,
-    row_kernel,
-)
+from match_aie.targets.cpu.float_conv import channelwise
+from match_aie.targets.cpu.float_rows import RowKernel, pack, row_kernel, scratch_elements
 from match_aie.targets.cpu.float_tile import Tile, pack_panels, pack_rows, padded
 from match_aie.targets.cpu.machine import Machine
 from match_aie.workload import ITEMSIZE, Workload
@@ -44,8 +38,8 @@ FLOAT = ITEMSIZE["float32"]
 #: would be lost in loading and storing its sums.
 LEAST_STEPS = 384
 
-#: Register tiles along the rows of a block at least.
-LEAST_TALL = 4
+#: Register tiles along either side of a block at least.
+LEAST_TILES = 4
 
 
 def memories(machine: Machine) -> tuple[Memory, ...]:
@@ -62,7 +56,7 @@ def memories(machine: Machine) -> tuple[Memory, ...]:
 
 
 class FloatProducts(ExecModule):
-    """Dense layers, matmuls and convolutions in register tiles over packed panels."""
+    """Dense layers and matmuls in register tiles over packed panels."""
 
     name = "cpu_float"
     unit = CORE
@@ -87,8 +81,8 @@ class FloatProducts(ExecModule):
         if swapped(workload):
             names = ("K", "B")
         return (
-            Loop(names[0], min(LEAST_TALL * tile.mr, rows)),
-            Loop(names[1], min(tile.width, columns)),
+            Loop(names[0], min(LEAST_TILES * tile.mr, rows)),
+            Loop(names[1], min(LEAST_TILES * tile.width, columns)),
             Loop("C", min(LEAST_STEPS, inner)),
         )
 
@@ -134,7 +128,7 @@ class FloatProducts(ExecModule):
 
 
 class FloatRows(ExecModule):
-    """Softmax, layer norm, attention, GRU and LSTM."""
+    """Convolutions, softmax, layer norm, attention, GRU and LSTM: templates with a fixed order."""
 
     name = "cpu_rows"
     unit = CORE
@@ -160,7 +154,10 @@ class FloatRows(ExecModule):
 
     def template(self, workload: Workload) -> str:
         """By kind."""
+        if channelwise(workload):
+            return "cpu/float/depthwise.c.mako"
         return {
+            "conv2d": "cpu/float/conv2d.c.mako",
             "softmax": "cpu/float/softmax.c.mako",
             "layer_norm": "cpu/float/layer_norm.c.mako",
             "attention": "cpu/float/attention.c.mako",
@@ -172,20 +169,12 @@ class FloatRows(ExecModule):
         return row_kernel(workload, self.machine)
 
     def pack(self, workload: Workload, constants: Constants) -> Constants:
-        """The weights of all gates in panels."""
-        kernel = row_kernel(workload, self.machine)
-        if not isinstance(kernel, RecurrentKernel):
-            return constants
-        return pack_recurrent(kernel, workload, constants)
+        """Weights in panels of register tiles."""
+        return pack(workload, self.machine, constants)
 
     def scratch_bytes(self, workload: Workload) -> int:
-        """Packed keys and values with scores; the inputs' products and states."""
-        kernel = row_kernel(workload, self.machine)
-        if isinstance(kernel, AttentionKernel):
-            return FLOAT * kernel.scratch
-        if isinstance(kernel, RecurrentKernel):
-            return FLOAT * recurrent_scratch(kernel, workload)
-        return 0
+        """What attention, recurrent layers and framed images need."""
+        return FLOAT * scratch_elements(workload, self.machine)
 
     def in_place(self, workload: Workload) -> tuple[str, ...]:
         """Rows are read before they are written, element by element."""

@@ -127,11 +127,12 @@ def _refuses_layout(workload: Workload) -> str | None:
 
 
 #: Of products: `FloatProducts`.
-PRODUCTS: tuple[Pattern, ...] = (*_dense(), *_conv2d(), *_matmul())
+PRODUCTS: tuple[Pattern, ...] = (*_dense(), *_matmul())
 
-#: Of what works along rows and sequences: `FloatRows`.
+#: Of everything else: `FloatRows`.
 ROWS: tuple[Pattern, ...] = (
     *_attention(),
+    *_conv2d(),
     Pattern("real_softmax", "softmax", Op("nn.softmax", Any("x")), refuses),
     Pattern(
         "layer_norm",

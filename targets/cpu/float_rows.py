@@ -7,6 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.hardware.module import Constants
+from match_aie.targets.cpu.float_conv import (
+    ConvKernel,
+    DepthwiseKernel,
+    channelwise,
+    conv_kernel,
+    depthwise_kernel,
+    pack_conv,
+    pack_depthwise,
+)
 from match_aie.targets.cpu.float_kernel import Ending, Product, literal
 from match_aie.targets.cpu.float_tile import choose, pack_panels, padded, step_cycles
 from match_aie.targets.cpu.machine import Machine
@@ -184,7 +193,9 @@ def recurrent_scratch(kernel: RecurrentKernel, workload: Workload) -> int:
     return kernel.chunk * d["B"] * d["G"] * d["K"] + zero + cells
 
 
-RowKernel = NormKernel | AttentionKernel | RecurrentKernel | None
+RowKernel = (
+    NormKernel | AttentionKernel | RecurrentKernel | ConvKernel | DepthwiseKernel | None
+)
 
 
 def row_kernel(workload: Workload, machine: Machine) -> RowKernel:
@@ -192,9 +203,34 @@ def row_kernel(workload: Workload, machine: Machine) -> RowKernel:
     match workload.kind:
         case "layer_norm":
             return NormKernel(literal(workload.parameter("epsilon")))
+        case "conv2d":
+            make = depthwise_kernel if channelwise(workload) else conv_kernel
+            return make(workload, machine)
         case "attention":
             return attention_kernel(workload, machine)
         case "gru" | "lstm":
             return recurrent_kernel(workload, machine)
         case _:
             return None
+
+
+def pack(workload: Workload, machine: Machine, constants: Constants) -> Constants:
+    """Constants in the layout of the template."""
+    kernel = row_kernel(workload, machine)
+    if isinstance(kernel, RecurrentKernel):
+        return pack_recurrent(kernel, workload, constants)
+    if isinstance(kernel, ConvKernel):
+        return pack_conv(kernel, workload, constants)
+    if isinstance(kernel, DepthwiseKernel):
+        return pack_depthwise(kernel, constants)
+    return constants
+
+
+def scratch_elements(workload: Workload, machine: Machine) -> int:
+    """Packed keys and values with scores; inputs' products and states; a framed image."""
+    kernel = row_kernel(workload, machine)
+    if isinstance(kernel, AttentionKernel | ConvKernel):
+        return kernel.scratch
+    if isinstance(kernel, RecurrentKernel):
+        return recurrent_scratch(kernel, workload)
+    return 0

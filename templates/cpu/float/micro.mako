@@ -140,10 +140,10 @@ c${i}_${j} = ma_fma(s, ${f"b{j}" if len(rows) > 1 else f"ma_load(b + {u * width 
 
 ## The register tiles of a product, as functions `prefix`_<rows>x<vectors>.
 ##   p        a match_aie.targets.cpu.float_kernel.Product
-<%def name="tiles(prefix, p)">
+<%def name="tiles(prefix, p, around=())">
 % for mr in p.row_tiles:
 % for panel in p.panels:
-${tile(f"{prefix}_{mr}x{panel.vectors}{panel.mark}", mr, panel.vectors, panel.valid, p.tile.lanes, p.a_row, 1, p.ldy, p.ending)}
+${tile(f"{prefix}_{mr}x{panel.vectors}{panel.mark}", mr, panel.vectors, panel.valid, p.tile.lanes, p.a_row, 1, p.ldy, p.ending, around)}
 % endfor
 % endfor
 </%def>
