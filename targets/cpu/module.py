@@ -15,6 +15,7 @@ from match_aie.targets.cpu.channelwise import (
     pack_channelwise,
     plan_channelwise,
 )
+from match_aie.targets.cpu.elementwise import ElementwiseKernel, vectorised
 from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.pack import pack_product
 from match_aie.targets.cpu.patterns import PATTERNS
@@ -111,7 +112,11 @@ class Int8Module(CPUModule):
         """Register tiles for products; by kind else."""
         if _product(workload):
             return "cpu/int8/product.c.mako"
-        return "cpu/int8/depthwise.c.mako" if _channelwise(workload) else super().template(workload)
+        if _channelwise(workload):
+            return "cpu/int8/depthwise.c.mako"
+        if vectorised(self.machine, workload):
+            return "cpu/int8/elementwise.c.mako"
+        return super().template(workload)
 
     def tile(self, workload: Workload) -> RegisterTile:
         """The register tile of a product."""
@@ -123,7 +128,9 @@ class Int8Module(CPUModule):
         return best_tile(self.machine, made.dot, narrow, pixels, product.outputs, steps)
 
     def kernel(self, workload: Workload, mapping: Mapping) -> object:
-        """How a product runs."""
+        """Register tiles, loops over tiles, and where prepared data lie."""
+        if vectorised(self.machine, workload):
+            return ElementwiseKernel(self.machine.lanes)
         return self._plan(workload, mapping)
 
     def _plan(
