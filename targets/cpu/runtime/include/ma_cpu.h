@@ -190,6 +190,17 @@ MA_INLINE ma_u32 ma_widen_i16(const int16_t *p)
 #endif
 }
 
+/* The compiler may not reorder sums across this: gcc would, and spill what it then holds. */
+#if defined(__AVX512F__)
+#define MA_KEEP(v) __asm__("" : "+v"(v))
+#elif defined(__x86_64__)
+#define MA_KEEP(v) __asm__("" : "+x"(v))
+#elif defined(__aarch64__)
+#define MA_KEEP(v) __asm__("" : "+w"(v))
+#else
+#define MA_KEEP(v) ((void)0)
+#endif
+
 /* ---- sums of products, exact modulo 2^32 ------------------------------------------------------ */
 
 /* Two int16 products a lane: acc + a[0] * w[0] + a[1] * w[1]. */
@@ -198,11 +209,15 @@ MA_INLINE ma_u32 ma_dot2(ma_u32 acc, ma_i16 a, ma_i16 w)
 #if defined(__AVX512VNNI__)
     return (ma_u32)_mm512_dpwssd_epi32((__m512i)acc, (__m512i)a, (__m512i)w);
 #elif defined(__AVX512BW__)
-    return acc + (ma_u32)_mm512_madd_epi16((__m512i)a, (__m512i)w);
+    acc += (ma_u32)_mm512_madd_epi16((__m512i)a, (__m512i)w);
+    MA_KEEP(acc);
+    return acc;
 #elif defined(__AVXVNNI__)
     return (ma_u32)_mm256_dpwssd_avx_epi32((__m256i)acc, (__m256i)a, (__m256i)w);
 #elif defined(__AVX2__)
-    return acc + (ma_u32)_mm256_madd_epi16((__m256i)a, (__m256i)w);
+    acc += (ma_u32)_mm256_madd_epi16((__m256i)a, (__m256i)w);
+    MA_KEEP(acc);
+    return acc;
 #else
     const ma_i32 a0 = (ma_i32)((ma_u32)a << 16) >> 16, w0 = (ma_i32)((ma_u32)w << 16) >> 16;
     const ma_u32 even = (ma_u32)a0 * (ma_u32)w0;
