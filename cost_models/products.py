@@ -1,7 +1,7 @@
 """Register tiles of products on a core with vectors: how many cycles a tile takes.
 
-Modelled, not measured: the least time that the core's ports leave (`Peaks`) for the operations of the
-inner loop, or the latency of its chain of sums, whichever is more. This is the port-bound analysis
+Modelled, not measured: the least time that the core's ports leave (`Peaks`) for the operations of
+the inner loop, or the latency of its chain of sums, whichever is more. This is the port-bound analysis
 of K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS
 34(3), 2008, and of T. M. Low et al., "Analytical modeling is enough for high-performance BLIS",
 ACM TOMS 43(2), 2016.
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from match_aie.cost_models.processor import Dot, Machine
 
-#: Operations of two vectors of sums on their way to bytes: convert, multiply, bound, round (4 each),
-#: narrow, add the zero point, saturate, order, store; and where the two are of different pixels.
+#: Operations of two vectors of sums on their way to bytes: convert, multiply, bound, round (each
+#: twice), narrow, add the zero point, saturate, order, store; and the two of different pixels.
 REQUANTISE_PAIR = 15.0
 REQUANTISE_APART = 18.0
 #: Cycles to start a tile: call, addresses, first loads, the end of the loop mispredicted at times.

@@ -135,8 +135,9 @@ def pack_channelwise(machine: Machine, workload: Workload, constants: Constants)
 
     def spread(values: np.ndarray) -> np.ndarray:
         """[channel, ...] as [period, lane, ...]."""
-        chosen = values[index] * exists.reshape(-1, *(1,) * (values.ndim - 1)).astype(values.dtype)
-        return chosen.reshape(periods, wide, *values.shape[1:])[:, order]
+        chosen = np.where(exists.reshape(-1, *(1,) * (values.ndim - 1)), values[index], 0)
+        by_lane = chosen.astype(values.dtype).reshape(periods, wide, *values.shape[1:])
+        return np.asarray(by_lane[:, order])
 
     filters = constants["weight"].reshape(channels, -1)
     if woven and filters.shape[1] % 2:

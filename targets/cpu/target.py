@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from match_aie.errors import TargetError
 from match_aie.hardware import BuildProfile, ExecModule, MatchTarget, Runtime, runtime_files
 from match_aie.targets.cpu.machine import NATIVE, PORTABLE, Machine, machine
-from match_aie.targets.cpu.module import CPUModule, Int8Module
+from match_aie.targets.cpu.module import CPUModule, Int8Module, VectorModule
 
 #: The header that emitted code includes: vector types, and what differs between processors.
 HEADER = "ma_cpu.h"
@@ -69,4 +69,4 @@ def _modules(facts: Machine) -> tuple[ExecModule, ...]:
     """Modules of a machine, those of integer layers first; float modules join here."""
     if facts.name == PORTABLE:
         return (CPUModule(),)
-    return (Int8Module(facts),)
+    return (Int8Module(facts), VectorModule(facts))
