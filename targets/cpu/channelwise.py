@@ -87,7 +87,7 @@ def plan_channelwise(machine: Machine, workload: Workload, mapping: Mapping) -> 
     assert workload.window is not None
     d, window = workload.sizes, workload.window
     (sy, sx), (dy, dx) = window.stride, window.dilation
-    around = blocks(workload, mapping)
+    around = blocks(workload, mapping, whole=("G",))
     cuts = [cut.index for cut in mapping.cuts if cut.operand == "x"]
     prepare = max(cuts, default=0)
     most = {dim: around.inside(prepare, dim).most for dim in ("B", "G", "OY", "OX")}

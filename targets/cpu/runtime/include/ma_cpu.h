@@ -324,10 +324,11 @@ MA_INLINE void ma_store_steps2(void *y, void *z, ma_f32 a, ma_f32 b, float low, 
                                int is_signed, int form)
 {
 #if defined(__AVX2__) && !defined(__AVX512BW__)
-    /* Out of range converts to INT32_MIN, NaN too, and saturates to lo; only `high` needs a test. */
+    /* Out of range converts to INT32_MIN, NaN too (MINPS gives its second
+     * operand then), and saturates to lo; only `high` needs a test. */
     const __m256 top = _mm256_set1_ps(high);
-    const __m256i ra = _mm256_cvtps_epi32(_mm256_min_ps((__m256)a, top));
-    const __m256i rb = _mm256_cvtps_epi32(_mm256_min_ps((__m256)b, top));
+    const __m256i ra = _mm256_cvtps_epi32(_mm256_min_ps(top, (__m256)a));
+    const __m256i rb = _mm256_cvtps_epi32(_mm256_min_ps(top, (__m256)b));
     const __m256i words = _mm256_adds_epi16(_mm256_packs_epi32(ra, rb), _mm256_set1_epi16((short)zero));
     const __m128i l = _mm256_castsi256_si128(words), h = _mm256_extracti128_si256(words, 1);
     __m128i bytes = is_signed ? _mm_packs_epi16(l, h) : _mm_packus_epi16(l, h);
