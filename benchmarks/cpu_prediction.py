@@ -77,7 +77,7 @@ def c_text(layer: Layer, mappings: Sequence[Any]) -> str:
     from match_aie.targets.cpu import CPU
 
     lines = ["#include <math.h>", "#include <stdint.h>", "#include <string.h>"]
-    lines += [f'#include "{name}"' for name in CPU().build_profile().includes]
+    lines += [f'#include "{name}"' for name in CPU().runtime().includes]
     for number, mapping in enumerate(mappings):
         module, workload = layer.module, layer.workload
         program = LayerProgram(
@@ -107,7 +107,7 @@ class Runner:
         from match_aie.targets.cpu import CPU
 
         target = CPU()
-        for path, data in target.runtime().items():
+        for path, data in target.runtime().files.items():
             (folder / Path(path).name).write_bytes(data)
         source, library = folder / "layer.c", folder / "layer.so"
         source.write_text(c_text(layer, mappings))
@@ -221,10 +221,6 @@ def blockings(found: Sequence[Layer], rounds: int) -> list[dict[str, Any]]:
         note = f"chosen {seconds[0] * 1e6:.1f} us, best of {BLOCKINGS} {best * 1e6:.1f} us"
         rows.append(row(layer.label, "chosen_over_best", over, "", note))
         print(f"{layer.label:70} {over:.3f} ({note})", flush=True)
-        import os
-        if os.environ.get("DBG"):
-            i=int(np.argmin(seconds[1:]))+1
-            print(layer.module._tile(layer.workload)); print("  C", [(l.dim,l.step) for l in mappings[0].temporal[:mappings[0].kernel]]); print("  B", [(l.dim,l.step) for l in mappings[i].temporal])
     return rows
 
 

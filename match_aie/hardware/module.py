@@ -14,7 +14,7 @@ from match_aie.errors import TargetError
 from match_aie.hardware.cost import Array, CostModel, Tile, TileCostModel
 from match_aie.hardware.mapping import Loop, Mapping
 from match_aie.hardware.pattern import Pattern
-from match_aie.workload import Workload
+from match_aie.workload import Converted, Workload
 
 #: The unit of the chip that runs what no module claims.
 CORE = "core"
@@ -135,6 +135,8 @@ class ExecModule(ABC):
     pareto: ClassVar[str | None] = None
     frequency: float | None = None
     memories: tuple[Memory, ...] = ()
+    #: Whether inner memories are caches: they fill themselves, emitted code moves no tiles.
+    caches: ClassVar[bool] = False
     #: Whether tiles hold the zeros around the image too, because the kernel cannot skip them.
     padded_tiles: ClassVar[bool] = False
 
@@ -152,6 +154,14 @@ class ExecModule(ABC):
     @abstractmethod
     def patterns(self) -> Sequence[Pattern]:
         """What the module can run, longest first."""
+
+    def convert(self, workload: Workload, constants: Constants) -> Converted | str:
+        """The layer in the module's own arithmetic, or a sentence saying why there is none.
+
+        Called once a pattern matched and its check accepted. By default the layer is computed as
+        it is. A conversion stands for the same inputs and output.
+        """
+        return Converted(workload, constants)
 
     @abstractmethod
     def spatial(self, workload: Workload) -> Sequence[Loop]:
@@ -178,6 +188,7 @@ class ExecModule(ABC):
     def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
         """Bytes of `memory` that a kernel working on `tile` needs beside the tiles (im2col, stack).
 
+        What tiles of packed constants take beyond the constants' own bytes belongs here too.
         Only in an innermost memory may they depend on `tile`. None by default.
         """
         del workload, memory
@@ -201,6 +212,14 @@ class ExecModule(ABC):
         """Arena bytes the emitted layer function needs beside its operands; 0 by default."""
         del workload
         return 0
+
+    def workspace_bytes(self, workload: Workload, mapping: Mapping) -> int:
+        """Scratch of the layer as `mapping` runs it; what `scratch_bytes` says by default.
+
+        Positive for every mapping of the workload, or for none.
+        """
+        del mapping
+        return self.scratch_bytes(workload)
 
     def in_place(self, workload: Workload) -> tuple[str, ...]:
         """Inputs whose storage the output may take over; none by default."""

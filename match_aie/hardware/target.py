@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from typing import Literal
 
 from match_aie.errors import TargetError
 from match_aie.hardware.core import CoreCost, Operation
 from match_aie.hardware.module import ExecModule
 from match_aie.hardware.move import Move
+from match_aie.hardware.runtime import Runtime
+from match_aie.hardware.simulated import NetworkSimulator
 
 
 @dataclass(frozen=True)
@@ -22,16 +24,27 @@ class BuildProfile:
         alignment: of the arena, of every buffer in it, and of every constant, in bytes.
         compilers: commands to try, in this order, where the flags are none of the default
             compiler's: cross compilers.
-        includes: headers of `MatchTarget.runtime` that the emitted code includes.
-        guard: a function of these headers, `const char *guard(void)`: why the machine that it
-            runs on cannot run the code, in a sentence, or NULL; empty where any can.
     """
 
     flags: tuple[str, ...] = ("-O3",)
     alignment: int = 64
     compilers: tuple[str, ...] = ()
-    includes: tuple[str, ...] = ()
-    guard: str = ""
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Where activations and constants of a whole network lie.
+
+    Attributes:
+        memory: its name, for reports.
+        bytes: for inputs, outputs, activations and constants together; None for no limit.
+        backing: memory from which constants are fetched that do not fit; None where there is none.
+            Emitted code then calls `ma_backing_load` and `ma_backing_wait` of ma_platform.h.
+    """
+
+    memory: str = "arena"
+    bytes: int | None = None
+    backing: str | None = None
 
 
 class MatchTarget(ABC):
@@ -49,6 +62,8 @@ class MatchTarget(ABC):
     #: Cycles of the reference clock to hand over between two units: one starts the other, waits,
     #: and is told. An assumption; what a chip really takes belongs in its target.
     synchronisation: float = 100.0
+    #: "unsigned": int8 tensors inside the network become uint8, exactly, before modules see it.
+    activations: Literal["as_is", "unsigned"] = "as_is"
 
     @abstractmethod
     def modules(self) -> Sequence[ExecModule]:
@@ -58,9 +73,21 @@ class MatchTarget(ABC):
         """Compiler flags and alignment; -O3 and 64 bytes by default."""
         return BuildProfile()
 
-    def runtime(self) -> Mapping[str, bytes]:
-        """Files of the emitted project by path ("include/x.h", "src/x.c"); none by default."""
-        return MappingProxyType({})
+    def storage(self) -> Storage:
+        """What holds the network's tensors; unlimited by default."""
+        return Storage()
+
+    def runtime(self) -> Runtime:
+        """C that every emitted project carries and calls; none by default."""
+        return Runtime()
+
+    def simulator(self) -> NetworkSimulator | None:
+        """Runs a compiled network in simulated cycles; None where the chip has no simulator."""
+        return None
+
+    def options(self) -> Mapping[str, object]:
+        """Constructor arguments that make an equal target, plain data; none by default."""
+        return {}
 
     def built_for(self) -> str:
         """Which processor the emitted code needs, for reports; empty where any will do."""

@@ -232,10 +232,12 @@ def _average(view: View) -> Extracted:
 
 
 def _average_half_away(view: View) -> Extracted:
-    """TFLite's integer pool: the mean of the raw integers, rounded half away from zero."""
+    """TFLite's integer pool: the mean of the integers, rounded half away from int8's zero."""
     node = view.node(AVG_POOL_HALF_AWAY)
     x = view.value(str(node.arguments[0]))
-    quantized = Quantized(x.dtype)
+    zero = node.attributes["zero_point"]
+    assert isinstance(zero, int)
+    quantized = Quantized(x.dtype, None, zero)
     shape = rank4(x.shape)
     fy, fx = integers(node, "pool_size")
     workload = pool2d(
@@ -245,7 +247,7 @@ def _average_half_away(view: View) -> Extracted:
         shape=shape,
         filter_shape=(fy, fx),
         window=pool_window(node, shape, view.value(node.output).shape),
-        tail=view.clipped(full_range(x.dtype, 0, "half_away")),
+        tail=view.clipped(full_range(x.dtype, zero, "half_away")),
     )
     return Extracted(workload, {}, (x.name,), view.root.output)
 

@@ -301,9 +301,7 @@ def _heads(view: View, name: str, dims: tuple[str, ...], stored: tuple[str, ...]
 
 def _attention(view: View) -> Extracted:
     outer, inner = (
-        view.graph.nodes[i]
-        for i in view.match.nodes
-        if view.graph.nodes[i].operator == "matmul"
+        view.graph.nodes[i] for i in view.match.nodes if view.graph.nodes[i].operator == "matmul"
     )
     softmax = view.node("nn.softmax")
     axis = softmax.attributes["axis"]

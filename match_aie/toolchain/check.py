@@ -5,7 +5,7 @@ Integer layers must equal it bit for bit, float32 layers within `workload.TOLERA
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,14 @@ import numpy as np
 
 from match_aie.errors import ProjectError
 from match_aie.toolchain.library import Written
-from match_aie.toolchain.record import LayerRecord, Record, StepRecord, element_dtype
+from match_aie.toolchain.record import (
+    LayerRecord,
+    Members,
+    OriginalRecord,
+    Record,
+    StepRecord,
+    element_dtype,
+)
 from match_aie.workload import Workload, reference, within_tolerance
 
 
@@ -41,11 +48,30 @@ class LayerMismatch:
 
 
 @dataclass(frozen=True)
+class Deviation:
+    """How far a layer in a module's own arithmetic is from the model's, on the same inputs.
+
+    Attributes:
+        layer: as users know it.
+        symbol: its C function.
+        max_lsb: largest difference, in integer steps of its output; measured.
+        error_lsb: proven bound of what the two arithmetics round; stored integers differ by at
+            most floor(error_lsb) + 1.
+    """
+
+    layer: str
+    symbol: str
+    max_lsb: int
+    error_lsb: float
+
+
+@dataclass(frozen=True)
 class Checked:
-    """Number of layers compared, and those that differ."""
+    """Number of layers compared, those that differ, and those in an arithmetic of their own."""
 
     layers: int
     mismatches: tuple[LayerMismatch, ...]
+    deviations: tuple[Deviation, ...] = ()
 
 
 def check(
@@ -67,35 +93,52 @@ def check(
     for item in trace:
         written.setdefault(item.step, {})[record.tensors[item.tensor].name] = item.data
     mismatches: list[LayerMismatch] = []
+    deviations: list[Deviation] = []
     count = 0
     for index, step in enumerate(record.steps):
         now = written.get(index, {})
         if step.layer is not None:
             count += 1
             layer = record.layers[step.layer]
-            found = _compare(folder, layer, step, record, values, now[step.writes[0]])
+            arrays = _inputs(layer, step, record, values)
+            output = layer.workload.output
+            got = _array(now[step.writes[0]], output.dtype, output.shape)
+            found = _compare(
+                layer, got, reference(layer.workload, arrays, layer_constants(folder, layer))
+            )
             mismatches += [found] if found else []
+            if layer.original is not None:
+                deviations.append(_deviation(folder, layer, layer.original, arrays, got))
         # Only now: a step may have overwritten its own input.
         values |= {record.owners[name]: data for name, data in now.items()}
-    return Checked(count, tuple(mismatches))
+    return Checked(count, tuple(mismatches), tuple(deviations))
 
 
-def _compare(
+def _inputs(
+    layer: LayerRecord, step: StepRecord, record: Record, values: Mapping[str, bytes]
+) -> list[np.ndarray]:
+    """What the layer really read, an array per input of its workload."""
+    return [
+        _array(values[record.owners[name]], operand.dtype, operand.shape)
+        for name, operand in zip(step.reads, layer.workload.inputs, strict=True)
+    ]
+
+
+def _deviation(
     folder: Path,
     layer: LayerRecord,
-    step: StepRecord,
-    record: Record,
-    values: Mapping[str, bytes],
-    data: bytes,
-) -> LayerMismatch | None:
-    workload = layer.workload
-    arrays = [
-        _array(values[record.owners[name]], operand.dtype, operand.shape)
-        for name, operand in zip(step.reads, workload.inputs, strict=True)
-    ]
-    expected = reference(workload, arrays, layer_constants(folder, layer))
-    got = _array(data, workload.output.dtype, workload.output.shape)
-    wrong = np.flatnonzero(_differ(workload, got, expected))
+    original: OriginalRecord,
+    arrays: Sequence[np.ndarray],
+    got: np.ndarray,
+) -> Deviation:
+    known = _constants(folder, layer.symbol, original.constants)
+    model = reference(original.workload, arrays, known)
+    gap = np.abs(got.astype(np.int64) - model.astype(np.int64))
+    return Deviation(layer.name, layer.symbol, int(gap.max(initial=0)), original.error_lsb)
+
+
+def _compare(layer: LayerRecord, got: np.ndarray, expected: np.ndarray) -> LayerMismatch | None:
+    wrong = np.flatnonzero(_differ(layer.workload, got, expected))
     if not wrong.size:
         return None
     first = int(wrong[0])
@@ -131,8 +174,12 @@ def layer_constants(folder: Path, layer: LayerRecord) -> dict[str, np.ndarray]:
     Raises:
         ProjectError: a file is missing or too short.
     """
+    return _constants(folder, layer.symbol, layer.constants)
+
+
+def _constants(folder: Path, symbol: str, members: Members) -> dict[str, np.ndarray]:
     constants = {}
-    for name, at in layer.constants:
+    for name, at in members:
         kind = element_dtype(at.dtype)
         count = int(np.prod(at.shape, dtype=np.int64))
         try:
@@ -142,7 +189,7 @@ def layer_constants(folder: Path, layer: LayerRecord) -> dict[str, np.ndarray]:
             constants[name] = np.frombuffer(data, dtype=kind, count=count).reshape(at.shape)
         except (OSError, ValueError) as error:
             raise ProjectError(
-                f"constant {name} of layer {layer.symbol} cannot be read: {error}",
+                f"constant {name} of layer {symbol} cannot be read: {error}",
                 where=str(folder / at.file),
                 hint="compile the model again",
             ) from error

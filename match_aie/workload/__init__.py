@@ -11,6 +11,8 @@ from match_aie.workload.build import (
     pool2d,
     rowwise,
 )
+from match_aie.workload.fixed import shift_round, with_fixed_tail
+from match_aie.workload.fixed_point import Converted, FixedPoint, to_fixed_point
 from match_aie.workload.real import (
     attention,
     layer_norm,
@@ -23,6 +25,7 @@ from match_aie.workload.real import (
 from match_aie.workload.real_reference import TOLERANCE, within_tolerance
 from match_aie.workload.reference import reference
 from match_aie.workload.workload import (
+    FIXED_POINT_KINDS,
     ITEMSIZE,
     Activation,
     Axis,
@@ -36,10 +39,13 @@ from match_aie.workload.workload import (
 )
 
 __all__ = [
+    "FIXED_POINT_KINDS",
     "ITEMSIZE",
     "TOLERANCE",
     "Activation",
     "Axis",
+    "Converted",
+    "FixedPoint",
     "Kind",
     "Operand",
     "Quantized",
@@ -64,5 +70,8 @@ __all__ = [
     "recurrent",
     "reference",
     "rowwise",
+    "shift_round",
+    "to_fixed_point",
+    "with_fixed_tail",
     "within_tolerance",
 ]

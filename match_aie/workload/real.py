@@ -198,6 +198,4 @@ def recurrent(
         _real("y", sizes, ("OY", "B", "K")),
     ]
     reset = (("linear_before_reset", float(linear_before_reset)),) if kind == "gru" else ()
-    return Workload(
-        kind, tuple(sizes.items()), tuple(operands), real=RealTail(), parameters=reset
-    )
+    return Workload(kind, tuple(sizes.items()), tuple(operands), real=RealTail(), parameters=reset)

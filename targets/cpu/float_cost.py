@@ -147,7 +147,9 @@ class RowCost:
             fits = workload.operand("recurrent").nbytes <= inner.bytes
             traffic += again / (inner.bytes_per_cycle if fits else rate)
         stall = max(0.0, traffic - compute)
-        return Cost(compute + stall + CALL, (("compute", compute), ("memory", stall), ("call", CALL)))
+        return Cost(
+            compute + stall + CALL, (("compute", compute), ("memory", stall), ("call", CALL))
+        )
 
     def _compute(self, workload: Workload) -> float:
         d = workload.sizes
@@ -163,7 +165,9 @@ class RowCost:
                 scores = self._product(d["OY"], d["OX"], d["C"])
                 values = self._product(d["OY"], d["K"], d["OX"])
                 rows = self._operations(heads * d["OY"], d["OX"], EXP_OPERATIONS + 3.0)
-                packing = heads * d["OX"] * (ACROSS * d["C"] + ALONG * d["K"]) / self.machine.peaks.stores
+                packing = (
+                    heads * d["OX"] * (ACROSS * d["C"] + ALONG * d["K"]) / self.machine.peaks.stores
+                )
                 return heads * (scores + values) + rows + packing
             case _:
                 return self._recurrent(workload)

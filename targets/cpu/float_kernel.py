@@ -268,8 +268,10 @@ def dense_kernel(workload: Workload, mapping: Mapping, machine: Machine) -> Gemm
     split = any(loop.axis == "r" for loop in loops)
     weight = Source("constant", "weight", 1)
     if turned:
-        b = Source("pack_columns", "x", x["B"], x["B"]) if contiguous else Source(
-            "pack_rows", "x", x["C"], 1
+        b = (
+            Source("pack_columns", "x", x["B"], x["B"])
+            if contiguous
+            else Source("pack_rows", "x", x["C"], 1)
         )
         return _kernel(
             (tile, rows, columns, inner), weight, b, ending(workload, split, "rows"), loops

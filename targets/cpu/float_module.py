@@ -15,6 +15,7 @@ from match_aie.hardware import (
     Pattern,
 )
 from match_aie.hardware.module import Constants
+from match_aie.targets.cpu.float_conv import channelwise
 from match_aie.targets.cpu.float_cost import SHARE, ProductCost, RowCost
 from match_aie.targets.cpu.float_kernel import (
     GemmKernel,
@@ -25,7 +26,6 @@ from match_aie.targets.cpu.float_kernel import (
     tile_of,
 )
 from match_aie.targets.cpu.float_patterns import PRODUCTS, ROWS
-from match_aie.targets.cpu.float_conv import channelwise
 from match_aie.targets.cpu.float_rows import RowKernel, pack, row_kernel, scratch_elements
 from match_aie.targets.cpu.float_tile import Tile, pack_panels, pack_rows, padded
 from match_aie.targets.cpu.machine import Machine

@@ -85,8 +85,12 @@ def _matmul() -> Iterator[Pattern]:
         for x1_name, x1 in (("_x1t", Op("permute_dims", Any("x1"))), ("", Any("x1"))):
             name, product = f"real_matmul{x_name}{x1_name}", Op("matmul", x, x1)
             yield Pattern(f"{name}_yt", "matmul", Op("permute_dims", product), refuses)
-            yield Pattern(f"{name}_divide", "matmul", Op("divide", product, Const("divisor")), refuses)
-            yield Pattern(f"{name}_scale", "matmul", Op("multiply", product, Const("factor")), refuses)
+            yield Pattern(
+                f"{name}_divide", "matmul", Op("divide", product, Const("divisor")), refuses
+            )
+            yield Pattern(
+                f"{name}_scale", "matmul", Op("multiply", product, Const("factor")), refuses
+            )
             yield Pattern(name, "matmul", product, refuses)
 
 

@@ -193,9 +193,7 @@ def recurrent_scratch(kernel: RecurrentKernel, workload: Workload) -> int:
     return kernel.chunk * d["B"] * d["G"] * d["K"] + zero + cells
 
 
-RowKernel = (
-    NormKernel | AttentionKernel | RecurrentKernel | ConvKernel | DepthwiseKernel | None
-)
+RowKernel = NormKernel | AttentionKernel | RecurrentKernel | ConvKernel | DepthwiseKernel | None
 
 
 def row_kernel(workload: Workload, machine: Machine) -> RowKernel:

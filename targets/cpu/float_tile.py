@@ -101,7 +101,6 @@ def choose(machine: Machine, m: int, n: int, r: int, rows: int = 0) -> Tile:
         r: reduction.
         rows: of the tile, where they are given.
     """
-
     second = machine.caches[min(1, len(machine.caches) - 1)]
 
     def price(tile: Tile) -> tuple[float, float]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from importlib.resources import files
+from collections.abc import Sequence
 
 from match_aie.errors import TargetError
-from match_aie.hardware import BuildProfile, ExecModule, MatchTarget
+from match_aie.hardware import BuildProfile, ExecModule, MatchTarget, Runtime, runtime_files
 from match_aie.targets.cpu.float_module import float_modules
 from match_aie.targets.cpu.machine import NATIVE, PORTABLE, Machine, machine
-from match_aie.targets.cpu.module import CPUModule, Int8Module
+from match_aie.targets.cpu.module import CPUModule, Int8Module, VectorModule
 
 #: Headers that emitted code includes: what differs between processors, and float32 vectors.
 HEADERS = ("ma_cpu.h", "ma_cpu_float.h")
@@ -47,22 +46,21 @@ class CPU(MatchTarget):
         return self._modules
 
     def build_profile(self) -> BuildProfile:
-        """The machine's flags; the guard refuses to run where its features are missing."""
+        """The machine's flags, and compilers that take them."""
         if self.machine.name == PORTABLE:
             return BuildProfile()
         return BuildProfile(
             flags=("-O3", *self.machine.flags),
             compilers=self.machine.compilers,
-            includes=HEADERS,
-            guard="ma_cpu_missing",
         )
 
-    def runtime(self) -> Mapping[str, bytes]:
-        """The headers."""
+    def runtime(self) -> Runtime:
+        """The headers, and the guard: does this machine have the features?"""
         if self.machine.name == PORTABLE:
-            return {}
-        folder = files(__package__).joinpath("runtime", "include")
-        return {f"include/{name}": folder.joinpath(name).read_bytes() for name in HEADERS}
+            return Runtime()
+        paths = tuple(f"include/{name}" for name in HEADERS)
+        found = runtime_files("match_aie.targets.cpu", paths)
+        return Runtime(found, HEADERS, guard="ma_cpu_missing")
 
     def built_for(self) -> str:
         """The machine's name."""
@@ -73,4 +71,4 @@ def _modules(facts: Machine) -> tuple[ExecModule, ...]:
     """Modules of a machine, those of integer layers first; float modules join here."""
     if facts.name == PORTABLE:
         return (CPUModule(),)
-    return (Int8Module(facts), *float_modules(facts))
+    return (Int8Module(facts), VectorModule(facts), *float_modules(facts))

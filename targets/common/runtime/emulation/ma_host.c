@@ -4,10 +4,13 @@
  * transfers outside L1 or outside an operand, two transfers that touch the same bytes, use of a tile
  * before its wait, a source changed before its wait, and waits that never come. A load's destination
  * holds poison until the wait. MA_L1_BYTES, MA_CORES and MA_DMA_TRANSFERS are the chip's;
- * MA_REVERSE_CORES runs workers in the opposite order, to show what depends on it.
+ * ma_chip.h may say
+ * what accelerators have to: MA_CHIP_RESET before a network, MA_CHIP_TOUCH where a transfer is about
+ * to use L1, MA_CHIP_IDLE at the end of a layer. MA_REVERSE_CORES runs workers in the opposite order, to show what depends on it.
  */
 #include "ma_host.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,8 +20,15 @@
 #include "ma_chip.h"
 #include "ma_platform.h"
 
+#ifndef MA_CHIP_RESET
+#define MA_CHIP_RESET() ((void)0)
+#define MA_CHIP_TOUCH(begin, bytes, writes, what) ((void)0)
+#define MA_CHIP_IDLE(what) ((void)0)
+#endif
+
 #define MA_POISON 0xA5
 #define MA_L2_OPERANDS 16
+#define MA_STOPPED 70 /* EX_SOFTWARE of sysexits.h */
 
 struct transfer {
     uint32_t id;
@@ -39,15 +49,42 @@ static _Thread_local struct {
     bool offloaded, forked;
 } chip;
 
+static _Thread_local struct {
+    jmp_buf place;
+    bool running, stopped;
+    char text[512];
+} fault;
+
 _Noreturn void ma_stop(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("emulation: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    vsnprintf(fault.text, sizeof fault.text, format, arguments);
     va_end(arguments);
-    exit(70);
+    fault.stopped = true;
+    if (!fault.running) {
+        fprintf(stderr, "emulation: %s\n", fault.text);
+        exit(MA_STOPPED);
+    }
+    longjmp(fault.place, 1);
+}
+
+const char *ma_fault(void)
+{
+    return fault.stopped ? fault.text : NULL;
+}
+
+int ma_network(ma_steps *steps, uint8_t *arena, const void *const in[], void *const out[])
+{
+    memset(&chip, 0, sizeof chip);
+    MA_CHIP_RESET();
+    fault.stopped = false;
+    fault.running = true;
+    if (setjmp(fault.place) == 0) {
+        steps(arena, in, out);
+    }
+    fault.running = false;
+    return fault.stopped ? MA_STOPPED : 0;
 }
 
 uint8_t *ma_emulated_l1(void)
@@ -100,52 +137,6 @@ int32_t ma_core(void)
 int32_t ma_cores(void)
 {
     return MA_CORES;
-}
-
-/* ---- memory -------------------------------------------------------------------------------- */
-
-uint8_t *ma_l1_open(uint32_t bytes)
-{
-    if (chip.opened) {
-        ma_stop("L1 was opened twice");
-    }
-    if (!bytes || bytes > MA_L1_BYTES) {
-        ma_stop("%u bytes of L1 were asked for, the chip has %d", (unsigned)bytes, MA_L1_BYTES);
-    }
-    chip.opened = bytes;
-    chip.operands = 0;
-    memset(chip.l1, MA_POISON, sizeof chip.l1);
-    return chip.l1;
-}
-
-void ma_l1_close(uint8_t *l1)
-{
-    if (!chip.opened || l1 != chip.l1) {
-        ma_stop("L1 was closed and is not open");
-    }
-    for (int i = 0; i < MA_DMA_TRANSFERS; ++i) {
-        if (chip.transfer[i].id) {
-            ma_stop("a layer ended and never waited for its transfer %u",
-                (unsigned)chip.transfer[i].id);
-        }
-    }
-    for (uint32_t i = chip.opened; i < MA_L1_BYTES; ++i) {
-        if (chip.l1[i] != MA_POISON) {
-            ma_stop("L1 overflow: byte %u was written, the layer has %u", (unsigned)i,
-                (unsigned)chip.opened);
-        }
-    }
-    chip.opened = 0;
-}
-
-void ma_l2_operand(const void *base, uint32_t bytes)
-{
-    if (chip.operands == MA_L2_OPERANDS) {
-        ma_stop("a layer has more than %d operands", MA_L2_OPERANDS);
-    }
-    chip.operand[chip.operands].base = base;
-    chip.operand[chip.operands].bytes = bytes;
-    ++chip.operands;
 }
 
 /* Bytes from the first to the last one of a block. */
@@ -219,6 +210,65 @@ static uint32_t sum(const uint8_t *from, const uint32_t *stride, const struct ma
     return hash;
 }
 
+/* Stops if the source of a transfer is not what it was when the transfer started. */
+static void check_source(const struct transfer *t)
+{
+    const struct ma_block *const b = &t->block;
+    const uint32_t now = t->load ? sum(t->l2, b->stride, b) : sum(t->l1, b->l1_stride, b);
+    if (now != t->check) {
+        ma_stop("the source of %s %u was overwritten before its wait",
+            t->load ? "load" : "store", (unsigned)t->id);
+    }
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+uint8_t *ma_l1_open(uint32_t bytes)
+{
+    if (chip.opened) {
+        ma_stop("L1 was opened twice");
+    }
+    if (!bytes || bytes > MA_L1_BYTES) {
+        ma_stop("%u bytes of L1 were asked for, the chip has %d", (unsigned)bytes, MA_L1_BYTES);
+    }
+    chip.opened = bytes;
+    chip.operands = 0;
+    memset(chip.l1, MA_POISON, sizeof chip.l1);
+    return chip.l1;
+}
+
+void ma_l1_close(uint8_t *l1)
+{
+    if (!chip.opened || l1 != chip.l1) {
+        ma_stop("L1 was closed and is not open");
+    }
+    for (int i = 0; i < MA_DMA_TRANSFERS; ++i) {
+        if (chip.transfer[i].id) {
+            check_source(&chip.transfer[i]);
+            ma_stop("a layer ended and never waited for its transfer %u",
+                (unsigned)chip.transfer[i].id);
+        }
+    }
+    MA_CHIP_IDLE("the end of a layer");
+    for (uint32_t i = chip.opened; i < MA_L1_BYTES; ++i) {
+        if (chip.l1[i] != MA_POISON) {
+            ma_stop("L1 overflow: byte %u was written, the layer has %u", (unsigned)i,
+                (unsigned)chip.opened);
+        }
+    }
+    chip.opened = 0;
+}
+
+void ma_l2_operand(const void *base, uint32_t bytes)
+{
+    if (chip.operands == MA_L2_OPERANDS) {
+        ma_stop("a layer has more than %d operands", MA_L2_OPERANDS);
+    }
+    chip.operand[chip.operands].base = base;
+    chip.operand[chip.operands].bytes = bytes;
+    ++chip.operands;
+}
+
 static void check_places(const struct transfer *t)
 {
     const uint64_t l1 = span(&t->block, t->block.l1_stride);
@@ -266,6 +316,7 @@ static ma_dma issue(bool load, uint8_t *l1, uint8_t *l2, const struct ma_block *
     }
     check_places(&t);
     check_others(&t);
+    MA_CHIP_TOUCH(l1, (uint32_t)span(block, block->l1_stride), load, load ? "a load" : "a store");
     if (load) {
         t.check = sum(l2, block->stride, block);
         copy(l1, block->l1_stride, NULL, NULL, block);
@@ -292,6 +343,51 @@ ma_dma ma_dma_store(void *l2, const void *l1, const struct ma_block *block)
     return issue(false, (uint8_t *)(uintptr_t)l1, l2, block);
 }
 
+/* Constants on their way from the backing memory; their places hold poison until the wait. */
+#define MA_BACKING_TRANSFERS 4
+
+static _Thread_local struct {
+    uint32_t id;
+    uint8_t *to;
+    const uint8_t *from;
+    uint32_t bytes;
+} fetch[MA_BACKING_TRANSFERS];
+
+ma_dma ma_backing_load(void *l2, const void *backing, uint32_t bytes)
+{
+    if (chip.offloaded) {
+        ma_stop("constants were fetched from somewhere else than the control core");
+    }
+    for (int i = 0; i < MA_BACKING_TRANSFERS; ++i) {
+        if (fetch[i].id && overlap(l2, bytes, fetch[i].to, fetch[i].bytes)) {
+            ma_stop("constants are fetched over those of fetch %u", (unsigned)fetch[i].id);
+        }
+    }
+    for (int i = 0; i < MA_BACKING_TRANSFERS; ++i) {
+        if (!fetch[i].id) {
+            fetch[i].id = ++chip.issued;
+            fetch[i].to = l2;
+            fetch[i].from = backing;
+            fetch[i].bytes = bytes;
+            memset(l2, MA_POISON, bytes);
+            return fetch[i].id;
+        }
+    }
+    ma_stop("more than %d fetches of constants are under way", MA_BACKING_TRANSFERS);
+}
+
+void ma_backing_wait(ma_dma transfer)
+{
+    for (int i = 0; i < MA_BACKING_TRANSFERS; ++i) {
+        if (fetch[i].id == transfer) {
+            memcpy(fetch[i].to, fetch[i].from, fetch[i].bytes);
+            fetch[i].id = 0;
+            return;
+        }
+    }
+    ma_stop("a wait for fetch %u, which is not under way", (unsigned)transfer);
+}
+
 /* ---- synchronisation ----------------------------------------------------------------------- */
 
 void ma_dma_wait(ma_dma transfer)
@@ -305,12 +401,7 @@ void ma_dma_wait(ma_dma transfer)
             continue;
         }
         const struct ma_block *const b = &t->block;
-        const uint32_t now
-            = t->load ? sum(t->l2, b->stride, b) : sum(t->l1, b->l1_stride, b);
-        if (now != t->check) {
-            ma_stop("the source of %s %u was overwritten before its wait",
-                t->load ? "load" : "store", (unsigned)t->id);
-        }
+        check_source(t);
         if (t->load) {
             copy(t->l1, b->l1_stride, t->l2, b->stride, b);
         } else {

@@ -8,7 +8,7 @@
 uint8_t *ma_emulated_l1(void);
 uint32_t ma_emulated_l1_bytes(void);
 
-/* The emulated chip would have gone wrong: says how, and ends the process (status 70). */
+/* The chip would have gone wrong: ends the network, which gives status 70 and this sentence. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 1, 2)))
 #endif

@@ -15,6 +15,12 @@ extern "C" {
 
 /* ---- platform ------------------------------------------------------------------------------ */
 
+/* Runs a network's steps. Returns 0, or another status where the emulation stopped them:
+ * ma_fault() then says why, in a sentence; it is NULL as long as nothing went wrong. */
+typedef void ma_steps(uint8_t *arena, const void *const in[], void *const out[]);
+int ma_network(ma_steps *steps, uint8_t *arena, const void *const in[], void *const out[]);
+const char *ma_fault(void);
+
 /* Called on the control core: runs `entry(argument)` on the controller, and waits for its end. */
 void ma_offload(void (*entry)(void *argument), void *argument);
 
@@ -48,6 +54,11 @@ typedef uint32_t ma_dma;
  * change the source. */
 ma_dma ma_dma_load(void *l1, const void *l2, const struct ma_block *block);
 ma_dma ma_dma_store(void *l2, const void *l1, const struct ma_block *block);
+
+/* Starts to copy `bytes` of constants from the backing memory into L2; called on the control core,
+ * which does other things meanwhile. Nobody may touch the destination before the wait. */
+ma_dma ma_backing_load(void *l2, const void *backing, uint32_t bytes);
+void ma_backing_wait(ma_dma transfer);
 
 /* ---- synchronisation ----------------------------------------------------------------------- */
 

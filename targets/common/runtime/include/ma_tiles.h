@@ -17,7 +17,8 @@
 #define MA_LOOPS 12
 #define MA_OPERANDS 8
 
-/* Index of a tensor axis: sum of coefficient[i] * (index of loop dimension dim[i]) + offset.
+/* Index of a tensor axis: sum of coefficient[i] * (index of loop dimension dim[i]) + offset; an
+ * axis without terms belongs whole to every tile.
  * `unit` elements lie in one row of a packed constant; `stride` is bytes between rows in L2. */
 struct ma_axis {
     int32_t terms, dim[MA_TERMS], coefficient[MA_TERMS];
@@ -110,6 +111,12 @@ static inline void ma_region(
 {
     for (int32_t a = 0; a < o->rank; ++a) {
         const struct ma_axis *const axis = &o->axes[a];
+        if (!axis->terms) {
+            view->before[a] = view->start[a] = 0;
+            view->extent[a] = axis->size;
+            view->stride[a] = axis->stride;
+            continue;
+        }
         int32_t first = axis->offset, last = axis->offset;
         for (int32_t i = 0; i < axis->terms; ++i) {
             const int32_t start = ranges->start[axis->dim[i]];
