@@ -108,7 +108,9 @@ class Int8Module(CPUModule):
         self.machine = machine
 
     def template(self, workload: Workload) -> str:
-        """Register tiles for products; by kind else."""
+        """Register tiles for products; by kind else, and where tails are fixed point."""
+        if workload.fixed_point:
+            return super().template(workload)
         if _product(workload):
             return "cpu/int8/product.c.mako"
         return "cpu/int8/depthwise.c.mako" if _channelwise(workload) else super().template(workload)
@@ -129,6 +131,8 @@ class Int8Module(CPUModule):
     def _plan(
         self, workload: Workload, mapping: Mapping
     ) -> ProductKernel | ChannelwiseKernel | None:
+        if workload.fixed_point:
+            return None
         if _channelwise(workload):
             return plan_channelwise(self.machine, workload, mapping)
         if not _product(workload):
@@ -137,6 +141,8 @@ class Int8Module(CPUModule):
 
     def pack(self, workload: Workload, constants: Constants) -> Constants:
         """Weights in the order of the kernels."""
+        if workload.fixed_point:
+            return super().pack(workload, constants)
         if _channelwise(workload):
             return pack_channelwise(self.machine, workload, constants)
         if not _product(workload):
