@@ -265,12 +265,17 @@ class PulpNN(MchanTransfers):
         return 48, real, 8.0, 2 * _FLOAT_DIVISION + 8 * _FLOAT + 8
 
     def _elements(self, workload: Workload, t: Tile) -> Array:
-        """Element by element; a softmax does a row on one core."""
+        """Element by element; a softmax does a row on one core, a permutation lines."""
         if workload.kind == "softmax":
             # Maximum 3; table entry and sum 9; entry, two divisions, rounding and store 52.
             each = 3 + 9 + 6 + 2 * _FLOAT_DIVISION + 5 * _FLOAT + 6
             rows = _up(t["B"], self.cores)
             return np.asarray(26 + _DIVISION + rows * (30 + workload.sizes["K"] * each))
+        if workload.kind == "permute":
+            # A load, what its use waits for, a store; and what every row and line costs.
+            few, many = np.minimum(t["OX"], t["K"]), np.maximum(t["OX"], t["K"])
+            line = 20 + _DIVISION + few * (8 + many * self._busy(2 + _STALL, 2))
+            return np.asarray(26 + _DIVISION + _up(t["B"] * t["OY"], self.cores) * line)
         each = {
             # Of four: eight loads, then three, a shift and the clip each, three to store a word.
             "add": self._busy(8 + 4 * _finish(workload) + 3, 9) / 4,

@@ -331,6 +331,17 @@ def _softmax(workload: Workload, ranges: Ranges) -> list[float]:
     return [ENTER + 6 + DIVISION + row * (b - a) for a, b in parts]
 
 
+def _permute(workload: Workload, ranges: Ranges) -> list[float]:
+    """Lines of the outer axes on a core; a byte is a load and a store that advance addresses."""
+    *outer, rows, columns = (ranges[dim][1] for dim, _ in workload.dims)
+    line = (
+        20 + DIVISION + min(rows, columns) * (8 + max(rows, columns) * contended(2 + LOAD_USE, 2))
+    )
+    cores = facts().cores.workers
+    parts = [_part(int(np.prod(outer)), core, cores) for core in range(cores)]
+    return [ENTER + 6 + DIVISION + line * (b - a) for a, b in parts]
+
+
 _KINDS: dict[Kind, Callable[[Workload, Ranges], list[float]]] = {
     "conv2d": _conv2d,
     "dense": _dense,
@@ -340,6 +351,7 @@ _KINDS: dict[Kind, Callable[[Workload, Ranges], list[float]]] = {
     "quantize": _elements,
     "dequantize": _elements,
     "softmax": _softmax,
+    "permute": _permute,
 }
 
 
