@@ -44,11 +44,13 @@ class PulpNN(MchanTransfers):
         call: cycles to start a kernel on all cores and to meet again: filling its argument (100,
             assumed), fork and barrier (50, assumed; tens of cycles according to F. Glaser et al.,
             arXiv:2004.06662).
+        layer: cycles of a layer beside kernels and transfers.
     """
 
     cores: int = 8
     banks: int = 16
     call: float = 150.0
+    layer: float = 0.0
 
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
         """Double buffering: the longer of kernels and transfers, and what has nothing to hide it.
@@ -60,7 +62,7 @@ class PulpNN(MchanTransfers):
         for move, edge in zip(moves, exposed, strict=True):
             last = total * edge / np.maximum(move, 1.0)
             total = np.where(move >= total, move + last, total + edge)
-        return total
+        return np.asarray(total + self.layer)
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
         """Cycles of one call; `tile` has every dimension of the workload."""
