@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 
 from match_aie.workload.fixed import with_fixed_tail
-from match_aie.workload.sums import Terms, terms
+from match_aie.workload.sums import Terms, terms, trailing_zeros
 from match_aie.workload.workload import Rounding, Tail, Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -229,6 +229,10 @@ def _largest_shift(found: Terms, tail: Tail, how: FixedPoint) -> _Choice | str:
         multiplier = found.multiplier(shift)
         if multiplier.max() >= 1 << how.multiplier_bits:
             continue
+        if np.array_equal(multiplier / 2.0**shift, found.scale):
+            # Exact, and as exact with fewer bits.
+            spare = min(trailing_zeros(multiplier), shift)
+            multiplier, shift = multiplier >> spare, shift - spare
         choice = _chosen(found, multiplier, shift, tail, how)
         if _overflow(found, choice, how):
             continue
