@@ -82,6 +82,14 @@ class FixedPoint:
     inputs: Literal["raw", "prefer_raw", "centred"] = "raw"
     max_error_lsb: float = 1.0
 
+    def __post_init__(self) -> None:
+        """Refuse what no int32 operand holds."""
+        if not 0 <= self.multiplier_bits <= 31 or not 0 <= self.max_shift < self.bits <= 64:
+            raise ValueError(
+                f"{self.multiplier_bits}-bit multipliers, shifts to {self.max_shift} in "
+                f"{self.bits} bits"
+            )
+
 
 @dataclass(frozen=True, eq=False)
 class _Choice:
