@@ -135,6 +135,8 @@ class ExecModule(ABC):
     pareto: ClassVar[str | None] = None
     frequency: float | None = None
     memories: tuple[Memory, ...] = ()
+    #: Whether inner memories are caches: they fill themselves, emitted code moves no tiles.
+    caches: ClassVar[bool] = False
     #: Whether tiles hold the zeros around the image too, because the kernel cannot skip them.
     padded_tiles: ClassVar[bool] = False
 
@@ -210,6 +212,14 @@ class ExecModule(ABC):
         """Arena bytes the emitted layer function needs beside its operands; 0 by default."""
         del workload
         return 0
+
+    def workspace_bytes(self, workload: Workload, mapping: Mapping) -> int:
+        """Scratch of the layer as `mapping` runs it; what `scratch_bytes` says by default.
+
+        Positive for every mapping of the workload, or for none.
+        """
+        del mapping
+        return self.scratch_bytes(workload)
 
     def in_place(self, workload: Workload) -> tuple[str, ...]:
         """Inputs whose storage the output may take over; none by default."""
