@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from match_aie.workload.fixed import with_fixed_tail
+from match_aie.workload.fixed import Converted, with_fixed_tail
 from match_aie.workload.sums import Terms, terms, trailing_zeros
 from match_aie.workload.workload import Rounding, Tail, Workload
 
@@ -33,24 +33,6 @@ _UNIT = 2.0**-24
 TIES_ONLY = 2.0**-40
 #: Bounds are computed in float64, of terms below 2**32 steps: more than all its own errors.
 _FLOAT64 = 2.0**-18
-
-
-@dataclass(frozen=True, eq=False)
-class Converted:
-    """A layer in a module's own arithmetic.
-
-    Attributes:
-        workload: with the inputs and the output of the layer it stands for, in the same order,
-            of the same shapes and element types.
-        constants: by operand name.
-        error_lsb: 0 where the stored integers are the model's bit for bit; else a bound, proven
-            for all inputs, of the difference between what the two arithmetics round, in integer
-            steps of the output. Stored integers then differ by at most floor(error_lsb) + 1.
-    """
-
-    workload: Workload
-    constants: Arrays
-    error_lsb: float = 0.0
 
 
 @dataclass(frozen=True)

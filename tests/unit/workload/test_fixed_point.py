@@ -205,7 +205,7 @@ def test_averages_of_integers_are_exact():
         (layer([[1, 1], [1, 1]], [0.5, 0.25]), FixedPoint(per_channel=False), "one multiplier"),
         (layer([[9, 9]] * 2, [0.9, 1e-3]), FixedPoint(multiplier_bits=8), "LSB from the model"),
         (layer([[1, 1]], [1e-30]), NE16, "scales reach"),
-        (layer([[127, 127]], [60000.0]), FixedPoint(bits=24), "exclude an overflow"),
+        (layer([[127, 127]], [60000.0]), FixedPoint(bits=24, max_shift=23), "exclude an overflow"),
     ],
 )
 def test_refuses_in_a_sentence(workload, how, message):
