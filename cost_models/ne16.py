@@ -192,8 +192,10 @@ class Ne16Cost(MchanTransfers):
             inner = tuple(np.maximum(n - 2, 1) for n in image)
             lines = (np.asarray(1), inner[1]), (inner[0], np.asarray(1))
             parts = [inner, *lines, *lines, *[(np.asarray(1), np.asarray(1))] * 4]
-            cycles = sum(self.form.cycles(kind, part, t["C"], outputs, *bits) for part in parts)
-            run = np.maximum(cycles + 9 * self.job, 9 * self.controller.program)
+            each = (self.form.cycles(kind, part, t["C"], outputs, *bits) for part in parts)
+            run = sum(
+                (np.maximum(self.job + one, self.controller.program) for one in each), np.zeros(1)
+            ).reshape(np.shape(run))
         return run, jobs if workload.kind == "dense" else jobs * t["B"]
 
     def _loads(self, workload: Workload, t: Tile) -> tuple[Array, Array]:
@@ -213,7 +215,9 @@ class Ne16Cost(MchanTransfers):
         sizes, core = workload.sizes, self.controller
         outputs, pixels = t["G"] * t["K"], t["B"] * t["OY"] * t["OX"]
         stored = pixels * outputs * (4 if workload.output.dtype == "int32" else 1)
-        moving = loads + self.moved_cycles(stored, np.asarray(1), "store")
+        # The first of a layer's tiles is stored while the third one is loaded.
+        share = np.maximum(0, 1 - 1 / np.maximum(1, _calls(workload, t) - 1))
+        moving = loads + share * self.moved_cycles(stored, np.asarray(1), "store")
         # Where channels and columns are both cut, every row is a transfer of its own.
         planes = (outputs < sizes["G"] * sizes["K"]) & (t["OX"] < sizes["OX"])
         started = np.where(planes, t["OY"], 1) + count
@@ -247,10 +251,11 @@ class Ne16Cost(MchanTransfers):
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
         """Pipelined; before the first tile and after the last one nothing overlaps.
 
-        The walk to the first tile hides behind its loads.
+        The walk to the first tile hides behind its loads, as far as these take so long.
         """
-        alone = self.controller.layer + self.controller.program
-        return super().combine(compute, moves, exposed) + alone
+        core = self.controller
+        alone = core.layer + core.program + np.maximum(0.0, core.visit - sum(exposed))
+        return np.asarray(super().combine(compute, moves, exposed) + alone)
 
     def packed(self, workload: Workload, block: Block) -> Array:
         """Bytes of a tile of weights as NE16 reads them."""
