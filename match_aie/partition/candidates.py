@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from match_aie.hardware import ExecModule, MatchTarget, Original, Pattern, convert
-from match_aie.partition.extract import Extracted, extract
+from match_aie.partition.extract import extract
+from match_aie.partition.extracted import Extracted
 from match_aie.partition.graph import Graph
 from match_aie.partition.match import Match, matches
 
