@@ -35,7 +35,8 @@ def functions(request, tmp_path_factory):
     text = '#include "ma_cpu_float.h"\n' + "\n".join(
         f"void v_{n}(const float *x, float *y, int32_t count);\n"
         f"void v_{n}(const float *x, float *y, int32_t count)\n{{\n"
-        f"    for (int32_t i = 0; i < count; i += MA_LANES) ma_store(y + i, ma_{n}(ma_load(x + i)));\n"
+        "    for (int32_t i = 0; i < count; i += MA_LANES)\n"
+        f"        ma_store(y + i, ma_{n}(ma_load(x + i)));\n"
         "}"
         for n in names
     )
