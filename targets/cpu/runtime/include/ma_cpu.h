@@ -331,9 +331,9 @@ MA_INLINE void ma_store_steps(void *y, ma_f32 steps, float low, float high, int3
 }
 
 /* The same of two vectors: where `form` is MA_SIDE_BY_SIDE to y and behind it, where MA_WOVEN so
- * too, from vectors in the order of ma_weave_low and ma_weave_high, where MA_APART to y and to z.
+ * too, from vectors in the order of ma_weave_low and ma_weave_high, where MA_TWO_PLACES to y and to z.
  * Bytes are int8 where `is_signed`, else uint8. */
-enum { MA_SIDE_BY_SIDE, MA_WOVEN, MA_APART };
+enum { MA_SIDE_BY_SIDE, MA_WOVEN, MA_TWO_PLACES };
 MA_INLINE void ma_store_steps2(void *y, void *z, ma_f32 a, ma_f32 b, float low, float high, int32_t zero, int32_t lo,
                                int is_signed, int form)
 {
@@ -354,7 +354,7 @@ MA_INLINE void ma_store_steps2(void *y, void *z, ma_f32 a, ma_f32 b, float low, 
     if (form != MA_WOVEN) {
         bytes = _mm_shuffle_epi32(bytes, 0xd8);
     }
-    if (form == MA_APART) {
+    if (form == MA_TWO_PLACES) {
         const int64_t first = _mm_cvtsi128_si64(bytes), second = _mm_extract_epi64(bytes, 1);
         memcpy(y, &first, sizeof first);
         memcpy(z, &second, sizeof second);
@@ -381,7 +381,7 @@ MA_INLINE void ma_store_steps2(void *y, void *z, ma_f32 a, ma_f32 b, float low, 
     }
 #endif
     ma_store_bytes(y, ra);
-    ma_store_bytes(form == MA_APART ? z : (uint8_t *)y + MA_LANES, rb);
+    ma_store_bytes(form == MA_TWO_PLACES ? z : (uint8_t *)y + MA_LANES, rb);
     (void)lo;
     (void)is_signed;
 #endif
