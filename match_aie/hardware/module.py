@@ -118,7 +118,7 @@ class ExecModule(ABC):
 
     `name` and `memories` (innermost first) are class attributes or set in the constructor.
     `arithmetic` says whose rounding requantisation follows: "model" (what ONNX Runtime computes,
-    as `workload.reference` defines it) or "module" (the hardware's own).
+    as `workload.reference` defines it) or "module" (the hardware's own, see `convert`).
     `frequency` in Hz where the module's clock is not the target's: its cycles are then converted.
     `version` belongs to the key under which searches are cached: raise it where costs change and
     neither the class's source file nor its attributes show it (a table in a data file).

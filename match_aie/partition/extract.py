@@ -14,8 +14,9 @@ import numpy as np
 
 from match_aie.hardware import AVG_POOL_HALF_AWAY
 from match_aie.partition.extract_real import extract_real, is_real
-from match_aie.partition.extracted import Extracted
 from match_aie.partition.graph import Graph, Value
+from match_aie.partition.integer_extract import integer_layer, is_integer
+from match_aie.partition.layer import Extracted
 from match_aie.partition.match import Match
 from match_aie.partition.view import (
     INTEGERS,
@@ -44,6 +45,7 @@ from match_aie.workload import (
 from match_aie.workload.reference import accumulator_bound, softmax_table
 
 INT32_MAX = 2**31 - 1
+INTEGER_KINDS = ("conv2d", "dense", "add", "mul")
 
 
 def _symmetric(value: Value, parameters: Parameters, axis: int) -> np.ndarray:
@@ -332,7 +334,12 @@ def extract(graph: Graph, match: Match, kind: Kind) -> Extracted | str:
         return extract_real(view, kind)
     composite = any(graph.nodes[i].operator == AVG_POOL_HALF_AWAY for i in match.nodes)
     try:
-        layer = _average_half_away(view) if composite else _KINDS[kind](view)
+        if composite:
+            layer = _average_half_away(view)
+        elif kind in INTEGER_KINDS and is_integer(view):
+            layer = integer_layer(view, kind)
+        else:
+            layer = _KINDS[kind](view)
     except Refusal as refusal:
         return str(refusal)
     if layer.workload.macs and accumulator_bound(layer.workload, layer.constants) > INT32_MAX:

@@ -13,8 +13,8 @@ from math import prod, sqrt
 
 import numpy as np
 
-from match_aie.partition.extracted import Extracted
 from match_aie.partition.graph import Node, Value
+from match_aie.partition.layer import Extracted
 from match_aie.partition.view import Refusal, View, integers, rank4, sliding
 from match_aie.workload import (
     Activation,

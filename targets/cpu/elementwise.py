@@ -21,6 +21,8 @@ def vectorised(machine: Machine, workload: Workload) -> bool:
     """Whether elements are bytes or float32, and lie side by side along the last dimension."""
     if workload.kind not in ("add", "mul", "quantize", "dequantize") or machine.lanes == 1:
         return False
+    if workload.fixed_point:
+        return False
     reads = ("float32",) if workload.kind == "quantize" else _BYTES
     writes = ("float32",) if workload.kind == "dequantize" else _BYTES
     if workload.output.dtype not in writes or any(x.dtype not in reads for x in workload.inputs):

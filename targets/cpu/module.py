@@ -30,7 +30,7 @@ from match_aie.targets.cpu.channelwise import (
 from match_aie.targets.cpu.elementwise import ElementwiseKernel, vectorised
 from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.pack import pack_product
-from match_aie.targets.cpu.patterns import PATTERNS
+from match_aie.targets.cpu.patterns import INTEGER_PATTERNS, PATTERNS, REAL_PATTERNS
 from match_aie.targets.cpu.product import Form, ProductKernel, Shape, form, plan, shape
 from match_aie.workload import ITEMSIZE, Kind, Workload
 from match_aie.workload.reference import whole_image
@@ -130,7 +130,7 @@ class Int8Module(ExecModule):
 
     def patterns(self) -> Sequence[Pattern]:
         """Convolutions, dense layers and matmuls."""
-        return [pattern for pattern in PATTERNS if pattern.kind in PRODUCTS]
+        return [pattern for pattern in REAL_PATTERNS if pattern.kind in PRODUCTS]
 
     def template(self, workload: Workload) -> str:
         """One for products, one for depthwise convolutions."""
@@ -220,8 +220,9 @@ class VectorModule(CPUModule):
         self.machine = machine
 
     def patterns(self) -> Sequence[Pattern]:
-        """Elementwise layers, pools, softmax, conversions."""
-        return [pattern for pattern in PATTERNS if pattern.kind not in PRODUCTS]
+        """Elementwise layers, pools, softmax, conversions; and all layers in fixed point."""
+        real = [pattern for pattern in REAL_PATTERNS if pattern.kind not in PRODUCTS]
+        return [*real, *INTEGER_PATTERNS]
 
     def template(self, workload: Workload) -> str:
         """In vectors, or by kind."""

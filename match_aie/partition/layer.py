@@ -1,4 +1,4 @@
-"""What extraction gives: a layer's workload, its constants, and the tensors it reads."""
+"""A layer as extraction gives it, and conversion changes it."""
 
 from __future__ import annotations
 
