@@ -1,0 +1,102 @@
+"""Walking along tokens, with errors that say what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from match_aie.errors import ModelError, shorten
+from match_aie.frontend.relay.lexer import Tokens
+from match_aie.frontend.relay.source import Source
+
+#: How deep expressions, types and attributes may nest: printers nest a handful of times.
+DEEPEST = 64
+
+
+@dataclass
+class Cursor:
+    """A place among the tokens of a text.
+
+    Attributes:
+        source: the text.
+        tokens: its tokens.
+        index: of the next token.
+        depth: how deep the parser is nested.
+    """
+
+    source: Source
+    tokens: Tokens
+    index: int = 0
+    depth: int = 0
+
+    @property
+    def kind(self) -> str:
+        """Kind of the next token."""
+        return self.tokens.kinds[self.index]
+
+    @property
+    def text(self) -> str:
+        """Text of the next token."""
+        return self.tokens.texts[self.index]
+
+    @property
+    def at(self) -> int:
+        """Offset of the next token."""
+        return self.tokens.offsets[self.index]
+
+    def after(self) -> str:
+        """Text of the token after the next."""
+        return self.tokens.texts[min(self.index + 1, len(self.tokens.texts) - 1)]
+
+    def take(self) -> str:
+        """The next token's text; moves past it (never past the end)."""
+        text = self.tokens.texts[self.index]
+        if self.index + 1 < len(self.tokens.texts):
+            self.index += 1
+        return text
+
+    def accept(self, symbol: str) -> bool:
+        """Move past `symbol` if it comes next."""
+        if self.text == symbol and self.kind == "symbol":
+            self.take()
+            return True
+        return False
+
+    def expect(self, symbol: str) -> int:
+        """Move past `symbol`, which must come next; gives its offset."""
+        at = self.at
+        if not self.accept(symbol):
+            raise self.unexpected(repr(symbol))
+        return at
+
+    def expect_kind(self, kind: str, what: str) -> str:
+        """Move past a token of `kind`, which must come next."""
+        if self.kind != kind:
+            raise self.unexpected(what)
+        return self.take()
+
+    def unexpected(self, wanted: str) -> ModelError:
+        """The error that something else than `wanted` comes next."""
+        found = "the end of the text" if self.kind == "end" else repr(shorten(self.text, 40))
+        return self.source.error(f"expected {wanted}, found {found}", self.at)
+
+    @contextmanager
+    def nested(self) -> Iterator[None]:
+        """One level deeper; refuses what is nested too deep to be a network."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self.source.error(f"nested more than {DEEPEST} deep", self.at)
+        yield
+        self.depth -= 1
+
+    def skip_balanced(self, opening: str, closing: str) -> None:
+        """Move past a bracketed part that nobody reads."""
+        start = self.expect(opening)
+        depth = 1
+        while depth:
+            if self.kind == "end":
+                raise self.source.error(f"{opening!r} is not closed: expected {closing!r}", start)
+            symbol = self.kind == "symbol"
+            text = self.take()
+            depth += (symbol and text == opening) - (symbol and text == closing)
