@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from match_aie.frontend.relay.values import Closure, Expr, Value
 
 #: How deep functions may call each other; networks that importers write do it once or twice.
 DEEPEST_CALL = 24
+#: More outputs than this are a tuple that doubles itself, not a network's.
+MOST_OUTPUTS = 1024
 
 Shapes = Mapping[str, tuple[int, ...]]
 Arrays = Mapping[str, np.ndarray]
@@ -75,10 +78,9 @@ def lower(source: Source, module: syntax.Module, arrays: Arrays, shapes: Shapes)
     builder = lowering.emission.builder
     with builder.function("main", inputs):
         with builder.dataflow():
-            result = lowering.result(lowering.block(main.body, scope), main)
-            output = builder.emit_output(result)
-            lowering.relabel(result, output)
-        builder.emit_func_output(output)
+            results, several = lowering.results(lowering.block(main.body, scope), main)
+            outputs = [lowering.output(result) for result in results]
+        builder.emit_func_output(relax.Tuple(outputs) if several else outputs[0])
     names = tuple(parameter.name for parameter in main.parameters)
     open_ = tuple(name for name in names if isinstance(scope[name], relax.Var))
     emission = lowering.emission
@@ -256,24 +258,34 @@ class _Lowering:
             return tuple(site.emit(relax.TupleGetItem(var, index)) for index in fields)
         return var
 
-    def result(self, value: Value, main: syntax.Function) -> Expr:
-        """What main gives: a tensor, or a flat tuple of tensors."""
-        if isinstance(value, Closure):
-            raise self.source.error("the network gives a function, not tensors", main.at)
-        flat = _flat(value)
-        if not flat:
-            raise self.source.error("the network gives nothing", main.at)
-        return flat[0] if not isinstance(value, tuple) else relax.Tuple(flat)
+    def results(self, value: Value, main: syntax.Function) -> tuple[list[Expr], bool]:
+        """What main gives, flat, and whether it is a tuple."""
+        flat = list(islice(_leaves(value), MOST_OUTPUTS + 1))
+        if not flat or len(flat) > MOST_OUTPUTS or any(isinstance(v, Closure) for v in flat):
+            raise self.source.error(
+                f"the network gives no tensors, or more than {MOST_OUTPUTS}", main.at
+            )
+        return flat, isinstance(value, tuple)
 
-    def relabel(self, result: Expr, output: Expr) -> None:
-        """An output is known by the name of what it gives."""
-        labels = self.emission.labels
+    def output(self, result: Expr) -> Expr:
+        """`result` as an output, which is known by the same name."""
+        output = self.emission.builder.emit_output(result)
+        known = ""
         if isinstance(result, relax.Var):
-            known = labels.get(tvm_api.variable_name(result))
-            labels[tvm_api.variable_name(output)] = known or self.label
+            known = self.emission.labels.get(tvm_api.variable_name(result), "")
+        self.emission.labels[tvm_api.variable_name(output)] = known or self.label
+        return output
 
 
-def _flat(value: Value) -> list[Expr]:
-    if isinstance(value, tuple):
-        return [leaf for item in value for leaf in _flat(item)]
-    return [value] if not isinstance(value, Closure) else []
+def _leaves(value: Value) -> Iterator[Expr]:
+    """Tensors (and functions) of a tuple in order, inner tuples unfolded; stops where it is vast."""
+    waiting = [value]
+    for _ in range(16 * MOST_OUTPUTS):
+        if not waiting:
+            return
+        item = waiting.pop()
+        if isinstance(item, tuple):
+            waiting.extend(reversed(item))
+        else:
+            yield item
+    yield from [()] * (MOST_OUTPUTS + 1)  # more than any network gives
