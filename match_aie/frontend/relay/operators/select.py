@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import numpy as np
 from tvm import relax
@@ -79,13 +80,15 @@ def _take(site: Site) -> Value:
     mode = site.word("mode", "clip")
     if mode not in ("clip", "wrap", "fast"):
         raise site.error(f"mode {mode!r} is not compiled")
-    axis: int | None = site.axis(0, rank(x)) if site.has("axis") else None
+    if not site.has("axis"):
+        x = site.emit(op.reshape(x, [prod(shape(x))]))
+    axis = site.axis(0, rank(x))
     if not dtype(indices).startswith("int"):
         indices = site.emit(op.astype(indices, "int64"))
     if rank(indices) == 0:
         one = site.emit(op.reshape(indices, [1]))
         taken = site.emit(op.take(x, one, axis, mode="clip" if mode == "fast" else mode))
-        sizes = [s for i, s in enumerate(shape(x)) if i != axis] if axis is not None else []
+        sizes = [s for i, s in enumerate(shape(x)) if i != axis]
         return op.reshape(taken, sizes)
     return op.take(x, indices, axis, mode="clip" if mode == "fast" else mode)
 
