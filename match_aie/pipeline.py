@@ -248,6 +248,7 @@ def mapped_layers(assignment: Assignment) -> dict[str, MappedLayer]:
                 candidate.layer.constants,
                 option.mapping,
                 option.cost,
+                candidate.layer.original,
             )
     return layers
 

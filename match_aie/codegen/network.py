@@ -15,6 +15,7 @@ from match_aie.codegen.names import comment, network_symbols
 from match_aie.codegen.port import PortRecord
 from match_aie.codegen.weights import Blob, Member, element_type
 from match_aie.errors import InternalError
+from match_aie.hardware import Runtime
 from match_aie.lowering import Argument, NetworkProgram, Schedule, Step
 from match_aie.lowering.plan import storages
 
@@ -75,6 +76,8 @@ class NetworkView:
         warnings: for the compiler.
         sanitizers: for the compiler.
         sources: paths of what makes the library.
+        headers: of the target's runtime.
+        guard: C function of the runtime that runs the steps; "" for none.
     """
 
     name: str
@@ -94,6 +97,8 @@ class NetworkView:
     warnings: tuple[str, ...]
     sanitizers: tuple[str, ...]
     sources: tuple[str, ...]
+    headers: tuple[str, ...]
+    guard: str
 
 
 class Addresses:
@@ -180,6 +185,7 @@ def network_view(
     title: str,
     flags: Sequence[str],
     sources: Sequence[str],
+    runtime: Runtime = Runtime(),
 ) -> NetworkView:
     """What the templates see of `program`.
 
@@ -191,6 +197,7 @@ def network_view(
         title: the network's name as users know it.
         flags: the target's compiler flags.
         sources: paths of what makes the library.
+        runtime: what the target ships.
 
     Raises:
         InternalError: a call has no callee, or a name clashes.
@@ -218,6 +225,8 @@ def network_view(
         warnings=WARNINGS,
         sanitizers=SANITIZERS,
         sources=tuple(sources),
+        headers=runtime.headers,
+        guard=runtime.guard,
     )
 
 

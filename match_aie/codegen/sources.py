@@ -14,6 +14,7 @@ from match_aie.codegen.network import NetworkView, network_view, render_common
 from match_aie.codegen.port import PortLike, records
 from match_aie.codegen.weights import layout
 from match_aie.errors import InternalError, TargetError
+from match_aie.hardware import Runtime
 from match_aie.lowering import NetworkProgram
 
 #: Name of the file that makes a folder a project.
@@ -72,7 +73,7 @@ def render(
     inputs: Sequence[PortLike] | None = None,
     outputs: Sequence[PortLike] | None = None,
     model: ModelFile | None = None,
-    runtime: Mapping[str, bytes] = MappingProxyType({}),
+    runtime: Runtime = Runtime(),
 ) -> Sources:
     """The project of `program`: C, weights, Makefile and match_aie.json.
 
@@ -85,15 +86,13 @@ def render(
         inputs: what users call the inputs; the tensors' labels by default.
         outputs: what users call the outputs; the tensors' labels by default.
         model: what was compiled.
-        runtime: further files by path, such as a target's headers; C files join the library.
+        runtime: what the target ships; C files join the library.
 
     Raises:
         TargetError: flags or alignment that no build can have.
         InternalError: the program is not well formed.
     """
-    schedule, alignment = program.schedule, program.plan.alignment
-    if alignment < 8 or alignment.bit_count() != 1:
-        raise TargetError(f"alignment {alignment} is not a power of two of at least 8 bytes")
+    schedule, alignment = program.schedule, _alignment(program)
     name = schedule.name
     paths = (f"weights/{name}.bin", f"weights/{name}_reference.bin")
     blob = layout(schedule.constants, alignment)
@@ -103,21 +102,35 @@ def render(
         records(schedule, schedule.outputs, outputs),
     )
     compiled = [f"src/{name}.c", *([f"src/{name}_weights.S"] if blob.members else [])]
-    compiled += [path for path in sorted(runtime) if path.endswith(_COMPILED)]
+    compiled += [path for path in sorted(runtime.files) if path.endswith(_COMPILED)]
     title = str(manifest.get("name") or name)
     view = network_view(
-        program, layers, blob, ports, title=title, flags=checked(flags), sources=compiled
+        program,
+        layers,
+        blob,
+        ports,
+        title=title,
+        flags=checked(flags),
+        sources=compiled,
+        runtime=runtime,
     )
     files = _texts(view)
     files |= {
         path: data for path, data in zip(paths, (blob.data, references.data), strict=True) if data
     }
     stored = _model_file(model, files)
-    _add(files, runtime)
+    _add(files, runtime.files)
     build = {"flags": list(flags), "sources": compiled, "main": f"src/{name}_main.c"}
     described = manifests.describe(program, blob, references, ports)
     _add_manifest(files, manifest, described | {"model": stored, "build": build})
     return Sources(files)
+
+
+def _alignment(program: NetworkProgram) -> int:
+    alignment = program.plan.alignment
+    if alignment < 8 or alignment.bit_count() != 1:
+        raise TargetError(f"alignment {alignment} is not a power of two of at least 8 bytes")
+    return alignment
 
 
 def _add_manifest(

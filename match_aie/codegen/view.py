@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_aie.codegen.ctype import ctype, float_literal
-from match_aie.hardware import ExecModule
+from match_aie.hardware import ExecModule, Mapping, TileProgram
 from match_aie.lowering import LayerProgram
 from match_aie.workload import Operand, Workload
 
@@ -114,6 +114,8 @@ class LayerView:
         window: for conv2d and pooling, else None.
         tail: None where the sum itself is stored.
         elements: nest of loops over the output, adjacent ones merged; for elementwise kinds.
+        tiles: how tiles move, of a layer whose module has an inner memory; else None.
+        mapping: loops and cuts.
     """
 
     symbol: str
@@ -125,6 +127,8 @@ class LayerView:
     window: WindowView | None
     tail: TailView | None
     elements: tuple[ElementLoop, ...]
+    tiles: TileProgram | None
+    mapping: Mapping
 
     def operand(self, name: str) -> OperandView:
         """The operand called `name`; KeyError if there is none."""
@@ -157,6 +161,8 @@ def layer_view(layer: LayerProgram, module: ExecModule) -> LayerView:
         window=_window_view(workload),
         tail=_tail_view(workload),
         elements=element_loops(workload),
+        tiles=layer.tiles,
+        mapping=layer.mapping,
     )
 
 

@@ -14,7 +14,7 @@ from match_aie.errors import TargetError
 from match_aie.hardware.cost import Array, CostModel, Tile, TileCostModel
 from match_aie.hardware.mapping import Loop
 from match_aie.hardware.pattern import Pattern
-from match_aie.workload import Workload
+from match_aie.workload import Converted, Workload
 
 #: The unit of the chip that runs what no module claims.
 CORE = "core"
@@ -152,6 +152,14 @@ class ExecModule(ABC):
     @abstractmethod
     def patterns(self) -> Sequence[Pattern]:
         """What the module can run, longest first."""
+
+    def convert(self, workload: Workload, constants: Constants) -> Converted | str:
+        """The layer in the module's own arithmetic, or a sentence saying why there is none.
+
+        Called once a pattern matched and its check accepted. By default the layer is computed as
+        it is. A conversion stands for the same inputs and output.
+        """
+        return Converted(workload, constants)
 
     @abstractmethod
     def spatial(self, workload: Workload) -> Sequence[Loop]:

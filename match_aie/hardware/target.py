@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from match_aie.errors import TargetError
 from match_aie.hardware.core import CoreCost, Operation
 from match_aie.hardware.module import ExecModule
 from match_aie.hardware.move import Move
+from match_aie.hardware.runtime import Runtime
+from match_aie.hardware.simulated import NetworkSimulator
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,18 @@ class MatchTarget(ABC):
     def build_profile(self) -> BuildProfile:
         """Compiler flags and alignment; -O3 and 64 bytes by default."""
         return BuildProfile()
+
+    def runtime(self) -> Runtime:
+        """C that every emitted project carries and calls; none by default."""
+        return Runtime()
+
+    def simulator(self) -> NetworkSimulator | None:
+        """Runs a compiled network in simulated cycles; None where the chip has no simulator."""
+        return None
+
+    def options(self) -> Mapping[str, object]:
+        """Constructor arguments that make an equal target, plain data; none by default."""
+        return {}
 
     def fallback_cost(self, operation: Operation) -> float:
         """Cycles of the reference clock that the core takes for `operation`; `core`'s count."""

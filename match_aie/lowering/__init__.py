@@ -14,6 +14,7 @@ from match_aie.lowering.program import (
     Tensor,
     Workspace,
 )
+from match_aie.lowering.tiles import tile_program
 
 # After the types: both stages below import them from this package's modules.
 from match_aie.lowering.lower import MappedLayer, lower  # isort: skip
@@ -35,4 +36,5 @@ __all__ = [
     "Workspace",
     "lower",
     "plan",
+    "tile_program",
 ]

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from match_aie.hardware import Cost, Mapping
+from match_aie.hardware import Cost, Mapping, Original, TileProgram
 from match_aie.workload import ITEMSIZE, Workload
 
 
@@ -96,6 +96,8 @@ class LayerProgram:
         mapping: how it runs.
         cost: what the module's cost model says; modelled.
         constants: by operand name, as `workload.reference` reads them (not packed).
+        tiles: how tiles move, where the module has an inner memory.
+        original: the layer in the model's arithmetic, where the module computes in its own.
     """
 
     symbol: str
@@ -106,6 +108,8 @@ class LayerProgram:
     mapping: Mapping
     cost: Cost
     constants: tuple[tuple[str, np.ndarray], ...]
+    tiles: TileProgram | None = None
+    original: Original | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from match_aie.hardware import AVG_POOL_HALF_AWAY
+from match_aie.hardware import AVG_POOL_HALF_AWAY, Original
 from match_aie.partition.graph import Graph, Value
 from match_aie.partition.match import Match
 from match_aie.partition.view import (
@@ -46,12 +46,21 @@ INT32_MAX = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class Extracted:
-    """A layer: what it computes, on which values, giving which value."""
+    """A layer: what it computes, on which values, giving which value.
+
+    Attributes:
+        workload: what it computes.
+        constants: by operand name.
+        inputs: names of the values it reads, as the workload's inputs.
+        output: name of the value it gives.
+        original: the same in the model's arithmetic, None where this is it.
+    """
 
     workload: Workload
     constants: Mapping[str, np.ndarray]
     inputs: tuple[str, ...]
     output: str
+    original: Original | None = None
 
 
 def _symmetric(value: Value, parameters: Parameters, axis: int) -> np.ndarray:

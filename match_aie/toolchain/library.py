@@ -87,7 +87,20 @@ class Runner:
         """
         status = self._call(*self._arguments)
         if status != 0:
-            raise ToolchainError(f"{self._record.network}_run_in returned {status}")
+            raise ToolchainError(
+                f"the network stopped with status {status}{self._fault()}",
+                where=self._record.network,
+            )
+
+    def _fault(self) -> str:
+        """What the target's runtime says went wrong, after a colon; "" where it says nothing."""
+        try:
+            fault = self._library.ma_fault
+        except AttributeError:
+            return ""
+        fault.restype, fault.argtypes = ctypes.c_char_p, []
+        said = fault()
+        return f": {said.decode(errors='replace')}" if said else ""
 
     def traced(self) -> tuple[Written, ...]:
         """Run once and give back what every step wrote; only for a library built with the trace.

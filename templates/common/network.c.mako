@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+% for header in net.headers:
+#include "${header}"
+% endfor
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
@@ -73,8 +76,12 @@ static void ${net.name}_steps(uint8_t *arena, const void *const in[], void *cons
 }
 
 int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]) {
+% if net.guard:
+    return ${net.guard}(${net.name}_steps, arena, in, out);
+% else:
     ${net.name}_steps(arena, in, out);
     return 0;
+% endif
 }
 
 int ${net.name}_run(const void *const in[], void *const out[]) {
