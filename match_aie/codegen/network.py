@@ -15,7 +15,7 @@ from match_aie.codegen.names import comment, network_symbols
 from match_aie.codegen.port import PortRecord
 from match_aie.codegen.weights import Blob, Member, element_type
 from match_aie.errors import InternalError
-from match_aie.hardware import Runtime
+from match_aie.hardware import BuildProfile, Runtime
 from match_aie.lowering import Argument, NetworkProgram, Schedule, Step
 from match_aie.lowering.plan import storages
 
@@ -77,7 +77,8 @@ class NetworkView:
         sanitizers: for the compiler.
         sources: paths of what makes the library.
         headers: of the target's runtime.
-        guard: C function of the runtime that runs the steps; "" for none.
+        guard: C function of it that says why this machine cannot run the code; "" for none.
+        entry: C function of it that runs the steps; "" for none.
     """
 
     name: str
@@ -99,6 +100,7 @@ class NetworkView:
     sources: tuple[str, ...]
     headers: tuple[str, ...]
     guard: str
+    entry: str
 
 
 class Addresses:
@@ -183,7 +185,7 @@ def network_view(
     ports: tuple[Sequence[PortRecord], Sequence[PortRecord]],
     *,
     title: str,
-    flags: Sequence[str],
+    profile: BuildProfile,
     sources: Sequence[str],
     runtime: Runtime = Runtime(),
 ) -> NetworkView:
@@ -195,7 +197,7 @@ def network_view(
         blob: where the constants lie.
         ports: inputs and outputs.
         title: the network's name as users know it.
-        flags: the target's compiler flags.
+        profile: how the target's sources are built.
         sources: paths of what makes the library.
         runtime: what the target ships.
 
@@ -221,12 +223,13 @@ def network_view(
         calls=calls,
         uses_arena=any("(arena + " in word for word in words),
         uses_inputs=any(word.startswith("in[") for word in words),
-        flags=(*CORRECTNESS, *flags),
+        flags=(*CORRECTNESS, *profile.flags),
         warnings=WARNINGS,
         sanitizers=SANITIZERS,
         sources=tuple(sources),
         headers=runtime.headers,
         guard=runtime.guard,
+        entry=runtime.entry,
     )
 
 

@@ -14,7 +14,7 @@ from match_aie.codegen.network import NetworkView, network_view, render_common
 from match_aie.codegen.port import PortLike, records
 from match_aie.codegen.weights import layout
 from match_aie.errors import InternalError, TargetError
-from match_aie.hardware import Runtime
+from match_aie.hardware import BuildProfile, Runtime
 from match_aie.lowering import NetworkProgram
 
 #: Name of the file that makes a folder a project.
@@ -69,7 +69,7 @@ def render(
     layers: Mapping[str, str],
     manifest: Mapping[str, object],
     *,
-    flags: Sequence[str] = ("-O3",),
+    profile: BuildProfile = BuildProfile(),
     inputs: Sequence[PortLike] | None = None,
     outputs: Sequence[PortLike] | None = None,
     model: ModelFile | None = None,
@@ -82,7 +82,7 @@ def render(
         layers: C definitions of all layers by symbol, as `codegen.layer.render_layer` gives them.
         manifest: what the program does not know, for match_aie.json: "name" (the user's name of
             the network), "target", "options" and the like; no absolute paths, no times.
-        flags: compiler flags of the target.
+        profile: how the target's sources are built.
         inputs: what users call the inputs; the tensors' labels by default.
         outputs: what users call the outputs; the tensors' labels by default.
         model: what was compiled.
@@ -101,16 +101,16 @@ def render(
         records(schedule, schedule.inputs, inputs),
         records(schedule, schedule.outputs, outputs),
     )
-    compiled = [f"src/{name}.c", *([f"src/{name}_weights.S"] if blob.members else [])]
-    compiled += [path for path in sorted(runtime.files) if path.endswith(_COMPILED)]
+    compiled = _compiled(name, bool(blob.members), runtime)
     title = str(manifest.get("name") or name)
+    checked(profile.flags)
     view = network_view(
         program,
         layers,
         blob,
         ports,
         title=title,
-        flags=checked(flags),
+        profile=profile,
         sources=compiled,
         runtime=runtime,
     )
@@ -120,10 +120,15 @@ def render(
     }
     stored = _model_file(model, files)
     _add(files, runtime.files)
-    build = {"flags": list(flags), "sources": compiled, "main": f"src/{name}_main.c"}
+    build = _build(profile, name, compiled)
     described = manifests.describe(program, blob, references, ports)
     _add_manifest(files, manifest, described | {"model": stored, "build": build})
     return Sources(files)
+
+
+def _compiled(name: str, weights: bool, runtime: Runtime) -> list[str]:
+    own = [f"src/{name}.c", *([f"src/{name}_weights.S"] if weights else [])]
+    return own + [path for path in sorted(runtime.files) if path.endswith(_COMPILED)]
 
 
 def _alignment(program: NetworkProgram) -> int:
@@ -141,6 +146,15 @@ def _add_manifest(
     if twice:
         raise InternalError(f"match_aie.json says {', '.join(twice)} of its own")
     _add(files, {MANIFEST: manifests.dump({**told, **described})})
+
+
+def _build(profile: BuildProfile, name: str, compiled: Sequence[str]) -> dict[str, object]:
+    return {
+        "flags": profile.flags,
+        "compilers": profile.compilers,
+        "sources": compiled,
+        "main": f"src/{name}_main.c",
+    }
 
 
 def _texts(view: NetworkView) -> dict[str, bytes]:

@@ -116,6 +116,7 @@ class LayerView:
         elements: nest of loops over the output, adjacent ones merged; for elementwise kinds.
         tiles: how tiles move, of a layer whose module has an inner memory; else None.
         mapping: loops and cuts.
+        kernel: what `ExecModule.kernel` gives for the layer's mapping.
     """
 
     symbol: str
@@ -129,6 +130,7 @@ class LayerView:
     elements: tuple[ElementLoop, ...]
     tiles: TileProgram | None
     mapping: Mapping
+    kernel: object
 
     def operand(self, name: str) -> OperandView:
         """The operand called `name`; KeyError if there is none."""
@@ -163,6 +165,7 @@ def layer_view(layer: LayerProgram, module: ExecModule) -> LayerView:
         elements=element_loops(workload),
         tiles=layer.tiles,
         mapping=layer.mapping,
+        kernel=module.kernel(workload, layer.mapping),
     )
 
 

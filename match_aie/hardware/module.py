@@ -12,7 +12,7 @@ import numpy as np
 
 from match_aie.errors import TargetError
 from match_aie.hardware.cost import Array, CostModel, Tile, TileCostModel
-from match_aie.hardware.mapping import Loop
+from match_aie.hardware.mapping import Loop, Mapping
 from match_aie.hardware.pattern import Pattern
 from match_aie.workload import Converted, Workload
 
@@ -195,6 +195,15 @@ class ExecModule(ABC):
         """Constants in the layout the template reads; by default as they are."""
         del workload
         return constants
+
+    def kernel(self, workload: Workload, mapping: Mapping) -> object:
+        """What the template reads as `layer.kernel`: decisions that the layer does not show.
+
+        Such as register tiles, and the loops of `mapping` in the words of the template. Plain
+        frozen data, a function of the arguments only; None by default.
+        """
+        del workload, mapping
+        return None
 
     def scratch_bytes(self, workload: Workload) -> int:
         """Arena bytes the emitted layer function needs beside its operands; 0 by default."""

@@ -18,13 +18,16 @@ class Runtime:
         files: contents by path in the project. Headers go to include/. C files are compiled into
             the host's library: they are the emulation, and belong into emulation/.
         headers: what the network's C includes, in this order, such as "ma_tiles.h".
-        guard: C function that runs the network's steps and gives a status, such as "ma_network"
+        guard: C function of the headers, `const char *guard(void)`: why the machine that it runs
+            on cannot run the code, in a sentence, or NULL; empty where any can.
+        entry: C function that runs the network's steps and gives a status, such as "ma_network"
             of ma_platform.h; empty where the steps are called as they are.
     """
 
     files: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
     headers: tuple[str, ...] = ()
     guard: str = ""
+    entry: str = ""
 
 
 def runtime_files(package: str, names: Sequence[str]) -> dict[str, bytes]:

@@ -21,10 +21,13 @@ class BuildProfile:
     Attributes:
         flags: beside the ones that correctness needs, which the toolchain always adds.
         alignment: of the arena, of every buffer in it, and of every constant, in bytes.
+        compilers: commands to try, in this order, where the flags are none of the default
+            compiler's: cross compilers.
     """
 
     flags: tuple[str, ...] = ("-O3",)
     alignment: int = 64
+    compilers: tuple[str, ...] = ()
 
 
 class MatchTarget(ABC):
@@ -62,6 +65,10 @@ class MatchTarget(ABC):
     def options(self) -> Mapping[str, object]:
         """Constructor arguments that make an equal target, plain data; none by default."""
         return {}
+
+    def built_for(self) -> str:
+        """Which processor the emitted code needs, for reports; empty where any will do."""
+        return ""
 
     def fallback_cost(self, operation: Operation) -> float:
         """Cycles of the reference clock that the core takes for `operation`; `core`'s count."""

@@ -71,6 +71,7 @@ class Record:
         arena: bytes.
         alignment: of arena, inputs and outputs, in bytes.
         flags: compiler flags of the target.
+        compilers: to try where the default compiler does not take these flags.
         sources: paths of what makes the library.
         main: path of the sanitizer build's `main`.
         files: paths of everything that was written.
@@ -88,6 +89,7 @@ class Record:
     arena: int
     alignment: int
     flags: tuple[str, ...]
+    compilers: tuple[str, ...]
     sources: tuple[str, ...]
     main: str
     files: tuple[str, ...]
@@ -135,6 +137,7 @@ def _record(document: dict[str, Any]) -> Record:
         arena=int(document["memory"]["nbytes"]),
         alignment=int(document["memory"]["alignment"]),
         flags=tuple(map(str, build["flags"])),
+        compilers=tuple(map(str, build.get("compilers", ()))),
         sources=tuple(map(str, build["sources"])),
         main=str(build["main"]),
         files=tuple(map(str, document["files"])),

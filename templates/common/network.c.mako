@@ -56,6 +56,10 @@ void ${net.name}_set_trace(void (*trace)(int step, int tensor, const void *data,
 ${function.strip()}
 % endfor
 
+% if net.guard:
+/* Nothing of it may run before the guard has looked. */
+__attribute__((noinline))
+% endif
 static void ${net.name}_steps(uint8_t *arena, const void *const in[], void *const out[]) {
 % if not net.uses_arena:
     (void)arena;
@@ -75,9 +79,20 @@ static void ${net.name}_steps(uint8_t *arena, const void *const in[], void *cons
 % endfor
 }
 
+% if net.guard:
+const char *${net.name}_unsupported(void) {
+    return ${net.guard}();
+}
+
+% endif
 int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]) {
 % if net.guard:
-    return ${net.guard}(${net.name}_steps, arena, in, out);
+    if (${net.name}_unsupported()) {
+        return 1;
+    }
+% endif
+% if net.entry:
+    return ${net.entry}(${net.name}_steps, arena, in, out);
 % else:
     ${net.name}_steps(arena, in, out);
     return 0;

@@ -21,12 +21,13 @@
 extern "C" {
 #endif
 
-/* How an average is divided and rounded. */
+/* How an average is divided and rounded; `sum` is over positions inside the image, of what is left
+ * when pad_value, the zero point, is subtracted. */
 enum ma_average {
-    MA_AVERAGE_FIXED, /* clip(((sum - inside * pad_value) * multiplier[0] + offset[0]) >> shift) */
-    MA_AVERAGE_WHOLE, /* round((float)(sum - inside * pad_value) * (scale_x / (scale_y * count))) */
+    MA_AVERAGE_FIXED, /* clip((sum * multiplier[0] + offset[0]) >> shift) */
+    MA_AVERAGE_WHOLE, /* clip(round((float)sum * (scale_x / (scale_y * count))) + zero_y) */
     MA_AVERAGE_FLOAT, /* the same of real values, summed down each column and then across */
-    MA_AVERAGE_AWAY   /* sum / count in integers, halves away from zero */
+    MA_AVERAGE_AWAY   /* clip(sum / count + zero_y) in integers, halves away from zero */
 };
 
 /* A tile of conv2d, depthwise, dense, or pooling. */
@@ -52,7 +53,7 @@ struct ma_window {
     /* average pools, of which pad_value is the zero point: */
     int32_t average;           /* enum ma_average */
     int32_t count_padding;     /* averages are over padding too */
-    int32_t zero_y;            /* added after rounding, in the two float arithmetics */
+    int32_t zero_y;            /* added after rounding; 0 where it is in the offset */
     float scale_x, scale_y;
 };
 

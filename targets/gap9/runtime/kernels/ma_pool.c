@@ -114,23 +114,22 @@ static inline float ma_real_average(const struct ma_window *t, const struct ma_s
     return (total / (float)count) / t->scale_y;
 }
 
-/* sum / count, halves away from zero, clipped. */
-static inline int32_t ma_away(const struct ma_window *t, int32_t sum, int32_t count)
+/* sum / count, halves away from zero. */
+static inline int32_t ma_away(int32_t sum, int32_t count)
 {
-    const int32_t mean = sum < 0 ? -((count / 2 - sum) / count) : (sum + count / 2) / count;
-    return ma_clip(mean, t->lo, t->hi);
+    return sum < 0 ? -((count / 2 - sum) / count) : (sum + count / 2) / count;
 }
 
 /* An average from the sum over `inside` positions of the image, by any but MA_AVERAGE_FLOAT. */
 static inline int32_t ma_average_of(
     const struct ma_window *t, int32_t sum, int32_t inside, int32_t count)
 {
-    if (t->average == MA_AVERAGE_AWAY) {
-        return ma_away(t, sum + (count - inside) * t->pad_value, count);
-    }
     const int32_t centred = sum - inside * t->pad_value;
     if (t->average == MA_AVERAGE_FIXED) {
         return ma_requantise(t, centred, t->multiplier[0], t->offset[0]);
+    }
+    if (t->average == MA_AVERAGE_AWAY) {
+        return ma_clip(ma_away(centred, count) + t->zero_y, t->lo, t->hi);
     }
     const float factor = t->scale_x / (t->scale_y * (float)count);
     return ma_saturate((float)centred * factor, t->zero_y, t->lo, t->hi);
