@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 
@@ -32,6 +31,8 @@ SUFFIXES = {
 _NUMBER = re.compile(r"(\d+\.?\d*)((?:[eE][-+]?\d+)?)(\w*)$")
 #: How C++ prints what is no number, with a literal's suffix.
 _NOT_FINITE = re.compile(r"(inf|nan)(f\d*)?$")
+_ESCAPE = re.compile(r"\\(.)")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0"}
 _WORDS: dict[str, Attribute] = {"True": True, "False": False, "None": None}
 
 
@@ -146,14 +147,7 @@ def _list(cursor: Cursor, closing: str) -> tuple[Attribute, ...]:
 
 def string(cursor: Cursor) -> str:
     """The string that comes next, its escapes resolved."""
-    at, text = cursor.at, cursor.take()
-    if "\\" not in text:
-        return text[1:-1]
-    try:
-        value = ast.literal_eval(text)
-    except (SyntaxError, ValueError) as error:
-        raise cursor.source.error("a string holds an escape that has no meaning", at) from error
-    return str(value)
+    return _ESCAPE.sub(lambda found: _ESCAPES.get(found[1], found[1]), cursor.take()[1:-1])
 
 
 def meta(cursor: Cursor) -> MetaRef:

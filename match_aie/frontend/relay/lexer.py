@@ -19,8 +19,9 @@ _PATTERN = re.compile(
     | (?P<local>%\d+(?!\w) | %\w+(?:(?:::|\.|:(?=\d)|[/-](?=[A-Za-z_]))\w+)*)
     | (?P<global>@\w+(?:(?:::|[.:/-])\w+)*)
     | (?P<number>\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?:bf\d+|[fF]\d*|[iu]\d+|h)?(?!\w))
+    | (?P<odd>\d\w*)
     | (?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)
-    | (?P<string>"(?:[^"\\\n]|\\.)*")
+    | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
     | (?P<version>\#\[version\s*=\s*"[^"\n]*"\s*\])
     | (?P<symbol>->|=>|==|!=|<=|>=|[-(){}\[\],:;=.<>+*/!?&|])
     """,
@@ -35,7 +36,8 @@ class Tokens:
     """The tokens of a text, as parallel sequences; an `end` token closes them.
 
     Attributes:
-        kinds: "local", "global", "number", "name", "string", "version", "symbol", "end".
+        kinds: "local", "global", "number", "name", "string", "version", "symbol", "end"; "odd"
+            for what starts like a number and is none (addresses in annotations).
         texts: as written.
         offsets: where each starts in the text.
         metadata: the JSON of the metadata section, "" where there is none.

@@ -22,6 +22,8 @@ from match_aie.frontend.relay.values import Closure, Expr, Value
 
 #: How deep functions may call each other; networks that importers write do it once or twice.
 DEEPEST_CALL = 24
+#: How many calls of functions a network may hold, each inlined.
+MOST_CALLS = 20_000
 #: More outputs than this are a tuple that doubles itself, not a network's.
 MOST_OUTPUTS = 1024
 
@@ -139,6 +141,7 @@ class _Lowering:
     source: Source
     module: syntax.Module
     emission: Emission = field(default_factory=Emission)
+    depth: int = 0
     calls: int = 0
     label: str = "result"
 
@@ -219,16 +222,17 @@ class _Lowering:
             raise self.source.error(
                 f"the function takes {len(names)} arguments, {len(arguments)} are given", call.at
             )
+        self.depth += 1
         self.calls += 1
-        if self.calls > DEEPEST_CALL:
+        if self.depth > DEEPEST_CALL or self.calls > MOST_CALLS:
             raise self.source.error(
-                f"functions call each other more than {DEEPEST_CALL} deep",
+                f"calls of functions are more than {DEEPEST_CALL} deep, or more than {MOST_CALLS}",
                 call.at,
                 hint="recursion is not compiled",
             )
         inside = {**callee.scope, **dict(zip(names, arguments, strict=True))}
         result = self.block(callee.function.body, inside)
-        self.calls -= 1
+        self.depth -= 1
         return result
 
     def operator(self, call: syntax.Call, name: str, arguments: tuple[Value, ...]) -> Value:
