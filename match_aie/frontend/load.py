@@ -30,8 +30,8 @@ def load(
     Args:
         model: path of an ONNX, TFLite or Relay file, its bytes, an `onnx.ModelProto`, a
             `tvm.IRModule` whose Relax function `main` is the network, or an object whose
-            `astext()` gives Relay text. A `str` that holds a newline or starts with `#[version`
-            is Relay text, any other `str` is a path.
+            `astext()` gives Relay text. A `str` that holds a newline, or starts with `#[version`
+            or a brace (JSON), is Relay, any other `str` is a path.
         name: of the network; by default what the file or the model is called.
         shapes: sizes for inputs with dynamic dimensions, by input name.
         params: values of parameters of a Relay `main`: a mapping of names to arrays, or a path or
@@ -42,7 +42,7 @@ def load(
         OptionError: `params` for a model that is not Relay.
         UnsupportedOperatorError: it holds operators that cannot be compiled.
     """
-    if isinstance(model, str) and ("\n" in model or model.startswith(RELAY_MARK)):
+    if isinstance(model, str) and ("\n" in model or model.startswith((RELAY_MARK, "{"))):
         return _relay(model, name, shapes, params)
     if isinstance(model, str | os.PathLike):
         return _load_path(Path(model), name, shapes, params)

@@ -181,7 +181,7 @@ def test_json_that_is_no_module(text, what):
     ("body", "what"),
     [
         ("nn.dense(%x)", "has 1 inputs"),
-        ("nn.dense(%x, %x, units=2)", "do not fit"),
+        ("nn.dense(%x, transpose(%x), units=1)", "do not fit"),
         ("add(%x, 1)", "float32 and int32"),
         ("reshape(%x, newshape=[4, -1])", "does not hold"),
         ("nn.softmax(%x, axis=5)", "none of a tensor of rank 2"),
