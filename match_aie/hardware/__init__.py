@@ -18,7 +18,15 @@ from match_aie.hardware.cost import (
 from match_aie.hardware.mapping import Cut, Loop, Mapping, mapping_from_json, mapping_to_json
 from match_aie.hardware.module import CORE, ExecModule, Memory, check_memories
 from match_aie.hardware.move import Move
-from match_aie.hardware.pattern import AVG_POOL_HALF_AWAY, Any, Const, Op, Pattern, Structure
+from match_aie.hardware.pattern import (
+    AVG_POOL_HALF_AWAY,
+    REQUANTIZE,
+    Any,
+    Const,
+    Op,
+    Pattern,
+    Structure,
+)
 from match_aie.hardware.registry import load_target, target_names
 from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
 from match_aie.hardware.simulated import (
@@ -42,6 +50,7 @@ from match_aie.workload import Converted
 __all__ = [
     "AVG_POOL_HALF_AWAY",
     "CORE",
+    "REQUANTIZE",
     "SCRATCHPAD_FILES",
     "Any",
     "Array",

@@ -17,6 +17,9 @@ from match_aie.workload import Kind, Workload
 
 #: The composite operator that normalisation makes of TFLite's integer average pool.
 AVG_POOL_HALF_AWAY = "match.avg_pool2d_half_away"
+#: The composite operator that normalisation makes of a requantisation in integers. A pattern's
+#: `quantize` matches it; its layers come with a fixed-point tail.
+REQUANTIZE = "match.requantize"
 
 
 @dataclass(frozen=True)

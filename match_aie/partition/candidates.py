@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from match_aie.hardware import ExecModule, MatchTarget, Original, Pattern, convert
 from match_aie.partition.extract import Extracted, extract
 from match_aie.partition.graph import Graph
-from match_aie.partition.match import Match, matches
+from match_aie.partition.match import Match, matches, stands_for
 
 #: Operators that stand around a layer rather than being it.
 EDGES = frozenset({"quantize", "dequantize", "clip"})
@@ -42,7 +42,7 @@ def candidates(graph: Graph, target: MatchTarget) -> tuple[Candidate, ...]:
         for node in graph.nodes
         for module in target.modules()
         for pattern in module.patterns()
-        if pattern.structure.operator == node.operator
+        if pattern.structure.operator == stands_for(node)
         for candidate in _at(graph, module, pattern, node.index)
     )
 

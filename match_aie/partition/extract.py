@@ -12,8 +12,9 @@ from math import prod
 
 import numpy as np
 
-from match_aie.hardware import AVG_POOL_HALF_AWAY, Original
+from match_aie.hardware import AVG_POOL_HALF_AWAY, REQUANTIZE, Original
 from match_aie.partition.graph import Graph, Value
+from match_aie.partition.integer import fixed_point
 from match_aie.partition.match import Match
 from match_aie.partition.view import (
     INTEGERS,
@@ -42,6 +43,7 @@ from match_aie.workload import (
 from match_aie.workload.reference import accumulator_bound, softmax_table
 
 INT32_MAX = 2**31 - 1
+_INT16_MAX = 2**15 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +73,8 @@ def _symmetric(value: Value, parameters: Parameters, axis: int) -> np.ndarray:
     shape = [-1 if i == axis else 1 for i in range(value.constant.ndim)]
     zero = parameters.zero if parameters.zero.size == 1 else parameters.zero.reshape(shape)
     wide = value.constant.astype(np.int64) - zero.astype(np.int64)
+    if np.abs(wide).max(initial=0) > _INT16_MAX:
+        raise Refusal("the weights leave the range of int16")
     dtype = np.int8 if -128 <= wide.min(initial=0) and wide.max(initial=0) <= 127 else np.int16
     return wide.astype(dtype)
 
@@ -326,6 +330,18 @@ def _dequantize(view: View) -> Extracted:
     return Extracted(workload, {}, (x.name,), view.root.output)
 
 
+def _in_integers(view: View, layer: Extracted) -> Extracted:
+    """`layer` with a fixed-point tail, where its requantisation is one of integers."""
+    found = [view.graph.nodes[i] for i in view.match.nodes]
+    requantize = next((node for node in found if node.operator == REQUANTIZE), None)
+    if requantize is None:
+        return layer
+    made = fixed_point(view.graph, requantize, layer.workload, layer.constants)
+    if isinstance(made, str):
+        raise Refusal(made)
+    return replace(layer, workload=made[0], constants=made[1])
+
+
 _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
     "conv2d": _conv2d,
     "dense": _dense,
@@ -346,6 +362,7 @@ def extract(graph: Graph, match: Match, kind: Kind) -> Extracted | str:
     composite = any(graph.nodes[i].operator == AVG_POOL_HALF_AWAY for i in match.nodes)
     try:
         layer = _average_half_away(view) if composite else _KINDS[kind](view)
+        layer = _in_integers(view, layer)
     except Refusal as refusal:
         return str(refusal)
     if layer.workload.macs and accumulator_bound(layer.workload, layer.constants) > INT32_MAX:

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 
-from match_aie.hardware import Any, Const, Op, Structure
+from match_aie.hardware import REQUANTIZE, Any, Const, Op, Structure
 from match_aie.partition.graph import Graph, Node
+from match_aie.partition.integer import centred
 
 #: Operators whose two tensor inputs may be exchanged.
 COMMUTATIVE = frozenset({"add", "multiply"})
 #: Operators that cost nothing to compute again: a match may use one that others use too.
 #: (Every residual network has a dequantize with two readers.)
-REPEATABLE = frozenset({"dequantize"})
+REPEATABLE = frozenset({"dequantize", "astype", "subtract"})
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,11 @@ class Match:
     bound: Mapping[str, str]
 
 
+def stands_for(node: Node) -> str:
+    """The operator as patterns call it: a requantisation in integers is a `quantize`."""
+    return "quantize" if node.operator == REQUANTIZE else node.operator
+
+
 def matches(graph: Graph, structure: Op, root: Node) -> Iterator[Match]:
     """Every way in which `structure` fits at `root` without tearing values that others need.
 
@@ -45,7 +51,7 @@ _Found = Iterator[tuple[tuple[int, ...], dict[str, str]]]
 
 
 def _node(graph: Graph, structure: Op, node: Node, bound: dict[str, str]) -> _Found:
-    if node.operator != structure.operator:
+    if stands_for(node) != structure.operator:
         return
     tensors = [a for a in node.arguments if isinstance(a, str)]
     wanted = structure.inputs
@@ -77,12 +83,22 @@ def _value(graph: Graph, wanted: Structure, name: str, bound: dict[str, str]) ->
         producer = graph.producers.get(name)
         if producer is not None:
             yield from _node(graph, wanted, producer, bound)
+        if wanted.operator == "dequantize":
+            yield from _integer(graph, wanted, name, bound)
         return
     if isinstance(wanted, Const) and graph.values[name].constant is None:
         return
     assert isinstance(wanted, Any | Const)
     if bound.get(wanted.name, name) == name:
         yield (), {**bound, wanted.name: name}
+
+
+def _integer(graph: Graph, wanted: Op, name: str, bound: dict[str, str]) -> _Found:
+    """An operator on integers reads them as they are, or less a zero point: no `dequantize`."""
+    found = centred(graph, name)
+    if found is not None:
+        for nodes, more in _value(graph, wanted.inputs[0], found.value, bound):
+            yield (*found.nodes, *nodes), more
 
 
 def _closed(graph: Graph, root: Node, nodes: tuple[int, ...]) -> bool:

@@ -8,6 +8,8 @@ The canonical form, which patterns are written against:
   followed by an integer `clip` where an activation narrows the range; ReLU, ReLU6 and Clip before
   a `quantize` are always turned into that clip;
 - reshapes, transposes and max pooling between equal quantisations work on integers;
+- a requantisation written out in integers (multiply, add, shift, clip, cast) is one composite
+  function, `match.requantize`; its layer reads integers without a `dequantize`;
 - TFLite's integer average pool is one composite function, `match.avg_pool2d_half_away`.
 """
 
@@ -20,6 +22,7 @@ from tvm import relax
 
 from match_aie import tvm_api
 from match_aie.frontend.canonical.constants import fold_constants
+from match_aie.frontend.canonical.fixed_point import fixed_point
 from match_aie.frontend.canonical.integer_io import integer_ports
 from match_aie.frontend.canonical.layout import Layout
 from match_aie.frontend.canonical.quantized import canonical_quantized
@@ -39,7 +42,8 @@ def normalize(model: Model, *, integer_io: bool = False) -> Model:
         ModelError: control flow at run time.
     """
     module, labels = _renamed(model)
-    for visit in (fold_constants, canonical_quantized, Layout(), fold_constants):
+    passes = (fold_constants, canonical_quantized, Layout(), fold_constants, fixed_point)
+    for visit in passes:
         module, labels = rebuild(module, labels, visit)
     result = replace(model, module=module, labels=labels)
     return integer_ports(result) if integer_io else result

@@ -27,7 +27,8 @@ RANK = 4
 ELEMENTWISE = frozenset(
     "quantize dequantize clip astype add subtract multiply divide maximum minimum power "
     "nn.relu nn.relu6 nn.leakyrelu nn.gelu nn.gelu_tanh nn.silu nn.softplus sigmoid tanh exp log "
-    "sqrt rsqrt abs negative floor ceil round erf sign".split()
+    "sqrt rsqrt abs negative floor ceil round erf sign right_shift left_shift greater_equal "
+    "where".split()
 )
 POOLS = {
     "nn.max_pool2d": relax.op.nn.max_pool2d,
@@ -72,7 +73,9 @@ class Layout:
     def twin(self, emitter: Emitter, expr: Expr) -> Expr:
         """`expr` channel-last."""
         if tvm_api.is_constant(expr):
-            return constant(np.transpose(tvm_api.constant_value(expr), TO_NHWC))
+            value = tvm_api.constant_value(expr)
+            value = value.reshape((1,) * (RANK - value.ndim) + value.shape)
+            return constant(np.transpose(value, TO_NHWC))
         known = self.twins.get(expr)
         if known is not None:
             return known
@@ -99,7 +102,7 @@ class Layout:
                 axis=0 if per_tensor else TO_NHWC.index(axis),
                 out_dtype=str(call.attrs.out_dtype),
             )
-        args = [self.twin(emitter, a) if _is_image(a) else a for a in call.args]
+        args = [self.twin(emitter, a) if _moves(a) else a for a in call.args]
         return relax.Call(call.op, args, call.attrs, call.ty_args)
 
     def _wants_twin(self, call: Any) -> bool:
@@ -109,7 +112,8 @@ class Layout:
             if not has_constant_parameters(call):
                 return False
             tensors = tensors[:1]
-        if any(0 < len(tvm_api.shape_of(t)) < RANK for t in tensors):
+        variables = [t for t in tensors if not tvm_api.is_constant(t)]
+        if any(0 < len(tvm_api.shape_of(t)) < RANK for t in variables):
             return False
         return any(_is_image(t) and t in self.twins for t in tensors if isinstance(t, relax.Var))
 
@@ -235,6 +239,13 @@ def _is_tensor(expr: Expr) -> bool:
 
 def _is_image(expr: Expr) -> bool:
     return _is_tensor(expr) and tvm_api.is_tensor(expr) and len(tvm_api.shape_of(expr)) == RANK
+
+
+def _moves(expr: Expr) -> bool:
+    """Whether `expr` has axes to exchange: images, and constants that broadcast to one."""
+    if _is_tensor(expr) and tvm_api.is_constant(expr):
+        return 0 < len(tvm_api.shape_of(expr)) <= RANK
+    return _is_image(expr)
 
 
 def _transpose(expr: Expr, axes: list[int]) -> Expr:
