@@ -151,7 +151,8 @@ def decide(
     with clock.stage("load"):
         loaded = frontend.load(model, name=options.name, shapes=options.shapes, params=params)
     with clock.stage("normalize"):
-        normal = frontend.normalize(loaded, integer_io=options.integer_io)
+        unsigned = target.activations == "unsigned"
+        normal = frontend.normalize(loaded, integer_io=options.integer_io, unsigned=unsigned)
     with clock.stage("partition"):
         graph = partition.to_graph(normal)
         found = partition.candidates(graph, target)
@@ -186,10 +187,11 @@ def run(
         schedule = lowering.lower(symbol, remainder, layers)
     with clock.stage("plan"):
         alignment = target.build_profile().alignment
-        memory = lowering.plan(schedule, alignment=alignment, limit=options.memory_limit)
-        if isinstance(memory, Infeasible):
-            raise InfeasibleError(memory, where=normal.name)
-    program = lowering.NetworkProgram(schedule, memory)
+        program = lowering.store(
+            schedule, target.storage(), alignment=alignment, limit=options.memory_limit
+        )
+        if isinstance(program, Infeasible):
+            raise InfeasibleError(program, where=normal.name)
     return Compilation(
         symbol, target, options, normal, assignment, program, decision.searches, clock.seconds
     )

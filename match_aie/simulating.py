@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from match_aie.errors import OptionError
 from match_aie.hardware import CORE, MatchTarget, SimulatedRun, SimulatedStep, load_target
 from match_aie.toolchain.record import Record, StepRecord
@@ -42,7 +44,12 @@ def target_of(record: Record) -> MatchTarget:
 def steps(record: Record) -> list[SimulatedStep]:
     """The network's calls as a simulator takes them."""
     core = _core_cycles(record)
-    return [_step(record, index, step, core) for index, step in enumerate(record.steps)]
+    streams = record.everything.get("streams") or ()
+    fetched = {int(stream["step"]): int(stream["nbytes"]) for stream in streams}
+    return [
+        replace(_step(record, index, step, core), fetched=fetched.get(index, 0))
+        for index, step in enumerate(record.steps)
+    ]
 
 
 def _step(record: Record, index: int, step: StepRecord, core: dict[int, float]) -> SimulatedStep:

@@ -192,6 +192,7 @@ def describe(
             for function in schedule.functions
         ],
         "memory": plain(program.plan),
+        "streams": plain(program.streams),
         "predicted": {"cycles": cycles, "provenance": "modelled", "of": "layers"},
     }
 

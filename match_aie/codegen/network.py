@@ -55,6 +55,25 @@ class CallView:
 
 
 @dataclass(frozen=True)
+class GroupView:
+    """Steps that run one after the other on the controller; or one step of the control core."""
+
+    steps: tuple[int, ...]
+    offloaded: bool
+
+
+@dataclass(frozen=True)
+class StreamView:
+    """A fetch of constants: before which step it starts, which one waits, where from and to."""
+
+    start: int
+    step: int
+    address: str
+    offset: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
 class NetworkView:
     """Everything that the templates in templates/common print.
 
@@ -79,6 +98,8 @@ class NetworkView:
         headers: of the target's runtime.
         guard: C function of it that says why this machine cannot run the code; "" for none.
         entry: C function of it that runs the steps; "" for none.
+        groups: the calls, divided by who makes them.
+        streams: constants that are fetched from the backing memory, in order of their steps.
     """
 
     name: str
@@ -101,6 +122,8 @@ class NetworkView:
     headers: tuple[str, ...]
     guard: str
     entry: str
+    groups: tuple[GroupView, ...]
+    streams: tuple[StreamView, ...]
 
 
 class Addresses:
@@ -115,6 +138,7 @@ class Addresses:
         self._outputs = {name: f"out[{i}]" for i, name in enumerate(schedule.outputs)}
         self._members = {member.name: member for member in blob.members}
         self._weights = f"{schedule.name}_weights"
+        self._streamed = streamed_addresses(program)
 
     def tensor(self, name: str) -> str:
         """Where tensor `name` lies."""
@@ -125,15 +149,55 @@ class Addresses:
             return self._inputs[owner]
         return f"(void *)({self._places[owner]})"
 
-    def argument(self, argument: Argument) -> str:
-        """The C expression for `argument` of a call."""
+    def argument(self, argument: Argument, dtype: str | None = None) -> str:
+        """The C expression for `argument` of a call.
+
+        `dtype` is what the callee takes, where a packed constant may be of another type.
+        """
         if argument.kind == "tensor":
             return self.tensor(argument.name)
         if argument.kind == "workspace":
             return f"(void *)({self._places[argument.name]})"
+        if argument.name in self._streamed:
+            return f"(const void *)({self._streamed[argument.name]})"
         member = self._members[argument.name]
         text = f"{self._weights}.{member.name}"
-        return text if member.typed else f"(const void *){text}"
+        fits = member.typed and dtype in (None, member.dtype)
+        return text if fits else f"(const void *){text}"
+
+
+def streamed_addresses(program: NetworkProgram) -> dict[str, str]:
+    """Where constants that are fetched lie in the arena, as C expressions."""
+    sizes = {c.name: max(1, c.value.nbytes) for c in program.schedule.constants}
+    found = {}
+    for stream in program.streams:
+        offset = program.plan.offset(stream.space)
+        for name in stream.constants:
+            found[name] = f"arena + {offset}"
+            offset += -(-sizes[name] // program.plan.alignment) * program.plan.alignment
+    return found
+
+
+def _streams(program: NetworkProgram) -> tuple[StreamView, ...]:
+    found, offset = [], 0
+    for stream in program.streams:
+        place = f"arena + {program.plan.offset(stream.space)}"
+        found.append(StreamView(stream.start, stream.step, place, offset, stream.nbytes))
+        offset += stream.nbytes
+    return tuple(found)
+
+
+def _groups(program: NetworkProgram) -> tuple[GroupView, ...]:
+    """Layers with tiles run on the controller, as many in a row as no fetch comes between."""
+    starts = {index for stream in program.streams for index in (stream.start, stream.step)}
+    groups: list[GroupView] = []
+    for index, step in enumerate(program.schedule.steps):
+        offloaded = step.layer is not None and step.layer.tiles is not None
+        if offloaded and groups and groups[-1].offloaded and index not in starts:
+            groups[-1] = GroupView((*groups[-1].steps, index), True)
+        else:
+            groups.append(GroupView((index,), offloaded))
+    return tuple(groups)
 
 
 def _call(step: Step, schedule: Schedule, addresses: Addresses) -> CallView:
@@ -143,11 +207,19 @@ def _call(step: Step, schedule: Schedule, addresses: Addresses) -> CallView:
     return CallView(
         comment(f"{step.label or step.symbol} ({by})", 80),
         step.symbol,
-        tuple(addresses.argument(argument) for argument in step.arguments),
+        tuple(addresses.argument(a, _taken(step, a)) for a in step.arguments),
         tuple(
             TraceView(indices[name], addresses.tensor(name), sizes[name]) for name in step.writes()
         ),
     )
+
+
+def _taken(step: Step, argument: Argument) -> str | None:
+    """Element type of the parameter that a layer's constant goes to."""
+    if step.layer is None or argument.kind != "constant":
+        return None
+    name = argument.name.removeprefix(f"{step.layer.symbol}_")
+    return step.layer.workload.operand(name).dtype
 
 
 def _port(record: PortRecord, macro: str) -> PortView:
@@ -230,12 +302,21 @@ def network_view(
         headers=runtime.headers,
         guard=runtime.guard,
         entry=runtime.entry,
+        groups=_groups(program),
+        streams=_streams(program),
     )
 
 
-def render_common(name: str, view: NetworkView) -> bytes:
-    """The text of template `name` of templates/common, such as "network.c"."""
-    return (str(_template(f"common/{name}.mako").render(net=view)).strip() + "\n").encode()
+def render_common(name: str, view: NetworkView, **more: object) -> bytes:
+    """The text of template `name` of templates/common, such as "network.c".
+
+    Args:
+        name: of the template.
+        view: the network.
+        more: what the template takes beside it.
+    """
+    text = str(_template(f"common/{name}.mako").render(net=view, **more))
+    return (text.strip() + "\n").encode()
 
 
 @cache

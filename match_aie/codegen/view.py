@@ -76,7 +76,10 @@ class WindowView:
 
 @dataclass(frozen=True)
 class TailView:
-    """Saturation bounds as integers, and less the zero point as float literals."""
+    """Saturation bounds as integers, and less the zero point as float literals.
+
+    `shift` is None where the layer requantises in float32.
+    """
 
     zero_point: int
     lo: int
@@ -84,6 +87,19 @@ class TailView:
     low: str
     high: str
     rounding: str
+    shift: int | None = None
+
+    def shifted(self, t: str) -> str:
+        """C expression of the int64_t variable `t` shifted right and rounded."""
+        if not self.shift or self.rounding == "floor":
+            return f"({t} >> {self.shift})"
+        half = f"((int64_t)1 << {self.shift - 1})"
+        added = {
+            "half_up": half,
+            "half_even": f"{half} - 1 + (({t} >> {self.shift}) & 1)",
+            "half_away": f"{half} - ({t} < 0)",
+        }
+        return f"(({t} + {added[self.rounding]}) >> {self.shift})"
 
     @property
     def offset(self) -> str:
@@ -138,6 +154,29 @@ class LayerView:
             if operand.name == name:
                 return operand
         raise KeyError(f"{self.kind} has no operand {name!r}")
+
+    def times(self, channel: str) -> str:
+        """What C text multiplies a fixed-point sum of output channel `channel` by; "" for 1."""
+        return self._parameter("*", "multiplier", channel)
+
+    def plus(self, channel: str) -> str:
+        """What C text adds to a multiplied fixed-point sum; "" for 0."""
+        return self._parameter("+", "offset", channel)
+
+    def _parameter(self, operator: str, name: str, channel: str) -> str:
+        found = [operand for operand in self.operands if operand.name == name]
+        if not found:
+            return ""
+        return f" {operator} {name}[{channel if found[0].size > 1 else 0}]"
+
+    @property
+    def channel(self) -> str:
+        """C expression of the output channel that the loops `elements` are at."""
+        # The two multipliers of an add are one per input.
+        names = ("offset",) if self.kind == "add" else ("offset", "multiplier")
+        parameters = [o for o in self.operands if o.name in names]
+        wide = [o.name for o in parameters if o.size == self.operands[-1].shape[-1] > 1]
+        return self.index(wide[0]) if wide else "0"
 
     def index(self, name: str) -> str:
         """C expression of the element of operand `name` that the loops `elements` are at."""
@@ -272,4 +311,5 @@ def _tail_view(workload: Workload) -> TailView | None:
         low=float_literal(tail.lo - tail.zero_point),
         high=float_literal(tail.hi - tail.zero_point),
         rounding=tail.rounding,
+        shift=tail.shift,
     )

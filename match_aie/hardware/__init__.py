@@ -20,12 +20,14 @@ from match_aie.hardware.module import CORE, ExecModule, Memory, check_memories
 from match_aie.hardware.move import Move
 from match_aie.hardware.pattern import (
     AVG_POOL_HALF_AWAY,
-    REQUANTIZE,
+    REQUANTISE,
     Any,
+    Chain,
     Const,
     Op,
     Pattern,
     Structure,
+    integer_patterns,
 )
 from match_aie.hardware.registry import load_target, target_names
 from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
@@ -35,7 +37,7 @@ from match_aie.hardware.simulated import (
     SimulatedStep,
     StepResult,
 )
-from match_aie.hardware.target import BuildProfile, MatchTarget
+from match_aie.hardware.target import BuildProfile, MatchTarget, Storage
 from match_aie.hardware.tiles import (
     Region,
     TileAxis,
@@ -50,12 +52,13 @@ from match_aie.workload import Converted
 __all__ = [
     "AVG_POOL_HALF_AWAY",
     "CORE",
-    "REQUANTIZE",
+    "REQUANTISE",
     "SCRATCHPAD_FILES",
     "Any",
     "Array",
     "Block",
     "BuildProfile",
+    "Chain",
     "Const",
     "Converted",
     "CoreCost",
@@ -80,6 +83,7 @@ __all__ = [
     "SimulatedRun",
     "SimulatedStep",
     "StepResult",
+    "Storage",
     "Structure",
     "TensorType",
     "Tile",
@@ -93,6 +97,7 @@ __all__ = [
     "convert",
     "cost_from_json",
     "cost_to_json",
+    "integer_patterns",
     "load_target",
     "mapping_from_json",
     "mapping_to_json",

@@ -186,6 +186,7 @@ class ExecModule(ABC):
     def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
         """Bytes of `memory` that a kernel working on `tile` needs beside the tiles (im2col, stack).
 
+        What tiles of packed constants take beyond the constants' own bytes belongs here too.
         Only in an innermost memory may they depend on `tile`. None by default.
         """
         del workload, memory

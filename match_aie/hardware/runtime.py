@@ -22,12 +22,14 @@ class Runtime:
             on cannot run the code, in a sentence, or NULL; empty where any can.
         entry: C function that runs the network's steps and gives a status, such as "ma_network"
             of ma_platform.h; empty where the steps are called as they are.
+        vendor: further files by path, which only the chip's own tool chain compiles.
     """
 
     files: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
     headers: tuple[str, ...] = ()
     guard: str = ""
     entry: str = ""
+    vendor: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def runtime_files(package: str, names: Sequence[str]) -> dict[str, bytes]:

@@ -21,6 +21,8 @@ class SimulatedStep:
         tiles: how its tiles move; None for what runs on the control core.
         cycles: of what runs on the control core: modelled, the simulator takes them as they are.
         predicted: what the cost model says of the layer.
+        fetched: bytes of constants that it needs from the backing memory, fetched while the step
+            before it runs.
     """
 
     label: str
@@ -29,6 +31,7 @@ class SimulatedStep:
     tiles: TileProgram | None
     cycles: float
     predicted: float
+    fetched: int = 0
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from match_aie.errors import TargetError
 from match_aie.hardware.core import CoreCost, Operation
@@ -30,6 +31,22 @@ class BuildProfile:
     compilers: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Storage:
+    """Where activations and constants of a whole network lie.
+
+    Attributes:
+        memory: its name, for reports.
+        bytes: for inputs, outputs, activations and constants together; None for no limit.
+        backing: memory from which constants are fetched that do not fit; None where there is none.
+            Emitted code then calls `ma_backing_load` and `ma_backing_wait` of ma_platform.h.
+    """
+
+    memory: str = "arena"
+    bytes: int | None = None
+    backing: str | None = None
+
+
 class MatchTarget(ABC):
     """A heterogeneous chip; what no module claims becomes C for its core through the fallback.
 
@@ -45,6 +62,8 @@ class MatchTarget(ABC):
     #: Cycles of the reference clock to hand over between two units: one starts the other, waits,
     #: and is told. An assumption; what a chip really takes belongs in its target.
     synchronisation: float = 100.0
+    #: "unsigned": int8 tensors inside the network become uint8, exactly, before modules see it.
+    activations: Literal["as_is", "unsigned"] = "as_is"
 
     @abstractmethod
     def modules(self) -> Sequence[ExecModule]:
@@ -53,6 +72,10 @@ class MatchTarget(ABC):
     def build_profile(self) -> BuildProfile:
         """Compiler flags and alignment; -O3 and 64 bytes by default."""
         return BuildProfile()
+
+    def storage(self) -> Storage:
+        """What holds the network's tensors; unlimited by default."""
+        return Storage()
 
     def runtime(self) -> Runtime:
         """C that every emitted project carries and calls; none by default."""

@@ -143,7 +143,7 @@ class TileProgram:
         operands: in the workload's order, the output last.
         nbytes: (memory, bytes) taken of every inner memory.
         total: bytes from the first inner memory's begin to the end of what is taken.
-        scratch: offset, in the first inner memory, of what the kernel needs beside its tiles.
+        scratch: offset of what the kernel needs beside its tiles, in front of all of them.
         scratch_bytes: how much that is.
     """
 

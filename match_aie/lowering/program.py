@@ -231,9 +231,32 @@ class MemoryPlan:
         raise KeyError(name)
 
 
+@dataclass(frozen=True)
+class Stream:
+    """Constants of one step that are fetched from a backing memory while the step before runs.
+
+    Attributes:
+        step: index of the step that reads them.
+        constants: their names, in the order in which they lie.
+        space: name of their placement in the plan.
+        nbytes: of all of them, each aligned.
+    """
+
+    step: int
+    constants: tuple[str, ...]
+    space: str
+    nbytes: int
+
+    @property
+    def start(self) -> int:
+        """Index of the step before which the fetch starts."""
+        return max(0, self.step - 1)
+
+
 @dataclass(frozen=True, eq=False)
 class NetworkProgram:
     """A schedule with its memory planned: ready to render."""
 
     schedule: Schedule
     plan: MemoryPlan
+    streams: tuple[Stream, ...] = ()

@@ -45,6 +45,11 @@ def tile_program(
     _check(workload, module, mapping)
     bases = _bases(module)
     tops = dict(bases)
+    # First, so that every tile has so many bytes in front of it: accelerators that subtract their
+    # padding from an address reserve them.
+    scratch = tops[module.memories[0].name]
+    scratch_bytes = _scratch(workload, module, mapping, packed)
+    tops[module.memories[0].name] += scratch_bytes
     operands = []
     for operand in workload.operands:
         memory = next(m for m in module.memories if m.serves(operand.name))
@@ -56,9 +61,6 @@ def tile_program(
         shaped = _placed(shaped, copies, tops[memory.name], nbytes)
         tops[memory.name] += copies * nbytes
         operands.append(shaped)
-    scratch_bytes = _scratch(workload, module, mapping)
-    scratch = tops[module.memories[0].name]
-    tops[module.memories[0].name] += scratch_bytes
     taken = tuple((name, top - bases[name]) for name, top in tops.items())
     total = max(top for name, top in tops.items() if top > bases[name])
     program = TileProgram(
@@ -136,13 +138,29 @@ def _placed(operand: TileOperand, copies: int, offset: int, nbytes: int) -> Tile
     return replace(operand, copies=copies, offset=offset, copy_bytes=nbytes)
 
 
-def _scratch(workload: Workload, module: ExecModule, mapping: LoopMapping) -> int:
+def _scratch(
+    workload: Workload,
+    module: ExecModule,
+    mapping: LoopMapping,
+    packed: Mapping[str, np.ndarray],
+) -> int:
+    """What the module reserves, less what packed tiles themselves take beyond their operands."""
     kernel = {
         dim: np.asarray(size)
         for dim, size in mapping.extents(mapping.kernel, workload.dims).items()
     }
     nbytes = int(module.reserved_bytes(workload, module.memories[0], kernel))
-    return -(-nbytes // ALIGNMENT) * ALIGNMENT
+    for operand in workload.constants:
+        memory = next(m for m in module.memories if m.serves(operand.name))
+        cut = mapping.cut(operand.name, memory.name)
+        tile = mapping.extents(cut, workload.dims)
+        copies = 2 if cut and memory.doubles(operand.name) else 1
+        plain, stored = (
+            -(-_largest(_operand(operand, memory, cut, value), tile) // ALIGNMENT) * ALIGNMENT
+            for value in (None, packed.get(operand.name))
+        )
+        nbytes -= copies * max(0, stored - plain)
+    return max(0, -(-nbytes // ALIGNMENT) * ALIGNMENT)
 
 
 def _fits(module: ExecModule, program: TileProgram) -> None:

@@ -7,14 +7,15 @@ is none (a scale known only at run time, a sum that could overflow), it says so 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 
-from match_aie.hardware import AVG_POOL_HALF_AWAY, REQUANTIZE, Original
+from match_aie.hardware import AVG_POOL_HALF_AWAY
 from match_aie.partition.graph import Graph, Value
-from match_aie.partition.integer import fixed_point
+from match_aie.partition.integer_extract import integer_layer, is_integer
+from match_aie.partition.layer import Extracted
 from match_aie.partition.match import Match
 from match_aie.partition.view import (
     INTEGERS,
@@ -43,26 +44,7 @@ from match_aie.workload import (
 from match_aie.workload.reference import accumulator_bound, softmax_table
 
 INT32_MAX = 2**31 - 1
-_INT16_MAX = 2**15 - 1
-
-
-@dataclass(frozen=True, eq=False)
-class Extracted:
-    """A layer: what it computes, on which values, giving which value.
-
-    Attributes:
-        workload: what it computes.
-        constants: by operand name.
-        inputs: names of the values it reads, as the workload's inputs.
-        output: name of the value it gives.
-        original: the same in the model's arithmetic, None where this is it.
-    """
-
-    workload: Workload
-    constants: Mapping[str, np.ndarray]
-    inputs: tuple[str, ...]
-    output: str
-    original: Original | None = None
+INTEGER_KINDS = ("conv2d", "dense", "add", "mul")
 
 
 def _symmetric(value: Value, parameters: Parameters, axis: int) -> np.ndarray:
@@ -73,8 +55,6 @@ def _symmetric(value: Value, parameters: Parameters, axis: int) -> np.ndarray:
     shape = [-1 if i == axis else 1 for i in range(value.constant.ndim)]
     zero = parameters.zero if parameters.zero.size == 1 else parameters.zero.reshape(shape)
     wide = value.constant.astype(np.int64) - zero.astype(np.int64)
-    if np.abs(wide).max(initial=0) > _INT16_MAX:
-        raise Refusal("the weights leave the range of int16")
     dtype = np.int8 if -128 <= wide.min(initial=0) and wide.max(initial=0) <= 127 else np.int16
     return wide.astype(dtype)
 
@@ -253,10 +233,12 @@ def _average(view: View) -> Extracted:
 
 
 def _average_half_away(view: View) -> Extracted:
-    """TFLite's integer pool: the mean of the raw integers, rounded half away from zero."""
+    """TFLite's integer pool: the mean of the integers, rounded half away from int8's zero."""
     node = view.node(AVG_POOL_HALF_AWAY)
     x = view.value(str(node.arguments[0]))
-    quantized = Quantized(x.dtype)
+    zero = node.attributes["zero_point"]
+    assert isinstance(zero, int)
+    quantized = Quantized(x.dtype, None, zero)
     shape = rank4(x.shape)
     fy, fx = integers(node, "pool_size")
     workload = pool2d(
@@ -266,7 +248,7 @@ def _average_half_away(view: View) -> Extracted:
         shape=shape,
         filter_shape=(fy, fx),
         window=pool_window(node, shape, view.value(node.output).shape),
-        tail=view.clipped(full_range(x.dtype, 0, "half_away")),
+        tail=view.clipped(full_range(x.dtype, zero, "half_away")),
     )
     return Extracted(workload, {}, (x.name,), view.root.output)
 
@@ -330,18 +312,6 @@ def _dequantize(view: View) -> Extracted:
     return Extracted(workload, {}, (x.name,), view.root.output)
 
 
-def _in_integers(view: View, layer: Extracted) -> Extracted:
-    """`layer` with a fixed-point tail, where its requantisation is one of integers."""
-    found = [view.graph.nodes[i] for i in view.match.nodes]
-    requantize = next((node for node in found if node.operator == REQUANTIZE), None)
-    if requantize is None:
-        return layer
-    made = fixed_point(view.graph, requantize, layer.workload, layer.constants)
-    if isinstance(made, str):
-        raise Refusal(made)
-    return replace(layer, workload=made[0], constants=made[1])
-
-
 _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
     "conv2d": _conv2d,
     "dense": _dense,
@@ -361,8 +331,12 @@ def extract(graph: Graph, match: Match, kind: Kind) -> Extracted | str:
     view = View(graph, match)
     composite = any(graph.nodes[i].operator == AVG_POOL_HALF_AWAY for i in match.nodes)
     try:
-        layer = _average_half_away(view) if composite else _KINDS[kind](view)
-        layer = _in_integers(view, layer)
+        if composite:
+            layer = _average_half_away(view)
+        elif kind in INTEGER_KINDS and is_integer(view):
+            layer = integer_layer(view, kind)
+        else:
+            layer = _KINDS[kind](view)
     except Refusal as refusal:
         return str(refusal)
     if layer.workload.macs and accumulator_bound(layer.workload, layer.constants) > INT32_MAX:

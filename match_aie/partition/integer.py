@@ -1,137 +1,259 @@
-"""Layers that are integers throughout: `clip(shift(sum * multiplier + offset) + zero point)`.
+"""Layers of integer graphs: what a chain of element-wise integer operators after a sum means.
 
-Normalisation makes their requantisation one composite, `match.requantize`; they have no
-`dequantize`, since their operators read the stored integers.
+Relay's, MATCH's and HTVM's graphs requantise with plain operators: a bias is added, a multiplier
+and a constant may follow, the sum is shifted right, cut to a range and cast to 8 bits. Read in
+order, these are the fields of a fixed-point tail. Nothing is approximated: where a step has no
+place in a tail, or a value might leave its type, the layer is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
-from match_aie.hardware import REQUANTIZE
-from match_aie.partition.graph import Graph, Node
-from match_aie.workload import Tail, Workload
-from match_aie.workload.fixed import with_fixed_tail
-from match_aie.workload.reference import accumulator_bound
-from match_aie.workload.workload import Rounding
+from match_aie.partition.graph import Node, Value
+from match_aie.partition.view import Refusal, View
+from match_aie.workload import Rounding, Tail
 
-Arrays = Mapping[str, np.ndarray]
-
-#: Kinds whose sums such a requantisation may follow.
-KINDS = ("conv2d", "dense", "matmul", "add", "mul")
+_WIDEST = 1 << 62
 
 
-@dataclass(frozen=True)
-class Centred:
-    """Integers behind an operand: the tensor, its zero point, the nodes between."""
+@dataclass(frozen=True, eq=False)
+class Line:
+    """`clip(((sum + bias) * multiplier + offset) >> shift) + zero, lo, hi)`, as far as it was read.
 
-    value: str
-    zero: int
-    nodes: tuple[int, ...]
-
-
-def centred(graph: Graph, name: str) -> Centred | None:
-    """How an integer operator reads `name`: x, astype(x, int32), or that less a zero point.
-
-    None where `name` is no tensor of integers.
+    Attributes:
+        low: least value so far, int64 [channels or 1].
+        high: largest value so far.
+        bias: added to the sum; None where the kind has no bias.
+        multiplier: int64 [channels or 1]; of an `add` [2], one per input.
+        offset: int64 [channels or 1].
+        shift: None where nothing was shifted yet.
+        rounding: of the shift.
+        zero: added after the shift.
+        lo: lower bound of the value so far, in its own units; None for none.
+        hi: upper bound.
+        bits: of the widest type on the way.
     """
-    if not graph.values[name].dtype.startswith(("int", "uint")):
+
+    low: np.ndarray
+    high: np.ndarray
+    bias: np.ndarray | None
+    multiplier: np.ndarray
+    offset: np.ndarray
+    shift: int | None = None
+    rounding: Rounding = "floor"
+    zero: int = 0
+    lo: int | None = None
+    hi: int | None = None
+    bits: int = 32
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is the sum with its bias, and nothing else."""
+        scaled = np.any(self.multiplier != 1) or np.any(self.offset)
+        bounded = self.lo is not None or self.hi is not None
+        return not scaled and not bounded and self.shift is None and not self.zero
+
+    def tail(self, dtype: str) -> Tail:
+        """The tail that stores it as `dtype`."""
+        info = np.iinfo(dtype)
+        lo = int(info.min) if self.lo is None else max(self.lo, int(info.min))
+        hi = int(info.max) if self.hi is None else min(self.hi, int(info.max))
+        return Tail(self.zero, lo, hi, self.rounding, self.shift or 0, self.bits)
+
+
+def read(view: View, steps: list[Node], line: Line) -> Line:
+    """`line` after `steps`, the element-wise operators that follow the sum, in order.
+
+    Raises:
+        Refusal: a step has no place in a fixed-point tail, or a value may leave its type.
+    """
+    for node in steps:
+        line = _RULES[node.operator](view, node, line)
+        dtype = view.value(node.output).dtype
+        if dtype not in ("int8", "uint8", "int16", "uint16", "int32", "int64"):
+            raise Refusal(f"its {node.operator} gives {dtype}")
+        info = np.iinfo(dtype)
+        least, most = max(int(info.min), -_WIDEST), min(int(info.max), _WIDEST)
+        if int(line.low.min()) < least or int(line.high.max()) > most:
+            raise Refusal(f"its {node.operator} may leave {dtype}")
+        line = replace(line, bits=64 if dtype == "int64" else line.bits)
+    return line
+
+
+def constant(view: View, node: Node) -> np.ndarray:
+    """The constant of an element-wise node, int64 [channels] or [1]."""
+    values = [view.value(a) for a in node.inputs()]
+    known = [v for v in values if v.constant is not None]
+    if len(known) != 1:
+        raise Refusal(f"its {node.operator} has no constant")
+    return vector(known[0], view.value(node.output).shape)
+
+
+def vector(value: Value, shape: tuple[int, ...]) -> np.ndarray:
+    """A constant that broadcasts against `shape` along its last axis only, int64."""
+    data = value.constant
+    assert data is not None
+    if data.dtype.kind not in "iu":
+        raise Refusal(f"a constant of type {data.dtype}")
+    if data.size != 1 and (data.shape[-1] != shape[-1] or data.size != shape[-1]):
+        raise Refusal(f"a constant of shape {data.shape} is not one value per output channel")
+    return np.asarray(data.reshape(-1).astype(np.int64))
+
+
+def _scalar(view: View, node: Node, what: str) -> int:
+    value = constant(view, node)
+    if np.unique(value).size != 1:
+        raise Refusal(f"{what} differs per channel")
+    return int(value[0])
+
+
+def _moved(bound: int | None, by: np.ndarray, what: str) -> int | None:
+    """A bound after every value moved by `by`."""
+    if bound is None:
         return None
-    node = graph.producers.get(name)
-    zero, nodes = 0, tuple[int, ...]()
-    if node is not None and node.operator == "subtract":
-        zero_point = _scalar(graph, str(node.arguments[1]))
-        inner = graph.producers.get(str(node.arguments[0]))
-        if zero_point is None or inner is None or inner.operator != "astype":
-            return Centred(name, 0, ())
-        zero, nodes, node = zero_point, (node.index,), inner
-    if node is None or node.operator != "astype" or graph.values[node.output].dtype != "int32":
-        return Centred(name, 0, ())
-    source = str(node.arguments[0])
-    if graph.values[source].dtype not in ("int8", "uint8", "int16", "uint16"):
-        return Centred(name, 0, ())
-    return Centred(source, zero, (*nodes, node.index))
+    if np.unique(by).size != 1:
+        raise Refusal(f"{what} differs per channel behind a clip")
+    return bound + int(by.flat[0])
 
 
-def _scalar(graph: Graph, name: str) -> int | None:
-    constant = graph.values[name].constant if name in graph.values else None
-    return None if constant is None or constant.size != 1 else int(constant.reshape(-1)[0])
+def _add(view: View, node: Node, line: Line) -> Line:
+    return _added(line, constant(view, node))
 
 
-def fixed_point(
-    graph: Graph, node: Node, workload: Workload, constants: Arrays
-) -> tuple[Workload, dict[str, np.ndarray]] | str:
-    """A layer whose requantisation is `node`, with the tail that this means, or why there is none.
+def _subtract(view: View, node: Node, line: Line) -> Line:
+    if view.value(node.inputs()[0]).constant is not None:
+        raise Refusal("it subtracts from a constant")
+    return _added(line, -constant(view, node))
 
-    Args:
-        graph: that holds it.
-        node: of the operator `match.requantize`.
-        workload: as if the requantisation were a `quantize` of scale 1.
-        constants: of the layer, by operand name.
-    """
-    assert node.operator == REQUANTIZE
-    assert workload.tail is not None
-    if workload.kind not in KINDS:
-        return f"a {workload.kind} requantised in integers"
-    multiplier, offset = (_vector(graph, argument) for argument in node.arguments[1:3])
-    rounding = cast("Rounding", node.attributes["rounding"])
-    shift, bits = (int(cast("int", node.attributes[name])) for name in ("shift", "bits"))
-    reason = _overflow(workload, constants, multiplier, offset, (shift, bits))
-    if reason:
-        return reason
-    before = workload.tail
-    tail = Tail(before.zero_point, before.lo, before.hi, rounding, shift, bits)
-    if workload.kind == "add":
-        if multiplier.size > 1:
-            return "a sum of two tensors has a multiplier per channel"
-        multiplier = np.repeat(multiplier, 2)
-    unit = workload.kind != "add" and bool((multiplier == 1).all())
-    plain = not offset.any()
-    changed = with_fixed_tail(
-        # Nothing says what an integer step is worth.
-        replace(workload, operands=tuple(replace(o, scale=None) for o in workload.operands)),
-        tail,
-        multiplier=0 if unit else multiplier.size,
-        offset=0 if plain else offset.size,
+
+def _added(line: Line, value: np.ndarray) -> Line:
+    moved = replace(
+        line,
+        low=line.low + value,
+        high=line.high + value,
+        lo=_moved(line.lo, value, "a constant"),
+        hi=_moved(line.hi, value, "a constant"),
     )
-    given = {"multiplier": multiplier, "offset": offset, **constants}
-    return changed, {o.name: given[o.name] for o in changed.constants}
+    if line.shift is not None:
+        if np.unique(value).size != 1:
+            raise Refusal("the output's zero point differs per channel")
+        return replace(moved, zero=line.zero + int(value[0]))
+    untouched = not np.any(line.multiplier != 1) and not np.any(line.offset)
+    if line.bias is not None and untouched and line.lo is None and line.hi is None:
+        return replace(moved, bias=line.bias + value)
+    return replace(moved, offset=line.offset + value)
 
 
-def _vector(graph: Graph, argument: object) -> np.ndarray:
-    constant = graph.values[str(argument)].constant
-    assert constant is not None
-    return np.ascontiguousarray(constant.reshape(-1).astype(np.int32))
+def _multiply(view: View, node: Node, line: Line) -> Line:
+    return _multiplied(line, constant(view, node))
 
 
-def _overflow(
-    workload: Workload,
-    constants: Arrays,
-    multiplier: np.ndarray,
-    offset: np.ndarray,
-    register: tuple[int, int],
-) -> str | None:
-    """Why the register may overflow, over all inputs of the inputs' types; None if it cannot."""
-    shift, bits = register
-    if workload.macs:
-        most = accumulator_bound(workload, constants)
-    else:
-        ends = [
-            max(abs(int(np.iinfo(x.dtype).min) - x.zero_point),
-                abs(int(np.iinfo(x.dtype).max) - x.zero_point))
-            for x in (workload.operand("x"), workload.operand("x1"))
-        ]  # fmt: skip
-        most = ends[0] + ends[1] if workload.kind == "add" else ends[0] * ends[1]
-    factor = int(np.abs(multiplier.astype(np.int64)).max())
-    added = int(np.abs(offset.astype(np.int64)).max()) + ((1 << shift) >> 1)
-    if most >= 1 << 31:
-        return "the sum can overflow 32 bits"
-    if most * factor + added >= 1 << (bits - 1):
-        return f"a sum times its multiplier can overflow {bits} bits"
-    if (most * factor + added) >> shift >= 1 << 30:
-        return "what is shifted can overflow 32 bits"
-    return None
+def _left_shift(view: View, node: Node, line: Line) -> Line:
+    if view.value(node.inputs()[0]).constant is not None:
+        raise Refusal("it shifts a constant")
+    return _multiplied(line, np.left_shift(1, constant(view, node)))
+
+
+def _multiplied(line: Line, value: np.ndarray) -> Line:
+    if line.shift is not None:
+        raise Refusal("it multiplies after the shift")
+    if value.min() < 0:
+        raise Refusal("a negative multiplier")
+    bounded = line.lo is not None or line.hi is not None
+    if (bounded or line.multiplier.size == 2) and np.unique(value).size != 1:
+        raise Refusal("a multiplier per channel behind a clip or of a sum of two tensors")
+    if (
+        float(np.abs(value).max()) * max(abs(int(line.low.min())), abs(int(line.high.max())))
+        > 2**62
+    ):
+        raise Refusal("a product may leave 64 bits")
+    factor = int(value[0])
+    return replace(
+        line,
+        low=line.low * value,
+        high=line.high * value,
+        multiplier=line.multiplier * value,
+        offset=line.offset * value,
+        lo=None if line.lo is None else line.lo * factor,
+        hi=None if line.hi is None else line.hi * factor,
+    )
+
+
+def _right_shift(view: View, node: Node, line: Line) -> Line:
+    if view.value(node.inputs()[0]).constant is not None:
+        raise Refusal("it shifts a constant")
+    shift = _scalar(view, node, "the shift")
+    if line.shift is not None:
+        raise Refusal("it shifts twice")
+    if not 0 <= shift < 62:
+        raise Refusal(f"a shift by {shift}")
+    half = (1 << shift) >> 1
+    rounds = bool(shift) and bool(np.all(line.offset == half))
+    return replace(
+        line,
+        low=line.low >> shift,
+        high=line.high >> shift,
+        shift=shift,
+        rounding="half_up" if rounds else "floor",
+        offset=np.zeros(1, np.int64) if rounds else line.offset,
+        lo=None if line.lo is None else line.lo >> shift,
+        hi=None if line.hi is None else line.hi >> shift,
+    )
+
+
+def _clip(view: View, node: Node, line: Line) -> Line:
+    del view
+    bounds = [a for a in node.arguments[1:3] if isinstance(a, float)]
+    if len(bounds) != 2 or not bounds[0] <= bounds[1]:
+        raise Refusal("a clip without two bounds in order")
+    return _bounded(line, int(np.ceil(max(bounds[0], -_WIDEST))), int(min(bounds[1], _WIDEST)))
+
+
+def _maximum(view: View, node: Node, line: Line) -> Line:
+    return _bounded(line, _scalar(view, node, "a bound"), None)
+
+
+def _minimum(view: View, node: Node, line: Line) -> Line:
+    return _bounded(line, None, _scalar(view, node, "a bound"))
+
+
+def _relu(view: View, node: Node, line: Line) -> Line:
+    del view, node
+    return _bounded(line, 0, None)
+
+
+def _bounded(line: Line, low: int | None, high: int | None) -> Line:
+    def cut(value: int | None) -> int | None:
+        if value is None:
+            return None
+        value = value if low is None else max(value, low)
+        return value if high is None else min(value, high)
+
+    lo = low if line.lo is None else cut(line.lo)
+    hi = high if line.hi is None else cut(line.hi)
+    return replace(
+        line, low=np.clip(line.low, low, high), high=np.clip(line.high, low, high), lo=lo, hi=hi
+    )
+
+
+def _astype(view: View, node: Node, line: Line) -> Line:
+    del view, node
+    return line
+
+
+_RULES: Mapping[str, Callable[[View, Node, Line], Line]] = {
+    "add": _add,
+    "subtract": _subtract,
+    "multiply": _multiply,
+    "left_shift": _left_shift,
+    "right_shift": _right_shift,
+    "clip": _clip,
+    "maximum": _maximum,
+    "minimum": _minimum,
+    "nn.relu": _relu,
+    "astype": _astype,
+}

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 
-from match_aie.hardware import REQUANTIZE, Any, Const, Op, Structure
+from match_aie.hardware import Any, Chain, Const, Op, Structure
 from match_aie.partition.graph import Graph, Node
-from match_aie.partition.integer import centred
 
 #: Operators whose two tensor inputs may be exchanged.
 COMMUTATIVE = frozenset({"add", "multiply"})
 #: Operators that cost nothing to compute again: a match may use one that others use too.
 #: (Every residual network has a dequantize with two readers.)
-REPEATABLE = frozenset({"dequantize", "astype", "subtract"})
+REPEATABLE = frozenset({"dequantize"})
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,6 @@ class Match:
     bound: Mapping[str, str]
 
 
-def stands_for(node: Node) -> str:
-    """The operator as patterns call it: a requantisation in integers is a `quantize`."""
-    return "quantize" if node.operator == REQUANTIZE else node.operator
-
-
 def matches(graph: Graph, structure: Op, root: Node) -> Iterator[Match]:
     """Every way in which `structure` fits at `root` without tearing values that others need.
 
@@ -51,7 +45,7 @@ _Found = Iterator[tuple[tuple[int, ...], dict[str, str]]]
 
 
 def _node(graph: Graph, structure: Op, node: Node, bound: dict[str, str]) -> _Found:
-    if stands_for(node) != structure.operator:
+    if node.operator != structure.operator:
         return
     tensors = [a for a in node.arguments if isinstance(a, str)]
     wanted = structure.inputs
@@ -79,26 +73,35 @@ def _inputs(
 
 
 def _value(graph: Graph, wanted: Structure, name: str, bound: dict[str, str]) -> _Found:
+    if isinstance(wanted, Chain):
+        yield from _chain(graph, wanted, name, bound)
+        return
     if isinstance(wanted, Op):
         producer = graph.producers.get(name)
         if producer is not None:
             yield from _node(graph, wanted, producer, bound)
-        if wanted.operator == "dequantize":
-            yield from _integer(graph, wanted, name, bound)
         return
     if isinstance(wanted, Const) and graph.values[name].constant is None:
         return
     assert isinstance(wanted, Any | Const)
+    if isinstance(wanted, Any) and wanted.dtypes and graph.values[name].dtype not in wanted.dtypes:
+        return
     if bound.get(wanted.name, name) == name:
         yield (), {**bound, wanted.name: name}
 
 
-def _integer(graph: Graph, wanted: Op, name: str, bound: dict[str, str]) -> _Found:
-    """An operator on integers reads them as they are, or less a zero point: no `dequantize`."""
-    found = centred(graph, name)
-    if found is not None:
-        for nodes, more in _value(graph, wanted.inputs[0], found.value, bound):
-            yield (*found.nodes, *nodes), more
+def _chain(graph: Graph, wanted: Chain, name: str, bound: dict[str, str]) -> _Found:
+    yield from _value(graph, wanted.inner, name, bound)
+    producer = graph.producers.get(name)
+    if producer is None or producer.operator not in wanted.operators:
+        return
+    below = [a for a in producer.arguments if isinstance(a, str)]
+    known = [a for a in below if graph.values[a].constant is not None]
+    # Widened weights are a chain on a constant alone.
+    moving = [a for a in below if a not in known] or below[:1]
+    if len(moving) == 1:
+        for nodes, found in _chain(graph, wanted, moving[0], bound):
+            yield (producer.index, *nodes), found
 
 
 def _closed(graph: Graph, root: Node, nodes: tuple[int, ...]) -> bool:

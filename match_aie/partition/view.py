@@ -7,9 +7,7 @@ from math import prod
 
 import numpy as np
 
-from match_aie.hardware import REQUANTIZE
 from match_aie.partition.graph import Graph, Node, Value
-from match_aie.partition.integer import centred
 from match_aie.partition.match import Match
 from match_aie.workload import Quantized, Tail, Window, full_range, output_extent
 
@@ -69,15 +67,8 @@ class View:
         return Parameters(scale, zero, axis if isinstance(axis, int) else 0)
 
     def dequantized(self, name: str) -> tuple[Value, Parameters]:
-        """The integer tensor behind the dequantized value `name`, and its parameters.
-
-        Operands of integer operators are such tensors themselves, of scale 1.
-        """
+        """The integer tensor behind the dequantized value `name`, and its parameters."""
         node = self.graph.producers.get(name)
-        integers = centred(self.graph, name)
-        if integers is not None:
-            zero = np.array([integers.zero], np.int32)
-            return self.value(integers.value), Parameters(np.ones(1, np.float32), zero, 0)
         if node is None or node.operator != "dequantize":
             raise Refusal(f"{node.operator if node else name} stands where a dequantize should")
         return self.value(str(node.arguments[0])), self.parameters(node)
@@ -92,20 +83,12 @@ class View:
 
     def result(self) -> tuple[Quantized, Tail]:
         """Output quantisation, and the tail with the clip folded in."""
-        quantize = self.node("quantize", REQUANTIZE)
-        if quantize.operator == REQUANTIZE:
-            return self.requantized(quantize)
+        quantize = self.node("quantize")
         scale, zero = self.parameters(quantize).per_tensor("the output")
         dtype = self.value(quantize.output).dtype
         if dtype not in INTEGERS:
             raise Refusal(f"output of type {dtype}")
         return Quantized(dtype, float(scale), zero), self.clipped(full_range(dtype, zero))
-
-    def requantized(self, node: Node) -> tuple[Quantized, Tail]:
-        """The same of a requantisation in integers; `integer.fixed_point` completes the tail."""
-        zero, low, high = (int(str(node.attributes[name])) for name in ("zero_point", "lo", "hi"))
-        output = Quantized(self.value(node.output).dtype, 1.0, zero)
-        return output, self.clipped(Tail(zero, low, high))
 
     def clipped(self, tail: Tail) -> Tail:
         """`tail` narrowed by the integer clip at the root, if there is one."""

@@ -64,25 +64,35 @@ class ScratchpadTiming(Protocol):
 
     Attributes:
         frequency_hz: of that clock.
-        offload: the control core starts the controller on a layer, and is told of its end.
+        offload: the control core starts the controller on layers in a row, and is told of their
+            end.
         enter: the controller, before the first transfer of a layer.
         visit: the controller's own work around each call of a kernel.
         wait: the controller's work of a wait that is over at once.
         dma_channels: transfers that move at the same time.
     """
 
-    frequency_hz: float
-    offload: float
-    enter: float
-    visit: float
-    wait: float
-    dma_channels: int
+    @property
+    def frequency_hz(self) -> float: ...  # noqa: D102
+    @property
+    def offload(self) -> float: ...  # noqa: D102
+    @property
+    def enter(self) -> float: ...  # noqa: D102
+    @property
+    def visit(self) -> float: ...  # noqa: D102
+    @property
+    def wait(self) -> float: ...  # noqa: D102
+    @property
+    def dma_channels(self) -> int: ...  # noqa: D102
 
     def kernel(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
         """What a call of the kernel takes."""
 
     def transfer(self, region: Region, *, store: bool) -> TransferTime:
         """What moving a tile takes."""
+
+    def fetch(self, nbytes: int) -> TransferTime:
+        """What fetching constants from the backing memory takes; `program` is the core's."""
 
 
 @dataclass(frozen=True)
@@ -141,8 +151,14 @@ class ScratchpadSimulator:
         chip = _Chip(simulator, self._timing)
 
         def control() -> Steps:
-            for step in steps:
+            fetches: dict[int, Task] = {}
+            for index, step in enumerate(steps):
                 begin = simulator.now
+                for ahead in (index, index + 1)[bool(index) :]:
+                    if ahead < len(steps) and steps[ahead].fetched:
+                        fetches[ahead] = yield from chip.fetch(steps[ahead])
+                if index in fetches:
+                    yield Wait(fetches.pop(index), "control core")
                 yield from chip.step(step)
                 taken = simulator.now - begin
                 results.append(
@@ -182,16 +198,32 @@ class _Chip:
         self._simulator = simulator
         self._timing = timing
         self._dma = Resource("DMA", timing.dma_channels)
+        self._backing = Resource("backing memory")
         self._units: dict[str, Resource] = {}
         self._slots: dict[str, Resource] = {}
+        self._offloaded = False
 
     def step(self, step: SimulatedStep) -> Steps:
         if step.tiles is None or step.workload is None:
+            self._offloaded = False
             yield Delay(step.cycles, "control core", step.label, "modelled")
             return
-        yield Delay(self._timing.offload, "control core", step.label, "offload")
+        if not self._offloaded or step.fetched:
+            yield Delay(self._timing.offload, "control core", step.label, "offload")
+        self._offloaded = True
         layer = _Layer(self, step)
         yield from layer.run()
+
+    def fetch(self, step: SimulatedStep) -> Generator[Any, Any, Task]:
+        """Start to fetch a step's constants; the value is the task that ends with it."""
+        time = self._timing.fetch(step.fetched)
+        yield Delay(time.program, "control core", f"fetch {step.label}", "dma setup")
+        return self._simulator.spawn(f"fetch {step.label}", self._fetching(step, time.engine))
+
+    def _fetching(self, step: SimulatedStep, cycles: float) -> Steps:
+        yield Acquire(self._backing)
+        yield Delay(cycles, "backing memory", f"fetch {step.label}", "dma")
+        yield Release(self._backing)
 
     def transfer(self, region: Region, *, store: bool) -> Generator[Any, Any, Task]:
         """Start a transfer; the value is the task that ends with it."""

@@ -69,6 +69,7 @@ class CPUModule(ExecModule):
         if _channelwise(workload):
             return "cpu/depthwise.c.mako"
         half_even = workload.tail is not None and workload.tail.rounding == "half_even"
+        half_even = half_even and not workload.fixed_point
         if workload.kind == "avg_pool2d" and half_even and not whole_image(workload):
             return "cpu/float_average.c.mako"
         return _TEMPLATES[workload.kind]

@@ -7,6 +7,7 @@ d, w, t = layer.dim, layer.window, layer.tail
 x, y = layer.operand("x"), layer.operand("y")
 block = min(d.G, 64)
 maximum = layer.kind == "max_pool2d"
+fixed = t.shift is not None
 away = t.rounding == "half_away"
 element = "x[at + j]" if maximum else x.centred("x[at + j]")
 inside = "(fy_end - fy_begin) * (fx_end - fx_begin)"
@@ -16,7 +17,7 @@ target = f"y[pixel * {d.G} + c0 + j]"
 static void ${layer.symbol}(${layer.parameters})
 {
     ${window.open_pixels(layer)}
-% if not maximum:
+% if not maximum and not fixed:
     const int32_t count = ${d.FY * d.FX if w.count_include_pad else inside};
 % if not away:
     const float factor = ${x.scale} / (${y.scale} * (float)count);
@@ -41,6 +42,8 @@ static void ${layer.symbol}(${layer.parameters})
         for (int32_t j = 0; j < n; ++j) {
 % if maximum:
             ${target} = (${y.ctype})(acc[j] < ${t.hi} ? acc[j] : ${t.hi});
+% elif fixed:
+            ${tail.store(layer, "acc[j]", "c0 + j", target)}
 % elif away:
             const int32_t up = acc[j] + count / 2, down = count / 2 - acc[j];
             const int32_t mean = (acc[j] < 0 ? -(down / count) : up / count)${t.offset};

@@ -343,6 +343,51 @@ ma_dma ma_dma_store(void *l2, const void *l1, const struct ma_block *block)
     return issue(false, (uint8_t *)(uintptr_t)l1, l2, block);
 }
 
+/* Constants on their way from the backing memory; their places hold poison until the wait. */
+#define MA_BACKING_TRANSFERS 4
+
+static _Thread_local struct {
+    uint32_t id;
+    uint8_t *to;
+    const uint8_t *from;
+    uint32_t bytes;
+} fetch[MA_BACKING_TRANSFERS];
+
+ma_dma ma_backing_load(void *l2, const void *backing, uint32_t bytes)
+{
+    if (chip.offloaded) {
+        ma_stop("constants were fetched from somewhere else than the control core");
+    }
+    for (int i = 0; i < MA_BACKING_TRANSFERS; ++i) {
+        if (fetch[i].id && overlap(l2, bytes, fetch[i].to, fetch[i].bytes)) {
+            ma_stop("constants are fetched over those of fetch %u", (unsigned)fetch[i].id);
+        }
+    }
+    for (int i = 0; i < MA_BACKING_TRANSFERS; ++i) {
+        if (!fetch[i].id) {
+            fetch[i].id = ++chip.issued;
+            fetch[i].to = l2;
+            fetch[i].from = backing;
+            fetch[i].bytes = bytes;
+            memset(l2, MA_POISON, bytes);
+            return fetch[i].id;
+        }
+    }
+    ma_stop("more than %d fetches of constants are under way", MA_BACKING_TRANSFERS);
+}
+
+void ma_backing_wait(ma_dma transfer)
+{
+    for (int i = 0; i < MA_BACKING_TRANSFERS; ++i) {
+        if (fetch[i].id == transfer) {
+            memcpy(fetch[i].to, fetch[i].from, fetch[i].bytes);
+            fetch[i].id = 0;
+            return;
+        }
+    }
+    ma_stop("a wait for fetch %u, which is not under way", (unsigned)transfer);
+}
+
 /* ---- synchronisation ----------------------------------------------------------------------- */
 
 void ma_dma_wait(ma_dma transfer)

@@ -55,6 +55,11 @@ typedef uint32_t ma_dma;
 ma_dma ma_dma_load(void *l1, const void *l2, const struct ma_block *block);
 ma_dma ma_dma_store(void *l2, const void *l1, const struct ma_block *block);
 
+/* Starts to copy `bytes` of constants from the backing memory into L2; called on the control core,
+ * which does other things meanwhile. Nobody may touch the destination before the wait. */
+ma_dma ma_backing_load(void *l2, const void *backing, uint32_t bytes);
+void ma_backing_wait(ma_dma transfer);
+
 /* ---- synchronisation ----------------------------------------------------------------------- */
 
 /* Waits until a transfer is over, and forgets it; does nothing for 0. */
