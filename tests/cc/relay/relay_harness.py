@@ -10,6 +10,10 @@ import numpy as np
 import pytest
 
 import match_aie as match
+from match_aie.targets.cpu import CPU
+
+#: Portable C: what this file tests does not depend on the processor.
+target = CPU("portable")
 
 needs_compiler = pytest.mark.skipif(
     not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="no C compiler"
@@ -85,7 +89,7 @@ def compiled_outputs(
     text: str, inputs: Mapping[str, np.ndarray], params: object, folder
 ) -> list[np.ndarray]:
     """Outputs of the module `text`, compiled for the CPU."""
-    net = match.compile(text, "CPU", params=params)
+    net = match.compile(text, target, params=params)
     result = net.write(folder / "net").run(dict(inputs))
     assert result.matches_reference in (True, None)
     return [result.outputs[port.name] for port in net.outputs]
