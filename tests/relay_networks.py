@@ -65,7 +65,9 @@ class RelayNetwork:
         """multiply, add, right_shift, clip, cast; multiplier and offset per channel or numbers."""
         if np.ndim(multiplier):
             shape = (1, -1, 1, 1)
-            factor = self.parameter(f"{named}_multiplier", multiplier.reshape(shape).astype(np.int32))
+            factor = self.parameter(
+                f"{named}_multiplier", multiplier.reshape(shape).astype(np.int32)
+            )
             added = self.parameter(f"{named}_offset", offset.reshape(shape).astype(np.int32))
         else:
             factor, added = str(multiplier), str(offset)
@@ -74,16 +76,23 @@ class RelayNetwork:
             return values[name] if name.startswith("%") else np.int32(name)
 
         if factor != "1":
-            total = self.bind(f"multiply({total}, {factor})",
-                              lambda v, t=total: (v[t] * value(v, factor)).astype(np.int32))  # fmt: skip
-            total = self.bind(f"add({total}, {added})",
-                              lambda v, t=total: (v[t] + value(v, added)).astype(np.int32))  # fmt: skip
+            total = self.bind(
+                f"multiply({total}, {factor})",
+                lambda v, t=total: (v[t] * value(v, factor)).astype(np.int32),
+            )
+            total = self.bind(
+                f"add({total}, {added})",
+                lambda v, t=total: (v[t] + value(v, added)).astype(np.int32),
+            )
         total = self.bind(f"right_shift({total}, {shift})", lambda v, t=total: v[t] >> shift)
-        total = self.bind(f"clip({total}, a_min={low}f, a_max=127f)",
-                          lambda v, t=total: np.clip(v[t], low, 127))  # fmt: skip
+        total = self.bind(
+            f"clip({total}, a_min={low}f, a_max=127f)", lambda v, t=total: np.clip(v[t], low, 127)
+        )
         return self.bind(f'cast({total}, dtype="int8")', lambda v, t=total: v[t].astype(np.int8))
 
-    def convolution(self, x: str, weight: np.ndarray, bias: np.ndarray, stride: int, pad: str, named: str) -> str:
+    def convolution(
+        self, x: str, weight: np.ndarray, bias: np.ndarray, stride: int, pad: str, named: str
+    ) -> str:
         """nn.conv2d and nn.bias_add; `pad` as Relay writes it."""
         w = self.parameter(f"{named}_weight", weight)
         b = self.parameter(f"{named}_bias", bias)
@@ -107,7 +116,9 @@ def _conv(x, weight, stride, padding):
     for i in range(fy):
         for j in range(fx):
             seen = wide[:, :, i : i + stride * rows : stride, j : j + stride * columns : stride]
-            y += np.einsum("nchw,oc->nohw", seen[:, :, :rows, :columns], weight[:, :, i, j].astype(np.int32))
+            y += np.einsum(
+                "nchw,oc->nohw", seen[:, :, :rows, :columns], weight[:, :, i, j].astype(np.int32)
+            )
     return y
 
 
@@ -142,8 +153,10 @@ def resnet8(path) -> RelayNetwork:
     small = made.bind(f'cast({mean}, dtype="int8")', lambda v: v[mean].astype(np.int8))
     w = made.parameter("dense_weight", dense.weight)
     b = made.parameter("dense_bias", dense.bias_for(scale))
-    logits = made.bind(f'nn.dense({small}, {w}, units=10, out_dtype="int32")',
-                       lambda v: v[small].astype(np.int32) @ dense.weight.T.astype(np.int32))  # fmt: skip
+    logits = made.bind(
+        f'nn.dense({small}, {w}, units=10, out_dtype="int32")',
+        lambda v: v[small].astype(np.int32) @ dense.weight.T.astype(np.int32),
+    )
     made.output = made.bind(f"nn.bias_add({logits}, {b})", lambda v: v[logits] + v[b])
     return made
 
@@ -156,7 +169,9 @@ def _block(made, x, scale, weights, numbers, stride):
     b, after = _layer(made, a, middle, weights[second], 1, "1, 1, 1, 1", -128, f"conv{second}")
     if skip is not None:
         x, scale = _layer(made, x, scale, weights[skip], stride, "0, 0, 0, 0", -128, f"conv{skip}")
-    wide = [made.bind(f'cast({n}, dtype="int32")', lambda v, n=n: v[n].astype(np.int32)) for n in (b, x)]
+    wide = [
+        made.bind(f'cast({n}, dtype="int32")', lambda v, n=n: v[n].astype(np.int32)) for n in (b, x)
+    ]
     (left, right), shift = fixed(np.array([after, scale]) / (after + scale), 7)
     scaled = [
         made.bind(f"multiply({n}, {f})", lambda v, n=n, f=f: (v[n] * f).astype(np.int32))
@@ -202,8 +217,12 @@ def _weights(model, stored) -> dict[object, _Weights]:
             key = int(name.rpartition("_")[2]) if "_" in name else 0
             found[key] = _pair(stored, w, b)
     names = [n for n in stored if n.startswith("model/dense")]
-    w = next(n for n in model.graph.node if n.input and n.input[0] in names and "MatMul" in n.input[0])
-    b = next(n for n in model.graph.node if n.input and n.input[0] in names and "Bias" in n.input[0])
+    w = next(
+        n for n in model.graph.node if n.input and n.input[0] in names and "MatMul" in n.input[0]
+    )
+    b = next(
+        n for n in model.graph.node if n.input and n.input[0] in names and "Bias" in n.input[0]
+    )
     made = _pair(stored, w, b)
     weight = made.weight if made.weight.shape[0] == 10 else made.weight.T
     found["dense"] = _Weights(np.ascontiguousarray(weight), made.scale, made.bias, made.bias_scale)
@@ -212,4 +231,6 @@ def _weights(model, stored) -> dict[object, _Weights]:
 
 def _pair(stored, w, b) -> _Weights:
     values = [stored[name] for name in (w.input[0], w.input[1], b.input[0], b.input[1])]
-    return _Weights(values[0], values[1].astype(float), values[2].astype(float), values[3].astype(float))
+    return _Weights(
+        values[0], values[1].astype(float), values[2].astype(float), values[3].astype(float)
+    )

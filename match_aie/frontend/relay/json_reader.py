@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isfinite
 
-
 from match_aie.errors import ModelError, shorten
 from match_aie.frontend.relay import syntax
 from match_aie.frontend.relay.json_graph import STRINGS, JsonGraph, JsonNode, is_number, read_graph

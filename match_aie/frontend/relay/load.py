@@ -11,13 +11,13 @@ import numpy as np
 
 from match_aie.errors import ModelError, shorten
 from match_aie.frontend.model import Model, Port
+from match_aie.frontend.relax_import import load_relax
 from match_aie.frontend.relay.json_reader import read_module
 from match_aie.frontend.relay.lower import lower
 from match_aie.frontend.relay.parameters import read_parameters
 from match_aie.frontend.relay.parser import parse
 from match_aie.frontend.relay.source import Source
 from match_aie.frontend.relay.syntax import Module
-from match_aie.frontend.relax_import import load_relax
 
 
 def load_relay(

@@ -1,4 +1,4 @@
-"""From the syntax tree to one Relax function: functions are inlined, operators go to their rules."""
+"""From the syntax tree to one Relax function: functions are inlined, operators follow rules."""
 
 from __future__ import annotations
 
@@ -282,7 +282,7 @@ class _Lowering:
 
 
 def _leaves(value: Value) -> Iterator[Expr]:
-    """Tensors (and functions) of a tuple in order, inner tuples unfolded; stops where it is vast."""
+    """Tensors (and functions) of a tuple in order, unfolded; stops where it is vast."""
     waiting = [value]
     for _ in range(16 * MOST_OUTPUTS):
         if not waiting:

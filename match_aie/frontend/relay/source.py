@@ -32,9 +32,9 @@ class Source:
         object.__setattr__(self, "starts", tuple(found))
 
     def where(self, at: int) -> str:
-        """Line and column of offset `at` (of a JSON module: which node), both from 1.
+        r"""Line and column of offset `at` (of a JSON module: which node), both from 1.
 
-        >>> Source("a\\nbc").where(3)
+        >>> Source("a\nbc").where(3)
         'line 2, column 2'
         """
         if not self.text:

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def conv(x, weight, strides, padding, dilation, groups=1):
-    """Convolution of any number of spatial axes: x [N, C, ...], weight [O, I, ...]; exact in x's type."""
+    """Convolution of any number of axes: x [N, C, ...], weight [O, I, ...]; summed in x's type."""
     ways = x.ndim - 2
     pads = [(0, 0), (0, 0), *zip(padding[:ways], padding[ways:], strict=True)]
     padded = np.pad(x, pads)
@@ -37,9 +37,7 @@ def conv_transpose(x, weight, strides, padding, output_padding, groups=1):
     ways = x.ndim - 2
     taps = weight.shape[2:]
     per_out, per_in = weight.shape[1], x.shape[1] // groups
-    full = [
-        (x.shape[2 + i] - 1) * strides[i] + taps[i] + output_padding[i] for i in range(ways)
-    ]
+    full = [(x.shape[2 + i] - 1) * strides[i] + taps[i] + output_padding[i] for i in range(ways)]
     y = np.zeros((x.shape[0], per_out * groups, *full), x.dtype)
     for c, o in product(range(x.shape[1]), range(per_out)):
         out = c // per_in * per_out + o
@@ -63,9 +61,7 @@ def pool(x, kind, size, strides, padding, count_include_pad=False, ceil_mode=Fal
     y = np.zeros((*x.shape[:2], *out), x.dtype)
     for place in product(*map(range, out)):
         low = [place[i] * strides[i] - padding[i] for i in range(ways)]
-        cut = [
-            slice(max(low[i], 0), min(low[i] + size[i], x.shape[2 + i])) for i in range(ways)
-        ]
+        cut = [slice(max(low[i], 0), min(low[i] + size[i], x.shape[2 + i])) for i in range(ways)]
         seen = x[(slice(None), slice(None), *cut)].reshape(*x.shape[:2], -1)
         if kind == "max":
             y[(slice(None), slice(None), *place)] = seen.max(-1)
@@ -99,7 +95,11 @@ def requantize(x, scales, zero, out_scale, out_zero, axis=-1, dtype="int8", roun
     scales = np.atleast_1d(np.asarray(scales, np.float32))
     out_scale = np.float32(out_scale)
     if scales.size == 1:
-        y = x if scales[0] == out_scale else fixed_point(x, float(scales[0]) / float(out_scale), rounding)
+        y = (
+            x
+            if scales[0] == out_scale
+            else fixed_point(x, float(scales[0]) / float(out_scale), rounding)
+        )
     else:
         moved = np.moveaxis(x, axis, 0)
         parts = [

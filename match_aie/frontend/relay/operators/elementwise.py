@@ -132,7 +132,7 @@ def _divide(site: Site) -> Value:
 
 
 def divide(site: Site, left: Expr, right: Expr) -> Expr:
-    """left / right; truncated towards zero where both are integers."""
+    """Left / right; truncated towards zero where both are integers."""
     kind = dtype(left)
     if kind.startswith(("float", "uint")):
         return op.divide(left, right) if kind.startswith("float") else op.floor_divide(left, right)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -54,8 +55,9 @@ def new_shape(site: Site, old: tuple[int, ...], codes: list[int], zero: bool) ->
         else:
             raise site.error(f"newshape holds {code}, which means nothing")
         index += 1
-    if infer >= 0 and prod(sizes):
-        sizes[infer] = prod(old) // prod(sizes)
+    known: int = prod(sizes)
+    if infer >= 0 and known:
+        sizes[infer] = prod(old) // known
     if prod(sizes) != prod(old):
         raise site.error(f"newshape {codes} does not hold the elements of {list(old)}")
     return sizes
@@ -66,7 +68,7 @@ def _split(site: Site, size: int, parts: list[int]) -> list[int]:
         parts = [size // parts[1], parts[1]]
     elif len(parts) == 2 and parts[1] == -1 and parts[0] > 0:
         parts = [parts[0], size // parts[0]]
-    if len(parts) != 2 or prod(parts) != size:
+    if len(parts) != 2 or parts[0] * parts[1] != size:
         raise site.error(f"newshape splits a size of {size} into {parts}")
     return parts
 
@@ -199,12 +201,9 @@ def _split_rule(site: Site) -> Value:
     else:
         ends = site.integers("indices_or_sections")
     edges = [0, *ends, size]
-    if any(a > b for a, b in zip(edges, edges[1:], strict=False)):
+    if any(a > b for a, b in pairwise(edges)):
         raise site.error(f"indices {ends} are not sorted within {size}")
-    return tuple(
-        site.emit(op.strided_slice(x, [axis], [a], [b]))
-        for a, b in zip(edges, edges[1:], strict=False)
-    )
+    return tuple(site.emit(op.strided_slice(x, [axis], [a], [b])) for a, b in pairwise(edges))
 
 
 def _pad(site: Site) -> Value:

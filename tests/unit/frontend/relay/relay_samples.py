@@ -9,11 +9,19 @@ import struct
 import numpy as np
 
 #: What real files hold and short examples do not: names, annotations, spans, comments.
-REAL = '''#[version = "0.0.5"]
-def @main(%data {virtual_device=VirtualDevice(device_type=1, virtual_device_id=0, target=Target(id=1b2, kind='llvm', keys={'cpu'}, attrs={'mcpu': "x"}, host=Target(id=3)))}: Tensor[(1, 4, 6, 6), int8] /* ty=Tensor[(1, 4, 6, 6), int8] span=a/b:0:0 */, %onnx::Conv_0 : Tensor[(8, 4, 3, 3), int8], %input.1, %conv1/weights:0: Tensor[(8), int32], hash="ab/*not a comment*/", executor=meta[Executor][0], /* en_id=418 */) -> (Tensor[(1, 8, 4, 4), int8], Tensor[(?), int32]) {
+REAL = """#[version = "0.0.5"]
+def @main(%data {virtual_device=VirtualDevice(device_type=1, virtual_device_id=0,
+  target=Target(id=1b2, kind='llvm', keys={'cpu'}, attrs={'mcpu': "x"}, host=Target(id=3)))}:
+  Tensor[(1, 4, 6, 6), int8] /* ty=Tensor[(1, 4, 6, 6), int8] span=a/b:0:0 */,
+  %onnx::Conv_0 : Tensor[(8, 4, 3, 3), int8], %input.1, %conv1/weights:0: Tensor[(8), int32],
+  hash="ab/*not a comment*/", executor=meta[Executor][0], /* en_id=418 */) ->
+  (Tensor[(1, 8, 4, 4), int8], Tensor[(?), int32]) {
   /* outer /* inner */ still */
-  %0 = nn.conv2d(%data, %onnx::Conv_0, padding=[0, 0, 0, 0], channels=8, kernel_size=[3, 3], out_dtype="int32") /* ty=Tensor[(1, 8, 4, 4), int32] span=model/conv:12:5 */; // to the end
-  %1 = fn (%FunctionVar_0: Tensor[(1, 8, 4, 4), int32], %p1: Tensor[(8), int32], PartitionedFromPattern="nn.bias_add_clip_", Composite="match.requant", Primitive=1) -> Tensor[(1, 8, 4, 4), int8] {
+  %0 = nn.conv2d(%data, %onnx::Conv_0, padding=[0, 0, 0, 0], channels=8, kernel_size=[3, 3],
+    out_dtype="int32") /* ty=Tensor[(1, 8, 4, 4), int32] span=model/conv:12:5 */; // to the end
+  %1 = fn (%FunctionVar_0: Tensor[(1, 8, 4, 4), int32], %p1: Tensor[(8), int32],
+      PartitionedFromPattern="nn.bias_add_clip_", Composite="match.requant", Primitive=1)
+      -> Tensor[(1, 8, 4, 4), int8] {
     %2 = nn.bias_add(%FunctionVar_0, %p1) /* ty=Tensor[(1, 8, 4, 4), int32] */;
     %3 = right_shift(%2, 5 /* ty=int32 */);
     %4 = clip(%3, a_min=-128f, a_max=127f);
@@ -24,7 +32,7 @@ def @main(%data {virtual_device=VirtualDevice(device_type=1, virtual_device_id=0
   let %x_1 = annotation.stop_fusion(%x);
   (%x_1, %5.1,)
 }
-'''
+"""
 
 
 def array_bytes(value: np.ndarray) -> bytes:
@@ -107,13 +115,24 @@ class JsonModule:
         return self.node("relay.Call", args=args, attrs=attrs, op=op, span=0, type_args=types)
 
     def function(self, params: tuple[int, ...], body: int, attrs: int = 0) -> int:
-        return self.node("relay.Function", attrs=attrs, body=body, params=self.array(*params),
-                         ret_type=0, span=0, type_params=self.array())  # fmt: skip
+        return self.node(
+            "relay.Function",
+            attrs=attrs,
+            body=body,
+            params=self.array(*params),
+            ret_type=0,
+            span=0,
+            type_params=self.array(),
+        )
 
     def dump(self, main: int) -> str:
         name = self.node("GlobalVar", name_hint=self.string("main"), span=0)
         self.nodes.append({"type_key": "Map", "data": [name, main]})
         root = self.node("IRModule", functions=len(self.nodes) - 1, attrs=0, source_map=0)
-        graph = {"root": root, "nodes": self.nodes, "b64ndarrays": self.arrays,
-                 "attrs": {"tvm_version": "0.12.0"}}  # fmt: skip
+        graph = {
+            "root": root,
+            "nodes": self.nodes,
+            "b64ndarrays": self.arrays,
+            "attrs": {"tvm_version": "0.12.0"},
+        }
         return json.dumps(graph)

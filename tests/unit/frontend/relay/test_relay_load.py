@@ -49,8 +49,15 @@ def test_parameters_in_every_wrapping(tmp_path):
         def numpy(self):
             return W
 
-    given = [{"w": W}, {"w": Array()}, W.tolist() and {"w": W}, tmp_path / "p.npz",
-             str(tmp_path / "p.params"), param_bytes({"w": W}), (tmp_path / "p.npz").read_bytes()]  # fmt: skip
+    given = [
+        {"w": W},
+        {"w": Array()},
+        W.tolist() and {"w": W},
+        tmp_path / "p.npz",
+        str(tmp_path / "p.params"),
+        param_bytes({"w": W}),
+        (tmp_path / "p.npz").read_bytes(),
+    ]
     for params in given:
         model = load(DENSE, params=params)
         assert [p.name for p in model.inputs] == ["x"]
@@ -103,7 +110,9 @@ def test_a_real_looking_module_loads():
 
 
 def test_constants_from_the_metadata_section():
-    text = DENSE.replace(", %w: Tensor[(2, 3), float32]", "").replace("%w", "meta[relay.Constant][0]")
+    text = DENSE.replace(", %w: Tensor[(2, 3), float32]", "").replace(
+        "%w", "meta[relay.Constant][0]"
+    )
     model = load(text + metadata(W))
     assert [p.name for p in model.inputs] == ["x"]
     with pytest.raises(ModelError, match="there is no meta") as caught:
@@ -116,11 +125,19 @@ def test_json_of_save_json():
     x = made.var("x", made.tensor_type((1, 4, 6, 6), "int8"))
     kernel = np.asarray(WEIGHTS["onnx::Conv_0"])
     attrs = made.node(
-        "relay.attrs.Conv2DAttrs", strides=made.integers(1, 1), padding=made.integers(1, 1, 1, 1),
-        dilation=made.integers(1, 1), groups=1, channels=made.integer(8), data_layout=made.string("NCHW"),
-        kernel_size=made.integers(3, 3), kernel_layout=made.string("OIHW"), out_layout=made.string(""),
-        out_dtype="int32", auto_scheduler_rewritten_layout=made.string(""),
-    )  # fmt: skip
+        "relay.attrs.Conv2DAttrs",
+        strides=made.integers(1, 1),
+        padding=made.integers(1, 1, 1, 1),
+        dilation=made.integers(1, 1),
+        groups=1,
+        channels=made.integer(8),
+        data_layout=made.string("NCHW"),
+        kernel_size=made.integers(3, 3),
+        kernel_layout=made.string("OIHW"),
+        out_layout=made.string(""),
+        out_dtype="int32",
+        auto_scheduler_rewritten_layout=made.string(""),
+    )
     conv = made.call("nn.conv2d", (x, made.constant(kernel)), attrs)
     p = made.var("p")
     clip = made.node("relay.attrs.ClipAttrs", a_min=-128.0, a_max=127.0)
@@ -134,13 +151,19 @@ def test_json_of_save_json():
     inner = made.function((p,), inner_body, composite)
     y = made.call_of(inner, (conv,))
     let = made.var("y")
-    soft = made.call("nn.softmax", (made.call("cast", (let,), made.node("relay.attrs.CastAttrs", dtype="float32")),),
-                     made.node("relay.attrs.SoftmaxAttrs", axis=1))  # fmt: skip
+    soft = made.call(
+        "nn.softmax",
+        (made.call("cast", (let,), made.node("relay.attrs.CastAttrs", dtype="float32")),),
+        made.node("relay.attrs.SoftmaxAttrs", axis=1),
+    )
     pair = made.node("relay.Tuple", fields=made.array(let, soft), span=0)
     body = made.node("relay.Let", var=let, value=y, body=pair, span=0)
     model = load(made.dump(made.function((x,), body)))
     assert [(p.name, p.dtype, p.shape) for p in model.inputs] == [("x", "int8", (1, 4, 6, 6))]
-    assert [(p.dtype, p.shape) for p in model.outputs] == [("int8", (1, 8, 6, 6)), ("float32", (1, 8, 6, 6))]
+    assert [(p.dtype, p.shape) for p in model.outputs] == [
+        ("int8", (1, 8, 6, 6)),
+        ("float32", (1, 8, 6, 6)),
+    ]
     text = model.module.script()
     assert "padding=[1, 1, 1, 1]" in text or "padding" in text
     assert "axis=1" in text
@@ -162,16 +185,28 @@ def test_a_deep_json_chain():
         ("{}", "no nodes"),
         ('{"root": 1, "nodes": [{"type_key": ""}]}', "is no node"),
         ('{"root": 0, "nodes": [{"type_key": ""}]}', "not a Relay module"),
-        ('{"root": 0, "nodes": [{"type_key": "relay.Function", "attrs": {"body": "0"}}]}', "itself|stands"),
-        ('{"root": 0, "nodes": [{"type_key": "relay.Function", "attrs": {"body": "x"}}]}', "is no node"),
-        ('{"root": 0, "nodes": [{"type_key": "relay.Function", "attrs": {"body": "1"}}, {"type_key": "relay.If"}]}',
-         "control flow"),
-        ('{"root": 0, "nodes": [{"type_key": "relay.Function", "attrs": {"body": "1"}}, '
-         '{"type_key": "relay.TupleGetItem", "attrs": {"tuple_value": "1", "index": "0"}}]}', "itself"),
+        (
+            '{"root": 0, "nodes": [{"type_key": "relay.Function", "attrs": {"body": "0"}}]}',
+            "itself|stands",
+        ),
+        (
+            '{"root": 0, "nodes": [{"type_key": "relay.Function", "attrs": {"body": "x"}}]}',
+            "is no node",
+        ),
+        (
+            '{"root": 0, "nodes": [{"type_key": "relay.Function", "attrs": {"body": "1"}}, '
+            '{"type_key": "relay.If"}]}',
+            "control flow",
+        ),
+        (
+            '{"root": 0, "nodes": [{"type_key": "relay.Function", "attrs": {"body": "1"}}, '
+            '{"type_key": "relay.TupleGetItem", "attrs": {"tuple_value": "1", "index": "0"}}]}',
+            "itself",
+        ),
         ('{"nodes": 3}', "no nodes"),
         ("[" * 100_000, "newline|JSON|expression|nested|no such file|cannot be read"),
     ],
-)  # fmt: skip
+)
 def test_json_that_is_no_module(text, what):
     with pytest.raises(ModelError, match=what):
         load_relay(text)
@@ -193,8 +228,8 @@ def test_json_that_is_no_module(text, what):
         ("@main(%x)", "recursion|deep"),
         ("%x(%x)", "can be called"),
         ("fn (%y: int8) { %y }", "gives no tensors"),
-        ("clip(%x, a_min=\"a\", a_max=1f)", "not a number"),
-        ("nn.conv2d(%x, %x, data_layout=\"NCHW4c\")", "packed|layout"),
+        ('clip(%x, a_min="a", a_max=1f)', "not a number"),
+        ('nn.conv2d(%x, %x, data_layout="NCHW4c")', "packed|layout"),
         ("qnn.requantize(%x, %x, 0, 1f, 0)", "known at compile time"),
         ("()", "gives no tensors"),
     ],

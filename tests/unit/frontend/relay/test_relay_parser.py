@@ -19,9 +19,11 @@ def parse(text: str) -> syntax.Module:
 
 
 def body(text: str) -> syntax.Block:
-    return parse(f"def @main(%x: Tensor[(2, 2), float32], %y: int32) {{\n{text}\n}}").functions[
-        "main"
-    ].body
+    return (
+        parse(f"def @main(%x: Tensor[(2, 2), float32], %y: int32) {{\n{text}\n}}")
+        .functions["main"]
+        .body
+    )
 
 
 def scalar(text: str) -> np.ndarray:
@@ -33,15 +35,24 @@ def scalar(text: str) -> np.ndarray:
 
 def test_what_real_files_hold():
     main = parse(REAL).functions["main"]
-    assert [p.name for p in main.parameters] == ["data", "onnx::Conv_0", "input.1", "conv1/weights:0"]
+    assert [p.name for p in main.parameters] == [
+        "data",
+        "onnx::Conv_0",
+        "input.1",
+        "conv1/weights:0",
+    ]
     assert main.parameters[0].type == syntax.TensorType((1, 4, 6, 6), "int8")
     assert main.parameters[2].type is None
     assert main.attributes["hash"] == "ab/*not a comment*/"
     assert main.attributes["executor"].kind == "Executor"
     assert [b.name for b in main.body.bindings] == ["0", "1", "5", "x", "x_1"]
     conv = main.body.bindings[0].value
-    assert conv.attributes == {"padding": (0, 0, 0, 0), "channels": 8, "kernel_size": (3, 3),
-                               "out_dtype": "int32"}  # fmt: skip
+    assert conv.attributes == {
+        "padding": (0, 0, 0, 0),
+        "channels": 8,
+        "kernel_size": (3, 3),
+        "out_dtype": "int32",
+    }
     inner = main.body.bindings[1].value
     assert inner.attributes["Composite"] == "match.requant"
     assert len(inner.body.bindings) == 3
@@ -53,14 +64,27 @@ def test_what_real_files_hold():
 @pytest.mark.parametrize(
     ("text", "value", "dtype"),
     [
-        ("1", 1, "int32"), ("-7", -7, "int32"), ("2i64", 2, "int64"), ("-1i8", -1, "int8"),
-        ("3i16", 3, "int16"), ("255u8", 255, "uint8"), ("9u32", 9, "uint32"), ("1f", 1, "float32"),
-        ("0.5f", 0.5, "float32"), ("1e-05f", np.float32(1e-5), "float32"), ("2.5", 2.5, "float32"),
-        ("1.5f64", 1.5, "float64"), ("2f16", 2, "float16"), ("2h", 2, "float16"),
-        ("True", True, "bool"), ("False", False, "bool"), ("-inff", -np.inf, "float32"),
-        ("1f32", 1, "float32"), ("3.40282e+38f", np.float32(3.40282e38), "float32"),
+        ("1", 1, "int32"),
+        ("-7", -7, "int32"),
+        ("2i64", 2, "int64"),
+        ("-1i8", -1, "int8"),
+        ("3i16", 3, "int16"),
+        ("255u8", 255, "uint8"),
+        ("9u32", 9, "uint32"),
+        ("1f", 1, "float32"),
+        ("0.5f", 0.5, "float32"),
+        ("1e-05f", np.float32(1e-5), "float32"),
+        ("2.5", 2.5, "float32"),
+        ("1.5f64", 1.5, "float64"),
+        ("2f16", 2, "float16"),
+        ("2h", 2, "float16"),
+        ("True", True, "bool"),
+        ("False", False, "bool"),
+        ("-inff", -np.inf, "float32"),
+        ("1f32", 1, "float32"),
+        ("3.40282e+38f", np.float32(3.40282e38), "float32"),
     ],
-)  # fmt: skip
+)
 def test_literals(text, value, dtype):
     found = scalar(text)
     assert found.dtype == dtype
@@ -68,7 +92,9 @@ def test_literals(text, value, dtype):
 
 
 def test_a_projection_is_told_from_a_name_with_points():
-    block = body("%0 = split(%x, indices_or_sections=2);\n%x.1 = (%0, (%x, %x));\n(%0.1, %x.1.1.0, %x.1)")
+    block = body(
+        "%0 = split(%x, indices_or_sections=2);\n%x.1 = (%0, (%x, %x));\n(%0.1, %x.1.1.0, %x.1)"
+    )
     first, second, third = block.result.items
     assert (first.source.name, first.index) == ("0", 1)
     assert (second.index, second.source.index, second.source.source.name) == (0, 1, "x.1")
@@ -94,7 +120,8 @@ def test_a_function_or_an_expression_alone_is_main():
 
 
 def test_types():
-    kinds = "%a: (Tensor[(), bool], int8), %b: fn (int8, (int8,)) -> int8, %c: Tensor[(?, Any, 3), uint1]"
+    kinds = "%a: (Tensor[(), bool], int8), %b: fn (int8, (int8,)) -> int8, "
+    kinds += "%c: Tensor[(?, Any, 3), uint1]"
     a, b, c = parse(f"def @main({kinds}) {{ %a }}").functions["main"].parameters
     assert a.type.fields == (syntax.TensorType((), "bool"), syntax.TensorType((), "int8"))
     assert isinstance(b.type, syntax.OtherType)
@@ -115,17 +142,29 @@ def test_the_metadata_section():
 @pytest.mark.parametrize(
     ("text", "what", "where"),
     [
-        ("def @main(%x: Tensor[(2), float32]) {\n  %0 = add(%x, %z);\n  %0\n}",
-         "variable %z is not defined", "line 2, column 16"),
-        ("def @main(%x: Tensor[(2), float32]) {\n  add(%x %x)\n}", "expected ')', found '%x'",
-         "line 2, column 10"),
+        (
+            "def @main(%x: Tensor[(2), float32]) {\n  %0 = add(%x, %z);\n  %0\n}",
+            "variable %z is not defined",
+            "line 2, column 16",
+        ),
+        (
+            "def @main(%x: Tensor[(2), float32]) {\n  add(%x %x)\n}",
+            "expected ')', found '%x'",
+            "line 2, column 10",
+        ),
         ("def @main(%x: Tensor[(2, float32]) {\n  %x\n}", "expected ')'", "line 1, column 33"),
-        ("def @main(%x: Tensor[(2), float99]) {\n  %x\n}", "no tensors of float99",
-         "line 1, column 27"),
-        ("def @main(%x: Tensor[(2), float32]) {\n  nn.relu\n}", "expected '(' behind operator nn.relu",
-         "line 3, column 1"),
+        (
+            "def @main(%x: Tensor[(2), float99]) {\n  %x\n}",
+            "no tensors of float99",
+            "line 1, column 27",
+        ),
+        (
+            "def @main(%x: Tensor[(2), float32]) {\n  nn.relu\n}",
+            "expected '(' behind operator nn.relu",
+            "line 3, column 1",
+        ),
         ("def @main() {\n  /* open /* */\n}", "not closed: expected */", "line 2, column 3"),
-        ("def @main() {\n  foo(a=\"x)\n}", "a string is not closed", "line 2, column 9"),
+        ('def @main() {\n  foo(a="x)\n}', "a string is not closed", "line 2, column 9"),
         ("def @main() {\n  $\n}", "starts nothing", "line 2, column 3"),
         ("def @main() {\n  %0 = 300i8;\n  %0\n}", "does not fit int8", "line 2, column 8"),
         ("def @main() {\n  1\n", "expected '}', found the end", "line 3, column 1"),
@@ -136,7 +175,7 @@ def test_the_metadata_section():
         ("def @main() {\n  foo(1, a=1, a=2)\n}", "given twice", "line 2, column 15"),
         ("def @main() {\n  foo(1, a=)\n}", "an attribute's value", "line 2, column 12"),
     ],
-)  # fmt: skip
+)
 def test_errors_say_where_and_what_was_expected(text, what, where):
     with pytest.raises(ModelError, match=re.escape(what)) as caught:
         parse(text)
@@ -164,11 +203,19 @@ def test_what_is_no_straight_line_is_refused_by_name(text, what):
 
 @pytest.mark.parametrize(
     "text",
-    ["(" * 5000, "-" * 5000 + "1", "f(" * 5000, "%0 = (" * 5000, "fn () { " * 3000,
-     "f(a=" + "[" * 5000, "{" * 5000, "let %x = " * 4000],
-)  # fmt: skip
+    [
+        "(" * 5000,
+        "-" * 5000 + "1",
+        "f(" * 5000,
+        "%0 = (" * 5000,
+        "fn () { " * 3000,
+        "f(a=" + "[" * 5000,
+        "{" * 5000,
+        "let %x = " * 4000,
+    ],
+)
 def test_deep_nesting_is_an_error_not_a_crash(text):
-    with pytest.raises(ModelError, match="nested|expected|not defined"):
+    with pytest.raises(ModelError, match=r"nested|expected|not defined"):
         parse("def @main() {\n" + text)
     with pytest.raises(ModelError):
         parse("def @main(%x: " + "(" * 5000 + ") {}")
