@@ -62,13 +62,7 @@ def lower(source: Source, module: syntax.Module, arrays: Arrays, shapes: Shapes)
         if len(module.functions) != 1:
             raise ModelError("the module has no function @main")
         main = next(iter(module.functions.values()))
-    unknown = [
-        (operator, source.where(at), "")
-        for operator, at in operators_of(module, main)
-        if operator not in RULES
-    ]
-    if unknown:
-        raise UnsupportedOperatorError(list(dict.fromkeys(unknown)))
+    _check_operators(source, module, main)
     lowering = _Lowering(source, module)
     scope: dict[str, Value] = {}
     inputs: list[Any] = []
@@ -78,15 +72,30 @@ def lower(source: Source, module: syntax.Module, arrays: Arrays, shapes: Shapes)
         if isinstance(value, relax.Var):
             inputs.append(value)
     builder = lowering.emission.builder
-    with builder.function("main", inputs):
-        with builder.dataflow():
-            results, several = lowering.results(lowering.block(main.body, scope), main)
-            outputs = [lowering.output(result) for result in results]
-        builder.emit_func_output(relax.Tuple(outputs) if several else outputs[0])
+    try:
+        with builder.function("main", inputs):
+            with builder.dataflow():
+                results, several = lowering.results(lowering.block(main.body, scope), main)
+                outputs = [lowering.output(result) for result in results]
+            builder.emit_func_output(relax.Tuple(outputs) if several else outputs[0])
+    except MatchError:
+        tvm_api.abandon(builder)
+        raise
     names = tuple(parameter.name for parameter in main.parameters)
     open_ = tuple(name for name in names if isinstance(scope[name], relax.Var))
     emission = lowering.emission
     return Lowered(builder.get(), emission.labels, open_, names, tuple(emission.warnings))
+
+
+def _check_operators(source: Source, module: syntax.Module, main: syntax.Function) -> None:
+    """Refuse all operators without a rule at once."""
+    unknown = [
+        (operator, source.where(at), "")
+        for operator, at in operators_of(module, main)
+        if operator not in RULES
+    ]
+    if unknown:
+        raise UnsupportedOperatorError(list(dict.fromkeys(unknown)))
 
 
 def _parameter(
