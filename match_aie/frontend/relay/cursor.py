@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from match_aie.errors import ModelError, shorten
 from match_aie.frontend.relay.lexer import Tokens
@@ -14,7 +13,6 @@ from match_aie.frontend.relay.source import Source
 DEEPEST = 64
 
 
-@dataclass
 class Cursor:
     """A place among the tokens of a text.
 
@@ -22,23 +20,20 @@ class Cursor:
         source: the text.
         tokens: its tokens.
         index: of the next token.
+        kind: of the next token; kept beside `index`, since it is asked for most often.
+        text: of the next token.
         depth: how deep the parser is nested.
     """
 
-    source: Source
-    tokens: Tokens
-    index: int = 0
-    depth: int = 0
+    __slots__ = ("_kinds", "_last", "_texts", "depth", "index", "kind", "source", "text", "tokens")
 
-    @property
-    def kind(self) -> str:
-        """Kind of the next token."""
-        return self.tokens.kinds[self.index]
-
-    @property
-    def text(self) -> str:
-        """Text of the next token."""
-        return self.tokens.texts[self.index]
+    def __init__(self, source: Source, tokens: Tokens) -> None:
+        """At the first token."""
+        self.source, self.tokens = source, tokens
+        self._kinds, self._texts = tokens.kinds, tokens.texts
+        self._last = len(tokens.texts) - 1
+        self.index, self.depth = 0, 0
+        self.kind, self.text = tokens.kinds[0], tokens.texts[0]
 
     @property
     def at(self) -> int:
@@ -47,13 +42,14 @@ class Cursor:
 
     def after(self) -> str:
         """Text of the token after the next."""
-        return self.tokens.texts[min(self.index + 1, len(self.tokens.texts) - 1)]
+        return self._texts[min(self.index + 1, self._last)]
 
     def take(self) -> str:
         """The next token's text; moves past it (never past the end)."""
-        text = self.tokens.texts[self.index]
-        if self.index + 1 < len(self.tokens.texts):
+        text = self.text
+        if self.index < self._last:
             self.index += 1
+            self.kind, self.text = self._kinds[self.index], self._texts[self.index]
         return text
 
     def accept(self, symbol: str) -> bool:

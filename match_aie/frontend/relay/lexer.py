@@ -10,23 +10,22 @@ from match_aie.frontend.relay.source import Source
 #: What a metadata section starts with; everything after it is JSON.
 METADATA = re.compile(r"#\[metadata\]|^METADATA:", re.MULTILINE)
 
+#: What stands between tokens; comments within comments are left to `_comment_end`.
+_BLANK = r"(?:\s++|/\*(?:[^*/]|\*(?!/)|/(?!\*))*+\*/|//[^\n]*+)*+"
 #: Local names hold what importers put there: `%input.1`, `%onnx::Conv_0`, `%conv1/weights`.
-_PATTERN = re.compile(
-    r"""
-      (?P<blank>\s+)
-    | (?P<comment>/\*[^*/]*\*/ | //[^\n]*)
-    | (?P<open>/\*)
-    | (?P<local>%\d+(?!\w) | %\w+(?:(?:::|\.|:(?=\d)|[/-](?=[A-Za-z_]))\w+)*)
-    | (?P<global>@\w+(?:(?:::|[.:/-])\w+)*)
-    | (?P<number>\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?:bf\d+|[fF]\d*|[iu]\d+|h)?(?!\w))
-    | (?P<odd>\d\w*)
+_TOKEN = r"""(?:
+      (?P<local>%\d+(?!\w) | %\w+(?:(?:::|\.|:(?=\d)|[/-](?=[A-Za-z_]))\w+)*)
     | (?P<name>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)
-    | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
-    | (?P<version>\#\[version\s*=\s*"[^"\n]*"\s*\])
+    | (?P<number>\d+(?:\.\d*)?(?:[eE][-+]?\d+)?(?:bf\d+|[fF]\d*|[iu]\d+|h)?(?!\w))
+    | (?P<open>/\*)
     | (?P<symbol>->|=>|==|!=|<=|>=|[-(){}\[\],:;=.<>+*/!?&|])
-    """,
-    re.VERBOSE,
-)
+    | (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
+    | (?P<global>@\w+(?:(?:::|[.:/-])\w+)*)
+    | (?P<odd>\d\w*)
+    | (?P<version>\#\[version\s*=\s*"[^"\n]*"\s*\])
+    )"""
+_PATTERN = re.compile(_BLANK + _TOKEN, re.VERBOSE)
+_SPACE = re.compile(_BLANK)
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _OLD_HEADER = re.compile(r"\s*v0\.0\.\d+\s")
 
@@ -65,28 +64,28 @@ def tokenize(source: Source) -> Tokens:
     at = header.end() if header else 0
     match_at = _PATTERN.match
     metadata, metadata_at = "", len(text)
-    while at < len(text):
+    while True:
         found = match_at(text, at)
-        if found is None:
+        kind = found.lastgroup if found is not None else None
+        if found is None or kind is None or (kind == "name" and found[kind] == "METADATA"):
+            blank = _SPACE.match(text, at)
+            at = blank.end() if blank else at
             section = METADATA.match(text, at)
-            if section is None:
+            if section is not None:
+                metadata, metadata_at = text[section.end() :], section.end()
+                break
+            if at == len(text):
+                break
+            if found is None or kind is None:
                 raise _stray(source, at)
-            metadata, metadata_at = text[section.end() :], section.end()
-            break
-        kind = found.lastgroup
         if kind == "open":
-            at = _comment_end(source, at)
+            at = _comment_end(source, found.start(kind))
             continue
-        if kind == "name" and found[0] == "METADATA" and METADATA.match(text, at):
-            metadata, metadata_at = text[found.end() + 1 :], found.end() + 1
-            break
-        if kind not in ("blank", "comment") and kind is not None:
-            kinds.append(kind)
-            texts.append(found[0])
-            offsets.append(at)
+        kinds.append(kind)
+        texts.append(found[kind])
+        offsets.append(found.start(kind))
         at = found.end()
-    end = min(at, len(text))
-    return Tokens((*kinds, "end"), (*texts, ""), (*offsets, end), metadata.strip(), metadata_at)
+    return Tokens((*kinds, "end"), (*texts, ""), (*offsets, at), metadata.strip(), metadata_at)
 
 
 def _comment_end(source: Source, start: int) -> int:
