@@ -90,7 +90,7 @@ class Controller:
     Assumptions, but for the programming; the simulator of GAP9 makes the same.
 
     Attributes:
-        layer: cycles to start a layer and to be told of its end.
+        layer: cycles to enter a layer; being offloaded is a hand-over, which targets price.
         visit: of the walk, around each tile.
         wait: of a wait for what is over.
         start: of starting a transfer (measured with GVSoC).
@@ -98,7 +98,7 @@ class Controller:
         reprogram: of every further job of a tile: six registers (in proportion; modelled).
     """
 
-    layer: float = 600.0
+    layer: float = 100.0
     visit: float = 250.0
     wait: float = 10.0
     start: float = 16.0
@@ -112,7 +112,8 @@ class Ne16Cost(MchanTransfers):
 
     While a tile's last jobs run, the controller stores the tile before, loads the next one, waits
     for it and programs its first job. A tile therefore takes as long as its jobs or as these steps,
-    whichever is more; `kernel_cycles` knows what a tile moves at least.
+    whichever is more. `kernel_cycles` does not know the mapping: it takes what a nest of such tiles
+    in the better order moves.
 
     Attributes:
         form: cycles of jobs.
@@ -146,13 +147,33 @@ class Ne16Cost(MchanTransfers):
         return np.asarray(run + np.where(jobs > 1, later, 0.0))
 
     def _period(self, workload: Workload, t: Tile, run: Array, jobs: Array) -> Array:
+        """Cycles from tile to tile, averaged over a nest of channels and pixels in the better order.
+
+        The inner one of image and weights moves with every tile, the other one once a round.
+        """
+        sizes, depthwise = workload.sizes, filter_of(workload) == "depthwise"
+        deep = _up(np.asarray(sizes["G"] * sizes["K"]), t["G"] * t["K"])
+        rounds = _calls(workload, t) // deep
+        image, weights = self._loads(workload, t)
+        both, one, other = (
+            self._after(run, jobs, self._preparation(workload, t, *what))
+            for what in ((image + weights, 4), (image, 1), (weights, 3))
+        )
+        pixels_inside = np.where(deep > 1, one + (both - one) / rounds, one)
+        if depthwise:
+            return np.asarray(pixels_inside)
+        channels_inside = np.where(rounds > 1, other + (both - other) / deep, other)
+        return np.asarray(np.where(deep > 1, np.minimum(pixels_inside, channels_inside), one))
+
+    def _after(self, run: Array, jobs: Array, prepared: Array) -> Array:
         """Cycles from tile to tile: two jobs of the tile before may run while one is prepared."""
         core = self.controller
-        one = self._preparation(workload, t) + core.program
+        one = prepared + core.program
         two = one + core.program
         three = np.maximum(two, np.maximum(one, 2 * run) + run) + core.reprogram
         many = three + (jobs - 3) * np.maximum(core.reprogram, run)
-        return np.maximum(jobs * run, np.select([jobs < 2, jobs < 3], [one, two], many))
+        programmed = np.select([jobs < 2, jobs < 3], [one, two], many)
+        return np.asarray(np.maximum(jobs * run, programmed))
 
     def _jobs(self, workload: Workload, t: Tile) -> tuple[Array, Array]:
         """(cycles of a job, jobs of a tile)."""
@@ -168,27 +189,29 @@ class Ne16Cost(MchanTransfers):
         run = self.job + self.form.cycles(kind, image, t["C"], outputs, *bits)
         return run, jobs if workload.kind == "dense" else jobs * t["B"]
 
-    def _preparation(self, workload: Workload, t: Tile) -> Array:
-        """Cycles from the end of the tile before to the programming of the next one's job.
+    def _loads(self, workload: Workload, t: Tile) -> tuple[Array, Array]:
+        """Cycles to load a tile of the image, and of the weights."""
+        whole = np.asarray(1)
+        return (
+            self.moved_cycles(_image(workload, t), whole, "load"),
+            self.moved_cycles(self._weights(workload, t), whole, "load"),
+        )
 
-        The output is stored; and of image and weights what a nest that keeps the larger one would
-        load is loaded.
+    def _preparation(self, workload: Workload, t: Tile, loads: Array, count: int) -> Array:
+        """Cycles from the end of the tile before to the programming of the next one's first job.
+
+        The output is stored and `count` operands are loaded, while the controller starts these
+        transfers and walks on.
         """
-        outputs = t["G"] * t["K"]
         sizes, core = workload.sizes, self.controller
-        pixels = t["B"] * t["OY"] * t["OX"]
+        outputs, pixels = t["G"] * t["K"], t["B"] * t["OY"] * t["OX"]
         stored = pixels * outputs * (4 if workload.output.dtype == "int32" else 1)
-        image = self.moved_cycles(_image(workload, t), np.asarray(1), "load")
-        weights = self.moved_cycles(self._weights(workload, t), np.asarray(1), "load")
-        across = outputs < sizes["G"] * sizes["K"]
-        down = pixels < sizes["B"] * sizes["OY"] * sizes["OX"]
-        if filter_of(workload) == "depthwise":
-            loads, count = image + np.where(down, 0.0, weights), np.where(down, 1, 4)
-        else:
-            rather = across & (~down | (weights < image))
-            loads, count = np.where(rather, weights, image), np.where(rather, 3, 1)
-        moving = np.maximum(loads + self.moved_cycles(stored, np.asarray(1), "store"), core.visit)
-        return np.asarray(moving + (count + 1) * core.start + (count + 2) * core.wait)
+        moving = loads + self.moved_cycles(stored, np.asarray(1), "store")
+        # Where channels and columns are both cut, every row is a transfer of its own.
+        planes = (outputs < sizes["G"] * sizes["K"]) & (t["OX"] < sizes["OX"])
+        started = np.where(planes, t["OY"], 1) + count
+        walked = core.visit + started * core.start
+        return np.asarray(np.maximum(moving, walked) + (count + 2) * core.wait)
 
     def _weights(self, workload: Workload, t: Tile) -> Array:
         """Bytes of a tile's packed weights, factors and offsets."""
@@ -213,9 +236,11 @@ class Ne16Cost(MchanTransfers):
         return self.moved_cycles(nbytes, chunks, direction)
 
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
-        """Pipelined; before the first tile and after the last one nothing overlaps."""
-        core = self.controller
-        alone = core.layer + core.visit + core.program + 4 * core.wait
+        """Pipelined; before the first tile and after the last one nothing overlaps.
+
+        The walk to the first tile hides behind its loads.
+        """
+        alone = self.controller.layer + self.controller.program
         return super().combine(compute, moves, exposed) + alone
 
     def packed(self, workload: Workload, block: Block) -> Array:

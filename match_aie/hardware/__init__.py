@@ -1,6 +1,6 @@
 """What a target declares: memories, modules, patterns, costs; and where targets register."""
 
-from match_aie.hardware.conversion import Original, convert
+from match_aie.hardware.conversion import Original, computes_model, convert
 from match_aie.hardware.core import CoreCost, Operation, TensorType
 from match_aie.hardware.cost import (
     Array,
@@ -94,6 +94,7 @@ __all__ = [
     "Visit",
     "check_memories",
     "combine_cycles",
+    "computes_model",
     "convert",
     "cost_from_json",
     "cost_to_json",

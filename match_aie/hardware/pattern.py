@@ -42,16 +42,19 @@ class Op:
     """Matches a call of `operator` whose leading tensor arguments match `inputs`.
 
     Scales and zero points of `quantize` and `dequantize` need not be written: they are constant
-    in the canonical form. Operands of `add` and `multiply` match in either order.
+    in the canonical form. Operands of `add` and `multiply` match in either order. `dtypes` names
+    the element types that the result may have; none means all.
     """
 
     operator: str
     inputs: tuple[Structure, ...]
+    dtypes: tuple[str, ...]
 
-    def __init__(self, operator: str, *inputs: Structure) -> None:
+    def __init__(self, operator: str, *inputs: Structure, dtypes: tuple[str, ...] = ()) -> None:
         """`operator` as in the canonical graph ("nn.conv2d"), then its inputs."""
         object.__setattr__(self, "operator", operator)
         object.__setattr__(self, "inputs", inputs)
+        object.__setattr__(self, "dtypes", dtypes)
 
     def operators(self) -> tuple[str, ...]:
         """Every operator of the structure, output first."""
@@ -124,13 +127,14 @@ def integer_patterns(
     stored_bytes = ("int8", "uint8")
     second = Const("weight") if weighted else Any("x1", stored_bytes)
     core = Op(operator, Chain(WIDEN, Any("x", stored_bytes)), Chain(WIDEN, second))
-    stored = Op("astype", Chain(REQUANTISE, core))
+    stored = Op("astype", Chain(REQUANTISE, core), dtypes=stored_bytes)
     found = [
         Pattern(f"{name}_integer_clip", kind, Op("clip", stored), refuses),
         Pattern(f"{name}_integer", kind, stored, refuses),
     ]
     if weighted:
-        biased = Op("add", core, Const("bias"))
+        core = Op(operator, *core.inputs, dtypes=("int32",))
+        biased = Op("add", core, Const("bias"), dtypes=("int32",))
         found.append(Pattern(f"{name}_integer_bias_sum", kind, biased, refuses))
         found.append(Pattern(f"{name}_integer_sum", kind, core, refuses))
     return tuple(found)

@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 
 from match_aie.hardware import AVG_POOL_HALF_AWAY
+from match_aie.partition.extract_real import extract_real, is_real
 from match_aie.partition.graph import Graph, Value
 from match_aie.partition.integer_extract import integer_layer, is_integer
 from match_aie.partition.layer import Extracted
@@ -329,6 +330,8 @@ _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
 def extract(graph: Graph, match: Match, kind: Kind) -> Extracted | str:
     """The layer that `match` means as a workload of `kind`, or why there is none."""
     view = View(graph, match)
+    if is_real(view):
+        return extract_real(view, kind)
     composite = any(graph.nodes[i].operator == AVG_POOL_HALF_AWAY for i in match.nodes)
     try:
         if composite:

@@ -47,6 +47,8 @@ _Found = Iterator[tuple[tuple[int, ...], dict[str, str]]]
 def _node(graph: Graph, structure: Op, node: Node, bound: dict[str, str]) -> _Found:
     if node.operator != structure.operator:
         return
+    if structure.dtypes and graph.values[node.output].dtype not in structure.dtypes:
+        return
     tensors = [a for a in node.arguments if isinstance(a, str)]
     wanted = structure.inputs
     if len(tensors) < len(wanted):

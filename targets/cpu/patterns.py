@@ -160,8 +160,8 @@ def _integers(name: str, kind: Kind) -> tuple[Pattern, ...]:
     return integer_patterns(name, kind, refuses)
 
 
-#: All of them; `Const` forms come before `Any` forms of the same operator.
-PATTERNS: tuple[Pattern, ...] = (
+#: Layers that the model requantises through float32; `Const` forms come before `Any` forms.
+REAL_PATTERNS: tuple[Pattern, ...] = (
     *_weighted("conv2d", "conv2d", "nn.conv2d"),
     *_weighted("dense", "dense", "matmul"),
     *_binary("matmul", "matmul", "matmul"),
@@ -174,8 +174,15 @@ PATTERNS: tuple[Pattern, ...] = (
     *_unary("softmax", "softmax", "nn.softmax"),
     *_clipped("quantize", "quantize", Op("quantize", Any("x"))),
     Pattern("dequantize", "dequantize", Op("dequantize", Any("x")), refuses),
+)
+
+#: Layers of integer graphs, in fixed point.
+INTEGER_PATTERNS: tuple[Pattern, ...] = (
     *_integers("conv2d", "conv2d"),
     *_integers("dense", "dense"),
     *_integers("add", "add"),
     *_integers("mul", "mul"),
 )
+
+#: All of them.
+PATTERNS: tuple[Pattern, ...] = (*REAL_PATTERNS, *INTEGER_PATTERNS)

@@ -8,6 +8,7 @@ import pytest
 import match_aie as match
 from match_aie.hardware import MatchTarget
 from match_aie.targets.cpu import CPU
+from match_aie.targets.gap9.target import GAP9
 from tests import integer_graphs as ig
 
 pytestmark = pytest.mark.skipif(
@@ -29,9 +30,15 @@ def weights(*shape):
     return RNG.integers(-128, 128, shape).astype(np.int8)
 
 
-def check(module, folder, expected):
+class Unsigned(CPU):
+    """The CPU as if it had no signed activations."""
+
+    activations = "unsigned"
+
+
+def check(module, folder, expected, target=CPU()):
     """Kinds of the layers are `expected`; outputs are the fallback's bit for bit."""
-    net = match.compile(module, CPU(), cache=False)
+    net = match.compile(module, target, cache=False)
     layers = net.program.schedule.layers
     assert [layer.workload.kind for layer in layers] == expected
     plain = match.compile(module, Core(), cache=False).write(folder / "plain")
@@ -51,8 +58,7 @@ def check(module, folder, expected):
     return [layer.workload for layer in layers]
 
 
-@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
-def test_a_network_as_match_reads_it(layout, tmp_path):
+def match_network(layout):
     """conv2d -> bias_add -> right_shift -> clip -> cast, depthwise, residual, dense."""
 
     def body(builder, given):
@@ -68,7 +74,55 @@ def test_a_network_as_match_reads_it(layout, tmp_path):
         return ig.dense(builder, flat, weights(120, 10), bias=np.arange(10) * 100, shift=11)
 
     shape = (1, 3, 4, 5) if layout == "NCHW" else (1, 4, 5, 3)
-    found = check(ig.module(body, (shape, "int8")), tmp_path, ["conv2d", "conv2d", "add", "dense"])
+    return ig.module(body, (shape, "int8"))
+
+
+KINDS = ["conv2d", "conv2d", "add", "dense"]
+
+
+def test_it_may_have_unsigned_activations(tmp_path):
+    found = check(match_network("NCHW"), tmp_path, KINDS, Unsigned())
+    inputs = [o for w in found for o in w.inputs]
+    assert {o.dtype for o in inputs} == {"uint8"}
+    # The second convolution reads what a ReLU cut: its padding stays 0.
+    assert [o.zero_point for o in inputs] == [128, 0, 0, 128, 128]
+
+
+@pytest.mark.slow
+def test_gap9s_cluster_runs_it(tmp_path):
+    module = match_network("NCHW")
+    net = match.compile(module, GAP9(), cache=False)
+    assert {layer.module for layer in net.program.schedule.layers} == {"cluster"}
+    check(module, tmp_path, KINDS, GAP9())
+
+
+@pytest.mark.slow
+def test_ne16_runs_integer_layers_of_unsigned_tensors(tmp_path):
+    def body(builder, given):
+        tail = {"clip": (0, 255), "dtype": "uint8", "bias": np.arange(32) * 300}
+        first = ig.convolution(
+            builder, given[0], weights(32, 16, 3, 3), "NHWC", padding=[1, 1, 1, 1]
+        )
+        a = ig.requantised(builder, first, "NHWC", shift=9, **tail)
+        deep = ig.convolution(
+            builder, a, weights(32, 1, 3, 3), "NHWC", padding=[1, 1, 1, 1], groups=32
+        )
+        factors = 1 + np.arange(32) * 5
+        b = ig.requantised(
+            builder, deep, "NHWC", multiplier=factors, offset=1 << 13, shift=14, **tail
+        )
+        point = ig.convolution(builder, b, weights(32, 32, 1, 1), "NHWC")
+        return ig.requantised(builder, point, "NHWC", multiplier=33, shift=14, **tail)
+
+    module = ig.module(body, ((1, 8, 8, 16), "uint8"))
+    net = match.compile(module, GAP9(), cache=False)
+    assert [layer.module for layer in net.program.schedule.layers] == ["ne16"] * 3
+    check(module, tmp_path, ["conv2d"] * 3, GAP9())
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_a_network_as_match_reads_it(layout, tmp_path):
+    found = check(match_network(layout), tmp_path, KINDS)
     assert [w.tail.shift for w in found] == [9, 7, 1, 11]
     assert found[0].tail.lo == 0
     assert all(w.tail.rounding == "floor" for w in found)
