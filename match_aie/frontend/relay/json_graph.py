@@ -66,12 +66,18 @@ class JsonNode:
     @property
     def data(self) -> list[int]:
         """Indices of an array's items, or of a map's values."""
-        return [self.graph.index(item, self.index) for item in self.fields.get("data") or []]
+        return [self.graph.index(item, self.index) for item in self._list("data")]
 
     @property
     def keys(self) -> list[str]:
         """Keys of a map whose keys are strings."""
-        return [str(key) for key in self.fields.get("keys") or []]
+        return [str(key) for key in self._list("keys")]
+
+    def _list(self, name: str) -> list[Any]:
+        value = self.fields.get(name) or []
+        if not isinstance(value, list):
+            raise self.error(f"its {name} are no list")
+        return value
 
     def items(self) -> Iterator[JsonNode]:
         """The nodes of an array."""

@@ -153,21 +153,21 @@ class _Reader:
         if kind in REFUSED:
             raise node.error(f"{REFUSED[kind]}: only straight-line networks are compiled")
         if kind == "relay.Call":
-            arguments = tuple(known[child.index] for child in node.child("args").items())
+            arguments = tuple(_known(known, child) for child in node.child("args").items())
             attributes = self.attributes(node.child("attrs"))
-            call = syntax.Call(at, known[node.child("op").index], arguments, attributes)
+            call = syntax.Call(at, _known(known, node.child("op")), arguments, attributes)
             return self.bound(call, scope)
         if kind == "relay.Tuple":
-            items = tuple(known[child.index] for child in node.child("fields").items())
+            items = tuple(_known(known, child) for child in node.child("fields").items())
             return self.bound(syntax.Tuple(at, items), scope)
         if kind == "relay.TupleGetItem":
             name = "tuple_value" if node.attribute("tuple_value") is not None else "tuple"
             index = node.attribute("index") or ""
             if not index.isdecimal() or len(index) > 6:
                 raise node.error(f"{shorten(index, 40)!r} is no index of a tuple's field")
-            return syntax.Project(at, known[node.child(name).index], int(index))
+            return syntax.Project(at, _known(known, node.child(name)), int(index))
         if kind == "relay.Let":
-            return known[node.child("body").index]
+            return _known(known, node.child("body"))
         return self.leaf(node)
 
     def leaf(self, node: JsonNode) -> syntax.Expression:
@@ -254,6 +254,13 @@ class _Reader:
         if not node.kind:
             return syntax.NOTHING
         return {name: self.value(value) for name, value in node.entries()}
+
+
+def _known(known: dict[int, syntax.Expression], node: JsonNode) -> syntax.Expression:
+    """What a part of an expression became."""
+    if node.index not in known:
+        raise node.error("this stands where an expression should")
+    return known[node.index]
 
 
 def _number(node: JsonNode, text: str) -> int | float:

@@ -1,5 +1,8 @@
 """The forms in which Relay and its parameters arrive, and what does not fit."""
 
+import json
+import random
+
 import numpy as np
 import pytest
 from relay_samples import REAL, JsonModule, array_bytes, metadata, param_bytes
@@ -7,7 +10,7 @@ from relay_samples import REAL, JsonModule, array_bytes, metadata, param_bytes
 import match_aie as match
 from match_aie.errors import ModelError, OptionError, UnsupportedOperatorError
 from match_aie.frontend import load
-from match_aie.frontend.relay import load_relay
+from match_aie.frontend.relay import load_relay, read
 
 RNG = np.random.default_rng(3)
 WEIGHTS = {
@@ -120,7 +123,8 @@ def test_constants_from_the_metadata_section():
     assert "show_meta_data" in caught.value.hint
 
 
-def test_json_of_save_json():
+def json_sample() -> str:
+    """A convolution, a composite function, a let and a tuple."""
     made = JsonModule()
     x = made.var("x", made.tensor_type((1, 4, 6, 6), "int8"))
     kernel = np.asarray(WEIGHTS["onnx::Conv_0"])
@@ -158,7 +162,11 @@ def test_json_of_save_json():
     )
     pair = made.node("relay.Tuple", fields=made.array(let, soft), span=0)
     body = made.node("relay.Let", var=let, value=y, body=pair, span=0)
-    model = load(made.dump(made.function((x,), body)))
+    return made.dump(made.function((x,), body))
+
+
+def test_json_of_save_json():
+    model = load(json_sample())
     assert [(p.name, p.dtype, p.shape) for p in model.inputs] == [("x", "int8", (1, 4, 6, 6))]
     assert [(p.dtype, p.shape) for p in model.outputs] == [
         ("int8", (1, 8, 6, 6)),
@@ -167,6 +175,24 @@ def test_json_of_save_json():
     text = model.module.script()
     assert "padding=[1, 1, 1, 1]" in text or "padding" in text
     assert "axis=1" in text
+
+
+def test_mutated_json():
+    """Always a module or a typed error."""
+    rng, refused, sample = random.Random(4), 0, json_sample()
+    values = [0, -1, 5, 10**9, "0", "7", "x", "-3", None, [], {}, [1, 2], True, 1.5, "9" * 30]
+    for _ in range(1000):
+        graph = json.loads(sample)
+        for _ in range(rng.randint(1, 3)):
+            node = rng.choice(graph["nodes"])
+            inner = node.get("attrs") if rng.random() < 0.7 else node
+            inner = inner if isinstance(inner, dict) and inner else node
+            inner[rng.choice(list(inner))] = rng.choice(values)
+        try:
+            read(json.dumps(graph))
+        except ModelError:
+            refused += 1
+    assert 300 < refused < 1000
 
 
 def test_a_deep_json_chain():
