@@ -20,7 +20,7 @@ sys.path[:0] = [
 ]
 
 import vector_cases  # noqa: E402
-from vector_harness import build, layer, run, small_cache  # noqa: E402
+from vector_harness import FLAGS, INCLUDE, bare_text, build, layer, run, small_cache  # noqa: E402
 
 from match_aie.targets.cpu.machine import machine, native  # noqa: E402
 
@@ -77,6 +77,24 @@ def test_vectors_that_are_too_short_are_refused(tmp_path):
     done = subprocess.run([*emulator, str(program)], capture_output=True, check=False)
     assert done.returncode == 3
     assert b"longer vectors" in done.stderr
+
+
+PICOLIBC = ("--specs=picolibc.specs", "-nostartfiles")
+PLACES = ("__flash=0x10000", "__flash_size=4M", "__ram=0x1000000", "__ram_size=4M")
+
+
+@needs("riscv64-unknown-elf-gcc", "qemu-riscv32")
+def test_rv32imc(tmp_path):
+    """Bare metal, float32 in software."""
+    layers, compiler = everything("rv32imc"), "riscv64-unknown-elf-gcc"
+    for wrong, status in ((None, 0), (4, 5)):
+        source, program = tmp_path / "layers.c", tmp_path / "layers"
+        source.write_text(bare_text(layers, wrong))
+        words = [compiler, *PICOLIBC, *FLAGS, *layers[0].module.machine.flags, "-O2", INCLUDE]
+        places = [f"-Wl,--defsym={place}" for place in PLACES]
+        subprocess.run([*words, source, *places, "-o", program, "-lm"], check=True)
+        done = subprocess.run(["qemu-riscv32", "-s", "8388608", program], check=False)
+        assert done.returncode == status
 
 
 @needs("gcc", "qemu-x86_64")
