@@ -7,6 +7,7 @@ as the table that `ma_tiles.h` walks; `visits` walks it here. `match_aie.lowerin
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from math import prod
@@ -91,25 +92,39 @@ class Region:
         return prod(self.extent) * self.operand.itemsize
 
     @property
-    def lines(self) -> tuple[int, tuple[int, ...]]:
-        """(contiguous bytes, repetitions per level innermost first) as the DMA moves it.
+    def inner_strides(self) -> tuple[int, ...]:
+        """Bytes from row to row of the dense tile in the inner memory."""
+        return tuple(
+            self.operand.itemsize * prod(self.extent[axis + 1 :])
+            for axis in range(len(self.extent))
+        )
 
-        The same merging of contiguous axes as `ma_lines` in ma_tiles.h.
+    @property
+    def block(self) -> tuple[int, tuple[tuple[int, int, int], ...]]:
+        """(contiguous bytes, levels innermost first) as the DMA moves it.
+
+        A level is (repetitions, bytes between them outside, and inside). The same merging of
+        contiguous axes as `ma_lay_out` in ma_tiles.h.
         """
         nbytes = self.operand.itemsize
-        counts: list[int] = []
-        strides: list[int] = []
-        for axis, extent in zip(reversed(self.operand.axes), reversed(self.extent), strict=True):
+        levels: list[tuple[int, int, int]] = []
+        rows = zip(self.operand.axes, self.extent, self.inner_strides, strict=True)
+        for axis, extent, inner in reversed(list(rows)):
             if extent == 1:
                 continue
-            if not counts and axis.stride == nbytes:
+            if not levels and axis.stride == nbytes:
                 nbytes *= extent
-            elif counts and axis.stride == strides[-1] * counts[-1]:
-                counts[-1] *= extent
+            elif levels and axis.stride == levels[-1][0] * levels[-1][1]:
+                levels[-1] = (levels[-1][0] * extent, *levels[-1][1:])
             else:
-                counts.append(extent)
-                strides.append(axis.stride)
-        return nbytes, tuple(counts)
+                levels.append((extent, axis.stride, inner))
+        return nbytes, tuple(levels)
+
+    @property
+    def lines(self) -> tuple[int, tuple[int, ...]]:
+        """(contiguous bytes, repetitions per level innermost first) as the DMA moves it."""
+        nbytes, levels = self.block
+        return nbytes, tuple(count for count, _, _ in levels)
 
 
 @dataclass(frozen=True)
@@ -191,6 +206,40 @@ class TileProgram:
             else:
                 last += coefficient * (dict(self.sizes)[dim] - 1)
         return Span(first, last, tuple(terms))
+
+    def moving(self, operand: TileOperand, depth: int) -> tuple[tuple[int, Span], ...]:
+        """(axis, what is left of it) of the axes that the first `depth` loops divide."""
+        spans = ((index, self.span(axis, depth)) for index, axis in enumerate(operand.axes))
+        return tuple((index, span) for index, span in spans if span.terms)
+
+    def parts(self, operand: TileOperand) -> tuple[tuple[int, Span], ...]:
+        """As `moving` of all loops where the kernel works on less than the tile, else nothing."""
+        return self.moving(operand, len(self.loops)) if self.in_parts(operand) else ()
+
+    def usual(self, operand: TileOperand) -> Region:
+        """The first of the operand's tiles that have its most frequent extents."""
+        regions = [
+            operand.region(self.ranges(at, operand.cut))
+            for turn, at in self.positions()
+            if turn < operand.cut
+        ]
+        extent, _ = Counter(region.extent for region in regions).most_common(1)[0]
+        return next(region for region in regions if region.extent == extent)
+
+    def undivided(self, operand: TileOperand) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """(first row, padding before it) of every axis where no loop divides it."""
+        whole = operand.region({dim: (0, size) for dim, size in self.sizes})
+        return whole.start, tuple(max(0, -a.offset) if a.terms else 0 for a in operand.axes)
+
+    def origin(self, operand: TileOperand) -> int:
+        """Bytes to the tile's first element along the axes that its loops do not divide."""
+        moving = {index for index, _ in self.moving(operand, operand.cut)}
+        start, _ = self.undivided(operand)
+        return sum(
+            row * axis.stride
+            for index, (row, axis) in enumerate(zip(start, operand.axes, strict=True))
+            if index not in moving
+        )
 
     def in_parts(self, operand: TileOperand) -> bool:
         """Whether the kernel works on less than the operand's tile."""

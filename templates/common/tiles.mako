@@ -3,9 +3,17 @@
 def listed(values):
     return "{" + ", ".join(str(value) for value in values) + "}"
 
-def span(span):
-    loops, coefficients = ([term[i] for term in span.terms] or [0] for i in (0, 1))
-    return listed([len(span.terms), span.first, span.last, listed(loops), listed(coefficients)])
+def spans(operand, moving):
+    return listed(span(operand.axes[index], index, left) for index, left in moving)
+
+def span(axis, index, left):
+    loops, coefficients = ([term[i] for term in left.terms] for i in (0, 1))
+    return listed([index, axis.size - 1, axis.unit, axis.stride, len(left.terms), left.first, left.last, listed(loops), listed(coefficients)])
+
+def block(region):
+    nbytes, levels = region.block
+    padded = [*levels, *[(1, 0, 0)] * (3 - len(levels))]
+    return listed([nbytes, *(listed(level[i] for level in padded) for i in range(3))])
 %>
 
 ## The program as a constant table; nothing here is computed, `match_aie.hardware.tiles` is.
@@ -21,15 +29,20 @@ static const struct ma_program ${layer.symbol}_program = {
 % endif
     .operand = {
 % for operand in program.operands:
+<% usual, (start, before) = program.usual(operand), program.undivided(operand)
+tile, part = program.moving(operand, operand.cut), program.parts(operand) %>\
         {
             /* ${operand.name} */
-            .cut = ${operand.cut}, .copies = ${operand.copies}, .rank = ${len(operand.axes)}, .itemsize = ${operand.itemsize}, .parts = ${int(program.in_parts(operand))},
-            .l1 = ${operand.offset}, .copy_bytes = ${operand.copy_bytes}, .l2_bytes = ${operand.nbytes},
-            .axes = {
-% for axis in operand.axes:
-                {${axis.size}, ${axis.unit}, ${axis.stride}, ${span(program.span(axis, operand.cut))}, ${span(program.span(axis, len(program.loops)))}},
-% endfor
-            },
+            .cut = ${operand.cut}, .copies = ${operand.copies}, .rank = ${len(operand.axes)}, .itemsize = ${operand.itemsize}, .tiles = ${len(tile)}, .parts = ${len(part)},
+            .l1 = ${operand.offset}, .copy_bytes = ${operand.copy_bytes}, .l2_bytes = ${operand.nbytes}, .bytes = ${usual.nbytes}, .from = ${program.origin(operand)},
+            .far = ${listed(axis.stride for axis in operand.axes)}, .extent = ${listed(usual.extent)}, .stride = ${listed(usual.inner_strides)},
+            .start = ${listed(start)}, .before = ${listed(before)}, .block = ${block(usual)},
+% if tile:
+            .tile = ${spans(operand, tile)},
+% endif
+% if part:
+            .part = ${spans(operand, part)},
+% endif
         },
 % endfor
     },

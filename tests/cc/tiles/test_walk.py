@@ -92,6 +92,32 @@ def workloads(draw):
     )  # fmt: skip
 
 
+def padded(values, length=4, filler=0):
+    return [*values, *[filler] * (length - len(values))]
+
+
+def operand_words(program, o):
+    """An operand in the layout of struct ma_operand."""
+    tile, part = program.moving(o, o.cut), program.parts(o)
+    usual, (start, before) = program.usual(o), program.undivided(o)
+    words = [o.cut, o.copies, len(o.axes), o.itemsize, len(tile), len(part)]
+    words += [o.offset, o.copy_bytes, o.nbytes, usual.nbytes, program.origin(o)]
+    words += padded([a.stride for a in o.axes])
+    for values in (usual.extent, usual.inner_strides, start, before):
+        words += padded(values)
+    nbytes, levels = usual.block
+    words += [nbytes]
+    for index, filler in enumerate((1, 0, 0)):
+        words += padded([level[index] for level in levels], 3, filler)
+    for spans in (tile, part):
+        for index, span in spans:
+            a, terms = o.axes[index], padded(span.terms, 2, (0, 0))
+            words += [index, a.size - 1, a.unit, a.stride, len(span.terms), span.first, span.last]
+            words += [*(loop for loop, _ in terms), *(c for _, c in terms)]
+        words += [0] * 11 * (4 - len(spans))
+    return words
+
+
 class Rig:
     """Compiles a table, walks it, and gives back the log."""
 
@@ -129,17 +155,8 @@ class Rig:
             words += [loop.step, size, parent]
         words += [0] * (3 * (12 - len(program.loops)))
         for o in program.operands:
-            words += [o.cut, o.copies, len(o.axes), o.itemsize, program.in_parts(o)]
-            words += [o.offset, o.copy_bytes, o.nbytes]
-            for a in o.axes:
-                words += [a.size, a.unit, a.stride]
-                for depth in (o.cut, len(program.loops)):
-                    span = program.span(a, depth)
-                    terms = [*span.terms, *[(0, 0)] * (2 - len(span.terms))]
-                    words += [len(span.terms), span.first, span.last]
-                    words += [*(loop for loop, _ in terms), *(c for _, c in terms)]
-            words += [0] * 17 * (4 - len(o.axes))
-        words += [0] * (8 + 4 * 17) * (8 - len(program.operands))
+            words += operand_words(program, o)
+        words += [0] * (41 + 8 * 11) * (8 - len(program.operands))
         return (ctypes.c_int32 * len(words))(*words)
 
     def run(self, program, arrays, asynchronous):
@@ -245,7 +262,7 @@ LAYER = conv2d(
 #: What is done to ma_tiles.h, on which kind of kernel it shows, and what the emulation says.
 FAULTS = {
     "a transfer one byte out of bounds": (
-        ("s->l2 + s->from, &s->block", "s->l2 + s->from + 1, &s->block"),
+        ("s->l2 + t->from, t->block", "s->l2 + t->from + 1, t->block"),
         0,
         "lies in no operand of the layer",
     ),
@@ -255,7 +272,7 @@ FAULTS = {
         "before the wait for load",
     ),
     "a tile overwritten before its wait": (
-        ("ma_dma_wait(s->storing[s->copy]);", ""),
+        ("ma_dma_wait(w->storing[s->copy]);", ""),
         0,
         "was overwritten before its wait",
     ),
@@ -276,8 +293,8 @@ FAULTS = {
     ),
     "a wait that never comes": (
         (
-            "    ma_dma_wait(w.state[p->operands - 1].storing[0]);\n"
-            "    ma_dma_wait(w.state[p->operands - 1].storing[1]);\n",
+            "    ma_dma_wait(w.storing[0]);\n"
+            "    ma_dma_wait(w.storing[1]);\n",
             "",
         ),
         1,

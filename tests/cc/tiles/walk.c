@@ -51,9 +51,9 @@ static int32_t visit(
     int64_t far[MA_AXES] = {0}, near[MA_AXES] = {0};
     for (int32_t a = 0; a < o->rank; ++a) {
         n[a] = v->extent[a];
-        far[a] = o->axes[a].stride;
+        far[a] = o->far[a];
         near[a] = v->stride[a];
-        l2 += (int64_t)v->start[a] * o->axes[a].stride;
+        l2 += (int64_t)v->start[a] * o->far[a];
     }
     for (int32_t i = 0; i < n[0]; ++i) {
         for (int32_t j = 0; j < n[1]; ++j) {
@@ -76,23 +76,33 @@ static int32_t visit(
 }
 
 /* Views of the tiles that are under way. */
-static struct ma_view held[2][MA_OPERANDS];
+struct held {
+    struct ma_view view;
+    int32_t extent[MA_AXES], stride[MA_AXES], start[MA_AXES];
+};
+static struct held held[2][MA_OPERANDS];
 static uint32_t started, ended;
 
-static void hold(const struct ma_tile *tile, const struct context *c, struct ma_view *views)
+static void hold(const struct ma_tile *tile, const struct context *c, struct held *views)
 {
     for (int32_t i = 0; i < c->program->operands; ++i) {
-        views[i] = *tile->view[i];
+        const struct ma_view *const v = tile->view[i];
+        struct held *const h = &views[i];
+        const size_t bytes = (size_t)c->program->operand[i].rank * sizeof(int32_t);
+        h->view = (struct ma_view){v->at, h->extent, h->stride, h->start, NULL};
+        memcpy(h->extent, v->extent, bytes);
+        memcpy(h->stride, v->stride, bytes);
+        memcpy(h->start, v->start, bytes);
     }
 }
 
-static void work(const struct ma_view *views, struct context *c)
+static void work(const struct held *views, struct context *c)
 {
     const int32_t y = c->program->operands - 1;
     for (int32_t i = 0; i < y; ++i) {
-        c->wrong += visit(&c->program->operand[i], &views[i], c->l2[i], 0);
+        c->wrong += visit(&c->program->operand[i], &views[i].view, c->l2[i], 0);
     }
-    visit(&c->program->operand[y], &views[y], c->l2[y + 1], 1);
+    visit(&c->program->operand[y], &views[y].view, c->l2[y + 1], 1);
 }
 
 static void note_call(const struct ma_tile *tile, const struct context *c)
@@ -110,7 +120,7 @@ static void note_call(const struct ma_tile *tile, const struct context *c)
 static uint32_t at_once(const struct ma_tile *tile, const void *context)
 {
     struct context *const c = (struct context *)(uintptr_t)context;
-    struct ma_view views[MA_OPERANDS];
+    struct held views[MA_OPERANDS];
     note_call(tile, c);
     hold(tile, c, views);
     work(views, c);

@@ -1,13 +1,14 @@
 /* Walks the tiles of a layer: moves operands between L2 and L1 and calls a kernel on each tile.
  *
- * The numbers (loops, cuts, places in L1) are the layer's program, made by the compiler; this is
- * the loop around them. While the kernel works on a tile, the next one is loaded and the last one
- * is stored. The controller does this between kernels, so it computes only what moves: an axis
- * that no loop divides has its place in the table.
+ * The numbers (loops, cuts, places in L1, how a tile lies) are the layer's program, made by the
+ * compiler; this is the loop around them. While the kernel works on a tile, the next one is loaded
+ * and the last one is stored. The controller does this between kernels, so it computes only what
+ * moves: the rest it points to in the table.
  */
 #ifndef MA_TILES_H
 #define MA_TILES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ma_platform.h"
@@ -22,32 +23,34 @@ struct ma_loop {
     int32_t step, size, parent;
 };
 
-/* Part of an axis that loops divide: it spans [first, last] and, for every term, coefficient *
- * (what loop `loop` is at) more; of `last` also coefficient * (that iteration's length - 1). */
+/* An axis in L2 that loops divide: rows less one, elements that a row holds, bytes between rows. Its
+ * part spans [begin, end] and, for every term, coefficient * (what loop `loop` is at) more; of `end`
+ * also coefficient * (that iteration's length - 1). */
 struct ma_span {
-    int32_t terms, first, last, loop[MA_TERMS], coefficient[MA_TERMS];
-};
-
-/* An axis in L2: rows, elements that a row holds, bytes between rows; `tile` is what the loops
- * outside the operand's cut leave of it, `kernel` what all loops do. */
-struct ma_axis {
-    int32_t size, unit, stride;
-    struct ma_span tile, kernel;
+    int32_t axis, last, unit, stride;
+    int32_t terms, begin, end, loop[MA_TERMS], coefficient[MA_TERMS];
 };
 
 /* What is seen of an operand: its address in L1, rows along every axis, bytes between them, index
  * of the first one in the tensor, and how many positions before it lie in the padding. */
 struct ma_view {
     uint8_t *at;
-    int32_t extent[MA_AXES], stride[MA_AXES], start[MA_AXES], before[MA_AXES];
+    const int32_t *extent, *stride, *start, *before;
 };
 
-/* An operand: it is moved in every iteration of the first `cut` loops; where `parts`, the kernel
- * works on less than its tile. */
+/* An operand: it is moved in every iteration of the first `cut` loops.
+ *
+ * `tile` are the axes that the loops outside the cut divide. Where the kernel works on less than
+ * the tile, `part` are those that any loop divides; else there are none. The rest is known: bytes
+ * between the rows in L2, the usual tile's rows, bytes between them in L1 and its block; of axes
+ * that no loop divides also the first row, the padding before it, and their share of the address.
+ */
 struct ma_operand {
-    int32_t cut, copies, rank, itemsize, parts;
-    uint32_t l1, copy_bytes, l2_bytes;
-    struct ma_axis axes[MA_AXES];
+    int32_t cut, copies, rank, itemsize, tiles, parts;
+    uint32_t l1, copy_bytes, l2_bytes, bytes;
+    int32_t from, far[MA_AXES], extent[MA_AXES], stride[MA_AXES], start[MA_AXES], before[MA_AXES];
+    struct ma_block block;
+    struct ma_span tile[MA_AXES], part[MA_AXES];
 };
 
 /* A layer's program; its last operand is the output. */
@@ -75,19 +78,36 @@ struct ma_kernel {
     const void *context;
 };
 
+/* A tile in L1, or a kernel's part of it; arrays hold what the table does not. */
+struct ma_spot {
+    struct ma_view view;
+    int32_t extent[MA_AXES], start[MA_AXES], before[MA_AXES];
+};
+
+struct ma_copy {
+    struct ma_spot spot;
+    int32_t from, stride[MA_AXES];
+    uint32_t bytes;
+    const struct ma_block *block;
+};
+
 /* Where the tiles of one operand are. */
 struct ma_state {
     uint8_t *l2;
-    int32_t copy, from, bytes;
-    ma_dma loading, storing[2];
-    struct ma_view tile, next, part;
-    struct ma_block block;
+    int32_t copy;
+    ma_dma loading;
+    struct ma_copy tile[2];
+    struct ma_spot part;
 };
 
+/* `storing` are the output's transfers, `edge` its blocks that are not the usual one, by copy;
+ * `odd` is an input's until it is on its way. */
 struct ma_walk {
     const struct ma_program *program;
     uint8_t *l1;
     int32_t turn;
+    ma_dma storing[2];
+    struct ma_block odd, edge[2];
     int32_t at[MA_LOOPS], length[MA_LOOPS], end[MA_LOOPS];
     struct ma_state state[MA_OPERANDS];
 };
@@ -124,57 +144,41 @@ static inline int32_t ma_advance(struct ma_walk *w)
     return -1;
 }
 
-/* Sets one axis of a view to `span`, clipped to the tensor. Returns whether its extent changed. */
-static inline int32_t ma_clip_axis(const struct ma_walk *w, const struct ma_axis *axis,
-    const struct ma_span *span, struct ma_view *view, int32_t a)
+/* Sets one axis of a spot to its part, clipped to the tensor. Returns its first row. */
+static inline int32_t ma_clip(
+    const struct ma_walk *w, const struct ma_span *span, struct ma_spot *spot)
 {
-    int32_t first = span->first, last = span->last;
-    for (int32_t i = 0; i < span->terms; ++i) {
-        const int32_t l = span->loop[i], move = span->coefficient[i] * w->at[l];
-        first += move;
-        last += move + span->coefficient[i] * (w->length[l] - 1);
+    const int32_t a = span->axis;
+    int32_t l = span->loop[0], c = span->coefficient[0], begin = span->begin + c * w->at[l];
+    int32_t end = span->end + c * (w->at[l] + w->length[l] - 1);
+    if (span->terms > 1) {
+        l = span->loop[1];
+        c = span->coefficient[1];
+        begin += c * w->at[l];
+        end += c * (w->at[l] + w->length[l] - 1);
     }
-    view->before[a] = first < 0 ? -first : 0;
-    first = first < 0 ? 0 : first;
-    if (axis->unit == 1) {
-        last = ma_least(last, axis->size - 1);
-    } else {
-        first /= axis->unit;
-        last = ma_least(last / axis->unit, axis->size - 1);
+    spot->before[a] = begin < 0 ? -begin : 0;
+    begin = begin < 0 ? 0 : begin;
+    if (span->unit != 1) {
+        begin /= span->unit;
+        end /= span->unit;
     }
-    const int32_t extent = last < first ? 0 : last - first + 1;
-    const int32_t changed = extent != view->extent[a];
-    view->start[a] = first;
-    view->extent[a] = extent;
-    return changed;
+    end = ma_least(end, span->last);
+    spot->start[a] = begin;
+    spot->extent[a] = end < begin ? 0 : end - begin + 1;
+    return begin;
 }
 
-/* The axes of a view that loops divide, or all of them. Returns whether any extent changed. */
-static inline int32_t ma_region(const struct ma_walk *w, const struct ma_operand *o,
-    struct ma_view *view, int32_t kernel, int32_t all)
+/* Lays out a dense tile that is not the usual one: strides in L1, in bytes; and its block, as lines
+ * that are contiguous on both sides. */
+static inline void ma_lay_out(const struct ma_operand *o, struct ma_copy *t, struct ma_block *block)
 {
-    int32_t changed = 0;
-    for (int32_t a = 0; a < o->rank; ++a) {
-        const struct ma_span *const span = kernel ? &o->axes[a].kernel : &o->axes[a].tile;
-        if (span->terms || all) {
-            changed |= ma_clip_axis(w, &o->axes[a], span, view, a);
-        }
-    }
-    return changed;
-}
-
-/* Strides of a dense tile in L1, in bytes; and its block, as lines that are contiguous on both
- * sides. */
-static inline void ma_lay_out(const struct ma_operand *o, struct ma_state *s, struct ma_view *view)
-{
-    struct ma_block *const block = &s->block;
     int32_t levels = 0;
     uint32_t dense = (uint32_t)o->itemsize;
     *block = (struct ma_block){dense, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}};
     for (int32_t a = o->rank - 1; a >= 0; --a) {
-        const uint32_t extent = (uint32_t)view->extent[a];
-        const uint32_t stride = (uint32_t)o->axes[a].stride;
-        view->stride[a] = (int32_t)dense;
+        const uint32_t extent = (uint32_t)t->spot.extent[a], stride = (uint32_t)o->far[a];
+        t->stride[a] = (int32_t)dense;
         if (extent != 1) {
             if (levels == 0 && stride == block->bytes) {
                 block->bytes *= extent;
@@ -189,19 +193,26 @@ static inline void ma_lay_out(const struct ma_operand *o, struct ma_state *s, st
         }
         dense *= extent;
     }
-    s->bytes = (int32_t)dense;
+    t->bytes = dense;
 }
 
-/* The tile of an operand at the place of the loops; `s->from` is its offset in L2. */
-static inline void ma_place_tile(
-    const struct ma_walk *w, const struct ma_operand *o, struct ma_state *s, struct ma_view *view)
+/* The tile of an operand at the place of the loops; `block` is where an unusual one may go. */
+static inline void ma_place_tile(const struct ma_walk *w, const struct ma_operand *o,
+    struct ma_copy *t, struct ma_block *block)
 {
-    if (ma_region(w, o, view, 0, 0)) {
-        ma_lay_out(o, s, view);
+    int32_t unusual = 0, from = o->from;
+    for (const struct ma_span *s = o->tile; s != o->tile + o->tiles; ++s) {
+        from += ma_clip(w, s, &t->spot) * s->stride;
+        unusual |= t->spot.extent[s->axis] ^ o->extent[s->axis];
     }
-    s->from = 0;
-    for (int32_t a = 0; a < o->rank; ++a) {
-        s->from += view->start[a] * o->axes[a].stride;
+    t->from = from;
+    t->bytes = o->bytes;
+    t->block = &o->block;
+    t->spot.view.stride = o->stride;
+    if (unusual) {
+        ma_lay_out(o, t, block);
+        t->block = block;
+        t->spot.view.stride = t->stride;
     }
 }
 
@@ -219,13 +230,13 @@ static inline int32_t ma_other(const struct ma_walk *w, int32_t i)
 /* Starts to load what changes when loop `turn` moves on: operands with that many `copies`. */
 static inline void ma_prefetch(struct ma_walk *w, int32_t turn, int32_t copies)
 {
-    for (int32_t i = 0; i + 1 < w->program->operands; ++i) {
-        const struct ma_operand *const o = &w->program->operand[i];
-        struct ma_state *const s = &w->state[i];
+    const struct ma_operand *o = w->program->operand;
+    struct ma_state *s = w->state;
+    for (int32_t i = 0; i + 1 < w->program->operands; ++i, ++o, ++s) {
         if (turn < o->cut && o->copies == copies) {
-            ma_place_tile(w, o, s, &s->next);
-            s->next.at = ma_copy_at(w, i, ma_other(w, i));
-            s->loading = s->bytes ? ma_dma_load(s->next.at, s->l2 + s->from, &s->block) : 0;
+            struct ma_copy *const t = &s->tile[ma_other(w, i)];
+            ma_place_tile(w, o, t, &w->odd);
+            s->loading = t->bytes ? ma_dma_load(t->spot.view.at, s->l2 + t->from, t->block) : 0;
         }
     }
 }
@@ -235,17 +246,16 @@ static inline void ma_take(struct ma_walk *w, int32_t turn)
 {
     for (int32_t i = 0; i + 1 < w->program->operands; ++i) {
         if (turn < w->program->operand[i].cut) {
-            struct ma_state *const s = &w->state[i];
-            s->copy = ma_other(w, i);
-            s->tile = s->next;
+            w->state[i].copy = ma_other(w, i);
         }
     }
     w->turn = turn;
 }
 
-/* No transfer may touch what a kernel works on. */
+/* No transfer may touch what a kernel works on; only the emulation looks. */
 static inline void ma_tile_settled(const struct ma_tile *tile)
 {
+#ifdef MA_EMULATION
     const struct ma_program *const p = tile->walk->program;
     for (int32_t i = 0; i < p->operands; ++i) {
         const struct ma_view *const view = tile->view[i];
@@ -255,6 +265,9 @@ static inline void ma_tile_settled(const struct ma_tile *tile)
         }
         ma_l1_settled(view->at, bytes > 0 ? (uint32_t)bytes : 0);
     }
+#else
+    (void)tile;
+#endif
 }
 
 /* Waits for what a tile needs that is still under way. */
@@ -276,78 +289,91 @@ static inline void ma_output(struct ma_walk *w)
     const int32_t i = w->program->operands - 1;
     struct ma_state *const s = &w->state[i];
     s->copy = ma_other(w, i);
-    ma_dma_wait(s->storing[s->copy]);
-    s->storing[s->copy] = 0;
-    ma_place_tile(w, &w->program->operand[i], s, &s->tile);
-    s->tile.at = ma_copy_at(w, i, s->copy);
+    ma_dma_wait(w->storing[s->copy]);
+    w->storing[s->copy] = 0;
+    ma_place_tile(w, &w->program->operand[i], &s->tile[s->copy], &w->edge[s->copy]);
 }
 
-/* The part of an operand's tile that the kernel works on. */
-static inline const struct ma_view *ma_part_of(struct ma_walk *w, int32_t i)
+/* What of an operand's tile the kernel works on. */
+static inline const struct ma_view *ma_part_of(const struct ma_operand *o, const struct ma_walk *w,
+    struct ma_state *s)
 {
-    const struct ma_operand *const o = &w->program->operand[i];
-    struct ma_state *const s = &w->state[i];
+    const struct ma_view *const tile = &s->tile[s->copy].spot.view;
     if (!o->parts) {
-        return &s->tile;
+        return tile;
     }
-    ma_region(w, o, &s->part, 1, 0);
-    s->part.at = s->tile.at;
-    for (int32_t a = 0; a < o->rank; ++a) {
-        s->part.stride[a] = s->tile.stride[a];
-        s->part.at += (s->part.start[a] - s->tile.start[a]) * s->tile.stride[a];
+    uint8_t *at = tile->at;
+    for (const struct ma_span *p = o->part; p != o->part + o->parts; ++p) {
+        at += (ma_clip(w, p, &s->part) - tile->start[p->axis]) * tile->stride[p->axis];
     }
-    return &s->part;
+    s->part.view.at = at;
+    s->part.view.stride = tile->stride;
+    return &s->part.view;
 }
 
-/* Puts all loops at their begin, and every operand's tile and part with them. */
+/* Copies what no loop divides from the table, and points a view there. */
+static inline void ma_spot_open(
+    const struct ma_operand *o, struct ma_spot *spot, uint8_t *at, int32_t moves)
+{
+    spot->view = (struct ma_view){at, o->extent, o->stride, o->start, o->before};
+    if (moves) {
+        spot->view.extent = spot->extent;
+        spot->view.start = spot->start;
+        spot->view.before = spot->before;
+        for (int32_t a = 0; a < o->rank; ++a) {
+            spot->extent[a] = o->extent[a];
+            spot->start[a] = o->start[a];
+            spot->before[a] = o->before[a];
+        }
+    }
+}
+
+/* Puts all loops at their begin, and sets up every operand's tiles and part. */
 static inline void ma_open(struct ma_walk *w, const struct ma_program *p, void *const *l2)
 {
     w->program = p;
     w->l1 = ma_l1_open(p->l1_bytes);
+    w->storing[0] = w->storing[1] = 0;
     for (int32_t i = 0; i < p->loops; ++i) {
         ma_begin(w, i);
     }
     for (int32_t i = 0; i < p->operands; ++i) {
         const struct ma_operand *const o = &p->operand[i];
         struct ma_state *const s = &w->state[i];
-        struct ma_view *const view = i + 1 < p->operands ? &s->next : &s->tile;
         s->l2 = (uint8_t *)l2[i];
         s->copy = 1;
-        s->loading = s->storing[0] = s->storing[1] = 0;
-        for (int32_t a = 0; a < o->rank; ++a) {
-            view->extent[a] = s->part.extent[a] = 0;
+        s->loading = 0;
+        for (int32_t copy = 0; copy < o->copies; ++copy) {
+            ma_spot_open(o, &s->tile[copy].spot, ma_copy_at(w, i, copy), o->tiles);
         }
-        ma_region(w, o, view, 0, 1);
-        ma_lay_out(o, s, view);
         if (o->parts) {
-            ma_region(w, o, &s->part, 1, 1);
+            ma_spot_open(o, &s->part, NULL, o->parts);
         }
         ma_l2_operand(l2[i], o->l2_bytes);
     }
 }
 
-/* A tile on which the kernel was started, and whether its output is then complete. */
+/* A tile on which the kernel was started, and the output that is then complete, if any. */
 struct ma_pending {
-    int32_t begun, finished, copy, from;
+    int32_t begun, copy;
     uint32_t ticket;
-    uint8_t *at;
-    struct ma_block block;
+    const struct ma_copy *finished;
 };
 
 /* Waits for the kernel, and starts to store the output where that is complete. */
 static inline void ma_settle(
     struct ma_walk *w, const struct ma_kernel *kernel, struct ma_pending *pending)
 {
-    struct ma_state *const y = &w->state[w->program->operands - 1];
     if (!pending->begun) {
         return;
     }
     if (kernel->wait) {
         kernel->wait(pending->ticket);
     }
-    if (pending->finished) {
-        y->storing[pending->copy]
-            = ma_dma_store(y->l2 + pending->from, pending->at, &pending->block);
+    const struct ma_copy *const y = pending->finished;
+    if (y) {
+        w->storing[pending->copy] = ma_dma_store(
+            w->state[w->program->operands - 1].l2 + y->from, y->spot.view.at, y->block);
     }
     pending->begun = 0;
 }
@@ -358,15 +384,8 @@ static inline void ma_remember(
 {
     const int32_t i = w->program->operands - 1;
     const struct ma_state *const y = &w->state[i];
-    pending->begun = 1;
-    pending->finished = after < w->program->operand[i].cut;
-    pending->ticket = ticket;
-    if (pending->finished) {
-        pending->copy = y->copy;
-        pending->from = y->from;
-        pending->at = y->tile.at;
-        pending->block = y->block;
-    }
+    *pending = (struct ma_pending){
+        1, y->copy, ticket, after < w->program->operand[i].cut ? &y->tile[y->copy] : NULL};
 }
 
 /* Whether a single-buffered operand is loaded again when loop `turn` moves on. */
@@ -410,17 +429,55 @@ static inline int32_t ma_step_queued(struct ma_walk *w, const struct ma_kernel *
     return after;
 }
 
+/* Runs a layer of one tile, whose every number is in the table. */
+static inline void ma_run_one(
+    const struct ma_program *p, void *const *l2, const struct ma_kernel *kernel)
+{
+    const struct ma_operand *o = p->operand;
+    const struct ma_operand *const y = o + p->operands - 1;
+    struct ma_walk w;
+    struct ma_tile tile;
+    struct ma_state *s = w.state;
+    w.program = p;
+    w.turn = -1;
+    w.l1 = ma_l1_open(p->l1_bytes);
+    tile.scratch = w.l1 + p->scratch;
+    tile.walk = &w;
+    for (const struct ma_view **view = tile.view;; ++view, ++o, ++s, ++l2) {
+        *view = &s->part.view;
+        s->part.view = (struct ma_view){w.l1 + o->l1, o->extent, o->stride, o->start, o->before};
+        ma_l2_operand(*l2, o->l2_bytes);
+        if (o == y) {
+            break;
+        }
+        s->loading = o->bytes
+            ? ma_dma_load(s->part.view.at, (const uint8_t *)*l2 + o->from, &o->block) : 0;
+    }
+    if (!kernel->wait) {
+        ma_tile_arrive(&tile);
+    }
+    const uint32_t ticket = kernel->start(&tile, kernel->context);
+    if (kernel->wait) {
+        kernel->wait(ticket);
+    }
+    ma_dma_wait(ma_dma_store((uint8_t *)*l2 + y->from, s->part.view.at, &y->block));
+    ma_l1_close(w.l1);
+}
+
 /* Runs a layer; `l2` holds the operands' addresses in L2, the output's last. */
 static inline void ma_run_tiles(
     const struct ma_program *p, void *const *l2, const struct ma_kernel *kernel)
 {
     struct ma_walk w;
-    struct ma_pending pending;
+    struct ma_pending pending = {0, 0, 0, NULL};
     struct ma_tile tile;
     const struct ma_operand *const y = &p->operand[p->operands - 1];
     int32_t turn = -1;
+    if (p->loops == 0) {
+        ma_run_one(p, l2, kernel);
+        return;
+    }
     ma_open(&w, p, l2);
-    pending.begun = 0;
     tile.scratch = w.l1 + p->scratch;
     tile.walk = &w;
     ma_prefetch(&w, turn, 2);
@@ -434,7 +491,7 @@ static inline void ma_run_tiles(
             ma_output(&w);
         }
         for (int32_t i = 0; i < p->operands; ++i) {
-            tile.view[i] = ma_part_of(&w, i);
+            tile.view[i] = ma_part_of(&p->operand[i], &w, &w.state[i]);
         }
         turn = kernel->wait ? ma_step_queued(&w, kernel, &tile, &pending)
                             : ma_step_waiting(&w, kernel, &tile, &pending);
@@ -447,8 +504,8 @@ static inline void ma_run_tiles(
         }
     }
     ma_settle(&w, kernel, &pending);
-    ma_dma_wait(w.state[p->operands - 1].storing[0]);
-    ma_dma_wait(w.state[p->operands - 1].storing[1]);
+    ma_dma_wait(w.storing[0]);
+    ma_dma_wait(w.storing[1]);
     ma_l1_close(w.l1);
 }
 
