@@ -241,6 +241,23 @@ class TileProgram:
             if index not in moving
         )
 
+    def turns(self) -> tuple[tuple[int, int, int, int], ...]:
+        """What changes at the begin, and when each loop moves on; a bit for each operand.
+
+        (Inputs with two copies that are loaded, inputs with one, operands of which the kernel sees
+        something else, whether the output's tile is another one.)
+        """
+        found = []
+        for turn in range(-1, len(self.loops)):
+            new = [turn < operand.cut for operand in self.operands]
+            copies = [operand.copies if n else 0 for n, operand in zip(new, self.operands, strict=True)]
+            parts = [n or self.in_parts(o) for n, o in zip(new, self.operands, strict=True)]
+            doubled = sum(1 << i for i, n in enumerate(copies[:-1]) if n == 2)
+            single = sum(1 << i for i, n in enumerate(copies[:-1]) if n == 1)
+            seen = sum(1 << i for i, part in enumerate(parts) if part)
+            found.append((doubled, single, seen, int(new[-1])))
+        return tuple(found)
+
     def in_parts(self, operand: TileOperand) -> bool:
         """Whether the kernel works on less than the operand's tile."""
         return any(

@@ -27,6 +27,7 @@ static const struct ma_program ${layer.symbol}_program = {
 % if program.loops:
     .loop = {${", ".join(listed((loop.step, program.around(i)[1], program.around(i)[0])) for i, loop in enumerate(program.loops))}},
 % endif
+    .turn = {${", ".join(listed(turn) for turn in program.turns())}},
     .operand = {
 % for operand in program.operands:
 <% usual, (start, before) = program.usual(operand), program.undivided(operand)

@@ -154,6 +154,8 @@ class Rig:
             parent, size = program.around(index)
             words += [loop.step, size, parent]
         words += [0] * (3 * (12 - len(program.loops)))
+        words += [word for turn in program.turns() for word in turn]
+        words += [0] * (4 * (12 - len(program.loops)))
         for o in program.operands:
             words += operand_words(program, o)
         words += [0] * (41 + 8 * 11) * (8 - len(program.operands))
@@ -267,17 +269,17 @@ FAULTS = {
         "lies in no operand of the layer",
     ),
     "a missing wait": (
-        ("ma_dma_wait(w->state[i].loading);", ""),
+        ("ma_dma_wait(s->loading);", ""),
         0,
         "before the wait for load",
     ),
     "a tile overwritten before its wait": (
-        ("ma_dma_wait(w->storing[s->copy]);", ""),
+        ("ma_dma_wait(s->now->storing);", ""),
         0,
         "was overwritten before its wait",
     ),
     "a tile loaded over the one in use": (
-        ("? 1 - w->state[i].copy : 0", "? w->state[i].copy : 0"),
+        ("&s->tile[o->copies - 1];", "&s->tile[0];"),
         0,
         "before the wait for load",
     ),
@@ -293,8 +295,8 @@ FAULTS = {
     ),
     "a wait that never comes": (
         (
-            "    ma_dma_wait(w.storing[0]);\n"
-            "    ma_dma_wait(w.storing[1]);\n",
+            "    ma_dma_wait(y->tile[0].storing);\n"
+            "    ma_dma_wait(y->tile[1].storing);\n",
             "",
         ),
         1,

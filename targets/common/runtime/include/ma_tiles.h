@@ -53,11 +53,19 @@ struct ma_operand {
     struct ma_span tile[MA_AXES], part[MA_AXES];
 };
 
-/* A layer's program; its last operand is the output. */
+/* What changes when a loop moves on, a bit for each operand: the inputs that are loaded while the
+ * kernel works (two copies), those that are loaded after it, and the views that the kernel sees;
+ * and whether the output's tile is another one. */
+struct ma_turn {
+    uint32_t doubled, single, seen, output;
+};
+
+/* A layer's program; its last operand is the output. turn[0] is the begin, turn[1 + i] loop i. */
 struct ma_program {
     int32_t loops, operands;
     uint32_t l1_bytes, scratch;
     struct ma_loop loop[MA_LOOPS];
+    struct ma_turn turn[1 + MA_LOOPS];
     struct ma_operand operand[MA_OPERANDS];
 };
 
@@ -84,30 +92,32 @@ struct ma_spot {
     int32_t extent[MA_AXES], start[MA_AXES], before[MA_AXES];
 };
 
+/* `edge` is where an unusual block goes; `storing` is the output's transfer. */
 struct ma_copy {
     struct ma_spot spot;
     int32_t from, stride[MA_AXES];
     uint32_t bytes;
     const struct ma_block *block;
+    struct ma_block *edge;
+    ma_dma storing;
 };
 
-/* Where the tiles of one operand are. */
+/* Where the tiles of one operand are: the one in use, and where the next one goes. */
 struct ma_state {
     uint8_t *l2;
-    int32_t copy;
+    struct ma_copy *now, *next;
     ma_dma loading;
     struct ma_copy tile[2];
     struct ma_spot part;
 };
 
-/* `storing` are the output's transfers, `edge` its blocks that are not the usual one, by copy;
- * `odd` is an input's until it is on its way. */
+/* `moved` are the inputs that are new in this tile. An input's unusual block is `edge[0]` until it
+ * is on its way; the output has one per copy. */
 struct ma_walk {
     const struct ma_program *program;
     uint8_t *l1;
-    int32_t turn;
-    ma_dma storing[2];
-    struct ma_block odd, edge[2];
+    uint32_t moved;
+    struct ma_block edge[3];
     int32_t at[MA_LOOPS], length[MA_LOOPS], end[MA_LOOPS];
     struct ma_state state[MA_OPERANDS];
 };
@@ -127,8 +137,8 @@ static inline void ma_begin(struct ma_walk *w, int32_t i)
     w->length[i] = ma_least(loop->step, w->end[i] - w->at[i]);
 }
 
-/* Goes to the next tile. Returns the outermost loop that moved on, or -1 after the last tile. */
-static inline int32_t ma_advance(struct ma_walk *w)
+/* Goes to the next tile. Returns what changes with it, or NULL after the last tile. */
+static inline const struct ma_turn *ma_advance(struct ma_walk *w)
 {
     for (int32_t i = w->program->loops - 1; i >= 0; --i) {
         const int32_t step = w->program->loop[i].step;
@@ -138,10 +148,10 @@ static inline int32_t ma_advance(struct ma_walk *w)
             for (int32_t j = i + 1; j < w->program->loops; ++j) {
                 ma_begin(w, j);
             }
-            return i;
+            return &w->program->turn[1 + i];
         }
     }
-    return -1;
+    return NULL;
 }
 
 /* Sets one axis of a spot to its part, clipped to the tensor. Returns its first row. */
@@ -171,11 +181,16 @@ static inline int32_t ma_clip(
 
 /* Lays out a dense tile that is not the usual one: strides in L1, in bytes; and its block, as lines
  * that are contiguous on both sides. */
-static inline void ma_lay_out(const struct ma_operand *o, struct ma_copy *t, struct ma_block *block)
+static inline void ma_lay_out(const struct ma_operand *o, struct ma_copy *t)
 {
+    struct ma_block *const block = t->edge;
     int32_t levels = 0;
     uint32_t dense = (uint32_t)o->itemsize;
-    *block = (struct ma_block){dense, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}};
+    block->bytes = dense;
+    for (int32_t i = 0; i < 3; ++i) {
+        block->count[i] = 1;
+        block->stride[i] = block->l1_stride[i] = 0;
+    }
     for (int32_t a = o->rank - 1; a >= 0; --a) {
         const uint32_t extent = (uint32_t)t->spot.extent[a], stride = (uint32_t)o->far[a];
         t->stride[a] = (int32_t)dense;
@@ -196,9 +211,9 @@ static inline void ma_lay_out(const struct ma_operand *o, struct ma_copy *t, str
     t->bytes = dense;
 }
 
-/* The tile of an operand at the place of the loops; `block` is where an unusual one may go. */
-static inline void ma_place_tile(const struct ma_walk *w, const struct ma_operand *o,
-    struct ma_copy *t, struct ma_block *block)
+/* The tile of an operand at the place of the loops. */
+static inline void ma_place_tile(
+    const struct ma_walk *w, const struct ma_operand *o, struct ma_copy *t)
 {
     int32_t unusual = 0, from = o->from;
     for (const struct ma_span *s = o->tile; s != o->tile + o->tiles; ++s) {
@@ -210,46 +225,48 @@ static inline void ma_place_tile(const struct ma_walk *w, const struct ma_operan
     t->block = &o->block;
     t->spot.view.stride = o->stride;
     if (unusual) {
-        ma_lay_out(o, t, block);
-        t->block = block;
+        ma_lay_out(o, t);
+        t->block = t->edge;
         t->spot.view.stride = t->stride;
     }
 }
 
-static inline uint8_t *ma_copy_at(const struct ma_walk *w, int32_t i, int32_t copy)
+static inline uint8_t *ma_copy_at(
+    const struct ma_walk *w, const struct ma_operand *o, int32_t copy)
 {
-    const struct ma_operand *const o = &w->program->operand[i];
     return w->l1 + o->l1 + (copy ? o->copy_bytes : 0);
 }
 
-static inline int32_t ma_other(const struct ma_walk *w, int32_t i)
-{
-    return w->program->operand[i].copies == 2 ? 1 - w->state[i].copy : 0;
-}
-
-/* Starts to load what changes when loop `turn` moves on: operands with that many `copies`. */
-static inline void ma_prefetch(struct ma_walk *w, int32_t turn, int32_t copies)
+/* Starts to load the next tiles of `inputs`, a bit for each. */
+static inline void ma_prefetch(struct ma_walk *w, uint32_t inputs)
 {
     const struct ma_operand *o = w->program->operand;
-    struct ma_state *s = w->state;
-    for (int32_t i = 0; i + 1 < w->program->operands; ++i, ++o, ++s) {
-        if (turn < o->cut && o->copies == copies) {
-            struct ma_copy *const t = &s->tile[ma_other(w, i)];
-            ma_place_tile(w, o, t, &w->odd);
+    for (struct ma_state *s = w->state; inputs; inputs >>= 1, ++o, ++s) {
+        if (inputs & 1) {
+            struct ma_copy *const t = s->next;
+            ma_place_tile(w, o, t);
             s->loading = t->bytes ? ma_dma_load(t->spot.view.at, s->l2 + t->from, t->block) : 0;
         }
     }
 }
 
-/* Takes up the tiles of the inputs that are new where loop `turn` moved on. */
-static inline void ma_take(struct ma_walk *w, int32_t turn)
+static inline void ma_swap(struct ma_state *s)
 {
-    for (int32_t i = 0; i + 1 < w->program->operands; ++i) {
-        if (turn < w->program->operand[i].cut) {
-            w->state[i].copy = ma_other(w, i);
+    struct ma_copy *const now = s->next;
+    s->next = s->now;
+    s->now = now;
+}
+
+/* Takes up the inputs' tiles that are new. */
+static inline void ma_take(struct ma_walk *w, const struct ma_turn *turn)
+{
+    struct ma_state *s = w->state;
+    for (uint32_t inputs = turn->doubled; inputs; inputs >>= 1, ++s) {
+        if (inputs & 1) {
+            ma_swap(s);
         }
     }
-    w->turn = turn;
+    w->moved = turn->doubled | turn->single;
 }
 
 /* No transfer may touch what a kernel works on; only the emulation looks. */
@@ -273,11 +290,11 @@ static inline void ma_tile_settled(const struct ma_tile *tile)
 /* Waits for what a tile needs that is still under way. */
 static inline void ma_tile_arrive(const struct ma_tile *tile)
 {
-    struct ma_walk *const w = tile->walk;
-    for (int32_t i = 0; i + 1 < w->program->operands; ++i) {
-        if (w->turn < w->program->operand[i].cut) {
-            ma_dma_wait(w->state[i].loading);
-            w->state[i].loading = 0;
+    struct ma_state *s = tile->walk->state;
+    for (uint32_t inputs = tile->walk->moved; inputs; inputs >>= 1, ++s) {
+        if (inputs & 1) {
+            ma_dma_wait(s->loading);
+            s->loading = 0;
         }
     }
     ma_tile_settled(tile);
@@ -288,17 +305,17 @@ static inline void ma_output(struct ma_walk *w)
 {
     const int32_t i = w->program->operands - 1;
     struct ma_state *const s = &w->state[i];
-    s->copy = ma_other(w, i);
-    ma_dma_wait(w->storing[s->copy]);
-    w->storing[s->copy] = 0;
-    ma_place_tile(w, &w->program->operand[i], &s->tile[s->copy], &w->edge[s->copy]);
+    ma_swap(s);
+    ma_dma_wait(s->now->storing);
+    s->now->storing = 0;
+    ma_place_tile(w, &w->program->operand[i], s->now);
 }
 
 /* What of an operand's tile the kernel works on. */
-static inline const struct ma_view *ma_part_of(const struct ma_operand *o, const struct ma_walk *w,
-    struct ma_state *s)
+static inline const struct ma_view *ma_part_of(
+    const struct ma_walk *w, const struct ma_operand *o, struct ma_state *s)
 {
-    const struct ma_view *const tile = &s->tile[s->copy].spot.view;
+    const struct ma_view *const tile = &s->now->spot.view;
     if (!o->parts) {
         return tile;
     }
@@ -309,6 +326,18 @@ static inline const struct ma_view *ma_part_of(const struct ma_operand *o, const
     s->part.view.at = at;
     s->part.view.stride = tile->stride;
     return &s->part.view;
+}
+
+/* The views that change. */
+static inline void ma_see(struct ma_walk *w, struct ma_tile *tile, uint32_t seen)
+{
+    const struct ma_operand *o = w->program->operand;
+    const struct ma_view **view = tile->view;
+    for (struct ma_state *s = w->state; seen; seen >>= 1, ++o, ++s, ++view) {
+        if (seen & 1) {
+            *view = ma_part_of(w, o, s);
+        }
+    }
 }
 
 /* Copies what no loop divides from the table, and points a view there. */
@@ -328,86 +357,84 @@ static inline void ma_spot_open(
     }
 }
 
-/* Puts all loops at their begin, and sets up every operand's tiles and part. */
+/* Sets up an operand's tiles and part. */
+static inline void ma_operand_open(
+    struct ma_walk *w, const struct ma_operand *o, struct ma_state *s, int32_t output)
+{
+    s->now = &s->tile[0];
+    s->next = &s->tile[o->copies - 1];
+    s->loading = s->tile[0].storing = s->tile[1].storing = 0;
+    for (int32_t copy = 0; copy < o->copies; ++copy) {
+        struct ma_copy *const t = &s->tile[copy];
+        t->edge = &w->edge[output ? 1 + copy : 0];
+        ma_spot_open(o, &t->spot, ma_copy_at(w, o, copy), o->tiles);
+    }
+    if (o->parts) {
+        ma_spot_open(o, &s->part, NULL, o->parts);
+    }
+    ma_l2_operand(s->l2, o->l2_bytes);
+}
+
+/* Puts all loops at their begin, and every operand with them. */
 static inline void ma_open(struct ma_walk *w, const struct ma_program *p, void *const *l2)
 {
     w->program = p;
     w->l1 = ma_l1_open(p->l1_bytes);
-    w->storing[0] = w->storing[1] = 0;
     for (int32_t i = 0; i < p->loops; ++i) {
         ma_begin(w, i);
     }
     for (int32_t i = 0; i < p->operands; ++i) {
-        const struct ma_operand *const o = &p->operand[i];
-        struct ma_state *const s = &w->state[i];
-        s->l2 = (uint8_t *)l2[i];
-        s->copy = 1;
-        s->loading = 0;
-        for (int32_t copy = 0; copy < o->copies; ++copy) {
-            ma_spot_open(o, &s->tile[copy].spot, ma_copy_at(w, i, copy), o->tiles);
-        }
-        if (o->parts) {
-            ma_spot_open(o, &s->part, NULL, o->parts);
-        }
-        ma_l2_operand(l2[i], o->l2_bytes);
+        w->state[i].l2 = (uint8_t *)l2[i];
+        ma_operand_open(w, &p->operand[i], &w->state[i], i + 1 == p->operands);
     }
 }
 
 /* A tile on which the kernel was started, and the output that is then complete, if any. */
 struct ma_pending {
-    int32_t begun, copy;
+    int32_t begun;
     uint32_t ticket;
-    const struct ma_copy *finished;
+    struct ma_copy *finished;
 };
 
 /* Waits for the kernel, and starts to store the output where that is complete. */
 static inline void ma_settle(
-    struct ma_walk *w, const struct ma_kernel *kernel, struct ma_pending *pending)
+    const struct ma_walk *w, const struct ma_kernel *kernel, struct ma_pending *pending)
 {
     if (!pending->begun) {
         return;
     }
+    pending->begun = 0;
     if (kernel->wait) {
         kernel->wait(pending->ticket);
     }
-    const struct ma_copy *const y = pending->finished;
+    struct ma_copy *const y = pending->finished;
     if (y) {
-        w->storing[pending->copy] = ma_dma_store(
-            w->state[w->program->operands - 1].l2 + y->from, y->spot.view.at, y->block);
+        uint8_t *const l2 = w->state[w->program->operands - 1].l2;
+        y->storing = ma_dma_store(l2 + y->from, y->spot.view.at, y->block);
     }
-    pending->begun = 0;
 }
 
-/* Remembers a kernel that was started; `after` is the loop that moves on next. */
-static inline void ma_remember(
-    const struct ma_walk *w, struct ma_pending *pending, uint32_t ticket, int32_t after)
+/* Remembers a kernel that was started; `after` is what changes next. */
+static inline void ma_remember(const struct ma_walk *w, struct ma_pending *pending, uint32_t ticket,
+    const struct ma_turn *after)
 {
-    const int32_t i = w->program->operands - 1;
-    const struct ma_state *const y = &w->state[i];
-    *pending = (struct ma_pending){
-        1, y->copy, ticket, after < w->program->operand[i].cut ? &y->tile[y->copy] : NULL};
-}
-
-/* Whether a single-buffered operand is loaded again when loop `turn` moves on. */
-static inline int32_t ma_reloads(const struct ma_program *p, int32_t turn)
-{
-    for (int32_t i = 0; i + 1 < p->operands; ++i) {
-        if (p->operand[i].copies == 1 && turn < p->operand[i].cut) {
-            return 1;
-        }
+    pending->begun = 1;
+    pending->ticket = ticket;
+    pending->finished = NULL;
+    if (!after || after->output) {
+        pending->finished = w->state[w->program->operands - 1].now;
     }
-    return 0;
 }
 
 /* Where the kernel waits: loads the next tile first, then works on this one, then stores it.
- * Returns the loop that moved on. */
-static inline int32_t ma_step_waiting(struct ma_walk *w, const struct ma_kernel *kernel,
-    const struct ma_tile *tile, struct ma_pending *pending)
+ * Returns what changes next. */
+static inline const struct ma_turn *ma_step_waiting(struct ma_walk *w,
+    const struct ma_kernel *kernel, const struct ma_tile *tile, struct ma_pending *pending)
 {
     ma_tile_arrive(tile);
-    const int32_t after = ma_advance(w);
-    if (after >= 0) {
-        ma_prefetch(w, after, 2); /* the tile before this one is done with its copies */
+    const struct ma_turn *const after = ma_advance(w);
+    if (after) {
+        ma_prefetch(w, after->doubled); /* the tile before this one is done with its copies */
         ma_tile_settled(tile);
     }
     ma_remember(w, pending, kernel->start(tile, kernel->context), after);
@@ -416,15 +443,15 @@ static inline int32_t ma_step_waiting(struct ma_walk *w, const struct ma_kernel 
 }
 
 /* Where the kernel is queued: starts it, stores the tile before it, then loads the next one. */
-static inline int32_t ma_step_queued(struct ma_walk *w, const struct ma_kernel *kernel,
-    const struct ma_tile *tile, struct ma_pending *pending)
+static inline const struct ma_turn *ma_step_queued(struct ma_walk *w,
+    const struct ma_kernel *kernel, const struct ma_tile *tile, struct ma_pending *pending)
 {
     const uint32_t ticket = kernel->start(tile, kernel->context);
     ma_settle(w, kernel, pending);
-    const int32_t after = ma_advance(w);
+    const struct ma_turn *const after = ma_advance(w);
     ma_remember(w, pending, ticket, after);
-    if (after >= 0) {
-        ma_prefetch(w, after, 2);
+    if (after) {
+        ma_prefetch(w, after->doubled);
     }
     return after;
 }
@@ -439,7 +466,7 @@ static inline void ma_run_one(
     struct ma_tile tile;
     struct ma_state *s = w.state;
     w.program = p;
-    w.turn = -1;
+    w.moved = p->turn[0].doubled | p->turn[0].single;
     w.l1 = ma_l1_open(p->l1_bytes);
     tile.scratch = w.l1 + p->scratch;
     tile.walk = &w;
@@ -464,49 +491,54 @@ static inline void ma_run_one(
     ma_l1_close(w.l1);
 }
 
-/* Runs a layer; `l2` holds the operands' addresses in L2, the output's last. */
-static inline void ma_run_tiles(
+/* Runs a layer of several tiles. */
+static inline void ma_run_all(
     const struct ma_program *p, void *const *l2, const struct ma_kernel *kernel)
 {
+    const struct ma_turn *turn = p->turn;
     struct ma_walk w;
-    struct ma_pending pending = {0, 0, 0, NULL};
+    struct ma_pending pending = {0, 0, NULL};
     struct ma_tile tile;
-    const struct ma_operand *const y = &p->operand[p->operands - 1];
-    int32_t turn = -1;
-    if (p->loops == 0) {
-        ma_run_one(p, l2, kernel);
-        return;
-    }
+    struct ma_state *const y = &w.state[p->operands - 1];
     ma_open(&w, p, l2);
     tile.scratch = w.l1 + p->scratch;
     tile.walk = &w;
-    ma_prefetch(&w, turn, 2);
-    ma_prefetch(&w, turn, 1);
+    ma_prefetch(&w, turn->doubled);
+    ma_prefetch(&w, turn->single);
     for (;;) {
         ma_take(&w, turn);
-        if (turn < y->cut) {
-            if (y->copies == 1) {
+        if (turn->output) {
+            if (y->now == y->next) {
                 ma_settle(&w, kernel, &pending);
             }
             ma_output(&w);
         }
-        for (int32_t i = 0; i < p->operands; ++i) {
-            tile.view[i] = ma_part_of(&p->operand[i], &w, &w.state[i]);
-        }
+        ma_see(&w, &tile, turn->seen);
         turn = kernel->wait ? ma_step_queued(&w, kernel, &tile, &pending)
                             : ma_step_waiting(&w, kernel, &tile, &pending);
-        if (turn < 0) {
+        if (!turn) {
             break;
         }
-        if (ma_reloads(p, turn)) {
+        if (turn->single) {
             ma_settle(&w, kernel, &pending);
-            ma_prefetch(&w, turn, 1);
+            ma_prefetch(&w, turn->single);
         }
     }
     ma_settle(&w, kernel, &pending);
-    ma_dma_wait(w.storing[0]);
-    ma_dma_wait(w.storing[1]);
+    ma_dma_wait(y->tile[0].storing);
+    ma_dma_wait(y->tile[1].storing);
     ma_l1_close(w.l1);
+}
+
+/* Runs a layer; `l2` holds the operands' addresses in L2, the output's last. */
+static inline void ma_run_tiles(
+    const struct ma_program *p, void *const *l2, const struct ma_kernel *kernel)
+{
+    if (p->loops) {
+        ma_run_all(p, l2, kernel);
+    } else {
+        ma_run_one(p, l2, kernel);
+    }
 }
 
 #endif
