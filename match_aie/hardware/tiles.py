@@ -244,7 +244,7 @@ class TileProgram:
     def turns(self) -> tuple[tuple[int, int, int, int], ...]:
         """What changes at the begin, and when each loop moves on; a bit for each operand.
 
-        (Inputs with two copies that are loaded, inputs with one, operands of which the kernel sees
+        (Inputs with two copies that are loaded, inputs with one, inputs of which the kernel sees
         something else, whether the output's tile is another one.)
         """
         found = []
@@ -254,7 +254,7 @@ class TileProgram:
             parts = [n or self.in_parts(o) for n, o in zip(new, self.operands, strict=True)]
             doubled = sum(1 << i for i, n in enumerate(copies[:-1]) if n == 2)
             single = sum(1 << i for i, n in enumerate(copies[:-1]) if n == 1)
-            seen = sum(1 << i for i, part in enumerate(parts) if part)
+            seen = sum(1 << i for i, part in enumerate(parts[:-1]) if part)
             found.append((doubled, single, seen, int(new[-1])))
         return tuple(found)
 

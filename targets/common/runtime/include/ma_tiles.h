@@ -54,8 +54,8 @@ struct ma_operand {
 };
 
 /* What changes when a loop moves on, a bit for each operand: the inputs that are loaded while the
- * kernel works (two copies), those that are loaded after it, and the views that the kernel sees;
- * and whether the output's tile is another one. */
+ * kernel works (two copies), those that are loaded after it, and those with another view; and
+ * whether the output's tile is another one. */
 struct ma_turn {
     uint32_t doubled, single, seen, output;
 };
@@ -328,7 +328,7 @@ static inline const struct ma_view *ma_part_of(
     return &s->part.view;
 }
 
-/* The views that change. */
+/* The views of the inputs in `seen`, a bit for each. */
 static inline void ma_see(struct ma_walk *w, struct ma_tile *tile, uint32_t seen)
 {
     const struct ma_operand *o = w->program->operand;
@@ -340,6 +340,16 @@ static inline void ma_see(struct ma_walk *w, struct ma_tile *tile, uint32_t seen
     }
 }
 
+/* One by one: of a loop, compilers make a call of memcpy, which may go byte by byte. */
+static inline void ma_copy_axes(int32_t *to, const int32_t *from)
+{
+    const int32_t first = from[0], second = from[1], third = from[2], fourth = from[3];
+    to[0] = first;
+    to[1] = second;
+    to[2] = third;
+    to[3] = fourth;
+}
+
 /* Copies what no loop divides from the table, and points a view there. */
 static inline void ma_spot_open(
     const struct ma_operand *o, struct ma_spot *spot, uint8_t *at, int32_t moves)
@@ -349,11 +359,9 @@ static inline void ma_spot_open(
         spot->view.extent = spot->extent;
         spot->view.start = spot->start;
         spot->view.before = spot->before;
-        for (int32_t a = 0; a < o->rank; ++a) {
-            spot->extent[a] = o->extent[a];
-            spot->start[a] = o->start[a];
-            spot->before[a] = o->before[a];
-        }
+        ma_copy_axes(spot->extent, o->extent);
+        ma_copy_axes(spot->start, o->start);
+        ma_copy_axes(spot->before, o->before);
     }
 }
 
@@ -514,6 +522,7 @@ static inline void ma_run_all(
             ma_output(&w);
         }
         ma_see(&w, &tile, turn->seen);
+        tile.view[p->operands - 1] = ma_part_of(&w, &p->operand[p->operands - 1], y);
         turn = kernel->wait ? ma_step_queued(&w, kernel, &tile, &pending)
                             : ma_step_waiting(&w, kernel, &tile, &pending);
         if (!turn) {

@@ -1,0 +1,146 @@
+"""Instructions of the walk over tiles (ma_tiles.h) in layers of networks for GAP9, counted.
+
+    python benchmarks/gap9_walk.py MODEL... [--json FILE]
+
+Every layer's table is compiled for rv32imc (GCC, -O2) with transfers and kernels that do nothing,
+and run on an emulated core: what is counted is `ma_run_tiles`, with the wait of a queued kernel for
+its operands, and the calls of what does nothing. The fit is the least squares' over all layers of
+several tiles: instructions of a layer, and of a tile.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import machine_row
+
+import match_aie
+from match_aie.toolchain.record import parse
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from riscv import DATA, GCC, ISAS, PROGRAM, RAM, Core  # noqa: E402
+
+HARNESS = """#include "ma_tiles.h"
+static uint8_t memory[1 << 17];
+#define STUB __attribute__((noinline))
+STUB ma_dma ma_dma_load(void *a, const void *b, const struct ma_block *c)
+{ (void)a; (void)b; (void)c; __asm__ volatile(""); return 1; }
+STUB ma_dma ma_dma_store(void *a, const void *b, const struct ma_block *c)
+{ (void)a; (void)b; (void)c; __asm__ volatile(""); return 1; }
+STUB void ma_dma_wait(ma_dma t) { (void)t; __asm__ volatile(""); }
+STUB uint8_t *ma_l1_open(uint32_t b) { (void)b; __asm__ volatile(""); return memory; }
+STUB void ma_l1_close(uint8_t *l) { (void)l; __asm__ volatile(""); }
+@TABLE@
+STUB uint32_t start(const struct ma_tile *t, const void *c)
+{ (void)c; (void)t; @ARRIVE@ __asm__ volatile("" ::: "memory"); return 1; }
+STUB void finish(uint32_t t) { (void)t; __asm__ volatile(""); }
+int w_run(void)
+{
+    void *const l2[MA_OPERANDS] = {memory, memory, memory, memory, memory, memory};
+    const struct ma_kernel kernel = {start, @WAIT@, NULL};
+    const struct ma_program *p = &@SYMBOL@_program;
+    __asm__ volatile("" : "+r"(p)); /* layers share the code: nothing is known of the table */
+    ma_run_tiles(p, l2, &kernel);
+    return 0;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Walked:
+    """A layer: its module, calls of the kernel, transfers, instructions."""
+
+    name: str
+    module: str
+    visits: int
+    transfers: int
+    instructions: int
+
+
+def count(folder: Path, source: str) -> int:
+    """Instructions of `w_run`."""
+    (folder / "w.c").write_text(source)
+    places = {"__flash": PROGRAM, "__flash_size": RAM - PROGRAM}
+    places |= {"__ram": RAM, "__ram_size": DATA - RAM}
+    command = [GCC, *ISAS["rv32imc"], "-specs=picolibc.specs", "-std=c11", "-O2", "-nostartfiles"]
+    command += ["-I", str(ROOT / "targets/common/runtime/include"), "w.c", "-o", "w.elf"]
+    command += ["-Wl,--no-relax,-e,w_run"]
+    command += [f"-Wl,--defsym={name}={place:#x}" for name, place in places.items()]
+    subprocess.run(command, cwd=folder, check=True)
+    return int(Core(folder / "w.elf").run([], []).instructions)
+
+
+def walks(model: str | Path) -> list[Walked]:
+    """Every layer of a network that moves tiles."""
+    network = match_aie.compile(str(model), target="GAP9")
+    sources = network.sources()
+    text = sources[f"src/{network.symbol}.c"].decode()
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for layer in parse(json.loads(sources["match_aie.json"]), Path(folder)).layers.values():
+            pattern = rf"static const struct ma_program {layer.symbol}_program = \{{.*?\n\}};"
+            table = re.search(pattern, text, re.DOTALL)
+            if table is None or layer.tiles is None:
+                continue
+            queued = layer.module == "ne16"
+            source = HARNESS.replace("@TABLE@", table.group()).replace("@SYMBOL@", layer.symbol)
+            source = source.replace("@ARRIVE@", "ma_tile_arrive(t);" if queued else "")
+            source = source.replace("@WAIT@", "finish" if queued else "NULL")
+            visits = list(layer.tiles.visits())
+            moved = sum(len(visit.loads) + visit.stores for visit in visits)
+            instructions = count(Path(folder), source)
+            found.append(Walked(layer.name, layer.module, len(visits), moved, instructions))
+    return found
+
+
+def fit(layers: Sequence[Walked]) -> tuple[float, float]:
+    """(instructions of a layer, and of a tile) of layers of several tiles, by least squares."""
+    several = [layer for layer in layers if layer.visits > 1]
+    factors = np.array([[1.0, layer.visits] for layer in several])
+    found, *_ = np.linalg.lstsq(factors, [layer.instructions for layer in several], rcond=None)
+    return float(found[0]), float(found[1])
+
+
+def row(case: str, metric: str, value: float, note: str) -> dict[str, Any]:
+    """A row of the table."""
+    found = {"case": case, "metric": metric, "value": round(value, 1), "unit": "instructions"}
+    return {**found, "provenance": "emulated", "note": note}
+
+
+def main() -> None:
+    """Print the table; write it where asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("models", nargs="+", type=Path)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    rows, layers = [machine_row()], []
+    for model in options.models:
+        for layer in walks(model):
+            layers.append(layer)
+            note = f"{layer.module}, {layer.visits} tiles, {layer.transfers} transfers"
+            rows.append(row(f"{model.stem}/{layer.name}", "walk", layer.instructions, note))
+    alone = [layer.instructions for layer in layers if layer.visits == 1]
+    enter, visit = fit(layers)
+    rows.append(row("layers of one tile", "most", max(alone), f"{len(alone)} layers"))
+    rows.append(row("layers of several tiles", "layer", enter, "least squares"))
+    rows.append(row("layers of several tiles", "tile", visit, "least squares"))
+    for entry in rows[1:]:
+        print(f"{entry['case']:50} {entry['metric']:6} {entry['value']:8} {entry['note']}")
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
