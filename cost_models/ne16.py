@@ -88,18 +88,20 @@ class Controller:
     """The core that walks over a layer's tiles, moves them, and programs NE16's jobs.
 
     Attributes:
-        layer: cycles to enter a layer; being offloaded is a hand-over, which targets price. This
-            and `visit` are instructions of `ma_run_tiles` counted on an emulated rv32imc core
-            (GCC 12, -O2, five operands), taken as cycles.
-        visit: of the walk, around each tile.
+        layer: cycles to enter a layer of several tiles; being offloaded is a hand-over, which
+            targets price. This, `visit` and `one_tile` are instructions of `ma_run_tiles` counted
+            on an emulated rv32imc core (GCC 12, -O2; `benchmarks/gap9_walk.py`), taken as cycles.
+        visit: of the walk, around each of several tiles.
+        one_tile: of the whole walk in a layer of one tile.
         wait: of a wait for what is over; an assumption.
         start: of starting a transfer (measured with GVSoC).
         program: to program and start the first two jobs of a tile: 24 registers (measured).
         reprogram: of every further job of a tile: six registers (in proportion; modelled).
     """
 
-    layer: float = 1100.0
-    visit: float = 900.0
+    layer: float = 860.0
+    visit: float = 530.0
+    one_tile: float = 280.0
     wait: float = 10.0
     start: float = 16.0
     program: float = 578.0
@@ -138,7 +140,17 @@ class Ne16Cost(MchanTransfers):
         run, jobs = self._jobs(workload, t)
         alone, again = self._first(run, jobs), self._period(workload, t, run, jobs)
         calls = _calls(workload, t)
+        alone = alone + np.where(calls > 1, self._entered(workload, t), 0.0)
         return np.asarray((alone + (calls - 1) * again) / calls)
+
+    def _entered(self, workload: Workload, t: Tile) -> Array:
+        """Cycles that a layer of several tiles takes to its first one, beyond one of one tile.
+
+        The walk to the first tile hides behind its loads, as far as these take so long.
+        """
+        core = self.controller
+        walked = np.maximum(0.0, core.visit - sum(self._loads(workload, t)))
+        return np.asarray(core.layer - core.one_tile + walked)
 
     def _first(self, run: Array, jobs: Array) -> Array:
         """Cycles of a layer's first tile from the start of its first job to the end of its last."""
@@ -249,12 +261,8 @@ class Ne16Cost(MchanTransfers):
         return self.moved_cycles(nbytes, chunks, direction)
 
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
-        """Pipelined; before the first tile and after the last one nothing overlaps.
-
-        The walk to the first tile hides behind its loads, as far as these take so long.
-        """
-        core = self.controller
-        alone = core.layer + core.program + np.maximum(0.0, core.visit - sum(exposed))
+        """Pipelined; before the first tile and after the last one nothing overlaps."""
+        alone = self.controller.one_tile + self.controller.program
         return np.asarray(super().combine(compute, moves, exposed) + alone)
 
     def packed(self, workload: Workload, block: Block) -> Array:

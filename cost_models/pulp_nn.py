@@ -45,12 +45,16 @@ class PulpNN(MchanTransfers):
             assumed), fork and barrier (50, assumed; tens of cycles according to F. Glaser et al.,
             arXiv:2004.06662).
         layer: cycles of a layer beside kernels and transfers.
+        several: cycles beyond that of a layer of several tiles.
+        walk: cycles beyond `call` of a call in such a layer.
     """
 
     cores: int = 8
     banks: int = 16
     call: float = 150.0
     layer: float = 0.0
+    several: float = 0.0
+    walk: float = 0.0
 
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
         """Double buffering: the longer of kernels and transfers, and what has nothing to hide it.
@@ -69,15 +73,22 @@ class PulpNN(MchanTransfers):
         t = {dim: np.asarray(1) for dim in ("B", "G", "K", "C", "OY", "OX", "FY", "FX")} | dict(
             tile
         )
+        calls = np.asarray(1)
+        for dim, size in workload.dims:
+            calls = calls * -(-size // t[dim])
+        walked = np.where(calls > 1, self.walk + self.several / calls, 0.0)
+        return np.asarray(self.call + walked + self._kernel(workload, t))
+
+    def _kernel(self, workload: Workload, t: Tile) -> Array:
         if workload.depthwise:
-            return self.call + self._depthwise(workload, t)
+            return self._depthwise(workload, t)
         if workload.kind == "conv2d":
-            return self.call + self._conv2d(workload, t)
+            return self._conv2d(workload, t)
         if workload.kind == "dense":
-            return self.call + self._dense(workload, t)
+            return self._dense(workload, t)
         if workload.kind in ("max_pool2d", "avg_pool2d"):
-            return self.call + self._pool(workload, t)
-        return self.call + self._elements(workload, t)
+            return self._pool(workload, t)
+        return self._elements(workload, t)
 
     def spatial(self, workload: Workload) -> Sequence[Loop]:
         """What tiles should be multiples of: the register block, and a row for every core."""

@@ -133,11 +133,14 @@ class ScratchpadSimulator:
 
     Args:
         timing: what things take there.
+        one_tile: cycles of the controller for a layer of one tile, in place of the timing's `enter`
+            and `visit`; None where such layers take no other way.
     """
 
-    def __init__(self, timing: ScratchpadTiming) -> None:
-        """Only keeps `timing`."""
+    def __init__(self, timing: ScratchpadTiming, one_tile: float | None = None) -> None:
+        """Only keeps what it is given."""
         self._timing = timing
+        self._one_tile = one_tile
 
     def run(self, steps: Sequence[SimulatedStep], *, record: bool = True) -> Simulation:
         """Simulate one inference, from the first step to the end of the last.
@@ -148,7 +151,7 @@ class ScratchpadSimulator:
         """
         simulator = Simulator(record=record)
         results: list[StepResult] = []
-        chip = _Chip(simulator, self._timing)
+        chip = _Chip(simulator, self._timing, self._one_tile)
 
         def control() -> Steps:
             fetches: dict[int, Task] = {}
@@ -194,9 +197,12 @@ class _Pending:
 class _Chip:
     """The units, and what the controller does with them."""
 
-    def __init__(self, simulator: Simulator, timing: ScratchpadTiming) -> None:
+    def __init__(
+        self, simulator: Simulator, timing: ScratchpadTiming, one_tile: float | None
+    ) -> None:
         self._simulator = simulator
         self._timing = timing
+        self._one_tile = one_tile
         self._dma = Resource("DMA", timing.dma_channels)
         self._backing = Resource("backing memory")
         self._units: dict[str, Resource] = {}
@@ -271,6 +277,12 @@ class _Chip:
     def timing(self) -> ScratchpadTiming:
         return self._timing
 
+    def walk(self, tiles: TileProgram) -> tuple[float, float]:
+        """Cycles of the controller to enter a layer, and around each call of its kernel."""
+        if tiles.loops or self._one_tile is None:
+            return self._timing.enter, self._timing.visit
+        return self._one_tile, 0.0
+
 
 class _Layer:
     """One layer on the controller: the same order of things as `ma_run_tiles`."""
@@ -290,15 +302,15 @@ class _Layer:
         self._pending: _Pending | None = None
 
     def run(self) -> Steps:
-        timing = self._chip.timing
-        yield Delay(timing.enter, "controller", self._label, "layer")
+        enter, walk = self._chip.walk(self._tiles)
+        yield Delay(enter, "controller", self._label, "layer")
         yield from self._fetch(self._visits[0].loads)
         for index, visit in enumerate(self._visits):
             last = index + 1 == len(self._visits)
             after = () if last else self._visits[index + 1].loads
             ahead = tuple(r for r in after if r.operand.copies == 2)
             late = tuple(r for r in after if r.operand.copies == 1)
-            yield Delay(timing.visit, "controller", self._label, "walk")
+            yield Delay(walk, "controller", self._label, "walk")
             if visit.opens:
                 yield from self._open_output(visit)
             yield from self._work(visit, ahead)

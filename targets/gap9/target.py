@@ -110,7 +110,8 @@ class GAP9(MatchTarget):
 
     def simulator(self) -> NetworkSimulator:
         """Cycles of the clock `frequency`."""
-        return ScratchpadSimulator(Gap9Timing(self._megahertz * 1e6))
+        timing = Gap9Timing(self._megahertz * 1e6)
+        return ScratchpadSimulator(timing, timing.one_tile)
 
     def options(self) -> Mapping[str, object]:
         """Arguments that make an equal target."""

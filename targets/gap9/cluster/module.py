@@ -19,9 +19,10 @@ from match_aie.workload import Converted, FixedPoint, Workload, to_fixed_point
 #: round down. Zero points stay with the inputs (padding is the zero point); `pack` folds them.
 ARITHMETIC = FixedPoint(multiplier_bits=31, inputs="centred")
 
-#: What the controller does around a call beside starting it, and around a layer: instructions of
-#: `ma_run_tiles` counted on an emulated rv32imc core (GCC 12, -O2, five operands), as cycles.
-WALK, LAYER = 900.0, 1100.0
+#: What the controller does around a call beside starting it, and around a layer, in layers of
+#: several tiles; and all it does in one of one tile: instructions of `ma_run_tiles` counted on an
+#: emulated rv32imc core (GCC 12, -O2; `benchmarks/gap9_walk.py`), as cycles.
+WALK, LAYER, ONE_TILE = 530.0, 860.0, 280.0
 
 
 class Cluster(ExecModule):
@@ -47,8 +48,10 @@ class Cluster(ExecModule):
         self._cost = PulpNN(
             cores=known.cores.workers,
             banks=known.memory.l1_banks,
-            call=start.call + WALK,
-            layer=LAYER,
+            call=start.call,
+            layer=ONE_TILE,
+            several=LAYER - ONE_TILE,
+            walk=WALK,
         )
 
     def patterns(self) -> Sequence[Pattern]:
