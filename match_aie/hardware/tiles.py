@@ -8,7 +8,7 @@ as the table that `ma_tiles.h` walks; `visits` walks it here. `match_aie.lowerin
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from math import prod
 from typing import Any
@@ -247,15 +247,17 @@ class TileProgram:
         (Inputs with two copies that are loaded, inputs with one, inputs of which the kernel sees
         something else, whether the output's tile is another one.)
         """
+        *inputs, output = self.operands
+
+        def mask(chosen: Iterable[bool]) -> int:
+            return sum(1 << index for index, is_chosen in enumerate(chosen) if is_chosen)
+
         found = []
         for turn in range(-1, len(self.loops)):
-            new = [turn < operand.cut for operand in self.operands]
-            copies = [operand.copies if n else 0 for n, operand in zip(new, self.operands, strict=True)]
-            parts = [n or self.in_parts(o) for n, o in zip(new, self.operands, strict=True)]
-            doubled = sum(1 << i for i, n in enumerate(copies[:-1]) if n == 2)
-            single = sum(1 << i for i, n in enumerate(copies[:-1]) if n == 1)
-            seen = sum(1 << i for i, part in enumerate(parts[:-1]) if part)
-            found.append((doubled, single, seen, int(new[-1])))
+            doubled = mask(turn < o.cut and o.copies == 2 for o in inputs)
+            single = mask(turn < o.cut and o.copies == 1 for o in inputs)
+            parts = mask(self.in_parts(o) for o in inputs)
+            found.append((doubled, single, doubled | single | parts, int(turn < output.cut)))
         return tuple(found)
 
     def in_parts(self, operand: TileOperand) -> bool:

@@ -295,8 +295,7 @@ FAULTS = {
     ),
     "a wait that never comes": (
         (
-            "    ma_dma_wait(y->tile[0].storing);\n"
-            "    ma_dma_wait(y->tile[1].storing);\n",
+            "    ma_dma_wait(y->tile[0].storing);\n    ma_dma_wait(y->tile[1].storing);\n",
             "",
         ),
         1,
