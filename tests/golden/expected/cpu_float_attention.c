@@ -1,8 +1,6 @@
 _Static_assert(MA_LANES == 8, "tiles are of vectors of 8 elements");
 
-MA_APART void net_attention_scores_3x2p(const float *restrict a, const float *restrict b, float *y
-
-)
+MA_APART void net_attention_scores_3x2p(const float *restrict a, const float *restrict b, float *y)
 {
     ma_vf c0_0 = ma_splat(0.0f), c0_1 = ma_splat(0.0f);
     ma_vf c1_0 = ma_splat(0.0f), c1_1 = ma_splat(0.0f);
@@ -120,9 +118,7 @@ MA_APART void net_attention_scores_3x2p(const float *restrict a, const float *re
     ma_store_part(y + 40, c2_1, 1);
 }
 
-MA_APART void net_attention_values_3x1(const float *restrict a, const float *restrict b, float *y
-
-, const float *scale)
+MA_APART void net_attention_values_3x1(const float *restrict a, const float *restrict b, float *y, const float *scale)
 {
     ma_vf c0_0 = ma_splat(0.0f);
     ma_vf c1_0 = ma_splat(0.0f);

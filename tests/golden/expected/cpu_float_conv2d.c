@@ -1,8 +1,6 @@
 _Static_assert(MA_LANES == 8, "weights are packed for vectors of 8 elements");
 
-MA_APART void net_conv2d_tile_5x1(const float *restrict a, const float *restrict b, float *y
-, const float *bias
-)
+MA_APART void net_conv2d_tile_5x1(const float *restrict a, const float *restrict b, float *y, const float *bias)
 {
     ma_vf c0_0 = ma_splat(0.0f);
     ma_vf c1_0 = ma_splat(0.0f);

@@ -1,8 +1,6 @@
 _Static_assert(MA_LANES == 8, "weights are packed for vectors of 8 elements");
 
-MA_APART void net_dense_4x3p(const float *restrict a, const float *restrict b, int32_t length, float *y
-, const float *bias
-, int32_t first, int32_t last)
+MA_APART void net_dense_4x3p(const float *restrict a, const float *restrict b, int32_t length, float *y, const float *bias, int32_t first, int32_t last)
 {
     ma_vf c0_0 = ma_splat(0.0f), c0_1 = ma_splat(0.0f), c0_2 = ma_splat(0.0f);
     ma_vf c1_0 = ma_splat(0.0f), c1_1 = ma_splat(0.0f), c1_2 = ma_splat(0.0f);
@@ -214,9 +212,7 @@ MA_APART void net_dense_4x3p(const float *restrict a, const float *restrict b, i
     }
 }
 
-MA_APART void net_dense_3x3p(const float *restrict a, const float *restrict b, int32_t length, float *y
-, const float *bias
-, int32_t first, int32_t last)
+MA_APART void net_dense_3x3p(const float *restrict a, const float *restrict b, int32_t length, float *y, const float *bias, int32_t first, int32_t last)
 {
     ma_vf c0_0 = ma_splat(0.0f), c0_1 = ma_splat(0.0f), c0_2 = ma_splat(0.0f);
     ma_vf c1_0 = ma_splat(0.0f), c1_1 = ma_splat(0.0f), c1_2 = ma_splat(0.0f);

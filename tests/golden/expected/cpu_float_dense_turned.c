@@ -1,8 +1,6 @@
 _Static_assert(MA_LANES == 8, "weights are packed for vectors of 8 elements");
 
-MA_APART void net_dense_turned_3x2p(const float *restrict a, const float *restrict b, float *y
-, const float *bias, const float *residual
-)
+MA_APART void net_dense_turned_3x2p(const float *restrict a, const float *restrict b, float *y, const float *bias, const float *residual)
 {
     ma_vf c0_0 = ma_splat(0.0f), c0_1 = ma_splat(0.0f);
     ma_vf c1_0 = ma_splat(0.0f), c1_1 = ma_splat(0.0f);

@@ -1,8 +1,6 @@
 _Static_assert(MA_LANES == 8, "weights are packed for vectors of 8 elements");
 
-MA_APART void net_gru_inputs_3x2(const float *restrict a, const float *restrict b, float *y
-, const float *bias
-)
+MA_APART void net_gru_inputs_3x2(const float *restrict a, const float *restrict b, float *y, const float *bias)
 {
     ma_vf c0_0 = ma_splat(0.0f), c0_1 = ma_splat(0.0f);
     ma_vf c1_0 = ma_splat(0.0f), c1_1 = ma_splat(0.0f);
@@ -120,9 +118,7 @@ MA_APART void net_gru_inputs_3x2(const float *restrict a, const float *restrict 
     ma_store(y + 62, c2_1);
 }
 
-MA_APART void net_gru_inputs_3x2p(const float *restrict a, const float *restrict b, float *y
-, const float *bias
-)
+MA_APART void net_gru_inputs_3x2p(const float *restrict a, const float *restrict b, float *y, const float *bias)
 {
     ma_vf c0_0 = ma_splat(0.0f), c0_1 = ma_splat(0.0f);
     ma_vf c1_0 = ma_splat(0.0f), c1_1 = ma_splat(0.0f);
@@ -240,9 +236,7 @@ MA_APART void net_gru_inputs_3x2p(const float *restrict a, const float *restrict
     ma_store_part(y + 62, c2_1, 3);
 }
 
-MA_APART void net_gru_state0(const float *restrict a, const float *restrict b, float *y
-, const float *bias
-)
+MA_APART void net_gru_state0(const float *restrict a, const float *restrict b, float *y, const float *bias)
 {
     ma_vf c0_0 = ma_splat(0.0f), c0_1 = ma_splat(0.0f), c0_2 = ma_splat(0.0f), c0_3 = ma_splat(0.0f), c0_4 = ma_splat(0.0f), c0_5 = ma_splat(0.0f);
     int32_t r = 0;

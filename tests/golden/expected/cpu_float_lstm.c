@@ -1,8 +1,6 @@
 _Static_assert(MA_LANES == 8, "weights are packed for vectors of 8 elements");
 
-MA_APART void net_lstm_inputs_6x2(const float *restrict a, const float *restrict b, float *y
-, const float *bias
-)
+MA_APART void net_lstm_inputs_6x2(const float *restrict a, const float *restrict b, float *y, const float *bias)
 {
     ma_vf c0_0 = ma_splat(0.0f), c0_1 = ma_splat(0.0f);
     ma_vf c1_0 = ma_splat(0.0f), c1_1 = ma_splat(0.0f);
@@ -210,9 +208,7 @@ MA_APART void net_lstm_inputs_6x2(const float *restrict a, const float *restrict
     ma_store(y + 168, c5_1);
 }
 
-MA_APART void net_lstm_state0(const float *restrict a, const float *restrict b, float *y
-, const float *bias
-)
+MA_APART void net_lstm_state0(const float *restrict a, const float *restrict b, float *y, const float *bias)
 {
     ma_vf c0_0 = ma_splat(0.0f), c0_1 = ma_splat(0.0f), c0_2 = ma_splat(0.0f), c0_3 = ma_splat(0.0f);
     int32_t r = 0;
