@@ -30,6 +30,8 @@ from match_aie.workload import Workload
 CALL = 60.0
 #: Cycles of one run of prepared data: bounds, a loop started and left.
 RUN = 25.0
+#: Cycles to pack an element of a matrix at run time: it is read along columns, one at a time.
+PACK = 1.0
 #: Operations of a vector of elements that a kind computes, by kind; two vectors of bytes share
 #: narrowing. Divisions are counted as four.
 ELEMENT_OPERATIONS = {
@@ -185,6 +187,9 @@ class ProductTiles(CoreTiles):
         sizes = workload.sizes
         seen = sizes["C"] * sizes["FY"] * sizes["FX"] * (1 if self.narrow else 2)
         weights = np.asarray(tile["K"]) * seen / self._beyond()
+        if workload.kind == "matmul":
+            # The second matrix arrives at run time, and is packed for every image.
+            weights = weights + np.asarray(tile["K"]) * sizes["C"] * PACK
         return np.asarray(CALL + outer * (weights + tiles * each))
 
     def _panel(self, vectors: int) -> float:
