@@ -74,17 +74,9 @@ def bound(view: View, name: str) -> Value:
 def activation(view: View, name: str) -> Value:
     """As `bound`, for what must arrive at run time."""
     value = bound(view, name)
-    if _known(view, value):
+    if view.known(value):
         raise Refusal(f"{name} is known at compile time")
     return value
-
-
-def _known(view: View, value: Value) -> bool:
-    """Whether `value` is a constant, or a quantised one made real."""
-    node = view.graph.producers.get(value.name)
-    if node is None or node.operator != "dequantize":
-        return value.constant is not None
-    return view.value(str(node.arguments[0])).constant is not None
 
 
 def constant(view: View, name: str) -> np.ndarray:
@@ -251,7 +243,7 @@ def _matmul(view: View) -> Extracted:
     dims = _BATCHES[rank]
     x, x_axes = _through(view, left.name, (*dims, "OY", "C"))
     x1, x1_axes = _through(view, right.name, (*dims, "C", "K"))
-    if _known(view, x) or _known(view, x1):
+    if view.known(x) or view.known(x1):
         raise Refusal("a matrix is known at compile time")
     sizes = dict(zip((*dims, "OY", "C"), left.shape, strict=True)) | {"K": right.shape[-1]}
     stored = (*dims, "OY", "K")
