@@ -40,6 +40,7 @@ def tilings_header() -> str:
             "    int arch;",
             "    Element a, b;",
             "    unsigned m, k, n;",
+            "    bool native;",
             "};",
             "",
             "struct Rate {",
@@ -70,7 +71,7 @@ def _elements(pair: str) -> str | None:
 
 def _shapes(arch: int, array: Device) -> list[str]:
     return [
-        f"    {{{arch}, {elements}, {t.m}, {t.k}, {t.n}}},"
+        f"    {{{arch}, {elements}, {t.m}, {t.k}, {t.n}, {str(t.native).lower()}}},"
         for pair, tilings in array.architecture.core.tilings.items()
         if (elements := _elements(pair))
         for t in tilings

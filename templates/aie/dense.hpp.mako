@@ -5,7 +5,14 @@
     part = min(size_c, 32 if k.lane_bits == 32 else 16)
     a_type, b_type, y_type, bias_type = (k.c_type(d) for d in (k.a, k.b, r.dtype, k.bias_dtype))
     name = k.family
-    drains = k.share(k.accumulators, k.drain_steps)
+    join = k.joined
+    units = cells[::join]
+    size_y = size_c * join
+    drains = k.share(k.drains, k.drain_steps)
+
+    def sums(unit, of):
+        parts = [f'{of}.s{unit[0]}{unit[1] + j}.to_accum()' for j in range(join)]
+        return parts[0] if join == 1 else f"aie::concat({', '.join(parts)})"
     refills = k.share(k.accumulators, k.refill_steps)
 
     def start(column, place='next'):
@@ -99,8 +106,8 @@ __aie_inline MM start(${'const Call &call, unsigned column' if k.bias else 'cons
 % endif
 }
 
-/// Drains the accumulator at (row, column) of block `place`.
-__aie_inline void drain(const MM &sum, const Call &call, Place place, unsigned row, unsigned column) {
+/// Drains the sums that begin at (row, column) of block `place`.
+__aie_inline void drain(const aie::accum<${k.accumulator}, ${size_y}> &sum, const Call &call, Place place, unsigned row, unsigned column) {
 % if k.stores:
     const unsigned tile_row = place.m * ${k.rows} + row;
     const unsigned tile_column = place.n * ${k.columns} + column;
@@ -109,19 +116,23 @@ __aie_inline void drain(const MM &sum, const Call &call, Place place, unsigned r
     const auto sums = sum.template to_vector<int32>(0);
         % if r.form == 'channel':
     const int32 *row_of = call.multiplier + tile_column * ${t.n};
+            % if join == 1:
     const auto factor = aie::concat(${', '.join([f'aie::load_v<{t.n}>(row_of)'] * (16 // t.n))});
+            % else:
+    const auto factor = aie::load_v<16>(row_of);
+            % endif
         % else:
     const auto factor = aie::broadcast<int32, 16>(call.multiplier);
         % endif
     const auto zero = aie::broadcast<int32, 16>(call.zero);
-        % for p in range(size_c // 16):
+        % for p in range(size_y // 16):
     aie::accum<acc64, 16> wide${p}(zero, call.shift);
     wide${p} = aie::mac(wide${p}, sums.template extract<16>(${p}), factor);
         % endfor
-        % if size_c == 16:
+        % if size_y == 16:
     auto values = wide0.to_vector<${y_type}>(call.shift);
         % else:
-    auto values = aie::concat(${', '.join(f'wide{p}.to_vector<{y_type}>(call.shift)' for p in range(size_c // 16))});
+    auto values = aie::concat(${', '.join(f'wide{p}.to_vector<{y_type}>(call.shift)' for p in range(size_y // 16))});
         % endif
     % elif r.form == 'none':
     auto values = sum.template to_vector<${y_type}>(0);
@@ -129,7 +140,7 @@ __aie_inline void drain(const MM &sum, const Call &call, Place place, unsigned r
     auto values = sum.template to_vector<${y_type}>(call.shift);
     % endif
     % if k.lo is not None and k.floating:
-    values = aie::max(values, aie::zeros<${y_type}, MM::size_C>());
+    values = aie::max(values, aie::zeros<${y_type}, ${size_y}>());
     % elif k.lo is not None:
     values = aie::max(values, static_cast<${y_type}>(call.lo));
     % endif
@@ -139,7 +150,7 @@ __aie_inline void drain(const MM &sum, const Call &call, Place place, unsigned r
     aie::store_v(to, values);
 % else:
     (void)place, (void)row, (void)column;
-    writeincr(call.to, sum.to_accum());
+    writeincr(call.to, sum);
 % endif
 }
 
@@ -168,11 +179,11 @@ template <bool drains, bool refills>
 __aie_inline void block(Sums &c, Sums &p, const Call &call, Place before, Place here, Place next) {
     const ${a_type} *__restrict a = call.x + here.m * ${k.rows} * call.k_steps * MM::size_A;
     const ${b_type} *__restrict b = call.w + here.n * ${k.columns} * MM::size_B;
-% for cells_now in drains:
+% for units_now in drains:
     step(c, a, b, call);
     if constexpr (drains) {
-    % for n in cells_now:
-        drain(p.s${cells[n][0]}${cells[n][1]}, call, before, ${cells[n][0]}, ${cells[n][1]});
+    % for n in units_now:
+        drain(${sums(units[n], 'p')}, call, before, ${units[n][0]}, ${units[n][1]});
     % endfor
     }
 % endfor
@@ -198,8 +209,8 @@ __aie_inline void block(Sums &c, Sums &p, const Call &call, Place before, Place 
 }
 
 __aie_inline void drain_all(const Sums &p, const Call &call, Place place) {
-% for i, j in cells:
-    drain(p.s${i}${j}, call, place, ${i}, ${j});
+% for unit in units:
+    drain(${sums(unit, 'p')}, call, place, ${unit[0]}, ${unit[1]});
 % endfor
 }
 

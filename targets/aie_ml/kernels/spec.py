@@ -30,8 +30,8 @@ C_TYPES = {
 }
 BYTES = {"int8": 1, "uint8": 1, "int16": 2, "int32": 4, "bfloat16": 2, "float32": 4}
 
-#: Bytes that a vector load or store must be aligned to, at most (aie_api, vector_ldst_align).
-ALIGNMENT = 32
+#: Bytes of the shortest vector (aie_api, "Basic Types").
+SHORTEST_VECTOR = 16
 
 
 @dataclass(frozen=True)
@@ -123,6 +123,11 @@ class KernelSpec:
             raise TargetError(f"no core multiplies {self.a} by {self.b}")
         if self.floating != (self.requantise.dtype in ("bfloat16", "float32")):
             raise TargetError(f"sums of {self.a} are not stored as {self.requantise.dtype}")
+        if self.joined > 1 and (self.tiling.m > 1 or self.columns % self.joined):
+            raise TargetError(
+                f"tiles of {self.tiling.m}x{self.tiling.n} {self.requantise.dtype} are too short "
+                f"to store; blocks of {self.joined} columns, or a multiple, store them together",
+            )
         if self.position in ("middle", "last") and self.bias:
             raise TargetError(f"a {self.position} kernel starts from the cascade, not from a bias")
         if self.requantise.form == "shift" and self.requantise.zero_point and not self.folds:
@@ -171,6 +176,17 @@ class KernelSpec:
         return self.rows * self.columns
 
     @property
+    def joined(self) -> int:
+        """Neighbouring accumulators that are drained together: a store moves at least 128 bits."""
+        stored = self.tiling.m * self.tiling.n * BYTES[self.requantise.dtype]
+        return max(1, SHORTEST_VECTOR // stored) if self.stores else 1
+
+    @property
+    def drains(self) -> int:
+        """Stores (or cascade writes) of a block."""
+        return self.accumulators // self.joined
+
+    @property
     def k_steps(self) -> int:
         """`mmul` steps along K."""
         return self.k // self.tiling.k
@@ -191,7 +207,7 @@ class KernelSpec:
     @property
     def drain_steps(self) -> int:
         """K steps during which the block before is drained."""
-        return min(self.accumulators, max(1, self.k_steps // 2))
+        return min(self.drains, max(1, self.k_steps // 2))
 
     @property
     def refill_steps(self) -> int:
@@ -258,16 +274,24 @@ def accumulator_bits(spec: KernelSpec) -> int:
 
 
 def block_shapes(a: str, b: str, tiling: Tiling, core: CoreTile) -> tuple[tuple[int, int], ...]:
-    """(rows, columns) that two blocks' accumulators allow, most multiplications per load first.
+    """(rows, columns) of blocks that fit the registers, fewest loaded bytes per `mmul` first.
 
-    Loads of one K step are rows * A + columns * B bytes (AIE_API, `mmul` reuse).
+    Two blocks' accumulators must fit, and two K steps' operands, since loads run ahead. A K step
+    loads rows * A + columns * B bytes. Empty where the number of registers is not known.
     """
-    if core.accumulators is None:
+    if core.accumulators is None or core.vector_registers is None or core.vector_bits is None:
         return ()
     lane = 64 if a != "bfloat16" and BYTES[a] * BYTES[b] > 2 else 32
     most = core.accumulators.count * core.accumulators.bits // (2 * tiling.m * tiling.n * lane)
     shapes = [(r, c) for r in range(1, most + 1) for c in range(1, most // r + 1)]
     bytes_a, bytes_b = tiling.m * tiling.k * BYTES[a], tiling.k * tiling.n * BYTES[b]
+    wide = core.vector_bits // 8
+    registers_a, registers_b = -(-bytes_a // wide), -(-bytes_b // wide)
+    shapes = [
+        (r, c)
+        for r, c in shapes
+        if 2 * (r * registers_a + c * registers_b) <= core.vector_registers
+    ]
 
     def loads(shape: tuple[int, int]) -> tuple[float, int]:
         rows, columns = shape

@@ -30,12 +30,24 @@ constexpr bool legal(Element a, Element b, unsigned m, unsigned k, unsigned n) {
     return false;
 }
 
-/// Multiply-accumulates of one vector instruction; 0 where the facts do not say.
-constexpr unsigned macs_per_instruction(Element a, Element b) {
-    for (const Rate &r : rates) {
-        if (r.arch == __AIE_ARCH__ && r.a == a && r.b == b) return r.macs;
+constexpr unsigned parts(unsigned size, unsigned part) { return (size + part - 1) / part; }
+
+/// Vector instructions of one mmul: the fewest native shapes that cover it; where none is native,
+/// as many as the rate says.
+constexpr unsigned instructions(Element a, Element b, unsigned m, unsigned k, unsigned n) {
+    unsigned fewest = 0;
+    for (const Shape &s : shapes) {
+        if (s.arch == __AIE_ARCH__ && s.a == a && s.b == b && s.native) {
+            const unsigned needed = parts(m, s.m) * parts(k, s.k) * parts(n, s.n);
+            fewest = fewest == 0 || needed < fewest ? needed : fewest;
+        }
     }
-    return 0;
+    for (const Rate &r : rates) {
+        if (fewest == 0 && r.arch == __AIE_ARCH__ && r.a == a && r.b == b) {
+            return parts(m * k * n, r.macs);
+        }
+    }
+    return fewest == 0 ? 1 : fewest;
 }
 
 template <typename A, typename B>
@@ -97,9 +109,8 @@ class mmul {
     /// each sum rounded to float: the order within an instruction is not documented.
     void add_product(const vector_A_type &a, const vector_B_type &b, aie_emulation::Place place) {
         aie_emulation::Counters &counters = aie_emulation::core(place).counters;
-        constexpr unsigned rate = aie_emulation::macs_per_instruction(a_element, b_element);
         counters.mmul += 1;
-        counters.vmac += rate == 0 ? 1 : (M * K * N + rate - 1) / rate;
+        counters.vmac += aie_emulation::instructions(a_element, b_element, M, K, N);
         using Lane = typename accum_type::lane_type;
         for (unsigned m = 0; m < M; ++m) {
             Lane row[N];

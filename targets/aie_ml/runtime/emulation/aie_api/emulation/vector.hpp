@@ -47,9 +47,8 @@ inline constexpr unsigned vector_ldst_align_v =
 
 template <typename T, unsigned Elems>
 class vector {
-    static_assert(sizeof(T) * Elems == 16 || sizeof(T) * Elems == 32 || sizeof(T) * Elems == 64 ||
-                      sizeof(T) * Elems == 128,
-                  "a vector has 128, 256, 512 or 1024 bits");
+    static_assert(sizeof(T) * Elems >= 16 && std::has_single_bit(sizeof(T) * Elems),
+                  "a vector has 128, 256, 512 or 1024 bits, or is made of such");
 
   public:
     using value_type = T;
