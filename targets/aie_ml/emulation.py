@@ -1,4 +1,4 @@
-"""The host emulation of the vendor's API: where its headers lie, and the one made from the facts."""
+"""The host emulation of the vendor's API: its headers, and the one made from the facts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def tilings_header() -> str:
     rates = [line for arch in sorted(arrays) for line in _rates(arch, arrays[arch])]
     return "\n".join(
         (
-            "// Legal mmul shapes and multiply-accumulates per instruction, from facts/devices.json.",
+            "// Legal mmul shapes and products per instruction, from facts/devices.json.",
             "// A test holds this file to the facts: change those, then write it again from",
             "// match_aie.targets.aie_ml.emulation.tilings_header().",
             "#pragma once",

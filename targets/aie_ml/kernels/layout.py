@@ -77,4 +77,4 @@ def folded_bias(
             "a bias that carries the zero points leaves int32",
             hint="requantise by a multiplier, or with a smaller shift",
         )
-    return folded.astype(np.int32)
+    return np.asarray(folded.astype(np.int32))

@@ -69,9 +69,9 @@ def saturate(values: np.ndarray, dtype: str, mode: SaturationMode) -> np.ndarray
     """int64 `values` as integers of `dtype`: clipped, or their low bits where mode is "none"."""
     info = np.iinfo(dtype)
     if mode == "none":
-        return values.astype(np.uint64).astype(dtype)
+        return np.asarray(values.astype(np.uint64).astype(dtype))
     low = info.min + 1 if mode == "symmetric" and info.min < 0 else info.min
-    return np.clip(values, low, info.max).astype(dtype)
+    return np.asarray(np.clip(values, low, info.max).astype(dtype))
 
 
 def wrap(values: np.ndarray, bits: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """What a generated matrix kernel computes, in numpy and in the core's own arithmetic.
 
-Integer accumulators wrap at their width. Float sums add one product after another, k ascending, each
-rounded to float32.
+Integer accumulators wrap at their width. Float sums add one product after another, k ascending,
+each rounded to float32.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ def requantised(spec: KernelSpec, sums: np.ndarray, numbers: Numbers) -> np.ndar
         if numbers.multiplier is None:
             raise TargetError(f"requantise form {r.form!r} needs a multiplier")
         kept = saturate(sums, "int32", r.saturation).astype(np.int64)
-        wide = kept * np.asarray(numbers.multiplier, dtype=np.int64) + (r.zero_point << numbers.shift)
+        wide = kept * np.asarray(numbers.multiplier, dtype=np.int64) + (
+            r.zero_point << numbers.shift
+        )
         values = saturate(round_shift(wide, numbers.shift, r.rounding), r.dtype, r.saturation)
     low = values.dtype.type(spec.lo) if spec.lo is not None else None
     high = values.dtype.type(r.hi) if r.hi is not None else None

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #ifndef __AIE_ARCH__
@@ -107,17 +108,25 @@ class Running {
 class Mapped {
   public:
     template <typename T>
-    Mapped(Core &core, T *data, std::size_t count, std::string name) : core_(core) {
-        const auto begin = reinterpret_cast<std::uintptr_t>(data);
-        core.regions.push_back({begin, begin + count * sizeof(T), std::move(name),
+    Mapped(Core &core, T *data, std::size_t count, std::string name)
+        : core_(core), begin_(reinterpret_cast<std::uintptr_t>(data)) {
+        core.regions.push_back({begin_, begin_ + count * sizeof(T), std::move(name),
                                 !std::is_const_v<T>});
     }
-    ~Mapped() { core_.regions.pop_back(); }
+    ~Mapped() {
+        for (std::size_t i = 0; i < core_.regions.size(); ++i) {
+            if (core_.regions[i].begin == begin_) {
+                core_.regions.erase(core_.regions.begin() + static_cast<std::ptrdiff_t>(i));
+                return;
+            }
+        }
+    }
     Mapped(const Mapped &) = delete;
     Mapped &operator=(const Mapped &) = delete;
 
   private:
     Core &core_;
+    std::uintptr_t begin_;
 };
 
 /// Bytes that a load or store of `bytes` must be aligned to: its own size up to a whole word of

@@ -1,4 +1,4 @@
-// Legal mmul shapes and multiply-accumulates per instruction, from facts/devices.json.
+// Legal mmul shapes and products per instruction, from facts/devices.json.
 // A test holds this file to the facts: change those, then write it again from
 // match_aie.targets.aie_ml.emulation.tilings_header().
 #pragma once
