@@ -16,6 +16,8 @@ void ${symbol}(<%include file="aie/parameters.mako" args="k=k"/>) {
 % endif
 % if k.stores:
         .y = y.data(),
+        .y_m_step = ${k.n * k.tiling.m},
+        .y_n_step = ${k.tiling.m * k.tiling.n},
     % if k.requantise.form == 'channel':
         .multiplier = multiplier,
     % elif k.requantise.form == 'tensor':

@@ -31,22 +31,18 @@ ROUNDING = {
 }
 SATURATION = {"none": 0, "saturate": 1, "symmetric": 3}
 COUNTERS = ("mmul", "vmac", "multiply", "load", "store", "srs", "cascade_in", "cascade_out")
-_POINTERS = ("x", "w", "bias", "multipliers", "from_", "y", "to")
+_INPUTS = ("x", "w", "bias", "multipliers", "origins", "offsets", "bias_of", "row_sums", "from_")
+_POINTERS = (*_INPUTS, "y", "to")
+_SIGNED = ("multiplier", "shift", "zero", "lo", "hi", "rounding", "saturation")
+_UNSIGNED = ("m_blocks", "k_steps", "n_blocks", "x_n_step", "y_m_step", "y_n_step")
 
 
 class Arguments(ctypes.Structure):
     _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("x", "w", "bias", "multipliers", "from_")),
-        *((name, ctypes.c_void_p) for name in ("y", "to")),
-        *(
-            (f"{name}_bytes", ctypes.c_uint64)
-            for name in ("x", "w", "bias", "multipliers", "from_", "y", "to")
-        ),
-        *(
-            (name, ctypes.c_int32)
-            for name in ("multiplier", "shift", "zero", "lo", "hi", "rounding", "saturation")
-        ),
-        *((name, ctypes.c_uint32) for name in ("m_blocks", "k_steps", "n_blocks")),
+        *((name, ctypes.c_void_p) for name in _POINTERS),
+        *((f"{name}_bytes", ctypes.c_uint64) for name in _POINTERS),
+        *((name, ctypes.c_int32) for name in _SIGNED),
+        *((name, ctypes.c_uint32) for name in _UNSIGNED),
         ("counters", ctypes.c_uint64 * 8),
     )
 
@@ -104,10 +100,16 @@ def sums_from_cascade(spec, flat):
 
 
 def call(library, spec, x, w, numbers):
-    """The kernel of `spec` on x [M, K], w [K, N]."""
-    r = spec.requantise
+    """The matrix kernel of `spec` on x [M, K], w [K, N]."""
     arrays = {"x": pack_x(x, spec), "w": pack_w(w, spec)}
-    if spec.bias:
+    return call_on(library, spec, arrays, numbers, spec.n * spec.tiling.m)
+
+
+def call_on(library, spec, arrays, numbers, y_m_step, y_n_step=None, x_n_step=0):
+    """The kernel of `spec` on operands that are packed; `arrays` by the driver's names."""
+    r, t = spec.requantise, spec.tiling
+    arrays = dict(arrays)
+    if spec.bias and "bias" not in arrays:
         arrays["bias"] = pack_column(numbers.bias, spec).astype(spec.bias_dtype)
     if r.form == "channel":
         arrays["multipliers"] = pack_column(numbers.multiplier, spec).astype(np.int32)
@@ -129,13 +131,16 @@ def call(library, spec, x, w, numbers):
         m_blocks=m_blocks,
         k_steps=spec.k_steps,
         n_blocks=n_blocks,
+        x_n_step=x_n_step,
+        y_m_step=y_m_step,
+        y_n_step=t.m * t.n if y_n_step is None else y_n_step,
     )
     for name, array in arrays.items():
         setattr(arguments, name, array.ctypes.data)
         setattr(arguments, f"{name}_bytes", array.nbytes)
     getattr(library, f"call_{spec.family}")(ctypes.byref(arguments))
     return Outcome(
-        unpack_y(arrays["y"], spec) if spec.stores else None,
+        arrays.get("y"),
         None if spec.stores else sums_from_cascade(spec, arrays["to"]),
         dict(zip(COUNTERS, arguments.counters, strict=True)),
     )
@@ -185,7 +190,8 @@ def check(library, spec, rng):
     outcome = call(library, spec, x, w, numbers)
     sums = dense_sums(spec, x, w, numbers)
     if spec.stores:
-        np.testing.assert_array_equal(outcome.stored, requantised(spec, sums, numbers))
+        wanted = requantised(spec, sums, numbers)
+        np.testing.assert_array_equal(unpack_y(outcome.stored, spec), wanted)
     else:
         np.testing.assert_array_equal(outcome.passed, sums)
     return outcome

@@ -9,13 +9,9 @@ from aie_harness import COMPILERS, build_kernels, check, resized
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.kernels.counts import kernel_counts
+from match_aie.targets.aie_ml.kernels.fit import block_shapes, check_kernel
 from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES
-from match_aie.targets.aie_ml.kernels.spec import (
-    KernelSpec,
-    Requantise,
-    block_shapes,
-    check_kernel,
-)
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 
 DEVICE = device("vek280")
 CORE = DEVICE.architecture.core
