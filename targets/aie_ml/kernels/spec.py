@@ -251,6 +251,12 @@ class KernelSpec:
         )
 
     @property
+    def sums_family(self) -> str:
+        """Identifier of the operand sums that a product of two activations needs beside it."""
+        t = self.tiling
+        return f"sums_{self.a}_{self.b}_{t.m}x{t.k}x{t.n}_{self.rows}x{self.columns}"
+
+    @property
     def template(self) -> str:
         """Its template, a path below templates/; it reads the kernel under the name `k`."""
         return "aie/kernel.hpp.mako"
