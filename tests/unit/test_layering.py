@@ -103,6 +103,7 @@ def test_targets_and_cost_models_see_declarations_only() -> None:
         "match_aie.hardware",
         "match_aie.workload",
         "match_aie.errors",
+        "match_aie.simulation",
         "match_aie.targets",
         "match_aie.cost_models",
     )
@@ -116,11 +117,35 @@ def test_targets_and_cost_models_see_declarations_only() -> None:
     assert seen == set()
 
 
+def test_simulators_and_cost_models_share_nothing() -> None:
+    """Comparing the two earns trust only while neither knows the other's numbers."""
+    simulators = {
+        name
+        for name in MODULES
+        if within(name, "match_aie.simulation") or ".simulate." in f"{name}."
+    }
+    assert simulators
+    assert simulators.isdisjoint(importers("match_aie.cost_models"))
+    assert not any(
+        within(name, "match_aie.cost_models")
+        for name in importers("match_aie.simulation")
+        | {n for n, t in MODULES.items() if any(".simulate" in i for i in imported(t))}
+    )
+
+
 def test_stages_import_only_what_comes_before_them() -> None:
     """No stage knows who reads its result: imports follow the data."""
     forbidden = {
         "match_aie.errors": ("match_aie",),
         "match_aie.workload": ("match_aie.hardware", "match_aie.lowering", "match_aie.codegen"),
+        "match_aie.simulation": (
+            "match_aie.frontend",
+            "match_aie.mapping",
+            "match_aie.partition",
+            "match_aie.codegen",
+            "match_aie.toolchain",
+            "match_aie.report",
+        ),
         "match_aie.hardware": ("match_aie.frontend", "match_aie.lowering", "match_aie.partition"),
         "match_aie.mapping": ("match_aie.lowering", "match_aie.codegen", "match_aie.partition"),
         "match_aie.partition": ("match_aie.lowering", "match_aie.codegen", "match_aie.mapping"),
