@@ -101,7 +101,11 @@ struct Call {
     % if r.form != 'none':
     int shift;
     % endif
-    % if r.scaled:
+    % if r.addend == 'channel' and r.scaled:
+    const int32 *__restrict addend;
+    % elif r.addend == 'tensor' and r.scaled:
+    int addend;
+    % elif r.scaled:
     int zero;
     % endif
     % if k.lo is not None and not k.floating:
@@ -177,10 +181,20 @@ __aie_inline void drain(const aie::accum<${k.accumulator}, ${size_y}> &sum, cons
         % else:
     const auto factor = aie::broadcast<int32, 16>(call.multiplier);
         % endif
-    const auto zero = aie::broadcast<int32, 16>(call.zero);
+        % if r.addend == 'channel':
+    const int32 *addend_of = call.addend + tile_column * ${t.n};
+            % if join == 1:
+    const aie::accum<acc64, 16> addend(aie::concat(${', '.join([f'aie::load_v<{t.n}>(addend_of)'] * (16 // t.n))}));
+            % else:
+    const aie::accum<acc64, 16> addend(aie::load_v<16>(addend_of));
+            % endif
+        % elif r.addend == 'tensor':
+    const aie::accum<acc64, 16> addend(aie::broadcast<int32, 16>(call.addend));
+        % else:
+    const aie::accum<acc64, 16> addend(aie::broadcast<int32, 16>(call.zero), call.shift);
+        % endif
         % for p in range(size_y // 16):
-    aie::accum<acc64, 16> wide${p}(zero, call.shift);
-    wide${p} = aie::mac(wide${p}, sums.template extract<16>(${p}), factor);
+    const auto wide${p} = aie::mac(addend, sums.template extract<16>(${p}), factor);
         % endfor
         % if size_y == 16:
     auto values = wide0.to_vector<${y_type}>(call.shift);

@@ -21,13 +21,15 @@ void ${symbol}(<%include file="aie/parameters.mako" args="k=k"/>) {
     % if k.requantise.form == 'channel':
         .multiplier = multiplier,
     % elif k.requantise.form == 'tensor':
-        .multiplier = ${multiplier},
+        .multiplier = ${numbers.multiplier},
     % endif
     % if k.requantise.form != 'none':
-        .shift = ${shift},
+        .shift = ${numbers.shift},
     % endif
-    % if k.requantise.scaled:
+    % if k.requantise.scaled and k.requantise.addend == 'zero_point':
         .zero = ${k.requantise.zero_point},
+    % elif k.requantise.scaled:
+        .addend = ${'addend' if k.requantise.addend == 'channel' else numbers.addend},
     % endif
     % if k.lo is not None and not k.floating:
         .lo = ${k.lo},

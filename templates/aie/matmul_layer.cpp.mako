@@ -35,13 +35,15 @@ void ${symbol}(adf::input_buffer<${k.c_type(k.a)}> &__restrict a, adf::input_buf
         .y_m_step = ${k.n * k.tiling.m},
         .y_n_step = ${k.tiling.m * k.tiling.n},
 % if k.requantise.form == 'tensor':
-        .multiplier = ${multiplier},
+        .multiplier = ${numbers.multiplier},
 % endif
 % if k.requantise.form != 'none':
-        .shift = ${shift},
+        .shift = ${numbers.shift},
 % endif
-% if k.requantise.scaled:
+% if k.requantise.scaled and k.requantise.addend == 'zero_point':
         .zero = ${k.requantise.zero_point},
+% elif k.requantise.scaled:
+        .addend = ${'addend' if k.requantise.addend == 'channel' else numbers.addend},
 % endif
 % if k.lo is not None and not k.floating:
         .lo = ${k.lo},

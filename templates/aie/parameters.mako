@@ -6,6 +6,9 @@ adf::input_buffer<${k.c_type(k.a)}> &__restrict x, const ${k.c_type(k.b)} (&w)[$
 % if k.stores and k.requantise.form == 'channel':
 , const int32 (&multiplier)[${k.n}]\
 % endif
+% if k.stores and k.requantise.addend == 'channel':
+, const int32 (&addend)[${k.n}]\
+% endif
 % if k.receives:
 , input_cascade<${k.accumulator}> *from\
 % endif

@@ -26,7 +26,8 @@ class Counts:
         multiply: vector instructions of element-wise products, 1024 bits of sums each.
         load: 256-bit words loaded.
         store: 256-bit words stored.
-        srs: shift-round-saturates of 512 bits of sums.
+        srs: shift-round-saturates, 256 bits of results each; sums that stay as wide as they are
+            count as none.
         cascade_in: 512-bit words received.
         cascade_out: 512-bit words passed on.
     """
@@ -60,7 +61,7 @@ def kernel_counts(spec: KernelSpec, core: CoreTile) -> Counts:
         multiply=drained * wide + (0 if matrix else products * _words(sums, 128)),
         load=blocks * spec.k_steps * _operand_loads(spec) + starts + drained * _factor_loads(spec),
         store=drained * _words(lanes * BYTES[r.dtype]) if spec.stores else 0,
-        srs=drained * (_words(sums * spec.joined, 64) + 2 * wide) if spec.stores else 0,
+        srs=drained * _narrowings(spec, lanes, wide) if spec.stores else 0,
         cascade_in=blocks * spec.accumulators * _words(sums, CASCADE_WORD) if spec.receives else 0,
         cascade_out=0 if spec.stores else drained * _words(sums, CASCADE_WORD),
     )
@@ -95,8 +96,18 @@ def _bias_loads(spec: KernelSpec) -> int:
     return parts * (part // spec.tiling.n * row + (_words(part * 4) if spec.row_bias else 0))
 
 
+def _narrowings(spec: KernelSpec, lanes: int, wide: int) -> int:
+    """Shift-round-saturates of one store."""
+    size = BYTES[spec.requantise.dtype]
+    if wide:
+        return wide * _words(16 * size) + (_words(lanes * 4) if spec.lane_bits == 64 else 0)
+    return _words(lanes * size) if 8 * size < spec.lane_bits else 0
+
+
 def _factor_loads(spec: KernelSpec) -> int:
-    """Loads of per-column multipliers for one store."""
-    if spec.requantise.form != "channel" or not spec.stores:
+    """Loads of multipliers and addends by column for one store."""
+    r = spec.requantise
+    if not spec.stores or not r.scaled:
         return 0
-    return 16 // spec.tiling.n if spec.joined == 1 else _words(16 * 4)
+    once = 16 // spec.tiling.n if spec.joined == 1 else _words(16 * 4)
+    return once * ((r.form == "channel") + (r.addend == "channel"))

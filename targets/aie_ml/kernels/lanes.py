@@ -75,7 +75,10 @@ class AddSpec:
         loads = -(-self.lanes * BYTES[self.a] // 32)
         stores = -(-self.lanes * BYTES[self.dtype] // 32)
         return Counts(
-            multiply=2 * vectors, load=2 * loads * vectors, store=stores * vectors, srs=2 * vectors
+            multiply=2 * vectors,
+            load=2 * loads * vectors,
+            store=stores * vectors,
+            srs=stores * vectors,
         )
 
 

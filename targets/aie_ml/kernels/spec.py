@@ -20,6 +20,7 @@ from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES, RoundingMod
 Position = Literal["only", "first", "middle", "last"]
 Operation = Literal["mmul", "multiply", "sum"]
 Form = Literal["shift", "tensor", "channel", "none"]
+Addend = Literal["zero_point", "tensor", "channel"]
 
 #: C++ names of element types.
 C_TYPES = {
@@ -38,13 +39,16 @@ SHORTEST_VECTOR = 16
 
 @dataclass(frozen=True)
 class Requantise:
-    """From an accumulator to a stored element: y = clip(srs(acc * multiplier + (z << shift))).
+    """From an accumulator to a stored element: y = clip(srs(acc * multiplier + addend, shift)).
 
     Attributes:
         form: "shift" (multiplier 1; the zero point then travels in the bias), "tensor" (one
             multiplier), "channel" (one per column), "none" (the sum itself is stored).
         dtype: of what is stored.
         zero_point: added before rounding, in steps of the output.
+        addend: what is added after a multiplication: the zero point shifted up, or int32 numbers,
+            one or one per column, that hold zero points and the bias (fixed-point tails of
+            `match_aie.workload.fixed` have such an "offset").
         rounding: of the bits shifted out.
         saturation: where the result leaves the range of `dtype`.
         lo: least stored value, None where the type's own bound does.
@@ -58,6 +62,7 @@ class Requantise:
     saturation: SaturationMode = "saturate"
     lo: int | None = None
     hi: int | None = None
+    addend: Addend = "zero_point"
 
     def __post_init__(self) -> None:
         """Refuse combinations that no core computes."""
@@ -70,6 +75,8 @@ class Requantise:
             raise TargetError(f"requantise form {self.form!r} does not store {self.dtype}")
         if self.form == "none" and self.zero_point:
             raise TargetError("sums are stored without a zero point")
+        if self.addend != "zero_point" and (not self.scaled or self.zero_point):
+            raise TargetError("an addend follows a multiplication, and holds the zero point")
 
     @property
     def scaled(self) -> bool:
@@ -241,12 +248,13 @@ class KernelSpec:
     def family(self) -> str:
         """Identifier that kernels with the same source share: everything but numbers."""
         r, t = self.requantise, self.tiling
+        added = f"_{r.addend}" if r.addend != "zero_point" else ""
         clips = ("_lo" if self.lo is not None else "") + ("_hi" if r.hi is not None else "")
         bias = "_border" * self.border_bias + "_rows" * self.row_bias or "_bias"
         return (
             f"{self.operation}_{self.a}_{self.b}_{t.m}x{t.k}x{t.n}_{self.rows}x{self.columns}_"
             f"{self.position}{'_gathered' if self.gathered else ''}{bias if self.bias else ''}"
-            f"{f'_{r.form}_{r.dtype}{clips}' if self.stores else ''}"
+            f"{f'_{r.form}_{r.dtype}{added}{clips}' if self.stores else ''}"
             f"_d{self.drain_steps}r{self.refill_steps}"
         )
 

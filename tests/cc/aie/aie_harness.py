@@ -31,9 +31,10 @@ ROUNDING = {
 }
 SATURATION = {"none": 0, "saturate": 1, "symmetric": 3}
 COUNTERS = ("mmul", "vmac", "multiply", "load", "store", "srs", "cascade_in", "cascade_out")
-_INPUTS = ("x", "w", "bias", "multipliers", "origins", "offsets", "bias_of", "row_sums", "from_")
+_TABLES = ("origins", "offsets", "bias_of", "row_sums", "addends")
+_INPUTS = ("x", "w", "bias", "multipliers", *_TABLES, "from_")
 _POINTERS = (*_INPUTS, "y", "to")
-_SIGNED = ("multiplier", "shift", "zero", "lo", "hi", "rounding", "saturation")
+_SIGNED = ("multiplier", "addend", "shift", "zero", "lo", "hi", "rounding", "saturation")
 _UNSIGNED = ("m_blocks", "k_steps", "n_blocks", "x_n_step", "y_m_step", "y_n_step")
 
 
@@ -113,6 +114,8 @@ def call_on(library, spec, arrays, numbers, y_m_step, y_n_step=None, x_n_step=0)
         arrays["bias"] = pack_column(numbers.bias, spec).astype(spec.bias_dtype)
     if r.form == "channel":
         arrays["multipliers"] = pack_column(numbers.multiplier, spec).astype(np.int32)
+    if r.addend == "channel":
+        arrays["addends"] = pack_column(numbers.addend, spec).astype(np.int32)
     if spec.receives:
         arrays["from_"] = tiles_in_cascade_order(spec, numbers.received)
     if spec.stores:
@@ -122,6 +125,7 @@ def call_on(library, spec, arrays, numbers, y_m_step, y_n_step=None, x_n_step=0)
     m_blocks, n_blocks = spec.blocks
     arguments = Arguments(
         multiplier=int(numbers.multiplier) if r.form == "tensor" else 0,
+        addend=int(numbers.addend) if r.addend == "tensor" else 0,
         shift=numbers.shift,
         zero=r.zero_point,
         lo=spec.lo or 0,
@@ -163,6 +167,10 @@ def random_numbers(rng, spec):
         size = spec.n if spec.requantise.form == "channel" else None
         multiplier = rng.integers(1 << 14, 1 << 15, size)
         shift += 15
+    addend = None
+    if spec.requantise.addend != "zero_point":
+        size = spec.n if spec.requantise.addend == "channel" else None
+        addend = rng.integers(-(1 << 31), 1 << 31, size)
     if spec.floating:
         bias = rng.standard_normal(spec.n).astype(np.float32)
         received = rng.standard_normal((spec.m, spec.n)).astype(np.float32)
@@ -173,6 +181,7 @@ def random_numbers(rng, spec):
     return Numbers(
         shift,
         multiplier,
+        addend,
         bias if spec.bias else None,
         received if spec.receives else None,
     )

@@ -83,8 +83,7 @@ def write_project(layer, folder, w, numbers, iterations):
             k=k,
             symbol=f"{name}_{position}",
             header=f"{name}_kernels.h",
-            shift=numbers.shift,
-            multiplier=numbers.multiplier if k.requantise.form == "tensor" else 0,
+            numbers=numbers,
         )
     for path, text in files.items():
         (folder / path).write_text(text)
@@ -153,7 +152,7 @@ def run_case(folder, layer, compiler, *extra) -> None:
     form = layer.spec.requantise.form
     multiplier = {"channel": rng.integers(1 << 14, 1 << 15, layer.n), "tensor": 23456}.get(form)
     shift = 10 if form == "shift" else 25
-    numbers = Numbers(shift, multiplier, rng.integers(-5000, 5000, layer.n))
+    numbers = Numbers(shift, multiplier, bias=rng.integers(-5000, 5000, layer.n))
     write_project(layer, folder, w, numbers, iterations)
     (folder / "data").mkdir()
     np.savetxt(folder / "data" / "x.txt", x.reshape(-1, layer.k), fmt="%d")

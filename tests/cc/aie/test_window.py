@@ -115,7 +115,7 @@ def check_window(library, spec, g, rng) -> None:
     arrays = {"x": pack_image(x, walk), "origins": origins(walk), "offsets": offsets(walk)}
     if spec.weighted:
         arrays["w"] = pack_filter(w, walk)
-    numbers = Numbers(shift, multiplier, bias if spec.bias else None)
+    numbers = Numbers(shift, multiplier, bias=bias if spec.bias else None)
     if spec.border_bias:
         arrays["bias"], arrays["bias_of"] = border_biases(bias, w, zero_point, walk)
     tile = spec.tiling.m * spec.tiling.n

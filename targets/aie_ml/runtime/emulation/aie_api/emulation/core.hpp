@@ -41,7 +41,8 @@ enum class Rounding {
 enum class Saturation { none = 0, saturate = 1, symmetric = 3 };
 
 /// What a kernel did. Loads and stores count 256-bit words, cascade transfers 512-bit words;
-/// `vmac` counts vector multiply instructions of `mmul`, `multiply` those of element-wise products.
+/// `vmac` counts vector multiply instructions of `mmul`, `multiply` those of element-wise products;
+/// `srs` counts 256-bit words of results narrower than their sums.
 struct Counters {
     std::uint64_t mmul = 0;
     std::uint64_t vmac = 0;
