@@ -1,13 +1,16 @@
 """Convolutions, depthwise convolutions and average pools against a plain numpy convolution."""
 
+import ctypes
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from aie_harness import COMPILERS, build_kernels, call_on, random_matrix
+from aie_harness import COMPILERS, build_kernels, call_on, compile_cpp, random_matrix
 
+from match_aie.codegen import render_template
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling, device
+from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.counts import kernel_counts
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
@@ -172,6 +175,81 @@ def test_one_by_one_and_global_pool(tmp_path) -> None:
     rng = np.random.default_rng(9)
     check_window(library, one, pointwise, rng)
     check_window(library, whole, pool, rng)
+
+
+LAYER = """
+extern "C" void run(const void *x, const void *const *parameters, void *y) {{
+    aie_emulation::Core core;
+    core.name = "layer";
+    Copy<const {x_type}> in(core, x, {x_size} * sizeof({x_type}), "x");
+    {copies}
+    Copy<{y_type}> out(core, nullptr, {y_size} * sizeof({y_type}), "y");
+    const aie_emulation::Running running(core);
+    adf::input_buffer<{x_type}> in_buffer(in.data(), {x_size});
+    adf::output_buffer<{y_type}> out_buffer(out.data(), {y_size});
+    layer(in_buffer, {passed}, out_buffer);
+    out.back(y);
+}}
+"""
+
+
+def layer_library(call, x_size, folder):
+    """Kernel and layer function as one translation unit, with an entry for ctypes."""
+    spec = call.spec
+    types = {"x_type": spec.c_type(spec.a), "y_type": spec.c_type(spec.requantise.dtype)}
+    copies, passed = [], []
+    for number, p in enumerate(call.parameters):
+        size = f"{p.size} * sizeof({p.c_type})"
+        copies.append(f'Copy<const {p.c_type}> {p.name}(core, parameters[{number}], {size}, "");')
+        passed.append(f"*reinterpret_cast<const {p.c_type}(*)[{p.size}]>({p.name}.data())")
+    entry = LAYER.format(
+        **types,
+        x_size=x_size,
+        y_size=spec.m * spec.n,
+        copies="\n".join(copies),
+        passed=", ".join(passed),
+    )
+    (folder / f"{spec.family}.hpp").write_text(render_template(spec.template, k=spec))
+    (folder / "driver_only.h").write_text("#pragma once\n")
+    layer = render_template("aie/layer.cpp.mako", call=call)
+    text = f'#include "driver.hpp"\n{layer}\n{entry}'
+    return ctypes.CDLL(str(compile_cpp(text, folder, "layer")))
+
+
+def test_a_layer_function_with_its_tables(tmp_path) -> None:
+    """What a graph makes a kernel of: tables beside the code, parameters in their order."""
+    if "g++" not in COMPILERS:
+        pytest.skip("needs g++")
+    rng = np.random.default_rng(11)
+    g = Geometry(5, 9, 10, 12, *GEOMETRIES["3x3 stride 2"])
+    spec = sized(KERNELS["conv u8"], g)
+    walk = walk_of(spec, g)
+    x = random_matrix(rng, "uint8", (g.height, g.width, g.channels))
+    w = random_matrix(rng, "int8", (g.outputs, *g.filter, g.channels))
+    bias, multiplier = rng.integers(-9999, 9999, g.outputs), rng.integers(9999, 32767, g.outputs)
+    biases, bias_of = border_biases(bias, w, 77, walk)
+    call = LayerCall(
+        "layer",
+        "driver_only.h",
+        spec,
+        shift=26,
+        bias_size=len(biases),
+        origins=tuple(origins(walk).tolist()),
+        offsets=tuple(offsets(walk).tolist()),
+        bias_of=tuple(bias_of.tolist()),
+        image=True,
+    )
+    packed = pack_image(x, walk)
+    library = layer_library(call, packed.size, tmp_path)
+    factors = np.pad(multiplier, (0, spec.n - g.outputs)).astype(np.int32)
+    arrays = [pack_filter(w, walk), biases, factors]
+    assert [p.size for p in call.parameters] == [array.size for array in arrays]
+    pointers = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+    y = np.zeros(spec.m * spec.n, np.uint8)
+    library.run(packed.ctypes.data_as(ctypes.c_void_p), pointers, y.ctypes.data_as(ctypes.c_void_p))
+    sums = plain(x, w, g, 77, apart=False) + bias
+    wanted = requantised(spec, sums, Numbers(26, multiplier))
+    np.testing.assert_array_equal(unpack_image(y, walk), wanted)
 
 
 def test_a_window_larger_than_the_image_is_refused() -> None:
