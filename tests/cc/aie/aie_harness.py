@@ -59,7 +59,7 @@ def compile_cpp(text, folder, name, compiler="g++", extra=("-O1", "-shared", "-f
     return out
 
 
-def build_kernels(specs, folder, compiler="g++"):
+def build_kernels(specs, folder, compiler="g++", optimise="-O1"):
     """One library with an entry for every family of `specs`."""
     families = {spec.family: spec for spec in specs}
     for family, spec in families.items():
@@ -67,7 +67,13 @@ def build_kernels(specs, folder, compiler="g++"):
     lines = ['#include "driver.hpp"']
     lines += [f'#include "{family}.hpp"' for family in families]
     lines += [f"AIE_TEST_ENTRY({family})" for family in families]
-    return ctypes.CDLL(str(compile_cpp("\n".join(lines) + "\n", folder, "kernels", compiler)))
+    return ctypes.CDLL(
+        str(
+            compile_cpp(
+                "\n".join(lines) + "\n", folder, "kernels", compiler, (optimise, "-shared", "-fPIC")
+            )
+        )
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -151,7 +151,7 @@ def test_every_tiling(tmp_path, compiler) -> None:
         pytest.skip(f"needs {compiler}")
     rng = np.random.default_rng(5)
     specs = list(every_kernel())
-    library = build_kernels(specs, tmp_path, compiler)
+    library = build_kernels(specs, tmp_path, compiler, "-O2")
     for spec in specs:
         for _ in range(10):
             changed = resized(spec, *random_sizes(rng))

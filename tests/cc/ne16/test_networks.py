@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from ne16_networks import Chain, every_kind
+from ne16_networks import every_kind
 
 import match_aie as match
 from tests.ne16_target import Ne16Chip
