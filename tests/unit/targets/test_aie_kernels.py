@@ -182,6 +182,8 @@ def test_positions_of_a_block() -> None:
     assert [block.kernel(c).bias for c in range(3)] == [True, False, False]
     assert block.read_x(2).offset == (128, 0)
     assert block.read_x(2).boundary == (150, 8)
+    assert replace(block, m=20).repetitions == 3
+    assert replace(block, m=20).y_buffer == (32, 24)
     with pytest.raises(TargetError, match="without a cascade"):
         DenseBlock("fc", replace(SPEC, position="first"), 1, 1, 8, 64, 16)
 
