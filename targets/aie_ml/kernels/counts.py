@@ -83,10 +83,12 @@ def _operand_loads(spec: KernelSpec) -> int:
 
 
 def _bias_loads(spec: KernelSpec) -> int:
-    """Loads that set one accumulator: a row of the bias for each of its rows.
+    """Loads that set one accumulator: earlier sums, or a row of the bias for each of its rows.
 
     Accumulators wider than 1024 bits repeat their first part, where rows do not differ.
     """
+    if spec.resumes:
+        return _words(spec.tiling.m * spec.tiling.n * 4)
     if not spec.bias:
         return 0
     size = spec.tiling.m * spec.tiling.n

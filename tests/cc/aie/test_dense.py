@@ -80,6 +80,7 @@ DEFAULT = {
         bias=False,
         requantise=Requantise("channel", "int8", addend="channel"),
     ),
+    "i8 resumes": kernel("int8", "int8", I8, (2, 2), bias=False, resumes=True),
     "i16 i8": kernel("int16", "int8", native("int16", "int8"), (2, 2), bias=False),
     "i16": kernel("int16", "int16", native("int16", "int16"), (2, 2), relu=True),
     "bf16": kernel("bfloat16", "bfloat16", native("bfloat16", "bfloat16"), (2, 2), relu=True),
@@ -101,7 +102,7 @@ def random_sizes(rng):
 
 @pytest.mark.parametrize("name", DEFAULT)
 def test_random_shapes_equal_numpy(library, name) -> None:
-    """25 shapes a kernel, 325 in all, and the counters that go with them."""
+    """25 shapes a kernel, 350 in all, and the counters that go with them."""
     rng = np.random.default_rng(len(name))
     for _ in range(25):
         spec = resized(DEFAULT[name], *random_sizes(rng))
@@ -200,6 +201,8 @@ def test_short_sums(tmp_path, steps) -> None:
         for block in ((2, 2), (1, 2))
         for position in ("only", "middle")
     ]
+    specs.append(kernel("bfloat16", "bfloat16", Tiling(4, 8, 4, native=True), (2, 2), steps=steps))
+    specs.append(replace(specs[0], bias=False, resumes=True))
     library = build_kernels(specs, tmp_path)
     for spec in specs:
         for m, n in ((1, 1), (40, 8), (8, 40), (33, 65)):
