@@ -113,8 +113,8 @@ class KernelSpec:
         border_bias: a table says for every row which bias it starts from: rows at an image's
             border, where padding is 0 and not the zero point.
         row_bias: a tile of addends for each tile of rows joins the bias.
-        resumes: sums start from what an earlier call stored as 32-bit sums, tile by tile: K cut over
-            time.
+        resumes: sums start from what an earlier call stored as 32-bit sums, tile by tile: K cut
+            over time.
     """
 
     a: str
@@ -259,10 +259,11 @@ class KernelSpec:
         r, t = self.requantise, self.tiling
         added = f"_{r.addend}" if r.addend != "zero_point" else ""
         clips = ("_lo" if self.lo is not None else "") + ("_hi" if r.hi is not None else "")
+        resumed = "_resumes" * self.resumes
         bias = "_border" * self.border_bias + "_rows" * self.row_bias or "_bias"
         return (
             f"{self.operation}_{self.a}_{self.b}_{t.m}x{t.k}x{t.n}_{self.rows}x{self.columns}_"
-            f"{self.position}{'_gathered' if self.gathered else ''}{bias if self.bias else '_resumes' * self.resumes}"
+            f"{self.position}{'_gathered' if self.gathered else ''}{bias if self.bias else resumed}"
             f"{f'_{r.form}_{r.dtype}{added}{clips}' if self.stores else ''}"
             f"_d{self.drain_steps}r{self.refill_steps}"
         )
