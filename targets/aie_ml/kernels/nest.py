@@ -63,6 +63,11 @@ class Nest:
         return (first, middle, last) if self.k_tiles > 2 else (first, last)
 
     @property
+    def stack_bytes(self) -> int:
+        """Local arrays of the function, beside what its compiler needs."""
+        return 2 * self.call.spec.m * self.call.spec.n * 4 if self.k_tiles > 1 else 0
+
+    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Run-time parameters for all tiles of N, in the order of the arguments."""
         found = []
