@@ -65,7 +65,7 @@ def compile_cpp(text, folder, name, compiler="g++", extra=("-O1", "-shared", "-f
     return out
 
 
-def build_kernels(specs, folder, compiler="g++", optimise="-O1"):
+def build_kernels(specs, folder, compiler="g++", flags=("-O1",)):
     """One library with an entry for every family of `specs`."""
     families = {spec.family: spec for spec in specs}
     for family, spec in families.items():
@@ -76,7 +76,7 @@ def build_kernels(specs, folder, compiler="g++", optimise="-O1"):
     return ctypes.CDLL(
         str(
             compile_cpp(
-                "\n".join(lines) + "\n", folder, "kernels", compiler, (optimise, "-shared", "-fPIC")
+                "\n".join(lines) + "\n", folder, "kernels", compiler, (*flags, "-shared", "-fPIC")
             )
         )
     )
