@@ -147,7 +147,7 @@ class Ne16Cost(MchanTransfers):
         return np.asarray(run + np.where(jobs > 1, later, 0.0))
 
     def _period(self, workload: Workload, t: Tile, run: Array, jobs: Array) -> Array:
-        """Cycles from tile to tile, averaged over a nest of channels and pixels in the better order.
+        """Cycles from tile to tile, averaged over the better order of channels and pixels.
 
         The inner one of image and weights moves with every tile, the other one once a round.
         """
@@ -187,6 +187,15 @@ class Ne16Cost(MchanTransfers):
             image, jobs = (t["OY"], t["OX"]), np.asarray(1)
         bits = self.weight_bits, self.scale_bits
         run = self.job + self.form.cycles(kind, image, t["C"], outputs, *bits)
+        if bordered(workload) and not strides_by_jobs(workload):
+            # As if every tile had all borders: nine jobs, whose edges are tiles of one row.
+            inner = tuple(np.maximum(n - 2, 1) for n in image)
+            lines = (np.asarray(1), inner[1]), (inner[0], np.asarray(1))
+            parts = [inner, *lines, *lines, *[(np.asarray(1), np.asarray(1))] * 4]
+            each = (self.form.cycles(kind, part, t["C"], outputs, *bits) for part in parts)
+            run = sum(
+                (np.maximum(self.job + one, self.controller.program) for one in each), np.zeros(1)
+            ).reshape(np.shape(run))
         return run, jobs if workload.kind == "dense" else jobs * t["B"]
 
     def _loads(self, workload: Workload, t: Tile) -> tuple[Array, Array]:
@@ -206,7 +215,9 @@ class Ne16Cost(MchanTransfers):
         sizes, core = workload.sizes, self.controller
         outputs, pixels = t["G"] * t["K"], t["B"] * t["OY"] * t["OX"]
         stored = pixels * outputs * (4 if workload.output.dtype == "int32" else 1)
-        moving = loads + self.moved_cycles(stored, np.asarray(1), "store")
+        # The first of a layer's tiles is stored while the third one is loaded.
+        share = np.maximum(0, 1 - 1 / np.maximum(1, _calls(workload, t) - 1))
+        moving = loads + share * self.moved_cycles(stored, np.asarray(1), "store")
         # Where channels and columns are both cut, every row is a transfer of its own.
         planes = (outputs < sizes["G"] * sizes["K"]) & (t["OX"] < sizes["OX"])
         started = np.where(planes, t["OY"], 1) + count
@@ -233,15 +244,18 @@ class Ne16Cost(MchanTransfers):
             nbytes, chunks = self.packed(workload, block), np.ones_like(chunks)
         elif name == "multiplier":
             nbytes = nbytes * self.scale_bits // 32
+        elif name == "offset" and bordered(workload):
+            nbytes = nbytes * 9
         return self.moved_cycles(nbytes, chunks, direction)
 
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
         """Pipelined; before the first tile and after the last one nothing overlaps.
 
-        The walk to the first tile hides behind its loads.
+        The walk to the first tile hides behind its loads, as far as these take so long.
         """
-        alone = self.controller.layer + self.controller.program
-        return super().combine(compute, moves, exposed) + alone
+        core = self.controller
+        alone = core.layer + core.program + np.maximum(0.0, core.visit - sum(exposed))
+        return np.asarray(super().combine(compute, moves, exposed) + alone)
 
     def packed(self, workload: Workload, block: Block) -> Array:
         """Bytes of a tile of weights as NE16 reads them."""
@@ -275,6 +289,12 @@ def strides_by_jobs(workload: Workload) -> bool:
     """Whether the stride is 2 and NE16 makes 2x2 pixels a job; a 1x1 filter strides by itself."""
     window = workload.window
     return window is not None and window.stride == (2, 2) and filter_of(workload) != "conv1x1"
+
+
+def bordered(workload: Workload) -> bool:
+    """Whether padding means another value than 0, which takes a job for every border."""
+    window = workload.window
+    return window is not None and any(window.padding) and workload.operand("x").zero_point != 0
 
 
 def _filled(tile: Tile) -> dict[str, Array]:
