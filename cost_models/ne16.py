@@ -87,19 +87,19 @@ class ClosedForm:
 class Controller:
     """The core that walks over a layer's tiles, moves them, and programs NE16's jobs.
 
-    Assumptions, but for the programming; the simulator of GAP9 makes the same.
-
     Attributes:
-        layer: cycles to enter a layer; being offloaded is a hand-over, which targets price.
+        layer: cycles to enter a layer; being offloaded is a hand-over, which targets price. This
+            and `visit` are instructions of `ma_run_tiles` counted on an emulated rv32imc core
+            (GCC 12, -O2, five operands), taken as cycles.
         visit: of the walk, around each tile.
-        wait: of a wait for what is over.
+        wait: of a wait for what is over; an assumption.
         start: of starting a transfer (measured with GVSoC).
         program: to program and start the first two jobs of a tile: 24 registers (measured).
         reprogram: of every further job of a tile: six registers (in proportion; modelled).
     """
 
-    layer: float = 100.0
-    visit: float = 250.0
+    layer: float = 1100.0
+    visit: float = 900.0
     wait: float = 10.0
     start: float = 16.0
     program: float = 578.0
