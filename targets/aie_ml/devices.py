@@ -169,6 +169,20 @@ class CoreTile:
         """
         return self.tilings.get(pair_name(a, b), ())
 
+    def instructions(self, a: str, b: str, tiling: Tiling) -> int | None:
+        """Vector instructions of one `mmul`: the fewest native shapes that cover it.
+
+        A measured 8x8x4 of int8 takes two (facts, calibration row "two VMAC per mmul"). None
+        where neither a native shape nor the rate is known.
+        """
+        native = [t for t in self.tilings_of(a, b) if t.native]
+        if native:
+            return min(
+                -(-tiling.m // t.m) * -(-tiling.k // t.k) * -(-tiling.n // t.n) for t in native
+            )
+        rate = self.macs_of(a, b)
+        return None if rate is None else -(-tiling.macs // rate)
+
     def macs_of(self, a: str, b: str) -> int | None:
         """Dense multiply-accumulates per cycle of element types `a` x `b`."""
         return self.macs.get(pair_name(a, b))
