@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 
+from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Architecture, pair_name
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
 from match_aie.targets.aie_ml.schedule.machine import Machine, machine
@@ -16,6 +18,9 @@ from match_aie.targets.aie_ml.schedule.run import ends
 
 #: Bits of an instruction bundle (AM020: program memory is 1024 words of 128 bits).
 BUNDLE_BYTES = 16
+
+#: Blocks of accumulators that are tried.
+BLOCKS = ((2, 2), (4, 1), (1, 4), (2, 1), (1, 2), (1, 1), (3, 1), (1, 3), (4, 2), (2, 4))
 
 #: Bundles of a kernel's entry, address set-up, mode registers and exit: an estimate.
 FRAME_BUNDLES = 64
@@ -71,6 +76,21 @@ class CallSchedule:
         return ends(self.parts[0].schedule, self.blocks)[0]
 
     @property
+    def write_done(self) -> int:
+        """Cycle of a block's last cascade write, relative to its first product; 0 if none."""
+        schedule = self.parts[0].schedule
+        found = [p.cycle for p in schedule.placed if p.operation.kind == "cascade_write"]
+        return max(found, default=-schedule.hidden) + schedule.hidden
+
+    @property
+    def read_last(self) -> int:
+        """Cycle of a block's last cascade read, relative to its first product; 0 if none."""
+        found = [p.cycle for p in self.parts[0].schedule.placed]
+        kinds = [p.operation.kind for p in self.parts[0].schedule.placed]
+        reads = [c for c, kind in zip(found, kinds, strict=True) if kind == "cascade_read"]
+        return max(reads, default=0)
+
+    @property
     def cycles(self) -> int:
         """Cycles of a call."""
         return self.call + self.body
@@ -116,7 +136,8 @@ class CallSchedule:
         bundles = FRAME_BUNDLES
         for part in self.parts:
             s = part.schedule
-            inner = min(s.steps, s.peeled + 1) * s.interval
+            unrolled = self.kernel.variant == "flat"
+            inner = (s.steps if unrolled else min(s.steps, s.peeled + 1)) * s.interval
             bundles += s.sets * (inner + s.length - s.steps * s.interval)
         bundles += self.lead
         last = self.parts[-1].schedule
@@ -130,7 +151,7 @@ def schedule_call(
     """The schedule of one call; sizes are padded up to the tiling.
 
     Raises:
-        TargetError: the pair has no native product, or facts are missing.
+        TargetError: the pair has no native product, facts are missing, or registers do not suffice.
     """
     t = kernel.tiling
     return _cached(
@@ -190,16 +211,19 @@ def best_block(
 ) -> CallSchedule:
     """The call with the block of accumulators that takes the fewest cycles.
 
-    Blocks are those whose accumulators fit the registers once; ties go to the smaller program.
+    Blocks are those whose accumulators fit the registers twice; ties go to the smaller program.
     """
     core = machine(arch)
     t = kernel.tiling
     width = t.m * t.n * kernel.accumulator_bits / core.accumulator_bits
-    calls = [
-        schedule_call(kernel.block(r, c), arch, rows, reduction, columns)
-        for r in (1, 2, 3, 4)
-        for c in (1, 2, 3, 4)
-        if r * c * width <= core.accumulators
-        if r <= max(1, rows // t.m) and c <= max(1, columns // t.n)
-    ]
+    calls = []
+    for r, c in BLOCKS:
+        if 2 * r * c * width > core.accumulators and r * c > 1:
+            continue
+        if r > ceil(rows / t.m) or c > ceil(columns / t.n):
+            continue
+        with suppress(TargetError):
+            calls.append(schedule_call(kernel.block(r, c), arch, rows, reduction, columns))
+    if not calls:
+        raise TargetError(f"no block of {kernel} fits the registers of {core.name}")
     return min(calls, key=lambda call: (call.cycles, call.program_bytes))

@@ -1,4 +1,4 @@
-"""What a kernel is, as far as its schedule goes: types, tiling, block, place in the cascade, tail."""
+"""What a kernel is, as far as its schedule goes: types, tiling, block, cascade, tail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Requantise = Literal["shift", "multiplier", "none"]
 
 #: How a block's epilogue meets the next block. "overlapped": a second set of accumulators, both
 #: software-pipelined together. "exposed": the next block's first product waits for the last store.
-#: "flat": overlapped in one flat loop, so that no inner loop is set up per block.
+#: "flat": overlapped, and the reduction unrolled, so that no inner loop is set up per block.
 Variant = Literal["overlapped", "exposed", "flat"]
 
 #: Bytes of an element.

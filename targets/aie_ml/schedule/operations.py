@@ -156,7 +156,7 @@ def _loads(kernel: Kernel, core: Machine) -> Iterator[Operation]:
 
 
 def _load(name: str, bank: str, core: Machine) -> Operation:
-    """Through load B where it is free: load A is also the only way in for accumulators, and
+    """Through load B where it is free: load A is also the only way in for accumulators, and.
 
     shares its write port with the rounding of the store slot.
     """

@@ -12,16 +12,20 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from match_aie.errors import InternalError
+from match_aie.errors import InternalError, TargetError
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A, Machine
 from match_aie.targets.aie_ml.schedule.operations import Block, Operation, block_operations
 
-#: Steps that are scheduled one by one; further ones repeat in the inner loop.
-EXPLICIT_STEPS = 32
+#: Cycles of steps that are scheduled one by one: long enough to hide any start and finish. Further
+#: steps repeat in the inner loop.
+EXPLICIT_CYCLES = 112
 
-#: Cycles of setting up the inner loop of a block that no bundle hides. Fitted on the rows "64x64x64,
-#: one call, <4,8,8>" and "dense 128x128, i8xi8 and i16xi8, no bias, no ReLU" of
+#: Empty bundles a block, beyond which no schedule is looked for.
+LONGEST_GAP = 160
+
+#: Cycles of setting up the inner loop of a block that no bundle hides. Fitted on the rows
+#: "64x64x64, one call, <4,8,8>" and "dense 128x128, i8xi8 and i16xi8, no bias, no ReLU" of
 #: data/aie_calibration.csv: (cycles - call - fill - products) / (blocks - 1) = 2.0, 2.5, 2.2.
 LOOP_SWITCH = 2
 
@@ -146,11 +150,11 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
     """The shortest schedule found of a block with `steps` steps of the reduction."""
     block = block_operations(kernel, core)
     step = schedule_step(block, kernel, core)
-    explicit = min(steps, EXPLICIT_STEPS)
+    explicit = min(steps, max(4, -(-EXPLICIT_CYCLES // step.interval)))
     sets = _accumulator_sets(kernel, core, block)
     switch = 0 if kernel.variant == "flat" else LOOP_SWITCH
     inserts = _inserts(block, step, explicit)
-    for gap in range(switch, switch + 400):
+    for gap in range(switch, switch + LONGEST_GAP):
         placed = _place(kernel, block, step, explicit, {**inserts}, gap, switch, sets, core)
         if placed is not None:
             length = explicit * step.interval + sum(inserts.values()) + gap
@@ -159,7 +163,9 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
             return BlockSchedule(
                 length, steps, explicit, step.interval, placed, sets, peeled, block, gap
             )
-    raise InternalError(f"no schedule found for {kernel}")
+    raise TargetError(
+        f"no schedule of {kernel} fits the registers of {core.name}", hint="use smaller blocks"
+    )
 
 
 def schedule_step(block: Block, kernel: Kernel, core: Machine) -> Step:
@@ -180,7 +186,9 @@ def _place_step(
     products: list[Operation], loads: list[Operation], distance: int, interval: int
 ) -> tuple[Placed, ...] | None:
     table = Table(interval)
-    placed, first, last = [], {}, {}
+    placed: list[Placed] = []
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
     cycle = -1
     for op in products:
         cycle = max(cycle + 1, last.get(op.writes, -distance) + distance)
@@ -257,7 +265,9 @@ def _place(
         begin = min((p.cycle for p in started), default=0)
         if begin + length - switch <= max(p.cycle for p in finished):
             return None
-    return everything if _vectors_fit(block, everything, length, core) else None
+    fits = _fit(_VECTOR_UNITS, everything, length, core.vectors)
+    fits = fits and _fit(block.width, everything, length, core.accumulators)
+    return everything if fits else None
 
 
 def _stretched(cycle: int, total: int, inserts: dict[int, int], length: int) -> int:
@@ -306,9 +316,7 @@ def place_finish(
     return found
 
 
-def _registers_free(
-    block: Block, placed: tuple[Placed, ...], length: int, sets: int
-) -> bool:
+def _registers_free(block: Block, placed: tuple[Placed, ...], length: int, sets: int) -> bool:
     """Whether an accumulator's next life begins after the last read of this one."""
     for name in block.sums:
         begin = min(p.cycle + p.operation.latency for p in placed if p.operation.writes == name)
@@ -318,27 +326,40 @@ def _registers_free(
     return True
 
 
-def _vectors_fit(
-    block: Block, placed: tuple[Placed, ...], length: int, core: Machine
-) -> bool:
-    """Whether all vector values of the pattern that live at once have a register."""
-    units = {"y": 2.0, "h": 0.5}
+#: 256-bit registers of values by their first letter; those of "c" and "t" are accumulators.
+_VECTOR_UNITS = {"a": 1.0, "w": 1.0, "v": 1.0, "x": 1.0, "y": 2.0, "h": 0.5}
+
+
+def _fit(units: dict[str, float], placed: tuple[Placed, ...], length: int, most: float) -> bool:
+    """Whether all values of the pattern that live at once have a register.
+
+    Args:
+        units: registers of a value by the first letter of its name; others do not count.
+        placed: all operations of a block.
+        length: of the pattern.
+        most: registers there are.
+    """
     spans: dict[tuple[str, int | None], list[int]] = {}
     for p in placed:
         name = p.operation.writes
-        if name and name[0] not in "ct":
+        if name and name[0] in units:
             landed = p.cycle + p.operation.latency
-            spans.setdefault((name, p.step), [landed, landed])
+            key = (name, p.step if name[0] in "aw" else None)
+            span = spans.setdefault(key, [landed, landed])
+            span[:] = min(span[0], landed), max(span[1], landed)
     for p in placed:
         for name in p.operation.reads:
-            span = spans.get((name, p.step))
-            if span is not None:
-                span[1] = max(span[1], p.cycle)
+            read = spans.get((name, p.step if name[0] in "aw" else None))
+            if read is not None:
+                read[1] = max(read[1], p.cycle)
     live = [0.0] * length
     for (name, _), (begin, end) in spans.items():
-        for cycle in range(begin, end + 1):
-            live[cycle % length] += units.get(name[0], 1.0)
-    return max(live) <= core.vectors
+        whole, rest = divmod(end + 1 - begin, length)
+        for cycle in range(rest):
+            live[(begin + cycle) % length] += units[name[0]]
+        if whole:
+            live = [much + whole * units[name[0]] for much in live]
+    return max(live) <= most
 
 
 def _peeled(placed: tuple[Placed, ...], step: Step, steps: int) -> int:

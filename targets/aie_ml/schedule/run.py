@@ -69,11 +69,32 @@ def _ends(key: _Identity, blocks: int) -> tuple[int, int]:
 
 def unroll(schedule: BlockSchedule, blocks: int) -> tuple[Issue, ...]:
     """Every operation of `blocks` blocks, without the inner loop's repetitions."""
-    tight = _lay_out(schedule, blocks, tight=True)
-    found = tight if tight is not None else _lay_out(schedule, blocks, tight=False)
-    if found is None:
-        raise InternalError("kernel schedule: blocks do not follow each other")
-    return found
+    for tight in (True, False):
+        found = _lay_out(schedule, blocks, tight=tight)
+        if found is not None and _apart(found, schedule.sets):
+            return found
+    return tuple(
+        Issue(block * schedule.shown + p.cycle, block, p)
+        for block in range(blocks)
+        for p in schedule.placed
+    )
+
+
+def _apart(run: tuple[Issue, ...], sets: int) -> bool:
+    """Whether every accumulator is read for the last time before its register begins anew."""
+    begin: dict[tuple[str, int], int] = {}
+    end: dict[tuple[str, int], int] = {}
+    for issue in run:
+        op = issue.placed.operation
+        if op.writes[:1] == "c":
+            landed = issue.cycle + op.latency
+            begin[op.writes, issue.block] = min(landed, begin.get((op.writes, issue.block), landed))
+        for name in op.reads:
+            if name[0] == "c":
+                end[name, issue.block] = max(issue.cycle, end.get((name, issue.block), issue.cycle))
+    return all(
+        begin.get((name, block + sets), last + 1) > last for (name, block), last in end.items()
+    )
 
 
 def _lay_out(schedule: BlockSchedule, blocks: int, *, tight: bool) -> tuple[Issue, ...] | None:
@@ -118,9 +139,7 @@ def _take(table: Table, p: Placed, offset: int) -> bool:
     return True
 
 
-def _steps(
-    schedule: BlockSchedule, tight: bool
-) -> tuple[tuple[Placed, ...], tuple[Placed, ...]]:
+def _steps(schedule: BlockSchedule, tight: bool) -> tuple[tuple[Placed, ...], tuple[Placed, ...]]:
     """Operations of the steps: of the first block, and of any other."""
     usual = tuple(p for p in schedule.placed if p.step is not None)
     closer = tuple(

@@ -6,6 +6,7 @@ run of blocks laid end to end as a call runs them.
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 
 from match_aie.errors import InternalError
@@ -180,7 +181,7 @@ def _accumulators(run: list[Issue], schedule: BlockSchedule, core: Machine) -> N
             owners[name, block % schedule.sets].append(life)
     for (name, _), each in owners.items():
         ordered = sorted(each)
-        for (_, end), (begin, _) in zip(ordered, ordered[1:], strict=False):
+        for (_, end), (begin, _) in itertools.pairwise(ordered):
             if begin <= end:
                 raise InternalError(
                     f"kernel schedule: accumulator {name} begins anew in cycle {begin}, "
