@@ -25,8 +25,9 @@ class Work:
         weight_bytes: of one.
         outputs: transfers of results out of a chain.
         output_bytes: of one.
-        up_share: how many transfers share a lane up a column on average, 1 at least.
-        down_share: likewise down.
+        input_share: transfers of activations that take turns on a lane up a column.
+        weight_share: of weights.
+        down_share: of results on a lane down, on average; 1 at least.
         rate: of a stream.
         descriptor: cycles between two transfers on a channel.
         external_in: bytes that enter the array.
@@ -36,6 +37,7 @@ class Work:
         skew: cycles by which the last tile of a chain is behind the first.
         hops: cycles of a stream's way.
         first_weights: bytes that each tile must be sent before the run.
+        first_inputs: bytes of activations that all first calls need.
     """
 
     calls: int
@@ -47,7 +49,8 @@ class Work:
     weight_bytes: float
     outputs: int
     output_bytes: float
-    up_share: float
+    input_share: float
+    weight_share: float
     down_share: float
     rate: float
     descriptor: float
@@ -58,6 +61,7 @@ class Work:
     skew: float
     hops: float
     first_weights: float
+    first_inputs: float
 
 
 @dataclass(frozen=True)
@@ -84,8 +88,8 @@ def array_cost(work: Work) -> ArrayCost:
     """Interval and latency of `work`."""
     call = work.body + work.around
     first = work.descriptor + work.input_bytes / work.rate
-    moved_in = work.inputs * first * work.up_share
-    weights = work.weights * (work.descriptor + work.weight_bytes / work.rate) * work.up_share
+    moved_in = work.inputs * first * work.input_share
+    weights = work.weights * (work.descriptor + work.weight_bytes / work.rate) * work.weight_share
     result = work.descriptor + work.output_bytes / work.rate
     parts = (
         ("compute", work.calls * call),
@@ -96,6 +100,6 @@ def array_cost(work: Work) -> ArrayCost:
         ("way out", work.external_out / work.external_out_rate),
     )
     interval = max(cycles for _, cycles in parts)
-    resident = work.first_weights / work.rate
-    latency = resident + 2 * work.hops + first + work.skew + interval + result * work.down_share
+    before = work.first_weights / work.rate + work.first_inputs / work.external_in_rate
+    latency = before + 2 * work.hops + first + work.skew + interval + result * work.down_share
     return ArrayCost(interval, latency, parts)

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: Program memory of main, locks and start-up code beside the kernel: an estimate.
+RUNTIME_BYTES = 2048
+
 
 @dataclass(frozen=True)
 class Assumed:

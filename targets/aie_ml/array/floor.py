@@ -71,19 +71,56 @@ class Floor:
                     ]
         return tuple(found)
 
-    def distinct(self, kind: str) -> int:
-        """Most slices of `kind` that one column needs."""
-        most = 0
-        which = 0 if kind == "a" else 1
-        for slot in range(self.slots):
-            parts = {self.mapping.chain(chain)[which] for chain in self.members(slot)}
-            most = max(most, len(parts))
-        return most
+    @cached_property
+    def distinct_a(self) -> int:
+        """Most parts of the rows, hence slices of activations, that one column needs."""
+        return self._distinct(0)
+
+    @cached_property
+    def distinct_w(self) -> int:
+        """Most parts of the columns, hence slices of weights."""
+        return self._distinct(1)
+
+    def _distinct(self, which: int) -> int:
+        return max(
+            len({self.mapping.chain(chain)[which] for chain in self.members(slot)})
+            for slot in range(self.slots)
+        )
 
     @property
     def lanes_up(self) -> int:
         """Streams from a memory tile into the cores' rows above it."""
         return self.device.architecture.switch_ports["mem_tile", "master", "N"]
+
+    @cached_property
+    def lane_split(self) -> tuple[int, int]:
+        """Lanes of a column for activations and for weights.
+
+        The two never share one: a core waiting for one of them would block the other. Where there
+        are too few, slices of a kind take turns on a lane, in the same order in all columns.
+        """
+        mapping = self.mapping
+        a = self.distinct_a * mapping.input_channels
+        w = self.distinct_w if mapping.streamed else 0
+        if a + w <= self.lanes_up:
+            return a, w
+        if not w:
+            return self.lanes_up, 0
+        a_time = mapping.input_sends() * mapping.input_bytes
+        w_time = mapping.weight_sends() * mapping.weight_bytes
+
+        def slowest(lanes: int) -> float:
+            return max(a_time * -(-a // (self.lanes_up - lanes)), w_time * -(-w // lanes))
+
+        split = min(range(1, self.lanes_up), key=slowest)
+        return min(a, self.lanes_up - split), min(w, split)
+
+    @property
+    def shares(self) -> tuple[int, int]:
+        """Most slices of activations, and of weights, that take turns on one lane."""
+        a, w = self.lane_split
+        need = self.distinct_a * self.mapping.input_channels
+        return -(-need // a), -(-self.distinct_w // w) if w else 1
 
     @property
     def lanes_down(self) -> int:

@@ -1,7 +1,7 @@
 """What a tile's own memory holds, bank by bank.
 
 A schedule assumes that activations, weights and everything else (results, bias, stack) lie in
-different banks; the two buffers of a ping-pong pair too, where there is room. Where there is not, the
+different banks; the two buffers of a ping-pong pair too, where there is room. Where not, the
 DMA takes cycles of a bank from the core.
 """
 

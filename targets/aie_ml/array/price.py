@@ -6,16 +6,13 @@ from dataclasses import dataclass
 
 from match_aie.cost_models.aie_array import ArrayCost, Work, array_cost
 from match_aie.errors import Infeasible
-from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES, Assumed
+from match_aie.targets.aie_ml.array.fit import MemoryPlan, buffer_ports, fit, schedules
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
-from match_aie.targets.aie_ml.array.local import LocalPlan, plan_local
+from match_aie.targets.aie_ml.array.local import LocalPlan
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.schedule import CallSchedule, schedule_call
-from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
-
-#: Bundles of main, locks and start-up code beside the kernel, an estimate.
-RUNTIME_BYTES = 2048
+from match_aie.targets.aie_ml.schedule import CallSchedule
 
 
 @dataclass(frozen=True)
@@ -28,19 +25,6 @@ class Priced:
 
 
 @dataclass(frozen=True)
-class MemoryPlan:
-    """What the memory tiles of a column hold.
-
-    Attributes:
-        inputs_held: whether whole parts of the activations, or single calls of them.
-        bytes: taken of the fullest column.
-    """
-
-    inputs_held: bool
-    bytes: int
-
-
-@dataclass(frozen=True)
 class Body:
     """The slowest kernel of a chain: cycles of a call, around it, and of the cascade's way."""
 
@@ -49,60 +33,16 @@ class Body:
     skew: float
 
 
-def plan_memory_tiles(
-    mapping: ArrayMapping, floor: Floor, device: Device
-) -> MemoryPlan | Infeasible:
-    """What each column's memory tiles hold, everything twice; whole parts where they fit."""
-    mem = device.architecture.mem
-    bound = mem.bytes * device.mem_rows if mem is not None else 0
-    a, w = floor.distinct("a"), floor.distinct("w") if mapping.streamed else 0
-    element = ELEMENT_BYTES[mapping.layer.a]
-    whole = 2 * a * mapping.part_rows * mapping.part_reduction * element
-    call = 2 * a * mapping.input_bytes
-    weights = 2 * w * mapping.weight_bytes
-    if mapping.home == "memory tile":
-        weights = w * mapping.weight_bytes * mapping.column_steps
-    outputs = 2 * min(device.core_rows, mapping.chains) * mapping.output_bytes
-    for held, inputs in ((True, whole), (False, call)):
-        if inputs + weights + outputs <= bound:
-            return MemoryPlan(held, inputs + weights + outputs)
-    return Infeasible(
-        "memory tiles of a column",
-        call + weights + outputs,
-        bound,
-        "bytes",
-        ("fewer rows a call", "weights from the chip's memory", "more tiles"),
-        (("activations", call), ("weights", weights), ("results", outputs)),
-    )
-
-
-def schedules(mapping: ArrayMapping, device: Device) -> tuple[CallSchedule, ...]:
-    """Of each tile of a chain: one call."""
-    arch = device.architecture
-    size = (mapping.call_rows, mapping.part_reduction, mapping.call_columns)
-    by_position = {
-        mapping.position(at): schedule_call(mapping.kernel(at), arch, *size)
-        for at in (0, min(1, mapping.cas_length - 1), mapping.cas_length - 1)
-    }
-    return tuple(by_position[mapping.position(at)] for at in range(mapping.cas_length))
-
-
-def buffer_ports(mapping: ArrayMapping, at: int) -> int:
-    """Buffers that a call of tile `at` takes and gives."""
-    last = at == mapping.cas_length - 1
-    return 1 + (1 if mapping.streamed else 0) + (1 if last else 0)
-
-
 def price(mapping: ArrayMapping, device: Device, assumed: Assumed) -> Priced | Infeasible:
     """What `mapping` costs on `device`, or what it lacks.
 
     Raises:
         TargetError: a fact that the mapping needs is not known of the device.
     """
-    fitted = _fit(mapping, device)
+    fitted = fit(mapping, device)
     if isinstance(fitted, Infeasible):
         return fitted
-    floor, local, memory = fitted
+    floor, local, memory = fitted.floor, fitted.local, fitted.memory
     calls = schedules(mapping, device)
     program = max(call.program_bytes for call in calls) + RUNTIME_BYTES
     bound = device.architecture.core.program_memory_bytes
@@ -119,35 +59,14 @@ def price(mapping: ArrayMapping, device: Device, assumed: Assumed) -> Priced | I
 
 def bound(mapping: ArrayMapping, device: Device, assumed: Assumed) -> float | Infeasible:
     """Cycles that no schedule of the kernels beats: products at the core's full rate."""
-    fitted = _fit(mapping, device)
+    fitted = fit(mapping, device)
     if isinstance(fitted, Infeasible):
         return fitted
-    floor, local, memory = fitted
+    floor, local, memory = fitted.floor, fitted.local, fitted.memory
     rate = device.architecture.core.macs_of(mapping.layer.a, mapping.layer.w) or 1
     macs = mapping.call_rows * mapping.part_reduction * mapping.call_columns
     body = Body(macs / rate, assumed.call(buffer_ports(mapping, 0)), 0)
     return array_cost(_work(mapping, device, assumed, floor, memory, local, body)).interval
-
-
-def _fit(
-    mapping: ArrayMapping, device: Device
-) -> tuple[Floor, LocalPlan, MemoryPlan] | Infeasible:
-    """Whether tiles, their memories and the memory tiles suffice."""
-    capacity = (device.columns // mapping.cas_length) * device.core_rows
-    if mapping.chains > capacity:
-        return Infeasible(
-            f"chains of {mapping.cas_length} tiles",
-            mapping.chains,
-            capacity,
-            "chains",
-            ("fewer parts of rows or columns", "shorter chains"),
-        )
-    local = plan_local(mapping, device)
-    if isinstance(local, Infeasible):
-        return local
-    floor = Floor(mapping, device)
-    memory = plan_memory_tiles(mapping, floor, device)
-    return memory if isinstance(memory, Infeasible) else (floor, local, memory)
 
 
 def _work(
@@ -160,8 +79,7 @@ def _work(
     body: Body,
 ) -> Work:
     layer, arch = mapping.layer, device.architecture
-    up = floor.distinct("a") * mapping.input_channels
-    up += floor.distinct("w") if mapping.streamed else 0
+    share_a, share_w = floor.shares
     in_rate, out_rate = external_rates(device)
     copies_a, copies_w = floor.copies
     sends = mapping.row_steps if memory.inputs_held else mapping.input_sends()
@@ -181,7 +99,8 @@ def _work(
         weight_bytes=mapping.weight_bytes,
         outputs=mapping.calls,
         output_bytes=mapping.output_bytes,
-        up_share=max(1.0, up / floor.lanes_up),
+        input_share=share_a,
+        weight_share=share_w,
         down_share=max(1.0, min(device.core_rows, mapping.chains) / floor.lanes_down),
         rate=arch.core.dma.bytes_per_cycle,
         descriptor=assumed.descriptor,
@@ -192,6 +111,7 @@ def _work(
         skew=body.skew,
         hops=arch.hop_cycles * (device.mem_rows + device.core_rows),
         first_weights=first,
+        first_inputs=copies_a * mapping.input_bytes,
     )
 
 

@@ -215,7 +215,7 @@ def _with_channels(mapping: ArrayMapping, device: Device) -> ArrayMapping:
     if mapping.streamed or device.architecture.core.dma.s2mm < 2:
         return mapping
     floor = Floor(mapping, device)
-    return mapping.with_channels(2 if 2 * floor.distinct("a") <= floor.lanes_up else 1)
+    return mapping.with_channels(2 if 2 * floor.distinct_a <= floor.lanes_up else 1)
 
 
 def _kernel(mapping: ArrayMapping, device: Device) -> ArrayMapping | None:
