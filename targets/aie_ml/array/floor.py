@@ -8,7 +8,7 @@ own memory tiles, and results go down into those of the slot: streams never trav
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.devices import Device
@@ -71,21 +71,20 @@ class Floor:
                     ]
         return tuple(found)
 
-    @cached_property
+    @property
     def distinct_a(self) -> int:
         """Most parts of the rows, hence slices of activations, that one column needs."""
-        return self._distinct(0)
+        return self._distinct[0]
 
-    @cached_property
+    @property
     def distinct_w(self) -> int:
         """Most parts of the columns, hence slices of weights."""
-        return self._distinct(1)
+        return self._distinct[1]
 
-    def _distinct(self, which: int) -> int:
-        return max(
-            len({self.mapping.chain(chain)[which] for chain in self.members(slot)})
-            for slot in range(self.slots)
-        )
+    @cached_property
+    def _distinct(self) -> tuple[int, int, int, int]:
+        m = self.mapping
+        return _distinct(m.row_parts, m.column_parts, m.order, self.device.core_rows)
 
     @property
     def lanes_up(self) -> int:
@@ -131,5 +130,23 @@ class Floor:
     @property
     def copies(self) -> tuple[int, int]:
         """Slices of activations and of weights that all columns together are sent."""
-        a = sum(net.kind == "a" for net in self.nets)
-        return a, len(self.nets) - a
+        _, _, a, w = self._distinct
+        length = self.mapping.cas_length
+        return a * length, w * length if self.mapping.streamed else 0
+
+
+@lru_cache(maxsize=65536)
+def _distinct(
+    row_parts: int, column_parts: int, order: str, rows: int
+) -> tuple[int, int, int, int]:
+    """Parts of the rows and of the columns in a slot: most of each, then their sums over slots."""
+    found = []
+    chains = row_parts * column_parts
+    for first in range(0, chains, rows):
+        members = range(first, min(first + rows, chains))
+        inner = column_parts if order == "m" else row_parts
+        outer = len({chain // inner for chain in members})
+        within = len({chain % inner for chain in members})
+        found.append((outer, within) if order == "m" else (within, outer))
+    a, w = [each[0] for each in found], [each[1] for each in found]
+    return max(a), max(w), sum(a), sum(w)

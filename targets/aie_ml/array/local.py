@@ -40,39 +40,75 @@ class LocalPlan:
         return penalty * ceil(self.shared / (width // 8)) if self.shared else 0
 
 
-def plan_local(mapping: ArrayMapping, device: Device) -> LocalPlan | Infeasible:
-    """Banks for the buffers of any tile of `mapping`; every tile is planned like the fullest."""
+@dataclass(frozen=True)
+class Demand:
+    """Bytes of a tile's buffers, one copy of each.
+
+    Attributes:
+        inputs: activations of a call.
+        resident: weights that stay.
+        streamed: weights of a call that come by stream.
+        outputs: results of a call.
+        fixed: bias and stack.
+    """
+
+    inputs: int
+    resident: int
+    streamed: int
+    outputs: int
+    fixed: int
+
+    def plan(self, banks: int, size: int) -> LocalPlan | None:
+        """Banks of `size` bytes for all of it, as few pairs together as possible."""
+        other = ceil((2 * self.outputs + self.fixed) / size)
+        apart = 2 * ceil(self.inputs / size)
+        weights = ceil(self.resident / size) + 2 * ceil(self.streamed / size)
+        w_together = ceil((self.resident + 2 * self.streamed) / size)
+        for i, w in (
+            (apart, weights),
+            (ceil(2 * self.inputs / size), weights),
+            (apart, w_together),
+            (ceil(2 * self.inputs / size), w_together),
+        ):
+            if i + w + other <= banks:
+                shared = (self.inputs if i < apart else 0) + (self.streamed if w < weights else 0)
+                return LocalPlan(i, w, other, shared)
+        return None
+
+
+def logical_banks(device: Device) -> tuple[int, int]:
+    """(number, bytes) of the banks in which a programmer places buffers; physical ones else."""
     core = device.architecture.core
     banks = core.banks.logical or core.banks.count
-    size = core.data_memory_bytes // banks
-    stack = device.need(core.stack_default_bytes, "default stack")
-    a = mapping.input_bytes
-    w = mapping.weight_bytes * mapping.column_steps if not mapping.streamed else 0
-    streamed = mapping.weight_bytes if mapping.streamed else 0
-    other = ceil((2 * mapping.output_bytes + mapping.bias_bytes + stack) / size)
-    apart = 2 * ceil(a / size)
-    together = ceil(2 * a / size)
-    w_apart = 2 * ceil(streamed / size) if streamed else ceil(w / size)
-    w_together = ceil(2 * streamed / size) if streamed else w_apart
-    for inputs, weights in (
-        (apart, w_apart),
-        (together, w_apart),
-        (apart, w_together),
-        (together, w_together),
-    ):
-        if inputs + weights + other <= banks:
-            shared = (a if inputs < apart else 0) + (streamed if weights < w_apart else 0)
-            return LocalPlan(inputs, weights, other, shared)
-    breakdown = (
-        ("activations, twice", 2 * a),
-        ("weights", w + 2 * streamed),
-        ("results, bias, stack", 2 * mapping.output_bytes + mapping.bias_bytes + stack),
+    return banks, core.data_memory_bytes // banks
+
+
+def demand(mapping: ArrayMapping, device: Device) -> Demand:
+    """Of the fullest tile: every tile is planned like it."""
+    stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
+    weights = mapping.weight_bytes
+    return Demand(
+        inputs=mapping.input_bytes,
+        resident=0 if mapping.streamed else weights * mapping.column_steps,
+        streamed=weights if mapping.streamed else 0,
+        outputs=mapping.output_bytes,
+        fixed=mapping.bias_bytes + stack,
     )
+
+
+def plan_local(mapping: ArrayMapping, device: Device) -> LocalPlan | Infeasible:
+    """Banks for the buffers of any tile of `mapping`."""
+    banks, size = logical_banks(device)
+    needed = demand(mapping, device)
+    plan = needed.plan(banks, size)
+    if plan is not None:
+        return plan
+    breakdown = (
+        ("activations, twice", 2 * needed.inputs),
+        ("weights", needed.resident + 2 * needed.streamed),
+        ("results, bias, stack", 2 * needed.outputs + needed.fixed),
+    )
+    taken = sum(ceil(much / size) for _, much in breakdown)
     return Infeasible(
-        "memory banks of a tile",
-        together + w_together + other,
-        banks,
-        f"banks of {size} bytes",
-        LEVERS,
-        breakdown,
+        "memory banks of a tile", taken, banks, f"banks of {size} bytes", LEVERS, breakdown
     )

@@ -17,7 +17,7 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer, Home, Order, Outer
-from match_aie.targets.aie_ml.array.local import plan_local
+from match_aie.targets.aie_ml.array.local import LocalPlan, demand, logical_banks
 from match_aie.targets.aie_ml.array.price import Priced, bound, price
 from match_aie.targets.aie_ml.devices import Device, Tiling, pair_name
 from match_aie.targets.aie_ml.schedule import Variant, schedule_call
@@ -195,19 +195,28 @@ def _rows(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
     """The largest calls that fit, with and without banks that the DMA shares with the core."""
     unit = base.tiling.m
     row_tiles = base.part_rows // unit
-    seen: set[bool] = set()
-    sizes = sorted({ceil(row_tiles / n) for n in range(1, row_tiles + 1)}, reverse=True)
-    for size in sizes:
+    one = demand(replace(base, call_rows=unit), device)
+    banks, size = logical_banks(device)
+
+    def fits(tiles: int) -> LocalPlan | None:
+        more = replace(one, inputs=one.inputs * tiles, outputs=one.outputs * tiles)
+        return more.plan(banks, size)
+
+    seen: set[int] = set()
+    for shared in (True, False):
+        low, high = 0, row_tiles
+        while low < high:
+            middle = (low + high + 1) // 2
+            plan = fits(middle)
+            good = plan is not None and (shared or not plan.shared)
+            low, high = (middle, high) if good else (low, middle - 1)
+        if not low:
+            continue
+        even = ceil(row_tiles / ceil(row_tiles / low))
         # Blocks of two row tiles waste a step on an odd number of them.
-        for tiles in (size + size % 2, size) if size > 1 else (size,):
-            mapping = replace(base, call_rows=tiles * unit)
-            plan = plan_local(mapping, device)
-            if isinstance(plan, Infeasible) or (plan.shared > 0) in seen:
-                continue
-            seen.add(plan.shared > 0)
-            yield mapping
-        if False in seen:
-            return
+        seen |= {even, even + even % 2 if even + even % 2 <= low else even}
+    for tiles in sorted(seen, reverse=True):
+        yield replace(base, call_rows=tiles * unit)
 
 
 def _with_channels(mapping: ArrayMapping, device: Device) -> ArrayMapping:
