@@ -49,6 +49,8 @@ class Builder:
         self._numbers: dict[tuple[Tile, int], int] = defaultdict(int)
         self._channels: dict[tuple[Tile, Direction], int] = defaultdict(int)
         self._lanes: dict[tuple[int, str], int] = defaultdict(int)
+        self._uses: dict[tuple[Tile, Direction, int], int] = defaultdict(int)
+        self._upward: dict[Tile, dict[int, int]] = defaultdict(dict)
 
     @property
     def first_core_row(self) -> int:
@@ -61,14 +63,38 @@ class Builder:
         return column, row + self.first_core_row
 
     def channel(self, tile: Tile, direction: Direction) -> Channel:
-        """The next channel; shared in turn once all are in use."""
+        """The next channel of a core's tile."""
+        self._channels[tile, direction] += 1
+        return Channel(tile, direction, self._channels[tile, direction] - 1)
+
+    def ways_into(self, tile: Tile) -> tuple[list[int], list[int]]:
+        """S2MM channels of a memory tile: for what comes from outside, and for results."""
         mem = self.device.architecture.mem
-        core = tile[1] >= self.first_core_row
-        dma = self.device.architecture.core.dma if core or mem is None else mem.dma
-        count = dma.s2mm if direction == "s2mm" else dma.mm2s
-        key = (tile, direction)
-        self._channels[key] += 1
-        return Channel(tile, direction, (self._channels[key] - 1) % count)
+        count = mem.dma.s2mm if mem is not None else 0
+        results = -(-min(self.device.core_rows, self.mapping.chains) // self.device.mem_rows)
+        kept = min(results, count - 2)
+        del tile
+        return list(range(count - kept)), list(range(count - kept, count))
+
+    def fill(self, tile: Tile, indices: list[int], direction: Direction) -> Channel:
+        """Of these channels the one that is used least, by its half of the descriptors."""
+        index = min(
+            indices, key=lambda i: (self._numbers[tile, i % 2], self._uses[tile, direction, i], i)
+        )
+        self._uses[tile, direction, index] += 1
+        return Channel(tile, direction, index)
+
+    def upward(self, tile: Tile, lane: int) -> Channel:
+        """The MM2S channel of a memory tile for a lane up the column; one a lane."""
+        used = self._upward[tile]
+        return Channel(tile, "mm2s", used.setdefault(lane, len(used)))
+
+    def outward(self, tile: Tile) -> Channel:
+        """An MM2S channel of a memory tile that feeds no lane, for results that leave."""
+        mem = self.device.architecture.mem
+        count = mem.dma.mm2s if mem is not None else 0
+        free = list(range(len(self._upward[tile]), count)) or [count - 1]
+        return self.fill(tile, free, "mm2s")
 
     def memory_tile(self, column: int, index: int) -> Tile:
         """One of the column's memory tiles, in turn."""
@@ -200,9 +226,10 @@ def _net(builder: Builder, net: Net) -> None:
     whole, copies = _kept(builder, net, size)
     name = f"in {net.kind}{net.part}.{net.at}"
     held = builder.buffer(Buffer(name, source, (), whole, copies, net.kind), moved=True)
-    builder.describe(builder.channel(source, "s2mm"), held, ceil(whole / WORD))
+    entry = builder.fill(source, builder.ways_into(source)[0], "s2mm")
+    builder.describe(entry, held, ceil(whole / WORD))
     for part, lane in enumerate(lanes):
-        channel = Channel(source, "mm2s", lane)
+        channel = builder.upward(source, lane)
         words = ceil(size / streams / WORD)
         builder.describe(channel, held, words, _tiled(builder, net.kind, streams))
         sinks = []
@@ -277,12 +304,11 @@ def _result(builder: Builder, chain: int) -> None:
     source = builder.channel(tile, "mm2s")
     words = ceil(mapping.output_bytes / WORD)
     builder.describe(source, Buffer("out", tile, (), mapping.output_bytes, 2, "out"), words)
-    sink = builder.channel(sink_tile, "s2mm")
+    sink = builder.fill(sink_tile, builder.ways_into(sink_tile)[1], "s2mm")
     name = f"out {chain}"
     kept = builder.buffer(Buffer(name, sink_tile, (), mapping.output_bytes, 2, "out"), moved=True)
     builder.describe(sink, kept, words)
-    leaving = Channel(sink_tile, "mm2s", turn % ports)
-    builder.describe(leaving, kept, words)
+    builder.describe(builder.outward(sink_tile), kept, words)
     members = len(floor.members(chain // builder.device.core_rows))
     builder.routes.append(
         Route(

@@ -15,11 +15,11 @@ from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """What the memory tiles of a column hold.
+    """What memory tiles hold.
 
     Attributes:
         inputs_held: whether whole parts of the activations, or single calls of them.
-        bytes: taken of the fullest column.
+        bytes: taken of the fullest memory tile.
     """
 
     inputs_held: bool
@@ -38,28 +38,39 @@ class Fit:
 def plan_memory_tiles(
     mapping: ArrayMapping, floor: Floor, device: Device
 ) -> MemoryPlan | Infeasible:
-    """What each column's memory tiles hold, everything twice; whole parts where they fit."""
+    """What the fullest memory tile holds, everything twice; whole parts where they fit."""
     mem = device.architecture.mem
-    bound = mem.bytes * device.mem_rows if mem is not None else 0
-    a, w = floor.distinct_a, floor.distinct_w if mapping.streamed else 0
+    bound = mem.bytes if mem is not None else 0
+    a, w = _slices(floor, device)
     element = ELEMENT_BYTES[mapping.layer.a]
     whole = 2 * a * mapping.part_rows * mapping.part_reduction * element
     call = 2 * a * mapping.input_bytes
     weights = 2 * w * mapping.weight_bytes
     if mapping.home == "memory tile":
         weights = w * mapping.weight_bytes * mapping.column_steps
-    outputs = 2 * min(device.core_rows, mapping.chains) * mapping.output_bytes
+    results = -(-min(device.core_rows, mapping.chains) // max(1, device.mem_rows))
+    outputs = 2 * results * mapping.output_bytes
     for held, inputs in ((True, whole), (False, call)):
         if inputs + weights + outputs <= bound:
             return MemoryPlan(held, inputs + weights + outputs)
     return Infeasible(
-        "memory tiles of a column",
+        "a memory tile",
         call + weights + outputs,
         bound,
         "bytes",
         ("fewer rows a call", "weights from the chip's memory", "more tiles"),
         (("activations", call), ("weights", weights), ("results", outputs)),
     )
+
+
+def _slices(floor: Floor, device: Device) -> tuple[int, int]:
+    """Most slices of activations and of weights in one memory tile: lanes go over them in turn."""
+    lanes_a, lanes_w = floor.lane_split
+    share_a, share_w = floor.shares
+    rows = max(1, device.mem_rows)
+    streams = floor.mapping.input_channels
+    a = -(-(lanes_a // streams) // rows) * share_a
+    return a, -(-lanes_w // rows) * share_w if floor.mapping.streamed else 0
 
 
 def schedules(mapping: ArrayMapping, device: Device) -> tuple[CallSchedule, ...]:

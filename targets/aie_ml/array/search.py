@@ -15,6 +15,8 @@ from typing import Literal
 
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.build import build
+from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer, Home, Order, Outer
 from match_aie.targets.aie_ml.array.local import LocalPlan, demand, logical_banks
@@ -91,6 +93,9 @@ def search(
                 if isinstance(priced, Infeasible):
                     refused = _closer(refused, priced)
                     continue
+                value = _key(priced, objective)[0]
+                if value >= worst or not _legal(mapping, device):
+                    continue
                 found.append(priced)
                 found.sort(key=lambda p: _key(p, objective))
                 del found[keep:]
@@ -99,6 +104,12 @@ def search(
     if not found:
         return refused or Infeasible("tiles", 1, 0, "tiles")
     return tuple(found)
+
+
+def _legal(mapping: ArrayMapping, device: Device) -> bool:
+    """Whether the whole program keeps every rule: channels, descriptors and ports too."""
+    program = build(mapping, device)
+    return not isinstance(program, Infeasible) and not violations(program, device)
 
 
 def _key(priced: Priced, objective: Objective) -> tuple[float, int, float]:
