@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from match_aie import codegen
 from match_aie.frontend import Model, Port
-from match_aie.hardware import MatchTarget
+from match_aie.hardware import MatchTarget, SimulatedRun
 from match_aie.lowering import NetworkProgram
 from match_aie.mapping import SearchCounts
 from match_aie.options import CompileOptions
+from match_aie.partition import Candidate
+from match_aie.partition.pricing import core_work
 from match_aie.partition.select import Assignment
 
 if TYPE_CHECKING:
@@ -79,10 +83,11 @@ class Compilation:
             self.program,
             layers,
             self._manifest(),
-            flags=self.target.build_profile().flags,
+            profile=self.target.build_profile(),
             inputs=self.inputs,
             outputs=self.outputs,
             model=codegen.ModelFile(self.model.source, self.model.format),
+            runtime=self.target.runtime(),
         )
 
     def _manifest(self) -> dict[str, object]:
@@ -90,11 +95,26 @@ class Compilation:
         return {
             "name": self.name,
             "target": self.target.name,
+            "target_options": dict(self.target.options()),
+            "built_for": self.target.built_for(),
             "options": asdict(self.options),
             "warnings": list(self.warnings),
             "selection": _selection(self.assignment),
             "considered": _considered(self.assignment),
         }
+
+    def simulate(self, *, record: bool = True) -> SimulatedRun:
+        """One inference in simulated cycles; `record` keeps what a trace needs.
+
+        Raises:
+            OptionError: the target has no simulator.
+        """
+        from match_aie.simulating import simulate
+        from match_aie.toolchain.record import parse
+
+        manifest = json.loads(self._sources[codegen.sources.MANIFEST])
+        made = parse(manifest, Path(self.symbol))
+        return simulate(made, self.target, record_events=record)
 
     def summary(self) -> str:
         """The layer table, memory and fallback, as text."""
@@ -125,6 +145,10 @@ def _selection(assignment: Assignment) -> dict[str, object]:
         "moves": cost.moves,
         "match_cycles": assignment.match_cost.total,
         "proven": assignment.proven,
+        "core": [
+            {"label": label, "operator": operator, "cycles": cycles}
+            for label, operator, cycles in core_work(assignment.pricing, assignment.chosen)
+        ],
         "provenance": "modelled",
     }
 
@@ -133,7 +157,8 @@ def _considered(assignment: Assignment) -> list[dict[str, object]]:
     """The rows of `explain`: who could run which layer, at what cost, or why not.
 
     `cycles` are of the module's clock, `reference_cycles` of the target's; `fallback_cycles` is
-    what the core would take for the same operators.
+    what the core would take for the same operators, `error_lsb` the proven bound of the difference
+    from the model's arithmetic where the module computes in its own.
     """
     chosen = {id(option) for option in assignment.chosen}
     pricing = assignment.pricing
@@ -149,9 +174,15 @@ def _considered(assignment: Assignment) -> list[dict[str, object]]:
                 "cycles": option.cost.cycles if option.cost else None,
                 "reference_cycles": pricing.option(option) if option.cost else None,
                 "fallback_cycles": sum(pricing.fallback(index) for index in sorted(place.nodes)),
+                "error_lsb": _error_lsb(candidate),
                 "chosen": id(option) in chosen,
                 "provenance": "modelled",
                 "reason": option.reason,
             }
         )
     return rows
+
+
+def _error_lsb(candidate: Candidate) -> float | None:
+    original = candidate.layer.original if candidate.layer else None
+    return original.error_lsb if original else None

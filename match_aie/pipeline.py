@@ -145,7 +145,8 @@ def decide(
     with clock.stage("load"):
         loaded = frontend.load(model, name=options.name, shapes=options.shapes)
     with clock.stage("normalize"):
-        normal = frontend.normalize(loaded, integer_io=options.integer_io)
+        unsigned = target.activations == "unsigned"
+        normal = frontend.normalize(loaded, integer_io=options.integer_io, unsigned=unsigned)
     with clock.stage("partition"):
         graph = partition.to_graph(normal)
         found = partition.candidates(graph, target)
@@ -176,10 +177,11 @@ def run(
         schedule = lowering.lower(symbol, remainder, layers)
     with clock.stage("plan"):
         alignment = target.build_profile().alignment
-        memory = lowering.plan(schedule, alignment=alignment, limit=options.memory_limit)
-        if isinstance(memory, Infeasible):
-            raise InfeasibleError(memory, where=normal.name)
-    program = lowering.NetworkProgram(schedule, memory)
+        program = lowering.store(
+            schedule, target.storage(), alignment=alignment, limit=options.memory_limit
+        )
+        if isinstance(program, Infeasible):
+            raise InfeasibleError(program, where=normal.name)
     return Compilation(
         symbol, target, options, normal, assignment, program, decision.searches, clock.seconds
     )
@@ -238,6 +240,7 @@ def mapped_layers(assignment: Assignment) -> dict[str, MappedLayer]:
                 candidate.layer.constants,
                 option.mapping,
                 option.cost,
+                candidate.layer.original,
             )
     return layers
 

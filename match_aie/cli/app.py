@@ -137,6 +137,21 @@ def run(
 
 
 @app.command()
+def simulate(
+    folder: Folder,
+    trace: Annotated[
+        Path | None,
+        typer.Option("--trace", metavar="T.JSON", help="Write who was busy when, for Perfetto."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run a project once in its chip's simulator: cycles per layer beside the predicted ones."""
+    from match_aie.cli.simulating import simulate_project
+
+    simulate_project(folder, trace, as_json)
+
+
+@app.command()
 def explain(
     folder: Folder,
     layer: Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,6 +88,7 @@ def result_json(result: RunResult, source: str) -> dict[str, object]:
         "max_lsb_vs_model": dict(result.max_lsb_vs_model),
         "max_abs_vs_model": dict(result.max_abs_vs_model),
         "model_note": result.model_note,
+        "deviations": [asdict(deviation) for deviation in result.deviations],
         "outputs": {name: list(array.shape) for name, array in result.outputs.items()},
         "dtypes": {name: array.dtype.name for name, array in result.outputs.items()},
         "inputs": source,
@@ -98,6 +99,10 @@ def result_text(result: RunResult, source: str) -> str:
     """The same for people; every difference is measured on this run."""
     lines = [f"inputs     {source}", f"reference  {_verdict(result)}"]
     lines += [f"           {_mismatch(mismatch)}" for mismatch in result.mismatches[:10]]
+    if result.deviations:
+        most = max(deviation.max_lsb for deviation in result.deviations)
+        number = f"{len(result.deviations)} layers in their module's own arithmetic"
+        lines.append(f"           {number}: at most {most} LSB from the model's (measured)")
     for name, array in result.outputs.items():
         lines.append(f"output     {shorten(name, 60)}: {describe(array)}")
         lsb = result.max_lsb_vs_model.get(name)

@@ -17,6 +17,7 @@ import numpy as np
 from match_aie.codegen.port import PortRecord
 from match_aie.codegen.weights import Blob, little_endian
 from match_aie.errors import InternalError
+from match_aie.hardware import tiles_to_json
 from match_aie.lowering import LayerProgram, NetworkProgram, Step
 from match_aie.workload.codec import to_json
 
@@ -42,14 +43,19 @@ class Found:
 
 @dataclass(frozen=True)
 class References:
-    """Constants of all layers as the reference reads them, and the bytes of the second blob."""
+    """Constants of all layers as the reference reads them, and the bytes of the second blob.
+
+    `found` by layer symbol and operand name; `originals` the same of layers in the model's
+    arithmetic that modules compute in their own.
+    """
 
     found: Mapping[tuple[str, str], Found]
+    originals: Mapping[tuple[str, str], Found]
     data: bytes
 
 
 def locate(program: NetworkProgram, blob: Blob, main: str, second: str) -> References:
-    """Find every constant of every layer by (layer symbol, operand name).
+    """Find every constant of every layer, and of what it stands for.
 
     Args:
         program: whose layers.
@@ -61,17 +67,25 @@ def locate(program: NetworkProgram, blob: Blob, main: str, second: str) -> Refer
         _digest(blob.data[m.offset : m.offset + m.nbytes]): (main, m.offset)
         for m in reversed(blob.members)
     }
-    found: dict[tuple[str, str], Found] = {}
     extra = bytearray()
-    for layer in program.schedule.layers:
-        for name, value in layer.constants:
-            data = little_endian(value)
-            key = _digest(data)
-            if key not in known:
-                known[key] = (second, len(extra))
-                extra += data + bytes(-len(data) % REFERENCE_ALIGNMENT)
-            found[layer.symbol, name] = Found(*known[key], value.dtype.name, tuple(value.shape))
-    return References(found, bytes(extra))
+
+    def place(value: np.ndarray) -> Found:
+        data = little_endian(value)
+        key = _digest(data)
+        if key not in known:
+            known[key] = (second, len(extra))
+            extra.extend(data + bytes(-len(data) % REFERENCE_ALIGNMENT))
+        return Found(*known[key], value.dtype.name, tuple(value.shape))
+
+    layers = program.schedule.layers
+    found = {(la.symbol, name): place(value) for la in layers for name, value in la.constants}
+    originals = {
+        (layer.symbol, operand.name): place(layer.original.constants[operand.name])
+        for layer in layers
+        if layer.original is not None
+        for operand in layer.original.workload.constants
+    }
+    return References(found, originals, bytes(extra))
 
 
 def _digest(data: bytes) -> bytes:
@@ -111,8 +125,23 @@ def _layer(step: Step, layer: LayerProgram, references: References) -> dict[str,
         "template": layer.template,
         "workload": to_json(layer.workload),
         "mapping": plain(layer.mapping),
+        "tiles": tiles_to_json(layer.tiles),
         "cost": {**asdict(layer.cost), "provenance": "modelled"},
         "constants": constants,
+        "original": _original(layer, references),
+    }
+
+
+def _original(layer: LayerProgram, references: References) -> dict[str, object] | None:
+    """The layer in the model's arithmetic, and the proven bound of the difference from it."""
+    if layer.original is None:
+        return None
+    names = [operand.name for operand in layer.original.workload.constants]
+    return {
+        "workload": to_json(layer.original.workload),
+        "constants": {name: plain(references.originals[layer.symbol, name]) for name in names},
+        "error_lsb": layer.original.error_lsb,
+        "provenance": "proven",
     }
 
 
@@ -163,6 +192,7 @@ def describe(
             for function in schedule.functions
         ],
         "memory": plain(program.plan),
+        "streams": plain(program.streams),
         "predicted": {"cycles": cycles, "provenance": "modelled", "of": "layers"},
     }
 

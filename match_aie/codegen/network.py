@@ -15,6 +15,7 @@ from match_aie.codegen.names import comment, network_symbols
 from match_aie.codegen.port import PortRecord
 from match_aie.codegen.weights import Blob, Member, element_type
 from match_aie.errors import InternalError
+from match_aie.hardware import BuildProfile, Runtime
 from match_aie.lowering import Argument, NetworkProgram, Schedule, Step
 from match_aie.lowering.plan import storages
 
@@ -54,6 +55,17 @@ class CallView:
 
 
 @dataclass(frozen=True)
+class StreamView:
+    """A fetch of constants: before which step it starts, which one waits, where from and to."""
+
+    start: int
+    step: int
+    address: str
+    offset: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
 class NetworkView:
     """Everything that the templates in templates/common print.
 
@@ -75,6 +87,10 @@ class NetworkView:
         warnings: for the compiler.
         sanitizers: for the compiler.
         sources: paths of what makes the library.
+        headers: of the target's runtime.
+        guard: C function of it that says why this machine cannot run the code; "" for none.
+        entry: C function of it that runs the steps; "" for none.
+        streams: constants that are fetched from the backing memory, in order of their steps.
     """
 
     name: str
@@ -94,6 +110,10 @@ class NetworkView:
     warnings: tuple[str, ...]
     sanitizers: tuple[str, ...]
     sources: tuple[str, ...]
+    headers: tuple[str, ...]
+    guard: str
+    entry: str
+    streams: tuple[StreamView, ...]
 
 
 class Addresses:
@@ -108,6 +128,7 @@ class Addresses:
         self._outputs = {name: f"out[{i}]" for i, name in enumerate(schedule.outputs)}
         self._members = {member.name: member for member in blob.members}
         self._weights = f"{schedule.name}_weights"
+        self._streamed = streamed_addresses(program)
 
     def tensor(self, name: str) -> str:
         """Where tensor `name` lies."""
@@ -118,15 +139,42 @@ class Addresses:
             return self._inputs[owner]
         return f"(void *)({self._places[owner]})"
 
-    def argument(self, argument: Argument) -> str:
-        """The C expression for `argument` of a call."""
+    def argument(self, argument: Argument, dtype: str | None = None) -> str:
+        """The C expression for `argument` of a call.
+
+        `dtype` is what the callee takes, where a packed constant may be of another type.
+        """
         if argument.kind == "tensor":
             return self.tensor(argument.name)
         if argument.kind == "workspace":
             return f"(void *)({self._places[argument.name]})"
+        if argument.name in self._streamed:
+            return f"(const void *)({self._streamed[argument.name]})"
         member = self._members[argument.name]
         text = f"{self._weights}.{member.name}"
-        return text if member.typed else f"(const void *){text}"
+        fits = member.typed and dtype in (None, member.dtype)
+        return text if fits else f"(const void *){text}"
+
+
+def streamed_addresses(program: NetworkProgram) -> dict[str, str]:
+    """Where constants that are fetched lie in the arena, as C expressions."""
+    sizes = {c.name: max(1, c.value.nbytes) for c in program.schedule.constants}
+    found = {}
+    for stream in program.streams:
+        offset = program.plan.offset(stream.space)
+        for name in stream.constants:
+            found[name] = f"arena + {offset}"
+            offset += -(-sizes[name] // program.plan.alignment) * program.plan.alignment
+    return found
+
+
+def _streams(program: NetworkProgram) -> tuple[StreamView, ...]:
+    found, offset = [], 0
+    for stream in program.streams:
+        place = f"arena + {program.plan.offset(stream.space)}"
+        found.append(StreamView(stream.start, stream.step, place, offset, stream.nbytes))
+        offset += stream.nbytes
+    return tuple(found)
 
 
 def _call(step: Step, schedule: Schedule, addresses: Addresses) -> CallView:
@@ -136,11 +184,19 @@ def _call(step: Step, schedule: Schedule, addresses: Addresses) -> CallView:
     return CallView(
         comment(f"{step.label or step.symbol} ({by})", 80),
         step.symbol,
-        tuple(addresses.argument(argument) for argument in step.arguments),
+        tuple(addresses.argument(a, _taken(step, a)) for a in step.arguments),
         tuple(
             TraceView(indices[name], addresses.tensor(name), sizes[name]) for name in step.writes()
         ),
     )
+
+
+def _taken(step: Step, argument: Argument) -> str | None:
+    """Element type of the parameter that a layer's constant goes to."""
+    if step.layer is None or argument.kind != "constant":
+        return None
+    name = argument.name.removeprefix(f"{step.layer.symbol}_")
+    return step.layer.workload.operand(name).dtype
 
 
 def _port(record: PortRecord, macro: str) -> PortView:
@@ -178,8 +234,9 @@ def network_view(
     ports: tuple[Sequence[PortRecord], Sequence[PortRecord]],
     *,
     title: str,
-    flags: Sequence[str],
+    profile: BuildProfile,
     sources: Sequence[str],
+    runtime: Runtime = Runtime(),
 ) -> NetworkView:
     """What the templates see of `program`.
 
@@ -189,8 +246,9 @@ def network_view(
         blob: where the constants lie.
         ports: inputs and outputs.
         title: the network's name as users know it.
-        flags: the target's compiler flags.
+        profile: how the target's sources are built.
         sources: paths of what makes the library.
+        runtime: what the target ships.
 
     Raises:
         InternalError: a call has no callee, or a name clashes.
@@ -214,16 +272,27 @@ def network_view(
         calls=calls,
         uses_arena=any("(arena + " in word for word in words),
         uses_inputs=any(word.startswith("in[") for word in words),
-        flags=(*CORRECTNESS, *flags),
+        flags=(*CORRECTNESS, *profile.flags),
         warnings=WARNINGS,
         sanitizers=SANITIZERS,
         sources=tuple(sources),
+        headers=runtime.headers,
+        guard=runtime.guard,
+        entry=runtime.entry,
+        streams=_streams(program),
     )
 
 
-def render_common(name: str, view: NetworkView) -> bytes:
-    """The text of template `name` of templates/common, such as "network.c"."""
-    return (str(_template(f"common/{name}.mako").render(net=view)).strip() + "\n").encode()
+def render_common(name: str, view: NetworkView, **more: object) -> bytes:
+    """The text of template `name` of templates/common, such as "network.c".
+
+    Args:
+        name: of the template.
+        view: the network.
+        more: what the template takes beside it.
+    """
+    text = str(_template(f"common/{name}.mako").render(net=view, **more))
+    return (text.strip() + "\n").encode()
 
 
 @cache

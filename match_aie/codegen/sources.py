@@ -12,8 +12,9 @@ from match_aie.codegen import manifest as manifests
 from match_aie.codegen.flags import checked
 from match_aie.codegen.network import NetworkView, network_view, render_common
 from match_aie.codegen.port import PortLike, records
-from match_aie.codegen.weights import layout
+from match_aie.codegen.weights import Blob, layout
 from match_aie.errors import InternalError, TargetError
+from match_aie.hardware import BuildProfile, Runtime
 from match_aie.lowering import NetworkProgram
 
 #: Name of the file that makes a folder a project.
@@ -68,11 +69,11 @@ def render(
     layers: Mapping[str, str],
     manifest: Mapping[str, object],
     *,
-    flags: Sequence[str] = ("-O3",),
+    profile: BuildProfile = BuildProfile(),
     inputs: Sequence[PortLike] | None = None,
     outputs: Sequence[PortLike] | None = None,
     model: ModelFile | None = None,
-    runtime: Mapping[str, bytes] = MappingProxyType({}),
+    runtime: Runtime = Runtime(),
 ) -> Sources:
     """The project of `program`: C, weights, Makefile and match_aie.json.
 
@@ -81,43 +82,82 @@ def render(
         layers: C definitions of all layers by symbol, as `codegen.layer.render_layer` gives them.
         manifest: what the program does not know, for match_aie.json: "name" (the user's name of
             the network), "target", "options" and the like; no absolute paths, no times.
-        flags: compiler flags of the target.
+        profile: how the target's sources are built.
         inputs: what users call the inputs; the tensors' labels by default.
         outputs: what users call the outputs; the tensors' labels by default.
         model: what was compiled.
-        runtime: further files by path, such as a target's headers; C files join the library.
+        runtime: what the target ships; C files join the library.
 
     Raises:
         TargetError: flags or alignment that no build can have.
         InternalError: the program is not well formed.
     """
-    schedule, alignment = program.schedule, program.plan.alignment
-    if alignment < 8 or alignment.bit_count() != 1:
-        raise TargetError(f"alignment {alignment} is not a power of two of at least 8 bytes")
-    name = schedule.name
+    _check_alignment(program)
+    schedule, name = program.schedule, program.schedule.name
     paths = (f"weights/{name}.bin", f"weights/{name}_reference.bin")
-    blob = layout(schedule.constants, alignment)
+    blob, backing = _blobs(program)
     references = manifests.locate(program, blob, *paths)
     ports = (
         records(schedule, schedule.inputs, inputs),
         records(schedule, schedule.outputs, outputs),
     )
-    compiled = [f"src/{name}.c", *([f"src/{name}_weights.S"] if blob.members else [])]
-    compiled += [path for path in sorted(runtime) if path.endswith(_COMPILED)]
+    compiled = _compiled(name, bool(blob.members), bool(backing.members), runtime)
     title = str(manifest.get("name") or name)
+    checked(profile.flags)
     view = network_view(
-        program, layers, blob, ports, title=title, flags=checked(flags), sources=compiled
+        program,
+        layers,
+        blob,
+        ports,
+        title=title,
+        profile=profile,
+        sources=compiled,
+        runtime=runtime,
     )
-    files = _texts(view)
-    files |= {
-        path: data for path, data in zip(paths, (blob.data, references.data), strict=True) if data
-    }
+    files = {**_texts(view), **_constants(view, blob, backing)}
+    if references.data:
+        files[paths[1]] = references.data
     stored = _model_file(model, files)
-    _add(files, runtime)
-    build = {"flags": list(flags), "sources": compiled, "main": f"src/{name}_main.c"}
+    _add(files, runtime.files)
+    _add(files, runtime.vendor)
+    build = _build(profile, name, compiled)
     described = manifests.describe(program, blob, references, ports)
     _add_manifest(files, manifest, described | {"model": stored, "build": build})
     return Sources(files)
+
+
+def _blobs(program: NetworkProgram) -> tuple[Blob, Blob]:
+    """Constants that stay in memory, and those that are fetched, in the order of the fetches."""
+    schedule, alignment = program.schedule, program.plan.alignment
+    constants = {constant.name: constant for constant in schedule.constants}
+    streamed = [name for stream in program.streams for name in stream.constants]
+    resident = [constant for name, constant in constants.items() if name not in set(streamed)]
+    return layout(resident, alignment), layout([constants[n] for n in streamed], alignment)
+
+
+def _constants(view: NetworkView, blob: Blob, backing: Blob) -> dict[str, bytes]:
+    """The files of both blobs, and what assembles them."""
+    files = {}
+    for part, suffix, made in (("weights", "", blob), ("backing", "_backing", backing)):
+        if made.members:
+            path = f"weights/{view.name}{suffix}.bin"
+            files[path] = made.data
+            files[f"src/{view.name}_{part}.S"] = render_common(
+                "weights.S", view, part=part, file=path, nbytes=len(made.data)
+            )
+    return files
+
+
+def _compiled(name: str, weights: bool, backing: bool, runtime: Runtime) -> list[str]:
+    own = [f"src/{name}.c", *([f"src/{name}_weights.S"] if weights else [])]
+    own += [f"src/{name}_backing.S"] if backing else []
+    return own + [path for path in sorted(runtime.files) if path.endswith(_COMPILED)]
+
+
+def _check_alignment(program: NetworkProgram) -> None:
+    alignment = program.plan.alignment
+    if alignment < 8 or alignment.bit_count() != 1:
+        raise TargetError(f"alignment {alignment} is not a power of two of at least 8 bytes")
 
 
 def _add_manifest(
@@ -130,16 +170,22 @@ def _add_manifest(
     _add(files, {MANIFEST: manifests.dump({**told, **described})})
 
 
+def _build(profile: BuildProfile, name: str, compiled: Sequence[str]) -> dict[str, object]:
+    return {
+        "flags": profile.flags,
+        "compilers": profile.compilers,
+        "sources": compiled,
+        "main": f"src/{name}_main.c",
+    }
+
+
 def _texts(view: NetworkView) -> dict[str, bytes]:
-    files = {
+    return {
         f"include/{view.name}.h": render_common("network.h", view),
         f"src/{view.name}.c": render_common("network.c", view),
         f"src/{view.name}_main.c": render_common("main.c", view),
         "Makefile": render_common("Makefile", view),
     }
-    if view.members:
-        files[f"src/{view.name}_weights.S"] = render_common("weights.S", view)
-    return files
 
 
 def _model_file(model: ModelFile | None, files: dict[str, bytes]) -> dict[str, object] | None:

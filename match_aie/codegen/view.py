@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_aie.codegen.ctype import ctype, float_literal
-from match_aie.hardware import ExecModule
+from match_aie.hardware import ExecModule, Mapping, TileProgram
 from match_aie.lowering import LayerProgram
 from match_aie.workload import Operand, Workload
 
@@ -76,7 +76,10 @@ class WindowView:
 
 @dataclass(frozen=True)
 class TailView:
-    """Saturation bounds as integers, and less the zero point as float literals."""
+    """Saturation bounds as integers, and less the zero point as float literals.
+
+    `shift` is None where the layer requantises in float32.
+    """
 
     zero_point: int
     lo: int
@@ -84,6 +87,19 @@ class TailView:
     low: str
     high: str
     rounding: str
+    shift: int | None = None
+
+    def shifted(self, t: str) -> str:
+        """C expression of the int64_t variable `t` shifted right and rounded."""
+        if not self.shift or self.rounding == "floor":
+            return f"({t} >> {self.shift})"
+        half = f"((int64_t)1 << {self.shift - 1})"
+        added = {
+            "half_up": half,
+            "half_even": f"{half} - 1 + (({t} >> {self.shift}) & 1)",
+            "half_away": f"{half} - ({t} < 0)",
+        }
+        return f"(({t} + {added[self.rounding]}) >> {self.shift})"
 
     @property
     def offset(self) -> str:
@@ -114,6 +130,9 @@ class LayerView:
         window: for conv2d and pooling, else None.
         tail: None where the sum itself is stored.
         elements: nest of loops over the output, adjacent ones merged; for elementwise kinds.
+        tiles: how tiles move, of a layer whose module has an inner memory; else None.
+        mapping: loops and cuts.
+        kernel: what `ExecModule.kernel` gives for the layer's mapping.
     """
 
     symbol: str
@@ -125,6 +144,9 @@ class LayerView:
     window: WindowView | None
     tail: TailView | None
     elements: tuple[ElementLoop, ...]
+    tiles: TileProgram | None
+    mapping: Mapping
+    kernel: object
 
     def operand(self, name: str) -> OperandView:
         """The operand called `name`; KeyError if there is none."""
@@ -132,6 +154,29 @@ class LayerView:
             if operand.name == name:
                 return operand
         raise KeyError(f"{self.kind} has no operand {name!r}")
+
+    def times(self, channel: str) -> str:
+        """What C text multiplies a fixed-point sum of output channel `channel` by; "" for 1."""
+        return self._parameter("*", "multiplier", channel)
+
+    def plus(self, channel: str) -> str:
+        """What C text adds to a multiplied fixed-point sum; "" for 0."""
+        return self._parameter("+", "offset", channel)
+
+    def _parameter(self, operator: str, name: str, channel: str) -> str:
+        found = [operand for operand in self.operands if operand.name == name]
+        if not found:
+            return ""
+        return f" {operator} {name}[{channel if found[0].size > 1 else 0}]"
+
+    @property
+    def channel(self) -> str:
+        """C expression of the output channel that the loops `elements` are at."""
+        # The two multipliers of an add are one per input.
+        names = ("offset",) if self.kind == "add" else ("offset", "multiplier")
+        parameters = [o for o in self.operands if o.name in names]
+        wide = [o.name for o in parameters if o.size == self.operands[-1].shape[-1] > 1]
+        return self.index(wide[0]) if wide else "0"
 
     def index(self, name: str) -> str:
         """C expression of the element of operand `name` that the loops `elements` are at."""
@@ -157,6 +202,9 @@ def layer_view(layer: LayerProgram, module: ExecModule) -> LayerView:
         window=_window_view(workload),
         tail=_tail_view(workload),
         elements=element_loops(workload),
+        tiles=layer.tiles,
+        mapping=layer.mapping,
+        kernel=module.kernel(workload, layer.mapping),
     )
 
 
@@ -263,4 +311,5 @@ def _tail_view(workload: Workload) -> TailView | None:
         low=float_literal(tail.lo - tail.zero_point),
         high=float_literal(tail.hi - tail.zero_point),
         rounding=tail.rounding,
+        shift=tail.shift,
     )

@@ -4,13 +4,14 @@ from match_aie.frontend.load import load
 from match_aie.frontend.model import Model, Port
 
 
-def normalize(model: Model, *, integer_io: bool = False) -> Model:
+def normalize(model: Model, *, integer_io: bool = False, unsigned: bool = False) -> Model:
     """The model in canonical quantised form, see `match_aie.frontend.canonical`.
 
     Args:
         model: as loaded.
         integer_io: give inputs and outputs that are float only for a quantize or dequantize at
             the edge of the network their integer type.
+        unsigned: make int8 tensors inside the network uint8, for targets that need it.
 
     Raises:
         ModelError: control flow at run time.
@@ -18,7 +19,7 @@ def normalize(model: Model, *, integer_io: bool = False) -> Model:
     # Imported here: TVM takes a second, and reading a model's ports needs none of it.
     from match_aie.frontend import canonical
 
-    return canonical.normalize(model, integer_io=integer_io)
+    return canonical.normalize(model, integer_io=integer_io, unsigned=unsigned)
 
 
 __all__ = ["Model", "Port", "load", "normalize"]

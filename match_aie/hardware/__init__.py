@@ -1,5 +1,6 @@
 """What a target declares: memories, modules, patterns, costs; and where targets register."""
 
+from match_aie.hardware.conversion import Original, convert
 from match_aie.hardware.core import CoreCost, Operation, TensorType
 from match_aie.hardware.cost import (
     Array,
@@ -19,16 +20,35 @@ from match_aie.hardware.module import CORE, ExecModule, Memory, check_memories
 from match_aie.hardware.move import Move
 from match_aie.hardware.pattern import AVG_POOL_HALF_AWAY, Any, Const, Op, Pattern, Structure
 from match_aie.hardware.registry import load_target, target_names
-from match_aie.hardware.target import BuildProfile, MatchTarget
+from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
+from match_aie.hardware.simulated import (
+    NetworkSimulator,
+    SimulatedRun,
+    SimulatedStep,
+    StepResult,
+)
+from match_aie.hardware.target import BuildProfile, MatchTarget, Storage
+from match_aie.hardware.tiles import (
+    Region,
+    TileAxis,
+    TileOperand,
+    TileProgram,
+    Visit,
+    tiles_from_json,
+    tiles_to_json,
+)
+from match_aie.workload import Converted
 
 __all__ = [
     "AVG_POOL_HALF_AWAY",
     "CORE",
+    "SCRATCHPAD_FILES",
     "Any",
     "Array",
     "Block",
     "BuildProfile",
     "Const",
+    "Converted",
     "CoreCost",
     "Cost",
     "CostModel",
@@ -41,19 +61,35 @@ __all__ = [
     "Memory",
     "Mode",
     "Move",
+    "NetworkSimulator",
     "Op",
     "Operation",
+    "Original",
     "Pattern",
+    "Region",
+    "Runtime",
+    "SimulatedRun",
+    "SimulatedStep",
+    "StepResult",
+    "Storage",
     "Structure",
     "TensorType",
     "Tile",
+    "TileAxis",
     "TileCostModel",
+    "TileOperand",
+    "TileProgram",
+    "Visit",
     "check_memories",
     "combine_cycles",
+    "convert",
     "cost_from_json",
     "cost_to_json",
     "load_target",
     "mapping_from_json",
     "mapping_to_json",
+    "runtime_files",
     "target_names",
+    "tiles_from_json",
+    "tiles_to_json",
 ]

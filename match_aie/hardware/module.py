@@ -12,9 +12,9 @@ import numpy as np
 
 from match_aie.errors import TargetError
 from match_aie.hardware.cost import Array, CostModel, Tile, TileCostModel
-from match_aie.hardware.mapping import Loop
+from match_aie.hardware.mapping import Loop, Mapping
 from match_aie.hardware.pattern import Pattern
-from match_aie.workload import Workload
+from match_aie.workload import Converted, Workload
 
 #: The unit of the chip that runs what no module claims.
 CORE = "core"
@@ -153,6 +153,14 @@ class ExecModule(ABC):
     def patterns(self) -> Sequence[Pattern]:
         """What the module can run, longest first."""
 
+    def convert(self, workload: Workload, constants: Constants) -> Converted | str:
+        """The layer in the module's own arithmetic, or a sentence saying why there is none.
+
+        Called once a pattern matched and its check accepted. By default the layer is computed as
+        it is. A conversion stands for the same inputs and output.
+        """
+        return Converted(workload, constants)
+
     @abstractmethod
     def spatial(self, workload: Workload) -> Sequence[Loop]:
         """What the hardware unrolls."""
@@ -178,6 +186,7 @@ class ExecModule(ABC):
     def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
         """Bytes of `memory` that a kernel working on `tile` needs beside the tiles (im2col, stack).
 
+        What tiles of packed constants take beyond the constants' own bytes belongs here too.
         Only in an innermost memory may they depend on `tile`. None by default.
         """
         del workload, memory
@@ -187,6 +196,15 @@ class ExecModule(ABC):
         """Constants in the layout the template reads; by default as they are."""
         del workload
         return constants
+
+    def kernel(self, workload: Workload, mapping: Mapping) -> object:
+        """What the template reads as `layer.kernel`: decisions that the layer does not show.
+
+        Such as register tiles, and the loops of `mapping` in the words of the template. Plain
+        frozen data, a function of the arguments only; None by default.
+        """
+        del workload, mapping
+        return None
 
     def scratch_bytes(self, workload: Workload) -> int:
         """Arena bytes the emitted layer function needs beside its operands; 0 by default."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 
@@ -30,8 +31,12 @@ def target_names() -> tuple[str, ...]:
     return tuple(sorted(_entries()))
 
 
-def load_target(name: str) -> MatchTarget:
+def load_target(name: str, options: Mapping[str, object] | None = None) -> MatchTarget:
     """The target called `name` (upper or lower case), built with its defaults.
+
+    Args:
+        name: of an installed target.
+        options: arguments of its constructor, as `MatchTarget.options` gives them.
 
     Raises:
         TargetError: no such target (the nearest names are given), or its class cannot be built.
@@ -47,7 +52,7 @@ def load_target(name: str) -> MatchTarget:
             hint=("did you mean " if near else "installed targets are ") + ", ".join(shown),
         )
     try:
-        target = entries[known].load()()
+        target = entries[known].load()(**(options or {}))
     except (ImportError, AttributeError, TypeError) as error:
         raise TargetError(
             f"target {known!r} ({entries[known].value}) cannot be loaded: {error}",

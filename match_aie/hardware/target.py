@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from match_aie.errors import TargetError
 from match_aie.hardware.core import CoreCost, Operation
 from match_aie.hardware.module import ExecModule
 from match_aie.hardware.move import Move
+from match_aie.hardware.runtime import Runtime
+from match_aie.hardware.simulated import NetworkSimulator
 
 
 @dataclass(frozen=True)
@@ -19,10 +22,29 @@ class BuildProfile:
     Attributes:
         flags: beside the ones that correctness needs, which the toolchain always adds.
         alignment: of the arena, of every buffer in it, and of every constant, in bytes.
+        compilers: commands to try, in this order, where the flags are none of the default
+            compiler's: cross compilers.
     """
 
     flags: tuple[str, ...] = ("-O3",)
     alignment: int = 64
+    compilers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Storage:
+    """Where activations and constants of a whole network lie.
+
+    Attributes:
+        memory: its name, for reports.
+        bytes: for inputs, outputs, activations and constants together; None for no limit.
+        backing: memory from which constants are fetched that do not fit; None where there is none.
+            Emitted code then calls `ma_backing_load` and `ma_backing_wait` of ma_platform.h.
+    """
+
+    memory: str = "arena"
+    bytes: int | None = None
+    backing: str | None = None
 
 
 class MatchTarget(ABC):
@@ -40,6 +62,8 @@ class MatchTarget(ABC):
     #: Cycles of the reference clock to hand over between two units: one starts the other, waits,
     #: and is told. An assumption; what a chip really takes belongs in its target.
     synchronisation: float = 100.0
+    #: "unsigned": int8 tensors inside the network become uint8, exactly, before modules see it.
+    activations: Literal["as_is", "unsigned"] = "as_is"
 
     @abstractmethod
     def modules(self) -> Sequence[ExecModule]:
@@ -48,6 +72,26 @@ class MatchTarget(ABC):
     def build_profile(self) -> BuildProfile:
         """Compiler flags and alignment; -O3 and 64 bytes by default."""
         return BuildProfile()
+
+    def storage(self) -> Storage:
+        """What holds the network's tensors; unlimited by default."""
+        return Storage()
+
+    def runtime(self) -> Runtime:
+        """C that every emitted project carries and calls; none by default."""
+        return Runtime()
+
+    def simulator(self) -> NetworkSimulator | None:
+        """Runs a compiled network in simulated cycles; None where the chip has no simulator."""
+        return None
+
+    def options(self) -> Mapping[str, object]:
+        """Constructor arguments that make an equal target, plain data; none by default."""
+        return {}
+
+    def built_for(self) -> str:
+        """Which processor the emitted code needs, for reports; empty where any will do."""
+        return ""
 
     def fallback_cost(self, operation: Operation) -> float:
         """Cycles of the reference clock that the core takes for `operation`; `core`'s count."""

@@ -11,13 +11,16 @@ from match_aie.lowering.program import (
     Placement,
     Schedule,
     Step,
+    Stream,
     Tensor,
     Workspace,
 )
+from match_aie.lowering.tiles import tile_program
 
 # After the types: both stages below import them from this package's modules.
 from match_aie.lowering.lower import MappedLayer, lower  # isort: skip
 from match_aie.lowering.plan import plan  # isort: skip
+from match_aie.lowering.streams import store  # isort: skip
 
 __all__ = [
     "Alias",
@@ -31,8 +34,11 @@ __all__ = [
     "Placement",
     "Schedule",
     "Step",
+    "Stream",
     "Tensor",
     "Workspace",
     "lower",
     "plan",
+    "store",
+    "tile_program",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from match_aie.errors import InternalError
 from match_aie.fallback.remainder import Call, Remainder
-from match_aie.hardware import Cost, ExecModule, Mapping
+from match_aie.hardware import Cost, ExecModule, Mapping, Original, TileProgram
 from match_aie.lowering.program import (
     Argument,
     Constant,
@@ -19,6 +19,7 @@ from match_aie.lowering.program import (
     Tensor,
     Workspace,
 )
+from match_aie.lowering.tiles import tile_program
 from match_aie.workload import Operand, Workload
 
 
@@ -34,6 +35,7 @@ class MappedLayer:
         constants: by operand name, as the reference reads them.
         mapping: the best mapping found.
         cost: of that mapping, modelled.
+        original: the layer in the model's arithmetic, where the module computes in its own.
     """
 
     label: str
@@ -43,6 +45,7 @@ class MappedLayer:
     constants: MappingOf[str, np.ndarray]
     mapping: Mapping
     cost: Cost
+    original: Original | None = None
 
 
 def lower(name: str, remainder: Remainder, layers: MappingOf[str, MappedLayer]) -> Schedule:
@@ -68,7 +71,8 @@ def lower(name: str, remainder: Remainder, layers: MappingOf[str, MappedLayer]) 
         packed = layer.module.pack(layer.workload, layer.constants)
         names = tuple(operand.name for operand in layer.workload.constants)
         constants += [Constant(f"{symbol}_{o}", packed[o]) for o in names]
-        steps.append(_layer_step(symbol, call, layer, names))
+        tiles = tile_program(layer.workload, layer.module, layer.mapping, packed)
+        steps.append(_layer_step(symbol, call, layer, names, tiles))
         _annotate(tensors, steps[-1], layer.workload)
     return Schedule(
         name,
@@ -82,7 +86,13 @@ def lower(name: str, remainder: Remainder, layers: MappingOf[str, MappedLayer]) 
     )
 
 
-def _layer_step(symbol: str, call: Call, layer: MappedLayer, names: tuple[str, ...]) -> Step:
+def _layer_step(
+    symbol: str,
+    call: Call,
+    layer: MappedLayer,
+    names: tuple[str, ...],
+    tiles: TileProgram | None,
+) -> Step:
     workload, module = layer.workload, layer.module
     reads = tuple(a for a in call.arguments if a.access == "read")
     writes = tuple(a for a in call.arguments if a.access == "write")
@@ -104,6 +114,8 @@ def _layer_step(symbol: str, call: Call, layer: MappedLayer, names: tuple[str, .
         layer.mapping,
         layer.cost,
         tuple((name, np.asarray(value)) for name, value in layer.constants.items()),
+        tiles=tiles,
+        original=layer.original,
     )
     sources = dict(zip((o.name for o in workload.inputs), reads, strict=True))
     pairs = tuple((sources[o].name, writes[0].name) for o in module.in_place(workload))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from match_aie.errors import Infeasible, InternalError
 from match_aie.lowering.packing import Block, lower_bound, pack
-from match_aie.lowering.program import MemoryPlan, Placement, Schedule, Step
+from match_aie.lowering.program import MemoryPlan, Placement, Schedule, Step, Stream
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,12 @@ def _refusal(schedule: Schedule, result: MemoryPlan, limit: int) -> Infeasible:
 
 
 def plan(
-    schedule: Schedule, *, alignment: int = 64, memory: str = "arena", limit: int | None = None
+    schedule: Schedule,
+    *,
+    alignment: int = 64,
+    memory: str = "arena",
+    limit: int | None = None,
+    streams: Sequence[Stream] = (),
 ) -> MemoryPlan | Infeasible:
     """Place every tensor and workspace of `schedule` in one memory.
 
@@ -193,6 +198,7 @@ def plan(
         alignment: of every placement, in bytes.
         memory: what the memory is called in reports.
         limit: bytes available; None for no limit.
+        streams: constants that are fetched into the memory.
 
     Returns:
         The plan, or why it does not fit `limit`, naming what is alive at the peak.
@@ -204,6 +210,7 @@ def plan(
     tensors = lifetimes(schedule, owners)
     pairs = sharing(schedule, owners, tensors, alignment)
     lives = _with_workspaces(schedule, tensors)
+    lives |= {s.space: Life(s.start, s.step, s.nbytes) for s in streams}
     groups = _groups(lives, pairs)
     blocks = [
         Block(lives[g[0]].first, lives[g[-1]].last, _units(lives[g[0]].nbytes, alignment))

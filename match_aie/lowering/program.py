@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from match_aie.hardware import Cost, Mapping
+from match_aie.hardware import Cost, Mapping, Original, TileProgram
 from match_aie.workload import ITEMSIZE, Workload
 
 
@@ -96,6 +96,8 @@ class LayerProgram:
         mapping: how it runs.
         cost: what the module's cost model says; modelled.
         constants: by operand name, as `workload.reference` reads them (not packed).
+        tiles: how tiles move, where the module has an inner memory.
+        original: the layer in the model's arithmetic, where the module computes in its own.
     """
 
     symbol: str
@@ -106,6 +108,8 @@ class LayerProgram:
     mapping: Mapping
     cost: Cost
     constants: tuple[tuple[str, np.ndarray], ...]
+    tiles: TileProgram | None = None
+    original: Original | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,9 +231,32 @@ class MemoryPlan:
         raise KeyError(name)
 
 
+@dataclass(frozen=True)
+class Stream:
+    """Constants of one step that are fetched from a backing memory while the step before runs.
+
+    Attributes:
+        step: index of the step that reads them.
+        constants: their names, in the order in which they lie.
+        space: name of their placement in the plan.
+        nbytes: of all of them, each aligned.
+    """
+
+    step: int
+    constants: tuple[str, ...]
+    space: str
+    nbytes: int
+
+    @property
+    def start(self) -> int:
+        """Index of the step before which the fetch starts."""
+        return max(0, self.step - 1)
+
+
 @dataclass(frozen=True, eq=False)
 class NetworkProgram:
     """A schedule with its memory planned: ready to render."""
 
     schedule: Schedule
     plan: MemoryPlan
+    streams: tuple[Stream, ...] = ()

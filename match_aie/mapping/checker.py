@@ -156,6 +156,8 @@ class _Checker:
 
     def _longest(self, axis: Axis, size: int, cut: int) -> int:
         """Most elements between the first and last index that a tile touches along an axis."""
+        if not axis.terms:
+            return size
         most = 1
         dims = [dim for dim, _ in axis.terms]
         spans = [set(ranges(self._loops(dim, cut), self._sizes[dim])) for dim in dims]

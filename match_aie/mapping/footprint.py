@@ -23,7 +23,8 @@ def axis_extents(
     A tile of t elements of a dimension with coefficient c spans (t - 1) * c + 1 of the axis; the
     spans of an axis's dimensions add up (halo, dilation). An extent never exceeds the tensor, or
     the padded tensor where the module keeps padding in its tiles. Tiles at the border, which
-    reach into the padding, count as those inside: at most the padding more than they touch.
+    reach into the padding, count as those inside: at most the padding more than they touch. An
+    axis that no loop indexes belongs whole to every tile.
 
     Args:
         operand: whose tile.
@@ -33,6 +34,9 @@ def axis_extents(
     """
     found: list[Array] = []
     for axis, size in zip(operand.axes, operand.shape, strict=True):
+        if not axis.terms:
+            found.append(np.asarray(size))  # no loop indexes it: a table, or one value
+            continue
         span: Array = np.asarray(1)
         whole = 1
         for dim, coefficient in axis.terms:

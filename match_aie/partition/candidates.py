@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from match_aie.hardware import ExecModule, MatchTarget, Pattern
+from match_aie.hardware import ExecModule, MatchTarget, Original, Pattern, convert
 from match_aie.partition.extract import Extracted, extract
 from match_aie.partition.graph import Graph
 from match_aie.partition.match import Match, matches
@@ -55,13 +55,25 @@ def _at(graph: Graph, module: ExecModule, pattern: Pattern, root: int) -> Iterat
         if all(graph.values[name].constant is not None for name in match.bound.values()):
             continue  # known at compile time: nothing to run
         layer = extract(graph, match, pattern.kind)
-        refusal = layer if isinstance(layer, str) else pattern.refuses(layer.workload)
-        if refusal is None and isinstance(layer, Extracted):
+        if isinstance(layer, Extracted):
+            layer = pattern.refuses(layer.workload) or _converted(layer, module)
+        if isinstance(layer, Extracted):
             yield Candidate(module, pattern, match, label, layer)
             return
-        refused = refused or Candidate(module, pattern, match, label, None, refusal or "")
+        refused = refused or Candidate(module, pattern, match, label, None, layer)
     if refused is not None:
         yield refused
+
+
+def _converted(layer: Extracted, module: ExecModule) -> Extracted | str:
+    """`layer` in the module's own arithmetic, which remembers what it was."""
+    answer = convert(module, layer.workload, layer.constants)
+    if isinstance(answer, str):
+        return answer
+    if answer.workload is layer.workload and answer.constants is layer.constants:
+        return layer
+    original = Original(layer.workload, layer.constants, answer.error_lsb)
+    return replace(layer, workload=answer.workload, constants=answer.constants, original=original)
 
 
 def _label(graph: Graph, match: Match) -> str:

@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from match_aie.hardware import AVG_POOL_HALF_AWAY
+from match_aie.hardware import AVG_POOL_HALF_AWAY, Original
 from match_aie.partition.graph import Graph, Value
 from match_aie.partition.match import Match
 from match_aie.partition.view import (
@@ -46,12 +46,21 @@ INT32_MAX = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class Extracted:
-    """A layer: what it computes, on which values, giving which value."""
+    """A layer: what it computes, on which values, giving which value.
+
+    Attributes:
+        workload: what it computes.
+        constants: by operand name.
+        inputs: names of the values it reads, as the workload's inputs.
+        output: name of the value it gives.
+        original: the same in the model's arithmetic, None where this is it.
+    """
 
     workload: Workload
     constants: Mapping[str, np.ndarray]
     inputs: tuple[str, ...]
     output: str
+    original: Original | None = None
 
 
 def _symmetric(value: Value, parameters: Parameters, axis: int) -> np.ndarray:
@@ -240,10 +249,12 @@ def _average(view: View) -> Extracted:
 
 
 def _average_half_away(view: View) -> Extracted:
-    """TFLite's integer pool: the mean of the raw integers, rounded half away from zero."""
+    """TFLite's integer pool: the mean of the integers, rounded half away from int8's zero."""
     node = view.node(AVG_POOL_HALF_AWAY)
     x = view.value(str(node.arguments[0]))
-    quantized = Quantized(x.dtype)
+    zero = node.attributes["zero_point"]
+    assert isinstance(zero, int)
+    quantized = Quantized(x.dtype, None, zero)
     shape = rank4(x.shape)
     fy, fx = integers(node, "pool_size")
     workload = pool2d(
@@ -253,7 +264,7 @@ def _average_half_away(view: View) -> Extracted:
         shape=shape,
         filter_shape=(fy, fx),
         window=pool_window(node, shape, view.value(node.output).shape),
-        tail=view.clipped(full_range(x.dtype, 0, "half_away")),
+        tail=view.clipped(full_range(x.dtype, zero, "half_away")),
     )
     return Extracted(workload, {}, (x.name,), view.root.output)
 

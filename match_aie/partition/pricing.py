@@ -216,3 +216,9 @@ def audit(pricing: Pricing, chosen: Sequence[Option], unit: Unit = exactly) -> C
         for module in modules.values()
     )
     return replace(cost, moves=sum(moves))
+
+
+def core_work(pricing: Pricing, chosen: Sequence[Option]) -> tuple[tuple[str, str, float], ...]:
+    """What the core does under a cover: (label, operator, modelled cycles) in execution order."""
+    nodes = (pricing.graph.nodes[index] for index in leftover(pricing, chosen).nodes)
+    return tuple((node.label, node.operator, pricing.fallback(node.index)) for node in nodes)

@@ -27,6 +27,7 @@ class Attempt:
         chosen: whether it runs there.
         reference_cycles: the same time in cycles of the target's clock, as selection adds up.
         fallback_cycles: modelled, what the core would take for the same operators.
+        error_lsb: as of a `LayerDetail`.
     """
 
     layer: str
@@ -37,6 +38,7 @@ class Attempt:
     chosen: bool
     reference_cycles: float | None = None
     fallback_cycles: float | None = None
+    error_lsb: float | None = None
 
     @property
     def outcome(self) -> str:
@@ -81,6 +83,8 @@ class LayerDetail:
         workload: what it computes.
         spatial: (loop dimension, size) that the hardware unrolls.
         temporal: (loop dimension, size) in time, outermost first.
+        error_lsb: proven bound of the difference from the model's arithmetic, in steps of the
+            output, where the module computes in its own; else None.
     """
 
     module: str
@@ -90,6 +94,7 @@ class LayerDetail:
     workload: Workload
     spatial: tuple[tuple[str, int], ...]
     temporal: tuple[tuple[str, int], ...]
+    error_lsb: float | None = None
 
 
 @dataclass(frozen=True)
@@ -247,6 +252,7 @@ def _layer(layer: Manifest) -> LayerDetail:
         from_json(layer["workload"]),
         tuple((str(loop["dim"]), int(loop["size"])) for loop in layer["mapping"]["spatial"]),
         tuple((str(loop["dim"]), int(loop["size"])) for loop in layer["mapping"]["temporal"]),
+        float(layer["original"]["error_lsb"]) if layer.get("original") else None,
     )
 
 
@@ -261,9 +267,9 @@ def _memory(memory: Manifest, steps: list[StepRow]) -> MemoryUse:
 
 
 def _attempt(attempt: Manifest) -> Attempt:
-    cycles = {
+    numbers = {
         name: None if attempt.get(name) is None else float(attempt[name])
-        for name in ("cycles", "reference_cycles", "fallback_cycles")
+        for name in ("cycles", "reference_cycles", "fallback_cycles", "error_lsb")
     }
     return Attempt(
         layer=str(attempt["layer"]),
@@ -271,5 +277,5 @@ def _attempt(attempt: Manifest) -> Attempt:
         pattern=str(attempt["pattern"]),
         reason=str(attempt["reason"]),
         chosen=bool(attempt.get("chosen")),
-        **cycles,
+        **numbers,
     )

@@ -189,11 +189,20 @@ def _layer_lines(layer: LayerDetail) -> list[str]:
         f"  cycles    {count(layer.cycles)} (modelled)",
         *(f"            {count(cycles):>12} {name}" for name, cycles in layer.parts),
     ]
+    if layer.error_lsb is not None:
+        lines.append(f"  rounding  the module's own, {error_text(layer.error_lsb)}")
     if layer.spatial:
         lines.append(f"  in space  {_loops(layer.spatial)}")
     if layer.temporal:
         lines.append(f"  in time   {_loops(layer.temporal)} (outermost first)")
     return lines
+
+
+def error_text(error_lsb: float) -> str:
+    """A bound of the difference from the model's arithmetic, in words."""
+    if not error_lsb:
+        return "the model's bit for bit (proven)"
+    return f"at most {error_lsb:.3g} LSB from the model's before it is rounded (proven)"
 
 
 def _loops(loops: tuple[tuple[str, int], ...]) -> str:
@@ -238,6 +247,7 @@ def _attempt_json(attempt: Attempt) -> dict[str, object]:
         "reference_cycles": attempt.reference_cycles,
         "fallback_cycles": attempt.fallback_cycles,
         "chosen": attempt.chosen,
+        "error_lsb": attempt.error_lsb,
         "reason": attempt.reason,
     }
 
@@ -253,6 +263,7 @@ def _layer_json(step: StepRow) -> dict[str, object]:
         "kind": layer.workload.kind,
         "cycles": layer.cycles,
         "macs": layer.workload.macs,
+        "error_lsb": layer.error_lsb,
         "output": {"dtype": step.output[0], "shape": list(step.output[1])},
     }
 

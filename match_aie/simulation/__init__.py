@@ -19,6 +19,14 @@ from match_aie.simulation.commands import (
     Wait,
 )
 from match_aie.simulation.engine import DeadlockError, Simulator
+from match_aie.simulation.scratchpad import (
+    Jobs,
+    KernelTime,
+    ScratchpadSimulator,
+    ScratchpadTiming,
+    Simulation,
+    TransferTime,
+)
 from match_aie.simulation.steady import Steady, extrapolate, find_steady
 from match_aie.simulation.timeline import Event, Timeline
 
@@ -31,15 +39,21 @@ __all__ = [
     "Event",
     "Fire",
     "Get",
+    "Jobs",
+    "KernelTime",
     "Process",
     "Put",
     "Release",
     "Resource",
+    "ScratchpadSimulator",
+    "ScratchpadTiming",
     "Signal",
+    "Simulation",
     "Simulator",
     "Steady",
     "Task",
     "Timeline",
+    "TransferTime",
     "Wait",
     "extrapolate",
     "find_steady",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,14 @@ import numpy as np
 
 from match_aie.errors import ProjectError
 from match_aie.toolchain.library import Written
-from match_aie.toolchain.record import LayerRecord, Record, StepRecord, element_dtype
+from match_aie.toolchain.record import (
+    LayerRecord,
+    Members,
+    OriginalRecord,
+    Record,
+    StepRecord,
+    element_dtype,
+)
 from match_aie.workload import reference
 
 
@@ -38,11 +45,30 @@ class LayerMismatch:
 
 
 @dataclass(frozen=True)
+class Deviation:
+    """How far a layer in a module's own arithmetic is from the model's, on the same inputs.
+
+    Attributes:
+        layer: as users know it.
+        symbol: its C function.
+        max_lsb: largest difference, in integer steps of its output; measured.
+        error_lsb: proven bound of what the two arithmetics round; stored integers differ by at
+            most floor(error_lsb) + 1.
+    """
+
+    layer: str
+    symbol: str
+    max_lsb: int
+    error_lsb: float
+
+
+@dataclass(frozen=True)
 class Checked:
-    """Number of layers compared, and those that differ."""
+    """Number of layers compared, those that differ, and those in an arithmetic of their own."""
 
     layers: int
     mismatches: tuple[LayerMismatch, ...]
+    deviations: tuple[Deviation, ...] = ()
 
 
 def check(
@@ -64,34 +90,51 @@ def check(
     for item in trace:
         written.setdefault(item.step, {})[record.tensors[item.tensor].name] = item.data
     mismatches: list[LayerMismatch] = []
+    deviations: list[Deviation] = []
     count = 0
     for index, step in enumerate(record.steps):
         now = written.get(index, {})
         if step.layer is not None:
             count += 1
             layer = record.layers[step.layer]
-            found = _compare(folder, layer, step, record, values, now[step.writes[0]])
+            arrays = _inputs(layer, step, record, values)
+            output = layer.workload.output
+            got = _array(now[step.writes[0]], output.dtype, output.shape)
+            found = _compare(
+                layer, got, reference(layer.workload, arrays, layer_constants(folder, layer))
+            )
             mismatches += [found] if found else []
+            if layer.original is not None:
+                deviations.append(_deviation(folder, layer, layer.original, arrays, got))
         # Only now: a step may have overwritten its own input.
         values |= {record.owners[name]: data for name, data in now.items()}
-    return Checked(count, tuple(mismatches))
+    return Checked(count, tuple(mismatches), tuple(deviations))
 
 
-def _compare(
+def _inputs(
+    layer: LayerRecord, step: StepRecord, record: Record, values: Mapping[str, bytes]
+) -> list[np.ndarray]:
+    """What the layer really read, an array per input of its workload."""
+    return [
+        _array(values[record.owners[name]], operand.dtype, operand.shape)
+        for name, operand in zip(step.reads, layer.workload.inputs, strict=True)
+    ]
+
+
+def _deviation(
     folder: Path,
     layer: LayerRecord,
-    step: StepRecord,
-    record: Record,
-    values: Mapping[str, bytes],
-    data: bytes,
-) -> LayerMismatch | None:
-    workload = layer.workload
-    arrays = [
-        _array(values[record.owners[name]], operand.dtype, operand.shape)
-        for name, operand in zip(step.reads, workload.inputs, strict=True)
-    ]
-    expected = reference(workload, arrays, layer_constants(folder, layer))
-    got = _array(data, workload.output.dtype, workload.output.shape)
+    original: OriginalRecord,
+    arrays: Sequence[np.ndarray],
+    got: np.ndarray,
+) -> Deviation:
+    known = _constants(folder, layer.symbol, original.constants)
+    model = reference(original.workload, arrays, known)
+    gap = np.abs(got.astype(np.int64) - model.astype(np.int64))
+    return Deviation(layer.name, layer.symbol, int(gap.max(initial=0)), original.error_lsb)
+
+
+def _compare(layer: LayerRecord, got: np.ndarray, expected: np.ndarray) -> LayerMismatch | None:
     # As integers: -0.0 and 0.0 are different bits, a NaN equals itself.
     bits = np.dtype(f"u{expected.dtype.itemsize}")
     wrong = np.flatnonzero(got.reshape(-1).view(bits) != expected.reshape(-1).view(bits))
@@ -121,8 +164,12 @@ def layer_constants(folder: Path, layer: LayerRecord) -> dict[str, np.ndarray]:
     Raises:
         ProjectError: a file is missing or too short.
     """
+    return _constants(folder, layer.symbol, layer.constants)
+
+
+def _constants(folder: Path, symbol: str, members: Members) -> dict[str, np.ndarray]:
     constants = {}
-    for name, at in layer.constants:
+    for name, at in members:
         kind = element_dtype(at.dtype)
         count = int(np.prod(at.shape, dtype=np.int64))
         try:
@@ -132,7 +179,7 @@ def layer_constants(folder: Path, layer: LayerRecord) -> dict[str, np.ndarray]:
             constants[name] = np.frombuffer(data, dtype=kind, count=count).reshape(at.shape)
         except (OSError, ValueError) as error:
             raise ProjectError(
-                f"constant {name} of layer {layer.symbol} cannot be read: {error}",
+                f"constant {name} of layer {symbol} cannot be read: {error}",
                 where=str(folder / at.file),
                 hint="compile the model again",
             ) from error

@@ -85,10 +85,11 @@ def build(
         trace: with the hook that hands out every tensor.
 
     Raises:
-        ToolchainError: no compiler, or it refuses; carries the first lines that it said.
+        ToolchainError: no compiler, none that takes the target's flags, or it refuses; carries
+            the first lines that it said.
         ProjectError: the build folder cannot be written.
     """
-    words = find_compiler(compiler)
+    words = _taking(record, compiler)
     flags = [*CORRECTNESS, *checked(record.flags), *WARNINGS, "-Iinclude"]
     flags += [*SANITIZERS] if sanitize else ["-fPIC", "-shared"]
     flags += ["-DMATCH_AIE_TRACE"] if trace else []
@@ -110,6 +111,41 @@ def build(
             hint="copy the project to a folder that you may write to",
         ) from error
     return Product(folder / target, words, command, log, False)
+
+
+def _taking(record: Record, compiler: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The compiler asked for, or the default one; the target's own where that lacks its flags.
+
+    Raises:
+        ToolchainError: none takes the flags; nothing has been written then.
+    """
+    words = find_compiler(compiler)
+    flags = [flag for flag in checked(record.flags) if flag.startswith("-m")]
+    said = _rejection(words, flags)
+    if said is None:
+        return words
+    own = () if compiler or os.environ.get("CC", "").strip() else record.compilers
+    for name in own:
+        if shutil.which(name) and _rejection((name,), flags) is None:
+            return (name,)
+    known = ", ".join(record.compilers)
+    raise ToolchainError(
+        f"the C compiler {shlex.join(words)} does not take {' '.join(flags)}: {said}",
+        hint="compile the model for another arch"
+        + (f", or install and name another compiler (CC=...; tried {known})" if known else ""),
+    )
+
+
+def _rejection(words: Sequence[str], flags: Sequence[str]) -> str | None:
+    """What a compiler says against `flags`, in a line; None where it takes them."""
+    if not flags:
+        return None
+    command = [*words, *flags, "-fsyntax-only", "-x", "c", os.devnull]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode == 0:
+        return None
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    return (lines or [f"it failed with status {done.returncode}"])[0][:200]
 
 
 def _key(words: Iterable[str], folder: Path, record: Record) -> str:

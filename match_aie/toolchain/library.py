@@ -49,7 +49,7 @@ class Runner:
         """Load the library at `path` and prepare all addresses.
 
         Raises:
-            ToolchainError: the library does not load.
+            ToolchainError: the library does not load, or this processor cannot run it.
         """
         self._record = record
         # A copy of its own per file name, and no symbols for others: two networks do not clash.
@@ -62,6 +62,7 @@ class Runner:
                 where=str(path),
                 hint="delete the project's build folder and build again",
             ) from error
+        _refuse_unsupported(self._library, record, path)
         self.inputs = self._buffers(record.inputs)
         self.outputs = self._buffers(record.outputs)
         self._arena = aligned((record.arena,), "uint8", record.alignment)
@@ -87,7 +88,20 @@ class Runner:
         """
         status = self._call(*self._arguments)
         if status != 0:
-            raise ToolchainError(f"{self._record.network}_run_in returned {status}")
+            raise ToolchainError(
+                f"the network stopped with status {status}{self._fault()}",
+                where=self._record.network,
+            )
+
+    def _fault(self) -> str:
+        """What the target's runtime says went wrong, after a colon; "" where it says nothing."""
+        try:
+            fault = self._library.ma_fault
+        except AttributeError:
+            return ""
+        fault.restype, fault.argtypes = ctypes.c_char_p, []
+        said = fault()
+        return f": {said.decode(errors='replace')}" if said else ""
 
     def traced(self) -> tuple[Written, ...]:
         """Run once and give back what every step wrote; only for a library built with the trace.
@@ -109,6 +123,26 @@ class Runner:
         finally:
             setter(None)
         return tuple(seen)
+
+
+def _refuse_unsupported(library: ctypes.CDLL, record: Record, path: Path) -> None:
+    """Raise what the library itself says against the processor, if it says anything.
+
+    Raises:
+        ToolchainError: this processor lacks what the code was built for.
+    """
+    try:
+        says = getattr(library, f"{record.network}_unsupported")
+    except AttributeError:
+        return
+    says.restype, says.argtypes = ctypes.c_char_p, []
+    reason = says()
+    if reason is not None:
+        raise ToolchainError(
+            reason.decode(),
+            where=str(path),
+            hint="compile the model for this machine, as CPU() does",
+        )
 
 
 def _addresses(buffers: Mapping[str, np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from match_aie.errors import ToolchainError
-from match_aie.toolchain.check import LayerMismatch, check
+from match_aie.toolchain.check import Deviation, LayerMismatch, check
 from match_aie.toolchain.compiler import Product, build
 from match_aie.toolchain.inputs import Inputs, match_inputs
 from match_aie.toolchain.library import Runner
@@ -34,6 +34,8 @@ class RunResult:
         max_lsb_vs_model: largest difference from onnxruntime per output in integer steps.
         max_abs_vs_model: the same in real numbers, for floating-point outputs.
         model_note: why there is no comparison with the model, or an empty string.
+        deviations: how far layers in a module's own arithmetic are from the model's, each on the
+            inputs it really had; layers in the model's arithmetic are not in it.
     """
 
     outputs: Mapping[str, np.ndarray]
@@ -43,6 +45,7 @@ class RunResult:
     max_lsb_vs_model: Mapping[str, int] = field(default_factory=dict)
     max_abs_vs_model: Mapping[str, float] = field(default_factory=dict)
     model_note: str = ""
+    deviations: tuple[Deviation, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +128,7 @@ class Project:
             model.max_lsb,
             model.max_abs,
             model.note,
+            done.deviations,
         )
 
     def run_sanitized(

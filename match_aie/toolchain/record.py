@@ -12,6 +12,7 @@ import numpy as np
 from match_aie.codegen.manifest import FILE, SCHEMA_VERSION, Found
 from match_aie.codegen.port import PortRecord
 from match_aie.errors import ProjectError
+from match_aie.hardware import TileProgram, tiles_from_json
 from match_aie.lowering import Tensor
 from match_aie.workload import Workload
 from match_aie.workload.codec import from_json
@@ -28,9 +29,21 @@ class StepRecord:
     layer: str | None
 
 
+Members = tuple[tuple[str, Found], ...]
+
+
+@dataclass(frozen=True)
+class OriginalRecord:
+    """What a layer stands for in the model's arithmetic, and the proven bound of the difference."""
+
+    workload: Workload
+    constants: Members
+    error_lsb: float
+
+
 @dataclass(frozen=True)
 class LayerRecord:
-    """A layer: who runs it, what it computes, what it is predicted to cost, its constants."""
+    """A layer: who runs it, what it computes, predicted cycles, constants, and how tiles move."""
 
     name: str
     symbol: str
@@ -38,7 +51,9 @@ class LayerRecord:
     pattern: str
     workload: Workload
     cycles: float
-    constants: tuple[tuple[str, Found], ...]
+    constants: Members
+    original: OriginalRecord | None = None
+    tiles: TileProgram | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +71,7 @@ class Record:
         arena: bytes.
         alignment: of arena, inputs and outputs, in bytes.
         flags: compiler flags of the target.
+        compilers: to try where the default compiler does not take these flags.
         sources: paths of what makes the library.
         main: path of the sanitizer build's `main`.
         files: paths of everything that was written.
@@ -73,6 +89,7 @@ class Record:
     arena: int
     alignment: int
     flags: tuple[str, ...]
+    compilers: tuple[str, ...]
     sources: tuple[str, ...]
     main: str
     files: tuple[str, ...]
@@ -120,6 +137,7 @@ def _record(document: dict[str, Any]) -> Record:
         arena=int(document["memory"]["nbytes"]),
         alignment=int(document["memory"]["alignment"]),
         flags=tuple(map(str, build["flags"])),
+        compilers=tuple(map(str, build.get("compilers", ()))),
         sources=tuple(map(str, build["sources"])),
         main=str(build["main"]),
         files=tuple(map(str, document["files"])),
@@ -163,10 +181,7 @@ def _step(item: Mapping[str, Any]) -> StepRecord:
 
 
 def _layer(item: Mapping[str, Any]) -> LayerRecord:
-    constants = tuple(
-        (name, Found(at["file"], int(at["offset"]), at["dtype"], tuple(map(int, at["shape"]))))
-        for name, at in item["constants"].items()
-    )
+    original = item.get("original")
     return LayerRecord(
         item["name"],
         item["symbol"],
@@ -174,7 +189,21 @@ def _layer(item: Mapping[str, Any]) -> LayerRecord:
         item["pattern"],
         from_json(item["workload"]),
         float(item["cost"]["cycles"]),
-        constants,
+        _members(item["constants"]),
+        None if original is None else _original(original),
+        tiles_from_json(item.get("tiles")),
+    )
+
+
+def _original(item: Mapping[str, Any]) -> OriginalRecord:
+    error = float(item["error_lsb"])
+    return OriginalRecord(from_json(item["workload"]), _members(item["constants"]), error)
+
+
+def _members(items: Mapping[str, Any]) -> Members:
+    return tuple(
+        (name, Found(at["file"], int(at["offset"]), at["dtype"], tuple(map(int, at["shape"]))))
+        for name, at in items.items()
     )
 
 

@@ -11,8 +11,11 @@ from match_aie.workload.build import (
     pool2d,
     rowwise,
 )
+from match_aie.workload.fixed import shift_round, with_fixed_tail
+from match_aie.workload.fixed_point import Converted, FixedPoint, to_fixed_point
 from match_aie.workload.reference import reference
 from match_aie.workload.workload import (
+    FIXED_POINT_KINDS,
     ITEMSIZE,
     Axis,
     Kind,
@@ -24,8 +27,11 @@ from match_aie.workload.workload import (
 )
 
 __all__ = [
+    "FIXED_POINT_KINDS",
     "ITEMSIZE",
     "Axis",
+    "Converted",
+    "FixedPoint",
     "Kind",
     "Operand",
     "Quantized",
@@ -42,4 +48,7 @@ __all__ = [
     "pool2d",
     "reference",
     "rowwise",
+    "shift_round",
+    "to_fixed_point",
+    "with_fixed_tail",
 ]

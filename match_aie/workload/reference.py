@@ -1,6 +1,7 @@
 """What every workload means, exactly: the numpy reference that emitted code must equal.
 
-Integers are exact. All real arithmetic is float32 with one rounding per operation, in the order
+Integers are exact. Tails with a `shift` are integers throughout, see `match_aie.workload.fixed`.
+All real arithmetic is float32 with one rounding per operation, in the order
 written here (IEEE 754, round to nearest even, no contraction), which is the order in which ONNX
 Runtime's integer kernels work. `rint` rounds halves to even. In formulas below `z` is a zero
 point and `s` a scale of the operand named by the letter after it.
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from match_aie.errors import ModelError, OptionError
+from match_aie.workload.fixed import requantise_fixed, requantise_pair
 from match_aie.workload.workload import Operand, Tail, Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -68,7 +70,7 @@ def accumulator_bound(workload: Workload, constants: Arrays) -> int:
         return workload.sizes["C"] * max(-low, high) * most
     weight = constants["weight"].astype(np.int64)
     products = np.stack([weight * low, weight * high]).reshape(2, len(weight), -1)
-    bias = constants["bias"].astype(np.int64)
+    bias = _bias(constants)
     above = np.maximum(products.max(axis=0), 0).sum(axis=1) + np.maximum(bias, 0)
     below = np.minimum(products.min(axis=0), 0).sum(axis=1) + np.minimum(bias, 0)
     return int(max(above.max(), -below.min()))
@@ -123,7 +125,10 @@ def saturate(real: np.ndarray, tail: Tail) -> np.ndarray:
 
 
 def _requantise(acc: np.ndarray, workload: Workload, arrays: Arrays) -> np.ndarray:
-    """int32 sums [..., channel] to the output: y = saturate(float32(acc) * scale[channel])."""
+    """int32 sums [..., channel] to the output: y = saturate(float32(acc) * scale[channel]).
+
+    With a fixed-point tail as in `match_aie.workload.fixed` instead.
+    """
     if acc.size and (acc.min() < _INT32.min or acc.max() > _INT32.max):
         raise ModelError(
             f"a sum of products in a {workload.kind} leaves the int32 range",
@@ -131,6 +136,8 @@ def _requantise(acc: np.ndarray, workload: Workload, arrays: Arrays) -> np.ndarr
         )
     if workload.tail is None:
         return acc
+    if workload.fixed_point:
+        return requantise_fixed(acc, workload.tail, arrays)
     return saturate(acc.astype(np.float32) * arrays["scale"], workload.tail)
 
 
@@ -172,13 +179,18 @@ def _conv2d(workload: Workload, arrays: Arrays) -> np.ndarray:
         columns = seen.reshape(pixels, d["G"], d["C"]).transpose(1, 0, 2)
         acc += _product(columns, weight[:, :, fy, fx].transpose(0, 2, 1))
     channels_last = acc.transpose(1, 0, 2).reshape(workload.output.shape)
-    return _requantise(channels_last + arrays["bias"].astype(np.int64), workload, arrays)
+    return _requantise(channels_last + _bias(arrays), workload, arrays)
+
+
+def _bias(arrays: Arrays) -> np.ndarray:
+    """The bias, int64; 0 where a fixed-point offset holds it."""
+    return arrays["bias"].astype(np.int64) if "bias" in arrays else np.zeros(1, np.int64)
 
 
 def _dense(workload: Workload, arrays: Arrays) -> np.ndarray:
     """With acc = sum((x - zx) * w) + bias."""
     acc = _product(_centred(workload, arrays, "x"), arrays["weight"].astype(np.int64).T)
-    return _requantise(acc + arrays["bias"].astype(np.int64), workload, arrays)
+    return _requantise(acc + _bias(arrays), workload, arrays)
 
 
 def _matmul(workload: Workload, arrays: Arrays) -> np.ndarray:
@@ -194,13 +206,22 @@ def _real(workload: Workload, arrays: Arrays, name: str) -> np.ndarray:
 
 
 def _add(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """With y = saturate((real(x) + real(x1)) / sy)."""
+    """With y = saturate((real(x) + real(x1)) / sy).
+
+    In fixed point t = (x - zx) * multiplier[0] + (x1 - zx1) * multiplier[1] + offset.
+    """
+    if workload.fixed_point:
+        pair = _centred(workload, arrays, "x"), _centred(workload, arrays, "x1")
+        return requantise_pair(*pair, _tail(workload), arrays)
     real = _real(workload, arrays, "x") + _real(workload, arrays, "x1")
     return saturate(real / _scale(workload.output), _tail(workload))
 
 
 def _mul(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """With y = saturate((real(x) * real(x1)) / sy)."""
+    """With y = saturate((real(x) * real(x1)) / sy); in fixed point acc = (x - zx) * (x1 - zx1)."""
+    if workload.fixed_point:
+        acc = _centred(workload, arrays, "x") * _centred(workload, arrays, "x1")
+        return _requantise(acc, workload, arrays)
     real = _real(workload, arrays, "x") * _real(workload, arrays, "x1")
     return saturate(real / _scale(workload.output), _tail(workload))
 
@@ -231,17 +252,23 @@ def whole_image(workload: Workload) -> bool:
 
 
 def _avg_pool2d(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """The average over a window, in one of three arithmetics.
+    """The average over a window, in one of four arithmetics.
 
     half_even, over the whole image: y = saturate(float32(sum(x - zx)) * (sx / (sy * counted))),
     bit for bit what ONNX Runtime's QLinearGlobalAveragePool does. half_even, over a sliding
-    window: float32 sums of real values, see `_float_average`. half_away: round half away from
-    zero of sum(x) / counted in integers, where padding that counts has the value zx and both
-    sides have one quantisation (TensorFlow Lite). A window that lies entirely in padding that
-    does not count averages to real 0 in half_even, and is 0 in half_away.
+    window: float32 sums of real values, see `_float_average`. half_away: sum(x - zx) / counted in
+    integers, rounded half away from 0, both sides of one quantisation (TensorFlow Lite, whose
+    zero point here is 0 for int8 and would be 128 for the same in uint8). A window that lies
+    entirely in padding that does not count averages to real 0.
+
+    In fixed point acc = sum(x - zx) over the positions inside the image, and the division is
+    the multiplier's.
     """
     tail, x = _tail(workload), workload.operand("x")
     steps = _centred(workload, arrays, "x")
+    if workload.fixed_point:
+        inside = (seen for _, _, seen in _taps(workload, _pad(workload, steps, 0)))
+        return _requantise(np.asarray(sum(inside)), workload, arrays)
     counted = _counted(workload, steps)
     if tail.rounding == "half_even":
         if not whole_image(workload):
@@ -249,11 +276,9 @@ def _avg_pool2d(workload: Workload, arrays: Arrays) -> np.ndarray:
         factor = average_multiplier(_scale(x), _scale(workload.output), counted)
         total = steps.sum(axis=(1, 2), keepdims=True)
         return saturate(total.astype(np.float32) * factor, tail)
-    fill = x.zero_point if workload.window and workload.window.count_include_pad else 0
-    raw = _pad(workload, arrays["x"].astype(np.int64), fill)
-    total = np.asarray(sum(seen for _, _, seen in _taps(workload, raw)))
+    total = np.asarray(sum(seen for _, _, seen in _taps(workload, _pad(workload, steps, 0))))
     away = np.sign(total) * ((np.abs(total) + counted // 2) // counted)
-    return np.asarray(np.clip(away, tail.lo, tail.hi))
+    return np.asarray(np.clip(away + tail.zero_point, tail.lo, tail.hi))
 
 
 def _float_average(workload: Workload, real: np.ndarray, counted: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Literal
+from typing import Literal, get_args
 
 from match_aie.errors import ModelError
 
@@ -30,7 +30,7 @@ Kind = Literal[
     "dequantize",
 ]
 
-Rounding = Literal["half_even", "half_away"]
+Rounding = Literal["half_even", "half_away", "floor", "half_up"]
 
 #: Bytes of one element.
 ITEMSIZE = {
@@ -113,22 +113,46 @@ class Window:
     count_include_pad: bool = False
 
 
+#: Kinds whose tail may be fixed point; the others compute with real values.
+FIXED_POINT_KINDS: tuple[Kind, ...] = ("conv2d", "dense", "matmul", "add", "mul", "avg_pool2d")
+
+
 @dataclass(frozen=True)
 class Tail:
     """From the sum to the stored integer: `y = clip(round(real) + zero_point, lo, hi)`.
 
-    What `real` is depends on the workload's kind, see `match_aie.workload.reference`.
+    What `real` is depends on the workload's kind, see `match_aie.workload.reference`. Without
+    `shift` it is computed in float32, the model's arithmetic. With `shift` it is fixed point, a
+    module's own: `t = acc * multiplier + offset`, exact, and `real = t / 2**shift`, where
+    "multiplier" and "offset" are constant operands (see `match_aie.workload.fixed`).
+
+    Attributes:
+        zero_point: of the output.
+        lo: smallest value stored.
+        hi: largest value stored.
+        rounding: of `real`. In float32: half_even, and half_away for average pools on integers.
+        shift: bits that fixed point shifts right by, None for float32.
+        bits: width of the register that holds `t`, sign included.
     """
 
     zero_point: int
     lo: int
     hi: int
     rounding: Rounding = "half_even"
+    shift: int | None = None
+    bits: int = 32
 
     def __post_init__(self) -> None:
-        """Refuse an empty range."""
+        """Refuse an empty range, and shifts that no register of `bits` has."""
         if self.lo > self.hi:
             raise ValueError(f"empty range [{self.lo}, {self.hi}]")
+        if self.rounding not in get_args(Rounding):
+            raise ValueError(f"unknown rounding {self.rounding!r}")
+        if self.shift is None:
+            if self.rounding in ("floor", "half_up"):
+                raise ValueError(f"rounding {self.rounding} is for fixed point only")
+        elif not 2 <= self.bits <= 64 or not 0 <= self.shift < self.bits:
+            raise ValueError(f"a shift by {self.shift} in {self.bits} bits")
 
 
 @dataclass(frozen=True)
@@ -164,6 +188,31 @@ class Workload:
         for name, size in self.dims:
             if size < 1:
                 raise ModelError(f"dims: loop dimension {name!r} has size {size}, sizes start at 1")
+        self._check_fixed_point()
+
+    def _check_fixed_point(self) -> None:
+        """Refuse operands that do not go with the arithmetic of the tail."""
+        found = {o.name: o for o in self.operands if o.name in ("multiplier", "offset", "scale")}
+        if self.tail is None or self.tail.shift is None:
+            if "multiplier" in found or "offset" in found:
+                raise ValueError("multiplier and offset are for fixed-point tails only")
+            return
+        if self.kind not in FIXED_POINT_KINDS:
+            raise ValueError(f"a {self.kind} has no fixed-point meaning")
+        if "scale" in found:
+            raise ValueError("a fixed-point tail takes a multiplier instead of a scale")
+        channels = self.output.shape[-1] if self.output.shape else 1
+        for name, operand in found.items():
+            sizes = {2} if (self.kind, name) == ("add", "multiplier") else {1, channels}
+            if operand.dtype != "int32" or not operand.constant or len(operand.shape) != 1:
+                raise ValueError(f"{name} is a constant int32 vector")
+            if operand.size not in sizes:
+                raise ValueError(f"{name} has {operand.size} elements, not {sorted(sizes)}")
+
+    @property
+    def fixed_point(self) -> bool:
+        """Whether it requantises in fixed point."""
+        return self.tail is not None and self.tail.shift is not None
 
     @property
     def sizes(self) -> dict[str, int]:

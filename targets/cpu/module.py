@@ -6,10 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from match_aie.cost_models.products import RegisterTile, best_tile
 from match_aie.cost_models.roofline import Roofline
-from match_aie.hardware import CORE, CostModel, ExecModule, Loop, Memory, Pattern
+from match_aie.hardware import CORE, CostModel, ExecModule, Loop, Mapping, Memory, Pattern
 from match_aie.hardware.module import Constants
+from match_aie.targets.cpu.channelwise import (
+    ChannelwiseKernel,
+    pack_channelwise,
+    plan_channelwise,
+)
+from match_aie.targets.cpu.machine import Machine
+from match_aie.targets.cpu.pack import pack_product
 from match_aie.targets.cpu.patterns import PATTERNS
+from match_aie.targets.cpu.product import ProductKernel, form, plan, shape
 from match_aie.workload import ITEMSIZE, Kind, Workload
 from match_aie.workload.reference import whole_image
 
@@ -60,6 +69,7 @@ class CPUModule(ExecModule):
         if _channelwise(workload):
             return "cpu/depthwise.c.mako"
         half_even = workload.tail is not None and workload.tail.rounding == "half_even"
+        half_even = half_even and not workload.fixed_point
         if workload.kind == "avg_pool2d" and half_even and not whole_image(workload):
             return "cpu/float_average.c.mako"
         return _TEMPLATES[workload.kind]
@@ -88,6 +98,59 @@ class CPUModule(ExecModule):
             for x in workload.inputs
             if x.shape == y.shape and ITEMSIZE[x.dtype] == ITEMSIZE[y.dtype]
         )
+
+
+class Int8Module(CPUModule):
+    """One core with known vectors and caches."""
+
+    def __init__(self, machine: Machine) -> None:
+        """For `machine`."""
+        self.machine = machine
+
+    def template(self, workload: Workload) -> str:
+        """Register tiles for products; by kind else."""
+        if _product(workload):
+            return "cpu/int8/product.c.mako"
+        return "cpu/int8/depthwise.c.mako" if _channelwise(workload) else super().template(workload)
+
+    def tile(self, workload: Workload) -> RegisterTile:
+        """The register tile of a product."""
+        made, product = form(self.machine, workload), shape(workload)
+        steps = product.taps[0] * product.runs * product.padded_run(made.group) // made.group
+        narrow = workload.kind != "matmul" and workload.operand("weight").dtype == "int8"
+        flat = product.taps == (1, 1) and product.line
+        pixels = product.pixels * (product.lines if flat else 1)
+        return best_tile(self.machine, made.dot, narrow, pixels, product.outputs, steps)
+
+    def kernel(self, workload: Workload, mapping: Mapping) -> object:
+        """How a product runs."""
+        return self._plan(workload, mapping)
+
+    def _plan(
+        self, workload: Workload, mapping: Mapping
+    ) -> ProductKernel | ChannelwiseKernel | None:
+        if _channelwise(workload):
+            return plan_channelwise(self.machine, workload, mapping)
+        if not _product(workload):
+            return None
+        return plan(self.machine, workload, mapping, self.tile(workload))
+
+    def pack(self, workload: Workload, constants: Constants) -> Constants:
+        """Weights in the order of the kernels."""
+        if _channelwise(workload):
+            return pack_channelwise(self.machine, workload, constants)
+        if not _product(workload):
+            return super().pack(workload, constants)
+        return pack_product(self.machine, workload, self.tile(workload).vectors, constants)
+
+    def scratch_bytes(self, workload: Workload) -> int:
+        """Prepared data."""
+        made = self._plan(workload, Mapping((), ()))
+        return super().scratch_bytes(workload) if made is None else made.scratch_bytes
+
+
+def _product(workload: Workload) -> bool:
+    return workload.kind in ("conv2d", "dense", "matmul") and not _channelwise(workload)
 
 
 def _channelwise(workload: Workload) -> bool:

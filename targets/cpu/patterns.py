@@ -40,7 +40,7 @@ def _unary(name: str, kind: Kind, operator: str) -> tuple[Pattern, Pattern]:
 
 def refuses(workload: Workload) -> str | None:
     """Why the CPU module cannot run `workload`, in a sentence; None where it can."""
-    for check in (_element_types, _quantisation, _extent, _rounding):
+    for check in (_element_types, _bias, _quantisation, _extent, _rounding):
         reason = check(workload)
         if reason:
             return reason
@@ -49,12 +49,16 @@ def refuses(workload: Workload) -> str | None:
 
 def _element_types(workload: Workload) -> str | None:
     stored: tuple[str, ...] = _STORED if workload.kind == "quantize" else _BYTES
+    if workload.fixed_point:
+        stored = (*_STORED, "int32")
     if workload.tail is None:
         stored = ("float32",) if workload.kind == "dequantize" else ("int32",)
     read: dict[str, tuple[str, ...]] = {
         "weight": ("int8", "int16"),
         "bias": ("int32",),
         "scale": ("float32",),
+        "multiplier": ("int32",),
+        "offset": ("int32",),
         "table": ("float32",),
         "y": stored,
     }
@@ -66,10 +70,20 @@ def _element_types(workload: Workload) -> str | None:
     return None
 
 
+def _bias(workload: Workload) -> str | None:
+    """The kernels start every sum from a bias."""
+    if workload.kind in ("conv2d", "dense"):
+        if "bias" not in [operand.name for operand in workload.constants]:
+            return "there is no bias to start the sum from"
+    return None
+
+
 def _quantisation(workload: Workload) -> str | None:
     """Kinds that compute with real values need one scale per tensor."""
     on_integers = workload.tail is not None and workload.tail.rounding == "half_away"
     if workload.kind in ("conv2d", "dense", "matmul", "max_pool2d") or on_integers:
+        return None
+    if workload.fixed_point:
         return None
     for operand in (*workload.inputs, workload.output):
         if operand.dtype != "float32" and operand.scale is None:
@@ -100,6 +114,8 @@ def _largest_factor(workload: Workload) -> int:
 
 def _rounding(workload: Workload) -> str | None:
     tail, window = workload.tail, workload.window
+    if workload.fixed_point:
+        return None
     if workload.kind == "avg_pool2d" and window is not None and _empty_window(workload):
         return "an average is over no position: a window lies entirely in the padding"
     if tail is None or tail.rounding == "half_even":

@@ -4,15 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from match_aie.hardware import ExecModule, MatchTarget
-from match_aie.targets.cpu.module import CPUModule
+from match_aie.errors import TargetError
+from match_aie.hardware import BuildProfile, ExecModule, MatchTarget, Runtime, runtime_files
+from match_aie.targets.cpu.machine import NATIVE, PORTABLE, Machine, machine
+from match_aie.targets.cpu.module import CPUModule, Int8Module
+
+#: The header that emitted code includes: vector types, and what differs between processors.
+HEADER = "ma_cpu.h"
 
 
 class CPU(MatchTarget):
-    """Any processor with a C11 compiler, one core."""
+    """Any processor with a C11 compiler; this machine's own by default.
+
+    Attributes:
+        machine: what it is compiled for.
+        cores: that a layer may be split over.
+    """
 
     name = "CPU"
 
+    def __init__(self, arch: str = NATIVE, cores: int = 1) -> None:
+        """Look up the facts about `arch`.
+
+        Args:
+            arch: "native", "portable", "x86-64-v3", "x86-64-v4", either with "+avxvnni" or
+                "+avx512vnni", "aarch64", "rv64gcv" (also "_zvl256b", "_zvl512b"), "rv32imc".
+            cores: that a layer may be split over.
+
+        Raises:
+            TargetError: there are no facts about `arch`, or `cores` is not positive.
+        """
+        if cores < 1:
+            raise TargetError(f"{cores} cores", hint="cores starts at 1")
+        self.machine: Machine = machine(arch)
+        self.cores = cores
+        self._modules = _modules(self.machine)
+
     def modules(self) -> Sequence[ExecModule]:
-        """The one module, "cpu"."""
+        """Of integer layers, and of float layers."""
+        return self._modules
+
+    def build_profile(self) -> BuildProfile:
+        """The machine's flags, and compilers that take them."""
+        if self.machine.name == PORTABLE:
+            return BuildProfile()
+        return BuildProfile(
+            flags=("-O3", *self.machine.flags),
+            compilers=self.machine.compilers,
+        )
+
+    def runtime(self) -> Runtime:
+        """The header with vector types, and the guard: does this machine have the features?"""
+        if self.machine.name == PORTABLE:
+            return Runtime()
+        found = runtime_files("match_aie.targets.cpu", (f"include/{HEADER}",))
+        return Runtime(found, (HEADER,), guard="ma_cpu_missing")
+
+    def built_for(self) -> str:
+        """The machine's name."""
+        return self.machine.name
+
+
+def _modules(facts: Machine) -> tuple[ExecModule, ...]:
+    """Modules of a machine, those of integer layers first; float modules join here."""
+    if facts.name == PORTABLE:
         return (CPUModule(),)
+    return (Int8Module(facts),)

@@ -16,6 +16,8 @@
             parts.append(f'.boundary_dimension = {braces(a.boundary)}')
         return 'adf::tiling({' + ', '.join(parts) + '})'
 
+    ports = list(dict.fromkeys(p.name for call in calls for p in call.parameters))
+
     def tile(column, row):
         return f'{b.column + column}, {b.row + row}'
 %>\
@@ -31,13 +33,9 @@ class ${b.name}_block : public adf::graph {
 public:
     adf::input_port x;
     adf::output_port y;
-    adf::input_port w[${b.length * b.count}];
-% if b.spec.bias:
-    adf::input_port bias[${b.count}];
-% endif
-% if r.form == 'channel':
-    adf::input_port multiplier[${b.count}];
-% endif
+% for name in ports:
+    adf::input_port ${name}[${b.length * b.count}];
+% endfor
     adf::kernel tile[${b.length * b.count}];
     adf::shared_buffer<${x_type}> x_memory;
     adf::shared_buffer<${y_type}> y_memory;
@@ -54,27 +52,22 @@ public:
 % for row in range(b.count):
     % for column in range(b.length):
 <%
-    k = b.kernel(column)
     n = row * b.length + column
-    source = f'{b.name}_{k.position}'
-    parameters = 2 + k.bias
+    call = next(c for c in calls if c.spec.position == b.position(column))
+    k = call.spec
 %>\
-        tile[${n}] = adf::kernel::create(${source});
-        adf::source(tile[${n}]) = "${source}.cpp";
+        tile[${n}] = adf::kernel::create(${call.symbol});
+        adf::source(tile[${n}]) = "${call.symbol}.cpp";
         adf::runtime<adf::ratio>(tile[${n}]) = 1.0;
         adf::location<adf::kernel>(tile[${n}]) = adf::tile(${tile(column, row)});
         adf::connect(x_memory.out[${column}], tile[${n}].in[0]);
         adf::dimensions(tile[${n}].in[0]) = {${k.m * k.k}};
-        adf::connect<adf::parameter>(w[${n}], adf::async(tile[${n}].in[1]));
-        adf::single_buffer(tile[${n}].in[1]);
-        % if k.bias:
-        adf::connect<adf::parameter>(bias[${row}], adf::async(tile[${n}].in[2]));
-        % endif
-        % if k.stores and r.form == 'channel':
-        adf::connect<adf::parameter>(multiplier[${row}], adf::async(tile[${n}].in[${parameters}]));
-        % endif
+        % for number, p in enumerate(call.parameters, start=1):
+        adf::connect<adf::parameter>(${p.name}[${n}], adf::async(tile[${n}].in[${number}]));
+        adf::single_buffer(tile[${n}].in[${number}]);
+        % endfor
         % if k.receives:
-        adf::connect<adf::cascade>(tile[${n - 1}].out[0], tile[${n}].in[${parameters + (k.stores and r.form == 'channel')}]);
+        adf::connect<adf::cascade>(tile[${n - 1}].out[0], tile[${n}].in[${1 + len(call.parameters)}]);
         % endif
         % if k.stores:
         adf::dimensions(tile[${n}].out[0]) = {${k.m * k.n}};

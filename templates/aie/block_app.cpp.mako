@@ -21,15 +21,10 @@ ${b.name}_program program;
 int main() {
     program.init();
 % for n in range(b.length * b.count):
-    program.update(program.block.w[${n}], ${b.name}_w${n}, ${b.spec.k * b.spec.n});
-% endfor
-% for row in range(b.count):
-    % if b.spec.bias:
-    program.update(program.block.bias[${row}], ${b.name}_bias${row}, ${b.spec.n});
-    % endif
-    % if b.spec.requantise.form == 'channel':
-    program.update(program.block.multiplier[${row}], ${b.name}_multiplier${row}, ${b.spec.n});
-    % endif
+<% call = next(c for c in calls if c.spec.position == b.position(n % b.length)) %>\
+    % for p in call.parameters:
+    program.update(program.block.${p.name}[${n}], ${b.name}_${p.name}${n}, ${p.size});
+    % endfor
 % endfor
     program.run(${iterations});
     program.wait();

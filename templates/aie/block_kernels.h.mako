@@ -3,7 +3,6 @@
 
 #include <adf.h>
 
-% for position in b.positions:
-<% k = b.kernel_at(position) %>\
-void ${b.name}_${position}(<%include file="aie/parameters.mako" args="k=k"/>);
+% for call in calls:
+void ${call.symbol}(${', '.join(call.arguments)});
 % endfor

@@ -20,6 +20,13 @@ int main(int argc, char **argv) {
         ${port.macro}_BYTES,
 % endfor
     };
+% if net.guard:
+    const char *const unsupported = ${net.name}_unsupported();
+    if (unsupported) {
+        fprintf(stderr, "%s\n", unsupported);
+        return 3;
+    }
+% endif
     const int inputs = ${net.macro}_INPUTS, outputs = ${net.macro}_OUTPUTS;
     const void *in[${net.macro}_INPUTS + 1] = {0};
     void *out[${net.macro}_OUTPUTS + 1] = {0};

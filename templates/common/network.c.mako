@@ -11,6 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+% for header in net.headers:
+#include "${header}"
+% endfor
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
@@ -37,6 +40,14 @@ __attribute__((visibility("hidden")))
 extern const struct ${net.name}_constants ${net.name}_weights;
 % endif
 
+% if net.streams:
+/* Constants in the backing memory. Defined in ${net.name}_backing.S. */
+#ifdef __ELF__
+__attribute__((visibility("hidden")))
+#endif
+extern const uint8_t ${net.name}_backing[];
+
+% endif
 #ifdef MATCH_AIE_TRACE
 static _Thread_local void (*${net.name}_trace)(int, int, const void *, size_t);
 
@@ -53,6 +64,10 @@ void ${net.name}_set_trace(void (*trace)(int step, int tensor, const void *data,
 ${function.strip()}
 % endfor
 
+% if net.guard:
+/* Nothing of it may run before the guard has looked. */
+__attribute__((noinline))
+% endif
 static void ${net.name}_steps(uint8_t *arena, const void *const in[], void *const out[]) {
 % if not net.uses_arena:
     (void)arena;
@@ -64,6 +79,14 @@ static void ${net.name}_steps(uint8_t *arena, const void *const in[], void *cons
     (void)out;
 % endif
 % for index, call in enumerate(net.calls):
+% for number, stream in enumerate(net.streams):
+% if stream.start == index:
+    const ma_dma stream_${number} = ma_backing_load(${stream.address}, ${net.name}_backing + ${stream.offset}, ${stream.nbytes});
+% endif
+% if stream.step == index:
+    ma_backing_wait(stream_${number});
+% endif
+% endfor
     /* ${index}: ${call.remark} */
     ${call.symbol}(${", ".join(call.arguments)});
 % for written in call.written:
@@ -72,9 +95,24 @@ static void ${net.name}_steps(uint8_t *arena, const void *const in[], void *cons
 % endfor
 }
 
+% if net.guard:
+const char *${net.name}_unsupported(void) {
+    return ${net.guard}();
+}
+
+% endif
 int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]) {
+% if net.guard:
+    if (${net.name}_unsupported()) {
+        return 1;
+    }
+% endif
+% if net.entry:
+    return ${net.entry}(${net.name}_steps, arena, in, out);
+% else:
     ${net.name}_steps(arena, in, out);
     return 0;
+% endif
 }
 
 int ${net.name}_run(const void *const in[], void *const out[]) {

@@ -38,11 +38,17 @@ extern "C" {
 % endfor
 % endfor
 
-/* Runs the network once in an arena of its own, so in one thread at a time. Returns 0. */
+% if net.guard:
+/* Why this machine's processor cannot run the network, in a sentence; NULL where it can. */
+const char *${net.name}_unsupported(void);
+
+% endif
+<% refused = f", or 1 where {net.name}_unsupported says why" if net.guard else "" %>\
+/* Runs the network once in an arena of its own, so in one thread at a time. Returns 0${refused}. */
 int ${net.name}_run(const void *const in[], void *const out[]);
 
 /* The same in an arena of the caller's, ${net.macro}_ARENA_BYTES long (NULL where that is 0);
- * any number of threads, each with its arena. Returns 0. */
+ * any number of threads, each with its arena. Returns 0${refused}. */
 int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]);
 
 #ifdef MATCH_AIE_TRACE

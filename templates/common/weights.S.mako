@@ -1,9 +1,11 @@
+<%page args="net, part, file, nbytes"/>\
+<% macro = f"{net.macro}_{part.upper()}_FILE" %>\
 /* Constants of ${net.title}: written by match_aie; this file belongs to you.
  *
- * Assembled from the project's folder, or with ${net.macro}_WEIGHTS_FILE defined as a string.
+ * Assembled from the project's folder, or with ${macro} defined as a string.
  */
-#ifndef ${net.macro}_WEIGHTS_FILE
-#define ${net.macro}_WEIGHTS_FILE "weights/${net.name}.bin"
+#ifndef ${macro}
+#define ${macro} "${file}"
 #endif
 
 #ifndef __USER_LABEL_PREFIX__
@@ -11,7 +13,7 @@
 #endif
 #define JOIN_(prefix, name) prefix##name
 #define JOIN(prefix, name) JOIN_(prefix, name)
-#define SYMBOL JOIN(__USER_LABEL_PREFIX__, ${net.name}_weights)
+#define SYMBOL JOIN(__USER_LABEL_PREFIX__, ${net.name}_${part})
 
 #if defined(__APPLE__)
     .section __TEXT,__const
@@ -20,16 +22,16 @@
     .section .rodata
     .hidden SYMBOL
     .type SYMBOL, %object
-    .size SYMBOL, ${net.weights}
+    .size SYMBOL, ${nbytes}
 #else
     .section .rdata,"dr"
 #endif
     .globl SYMBOL
     .balign ${net.alignment}
 SYMBOL:
-    .incbin ${net.macro}_WEIGHTS_FILE
-    .if . - SYMBOL - ${net.weights}
-    .error "the file of weights is damaged: it does not hold ${net.weights} bytes"
+    .incbin ${macro}
+    .if . - SYMBOL - ${nbytes}
+    .error "the file of weights is damaged: it does not hold ${nbytes} bytes"
     .endif
 
 #if defined(__ELF__)

@@ -7,18 +7,17 @@ d, w, t = layer.dim, layer.window, layer.tail
 x, y = layer.operand("x"), layer.operand("y")
 block = min(d.G, 64)
 maximum = layer.kind == "max_pool2d"
+fixed = t.shift is not None
 away = t.rounding == "half_away"
-element = "x[at + j]" if maximum or away else x.centred("x[at + j]")
+element = "x[at + j]" if maximum else x.centred("x[at + j]")
 inside = "(fy_end - fy_begin) * (fx_end - fx_begin)"
 target = f"y[pixel * {d.G} + c0 + j]"
-# Padding that counts has the value of the zero point, which only raw sums must add.
-fill = f"{x.zero_point} * (count - {inside})" if away and w.count_include_pad and x.zero_point else "0"
 %>
 /* ${layer.summary} */
 static void ${layer.symbol}(${layer.parameters})
 {
     ${window.open_pixels(layer)}
-% if not maximum:
+% if not maximum and not fixed:
     const int32_t count = ${d.FY * d.FX if w.count_include_pad else inside};
 % if not away:
     const float factor = ${x.scale} / (${y.scale} * (float)count);
@@ -26,7 +25,7 @@ static void ${layer.symbol}(${layer.parameters})
 % endif
     ${blocks.open_block(d.G, block)}
         for (int32_t j = 0; j < n; ++j) {
-            acc[j] = ${t.lo if maximum else fill};
+            acc[j] = ${t.lo if maximum else 0};
         }
         for (int32_t fy = fy_begin; fy < fy_end; ++fy) {
             for (int32_t fx = fx_begin; fx < fx_end; ++fx) {
@@ -43,9 +42,11 @@ static void ${layer.symbol}(${layer.parameters})
         for (int32_t j = 0; j < n; ++j) {
 % if maximum:
             ${target} = (${y.ctype})(acc[j] < ${t.hi} ? acc[j] : ${t.hi});
+% elif fixed:
+            ${tail.store(layer, "acc[j]", "c0 + j", target)}
 % elif away:
             const int32_t up = acc[j] + count / 2, down = count / 2 - acc[j];
-            const int32_t mean = acc[j] < 0 ? -(down / count) : up / count;
+            const int32_t mean = (acc[j] < 0 ? -(down / count) : up / count)${t.offset};
             const int32_t above = mean > ${t.lo} ? mean : ${t.lo};
             ${target} = (${y.ctype})(above < ${t.hi} ? above : ${t.hi});
 % else:

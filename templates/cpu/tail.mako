@@ -9,10 +9,20 @@ steps = steps < ${t.high} ? steps : ${t.high};
 ${target} = (${ctype})((int32_t)steps${t.offset});
 </%def>
 
+## Store fixed-point `t`: y = clip(shift_round(t) + zero point, lo, hi), in 64 bits.
+<%def name="fixed(layer, t, target)">
+<% tail = layer.tail %>
+const int64_t t = ${t};
+const int64_t steps = ${tail.shifted("t")}${tail.offset};
+${target} = (${layer.operand("y").ctype})(steps < ${tail.lo} ? ${tail.lo} : steps > ${tail.hi} ? ${tail.hi} : steps);
+</%def>
+
 ## Store the int32 sum `acc` of output channel `channel`, requantised where the layer has a tail.
 <%def name="store(layer, acc, channel, target)">
 % if layer.tail is None:
 ${target} = ${acc};
+% elif layer.tail.shift is not None:
+${fixed(layer, f"(int64_t){acc}{layer.times(channel)}{layer.plus(channel)}", target)}
 % else:
 <% index = 0 if layer.operand("scale").size == 1 else channel %>
 ${saturate(layer.tail, f"(float){acc} * scale[{index}]", target, layer.operand("y").ctype)}

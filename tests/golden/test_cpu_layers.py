@@ -21,6 +21,7 @@ from match_aie.workload import (
     matmul,
     pool2d,
     rowwise,
+    with_fixed_tail,
 )
 
 EXPECTED = Path(__file__).parent / "expected"
@@ -70,6 +71,18 @@ CASES = {
         tail=full_range("uint8", 128),
     ),
     "softmax": rowwise("softmax", X, Y, rows=2, columns=10, tail=TAIL),
+    "conv2d_fixed_point": with_fixed_tail(
+        conv2d(X, Y, shape=IMAGE, weight_shape=(4, 3, 3, 6), window=SAME),
+        Tail(-3, -128, 127, "half_even", 12),
+        multiplier=4,
+    ),
+    "add_fixed_point": with_fixed_tail(
+        elementwise("add", X, Y, Y, shape=IMAGE, shape1=IMAGE, out=IMAGE, tail=RELU),
+        Tail(0, -128, 127, "floor", 9),
+        multiplier=2,
+        offset=6,
+        raw=True,
+    ),
     "quantize": rowwise("quantize", FLOAT, Y, rows=2, columns=10, tail=TAIL),
     "dequantize": rowwise("dequantize", X, FLOAT, rows=2, columns=10, tail=None),
 }  # fmt: skip

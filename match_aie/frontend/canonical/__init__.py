@@ -23,17 +23,19 @@ from match_aie.frontend.canonical.constants import fold_constants
 from match_aie.frontend.canonical.integer_io import integer_ports
 from match_aie.frontend.canonical.layout import Layout
 from match_aie.frontend.canonical.quantized import canonical_quantized
+from match_aie.frontend.canonical.unsigned import unsigned_activations
 from match_aie.frontend.model import Model
 from match_aie.frontend.rebuild import rebuild
 
 
-def normalize(model: Model, *, integer_io: bool = False) -> Model:
+def normalize(model: Model, *, integer_io: bool = False, unsigned: bool = False) -> Model:
     """The model in canonical form.
 
     Args:
         model: as loaded.
         integer_io: give inputs and outputs that are float only for a quantize or dequantize at
             the edge of the network their integer type.
+        unsigned: make int8 tensors inside the network uint8.
 
     Raises:
         ModelError: control flow at run time.
@@ -42,7 +44,8 @@ def normalize(model: Model, *, integer_io: bool = False) -> Model:
     for visit in (fold_constants, canonical_quantized, Layout(), fold_constants):
         module, labels = rebuild(module, labels, visit)
     result = replace(model, module=module, labels=labels)
-    return integer_ports(result) if integer_io else result
+    result = integer_ports(result) if integer_io else result
+    return unsigned_activations(result) if unsigned else result
 
 
 def _renamed(model: Model) -> tuple[Any, dict[str, str]]:

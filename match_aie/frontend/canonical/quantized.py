@@ -6,6 +6,7 @@ Every rewrite here is exact, because quantisation is monotone and element-wise:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from match_aie.frontend.canonical.constants import MOVEMENT, per_tensor, quantiz
 from match_aie.frontend.rebuild import Emitter, Expr
 from match_aie.hardware import AVG_POOL_HALF_AWAY
 
+_WINDOW = ("pool_size", "strides", "padding", "dilation")
+
 
 def canonical_quantized(emitter: Emitter, var: Any, value: Expr) -> Expr:
     """The visit function of this pass."""
@@ -23,7 +26,7 @@ def canonical_quantized(emitter: Emitter, var: Any, value: Expr) -> Expr:
     if operator == "quantize" and per_tensor(value):
         return _quantize(emitter, value)
     if operator == "clip" and str(value.args[0].ty.dtype) in ("int8", "uint8"):
-        return _clip(emitter, value.args[0], *_bounds(value))
+        return _clip(emitter, value.args[0], *clip_bounds(value))
     if operator == "astype" and tvm_api.is_tensor(var):
         return _integer_average_pool(emitter, value, tvm_api.dtype_of(var))
     return value
@@ -41,7 +44,7 @@ def same_parameters(left: Any, right: Any) -> bool:
     )
 
 
-def _bounds(call: Any) -> tuple[float, float]:
+def clip_bounds(call: Any) -> tuple[float, float]:
     """The two scalar bounds of a `clip` call."""
     low, high = (arg.value if hasattr(arg, "value") else arg for arg in call.args[1:3])
     return float(low), float(high)
@@ -87,7 +90,7 @@ def _activation(inner: Any, operator: str) -> tuple[Expr, float, float] | None:
     if operator == "nn.relu6":
         return inner.args[0], 0.0, 6.0
     if operator == "clip":
-        return inner.args[0], *_bounds(inner)
+        return inner.args[0], *clip_bounds(inner)
     if operator in ("maximum", "minimum"):
         for data, bound in (inner.args, list(inner.args)[::-1]):
             if tvm_api.is_constant(bound) and tvm_api.constant_value(bound).size == 1:
@@ -104,7 +107,7 @@ def _clip(emitter: Emitter, data: Expr, low: float, high: float) -> Expr:
     low, high = max(low, float(info.min)), min(high, float(info.max))
     inner = emitter.definition(data)
     if tvm_api.operator_name(inner) == "clip":
-        below = _bounds(inner)
+        below = clip_bounds(inner)
         if below[0] <= below[1]:
             # clip(clip(x, a, b), c, d) is clip(x, max(a, c), min(b, d)) unless the ranges miss.
             merged = min(max(below[0], low), high), max(min(below[1], high), low)
@@ -127,37 +130,40 @@ def _integer_average_pool(emitter: Emitter, call: Any, dtype: str) -> Expr:
         return call
     if pool.attrs.layout != "NHWC":
         return call
-    function = _half_away_pool(pool, data, dtype)
+    function = half_away_pool(tvm_api.attributes(pool.attrs), data)
     var = emitter.builder.add_func(function, f"avg_pool2d_half_away_{len(emitter.definitions)}")
     return relax.Call(var, [data])
 
 
-def _half_away_pool(pool: Any, data: Any, dtype: str) -> Any:
+def half_away_pool(attributes: Mapping[str, Any], data: Any, zero_point: int = 0) -> Any:
     """The composite: mean over the positions inside the image, rounded half away from zero.
+
+    Args:
+        attributes: of the pool: pool_size, strides, padding, dilation, ceil_mode.
+        data: the tensor, int8 or uint8, NHWC.
+        zero_point: the integer from which halves are rounded away.
 
     TFLite's integer kernels divide the sum with that rounding. In float32 the quotient is exact
     enough: sums stay below 2**24, and no quotient that is not a tie lies within a rounding error
     of one (their distance is at least 1 / (2 * positions)).
     """
+    dtype = tvm_api.dtype_of(data)
     x = relax.Var("x", relax.TensorType(tvm_api.shape_of(data), dtype))
-    attrs = pool.attrs
     builder = relax.BlockBuilder()
-    window = {
-        "pool_size": [int(v) for v in attrs.pool_size],
-        "strides": [int(v) for v in attrs.strides],
-        "padding": [int(v) for v in attrs.padding],
-        "dilation": [int(v) for v in attrs.dilation],
-    }
+    window = {name: [int(v) for v in attributes[name]] for name in _WINDOW}
+    ceil_mode, zero = bool(attributes["ceil_mode"]), relax.const(zero_point, "float32")
+    told = {**window, "ceil_mode": int(ceil_mode), "zero_point": zero_point}
     with builder.function(
-        "pool", [x], attrs={"Composite": AVG_POOL_HALF_AWAY, **window}, private=True
+        "pool", [x], attrs={"Composite": AVG_POOL_HALF_AWAY, **told}, private=True
     ):
         with builder.dataflow():
             real = builder.emit(relax.op.astype(x, "float32"))
+            real = builder.emit(relax.op.subtract(real, zero)) if zero_point else real
             mean = builder.emit(
                 relax.op.nn.avg_pool2d(
                     real,
                     **window,
-                    ceil_mode=bool(attrs.ceil_mode),
+                    ceil_mode=ceil_mode,
                     layout="NHWC",
                     count_include_pad=False,
                 )
@@ -166,6 +172,7 @@ def _half_away_pool(pool: Any, data: Any, dtype: str) -> Any:
                 relax.op.floor(relax.op.add(relax.op.abs(mean), relax.const(0.5, "float32")))
             )
             signed = builder.emit(relax.op.multiply(size, relax.op.sign(mean)))
+            signed = builder.emit(relax.op.add(signed, zero)) if zero_point else signed
             output = builder.emit_output(relax.op.astype(signed, dtype))
         builder.emit_func_output(output)
     return builder.get()["pool"]

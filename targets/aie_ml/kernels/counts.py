@@ -26,7 +26,8 @@ class Counts:
         multiply: vector instructions of element-wise products, 1024 bits of sums each.
         load: 256-bit words loaded.
         store: 256-bit words stored.
-        srs: shift-round-saturates of 512 bits of sums.
+        srs: shift-round-saturates, 256 bits of results each; sums that stay as wide as they are
+            count as none.
         cascade_in: 512-bit words received.
         cascade_out: 512-bit words passed on.
     """
@@ -46,24 +47,21 @@ def kernel_counts(spec: KernelSpec, core: CoreTile) -> Counts:
     t, r = spec.tiling, spec.requantise
     m_blocks, n_blocks = spec.blocks
     blocks = m_blocks * n_blocks
-    steps = blocks * spec.k_steps
+    products = blocks * spec.k_steps * spec.accumulators
+    matrix = spec.operation == "mmul"
     sums = t.m * t.n * spec.lane_bits // 8
-    operands = spec.rows * _words(t.m * t.k * BYTES[spec.a]) + spec.columns * _words(
-        t.k * t.n * BYTES[spec.b]
-    )
     # Every block fetches what the next starts from; nothing comes after the last.
     starts = blocks * spec.accumulators * _bias_loads(spec)
     drained = blocks * spec.drains
     lanes = t.m * t.n * spec.joined
-    wide = lanes // 16 if r.scaled else 0
-    mmuls = steps * spec.accumulators
+    wide = lanes // 16 if r.scaled and spec.stores else 0
     return Counts(
-        mmul=mmuls,
-        vmac=mmuls * (core.instructions(spec.a, spec.b, t) or 1),
-        multiply=drained * wide if spec.stores else 0,
-        load=steps * operands + starts + (drained * _factor_loads(spec) if spec.stores else 0),
+        mmul=products if matrix else 0,
+        vmac=products * (core.instructions(spec.a, spec.b, t) or 1) if matrix else 0,
+        multiply=drained * wide + (0 if matrix else products * _words(sums, 128)),
+        load=blocks * spec.k_steps * _operand_loads(spec) + starts + drained * _factor_loads(spec),
         store=drained * _words(lanes * BYTES[r.dtype]) if spec.stores else 0,
-        srs=drained * (_words(sums * spec.joined, 64) + 2 * wide) if spec.stores else 0,
+        srs=drained * _narrowings(spec, lanes, wide) if spec.stores else 0,
         cascade_in=blocks * spec.accumulators * _words(sums, CASCADE_WORD) if spec.receives else 0,
         cascade_out=0 if spec.stores else drained * _words(sums, CASCADE_WORD),
     )
@@ -73,16 +71,43 @@ def _words(size: int, word: int = WORD) -> int:
     return -(-size // word)
 
 
+def _operand_loads(spec: KernelSpec) -> int:
+    """Loads of one step. One that need not be aligned reads a word more."""
+    t = spec.tiling
+    matrix = spec.operation == "mmul"
+    size_a = t.m * (t.k if matrix else t.n) * BYTES[spec.a]
+    size_b = t.n * (t.k if matrix else t.m) * BYTES[spec.b]
+    tiles_a = spec.rows * (1 if matrix else spec.columns)
+    loads_b = spec.columns * _words(size_b) if spec.weighted else 0
+    return tiles_a * (_words(size_a) + spec.gathered) + loads_b
+
+
 def _bias_loads(spec: KernelSpec) -> int:
-    """Loads that set one accumulator: a row of the bias for each row of its first part."""
+    """Loads that set one accumulator: a row of the bias for each of its rows.
+
+    Accumulators wider than 1024 bits repeat their first part, where rows do not differ.
+    """
     if not spec.bias:
         return 0
-    part = min(spec.tiling.m * spec.tiling.n, 1024 // spec.lane_bits)
-    return part // spec.tiling.n
+    size = spec.tiling.m * spec.tiling.n
+    part = min(size, 1024 // spec.lane_bits)
+    parts = size // part if spec.border_bias or spec.row_bias else 1
+    row = _words(spec.tiling.n * 4)
+    return parts * (part // spec.tiling.n * row + (_words(part * 4) if spec.row_bias else 0))
+
+
+def _narrowings(spec: KernelSpec, lanes: int, wide: int) -> int:
+    """Shift-round-saturates of one store."""
+    size = BYTES[spec.requantise.dtype]
+    if wide:
+        return wide * _words(16 * size) + (_words(lanes * 4) if spec.lane_bits == 64 else 0)
+    return _words(lanes * size) if 8 * size < spec.lane_bits else 0
 
 
 def _factor_loads(spec: KernelSpec) -> int:
-    """Loads of per-column multipliers for one store."""
-    if spec.requantise.form != "channel":
+    """Loads of multipliers and addends by column for one store."""
+    r = spec.requantise
+    if not spec.stores or not r.scaled:
         return 0
-    return 16 // spec.tiling.n if spec.joined == 1 else _words(16 * 4)
+    once = 16 // spec.tiling.n if spec.joined == 1 else _words(16 * 4)
+    return once * ((r.form == "channel") + (r.addend == "channel"))

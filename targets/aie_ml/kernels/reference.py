@@ -28,12 +28,14 @@ class Numbers:
     Attributes:
         shift: bits shifted out by the requantisation.
         multiplier: int32 scalar for form "tensor", int32 [N] for "channel", else None.
+        addend: int32 scalar or [N] as `Requantise.addend` says; None for the zero point alone.
         bias: [N] int32 (float32 for float sums), zero points folded in; None without.
         received: sums from the cascade, [M, N] int64 (float32); None without.
     """
 
     shift: int = 0
     multiplier: np.ndarray | int | None = None
+    addend: np.ndarray | int | None = None
     bias: np.ndarray | None = None
     received: np.ndarray | None = None
 
@@ -77,10 +79,11 @@ def requantised(spec: KernelSpec, sums: np.ndarray, numbers: Numbers) -> np.ndar
     else:
         if numbers.multiplier is None:
             raise TargetError(f"requantise form {r.form!r} needs a multiplier")
+        if (numbers.addend is None) != (r.addend == "zero_point"):
+            raise TargetError(f"requantise addend {r.addend!r} needs its numbers, and only it")
         kept = saturate(sums, "int32", r.saturation).astype(np.int64)
-        wide = kept * np.asarray(numbers.multiplier, dtype=np.int64) + (
-            r.zero_point << numbers.shift
-        )
+        added = r.zero_point << numbers.shift if numbers.addend is None else numbers.addend
+        wide = kept * np.asarray(numbers.multiplier, np.int64) + np.asarray(added, np.int64)
         values = saturate(round_shift(wide, numbers.shift, r.rounding), r.dtype, r.saturation)
     low = values.dtype.type(spec.lo) if spec.lo is not None else None
     high = values.dtype.type(r.hi) if r.hi is not None else None

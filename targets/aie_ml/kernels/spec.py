@@ -1,7 +1,8 @@
 """What a generated matrix kernel is: element types, tiling, block, place in the cascade, epilogue.
 
 A kernel call multiplies x [M, K] by w [K, N]. Both lie in memory as `mmul` tiles, each tile
-row-major: x as [M/m][K/k][m][k], w as [K/k][N/n][k][n], y as [M/m][N/n][m][n]. A block of `rows` x
+row-major: x as [M/m][K/k][m][k], w as [K/k][N/n][k][n], y as [M/m][N/n][m][n] (or any other order
+of tiles: the call says how far apart they are). A block of `rows` x
 `columns` accumulators walks y; while the first K steps of a block run, the block before it is
 rounded and stored and the accumulators so freed are set to the sums that the block after starts
 from.
@@ -13,11 +14,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.devices import CoreTile, Device, Tiling, pair_name
+from match_aie.targets.aie_ml.devices import Tiling
 from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES, RoundingMode, SaturationMode
 
 Position = Literal["only", "first", "middle", "last"]
+Operation = Literal["mmul", "multiply", "sum"]
 Form = Literal["shift", "tensor", "channel", "none"]
+Addend = Literal["zero_point", "tensor", "channel"]
 
 #: C++ names of element types.
 C_TYPES = {
@@ -36,13 +39,16 @@ SHORTEST_VECTOR = 16
 
 @dataclass(frozen=True)
 class Requantise:
-    """From an accumulator to a stored element: y = clip(srs(acc * multiplier + (z << shift))).
+    """From an accumulator to a stored element: y = clip(srs(acc * multiplier + addend, shift)).
 
     Attributes:
         form: "shift" (multiplier 1; the zero point then travels in the bias), "tensor" (one
             multiplier), "channel" (one per column), "none" (the sum itself is stored).
         dtype: of what is stored.
         zero_point: added before rounding, in steps of the output.
+        addend: what is added after a multiplication: the zero point shifted up, or int32 numbers,
+            one or one per column, that hold zero points and the bias (fixed-point tails of
+            `match_aie.workload.fixed` have such an "offset").
         rounding: of the bits shifted out.
         saturation: where the result leaves the range of `dtype`.
         lo: least stored value, None where the type's own bound does.
@@ -56,6 +62,7 @@ class Requantise:
     saturation: SaturationMode = "saturate"
     lo: int | None = None
     hi: int | None = None
+    addend: Addend = "zero_point"
 
     def __post_init__(self) -> None:
         """Refuse combinations that no core computes."""
@@ -68,6 +75,8 @@ class Requantise:
             raise TargetError(f"requantise form {self.form!r} does not store {self.dtype}")
         if self.form == "none" and self.zero_point:
             raise TargetError("sums are stored without a zero point")
+        if self.addend != "zero_point" and (not self.scaled or self.zero_point):
+            raise TargetError("an addend follows a multiplication, and holds the zero point")
 
     @property
     def scaled(self) -> bool:
@@ -92,6 +101,14 @@ class KernelSpec:
         position: in the cascade; "first" and "middle" pass sums on and store nothing.
         bias: sums start from a bias (in "only" and "first") instead of 0.
         relu: stored values are at least the zero point.
+        operation: what a step adds: "mmul" a product of tiles; "multiply" lane by lane products,
+            y[m, n] += x_k[m, n] * w[k, n] (a depthwise convolution; K counts taps, tiles are
+            `tiling.m` x `tiling.n` lanes); "sum" lane by lane x_k[m, n] itself (average pooling).
+        gathered: tiles of x lie where two tables say, `origins` of each tile of rows and
+            `offsets` of each step, and need not be aligned: the taps of a convolution.
+        border_bias: a table says for every row which bias it starts from: rows at an image's
+            border, where padding is 0 and not the zero point.
+        row_bias: a tile of addends for each tile of rows joins the bias.
     """
 
     a: str
@@ -106,9 +123,17 @@ class KernelSpec:
     position: Position = "only"
     bias: bool = True
     relu: bool = False
+    operation: Operation = "mmul"
+    gathered: bool = False
+    border_bias: bool = False
+    row_bias: bool = False
 
     def __post_init__(self) -> None:
         """Refuse calls that the kernel cannot walk."""
+        if self.operation != "mmul" and (self.tiling.k != 1 or not self.gathered or self.floating):
+            raise TargetError("lane by lane kernels gather integers, one tap a step")
+        if (self.border_bias or self.row_bias) and (not self.bias or self.floating):
+            raise TargetError("a bias by rows needs an integer bias")
         for name, size, step in (
             ("m", self.m, self.tiling.m * self.rows),
             ("k", self.k, self.tiling.k),
@@ -137,6 +162,11 @@ class KernelSpec:
     def folds(self) -> bool:
         """Whether a zero point can travel in the bias, of this kernel or of the cascade's first."""
         return self.bias or self.position in ("middle", "last")
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the kernel reads w."""
+        return self.operation != "sum"
 
     @property
     def floating(self) -> bool:
@@ -218,18 +248,40 @@ class KernelSpec:
     def family(self) -> str:
         """Identifier that kernels with the same source share: everything but numbers."""
         r, t = self.requantise, self.tiling
+        added = f"_{r.addend}" if r.addend != "zero_point" else ""
         clips = ("_lo" if self.lo is not None else "") + ("_hi" if r.hi is not None else "")
+        bias = "_border" * self.border_bias + "_rows" * self.row_bias or "_bias"
         return (
-            f"dense_{self.a}_{self.b}_{t.m}x{t.k}x{t.n}_{self.rows}x{self.columns}_{self.position}"
-            f"{'_bias' if self.bias else ''}"
-            f"{f'_{r.form}_{r.dtype}{clips}' if self.stores else ''}"
+            f"{self.operation}_{self.a}_{self.b}_{t.m}x{t.k}x{t.n}_{self.rows}x{self.columns}_"
+            f"{self.position}{'_gathered' if self.gathered else ''}{bias if self.bias else ''}"
+            f"{f'_{r.form}_{r.dtype}{added}{clips}' if self.stores else ''}"
             f"_d{self.drain_steps}r{self.refill_steps}"
         )
 
     @property
+    def sums_family(self) -> str:
+        """Identifier of the operand sums that a product of two activations needs beside it."""
+        t = self.tiling
+        return f"sums_{self.a}_{self.b}_{t.m}x{t.k}x{t.n}_{self.rows}x{self.columns}"
+
+    @property
     def template(self) -> str:
         """Its template, a path below templates/; it reads the kernel under the name `k`."""
-        return "aie/dense.hpp.mako"
+        return "aie/kernel.hpp.mako"
+
+    @property
+    def describe(self) -> str:
+        """A sentence for the head of the source."""
+        t = self.tiling
+        what = {
+            "mmul": f"x [M, K] times w [K, N] in mmul tiles {t.m}x{t.k}x{t.n}",
+            "multiply": f"lane by lane products over taps, tiles of {t.m}x{t.n}",
+            "sum": f"lane by lane sums over taps, tiles of {t.m}x{t.n}",
+        }[self.operation]
+        return (
+            f"{what}, blocks of {self.rows} x {self.columns} accumulators; place in the cascade: "
+            f"{self.position}."
+        )
 
     @staticmethod
     def c_type(dtype: str) -> str:
@@ -242,59 +294,3 @@ class KernelSpec:
         return tuple(
             tuple(range(items * s // steps, items * (s + 1) // steps)) for s in range(steps)
         )
-
-
-def check_kernel(spec: KernelSpec, device: Device) -> None:
-    """Refuse a kernel that the device's cores cannot run.
-
-    Raises:
-        TargetError: the tiling is not legal there, its vectors are too short to load, or the
-            accumulators of two blocks (one summed while the other is drained) do not fit.
-    """
-    core = device.architecture.core
-    if spec.tiling not in core.tilings_of(spec.a, spec.b):
-        t = spec.tiling
-        raise TargetError(
-            f"{device.name} has no mmul {t.m}x{t.k}x{t.n} for {pair_name(spec.a, spec.b)}",
-            hint="; ".join(f"{s.m}x{s.k}x{s.n}" for s in core.tilings_of(spec.a, spec.b)),
-        )
-    file = device.need(core.accumulators, "the number of accumulators")
-    needed = 2 * spec.accumulators * accumulator_bits(spec)
-    if needed > file.count * file.bits:
-        raise TargetError(
-            f"two blocks of {spec.rows}x{spec.columns} accumulators need {needed} bits, "
-            f"a core of {device.name} has {file.count * file.bits}",
-            hint="a smaller block",
-        )
-
-
-def accumulator_bits(spec: KernelSpec) -> int:
-    """Bits of one `mmul`'s accumulator."""
-    return spec.tiling.m * spec.tiling.n * spec.lane_bits
-
-
-def block_shapes(a: str, b: str, tiling: Tiling, core: CoreTile) -> tuple[tuple[int, int], ...]:
-    """(rows, columns) of blocks that fit the registers, fewest loaded bytes per `mmul` first.
-
-    Two blocks' accumulators must fit, and two K steps' operands, since loads run ahead. A K step
-    loads rows * A + columns * B bytes. Empty where the number of registers is not known.
-    """
-    if core.accumulators is None or core.vector_registers is None or core.vector_bits is None:
-        return ()
-    lane = 64 if a != "bfloat16" and BYTES[a] * BYTES[b] > 2 else 32
-    most = core.accumulators.count * core.accumulators.bits // (2 * tiling.m * tiling.n * lane)
-    shapes = [(r, c) for r in range(1, most + 1) for c in range(1, most // r + 1)]
-    bytes_a, bytes_b = tiling.m * tiling.k * BYTES[a], tiling.k * tiling.n * BYTES[b]
-    wide = core.vector_bits // 8
-    registers_a, registers_b = -(-bytes_a // wide), -(-bytes_b // wide)
-    shapes = [
-        (r, c)
-        for r, c in shapes
-        if 2 * (r * registers_a + c * registers_b) <= core.vector_registers
-    ]
-
-    def loads(shape: tuple[int, int]) -> tuple[float, int]:
-        rows, columns = shape
-        return (rows * bytes_a + columns * bytes_b) / (rows * columns), -rows * columns
-
-    return tuple(sorted(shapes, key=loads))

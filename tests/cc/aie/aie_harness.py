@@ -31,22 +31,19 @@ ROUNDING = {
 }
 SATURATION = {"none": 0, "saturate": 1, "symmetric": 3}
 COUNTERS = ("mmul", "vmac", "multiply", "load", "store", "srs", "cascade_in", "cascade_out")
-_POINTERS = ("x", "w", "bias", "multipliers", "from_", "y", "to")
+_TABLES = ("origins", "offsets", "bias_of", "row_sums", "addends")
+_INPUTS = ("x", "w", "bias", "multipliers", *_TABLES, "from_")
+_POINTERS = (*_INPUTS, "y", "to")
+_SIGNED = ("multiplier", "addend", "shift", "zero", "lo", "hi", "rounding", "saturation")
+_UNSIGNED = ("m_blocks", "k_steps", "n_blocks", "x_n_step", "y_m_step", "y_n_step")
 
 
 class Arguments(ctypes.Structure):
     _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("x", "w", "bias", "multipliers", "from_")),
-        *((name, ctypes.c_void_p) for name in ("y", "to")),
-        *(
-            (f"{name}_bytes", ctypes.c_uint64)
-            for name in ("x", "w", "bias", "multipliers", "from_", "y", "to")
-        ),
-        *(
-            (name, ctypes.c_int32)
-            for name in ("multiplier", "shift", "zero", "lo", "hi", "rounding", "saturation")
-        ),
-        *((name, ctypes.c_uint32) for name in ("m_blocks", "k_steps", "n_blocks")),
+        *((name, ctypes.c_void_p) for name in _POINTERS),
+        *((f"{name}_bytes", ctypes.c_uint64) for name in _POINTERS),
+        *((name, ctypes.c_int32) for name in _SIGNED),
+        *((name, ctypes.c_uint32) for name in _UNSIGNED),
         ("counters", ctypes.c_uint64 * 8),
     )
 
@@ -104,13 +101,21 @@ def sums_from_cascade(spec, flat):
 
 
 def call(library, spec, x, w, numbers):
-    """The kernel of `spec` on x [M, K], w [K, N]."""
-    r = spec.requantise
+    """The matrix kernel of `spec` on x [M, K], w [K, N]."""
     arrays = {"x": pack_x(x, spec), "w": pack_w(w, spec)}
-    if spec.bias:
+    return call_on(library, spec, arrays, numbers, spec.n * spec.tiling.m)
+
+
+def call_on(library, spec, arrays, numbers, y_m_step, y_n_step=None, x_n_step=0):
+    """The kernel of `spec` on operands that are packed; `arrays` by the driver's names."""
+    r, t = spec.requantise, spec.tiling
+    arrays = dict(arrays)
+    if spec.bias and "bias" not in arrays:
         arrays["bias"] = pack_column(numbers.bias, spec).astype(spec.bias_dtype)
     if r.form == "channel":
         arrays["multipliers"] = pack_column(numbers.multiplier, spec).astype(np.int32)
+    if r.addend == "channel":
+        arrays["addends"] = pack_column(numbers.addend, spec).astype(np.int32)
     if spec.receives:
         arrays["from_"] = tiles_in_cascade_order(spec, numbers.received)
     if spec.stores:
@@ -120,6 +125,7 @@ def call(library, spec, x, w, numbers):
     m_blocks, n_blocks = spec.blocks
     arguments = Arguments(
         multiplier=int(numbers.multiplier) if r.form == "tensor" else 0,
+        addend=int(numbers.addend) if r.addend == "tensor" else 0,
         shift=numbers.shift,
         zero=r.zero_point,
         lo=spec.lo or 0,
@@ -129,13 +135,16 @@ def call(library, spec, x, w, numbers):
         m_blocks=m_blocks,
         k_steps=spec.k_steps,
         n_blocks=n_blocks,
+        x_n_step=x_n_step,
+        y_m_step=y_m_step,
+        y_n_step=t.m * t.n if y_n_step is None else y_n_step,
     )
     for name, array in arrays.items():
         setattr(arguments, name, array.ctypes.data)
         setattr(arguments, f"{name}_bytes", array.nbytes)
     getattr(library, f"call_{spec.family}")(ctypes.byref(arguments))
     return Outcome(
-        unpack_y(arrays["y"], spec) if spec.stores else None,
+        arrays.get("y"),
         None if spec.stores else sums_from_cascade(spec, arrays["to"]),
         dict(zip(COUNTERS, arguments.counters, strict=True)),
     )
@@ -158,6 +167,10 @@ def random_numbers(rng, spec):
         size = spec.n if spec.requantise.form == "channel" else None
         multiplier = rng.integers(1 << 14, 1 << 15, size)
         shift += 15
+    addend = None
+    if spec.requantise.addend != "zero_point":
+        size = spec.n if spec.requantise.addend == "channel" else None
+        addend = rng.integers(-(1 << 31), 1 << 31, size)
     if spec.floating:
         bias = rng.standard_normal(spec.n).astype(np.float32)
         received = rng.standard_normal((spec.m, spec.n)).astype(np.float32)
@@ -168,6 +181,7 @@ def random_numbers(rng, spec):
     return Numbers(
         shift,
         multiplier,
+        addend,
         bias if spec.bias else None,
         received if spec.receives else None,
     )
@@ -185,7 +199,8 @@ def check(library, spec, rng):
     outcome = call(library, spec, x, w, numbers)
     sums = dense_sums(spec, x, w, numbers)
     if spec.stores:
-        np.testing.assert_array_equal(outcome.stored, requantised(spec, sums, numbers))
+        wanted = requantised(spec, sums, numbers)
+        np.testing.assert_array_equal(unpack_y(outcome.stored, spec), wanted)
     else:
         np.testing.assert_array_equal(outcome.passed, sums)
     return outcome

@@ -6,11 +6,12 @@
 #include <aie_api/aie.hpp>
 
 struct Arguments {
-    const void *x, *w, *bias, *multipliers, *from;
+    const void *x, *w, *bias, *multipliers, *origins, *offsets, *bias_of, *row_sums, *addends, *from;
     void *y, *to;
-    std::uint64_t x_bytes, w_bytes, bias_bytes, multipliers_bytes, from_bytes, y_bytes, to_bytes;
-    std::int32_t multiplier, shift, zero, lo, hi, rounding, saturation;
-    std::uint32_t m_blocks, k_steps, n_blocks;
+    std::uint64_t x_bytes, w_bytes, bias_bytes, multipliers_bytes, origins_bytes, offsets_bytes,
+        bias_of_bytes, row_sums_bytes, addends_bytes, from_bytes, y_bytes, to_bytes;
+    std::int32_t multiplier, addend, shift, zero, lo, hi, rounding, saturation;
+    std::uint32_t m_blocks, k_steps, n_blocks, x_n_step, y_m_step, y_n_step;
     std::uint64_t counters[8];
 };
 
@@ -52,14 +53,30 @@ void call_kernel(void (*kernel)(const Call &), Arguments &a, const char *name) {
     core.saturation = static_cast<aie_emulation::Saturation>(a.saturation);
     Call call{};
     Copy<Pointed<decltype(call.x)>> x(core, a.x, a.x_bytes, "x");
-    Copy<Pointed<decltype(call.w)>> w(core, a.w, a.w_bytes, "w");
+    Copy<const unsigned char> w(core, a.w, a.w_bytes, "w");
     Copy<const int32> bias(core, a.bias, a.bias_bytes, "bias");
     Copy<const int32> multipliers(core, a.multipliers, a.multipliers_bytes, "multipliers");
+    Copy<const int32> origins(core, a.origins, a.origins_bytes, "origins");
+    Copy<const int32> offsets(core, a.offsets, a.offsets_bytes, "offsets");
+    Copy<const int32> bias_of(core, a.bias_of, a.bias_of_bytes, "bias_of");
+    Copy<const int32> row_sums(core, a.row_sums, a.row_sums_bytes, "row_sums");
+    Copy<const int32> addends(core, a.addends, a.addends_bytes, "addends");
     Copy<unsigned char> y(core, nullptr, a.y_bytes, "y");
     aie_emulation::Queue from, to;
     from.push(a.from, a.from_bytes);
     call.x = x.data();
-    call.w = w.data();
+    if constexpr (requires { call.w; }) call.w = reinterpret_cast<decltype(call.w)>(w.data());
+    if constexpr (requires { call.origins; }) {
+        call.origins = origins.data();
+        call.offsets = offsets.data();
+    }
+    if constexpr (requires { call.bias_of; }) call.bias_of = bias_of.data();
+    if constexpr (requires { call.row_sums; }) call.row_sums = row_sums.data();
+    if constexpr (requires { call.x_n_step; }) call.x_n_step = a.x_n_step;
+    if constexpr (requires { call.y_m_step; }) {
+        call.y_m_step = a.y_m_step;
+        call.y_n_step = a.y_n_step;
+    }
     if constexpr (requires { call.bias; }) {
         call.bias = reinterpret_cast<decltype(call.bias)>(bias.data());
     }
@@ -67,6 +84,11 @@ void call_kernel(void (*kernel)(const Call &), Arguments &a, const char *name) {
         call.multiplier = multipliers.data();
     } else if constexpr (requires { call.multiplier; }) {
         call.multiplier = a.multiplier;
+    }
+    if constexpr (requires { *call.addend; }) {
+        call.addend = addends.data();
+    } else if constexpr (requires { call.addend; }) {
+        call.addend = a.addend;
     }
     if constexpr (requires { call.shift; }) call.shift = a.shift;
     if constexpr (requires { call.zero; }) call.zero = a.zero;

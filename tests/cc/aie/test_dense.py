@@ -9,13 +9,9 @@ from aie_harness import COMPILERS, build_kernels, check, resized
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.kernels.counts import kernel_counts
+from match_aie.targets.aie_ml.kernels.fit import block_shapes, check_kernel
 from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES
-from match_aie.targets.aie_ml.kernels.spec import (
-    KernelSpec,
-    Requantise,
-    block_shapes,
-    check_kernel,
-)
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 
 DEVICE = device("vek280")
 CORE = DEVICE.architecture.core
@@ -76,6 +72,14 @@ DEFAULT = {
         requantise=Requantise("tensor", "uint8", zero_point=128),
         relu=True,
     ),
+    "i8 offset": kernel(
+        "int8",
+        "int8",
+        I8,
+        (2, 2),
+        bias=False,
+        requantise=Requantise("channel", "int8", addend="channel"),
+    ),
     "i16 i8": kernel("int16", "int8", native("int16", "int8"), (2, 2), bias=False),
     "i16": kernel("int16", "int16", native("int16", "int16"), (2, 2), relu=True),
     "bf16": kernel("bfloat16", "bfloat16", native("bfloat16", "bfloat16"), (2, 2), relu=True),
@@ -97,7 +101,7 @@ def random_sizes(rng):
 
 @pytest.mark.parametrize("name", DEFAULT)
 def test_random_shapes_equal_numpy(library, name) -> None:
-    """25 shapes a kernel, 300 in all, and the counters that go with them."""
+    """25 shapes a kernel, 325 in all, and the counters that go with them."""
     rng = np.random.default_rng(len(name))
     for _ in range(25):
         spec = resized(DEFAULT[name], *random_sizes(rng))
@@ -158,7 +162,8 @@ FORMS = (
     Requantise("shift", "int8", zero_point=5),
     Requantise("tensor", "int8", zero_point=-7),
     Requantise("channel", "uint8", zero_point=9),
-    Requantise("channel", "int16"),
+    Requantise("channel", "int16", addend="tensor"),
+    Requantise("tensor", "int8", addend="channel"),
     Requantise("none", "int32"),
 )
 

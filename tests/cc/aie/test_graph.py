@@ -12,6 +12,7 @@ from match_aie.codegen import render_template
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.kernels.block import DenseBlock
+from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.counts import Counts, kernel_counts
 from match_aie.targets.aie_ml.kernels.layout import pack_column, pack_w
 from match_aie.targets.aie_ml.kernels.reference import Numbers, dense_reference
@@ -51,41 +52,50 @@ def slices(matrix, layer, row, column):
     return matrix[column * s.k : (column + 1) * s.k, row * s.n : (row + 1) * s.n]
 
 
+def calls_of(layer, numbers):
+    """The kernel functions of the positions that occur."""
+    return [
+        LayerCall(
+            f"{layer.name}_{position}",
+            f"{layer.name}_kernels.h",
+            layer.kernel_at(position),
+            shift=numbers.shift,
+            multiplier=numbers.multiplier if layer.spec.requantise.form == "tensor" else 0,
+        )
+        for position in layer.positions
+    ]
+
+
 def weights_text(layer, w, numbers):
     s, name = layer.spec, layer.name
     text = "#pragma once\n#include <adf.h>\n"
-    for row in range(layer.count):
+    for tile in range(layer.length * layer.count):
+        row, column = divmod(tile, layer.length)
         part = slice(row * s.n, (row + 1) * s.n)
-        for column in range(layer.length):
-            packed = pack_w(slices(w, layer, row, column), s)
-            text += array_text(f"{name}_w{row * layer.length + column}", "int8", packed)
-        bias = pack_column(numbers.bias[part], s)
-        text += array_text(f"{name}_bias{row}", "int32", bias)
-        if s.requantise.form == "channel":
+        k = layer.kernel(column)
+        packed = pack_w(slices(w, layer, row, column), s)
+        text += array_text(f"{name}_w{tile}", "int8", packed)
+        if k.bias:
+            text += array_text(f"{name}_bias{tile}", "int32", pack_column(numbers.bias[part], s))
+        if k.stores and k.requantise.form == "channel":
             packed = pack_column(numbers.multiplier[part], s)
-            text += array_text(f"{name}_multiplier{row}", "int32", packed)
+            text += array_text(f"{name}_multiplier{tile}", "int32", packed)
     return text
 
 
 def write_project(layer, folder, w, numbers, iterations):
-    name = layer.name
+    name, calls = layer.name, calls_of(layer, numbers)
+    views = {"b": layer, "calls": calls}
     files = {
         f"{name}_weights.h": weights_text(layer, w, numbers),
-        f"{name}_kernels.h": render_template("aie/block_kernels.h.mako", b=layer),
-        f"{name}_block.h": render_template("aie/block.h.mako", b=layer),
-        "app.cpp": render_template("aie/block_app.cpp.mako", b=layer, iterations=iterations),
+        f"{name}_kernels.h": render_template("aie/block_kernels.h.mako", **views),
+        f"{name}_block.h": render_template("aie/block.h.mako", **views),
+        "app.cpp": render_template("aie/block_app.cpp.mako", **views, iterations=iterations),
     }
-    for position in layer.positions:
-        k = layer.kernel_at(position)
+    for call in calls:
+        k = call.spec
         files[f"{k.family}.hpp"] = render_template(k.template, k=k)
-        files[f"{name}_{position}.cpp"] = render_template(
-            "aie/layer.cpp.mako",
-            k=k,
-            symbol=f"{name}_{position}",
-            header=f"{name}_kernels.h",
-            shift=numbers.shift,
-            multiplier=numbers.multiplier if k.requantise.form == "tensor" else 0,
-        )
+        files[f"{call.symbol}.cpp"] = render_template("aie/layer.cpp.mako", call=call)
     for path, text in files.items():
         (folder / path).write_text(text)
 
@@ -153,7 +163,7 @@ def run_case(folder, layer, compiler, *extra) -> None:
     form = layer.spec.requantise.form
     multiplier = {"channel": rng.integers(1 << 14, 1 << 15, layer.n), "tensor": 23456}.get(form)
     shift = 10 if form == "shift" else 25
-    numbers = Numbers(shift, multiplier, rng.integers(-5000, 5000, layer.n))
+    numbers = Numbers(shift, multiplier, bias=rng.integers(-5000, 5000, layer.n))
     write_project(layer, folder, w, numbers, iterations)
     (folder / "data").mkdir()
     np.savetxt(folder / "data" / "x.txt", x.reshape(-1, layer.k), fmt="%d")

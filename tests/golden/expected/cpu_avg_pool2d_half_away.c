@@ -20,13 +20,13 @@ static void net_avg_pool2d_half_away(const int8_t *restrict x, int8_t *restrict 
                         for (int32_t fx = fx_begin; fx < fx_end; ++fx) {
                             const int32_t at = ((b * 5 + iy + fy) * 4 + ix + fx) * 6 + c0;
                             for (int32_t j = 0; j < n; ++j) {
-                                acc[j] += x[at + j];
+                                acc[j] += (x[at + j] + 3);
                             }
                         }
                     }
                     for (int32_t j = 0; j < n; ++j) {
                         const int32_t up = acc[j] + count / 2, down = count / 2 - acc[j];
-                        const int32_t mean = acc[j] < 0 ? -(down / count) : up / count;
+                        const int32_t mean = (acc[j] < 0 ? -(down / count) : up / count) - 3;
                         const int32_t above = mean > -128 ? mean : -128;
                         y[pixel * 6 + c0 + j] = (int8_t)(above < 127 ? above : 127);
                     }

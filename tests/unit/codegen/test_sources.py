@@ -11,6 +11,7 @@ from small_network import example, layer_texts, program, schedule
 
 from match_aie.codegen.sources import ModelFile, Sources, render
 from match_aie.errors import InternalError, TargetError
+from match_aie.hardware import Runtime
 from match_aie.lowering import CFunction, NetworkProgram
 from match_aie.lowering.plan import plan
 from match_aie.workload.codec import from_json
@@ -28,7 +29,9 @@ class Port:
 
 
 def test_a_project_has_these_files():
-    sources = example(model=ModelFile(b"the model", "onnx"), runtime={"include/rt.h": b"//\n"})
+    sources = example(
+        model=ModelFile(b"the model", "onnx"), runtime=Runtime({"include/rt.h": b"//\n"})
+    )
     assert list(sources) == sorted(
         [
             "Makefile",

@@ -123,9 +123,9 @@ class Naive:
                     column = F(column + F(F(self.steps("x", index)) * F(x.scale)))
                 total = F(total + column)
             return clip_round(F(F(total / F(len(seen))) / F(self.w.output.scale)), tail)
-        mean = Fraction(acc + x.zero_point * len(seen), len(seen))
+        mean = Fraction(acc, len(seen))
         away = int(abs(mean) + Fraction(1, 2)) * (1 if mean > 0 else -1)
-        return max(tail.lo, min(tail.hi, away))
+        return max(tail.lo, min(tail.hi, away + tail.zero_point))
 
     def max_pool2d(self, inners, at):
         x, tail = self.w.operand("x"), self.w.tail
@@ -166,12 +166,16 @@ def test_rounds_halves_to_even_and_saturates():
     np.testing.assert_array_equal(reference(w, [x]), [[3, 5, 5, 3, 1, 127, -128, 127, -128]])
 
 
-def test_pool_rounds_halves_away_on_raw_values():
-    q = Quantized("int8", 0.1, -128)
-    tail = Tail(-128, -128, 127, "half_away")
-    w = pool2d("avg_pool2d", q, q, shape=(1, 1, 2, 4), filter_shape=(1, 2), tail=tail)
-    x = np.array([[[[1, -1, 0, -128], [2, -2, 1, -128]]]], np.int8)
-    np.testing.assert_array_equal(reference(w, [x]), [[[[2, -2, 1, -128]]]])
+def test_integer_pool_rounds_halves_away_from_the_zero_point():
+    def pooled(q, values):
+        tail = full_range(q.dtype, q.zero_point, "half_away")
+        w = pool2d("avg_pool2d", q, q, shape=(1, 1, 2, 4), filter_shape=(1, 2), tail=tail)
+        x = np.array(values).reshape(1, 1, 2, 4).astype(q.dtype)
+        return reference(w, [x]).ravel().tolist()
+
+    values = np.array([[1, -1, 0, -128], [2, -2, 1, -128]])
+    assert pooled(Quantized("int8"), values) == [2, -2, 1, -128]
+    assert pooled(Quantized("uint8", None, 128), values + 128) == [130, 126, 129, 0]
 
 
 def test_padding_means_the_zero_point():

@@ -18,6 +18,7 @@ from match_aie.workload import (
     matmul,
     pool2d,
     rowwise,
+    with_fixed_tail,
 )
 from match_aie.workload.reference import softmax_table
 
@@ -180,6 +181,40 @@ def converts(draw):
     return rowwise("dequantize", x, y, rows=rows, columns=columns, tail=None)
 
 
+ROUNDINGS = st.sampled_from(["floor", "half_up", "half_even", "half_away"])
+
+
+@st.composite
+def fixed_points(draw):
+    """A workload of any kind with a fixed-point tail; every operand that may be absent may be."""
+    base = draw(
+        st.one_of(
+            conv2ds(), denses(), matmuls(), elementwises(),
+            pools().filter(lambda w: w.kind == "avg_pool2d"),
+        )
+    )  # fmt: skip
+    channels = base.output.shape[-1]
+    dtype = base.output.dtype
+    zero_point = draw(st.sampled_from([0, 0, 3, 128]))
+    if dtype == "int32":
+        lo, hi = -(2**31), 2**31 - 1
+    else:
+        whole = full_range(dtype, 0)
+        lo = draw(st.sampled_from([whole.lo, 0, 5]))
+        hi = draw(st.sampled_from([whole.hi, 100]))
+    bits = draw(st.sampled_from([32, 32, 48, 64]))
+    tail = Tail(zero_point, lo, hi, draw(ROUNDINGS), draw(st.integers(0, min(bits - 1, 20))), bits)
+    sizes = st.sampled_from([0, 1, channels])
+    return with_fixed_tail(
+        base,
+        tail,
+        multiplier=draw(st.sampled_from([0, 2])) if base.kind == "add" else draw(sizes),
+        offset=draw(sizes),
+        bias=draw(st.booleans()),
+        raw=draw(st.booleans()),
+    )
+
+
 def workloads():
     return st.one_of(
         conv2ds(), denses(), matmuls(), elementwises(), pools(), softmaxes(), converts()
@@ -203,6 +238,10 @@ def arrays(workload, seed):
             wide = rng.uniform(0.5, 2, operand.shape) / (np.sqrt(terms) * 70)
             dyadic = 2.0 ** np.round(np.log2(wide))
             value = np.where(rng.random(operand.shape) < 0.5, wide, dyadic)
+        elif operand.name == "multiplier":
+            value = rng.integers(-3, 2 ** rng.integers(2, 12), operand.shape)
+        elif operand.name == "offset":
+            value = rng.integers(-(2**20), 2**20, operand.shape)
         else:
             value = softmax_table(workload.operand("x").scale)
         constants[operand.name] = value.astype(operand.dtype)

@@ -41,7 +41,8 @@ enum class Rounding {
 enum class Saturation { none = 0, saturate = 1, symmetric = 3 };
 
 /// What a kernel did. Loads and stores count 256-bit words, cascade transfers 512-bit words;
-/// `vmac` counts vector multiply instructions of `mmul`, `multiply` those of element-wise products.
+/// `vmac` counts vector multiply instructions of `mmul`, `multiply` those of element-wise products;
+/// `srs` counts 256-bit words of results narrower than their sums.
 struct Counters {
     std::uint64_t mmul = 0;
     std::uint64_t vmac = 0;
@@ -68,6 +69,7 @@ struct Core {
     Counters counters;
     std::vector<Region> regions;
     std::size_t last_region = 0;
+    std::uintptr_t stack = 0;  // where the kernel's own variables begin, growing down
 };
 
 /// The core whose kernel is running; one thread runs one kernel at a time.
@@ -95,7 +97,10 @@ inline Core &core(Place place = {"emulation", 0}) {
 /// Runs a kernel on `core` for as long as it lives.
 class Running {
   public:
-    explicit Running(Core &core) : before_(running()) { running() = &core; }
+    explicit Running(Core &core) : before_(running()) {
+        running() = &core;
+        core.stack = reinterpret_cast<std::uintptr_t>(this);
+    }
     ~Running() { running() = before_; }
     Running(const Running &) = delete;
     Running &operator=(const Running &) = delete;
@@ -136,7 +141,8 @@ constexpr std::size_t access_alignment(std::size_t bytes) {
     return bytes < word ? bytes : word;
 }
 
-/// Stops unless `bytes` at `address` lie within one buffer and are aligned to `alignment`.
+/// Stops unless `bytes` at `address` lie within one buffer and are aligned to `alignment`. Local
+/// arrays of the kernel pass with their alignment checked and not their bounds.
 inline void check_access(const void *pointer, std::size_t bytes, std::size_t alignment, bool write,
                          Place place) {
     Core &c = core(place);
@@ -165,6 +171,12 @@ inline void check_access(const void *pointer, std::size_t bytes, std::size_t ali
                             " bytes" + at + ", wants a multiple of " + std::to_string(alignment));
         }
         return;
+    }
+    const char here = 0;
+    if (address > reinterpret_cast<std::uintptr_t>(&here) && address < c.stack) {
+        if (address % alignment == 0) return;
+        stop(place, std::string("misaligned ") + verb + " of a local array, wants a multiple of " +
+                        std::to_string(alignment));
     }
     stop(place, std::string("out-of-bounds ") + verb + " of " + std::to_string(bytes) +
                     " bytes: the address is in no buffer of this tile");

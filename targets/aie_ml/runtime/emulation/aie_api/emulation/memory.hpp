@@ -37,9 +37,11 @@ void store_v(T *to, const vector<T, Elems> &lanes, AIE_EMULATION_HERE) {
     aie_emulation::store(to, lanes, vector_ldst_align_v<T, Elems>, AIE_EMULATION_PLACE);
 }
 
-/// `aligned_elems` is what the caller promises of the address, in elements.
+/// `aligned_elems` is what the caller promises of the address, in elements. The hardware reads the
+/// aligned words that the vector touches, up to one more than an aligned load.
 template <unsigned Elems, typename T>
 vector<T, Elems> load_unaligned_v(const T *from, unsigned aligned_elems = 1, AIE_EMULATION_HERE) {
+    aie_emulation::core(AIE_EMULATION_PLACE).counters.load += 1;
     return aie_emulation::load<T, Elems>(from, aligned_elems * sizeof(T), AIE_EMULATION_PLACE);
 }
 

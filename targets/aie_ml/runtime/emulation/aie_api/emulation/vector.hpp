@@ -187,7 +187,9 @@ class accum {
     template <typename T>
     vector<T, Elems> to_vector(int shift = 0, AIE_EMULATION_HERE) const {
         aie_emulation::Core &core = aie_emulation::core(AIE_EMULATION_PLACE);
-        core.counters.srs += aie_emulation::words(bits() / 8, 64);
+        if (sizeof(T) < sizeof(lane_type)) {
+            core.counters.srs += aie_emulation::words(sizeof(T) * Elems, 32);
+        }
         vector<T, Elems> values;
         for (unsigned i = 0; i < Elems; ++i) {
             values[i] = aie_emulation::srs<T>(lanes_[i], shift, core);

@@ -1,0 +1,92 @@
+"""Simulated cycles of NE16 and of GAP9's DMA against measured ones.
+
+    python benchmarks/gap9_timing.py [--data FOLDER] [--json FILE]
+
+The folder holds `ne16_cycles.csv` and `dma_cycles.csv`; by default it is `shared/data` beside the
+repository. Constants of NE16 are fitted to the even rows; errors are reported for the odd ones,
+with those constants. All measured layers have stride 1: nothing is known of stride 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from machine import machine_row
+
+from match_aie.targets.gap9.timing.dma import transfer_cycles
+from match_aie.targets.gap9.timing.measured import (
+    MeasuredLayer,
+    fit,
+    halves,
+    read_layers,
+    read_transfers,
+)
+from match_aie.targets.gap9.timing.ne16 import Latencies, job_cycles
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def row(case: str, metric: str, value: float, unit: str, note: str = "") -> dict[str, Any]:
+    """A row of the table; everything here is simulated."""
+    found = {"case": case, "metric": metric, "value": round(value, 3), "unit": unit}
+    return {**found, "provenance": "simulated", "note": note}
+
+
+def ne16_rows(layers: Sequence[MeasuredLayer]) -> list[dict[str, Any]]:
+    """Every layer's error, and those of the rows that nothing was fitted to."""
+    fitted, held_out = halves(layers)
+    latencies = fit(fitted)
+    if latencies != Latencies():
+        raise SystemExit(f"the constants in the source are not the fit: {latencies}")
+    found = []
+    errors = {
+        layer.name: 100 * (job_cycles(layer.job, latencies) / layer.cycles - 1) for layer in layers
+    }
+    for layer in layers:
+        note = f"measured {layer.cycles:g}, {'fitted' if layer in fitted else 'held out'}"
+        found.append(row(layer.name, "error_percent", errors[layer.name], "%", note))
+    judged = [abs(errors[layer.name]) for layer in held_out]
+    note = f"rows not fitted to: {', '.join(layer.name for layer in held_out)}; stride 1 only"
+    mean = sum(judged) / len(judged)
+    found.append(row("ne16_golden", "mean_error_percent", mean, "%", note))
+    found.append(row("ne16_golden", "max_error_percent", max(judged), "%", note))
+    return found
+
+
+def dma_rows(path: Path) -> list[dict[str, Any]]:
+    """Every transfer's error; constants are calibrated on these rows themselves."""
+    found = []
+    for measured in read_transfers(path):
+        transfer = measured.transfer
+        cycles = transfer_cycles(transfer, cold=measured.cold)
+        name = f"{transfer.direction} {transfer.lines} x {transfer.line_bytes} B"
+        note = f"measured {measured.cycles:g}{', first of the run' if measured.cold else ''}"
+        found.append(row(name, "error_percent", 100 * (cycles / measured.cycles - 1), "%", note))
+    worst = max(abs(entry["value"]) for entry in found)
+    found.append(row("dma", "max_error_percent", worst, "%", "in sample"))
+    return found
+
+
+def main() -> None:
+    """Print the table; write it where asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    rows = [
+        machine_row(),
+        *ne16_rows(read_layers(options.data / "ne16_cycles.csv")),
+        *dma_rows(options.data / "dma_cycles.csv"),
+    ]
+    for entry in rows[1:]:
+        print(f"{entry['case']:24} {entry['metric']:20} {entry['value']:8} {entry['note']}")
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Transfers by MCHAN, the DMA engine of PULP clusters, between L2 and L1.
+
+D. Rossi et al., "Ultra-low-latency lightweight DMA for tightly coupled multi-core clusters", CF
+2014. Constants: cycles measured with GVSoC's model of GAP9 (25 + bytes / 8 for a transfer that a
+core starts and waits for, of which 16 are programming; 8-byte lines 37 cycles in 512 more; stores
+above 1 KiB a cycle in 256 bytes more). The GAP9 paper charges 27 cycles a contiguous chunk
+(arXiv:2410.08855), which that model does not show for lines of 16 bytes and more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from match_aie.cost_models.transfers import MemoryTransfers
+from match_aie.hardware import Array, Block, Direction, Memory, Mode
+from match_aie.workload import Workload
+
+
+@dataclass(frozen=True)
+class MchanTransfers(MemoryTransfers):
+    """Inherit, and add `kernel_cycles`. `Memory` facts do not enter: the constants are here.
+
+    Attributes:
+        setup: cycles of a transfer beside its bytes; one of several that are started together
+            costs its programming and the engine's start, not the polling.
+        bytes_per_cycle: that the engine moves, at least a cycle a line.
+        short_line: bytes below which a line stalls the engine.
+        short_line_stall: cycles of such a stall.
+        store_burst: bytes above which a store stalls the engine.
+        store_stall_bytes: bytes per cycle of stall in such a store.
+        mode: how kernels and transfers overlap.
+    """
+
+    setup: float = 20.0
+    bytes_per_cycle: float = 8.0
+    short_line: float = 16.0
+    short_line_stall: float = 37.0 / 512.0
+    store_burst: float = 1024.0
+    store_stall_bytes: float = 256.0
+    mode: Mode = "pipelined"
+
+    def transfer_cycles(
+        self, workload: Workload, block: Block, outer: Memory, inner: Memory, direction: Direction
+    ) -> Array:
+        """Setup, a cycle for every 8 bytes begun of every line, and stalls."""
+        del workload, outer, inner
+        return self.moved_cycles(block.nbytes, block.chunks, direction)
+
+    def moved_cycles(self, nbytes: Array, chunks: Array, direction: Direction) -> Array:
+        """Cycles to move `nbytes` in `chunks` equal lines; 0 bytes take none."""
+        line = nbytes / np.maximum(chunks, 1)
+        cycles = chunks * np.ceil(line / self.bytes_per_cycle)
+        stalls = (line < self.short_line) & (chunks > 1)
+        cycles = cycles + np.where(stalls, chunks * self.short_line_stall, 0.0)
+        if direction == "store":
+            long = nbytes > self.store_burst
+            cycles = cycles + np.where(long, nbytes / self.store_stall_bytes, 0.0)
+        return np.asarray(np.where(nbytes > 0, self.setup + cycles, 0.0))

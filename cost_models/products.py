@@ -1,0 +1,91 @@
+"""Register tiles of products on a core with vectors: how many cycles a tile takes.
+
+Modelled, not measured: the least time that the core's ports leave (`Peaks`) for the operations of the
+inner loop, or the latency of its chain of sums, whichever is more. This is the port-bound analysis
+of K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS
+34(3), 2008, and of T. M. Low et al., "Analytical modeling is enough for high-performance BLIS",
+ACM TOMS 43(2), 2016.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from match_aie.cost_models.processor import Dot, Machine
+
+#: Operations of a vector of sums on its way to bytes: convert, multiply, two bounds, round (2),
+#: narrow (3), store.
+REQUANTISE = 10.0
+#: Cycles to start a tile: addresses, first loads, the end of the loop mispredicted now and then.
+START = 12.0
+
+
+@dataclass(frozen=True)
+class RegisterTile:
+    """`rows` pixels by `vectors` of channels, summed in registers."""
+
+    rows: int
+    vectors: int
+
+
+def registers(dot: Dot, tile: RegisterTile) -> int:
+    """Vector registers that the inner loop needs: sums, weights, one element, one product."""
+    temporary = 1 if dot in ("madd", "plain") else 0
+    return tile.rows * tile.vectors + tile.vectors + 1 + temporary
+
+
+def step_cycles(machine: Machine, dot: Dot, narrow: bool, tile: RegisterTile) -> float:
+    """Cycles of one step of the inner loop: all dot products of the tile.
+
+    Args:
+        machine: the core.
+        dot: how products are summed.
+        narrow: whether weights are widened when they are loaded.
+        tile: rows and vectors.
+    """
+    peaks = machine.peaks
+    dots = tile.rows * tile.vectors
+    widen = tile.vectors if narrow and dot in ("madd", "plain") else 0
+    uops = dots * (2 if dot in ("madd", "plain") else 1) + widen
+    loads = tile.rows + tile.vectors
+    chain = peaks.fma_latency if dot in ("dpbusd", "sdot") else 1.0
+    spilled = max(0, registers(dot, tile) - machine.vector_registers)
+    return max(
+        dots / peaks.dots,
+        uops / peaks.operations,
+        (loads + spilled) / peaks.loads,
+        spilled / peaks.stores,
+        chain,
+    )
+
+
+def tile_cycles(
+    machine: Machine, dot: Dot, narrow: bool, tile: RegisterTile, steps: float
+) -> float:
+    """Cycles of a tile of `steps` steps, requantised and stored."""
+    inner = steps * step_cycles(machine, dot, narrow, tile)
+    outer = tile.rows * tile.vectors * REQUANTISE / machine.peaks.operations
+    return START + inner + outer
+
+
+def best_tile(
+    machine: Machine, dot: Dot, narrow: bool, pixels: int, columns: int, steps: int
+) -> RegisterTile:
+    """The register tile that takes least for `pixels` by `columns` sums of `steps` steps.
+
+    Tiles that overlap the end of a row compute some pixels twice; a last panel may be narrower.
+    """
+    lanes = machine.lanes
+    found = []
+    for vectors in range(1, min(8, -(-columns // lanes)) + 1):
+        for rows in range(1, min(16, pixels) + 1):
+            tile = RegisterTile(rows, vectors)
+            if registers(dot, tile) > machine.vector_registers:
+                continue
+            whole, left = divmod(columns, vectors * lanes)
+            cycles = whole * tile_cycles(machine, dot, narrow, tile, steps)
+            if left:
+                last = RegisterTile(rows, -(-left // lanes))
+                cycles += tile_cycles(machine, dot, narrow, last, steps)
+            found.append((cycles * -(-pixels // rows), -rows * vectors, rows, vectors))
+    return RegisterTile(*min(found)[2:])

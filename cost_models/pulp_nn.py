@@ -1,0 +1,319 @@
+"""Kernels in the manner of PULP-NN on a cluster of RISC-V cores with Xpulp: cycles of a tile.
+
+Modelled, not measured; the kernels are those of `targets/gap9/runtime/kernels`. Loops are counted
+in closed form, vectorised over tiles: the busiest core's share, a mean window instead of every
+window. Where numbers come from:
+
+- register blocking of 2 pixels x 4 channels, 6 loads and 8 dot products for 32 products: PULP-NN
+  (A. Garofalo et al., arXiv:1908.11263);
+- a cycle an instruction, a stall after a load that is used at once, divisions of 3 to 35 cycles:
+  CV32E40P (RI5CY) user manual; 12 for small numbers is an assumption;
+- a float32 operation 2 cycles where the next one needs it, a division 15: assumptions;
+- 16 banks of L1 that serve one access a cycle each (GVSoC, pulp-open): accesses fall on banks at
+  random, so one meets each other core's with probability rate / banks and waits in half the cases;
+- what the kernels do per block, row and unit is counted in their C, stated at each function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from match_aie.cost_models.mchan import MchanTransfers
+from match_aie.hardware import Array, Loop, Tile
+from match_aie.workload import Workload
+from match_aie.workload.reference import whole_image
+
+_STALL, _DIVISION, _FLOAT, _FLOAT_DIVISION = 1.0, 12.0, 2.0, 15.0
+#: Multiply, add, shift, two for the clip, store; and loads of multiplier and offset.
+_FINISH, _CHANNEL = 6.0, 2.0
+#: Entering a kernel and deciding who does what: about 20 instructions, then 4 x (10 and a
+#: division) for the ways to divide and 2 x (6 and a division) for the parts.
+_ENTER = 20.0 + 4 * (10 + _DIVISION) + 2 * (6 + _DIVISION)
+
+
+@dataclass(frozen=True)
+class PulpNN(MchanTransfers):
+    """A cluster of `cores` behind a shared scratchpad.
+
+    Attributes:
+        cores: that share the outputs of a tile; a power of two.
+        banks: of the scratchpad, a word wide.
+        call: cycles to start a kernel on all cores and to meet again: filling its argument (100,
+            assumed), fork and barrier (50, assumed; tens of cycles according to F. Glaser et al.,
+            arXiv:2004.06662).
+        layer: cycles of a whole layer beside kernels and transfers.
+    """
+
+    cores: int = 8
+    banks: int = 16
+    call: float = 150.0
+    layer: float = 0.0
+
+    def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
+        """As `mode` says, and `layer`."""
+        return self.layer + super().combine(compute, moves, exposed)
+
+    def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
+        """Cycles of one call; `tile` has every dimension of the workload."""
+        t = {dim: np.asarray(1) for dim in ("B", "G", "K", "C", "OY", "OX", "FY", "FX")} | dict(
+            tile
+        )
+        if workload.depthwise:
+            return self.call + self._depthwise(workload, t)
+        if workload.kind == "conv2d":
+            return self.call + self._conv2d(workload, t)
+        if workload.kind == "dense":
+            return self.call + self._dense(workload, t)
+        if workload.kind in ("max_pool2d", "avg_pool2d"):
+            return self.call + self._pool(workload, t)
+        return self.call + self._elements(workload, t)
+
+    def spatial(self, workload: Workload) -> Sequence[Loop]:
+        """What tiles should be multiples of: the register block, and a row for every core."""
+        d = workload.sizes
+        if workload.kind in ("conv2d", "dense"):
+            channel = "G" if workload.depthwise else "K"
+            return (Loop(channel, min(4, d[channel])),)
+        if workload.kind in ("max_pool2d", "avg_pool2d"):
+            return (Loop("G", min(4, d["G"])),)
+        return ()
+
+    def _busy(self, instructions: float, accesses: float) -> float:
+        """A stretch of code on all cores at once, with `accesses` to the shared scratchpad."""
+        rate = accesses / instructions
+        return instructions + accesses * rate * (self.cores - 1) / (2 * self.banks)
+
+    def _divided(
+        self, units: Array, blocks: Array, per_unit: Array, per_block: Array
+    ) -> tuple[Array, Array]:
+        """The most units, and blocks of each, that one core has: as `ma_divide` decides."""
+        ways = range(self.cores.bit_length())
+        most = [_up(units, self.cores >> s) for s in ways]
+        wide = [_up(blocks, 1 << s) for s in ways]
+        loads = np.stack(
+            np.broadcast_arrays(
+                *(u * (per_unit + b * per_block) for u, b in zip(most, wide, strict=True))
+            )
+        )
+        best = loads.argmin(axis=0)
+        shape = best.shape
+        return tuple(
+            np.take_along_axis(
+                np.stack([np.broadcast_to(v, shape) for v in values]), best[None], axis=0
+            )[0]
+            for values in (most, wide)
+        )
+
+    def _conv2d(self, workload: Workload, t: Tile) -> Array:
+        """Gather two windows, then blocks of 2 x 4 sums."""
+        d = workload.sizes
+        taps = d["FY"] * d["FX"] * d["C"]
+        words = -(-taps // 4)
+        direct = _is_direct(workload)
+        pixels = t["B"] * t["OY"] * t["OX"]
+        units, blocks = self._divided(
+            _up(pixels, 2),
+            _up(t["K"], 4),
+            np.asarray(16 if direct else 6 * words + 64),
+            np.asarray(14 * words + 80),
+        )
+        mine = np.minimum(2 * units, pixels)
+        channels = np.minimum(4 * blocks, t["K"])
+        fours, ones = channels // 4, channels % 4
+        both, single = (
+            fours * self._block(words, p, 4, workload) + ones * self._block(words, p, 1, workload)
+            for p in (2, 1)
+        )
+        gather = 6.0 if direct else self._gather(workload)
+        place = 3 * _DIVISION + 10
+        return np.asarray(
+            _ENTER + place + mine * gather + 10 * units + mine // 2 * both + mine % 2 * single
+        )
+
+    def _block(self, words: int, pixels: int, channels: int, workload: Workload) -> float:
+        """Sums of `pixels` windows with `channels` rows of weights, and their storing.
+
+        A step of four inputs is one load per window and row of weights and a dot product per sum;
+        before it addresses, zeros and the loop are set up (5 + channels + sums), after it every
+        sum is requantised, and 5 are the loop over blocks.
+        """
+        sums = pixels * channels
+        stall = _STALL if channels == 1 else 0.0
+        inner = self._busy(pixels + channels + sums + stall, pixels + channels)
+        wide = workload.output.dtype == "int32"
+        after = channels + 2.0 * sums if wide else _CHANNEL * channels + _FINISH * sums
+        return 5 + channels + sums + words * inner + after + 5
+
+    def _gather(self, workload: Workload) -> float:
+        """A window into scratch, mean over the layer's: 12, and 20 a row of the filter; copies."""
+        d = workload.sizes
+        rows, columns = _inside(workload, 0), _inside(workload, 1)
+        dilated = workload.window is not None and workload.window.dilation[1] != 1
+        c = d["C"]
+        if dilated:
+            inside = float(np.mean(columns[1]))
+            line = 10 + inside * (8 + self._copy(c, c)) + (d["FX"] - inside) * (8 + _fill(c))
+        else:
+            runs = [
+                _fill(a * c) + self._copy(n * c, c) + _fill((d["FX"] - a - n) * c)
+                for a, n in zip(*columns, strict=True)
+            ]
+            line = 20 + float(np.mean(runs))
+        seen = float(np.mean(rows[1]))
+        return 12 + seen * line + (d["FY"] - seen) * (8 + _fill(d["FX"] * c))
+
+    def _copy(self, nbytes: int, channels: int) -> float:
+        """6, then two words in four instructions, an odd word and every last byte in three.
+
+        Words at odd addresses take a second access, on both sides.
+        """
+        words, rest = nbytes // 4, nbytes % 4
+        cycles = 6 + 3.0 * rest
+        if words:
+            cycles += self._busy(4 * (words // 2) + 3 * (words % 2), 2 * words)
+        return cycles + (2 * words if channels % 4 else 0)
+
+    def _depthwise(self, workload: Workload, t: Tile) -> Array:
+        """For each group of rows and four channels: columns to a strip, then runs of words."""
+        d, window = workload.sizes, workload.window
+        if window is None:
+            raise ValueError("a convolution has a window")
+        words = -(-d["FY"] // 4)
+        columns = (t["OX"] - 1) * window.stride[1] + (d["FX"] - 1) * window.dilation[1] + 1
+        inside = np.minimum(columns, workload.operand("x").shape[2])
+        lines = _lines(workload)
+        groups = _up(t["OY"], lines)
+        per_block = 20 * columns * words + 128
+        per_block = per_block + 4 * lines * t["OX"] * (2 * words * d["FX"] + 8)
+        units, blocks = self._divided(
+            t["B"] * groups, _up(t["G"], 4), np.asarray(32), np.asarray(per_block)
+        )
+        rows = np.minimum(units * lines, t["B"] * t["OY"])
+        channels = np.minimum(4 * blocks, t["G"])
+        total = units * (2 * _DIVISION + 10)
+        for n, count in ((4, channels // 4), *((n, channels % 4 == n) for n in (1, 2, 3))):
+            turn = self._busy(16, 8) if n == 4 else self._busy(16 + 17 * n, 5 * n)
+            pad = 4 + (columns - inside) * self._busy(n + 1, n)
+            strip = 30 + words * (60 + pad + inside * turn)
+            for here in (1, 2):
+                at = (rows // 2 if here == 2 else rows % 2) if lines == 2 else rows * (here == 1)
+                total = total + count * at * (strip + n * self._line(workload, here, t["OX"]))
+        return np.asarray(_ENTER + 20 + total)
+
+    def _line(self, workload: Workload, lines: int, columns: Array) -> Array:
+        """One channel, one or two output rows: words from the strip, dot products, requantised."""
+        d = workload.sizes
+        finish = 2.0 if workload.output.dtype == "int32" else _FINISH
+        if _three(workload):
+            each = self._busy(3 + lines * (3 + finish), 3 + lines)
+            return np.asarray(15 + 3 * (lines - 1) + columns * each)
+        steps = d["FX"] * -(-d["FY"] // 4)
+        each = self._busy(5 + 3 * d["FX"] + 4 * steps + finish, 2 * steps + 1)
+        return np.asarray(15 + columns * each)
+
+    def _dense(self, workload: Workload, t: Tile) -> Array:
+        """Channels over cores; four rows of weights at a time with the inputs' words."""
+        words, part = workload.sizes["C"] // 4, workload.sizes["C"] % 4
+        finish = 2.0 if workload.output.dtype == "int32" else _FINISH + _CHANNEL
+        mine = _up(t["K"], self.cores)
+        cycles = np.asarray(8.0)
+        for k, count in ((4, mine // 4), (1, mine % 4)):
+            inner = self._busy(1 + 2 * k + (_STALL if k == 1 else 0), 1 + k)
+            rest = 8 + 5 * part + 2 * k if part else 0
+            cycles = cycles + count * (10 + 2 * k + words * inner + rest + k * finish)
+        return np.asarray(26 + _DIVISION + t["B"] * cycles)
+
+    def _pool(self, workload: Workload, t: Tile) -> Array:
+        """Four channels at a time, position by position, over a mean window."""
+        d = workload.sizes
+        rows, columns = (float(np.mean(_inside(workload, axis)[1])) for axis in (0, 1))
+        plan, position, end, channel = self._pool_steps(workload)
+        units, blocks = self._divided(
+            t["B"] * t["OY"] * t["OX"],
+            _up(t["G"], 4),
+            np.asarray(64),
+            np.asarray(plan * d["FY"] * d["FX"] + 64),
+        )
+        channels = np.minimum(4 * blocks, t["G"])
+        block = 12 + end + 8 * rows + position * rows * columns
+        rest = channels % 4
+        work = _up(channels, 4) * block + channels * channel + 4 * rest * rows * columns
+        return np.asarray(_ENTER + units * (7 * _DIVISION + 20 + work))
+
+    def _pool_steps(self, workload: Workload) -> tuple[int, float, float, float]:
+        """(kernel's own weight, cycles per position, per block, per channel at the end)."""
+        tail = workload.tail
+        if workload.kind == "max_pool2d":
+            return 3, self._busy(2 + _STALL, 1), 4.0, 0.0
+        sum_ = self._busy(5 + _STALL, 1)
+        if workload.fixed_point or tail is None:
+            return 6, sum_, 8.0, _FINISH + 4
+        if tail.rounding == "half_away":
+            return 6, sum_, 8.0, 14 + _DIVISION
+        if whole_image(workload):
+            return 6, sum_, 8.0, _FLOAT_DIVISION + 8 * _FLOAT + 8
+        real = 4 * (8 + _STALL + 3 * _FLOAT)
+        return 48, real, 8.0, 2 * _FLOAT_DIVISION + 8 * _FLOAT + 8
+
+    def _elements(self, workload: Workload, t: Tile) -> Array:
+        """Element by element; a softmax does a row on one core."""
+        if workload.kind == "softmax":
+            # Maximum 3; table entry and sum 9; entry, two divisions, rounding and store 52.
+            each = 3 + 9 + 6 + 2 * _FLOAT_DIVISION + 5 * _FLOAT + 6
+            rows = _up(t["B"], self.cores)
+            return np.asarray(26 + _DIVISION + rows * (30 + workload.sizes["K"] * each))
+        each = {
+            "add": self._busy(9, 3),
+            "quantize": 1 + _FLOAT_DIVISION + 6 + 3 * _FLOAT + 2,
+            "dequantize": 4 + 2 * _FLOAT,
+        }[workload.kind]
+        count: Array = np.asarray(1)
+        for dim, _ in workload.dims:
+            count = count * t[dim]
+        return np.asarray(32 + 2 * _DIVISION + _up(count, self.cores) * each)
+
+
+def _up(a: Array, b: int) -> Array:
+    return np.asarray(-(-np.asarray(a) // b))
+
+
+def _fill(nbytes: int) -> float:
+    """Of padding: 4, and a cycle a word or last byte."""
+    return 4.0 + nbytes // 4 + nbytes % 4 if nbytes else 2.0
+
+
+def _is_direct(workload: Workload) -> bool:
+    """Whether the kernel reads its inputs where they lie: one pixel a window, whole words."""
+    d, window = workload.sizes, workload.window
+    one = d["FY"] * d["FX"] == 1 and d["C"] % 4 == 0
+    return one and window is not None and not any(window.padding)
+
+
+def _inside(workload: Workload, axis: int) -> tuple[list[int], list[int]]:
+    """For every output row (0) or column (1): filter positions before the image, and inside."""
+    window, d = workload.window, workload.sizes
+    if window is None:
+        raise ValueError(f"a {workload.kind} has no window")
+    size, pad = workload.operand("x").shape[1 + axis], window.padding[axis]
+    step, apart = window.stride[axis], window.dilation[axis]
+    first = np.arange(d[("OY", "OX")[axis]])[:, None] * step - pad
+    at = first + np.arange(d[("FY", "FX")[axis]]) * apart
+    before = (at < 0).sum(axis=1)
+    return before.tolist(), ((at >= 0) & (at < size)).sum(axis=1).tolist()
+
+
+def _three(workload: Workload) -> bool:
+    """Whether a row of weights is three neighbouring words, which stay in registers."""
+    d, window = workload.sizes, workload.window
+    return window is not None and d["FX"] == 3 and d["FY"] <= 4 and window.dilation[1] == 1
+
+
+def _lines(workload: Workload) -> int:
+    """Output rows that four rows of the image serve."""
+    window = workload.window
+    if window is None or not _three(workload) or workload.sizes["FY"] > 3:
+        return 1
+    return 2 if window.stride[0] == 1 and window.dilation[0] == 1 else 1

@@ -1,0 +1,81 @@
+"""`match-aie simulate`: one inference in simulated cycles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import match_aie
+from match_aie.cli.terminal import say, say_json, working
+from match_aie.errors import ProjectError
+from match_aie.hardware import SimulatedRun
+from match_aie.report.table import table
+from match_aie.simulating import simulate
+
+
+def simulate_project(folder: Path, trace: Path | None, as_json: bool) -> None:
+    """Show cycles per layer, predicted and simulated, and write a trace where asked for.
+
+    Raises:
+        OptionError: the project's target has no simulator.
+        ProjectError: the trace cannot be written.
+    """
+    record = match_aie.load(folder).record
+    with working(f"simulating {folder}"):
+        run = simulate(record, record_events=True)
+    if trace is not None:
+        try:
+            trace.write_text(run.trace_json())
+        except OSError as error:
+            raise ProjectError(f"the trace cannot be written: {error}", where=str(trace)) from error
+    if as_json:
+        say_json(simulation_json(run))
+        return
+    say(simulation_text(run))
+    if trace is not None:
+        say(f"trace      {trace} (open it in ui.perfetto.dev or chrome://tracing)")
+
+
+def simulation_json(run: SimulatedRun) -> dict[str, object]:
+    """The document of `simulate --json`; every number says where it is from."""
+    return {
+        "cycles": round(run.cycles),
+        "microseconds": run.microseconds,
+        "frequency_hz": run.frequency_hz,
+        "provenance": "simulated",
+        "layers": [
+            {
+                "name": step.label,
+                "module": step.module,
+                "start": round(step.start),
+                "cycles": round(step.cycles),
+                "predicted": round(step.predicted),
+                "provenance": "simulated" if step.simulated else "modelled",
+            }
+            for step in run.steps
+        ],
+        "utilization": run.utilisation(),
+    }
+
+
+def simulation_text(run: SimulatedRun) -> str:
+    """A row per call, then the sum and how busy each unit was."""
+    rows = [
+        (
+            step.label,
+            step.module,
+            f"{step.predicted:,.0f}",
+            f"{step.cycles:,.0f}",
+            "simulated" if step.simulated else "modelled",
+        )
+        for step in run.steps
+    ]
+    busy = ", ".join(f"{name} {share:.0%}" for name, share in run.utilisation().items())
+    return "\n".join(
+        [
+            table(("layer", "module", "predicted", "cycles", "how known"), rows, "  >>", 100),
+            "",
+            f"cycles     {run.cycles:,.0f} simulated",
+            f"time       {run.microseconds:,.1f} us at {run.frequency_hz / 1e6:g} MHz, simulated",
+            f"busy       {busy}",
+        ]
+    )

@@ -1,0 +1,61 @@
+"""Layers in a module's own arithmetic, beside what they stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from match_aie.errors import TargetError
+from match_aie.hardware.module import Constants, ExecModule
+from match_aie.workload import Converted, Operand, Workload
+
+
+@dataclass(frozen=True, eq=False)
+class Original:
+    """A layer in the model's arithmetic, which a module computes in its own.
+
+    Attributes:
+        workload: what the model means.
+        constants: by operand name.
+        error_lsb: proven bound of the module's difference from it, see `Converted`.
+    """
+
+    workload: Workload
+    constants: Constants
+    error_lsb: float
+
+
+def convert(module: ExecModule, workload: Workload, constants: Constants) -> Converted | str:
+    """What `module` makes of a layer, or why it refuses.
+
+    Raises:
+        TargetError: the conversion does not stand for the layer, or its constants do not fit.
+    """
+    answer = module.convert(workload, constants)
+    if isinstance(answer, str):
+        return answer
+    wrong = _wrong(workload, answer)
+    if wrong:
+        raise TargetError(
+            f"module {module.name} converts a {workload.kind} wrongly: {wrong}",
+            hint="mend its method `convert`",
+        )
+    return answer
+
+
+def _wrong(workload: Workload, answer: Converted) -> str:
+    """What a conversion changed that it may not, or an empty string."""
+    if not answer.error_lsb >= 0:
+        return f"an error of {answer.error_lsb} LSB"
+    before = (*workload.inputs, workload.output)
+    after = (*answer.workload.inputs, answer.workload.output)
+    if [_form(o) for o in before] != [_form(o) for o in after]:
+        return "its inputs and output are not the layer's"
+    for operand in answer.workload.constants:
+        value = answer.constants.get(operand.name)
+        if value is None or (value.shape, value.dtype.name) != (operand.shape, operand.dtype):
+            return f"constant {operand.name} is not {operand.dtype}{list(operand.shape)}"
+    return ""
+
+
+def _form(operand: Operand) -> tuple[str, str, tuple[int, ...]]:
+    return operand.name, operand.dtype, operand.shape

@@ -1,0 +1,79 @@
+"""What a chip's simulator is given and gives back, whatever the chip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from match_aie.hardware.tiles import TileProgram
+from match_aie.workload import Workload
+
+
+@dataclass(frozen=True)
+class SimulatedStep:
+    """What the simulator needs of one call in the network's list.
+
+    Attributes:
+        label: what users know it by.
+        module: the execution module, or "core" for the fallback.
+        workload: what it computes; None for the fallback.
+        tiles: how its tiles move; None for what runs on the control core.
+        cycles: of what runs on the control core: modelled, the simulator takes them as they are.
+        predicted: what the cost model says of the layer.
+        fetched: bytes of constants that it needs from the backing memory, fetched while the step
+            before it runs.
+    """
+
+    label: str
+    module: str
+    workload: Workload | None
+    tiles: TileProgram | None
+    cycles: float
+    predicted: float
+    fetched: int = 0
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What one step took: cycles simulated, or taken from a model where `simulated` is False."""
+
+    label: str
+    module: str
+    start: float
+    cycles: float
+    predicted: float
+    simulated: bool
+
+
+class SimulatedRun(Protocol):
+    """One simulated inference."""
+
+    @property
+    def steps(self) -> tuple[StepResult, ...]:
+        """In execution order."""
+
+    @property
+    def cycles(self) -> float:
+        """Of the whole run, of the clock `frequency_hz`."""
+
+    @property
+    def microseconds(self) -> float:
+        """Of the whole run."""
+
+    @property
+    def frequency_hz(self) -> float:
+        """Of the clock that cycles count."""
+
+    def utilisation(self) -> dict[str, float]:
+        """Share of all cycles in which each unit worked, 0 to 1."""
+
+    def trace_json(self) -> str:
+        """Who was busy when, in the Chrome trace format."""
+
+
+class NetworkSimulator(Protocol):
+    """Runs a network's program in simulated time; knows nothing of cost models."""
+
+    def run(self, steps: Sequence[SimulatedStep], *, record: bool = True) -> SimulatedRun:
+        """Simulate one inference; `record` keeps what a trace needs."""

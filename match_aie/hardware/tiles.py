@@ -1,0 +1,259 @@
+"""How a layer's tiles move, every number final: what emitted code and the simulator both read.
+
+A `TileProgram` is the temporal loops outside the kernel, and for every operand where its tiles
+lie in the inner memory and in which loops they are moved. `templates/common/tiles.mako` prints it
+as the table that `ma_tiles.h` walks; `visits` walks it here. `match_aie.lowering.tiles` makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from math import prod
+from typing import Any
+
+from match_aie.errors import ProjectError
+from match_aie.hardware.mapping import Loop
+
+
+@dataclass(frozen=True)
+class TileAxis:
+    """An axis of an operand as it lies in the outer memory.
+
+    Attributes:
+        terms: (loop dimension, coefficient); none where the whole axis belongs to every tile.
+        offset: index where all loops are 0; negative in padding.
+        size: rows in memory.
+        unit: elements of the axis that one row holds (16 channels of packed weights, say).
+        stride: bytes from row to row.
+    """
+
+    terms: tuple[tuple[str, int], ...]
+    offset: int
+    size: int
+    unit: int
+    stride: int
+
+
+@dataclass(frozen=True)
+class TileOperand:
+    """One operand's tiles in the inner memory.
+
+    Attributes:
+        name: the operand's.
+        memory: where its tiles lie.
+        cut: its tile is moved in every iteration of the first `cut` loops.
+        copies: 2 where the next tile moves while this one is used.
+        offset: of the first copy, in bytes; inner memories lie one after the other, whole.
+        copy_bytes: from copy to copy, which a full-size tile fits.
+        itemsize: bytes of an element, or of a row of a packed constant.
+        nbytes: of the whole operand in the outer memory.
+        axes: outermost first.
+    """
+
+    name: str
+    memory: str
+    cut: int
+    copies: int
+    offset: int
+    copy_bytes: int
+    itemsize: int
+    nbytes: int
+    axes: tuple[TileAxis, ...]
+
+    def region(self, ranges: Mapping[str, tuple[int, int]]) -> Region:
+        """What the loop ranges (start, length) touch, clipped to the tensor."""
+        starts, extents = [], []
+        for axis in self.axes:
+            if not axis.terms:
+                starts.append(0)
+                extents.append(axis.size)
+                continue
+            first = axis.offset + sum(c * ranges[dim][0] for dim, c in axis.terms)
+            last = axis.offset + sum(c * (sum(ranges[dim]) - 1) for dim, c in axis.terms)
+            first, last = max(first, 0), min(last, axis.size * axis.unit - 1)
+            starts.append(first // axis.unit)
+            extents.append(max(0, last // axis.unit - first // axis.unit + 1))
+        return Region(self, tuple(starts), tuple(extents))
+
+
+@dataclass(frozen=True)
+class Region:
+    """A box of an operand: first row and rows along every axis."""
+
+    operand: TileOperand
+    start: tuple[int, ...]
+    extent: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that move."""
+        return prod(self.extent) * self.operand.itemsize
+
+    @property
+    def lines(self) -> tuple[int, tuple[int, ...]]:
+        """(contiguous bytes, repetitions per level innermost first) as the DMA moves it.
+
+        The same merging of contiguous axes as `ma_lines` in ma_tiles.h.
+        """
+        nbytes = self.operand.itemsize
+        counts: list[int] = []
+        strides: list[int] = []
+        for axis, extent in zip(reversed(self.operand.axes), reversed(self.extent), strict=True):
+            if extent == 1:
+                continue
+            if not counts and axis.stride == nbytes:
+                nbytes *= extent
+            elif counts and axis.stride == strides[-1] * counts[-1]:
+                counts[-1] *= extent
+            else:
+                counts.append(extent)
+                strides.append(axis.stride)
+        return nbytes, tuple(counts)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One call of the kernel.
+
+    Attributes:
+        turn: the outermost loop that moved on since the last call; -1 at the first.
+        ranges: (start, length) of every loop dimension.
+        loads: tiles of inputs that are new here.
+        output: the output's tile.
+        opens: whether that tile is new here.
+        stores: whether the output's tile is complete after this call.
+    """
+
+    turn: int
+    ranges: Mapping[str, tuple[int, int]]
+    loads: tuple[Region, ...]
+    output: Region
+    opens: bool
+    stores: bool
+
+
+@dataclass(frozen=True)
+class TileProgram:
+    """The loops of a layer outside its kernel, and its tiles.
+
+    Attributes:
+        sizes: of the loop dimensions.
+        loops: outermost first.
+        operands: in the workload's order, the output last.
+        nbytes: (memory, bytes) taken of every inner memory.
+        total: bytes from the first inner memory's begin to the end of what is taken.
+        scratch: offset of what the kernel needs beside its tiles, in front of all of them.
+        scratch_bytes: how much that is.
+    """
+
+    sizes: tuple[tuple[str, int], ...]
+    loops: tuple[Loop, ...]
+    operands: tuple[TileOperand, ...]
+    nbytes: tuple[tuple[str, int], ...]
+    total: int
+    scratch: int
+    scratch_bytes: int
+
+    @property
+    def calls(self) -> int:
+        """Calls of the kernel."""
+        return sum(1 for _ in self.positions())
+
+    def ranges(self, at: tuple[int, ...], depth: int) -> dict[str, tuple[int, int]]:
+        """(start, length) of every dimension under the first `depth` loops."""
+        found = {dim: (0, size) for dim, size in self.sizes}
+        for loop, start in zip(self.loops[:depth], at, strict=False):
+            end = sum(found[loop.dim])
+            found[loop.dim] = (start, min(loop.step, end - start))
+        return found
+
+    def positions(self) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """(outermost loop that moved on, first index of every loop) of every call, in order."""
+
+        def inside(at: tuple[int, ...], turn: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+            if len(at) == len(self.loops):
+                yield turn, at
+                return
+            loop = self.loops[len(at)]
+            start, length = self.ranges(at, len(at))[loop.dim]
+            for begin in range(start, start + length, loop.step):
+                yield from inside((*at, begin), turn if begin == start else len(at))
+
+        return inside((), -1)
+
+    def visits(self) -> Iterator[Visit]:
+        """Every call of the kernel in order, with what moves before and after it."""
+        positions = list(self.positions())
+        *inputs, output = self.operands
+        for index, (turn, at) in enumerate(positions):
+            after = positions[index + 1][0] if index + 1 < len(positions) else -1
+            loads = tuple(
+                o.region(self.ranges(at, o.cut)) for o in inputs if turn < o.cut or index == 0
+            )
+            yield Visit(
+                turn,
+                self.ranges(at, len(self.loops)),
+                loads,
+                output.region(self.ranges(at, output.cut)),
+                turn < output.cut or index == 0,
+                after < output.cut,
+            )
+
+
+def tiles_to_json(tiles: TileProgram | None) -> dict[str, Any] | None:
+    """`tiles` as a JSON object; `tiles_from_json` gives an equal one."""
+    if tiles is None:
+        return None
+    return {
+        "sizes": [[dim, size] for dim, size in tiles.sizes],
+        "loops": [[loop.dim, loop.size, loop.step] for loop in tiles.loops],
+        "operands": [asdict(operand) for operand in tiles.operands],
+        "nbytes": [[name, nbytes] for name, nbytes in tiles.nbytes],
+        "total": tiles.total,
+        "scratch": tiles.scratch,
+        "scratch_bytes": tiles.scratch_bytes,
+    }
+
+
+def tiles_from_json(data: dict[str, Any] | None) -> TileProgram | None:
+    """The program that `tiles_to_json` wrote.
+
+    Raises:
+        ProjectError: `data` is not what `tiles_to_json` writes.
+    """
+    if data is None:
+        return None
+    try:
+        return TileProgram(
+            tuple((str(dim), int(size)) for dim, size in data["sizes"]),
+            tuple(Loop(str(dim), int(size), int(step)) for dim, size, step in data["loops"]),
+            tuple(_operand(item) for item in data["operands"]),
+            tuple((str(name), int(nbytes)) for name, nbytes in data["nbytes"]),
+            int(data["total"]),
+            int(data["scratch"]),
+            int(data["scratch_bytes"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ProjectError(f"not a program of tiles: {error}") from error
+
+
+def _operand(data: dict[str, Any]) -> TileOperand:
+    axes = tuple(
+        TileAxis(
+            tuple((str(dim), int(c)) for dim, c in axis["terms"]),
+            *(int(axis[name]) for name in ("offset", "size", "unit", "stride")),
+        )
+        for axis in data["axes"]
+    )
+    return TileOperand(
+        name=str(data["name"]),
+        memory=str(data["memory"]),
+        cut=int(data["cut"]),
+        copies=int(data["copies"]),
+        offset=int(data["offset"]),
+        copy_bytes=int(data["copy_bytes"]),
+        itemsize=int(data["itemsize"]),
+        nbytes=int(data["nbytes"]),
+        axes=axes,
+    )

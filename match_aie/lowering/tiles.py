@@ -1,0 +1,182 @@
+"""From a mapping to the tiles that move: `match_aie.hardware.tiles.TileProgram`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from match_aie.errors import InternalError, TargetError
+from match_aie.hardware import ExecModule, Memory, TileAxis, TileOperand, TileProgram
+from match_aie.hardware import Mapping as LoopMapping
+from match_aie.workload import ITEMSIZE, Operand, Workload
+
+#: What `ma_tiles.h` has room for.
+MAX_LOOPS, MAX_OPERANDS, MAX_AXES, MAX_TERMS = 12, 8, 4, 2
+
+#: Copies of tiles start at multiples of this many bytes.
+ALIGNMENT = 16
+
+
+def tile_program(
+    workload: Workload,
+    module: ExecModule,
+    mapping: LoopMapping,
+    packed: Mapping[str, np.ndarray],
+) -> TileProgram | None:
+    """The tiles of `mapping`; None for a module with a single memory.
+
+    Args:
+        workload: the layer.
+        module: that runs it.
+        mapping: how.
+        packed: constants as the emitted code reads them. One whose shape is not the operand's is
+            a list of rows along the operand's first axis, and its tiles are whole rows.
+
+    Raises:
+        TargetError: something that no lowering exists for: tiles in two inner memories, partial
+            sums that leave the kernel, or more loops or operands than `ma_tiles.h` has room for.
+        InternalError: the tiles do not fit, which the search should have seen.
+    """
+    if len(module.memories) < 2:
+        return None
+    loops = mapping.temporal[: mapping.kernel]
+    _check(workload, module, mapping)
+    bases = _bases(module)
+    tops = dict(bases)
+    # First, so that every tile has so many bytes in front of it: accelerators that subtract their
+    # padding from an address reserve them.
+    scratch = tops[module.memories[0].name]
+    scratch_bytes = _scratch(workload, module, mapping, packed)
+    tops[module.memories[0].name] += scratch_bytes
+    operands = []
+    for operand in workload.operands:
+        memory = next(m for m in module.memories if m.serves(operand.name))
+        cut = mapping.cut(operand.name, memory.name)
+        shaped = _operand(operand, memory, cut, packed.get(operand.name))
+        largest = _largest(shaped, mapping.extents(cut, workload.dims))
+        copies = 2 if cut and memory.doubles(operand.name) else 1
+        nbytes = -(-largest // ALIGNMENT) * ALIGNMENT
+        shaped = _placed(shaped, copies, tops[memory.name], nbytes)
+        tops[memory.name] += copies * nbytes
+        operands.append(shaped)
+    taken = tuple((name, top - bases[name]) for name, top in tops.items())
+    total = max(top for name, top in tops.items() if top > bases[name])
+    program = TileProgram(
+        workload.dims, loops, tuple(operands), taken, total, scratch, scratch_bytes
+    )
+    _fits(module, program)
+    return program
+
+
+def _bases(module: ExecModule) -> dict[str, int]:
+    """Where each inner memory begins: after all bytes of the ones before it."""
+    found: dict[str, int] = {}
+    top = 0
+    for memory in module.memories[:-1]:
+        found[memory.name] = top
+        top += memory.bytes or 0
+    return found
+
+
+def _check(workload: Workload, module: ExecModule, mapping: LoopMapping) -> None:
+    for operand in workload.operands:
+        if sum(m.serves(operand.name) for m in module.memories) > 2:
+            raise TargetError(
+                f"module {module.name}: {operand.name} has tiles in more than one inner memory, "
+                "which no lowering exists for"
+            )
+        if len(operand.axes) > MAX_AXES or any(len(a.terms) > MAX_TERMS for a in operand.axes):
+            raise TargetError(f"module {module.name}: {operand.name} has too many axes to tile")
+    kernel = mapping.extents(mapping.kernel, workload.dims)
+    parts = [dim for dim in workload.reductions if kernel[dim] < workload.sizes[dim]]
+    if parts:
+        raise TargetError(
+            f"module {module.name}: the kernel sums a part of {', '.join(parts)}, and no lowering "
+            "for partial sums exists"
+        )
+    if mapping.kernel > MAX_LOOPS or len(workload.operands) > MAX_OPERANDS:
+        raise TargetError(f"module {module.name}: too many loops or operands to lower")
+
+
+def _operand(operand: Operand, memory: Memory, cut: int, packed: np.ndarray | None) -> TileOperand:
+    """The operand as it lies in the outer memory, not yet placed."""
+    if packed is not None and packed.shape != operand.shape:
+        rows = packed.shape[0]
+        stride = packed.nbytes // rows
+        first = operand.axes[0]
+        unit = -(-operand.shape[0] // rows) if first.terms else 1
+        axes: tuple[TileAxis, ...] = (TileAxis(first.terms, first.offset, rows, unit, stride),)
+        return TileOperand(operand.name, memory.name, cut, 1, 0, 0, stride, packed.nbytes, axes)
+    itemsize = ITEMSIZE[operand.dtype]
+    stride = itemsize
+    found = []
+    for axis, size in zip(reversed(operand.axes), reversed(operand.shape), strict=True):
+        found.append(TileAxis(axis.terms, axis.offset, size, 1, stride))
+        stride *= size
+    return TileOperand(
+        operand.name, memory.name, cut, 1, 0, 0, itemsize, operand.nbytes, tuple(reversed(found))
+    )
+
+
+def _largest(shaped: TileOperand, tile: Mapping[str, int]) -> int:
+    """Bytes of a full-size tile anywhere in the tensor: no clipping but to its whole extent."""
+    total = shaped.itemsize
+    for axis in shaped.axes:
+        if not axis.terms:
+            total *= axis.size
+            continue
+        span = 1 + sum(c * (tile[dim] - 1) for dim, c in axis.terms)
+        # A tile of a packed constant starts on a row only where the mapping keeps to its unit.
+        rows = -(-span // axis.unit)
+        total *= min(rows, axis.size)
+    return total
+
+
+def _placed(operand: TileOperand, copies: int, offset: int, nbytes: int) -> TileOperand:
+    return replace(operand, copies=copies, offset=offset, copy_bytes=nbytes)
+
+
+def _scratch(
+    workload: Workload,
+    module: ExecModule,
+    mapping: LoopMapping,
+    packed: Mapping[str, np.ndarray],
+) -> int:
+    """What the module reserves, less what packed tiles themselves take beyond their operands."""
+    kernel = {
+        dim: np.asarray(size)
+        for dim, size in mapping.extents(mapping.kernel, workload.dims).items()
+    }
+    nbytes = int(module.reserved_bytes(workload, module.memories[0], kernel))
+    for operand in workload.constants:
+        memory = next(m for m in module.memories if m.serves(operand.name))
+        cut = mapping.cut(operand.name, memory.name)
+        tile = mapping.extents(cut, workload.dims)
+        copies = 2 if cut and memory.doubles(operand.name) else 1
+        plain, stored = (
+            -(-_largest(_operand(operand, memory, cut, value), tile) // ALIGNMENT) * ALIGNMENT
+            for value in (None, packed.get(operand.name))
+        )
+        nbytes -= copies * max(0, stored - plain)
+    return max(0, -(-nbytes // ALIGNMENT) * ALIGNMENT)
+
+
+def _fits(module: ExecModule, program: TileProgram) -> None:
+    for operand in program.operands:
+        for axis in operand.axes:
+            steps = {loop.step for loop in program.loops if loop.dim in dict(axis.terms)}
+            if axis.unit > 1 and any(step % axis.unit for step in steps):
+                raise InternalError(
+                    f"module {module.name}: tiles of {sorted(steps)} cut rows of {axis.unit} of "
+                    f"the packed {operand.name}"
+                )
+    bounds = {memory.name: memory.bytes for memory in module.memories}
+    for name, nbytes in program.nbytes:
+        bound = bounds[name]
+        reserved = next(m.reserved for m in module.memories if m.name == name)
+        if bound is not None and nbytes + reserved > bound:
+            raise InternalError(
+                f"module {module.name}: tiles take {nbytes} bytes of {name}, which has {bound}"
+            )

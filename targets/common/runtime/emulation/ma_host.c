@@ -1,0 +1,414 @@
+/* Emulation of a chip with a scratchpad, a DMA and worker cores, on any host.
+ *
+ * Results are those of the chip; what a chip would silently get wrong stops the program instead:
+ * transfers outside L1 or outside an operand, two transfers that touch the same bytes, use of a tile
+ * before its wait, a source changed before its wait, and waits that never come. A load's destination
+ * holds poison until the wait. MA_L1_BYTES, MA_CORES and MA_DMA_TRANSFERS are the chip's;
+ * ma_chip.h may say
+ * what accelerators have to: MA_CHIP_RESET before a network, MA_CHIP_TOUCH where a transfer is about
+ * to use L1, MA_CHIP_IDLE at the end of a layer. MA_REVERSE_CORES runs workers in the opposite order, to show what depends on it.
+ */
+#include "ma_host.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ma_chip.h"
+#include "ma_platform.h"
+
+#ifndef MA_CHIP_RESET
+#define MA_CHIP_RESET() ((void)0)
+#define MA_CHIP_TOUCH(begin, bytes, writes, what) ((void)0)
+#define MA_CHIP_IDLE(what) ((void)0)
+#endif
+
+#define MA_POISON 0xA5
+#define MA_L2_OPERANDS 16
+#define MA_STOPPED 70 /* EX_SOFTWARE of sysexits.h */
+
+struct transfer {
+    uint32_t id;
+    bool load;
+    uint8_t *l1, *l2;
+    struct ma_block block;
+    uint32_t check;
+};
+
+static _Thread_local struct {
+    _Alignas(64) uint8_t l1[MA_L1_BYTES];
+    uint32_t opened;
+    struct { const uint8_t *base; uint32_t bytes; } operand[MA_L2_OPERANDS];
+    int operands;
+    struct transfer transfer[MA_DMA_TRANSFERS];
+    uint32_t issued;
+    int32_t core;
+    bool offloaded, forked;
+} chip;
+
+static _Thread_local struct {
+    jmp_buf place;
+    bool running, stopped;
+    char text[512];
+} fault;
+
+_Noreturn void ma_stop(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(fault.text, sizeof fault.text, format, arguments);
+    va_end(arguments);
+    fault.stopped = true;
+    if (!fault.running) {
+        fprintf(stderr, "emulation: %s\n", fault.text);
+        exit(MA_STOPPED);
+    }
+    longjmp(fault.place, 1);
+}
+
+const char *ma_fault(void)
+{
+    return fault.stopped ? fault.text : NULL;
+}
+
+int ma_network(ma_steps *steps, uint8_t *arena, const void *const in[], void *const out[])
+{
+    memset(&chip, 0, sizeof chip);
+    MA_CHIP_RESET();
+    fault.stopped = false;
+    fault.running = true;
+    if (setjmp(fault.place) == 0) {
+        steps(arena, in, out);
+    }
+    fault.running = false;
+    return fault.stopped ? MA_STOPPED : 0;
+}
+
+uint8_t *ma_emulated_l1(void)
+{
+    return chip.l1;
+}
+
+uint32_t ma_emulated_l1_bytes(void)
+{
+    return MA_L1_BYTES;
+}
+
+/* ---- platform ------------------------------------------------------------------------------ */
+
+void ma_offload(void (*entry)(void *argument), void *argument)
+{
+    if (chip.offloaded) {
+        ma_stop("a layer was started while another one runs");
+    }
+    chip.offloaded = true;
+    entry(argument);
+    if (chip.opened) {
+        ma_stop("a layer ended without closing L1");
+    }
+    chip.offloaded = false;
+}
+
+void ma_fork(void (*kernel)(const void *argument), const void *argument)
+{
+    if (!chip.offloaded || chip.forked) {
+        ma_stop("a kernel was forked from somewhere else than the controller");
+    }
+    chip.forked = true;
+    for (int32_t i = 0; i < MA_CORES; ++i) {
+#ifdef MA_REVERSE_CORES
+        chip.core = MA_CORES - 1 - i;
+#else
+        chip.core = i;
+#endif
+        kernel(argument);
+    }
+    chip.forked = false;
+}
+
+int32_t ma_core(void)
+{
+    return chip.core;
+}
+
+int32_t ma_cores(void)
+{
+    return MA_CORES;
+}
+
+/* Bytes from the first to the last one of a block. */
+static uint64_t span(const struct ma_block *block, const uint32_t *stride)
+{
+    uint64_t bytes = block->bytes;
+    for (int level = 0; level < 3; ++level) {
+        bytes += (uint64_t)(block->count[level] - 1) * stride[level];
+    }
+    return bytes;
+}
+
+/* Whether [a, a + an) and [b, b + bn) share a byte. */
+static bool overlap(const uint8_t *a, uint64_t an, const uint8_t *b, uint64_t bn)
+{
+    return a < b + bn && b < a + an;
+}
+
+void ma_check_settled(const void *begin, uint32_t bytes, const char *what)
+{
+    for (int i = 0; i < MA_DMA_TRANSFERS; ++i) {
+        const struct transfer *const t = &chip.transfer[i];
+        if (t->id && t->load
+            && overlap(begin, bytes, t->l1, span(&t->block, t->block.l1_stride))) {
+            ma_stop("%s uses byte %ld of L1 before the wait for load %u", what,
+                (long)((const uint8_t *)begin - chip.l1), (unsigned)t->id);
+        }
+    }
+}
+
+void ma_l1_settled(const void *l1, uint32_t bytes)
+{
+    ma_check_settled(l1, bytes, "a kernel");
+}
+
+/* Copies a block, or fills it with poison (`from` NULL). */
+static void copy(uint8_t *to, const uint32_t *to_stride, const uint8_t *from,
+    const uint32_t *from_stride, const struct ma_block *b)
+{
+    static const uint32_t none[3];
+    const uint32_t *const s = from ? from_stride : none;
+    for (uint32_t k = 0; k < b->count[2]; ++k) {
+        for (uint32_t j = 0; j < b->count[1]; ++j) {
+            for (uint32_t i = 0; i < b->count[0]; ++i) {
+                uint8_t *const at
+                    = to + k * to_stride[2] + j * to_stride[1] + i * to_stride[0];
+                if (from) {
+                    memcpy(at, from + k * s[2] + j * s[1] + i * s[0], b->bytes);
+                } else {
+                    memset(at, MA_POISON, b->bytes);
+                }
+            }
+        }
+    }
+}
+
+/* A sum (FNV-1a) over the source of a transfer, to notice changes before the wait. */
+static uint32_t sum(const uint8_t *from, const uint32_t *stride, const struct ma_block *b)
+{
+    uint32_t hash = 2166136261u;
+    for (uint32_t k = 0; k < b->count[2]; ++k) {
+        for (uint32_t j = 0; j < b->count[1]; ++j) {
+            for (uint32_t i = 0; i < b->count[0]; ++i) {
+                const uint8_t *const at = from + k * stride[2] + j * stride[1] + i * stride[0];
+                for (uint32_t n = 0; n < b->bytes; ++n) {
+                    hash = (hash ^ at[n]) * 16777619u;
+                }
+            }
+        }
+    }
+    return hash;
+}
+
+/* Stops if the source of a transfer is not what it was when the transfer started. */
+static void check_source(const struct transfer *t)
+{
+    const struct ma_block *const b = &t->block;
+    const uint32_t now = t->load ? sum(t->l2, b->stride, b) : sum(t->l1, b->l1_stride, b);
+    if (now != t->check) {
+        ma_stop("the source of %s %u was overwritten before its wait",
+            t->load ? "load" : "store", (unsigned)t->id);
+    }
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+uint8_t *ma_l1_open(uint32_t bytes)
+{
+    if (chip.opened) {
+        ma_stop("L1 was opened twice");
+    }
+    if (!bytes || bytes > MA_L1_BYTES) {
+        ma_stop("%u bytes of L1 were asked for, the chip has %d", (unsigned)bytes, MA_L1_BYTES);
+    }
+    chip.opened = bytes;
+    chip.operands = 0;
+    memset(chip.l1, MA_POISON, sizeof chip.l1);
+    return chip.l1;
+}
+
+void ma_l1_close(uint8_t *l1)
+{
+    if (!chip.opened || l1 != chip.l1) {
+        ma_stop("L1 was closed and is not open");
+    }
+    for (int i = 0; i < MA_DMA_TRANSFERS; ++i) {
+        if (chip.transfer[i].id) {
+            check_source(&chip.transfer[i]);
+            ma_stop("a layer ended and never waited for its transfer %u",
+                (unsigned)chip.transfer[i].id);
+        }
+    }
+    MA_CHIP_IDLE("the end of a layer");
+    for (uint32_t i = chip.opened; i < MA_L1_BYTES; ++i) {
+        if (chip.l1[i] != MA_POISON) {
+            ma_stop("L1 overflow: byte %u was written, the layer has %u", (unsigned)i,
+                (unsigned)chip.opened);
+        }
+    }
+    chip.opened = 0;
+}
+
+void ma_l2_operand(const void *base, uint32_t bytes)
+{
+    if (chip.operands == MA_L2_OPERANDS) {
+        ma_stop("a layer has more than %d operands", MA_L2_OPERANDS);
+    }
+    chip.operand[chip.operands].base = base;
+    chip.operand[chip.operands].bytes = bytes;
+    ++chip.operands;
+}
+
+static void check_places(const struct transfer *t)
+{
+    const uint64_t l1 = span(&t->block, t->block.l1_stride);
+    const uint64_t l2 = span(&t->block, t->block.stride);
+    const char *const name = t->load ? "load" : "store";
+    if (!chip.opened || t->l1 < chip.l1 || t->l1 + l1 > chip.l1 + chip.opened) {
+        ma_stop("%s %u of %lu bytes at byte %ld leaves the %u bytes of L1 that the layer has",
+            name, (unsigned)t->id, (unsigned long)l1, (long)(t->l1 - chip.l1),
+            (unsigned)chip.opened);
+    }
+    if ((t->l1 - chip.l1) % MA_DMA_ALIGNMENT) {
+        ma_stop("%s %u: byte %ld of L1 is no multiple of %d", name, (unsigned)t->id,
+            (long)(t->l1 - chip.l1), MA_DMA_ALIGNMENT);
+    }
+    for (int i = 0; i < chip.operands; ++i) {
+        const uint8_t *const base = chip.operand[i].base;
+        if (t->l2 >= base && t->l2 + l2 <= base + chip.operand[i].bytes) {
+            return;
+        }
+    }
+    ma_stop("%s %u of %lu bytes in L2 lies in no operand of the layer", name, (unsigned)t->id,
+        (unsigned long)l2);
+}
+
+static void check_others(const struct transfer *t)
+{
+    const uint64_t l1 = span(&t->block, t->block.l1_stride);
+    for (int i = 0; i < MA_DMA_TRANSFERS; ++i) {
+        const struct transfer *const other = &chip.transfer[i];
+        if (other->id && (t->load || other->load)
+            && overlap(t->l1, l1, other->l1, span(&other->block, other->block.l1_stride))) {
+            ma_stop("%s %u touches bytes of L1 that %s %u, which was not waited for, uses",
+                t->load ? "load" : "store", (unsigned)t->id, other->load ? "load" : "store",
+                (unsigned)other->id);
+        }
+    }
+}
+
+static ma_dma issue(bool load, uint8_t *l1, uint8_t *l2, const struct ma_block *block)
+{
+    struct transfer t = {++chip.issued, load, l1, l2, *block, 0};
+    if (!chip.offloaded || chip.forked) {
+        ma_stop("transfer %u was started from somewhere else than the controller",
+            (unsigned)t.id);
+    }
+    check_places(&t);
+    check_others(&t);
+    MA_CHIP_TOUCH(l1, (uint32_t)span(block, block->l1_stride), load, load ? "a load" : "a store");
+    if (load) {
+        t.check = sum(l2, block->stride, block);
+        copy(l1, block->l1_stride, NULL, NULL, block);
+    } else {
+        t.check = sum(l1, block->l1_stride, block);
+        copy(l2, block->stride, NULL, NULL, block);
+    }
+    for (int i = 0; i < MA_DMA_TRANSFERS; ++i) {
+        if (!chip.transfer[i].id) {
+            chip.transfer[i] = t;
+            return t.id;
+        }
+    }
+    ma_stop("more than %d transfers are under way", MA_DMA_TRANSFERS);
+}
+
+ma_dma ma_dma_load(void *l1, const void *l2, const struct ma_block *block)
+{
+    return issue(true, l1, (uint8_t *)(uintptr_t)l2, block);
+}
+
+ma_dma ma_dma_store(void *l2, const void *l1, const struct ma_block *block)
+{
+    return issue(false, (uint8_t *)(uintptr_t)l1, l2, block);
+}
+
+/* Constants on their way from the backing memory; their places hold poison until the wait. */
+#define MA_BACKING_TRANSFERS 4
+
+static _Thread_local struct {
+    uint32_t id;
+    uint8_t *to;
+    const uint8_t *from;
+    uint32_t bytes;
+} fetch[MA_BACKING_TRANSFERS];
+
+ma_dma ma_backing_load(void *l2, const void *backing, uint32_t bytes)
+{
+    if (chip.offloaded) {
+        ma_stop("constants were fetched from somewhere else than the control core");
+    }
+    for (int i = 0; i < MA_BACKING_TRANSFERS; ++i) {
+        if (fetch[i].id && overlap(l2, bytes, fetch[i].to, fetch[i].bytes)) {
+            ma_stop("constants are fetched over those of fetch %u", (unsigned)fetch[i].id);
+        }
+    }
+    for (int i = 0; i < MA_BACKING_TRANSFERS; ++i) {
+        if (!fetch[i].id) {
+            fetch[i].id = ++chip.issued;
+            fetch[i].to = l2;
+            fetch[i].from = backing;
+            fetch[i].bytes = bytes;
+            memset(l2, MA_POISON, bytes);
+            return fetch[i].id;
+        }
+    }
+    ma_stop("more than %d fetches of constants are under way", MA_BACKING_TRANSFERS);
+}
+
+void ma_backing_wait(ma_dma transfer)
+{
+    for (int i = 0; i < MA_BACKING_TRANSFERS; ++i) {
+        if (fetch[i].id == transfer) {
+            memcpy(fetch[i].to, fetch[i].from, fetch[i].bytes);
+            fetch[i].id = 0;
+            return;
+        }
+    }
+    ma_stop("a wait for fetch %u, which is not under way", (unsigned)transfer);
+}
+
+/* ---- synchronisation ----------------------------------------------------------------------- */
+
+void ma_dma_wait(ma_dma transfer)
+{
+    if (!transfer) {
+        return;
+    }
+    for (int i = 0; i < MA_DMA_TRANSFERS; ++i) {
+        struct transfer *const t = &chip.transfer[i];
+        if (t->id != transfer) {
+            continue;
+        }
+        const struct ma_block *const b = &t->block;
+        check_source(t);
+        if (t->load) {
+            copy(t->l1, b->l1_stride, t->l2, b->stride, b);
+        } else {
+            copy(t->l2, b->stride, t->l1, b->l1_stride, b);
+        }
+        t->id = 0;
+        return;
+    }
+    ma_stop("a wait for transfer %u, which is not under way", (unsigned)transfer);
+}

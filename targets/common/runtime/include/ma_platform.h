@@ -1,0 +1,76 @@
+/* What emitted layers call, on every chip with a scratchpad (L1) and a DMA: four families.
+ *
+ * Emitted code is compiled unchanged against a chip's own implementation or against the emulation,
+ * which runs on any host and checks what the chip would not. A layer runs on a controller core: it
+ * moves tiles between L2 and L1 by DMA, and starts kernels on accelerators or worker cores.
+ */
+#ifndef MA_PLATFORM_H
+#define MA_PLATFORM_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- platform ------------------------------------------------------------------------------ */
+
+/* Runs a network's steps. Returns 0, or another status where the emulation stopped them:
+ * ma_fault() then says why, in a sentence; it is NULL as long as nothing went wrong. */
+typedef void ma_steps(uint8_t *arena, const void *const in[], void *const out[]);
+int ma_network(ma_steps *steps, uint8_t *arena, const void *const in[], void *const out[]);
+const char *ma_fault(void);
+
+/* Called on the control core: runs `entry(argument)` on the controller, and waits for its end. */
+void ma_offload(void (*entry)(void *argument), void *argument);
+
+/* Called on the controller: runs `kernel(argument)` on every worker core, and waits for all. */
+void ma_fork(void (*kernel)(const void *argument), const void *argument);
+
+/* In a kernel: which worker this is (0 .. ma_cores() - 1), and how many there are. */
+int32_t ma_core(void);
+int32_t ma_cores(void);
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+/* The first `bytes` of L1, for one layer at a time; 16-byte aligned. Given back by ma_l1_close. */
+uint8_t *ma_l1_open(uint32_t bytes);
+void ma_l1_close(uint8_t *l1);
+
+/* Says that [base, base + bytes) of L2 is an operand of the open layer. Transfers stay inside. */
+void ma_l2_operand(const void *base, uint32_t bytes);
+
+/* A block of lines: `bytes` contiguous bytes, repeated along up to three levels, innermost first.
+ * Lines of level i start stride[i] bytes apart in L2, and l1_stride[i] in L1. */
+struct ma_block {
+    uint32_t bytes;
+    uint32_t count[3], stride[3], l1_stride[3];
+};
+
+/* A transfer under way; 0 for none. */
+typedef uint32_t ma_dma;
+
+/* Starts to copy `block` between L2 and L1. Until the wait nobody may touch the destination, nor
+ * change the source. */
+ma_dma ma_dma_load(void *l1, const void *l2, const struct ma_block *block);
+ma_dma ma_dma_store(void *l2, const void *l1, const struct ma_block *block);
+
+/* Starts to copy `bytes` of constants from the backing memory into L2; called on the control core,
+ * which does other things meanwhile. Nobody may touch the destination before the wait. */
+ma_dma ma_backing_load(void *l2, const void *backing, uint32_t bytes);
+void ma_backing_wait(ma_dma transfer);
+
+/* ---- synchronisation ----------------------------------------------------------------------- */
+
+/* Waits until a transfer is over, and forgets it; does nothing for 0. */
+void ma_dma_wait(ma_dma transfer);
+
+/* A kernel is about to use [l1, l1 + bytes): no transfer may be under way there. Emulations check
+ * it; on a chip it is nothing. */
+void ma_l1_settled(const void *l1, uint32_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,349 @@
+"""Decisions behind the kernels that sum products: conv2d, dense, matmul in 8 bits.
+
+All of them are one matrix product: pixels by channels, over what the filter sees of the image. Data
+are first brought into the form that the processor multiplies (`Form`), with padding in place; then
+every `rows` by `vectors` register tile is summed without leaving the registers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from match_aie.cost_models.products import RegisterTile
+from match_aie.hardware import Mapping
+from match_aie.targets.cpu.blocks import Blocks, Range, blocks
+from match_aie.targets.cpu.machine import Dot, Machine
+from match_aie.workload import ITEMSIZE, Operand, Workload
+
+#: Bytes behind prepared data that loads may touch: one vector of any machine.
+SLACK = 64
+
+
+@dataclass(frozen=True)
+class Form:
+    """How the processor takes data and weights.
+
+    Attributes:
+        dot: what sums products.
+        group: products that are summed in a lane at once.
+        element: type of prepared data.
+        subtract: what is subtracted from an element of x to prepare it.
+    """
+
+    dot: Dot
+    group: int
+    element: str
+    subtract: int
+
+    @property
+    def zero(self) -> int:
+        """What the operand's zero point becomes."""
+        return 0 if self.element == "int16" else -self.subtract
+
+
+def form(machine: Machine, workload: Workload) -> Form:
+    """The fastest exact way for `workload`."""
+    x = workload.operand("x")
+    second = workload.operands[1]
+    dot = machine.dot
+    if dot in ("dpbusd", "sdot") and (second.dtype != "int8" or not second.constant):
+        # Only int8 constants have sums that can be folded into the bias.
+        dot = "madd" if machine.family == "x86-64" else "plain"
+    if dot == "dpbusd":
+        return Form(dot, 4, "uint8", 0 if x.dtype == "uint8" else -128)
+    if dot == "sdot":
+        return Form(dot, 4, "int8", 128 if x.dtype == "uint8" else 0)
+    return Form(dot, 2 if dot == "madd" else 1, "int16", x.zero_point)
+
+
+def stored_zero(machine: Machine, workload: Workload) -> int:
+    """What prepared data hold where x is its zero point: sums are too high by it times weights."""
+    made = form(machine, workload)
+    return 0 if made.element == "int16" else workload.operand("x").zero_point - made.subtract
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A layer as a product over an image, in elements of the workload's x and of prepared data.
+
+    Attributes:
+        pixel: loop dimension of the pixels of a row.
+        line: loop dimension of rows; "" where there is one.
+        outer: loop dimension of independent images; "" where there is one.
+        pixels: in a row.
+        lines: rows.
+        groups: of channels.
+        inputs: channels of a group.
+        outputs: channels of a group.
+        taps: filter rows, filter columns.
+        run: products that lie next to each other in prepared data.
+        runs: of them in a filter row.
+    """
+
+    pixel: str
+    line: str
+    outer: str
+    pixels: int
+    lines: int
+    groups: int
+    inputs: int
+    outputs: int
+    taps: tuple[int, int]
+    run: int
+    runs: int
+
+    def padded_run(self, group: int) -> int:
+        """`run`, rounded up to whole groups."""
+        return -(-self.run // group) * group
+
+
+def shape(workload: Workload) -> Shape:
+    """The product behind a conv2d, dense or matmul."""
+    d = workload.sizes
+    if workload.kind == "dense":
+        return Shape("B", "", "", d["B"], 1, 1, d["C"], d["K"], (1, 1), d["C"], 1)
+    if workload.kind == "matmul":
+        return Shape("OY", "", "B", d["OY"], 1, 1, d["C"], d["K"], (1, 1), d["C"], 1)
+    assert workload.window is not None
+    together = workload.window.dilation[1] == 1 or d["FX"] == 1
+    return Shape(
+        pixel="OX",
+        line="OY",
+        outer="B",
+        pixels=d["OX"],
+        lines=d["OY"],
+        groups=d["G"],
+        inputs=d["C"],
+        outputs=d["K"],
+        taps=(d["FY"], d["FX"]),
+        run=d["C"] * d["FX"] if together else d["C"],
+        runs=1 if together else d["FX"],
+    )
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Output channels that are computed together.
+
+    Attributes:
+        vectors: of sums, side by side.
+        columns: channels that exist; less than the vectors have lanes in a last panel only.
+    """
+
+    vectors: int
+    columns: int
+
+
+@dataclass(frozen=True)
+class Image:
+    """Prepared data of one tile of x.
+
+    Attributes:
+        direct: x itself is read, nothing is prepared.
+        columns: pixels of a prepared row.
+        rows: prepared rows.
+        pixel: elements from an output pixel to the next.
+        line: elements from a row of output to the next.
+        tap: elements from a filter row to the next.
+        run: elements from a run of a filter row to the next.
+        group: elements from a group to the next.
+        image: elements from an image to the next.
+        column_step: from a prepared column to the next, in columns of x.
+        row_step: from a prepared row to the next, in rows of x.
+        elements: in all, without `SLACK`.
+    """
+
+    direct: bool
+    columns: int
+    rows: int
+    pixel: int
+    line: int
+    tap: int
+    run: int
+    group: int
+    image: int
+    column_step: int
+    row_step: int
+    elements: int
+
+
+@dataclass(frozen=True)
+class ProductKernel:
+    """What the template of products needs beside the layer.
+
+    Attributes:
+        lanes: 32-bit elements of a vector.
+        form: how data are multiplied.
+        shape: which product it is.
+        blocks: loops over tiles.
+        prepare: number of loops inside which x is prepared.
+        pack: number of loops inside which a run-time x1 is packed.
+        image: prepared data.
+        rows: pixels of a register tile; where a block has fewer, one at a time.
+        panel: of all channels of a group but the last few.
+        panels: how many of them.
+        last: of what is left; None where nothing is.
+        flat: whether the rows of a block follow each other without a gap.
+        packed: elements of packed x1 of one tile; 0 where weights are constant.
+    """
+
+    lanes: int
+    form: Form
+    shape: Shape
+    blocks: Blocks
+    prepare: int
+    pack: int
+    image: Image
+    rows: int
+    panel: Panel
+    panels: int
+    last: Panel | None
+    flat: bool
+    packed: int
+
+    def range(self, index: int, dim: str) -> Range:
+        """The range of `dim` inside `index` loops over tiles; one element where there is none."""
+        return self.blocks.inside(index, dim) if dim else Range("0", "1", 1, 1)
+
+    @property
+    def steps(self) -> int:
+        """Elements of weights for one channel, padding included."""
+        return self.shape.taps[0] * self.shape.runs * self.shape.padded_run(self.form.group)
+
+    @property
+    def group_columns(self) -> int:
+        """Channels of a group, rounded up to whole vectors."""
+        last = self.last.vectors if self.last else 0
+        return self.lanes * (self.panels * self.panel.vectors + last)
+
+    @property
+    def image_bytes(self) -> int:
+        """Scratch for prepared data."""
+        if self.image.direct:
+            return 0
+        nbytes = self.image.elements * ITEMSIZE[self.form.element] + SLACK
+        return -(-nbytes // SLACK) * SLACK
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Scratch for prepared data and for packed x1."""
+        return self.image_bytes + (2 * self.packed + SLACK if self.packed else 0)
+
+
+def panels(outputs: int, vectors: int, lanes: int) -> tuple[int, Panel, Panel | None]:
+    """(number of whole panels, whole panel, panel of what is left).
+
+    >>> panels(20, 2, 8)
+    (1, Panel(vectors=2, columns=16), Panel(vectors=1, columns=4))
+    """
+    whole, left = divmod(outputs, vectors * lanes)
+    last = Panel(-(-left // lanes), left) if left else None
+    return whole, Panel(vectors, vectors * lanes), last
+
+
+def plan(
+    machine: Machine, workload: Workload, mapping: Mapping, tile: RegisterTile
+) -> ProductKernel:
+    """The kernel of `workload` with register tiles of `tile`, in the loops of `mapping`."""
+    made, product = form(machine, workload), shape(workload)
+    around = blocks(workload, mapping)
+    prepare = _cut(workload, mapping, "x")
+    image = _image(workload, product, made, around, prepare)
+    whole, panel, last = panels(product.outputs, tile.vectors, machine.lanes)
+    row = around.inside(mapping.kernel, product.pixel)
+    flat = (
+        product.taps == (1, 1)
+        and bool(product.line)
+        and row.fixed == product.pixels
+        and image.line == image.pixel * product.pixels
+    )
+    columns = machine.lanes * (whole * tile.vectors + (last.vectors if last else 0))
+    images = around.inside(_cut(workload, mapping, "x1"), "B").most
+    packed = 0 if workload.kind != "matmul" else columns * product.padded_run(made.group) * images
+    return ProductKernel(
+        lanes=machine.lanes,
+        form=made,
+        shape=product,
+        blocks=around,
+        prepare=prepare,
+        pack=_cut(workload, mapping, "x1"),
+        image=image,
+        rows=tile.rows,
+        panel=panel,
+        panels=whole,
+        last=last,
+        flat=flat,
+        packed=packed,
+    )
+
+
+def _cut(workload: Workload, mapping: Mapping, name: str) -> int:
+    """Number of loops inside which a tile of `name` is made for the innermost memory."""
+    cuts = [cut.index for cut in mapping.cuts if cut.operand == name]
+    del workload
+    return max(cuts, default=0)
+
+
+def _image(workload: Workload, product: Shape, made: Form, around: Blocks, prepare: int) -> Image:
+    x = workload.operand("x")
+    if _readable(workload, product, made, x):
+        return _direct(workload, product, x)
+    (fy, fx), channels = product.taps, product.inputs
+    window = workload.window
+    (sy, sx), (dy, dx) = (window.stride, window.dilation) if window else ((1, 1), (1, 1))
+    # Where the filter is one position wide, only what it sees is prepared.
+    column_step, row_step = (sx if fx == 1 else 1), (sy if fy == 1 else 1)
+    most = {dim: around.inside(prepare, dim).most for dim in ("B", "G", product.pixel)}
+    lines = around.inside(prepare, product.line).most if product.line else 1
+    columns = (most[product.pixel] - 1) * (sx // column_step) + (fx - 1) * dx + 1
+    rows = (lines - 1) * (sy // row_step) + (fy - 1) * dy + 1
+    group = rows * columns * channels
+    images = most["B"] if product.outer else 1
+    return Image(
+        direct=False,
+        columns=columns,
+        rows=rows,
+        pixel=(sx // column_step) * channels,
+        line=(sy // row_step) * columns * channels,
+        tap=dy * columns * channels,
+        run=dx * channels,
+        group=group,
+        image=most["G"] * group,
+        column_step=column_step,
+        row_step=row_step,
+        elements=images * most["G"] * group,
+    )
+
+
+def _readable(workload: Workload, product: Shape, made: Form, x: Operand) -> bool:
+    """Whether x is in the form already: no padding, no other type, no run that reads too far."""
+    window = workload.window
+    return (
+        made.element == x.dtype
+        and not made.subtract
+        and product.groups == 1
+        and product.run % made.group == 0
+        and (window is None or not any(window.padding))
+    )
+
+
+def _direct(workload: Workload, product: Shape, x: Operand) -> Image:
+    window = workload.window
+    (sy, sx), (dy, dx) = (window.stride, window.dilation) if window else ((1, 1), (1, 1))
+    channels = product.inputs
+    columns = x.shape[2] if product.line else product.pixels
+    rows = x.shape[1] if product.line else 1
+    return Image(
+        direct=True,
+        columns=columns,
+        rows=rows,
+        pixel=sx * channels,
+        line=sy * columns * channels,
+        tap=dy * columns * channels,
+        run=dx * channels,
+        group=0,
+        image=rows * columns * channels,
+        column_step=1,
+        row_step=1,
+        elements=0,
+    )

@@ -1,0 +1,360 @@
+/* What emitted code for processors with vectors shares: vector types, the few operations that
+ * differ between processors, and whether this processor can run the code at all. Written for
+ * gcc and clang, in their vector types; belongs to you like all other files of the project.
+ */
+#ifndef MA_CPU_H
+#define MA_CPU_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+#if (defined(__aarch64__) || defined(__riscv_vector)) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
+
+/* ---- whether this processor has what the compiler was told to use ---------------------------- */
+
+/* Why this processor cannot run the code, in a sentence; NULL where it can. */
+static inline const char *ma_cpu_missing(void)
+{
+#if defined(__x86_64__)
+#if defined(__AVX2__)
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
+        return "this program was built for processors with AVX2 (x86-64-v3), which this one has not";
+    }
+#endif
+#if defined(__AVX512BW__)
+    if (!__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl")) {
+        return "this program was built for processors with AVX-512 (x86-64-v4), which this one has not";
+    }
+#endif
+#if defined(__AVX512VNNI__)
+    if (!__builtin_cpu_supports("avx512vnni")) {
+        return "this program was built for processors with AVX-512 VNNI, which this one has not";
+    }
+#endif
+#if defined(__AVXVNNI__)
+    /* CPUID leaf 7, subleaf 1, EAX bit 4; asked for once, since hypervisors trap it. */
+    static signed char avxvnni;
+    if (!avxvnni) {
+        unsigned a = 7, b, c = 1, d;
+        __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+        avxvnni = a >> 4 & 1 ? 1 : -1;
+    }
+    if (avxvnni < 0) {
+        return "this program was built for processors with AVX-VNNI, which this one has not";
+    }
+#endif
+#elif defined(__aarch64__) && defined(__ARM_FEATURE_DOTPROD) && defined(__linux__)
+    if (!(getauxval(AT_HWCAP) >> 20 & 1)) {
+        return "this program was built for processors with SDOT (FEAT_DotProd), which this one has not";
+    }
+#elif defined(__riscv_vector) && defined(__linux__)
+    if (!(getauxval(AT_HWCAP) >> ('v' - 'a') & 1)) {
+        return "this program was built for processors with the vector extension V, which this one has not";
+    }
+    {
+        unsigned long bytes;
+        __asm__ volatile("csrr %0, vlenb" : "=r"(bytes));
+        if (bytes * 8 < __riscv_v_min_vlen) {
+            return "this program was built for processors with longer vectors than this one has";
+        }
+    }
+#endif
+    return NULL;
+}
+
+/* ---- vectors ------------------------------------------------------------------------------- */
+
+#if defined(__AVX512BW__)
+#define MA_VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define MA_VECTOR_BYTES 32
+#elif defined(__riscv_vector)
+#define MA_VECTOR_BYTES (__riscv_v_min_vlen / 8)
+#elif defined(__riscv)
+#define MA_VECTOR_BYTES 4
+#else
+#define MA_VECTOR_BYTES 16
+#endif
+#define MA_LANES (MA_VECTOR_BYTES / 4)
+
+typedef int32_t ma_i32 __attribute__((vector_size(MA_VECTOR_BYTES)));
+typedef uint32_t ma_u32 __attribute__((vector_size(MA_VECTOR_BYTES)));
+typedef float ma_f32 __attribute__((vector_size(MA_VECTOR_BYTES)));
+typedef int16_t ma_i16 __attribute__((vector_size(MA_VECTOR_BYTES)));
+typedef int8_t ma_i8 __attribute__((vector_size(MA_VECTOR_BYTES)));
+/* As many narrow elements as a vector has lanes. */
+typedef int16_t ma_half __attribute__((vector_size(MA_VECTOR_BYTES / 2)));
+typedef int8_t ma_quarter __attribute__((vector_size(MA_VECTOR_BYTES / 4)));
+
+#define MA_INLINE static inline __attribute__((always_inline))
+
+/* Memory need not be aligned. */
+MA_INLINE ma_u32 ma_load_u32(const void *p)
+{
+    ma_u32 v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+MA_INLINE ma_f32 ma_load_f32(const void *p)
+{
+    ma_f32 v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+MA_INLINE ma_i16 ma_load_i16(const void *p)
+{
+    ma_i16 v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+MA_INLINE ma_i8 ma_load_i8(const void *p)
+{
+    ma_i8 v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+MA_INLINE void ma_store_u32(void *p, ma_u32 v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+MA_INLINE void ma_store_f32(void *p, ma_f32 v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+MA_INLINE ma_f32 ma_splat_f32(float v)
+{
+    return (ma_f32){0} + v;
+}
+
+/* The four bytes at p in every lane. */
+MA_INLINE ma_u32 ma_splat_bytes(const void *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return (ma_u32){0} + v;
+}
+
+/* Lanes of 32 bits from int8 and int16 in memory. */
+MA_INLINE ma_u32 ma_widen_i8(const int8_t *p)
+{
+    ma_quarter v;
+    memcpy(&v, p, sizeof v);
+    return (ma_u32)__builtin_convertvector(v, ma_i32);
+}
+
+MA_INLINE ma_u32 ma_widen_i16(const int16_t *p)
+{
+    ma_half v;
+    memcpy(&v, p, sizeof v);
+    return (ma_u32)__builtin_convertvector(v, ma_i32);
+}
+
+/* ---- sums of products, exact modulo 2^32 ------------------------------------------------------ */
+
+/* Two int16 products a lane: acc + a[0] * w[0] + a[1] * w[1]. */
+MA_INLINE ma_u32 ma_dot2(ma_u32 acc, ma_i16 a, ma_i16 w)
+{
+#if defined(__AVX512VNNI__)
+    return (ma_u32)_mm512_dpwssd_epi32((__m512i)acc, (__m512i)a, (__m512i)w);
+#elif defined(__AVX512BW__)
+    return acc + (ma_u32)_mm512_madd_epi16((__m512i)a, (__m512i)w);
+#elif defined(__AVXVNNI__)
+    return (ma_u32)_mm256_dpwssd_avx_epi32((__m256i)acc, (__m256i)a, (__m256i)w);
+#elif defined(__AVX2__)
+    return acc + (ma_u32)_mm256_madd_epi16((__m256i)a, (__m256i)w);
+#else
+    const ma_i32 a0 = (ma_i32)((ma_u32)a << 16) >> 16, w0 = (ma_i32)((ma_u32)w << 16) >> 16;
+    const ma_u32 even = (ma_u32)a0 * (ma_u32)w0;
+    return acc + even + (ma_u32)((ma_i32)a >> 16) * (ma_u32)((ma_i32)w >> 16);
+#endif
+}
+
+/* Sixteen int16, or as many as a vector holds, from int8. */
+MA_INLINE ma_i16 ma_widen_pairs(const int8_t *p)
+{
+#if defined(__AVX512BW__)
+    return (ma_i16)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif defined(__AVX2__)
+    return (ma_i16)_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    typedef int8_t bytes __attribute__((vector_size(MA_VECTOR_BYTES / 2)));
+    bytes v;
+    memcpy(&v, p, sizeof v);
+    return __builtin_convertvector(v, ma_i16);
+#endif
+}
+
+/* Four products a lane, of uint8 in `a` by int8 in `w` (x86), or of int8 by int8 (AArch64). */
+MA_INLINE ma_u32 ma_dot4(ma_u32 acc, ma_u32 a, ma_i8 w)
+{
+#if defined(__AVX512VNNI__) && !defined(MA_MODEL_DOT4)
+    return (ma_u32)_mm512_dpbusd_epi32((__m512i)acc, (__m512i)a, (__m512i)w);
+#elif defined(__AVXVNNI__) && !defined(MA_MODEL_DOT4)
+    return (ma_u32)_mm256_dpbusd_avx_epi32((__m256i)acc, (__m256i)a, (__m256i)w);
+#elif defined(__ARM_FEATURE_DOTPROD)
+    return (ma_u32)vdotq_s32((int32x4_t)acc, (int8x16_t)a, (int8x16_t)w);
+#else
+    /* The same in plain C: what the instruction computes. */
+    const ma_u32 b = (ma_u32)w;
+    acc += (a & 255u) * (ma_u32)((ma_i32)(b << 24) >> 24);
+    acc += ((a >> 8) & 255u) * (ma_u32)((ma_i32)(b << 16) >> 24);
+    acc += ((a >> 16) & 255u) * (ma_u32)((ma_i32)(b << 8) >> 24);
+    return acc + (a >> 24) * (ma_u32)((ma_i32)b >> 24);
+#endif
+}
+
+/* ---- from sums to bytes ----------------------------------------------------------------------- */
+
+MA_INLINE ma_f32 ma_max(ma_f32 a, ma_f32 b)
+{
+    /* b where one of them is NaN, as the scalar a > b ? a : b. */
+#if defined(__AVX512BW__)
+    return (ma_f32)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+    return (ma_f32)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+    const ma_i32 mask = a > b;
+    return (ma_f32)(((ma_i32)a & mask) | ((ma_i32)b & ~mask));
+#endif
+}
+
+MA_INLINE ma_f32 ma_min(ma_f32 a, ma_f32 b)
+{
+#if defined(__AVX512BW__)
+    return (ma_f32)_mm512_min_ps((__m512)a, (__m512)b);
+#elif defined(__AVX2__)
+    return (ma_f32)_mm256_min_ps((__m256)a, (__m256)b);
+#else
+    const ma_i32 mask = a < b;
+    return (ma_f32)(((ma_i32)a & mask) | ((ma_i32)b & ~mask));
+#endif
+}
+
+/* rint of steps in [low, high] plus `zero`; the bounds are whole and within 2^22. Adding 1.5 * 2^23
+ * leaves the integer, rounded half to even, in the low bits. */
+MA_INLINE ma_i32 ma_round(ma_f32 steps, float low, float high, int32_t zero)
+{
+    const ma_f32 inside = ma_min(ma_max(steps, ma_splat_f32(low)), ma_splat_f32(high));
+    return (ma_i32)(inside + 0x1.8p+23f) + (zero - 0x4b400000);
+}
+
+/* Low bytes of all lanes. */
+MA_INLINE void ma_store_bytes(void *y, ma_i32 v)
+{
+#if defined(__AVX512BW__)
+    _mm_storeu_si128((__m128i *)y, _mm512_cvtepi32_epi8((__m512i)v));
+#elif defined(__AVX2__)
+    const __m256i low = _mm256_and_si256((__m256i)v, _mm256_set1_epi32(255));
+    const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+    _mm_storel_epi64((__m128i *)y, _mm_packus_epi16(words, words));
+#else
+    const ma_quarter bytes = __builtin_convertvector(v, ma_quarter);
+    memcpy(y, &bytes, sizeof bytes);
+#endif
+}
+
+/* y = clip(rint(sum * scale) + zero, lo, hi) of one vector of sums, a byte each; `low` and `high`
+ * are the bounds less `zero`. */
+MA_INLINE void ma_requantise(void *y, ma_u32 sum, ma_f32 scale, float low, float high, int32_t zero)
+{
+    ma_store_bytes(y, ma_round(__builtin_convertvector((ma_i32)sum, ma_f32) * scale, low, high, zero));
+}
+
+/* The same of two vectors; bytes are int8 where `is_signed`. Where `woven`, a and b hold
+ * their channels in the order of ma_weave_low and ma_weave_high. */
+MA_INLINE void ma_requantise2(void *y, ma_u32 a, ma_u32 b, ma_f32 scale_a, ma_f32 scale_b, float low, float high,
+                              int32_t zero, int32_t lo, int is_signed, int woven)
+{
+#if defined(__AVX2__) && !defined(__AVX512BW__)
+    /* Out of range converts to INT32_MIN, NaN too, and saturates to lo; only `high` needs a test. */
+    const __m256 top = _mm256_set1_ps(high);
+    const __m256i ra = _mm256_cvtps_epi32(_mm256_min_ps(_mm256_cvtepi32_ps((__m256i)a) * (__m256)scale_a, top));
+    const __m256i rb = _mm256_cvtps_epi32(_mm256_min_ps(_mm256_cvtepi32_ps((__m256i)b) * (__m256)scale_b, top));
+    const __m256i words = _mm256_adds_epi16(_mm256_packs_epi32(ra, rb), _mm256_set1_epi16((short)zero));
+    const __m128i l = _mm256_castsi256_si128(words), h = _mm256_extracti128_si256(words, 1);
+    __m128i bytes = is_signed ? _mm_packs_epi16(l, h) : _mm_packus_epi16(l, h);
+    if (!woven) {
+        bytes = _mm_shuffle_epi32(bytes, 0xd8);
+    }
+    if (is_signed && lo > -128) {
+        bytes = _mm_max_epi8(bytes, _mm_set1_epi8((char)lo));
+    } else if (!is_signed && lo > 0) {
+        bytes = _mm_max_epu8(bytes, _mm_set1_epi8((char)lo));
+    }
+    _mm_storeu_si128((__m128i *)y, bytes);
+    (void)low;
+#elif defined(__AVX512BW__)
+    const ma_i32 ra = ma_round(__builtin_convertvector((ma_i32)a, ma_f32) * scale_a, low, high, zero);
+    const ma_i32 rb = ma_round(__builtin_convertvector((ma_i32)b, ma_f32) * scale_b, low, high, zero);
+    if (woven) {
+        const __m512i words = _mm512_packs_epi32((__m512i)ra, (__m512i)rb);
+        _mm256_storeu_si256((__m256i *)y, _mm512_cvtepi16_epi8(words));
+    } else {
+        ma_store_bytes(y, ra);
+        ma_store_bytes((uint8_t *)y + MA_LANES, rb);
+    }
+    (void)lo;
+    (void)is_signed;
+#else
+    ma_requantise(y, a, scale_a, low, high, zero);
+    ma_requantise((uint8_t *)y + MA_LANES, b, scale_b, low, high, zero);
+    (void)lo;
+    (void)is_signed;
+    (void)woven;
+#endif
+}
+
+/* ---- products channel by channel ---------------------------------------------------------------- */
+
+#if defined(__AVX2__)
+/* Pairs (a[c], b[c]) of int16: of 2 * MA_LANES channels c the lower four of every eight go to the
+ * lower vector, as unpack instructions have it. */
+MA_INLINE ma_i16 ma_weave_low(ma_i16 a, ma_i16 b)
+{
+#if defined(__AVX512BW__)
+    return (ma_i16)_mm512_unpacklo_epi16((__m512i)a, (__m512i)b);
+#else
+    return (ma_i16)_mm256_unpacklo_epi16((__m256i)a, (__m256i)b);
+#endif
+}
+
+MA_INLINE ma_i16 ma_weave_high(ma_i16 a, ma_i16 b)
+{
+#if defined(__AVX512BW__)
+    return (ma_i16)_mm512_unpackhi_epi16((__m512i)a, (__m512i)b);
+#else
+    return (ma_i16)_mm256_unpackhi_epi16((__m256i)a, (__m256i)b);
+#endif
+}
+#endif
+
+/* Two vectors of sums in the order of their channels. */
+MA_INLINE void ma_store_sums(void *y, ma_u32 a, ma_u32 b, int woven)
+{
+    uint8_t *const to = (uint8_t *)y;
+    if (!woven) {
+        ma_store_u32(to, a);
+        ma_store_u32(to + MA_VECTOR_BYTES, b);
+        return;
+    }
+    for (size_t i = 0; i < MA_VECTOR_BYTES; i += 16) {
+        memcpy(to + 2 * i, (const uint8_t *)&a + i, 16);
+        memcpy(to + 2 * i + 16, (const uint8_t *)&b + i, 16);
+    }
+}
+
+#endif

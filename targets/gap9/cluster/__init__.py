@@ -1,0 +1,1 @@
+"""GAP9's cluster of eight RISC-V cores."""

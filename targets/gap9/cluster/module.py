@@ -1,0 +1,87 @@
+"""The cluster as an execution module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from match_aie.cost_models.pulp_nn import PulpNN
+from match_aie.hardware import Array, ExecModule, Loop, Memory, Pattern, Tile, TileCostModel
+from match_aie.hardware.module import Constants
+from match_aie.targets.gap9.cluster.packing import pack, padding_bytes, scratch_bytes
+from match_aie.targets.gap9.cluster.patterns import PATTERNS
+from match_aie.targets.gap9.facts import facts
+from match_aie.workload import Converted, FixedPoint, Workload, to_fixed_point
+
+#: Requantisation in 32-bit registers: the multiplier is an int32, products wrap around, shifts
+#: round down. Zero points stay with the inputs (padding is the zero point); `pack` folds them.
+ARITHMETIC = FixedPoint(multiplier_bits=31, inputs="centred")
+
+#: What the controller does around a call, beside starting it: finding the next tile and what to
+#: move (assumed: 250 cycles), and at the begin and end of a layer (assumed: 600).
+WALK, LAYER = 250.0, 600.0
+
+
+class Cluster(ExecModule):
+    """Eight RISC-V cores with 8-bit SIMD, own kernels."""
+
+    name = "cluster"
+    arithmetic: ClassVar[Literal["model", "module"]] = "module"
+
+    def __init__(self, l1_bytes: int | None = None) -> None:
+        """All usable L1 where `l1_bytes` is None."""
+        known = facts()
+        self.memories = (
+            Memory(
+                "L1",
+                l1_bytes or known.memory.l1_usable_bytes,
+                bytes_per_cycle=known.dma.bytes_per_cycle,
+                double_buffered=None,
+                alignment=16,
+            ),
+            Memory("L2", None, bytes_per_cycle=known.dma.bytes_per_cycle),
+        )
+        start = PulpNN()
+        self._cost = PulpNN(
+            cores=known.cores.workers,
+            banks=known.memory.l1_banks,
+            call=start.call + WALK,
+            layer=LAYER,
+        )
+
+    def patterns(self) -> Sequence[Pattern]:
+        """Every layer kind that there is a kernel for."""
+        return PATTERNS
+
+    def convert(self, workload: Workload, constants: Constants) -> Converted | str:
+        """Into 32-bit fixed point; averages that it cannot divide stay in the model's float32."""
+        found = to_fixed_point(workload, constants, ARITHMETIC)
+        if isinstance(found, str) and workload.kind == "avg_pool2d":
+            return Converted(workload, constants)
+        return found
+
+    def spatial(self, workload: Workload) -> Sequence[Loop]:
+        """Four channels at a time."""
+        return self._cost.spatial(workload)
+
+    def cost_model(self, workload: Workload) -> TileCostModel:
+        """The kernels' loops in closed form."""
+        del workload
+        return self._cost
+
+    def template(self, workload: Workload) -> str:
+        """By the kernels' two argument structures."""
+        window = workload.kind in ("conv2d", "dense", "max_pool2d", "avg_pool2d")
+        return "gap9/window.c.mako" if window else "gap9/elements.c.mako"
+
+    def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
+        """im2col scratch of every core, and what makes weights whole words."""
+        if memory.name != self.memories[0].name:
+            return np.zeros_like(next(iter(tile.values())))
+        return scratch_bytes(workload, tile) + padding_bytes(workload)
+
+    def pack(self, workload: Workload, constants: Constants) -> Constants:
+        """As `packing.pack` says."""
+        return pack(workload, constants)

@@ -1,0 +1,125 @@
+"""Constants of a layer as the cluster's kernels read them, and the scratch that the kernels need.
+
+`runtime/include/ma_cluster.h` defines both; this is its counterpart.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from match_aie.hardware import Array, Tile
+from match_aie.hardware.module import Constants
+from match_aie.workload import Workload
+
+#: Worker cores.
+CORES = 8
+
+#: Tiles in L1 start at multiples of this many bytes.
+TILE_ALIGNMENT = 16
+
+
+def up(a: Array | int, b: int) -> Array:
+    """`a / b`, rounded up."""
+    return np.asarray(-(-np.asarray(a) // b))
+
+
+def pad4(a: Array | int) -> Array:
+    """`a`, rounded up to a multiple of 4."""
+    return np.asarray(4 * up(a, 4))
+
+
+def weight_row_bytes(workload: Workload) -> int:
+    """Bytes of one output channel's weights, zeros to whole words included; 0 without weights."""
+    d = workload.sizes
+    if workload.kind == "dense":
+        return int(pad4(d["C"]))
+    if workload.kind != "conv2d":
+        return 0
+    if workload.depthwise:
+        return d["FX"] * int(pad4(d["FY"]))
+    return int(pad4(d["FY"] * d["FX"] * d["C"]))
+
+
+def pack(workload: Workload, constants: Constants) -> Constants:
+    """Weights in whole words, and everything that is added before the shift in "offset".
+
+    Kernels sum raw products, of inputs as they are stored. With `c = bias - zx * sum(w)`, the
+    offset becomes `offset + multiplier * c`, and where the output is the sum itself, the bias
+    becomes `c`; both modulo 2**32, as the kernels compute.
+
+    Args:
+        workload: the layer, in the cluster's arithmetic.
+        constants: by operand name, not packed.
+    """
+    packed = dict(constants)
+    if workload.kind in ("conv2d", "dense"):
+        weight = constants["weight"]
+        packed["weight"] = _weights(workload, weight)
+        sums = weight.reshape(len(weight), -1).astype(np.int64).sum(axis=1)
+        added = -sums * workload.operand("x").zero_point
+        if "bias" in constants:
+            added = added + constants["bias"]
+        if workload.fixed_point:
+            added = constants["offset"] + constants["multiplier"].astype(np.int64) * added
+        packed["offset" if workload.fixed_point else "bias"] = wrap32(added)
+    elif workload.kind == "add":
+        zeros = np.array([o.zero_point for o in workload.inputs], np.int64)
+        packed["offset"] = wrap32(constants["offset"] - (constants["multiplier"] * zeros).sum())
+    return packed
+
+
+def wrap32(values: np.ndarray) -> np.ndarray:
+    """`values` modulo 2**32 as int32.
+
+    >>> wrap32(np.array([2**31, -(2**31) - 1]))
+    array([-2147483648,  2147483647], dtype=int32)
+    """
+    return (values.astype(np.int64) & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
+
+
+def _weights(workload: Workload, weight: np.ndarray) -> np.ndarray:
+    """[channels, bytes]; depthwise columns first, each column's rows to whole words."""
+    channels = len(weight)
+    if workload.depthwise:
+        columns = weight[..., 0].transpose(0, 2, 1)
+        short = -columns.shape[-1] % 4
+        return np.pad(columns, ((0, 0), (0, 0), (0, short))).reshape(channels, -1)
+    rows = weight.reshape(channels, -1)
+    return np.pad(rows, ((0, 0), (0, -rows.shape[1] % 4)))
+
+
+def padding_bytes(workload: Workload) -> int:
+    """Bytes that zeros at the end of rows of weights add in L1 at most: in two tiles of weights."""
+    if workload.kind not in ("conv2d", "dense"):
+        return 0
+    weight = workload.operand("weight")
+    rows = weight.shape[0]
+    more = rows * weight_row_bytes(workload) - weight.nbytes
+    return 2 * (more + TILE_ALIGNMENT) if more else 0
+
+
+def is_direct(workload: Workload) -> bool:
+    """Whether a window is one pixel, whose channels the kernel reads where they lie."""
+    d, window = workload.sizes, workload.window
+    return (
+        d["FY"] * d["FX"] == 1
+        and d["C"] % 4 == 0
+        and window is not None
+        and not any(window.padding)
+    )
+
+
+def scratch_bytes(workload: Workload, tile: Tile) -> Array:
+    """Bytes of scratch for all cores, where the kernel works on `tile`."""
+    none = np.zeros_like(next(iter(tile.values())))
+    window = workload.window
+    if workload.kind != "conv2d" or window is None:
+        return none
+    if workload.depthwise:
+        d = workload.sizes
+        reach = (d["FX"] - 1) * window.dilation[1] + 1
+        columns = (tile["OX"] - 1) * window.stride[1] + reach
+        return np.asarray(CORES * 4 * pad4(d["FY"]) * columns)
+    if is_direct(workload):
+        return none
+    return np.asarray(none + CORES * 2 * weight_row_bytes(workload))

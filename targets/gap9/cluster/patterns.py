@@ -1,0 +1,127 @@
+"""What the cluster runs, as patterns of the canonical quantised graph, longest first."""
+
+from __future__ import annotations
+
+from match_aie.hardware import AVG_POOL_HALF_AWAY, Any, Const, Op, Pattern, Structure
+from match_aie.workload import Kind, Workload
+
+_BYTES = ("int8", "uint8")
+#: Element types by operand, where they are not those of an activation.
+_TYPES = {
+    "weight": ("int8",),
+    "bias": ("int32",),
+    "scale": ("float32",),
+    "table": ("float32",),
+}
+_INT32_MAX = (1 << 31) - 1
+
+
+def refuses(workload: Workload) -> str | None:
+    """Why the cluster cannot run `workload`, in a sentence; None where it can."""
+    for check in (_element_types, _groups, _shapes, _quantisation, _windows, _extent):
+        reason = check(workload)
+        if reason:
+            return reason
+    return None
+
+
+def _element_types(workload: Workload) -> str | None:
+    for operand in workload.operands:
+        allowed = _TYPES.get(operand.name, _BYTES)
+        if operand.name == "x" and workload.kind == "quantize":
+            allowed = ("float32",)
+        if operand.name == "y" and workload.tail is None:
+            allowed = ("float32",) if workload.kind == "dequantize" else ("int32",)
+        if operand.dtype not in allowed:
+            return f"{operand.name} is {operand.dtype}; the kernel takes {' or '.join(allowed)}"
+    return None
+
+
+def _groups(workload: Workload) -> str | None:
+    d = workload.sizes
+    if workload.kind == "conv2d" and d["G"] > 1 and (d["C"] > 1 or d["K"] > 1):
+        return f"{d['G']} groups of {d['C']} to {d['K']} channels; it takes one, or depthwise"
+    return None
+
+
+def _shapes(workload: Workload) -> str | None:
+    shapes = {operand.shape for operand in (*workload.inputs, workload.output)}
+    if workload.kind == "add" and len(shapes) > 1:
+        return "its inputs are broadcast; the kernel adds tensors of one shape"
+    return None
+
+
+def _quantisation(workload: Workload) -> str | None:
+    """Kinds that compute with real values need one scale per tensor."""
+    on_integers = workload.tail is not None and workload.tail.rounding == "half_away"
+    if workload.kind in ("conv2d", "dense", "max_pool2d") or on_integers:
+        return None
+    for operand in (*workload.inputs, workload.output):
+        if operand.dtype != "float32" and operand.scale is None:
+            return f"{operand.name} is quantised per channel; the kernel takes one scale a tensor"
+    return None
+
+
+def _windows(workload: Workload) -> str | None:
+    """An average is over at least one position."""
+    window, d = workload.window, workload.sizes
+    if workload.kind != "avg_pool2d" or window is None:
+        return None
+    for axis, (out, filter_) in enumerate((("OY", "FY"), ("OX", "FX"))):
+        size, pad = workload.operand("x").shape[1 + axis], window.padding[axis]
+        step, apart = window.stride[axis], window.dilation[axis]
+        for o in range(d[out]):
+            at = (o * step - pad + f * apart for f in range(d[filter_]))
+            if not any(0 <= position < size for position in at):
+                return "an average is over no position: a window lies entirely in the padding"
+    return None
+
+
+def _extent(workload: Workload) -> str | None:
+    """Indices and sums are int32."""
+    for operand in workload.operands:
+        if operand.nbytes > _INT32_MAX:
+            return f"{operand.name} has {operand.nbytes} bytes, more than an int32 index reaches"
+    d = workload.sizes
+    largest = d["C"] * d["FY"] * d["FX"] * 255 * (1 if workload.kind == "avg_pool2d" else 128)
+    if workload.kind in ("conv2d", "dense", "avg_pool2d") and largest > _INT32_MAX:
+        return "a sum may leave the int32 range"
+    return None
+
+
+def _real(operand: Structure) -> Op:
+    return Op("dequantize", operand)
+
+
+def _clipped(name: str, kind: Kind, structure: Op) -> tuple[Pattern, Pattern]:
+    """The pattern with an integer clip (a fused activation) after it, and without."""
+    return (
+        Pattern(f"{name}_clip", kind, Op("clip", structure), refuses),
+        Pattern(name, kind, structure, refuses),
+    )
+
+
+def _weighted(name: str, kind: Kind, operator: str) -> tuple[Pattern, ...]:
+    """Operator with constant weights: with and without bias, clip."""
+    product = Op(operator, _real(Any("x")), _real(Const("weight")))
+    biased = Op("quantize", Op("add", product, _real(Const("bias"))))
+    with_bias = _clipped(f"{name}_bias", kind, biased)
+    return (*with_bias, *_clipped(name, kind, Op("quantize", product)))
+
+
+def _unary(name: str, kind: Kind, operator: str) -> tuple[Pattern, Pattern]:
+    return _clipped(name, kind, Op("quantize", Op(operator, _real(Any("x")))))
+
+
+PATTERNS: tuple[Pattern, ...] = (
+    *_weighted("conv2d", "conv2d", "nn.conv2d"),
+    *_weighted("dense", "dense", "matmul"),
+    *_clipped("add", "add", Op("quantize", Op("add", _real(Any("x")), _real(Any("x1"))))),
+    *_unary("avg_pool2d", "avg_pool2d", "nn.avg_pool2d"),
+    *_unary("global_avg_pool2d", "avg_pool2d", "mean"),
+    *_clipped("avg_pool2d_half_away", "avg_pool2d", Op(AVG_POOL_HALF_AWAY, Any("x"))),
+    *_clipped("max_pool2d", "max_pool2d", Op("nn.max_pool2d", Any("x"))),
+    *_unary("softmax", "softmax", "nn.softmax"),
+    *_clipped("quantize", "quantize", Op("quantize", Any("x"))),
+    Pattern("dequantize", "dequantize", Op("dequantize", Any("x")), refuses),
+)

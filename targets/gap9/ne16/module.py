@@ -1,0 +1,129 @@
+"""The execution module of NE16."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from match_aie.cost_models.ne16 import DEPTHWISE, Ne16Cost, strides_by_jobs
+from match_aie.hardware import (
+    Array,
+    Converted,
+    ExecModule,
+    Loop,
+    Mapping,
+    Memory,
+    Pattern,
+    Tile,
+)
+from match_aie.hardware.module import Constants
+from match_aie.targets.gap9.facts import facts
+from match_aie.targets.gap9.ne16 import layer
+from match_aie.targets.gap9.ne16.job import Ne16Layer
+from match_aie.targets.gap9.ne16.packing import packed_bytes
+from match_aie.targets.gap9.ne16.patterns import PATTERNS
+from match_aie.workload import FixedPoint, Workload, to_fixed_point
+
+#: (sum * M + B) >> S: 16-bit factors per channel, floor, 32 bits, padding with 0. Factors of 8 bits
+#: cost up to 24 LSB on the MLPerf Tiny networks, 32-bit ones take twice the time to read.
+REQUANTISATION = FixedPoint(
+    multiplier_bits=layer.SCALE_BITS,
+    per_channel=True,
+    max_shift=facts().ne16.most_shift,
+    bits=32,
+    rounding="floor",
+    offset=True,
+    inputs="raw",
+)
+
+#: More than any L1 has: a kernel on such a tile fits nowhere.
+_NOWHERE = 1 << 40
+
+
+class Ne16(ExecModule):
+    """Convolutions 3x3 and 1x1, depthwise 3x3, and dense layers, uint8 in, on tiles in L1.
+
+    Args:
+        l1_bytes: of L1 that tiles may take.
+        l2_bytes: of L2; None where nothing limits it.
+    """
+
+    name = "ne16"
+    arithmetic = "module"
+
+    def __init__(
+        self, l1_bytes: int = facts().memory.l1_usable_bytes, l2_bytes: int | None = None
+    ) -> None:
+        """Take the sizes; the constants of transfers are the cost model's."""
+        self._model = Ne16Cost()
+        port, dma = facts().ne16.port_bytes, facts().dma
+        self.memories = (
+            Memory("L1", l1_bytes, float(port), double_buffered=None, alignment=16),
+            Memory("L2", l2_bytes, float(dma.bytes_per_cycle), transfer_cycles=self._model.setup),
+        )
+
+    def patterns(self) -> Sequence[Pattern]:
+        """Convolutions and dense layers with constant weights; `refuses` says the rest."""
+        return PATTERNS
+
+    def convert(self, workload: Workload, constants: Constants) -> Converted | str:
+        """The layer in NE16's arithmetic, `(sum * M + B) >> S`, or why not."""
+        return to_fixed_point(workload, constants, REQUANTISATION)
+
+    def spatial(self, workload: Workload) -> Sequence[Loop]:
+        """32 outputs (16 depthwise channels) of 3x3 pixels; of 2x2 where a job is that."""
+        return self._model.spatial(workload)
+
+    def cost_model(self, workload: Workload) -> Ne16Cost:
+        """The published closed form, trimmed; see `match_aie.cost_models.ne16`."""
+        del workload
+        return self._model
+
+    def template(self, workload: Workload) -> str:
+        """One for all."""
+        del workload
+        return "gap9/ne16.c.mako"
+
+    def kernel(self, workload: Workload, mapping: Mapping) -> Ne16Layer:
+        """What all jobs of the layer share."""
+        del mapping
+        return layer.ne16_layer(workload)
+
+    def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
+        """What lies before a padded image, and what packed weights take beyond their own bytes.
+
+        NE16 reads where the zeros above and left of an image would be, and drops what it finds;
+        that must be L1. Weights may be two tiles. Tiles that NE16 has no job for fit nowhere:
+        depthwise ones that cut packed blocks of 16 channels, and odd numbers of channels with
+        stride 2.
+        """
+        if memory.name != "L1":
+            return np.zeros_like(next(iter(tile.values())))
+        channels = tile["G"] if workload.depthwise else tile["K"]
+        whole = workload.sizes["G" if workload.depthwise else "K"]
+        step = DEPTHWISE if workload.depthwise else 2 if strides_by_jobs(workload) else 1
+        legal = (channels % step == 0) | (channels == whole)
+        reserved = -(-(_before(workload) + 2 * _growth(workload)) // 16) * 16
+        return np.where(legal, reserved, _NOWHERE)
+
+    def pack(self, workload: Workload, constants: Constants) -> Constants:
+        """Weights and factors as NE16 reads them."""
+        return layer.pack(workload, constants)
+
+
+def _growth(workload: Workload) -> int:
+    """Bytes that all packed weights take beyond their own."""
+    sizes, weight = workload.sizes, workload.operand("weight")
+    taps = sizes["FY"] * sizes["FX"]
+    bits, depthwise = layer.WEIGHT_BITS, workload.depthwise
+    return max(0, packed_bytes(weight.shape[0], sizes["C"], taps, bits, depthwise) - weight.nbytes)
+
+
+def _before(workload: Workload) -> int:
+    """Bytes before the image that NE16 reads, where it pads above or to the left."""
+    window = workload.window
+    if window is None or not any(window.padding[:2]):
+        return 0
+    _, _, columns, channels = workload.operand("x").shape
+    return (window.padding[0] * columns + window.padding[1]) * channels

@@ -1,0 +1,119 @@
+/* Kernels of GAP9's eight-core cluster: each works on one tile in L1.
+ *
+ * A kernel is called on every worker core with the same arguments, `ma_fork(kernel, &tile)`; the
+ * cores share the tile's outputs among themselves. Images are [batch][row][column][channel];
+ * channels are neighbours, and how far apart pixels, lines and images lie is stated, since a kernel
+ * may work on a part of what is in L1. A tile holds the part of the image that its outputs see and
+ * no padding: an input row below 0 or from `in_rows` on is padding, likewise for columns. Inputs
+ * and outputs are uint8 or int8; the kernel's name says which the input is.
+ *
+ * Requantisation: y = clip((acc * multiplier + offset) >> shift, lo, hi), modulo 2^32 until the
+ * shift, which rounds down. `acc` is the sum of raw products, of inputs as they are stored: what
+ * zero points, bias and rounding add is in `offset`. The caller proves that the whole, before the
+ * shift, fits 32 bits.
+ */
+#ifndef MA_CLUSTER_H
+#define MA_CLUSTER_H
+
+#include "ma_gap9.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How an average is divided and rounded; `sum` is over positions inside the image, of what is left
+ * when pad_value, the zero point, is subtracted. */
+enum ma_average {
+    MA_AVERAGE_FIXED, /* clip((sum * multiplier[0] + offset[0]) >> shift) */
+    MA_AVERAGE_WHOLE, /* clip(round((float)sum * (scale_x / (scale_y * count))) + zero_y) */
+    MA_AVERAGE_FLOAT, /* the same of real values, summed down each column and then across */
+    MA_AVERAGE_AWAY   /* clip(sum / count + zero_y) in integers, halves away from zero */
+};
+
+/* A tile of conv2d, depthwise, dense, or pooling. */
+struct ma_window {
+    const void *x;             /* [batch][in_rows][in_columns][channels] */
+    const int8_t *weight;      /* [out_channels][row of weights], see each kernel */
+    const int32_t *multiplier; /* [out_channels]; average pools [1] */
+    const int32_t *offset;     /* [out_channels]; average pools [1] */
+    void *y;                   /* [batch][out_rows][out_columns][out_channels] */
+    uint8_t *scratch;          /* per core what each kernel says, times ma_cores(); 4-aligned */
+    int32_t batch;
+    int32_t in_rows, in_columns, channels;
+    int32_t out_rows, out_columns, out_channels;
+    int32_t in_image, in_line, in_pixel;    /* elements of x from one to the next */
+    int32_t out_image, out_line, out_pixel; /* elements of y from one to the next */
+    int32_t filter_rows, filter_columns;
+    int32_t stride_rows, stride_columns;
+    int32_t dilation_rows, dilation_columns;
+    int32_t pad_top, pad_left; /* of this tile: its first window starts at row -pad_top */
+    int32_t pad_value;         /* what padding is: the input's zero point */
+    int32_t shift, lo, hi;
+    int32_t wide;              /* y is int32: acc + offset, not requantised */
+    /* average pools, of which pad_value is the zero point: */
+    int32_t average;           /* enum ma_average */
+    int32_t count_padding;     /* averages are over padding too */
+    int32_t zero_y;            /* added after rounding; 0 where it is in the offset */
+    float scale_x, scale_y;
+};
+
+/* A tile of elements: sums, conversions, softmax. */
+struct ma_elements {
+    const void *x;             /* [rows][columns] */
+    const void *x1;            /* [rows][columns], the second term of a sum */
+    const float *table;        /* softmax: exp(-d * scale of x), d = 0 .. 255 */
+    const int32_t *multiplier; /* add: [2] */
+    const int32_t *offset;     /* add: [1] */
+    void *y;                   /* [rows][columns] */
+    int32_t rows, columns;
+    int32_t x_row, x1_row, y_row; /* elements from row to row */
+    int32_t shift, lo, hi;
+    int32_t zero_x, zero_y;
+    float scale_x, scale_y;
+};
+
+/* Convolution, all input channels. A row of weights is [filter_rows][filter_columns][channels],
+ * then zeros to a multiple of 4. Scratch per core: two rows of weights; none for 1x1 filters
+ * without padding on a multiple of 4 channels. */
+void ma_conv2d_u8(const void *window);
+void ma_conv2d_i8(const void *window);
+
+/* Depthwise convolution, out_channels == channels. A row of weights is [filter_columns][n], n the
+ * filter's rows and then zeros to a multiple of 4. Scratch per core: 4 * n * columns, where
+ * columns = (out_columns - 1) * stride + (filter_columns - 1) * dilation + 1. */
+void ma_depthwise_u8(const void *window);
+void ma_depthwise_i8(const void *window);
+
+/* Dense: x[batch][channels], y[batch][out_channels]. A row of weights is [channels], then zeros to
+ * a multiple of 4. */
+void ma_dense_u8(const void *window);
+void ma_dense_i8(const void *window);
+
+/* Pooling, out_channels == channels. Maxima are clipped to [lo, hi], and see no padding. */
+void ma_max_pool_u8(const void *window);
+void ma_max_pool_i8(const void *window);
+void ma_average_pool_u8(const void *window);
+void ma_average_pool_i8(const void *window);
+
+/* clip((x * multiplier[0] + x1 * multiplier[1] + offset[0]) >> shift, lo, hi); the name has both
+ * inputs' types. */
+void ma_add_u8_u8(const void *elements);
+void ma_add_u8_i8(const void *elements);
+void ma_add_i8_u8(const void *elements);
+void ma_add_i8_i8(const void *elements);
+
+/* float32 to 8 bits, clip(round(x / scale_y) + zero_y, lo, hi), halves to even; and back,
+ * (float)(x - zero_x) * scale_x. */
+void ma_quantize(const void *elements);
+void ma_dequantize_u8(const void *elements);
+void ma_dequantize_i8(const void *elements);
+
+/* clip(round((e / sum(e)) / scale_y) + zero_y, lo, hi) of each row, e = table[max(x) - x]. */
+void ma_softmax_u8(const void *elements);
+void ma_softmax_i8(const void *elements);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,104 @@
+/* From what a layer's walk over tiles gives (ma_tiles.h) to what the cluster's kernels take. */
+#ifndef MA_CLUSTER_TILE_H
+#define MA_CLUSTER_TILE_H
+
+#include "ma_cluster.h"
+#include "ma_tiles.h"
+
+/* Puts the tile of an image layer into `w`: x and y [batch][row][column][channel], with elements of
+ * y of `y_bytes`. */
+static inline void ma_window_image(
+    struct ma_window *w, const struct ma_view *x, const struct ma_view *y, int32_t y_bytes)
+{
+    w->x = x->at;
+    w->y = y->at;
+    w->batch = y->extent[0];
+    w->in_rows = x->extent[1];
+    w->in_columns = x->extent[2];
+    w->channels = x->extent[3];
+    w->out_rows = y->extent[1];
+    w->out_columns = y->extent[2];
+    w->out_channels = y->extent[3];
+    w->in_image = x->stride[0];
+    w->in_line = x->stride[1];
+    w->in_pixel = x->stride[2];
+    w->out_image = y->stride[0] / y_bytes;
+    w->out_line = y->stride[1] / y_bytes;
+    w->out_pixel = y->stride[2] / y_bytes;
+    w->pad_top = x->before[1];
+    w->pad_left = x->before[2];
+}
+
+/* Puts the tile of a dense layer into `w`: x[batch][channels], y[batch][out_channels]. */
+static inline void ma_window_rows(
+    struct ma_window *w, const struct ma_view *x, const struct ma_view *y, int32_t y_bytes)
+{
+    w->x = x->at;
+    w->y = y->at;
+    w->batch = y->extent[0];
+    w->channels = x->extent[1];
+    w->out_channels = y->extent[1];
+    w->in_image = x->stride[0];
+    w->out_image = y->stride[0] / y_bytes;
+}
+
+/* Axes of element-wise operands, neighbours merged where they are contiguous in all of them. */
+struct ma_axes {
+    int32_t count, extent[MA_AXES], stride[3][MA_AXES]; /* innermost first */
+};
+
+static inline void ma_merge(struct ma_axes *axes, const struct ma_view *const view[3], int32_t rank)
+{
+    axes->count = 0;
+    for (int32_t a = rank - 1; a >= 0; --a) {
+        const int32_t last = axes->count - 1;
+        int32_t joins = last >= 0;
+        for (int32_t i = 0; i < 3 && joins; ++i) {
+            joins = view[i]->stride[a] == axes->stride[i][last] * axes->extent[last];
+        }
+        if (joins) {
+            axes->extent[last] *= view[0]->extent[a];
+            continue;
+        }
+        if (axes->count && view[0]->extent[a] == 1) {
+            continue;
+        }
+        axes->extent[axes->count] = view[0]->extent[a];
+        for (int32_t i = 0; i < 3; ++i) {
+            axes->stride[i][axes->count] = view[i]->stride[a];
+        }
+        ++axes->count;
+    }
+    for (int32_t a = axes->count; a < MA_AXES; ++a) {
+        axes->extent[a] = 1;
+        for (int32_t i = 0; i < 3; ++i) {
+            axes->stride[i][a] = 0;
+        }
+    }
+}
+
+/* Forks `kernel` over the elements of views of `rank` axes; x1 is x where there is no second
+ * operand. Elements of x and y have `x_bytes` and `y_bytes`. */
+static inline void ma_fork_elements(void (*kernel)(const void *), struct ma_elements *e,
+    const struct ma_view *x, const struct ma_view *x1, const struct ma_view *y, int32_t rank,
+    int32_t x_bytes, int32_t y_bytes)
+{
+    const struct ma_view *const view[3] = {x, x1, y};
+    struct ma_axes axes;
+    ma_merge(&axes, view, rank);
+    e->columns = axes.extent[0];
+    e->rows = axes.extent[1];
+    e->x_row = axes.stride[0][1] / x_bytes;
+    e->x1_row = axes.stride[1][1] / x_bytes;
+    e->y_row = axes.stride[2][1] / y_bytes;
+    for (int32_t i = 0; i < axes.extent[3]; ++i) {
+        for (int32_t j = 0; j < axes.extent[2]; ++j) {
+            e->x = x->at + i * axes.stride[0][3] + j * axes.stride[0][2];
+            e->x1 = x1->at + i * axes.stride[1][3] + j * axes.stride[1][2];
+            e->y = y->at + i * axes.stride[2][3] + j * axes.stride[2][2];
+            ma_fork(kernel, e);
+        }
+    }
+}
+
+#endif

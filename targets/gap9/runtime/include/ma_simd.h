@@ -1,0 +1,160 @@
+/* Four bytes in one register: what the cluster's kernels compute with.
+ *
+ * On cores with the Xpulp extension every function is one instruction (ma_transpose4: eight, two
+ * for each of its four words); elsewhere portable C of equal meaning. 32-bit sums wrap around.
+ * Words are little-endian: byte i of memory is bits 8i .. 8i + 7.
+ */
+#ifndef MA_SIMD_H
+#define MA_SIMD_H
+
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __BYTE_ORDER__
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are little-endian");
+#endif
+_Static_assert((-1 >> 1) == -1, "right shifts keep the sign");
+
+#if defined(__riscv_xpulp) || defined(__PULP_BUILTINS__) || defined(__gap9__)
+#define MA_XPULP 1
+typedef int8_t ma_v4s __attribute__((vector_size(4)));
+typedef uint8_t ma_v4u __attribute__((vector_size(4)));
+#else
+#define MA_XPULP 0
+#endif
+
+/* Sums and products modulo 2^32, as the hardware computes them. */
+static inline int32_t ma_wrapping_add(int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)a + (uint32_t)b);
+}
+
+static inline int32_t ma_wrapping_multiply(int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)a * (uint32_t)b);
+}
+
+/* Four bytes at any address. The cores load a misaligned word in two accesses. */
+static inline uint32_t ma_load4(const void *from)
+{
+#if MA_XPULP
+    return *(const uint32_t *)from;
+#else
+    uint32_t word;
+    memcpy(&word, from, 4);
+    return word;
+#endif
+}
+
+static inline void ma_store4(void *to, uint32_t word)
+{
+#if MA_XPULP
+    *(uint32_t *)to = word;
+#else
+    memcpy(to, &word, 4);
+#endif
+}
+
+/* The first `count` (0 .. 3) bytes at `from`, then zeros: reads nothing beyond them. */
+static inline uint32_t ma_load_part(const void *from, int32_t count)
+{
+    const uint8_t *bytes = from;
+    uint32_t word = 0;
+    for (int32_t i = 0; i < count; ++i) {
+        word |= (uint32_t)bytes[i] << (8 * i);
+    }
+    return word;
+}
+
+static inline void ma_store_part(void *to, uint32_t word, int32_t count)
+{
+    uint8_t *bytes = to;
+    for (int32_t i = 0; i < count; ++i) {
+        bytes[i] = (uint8_t)(word >> (8 * i));
+    }
+}
+
+static inline uint32_t ma_splat4(int32_t value)
+{
+    return (uint32_t)(uint8_t)value * 0x01010101u;
+}
+
+/* Byte `lane` of `word` as a number, from int8 or from uint8. */
+static inline int32_t ma_lane(uint32_t word, int32_t lane, int is_signed)
+{
+    const uint8_t byte = (uint8_t)(word >> (8 * lane));
+    return is_signed ? (int8_t)byte : byte;
+}
+
+/* acc + sum over four lanes of x * w; w is int8, x is int8 or uint8: pv.sdot[u]sp.b. */
+static inline int32_t ma_dot4(uint32_t x, uint32_t w, int32_t acc, int is_signed)
+{
+#if MA_XPULP
+    return is_signed ? __builtin_pulp_sdotsp4((ma_v4s)x, (ma_v4s)w, acc)
+                     : __builtin_pulp_sdotusp4((ma_v4u)x, (ma_v4s)w, acc);
+#else
+    int32_t sum = 0;
+    for (int32_t i = 0; i < 4; ++i) {
+        sum += ma_lane(x, i, is_signed) * ma_lane(w, i, 1);
+    }
+    return ma_wrapping_add(acc, sum);
+#endif
+}
+
+/* The larger of each lane: pv.max[u].b. */
+static inline uint32_t ma_max4(uint32_t a, uint32_t b, int is_signed)
+{
+#if MA_XPULP
+    return is_signed ? (uint32_t)__builtin_pulp_max4((ma_v4s)a, (ma_v4s)b)
+                     : (uint32_t)__builtin_pulp_maxu4((ma_v4u)a, (ma_v4u)b);
+#else
+    uint32_t word = 0;
+    for (int32_t i = 0; i < 4; ++i) {
+        const uint32_t from = ma_lane(a, i, is_signed) > ma_lane(b, i, is_signed) ? a : b;
+        word |= from & ((uint32_t)0xff << (8 * i));
+    }
+    return word;
+#endif
+}
+
+/* The smaller of each lane: pv.min[u].b. */
+static inline uint32_t ma_min4(uint32_t a, uint32_t b, int is_signed)
+{
+#if MA_XPULP
+    return is_signed ? (uint32_t)__builtin_pulp_min4((ma_v4s)a, (ma_v4s)b)
+                     : (uint32_t)__builtin_pulp_minu4((ma_v4u)a, (ma_v4u)b);
+#else
+    uint32_t word = 0;
+    for (int32_t i = 0; i < 4; ++i) {
+        const uint32_t from = ma_lane(a, i, is_signed) < ma_lane(b, i, is_signed) ? a : b;
+        word |= from & ((uint32_t)0xff << (8 * i));
+    }
+    return word;
+#endif
+}
+
+/* A 4 x 4 matrix of bytes, a row a word, transposed: pv.shuffle2.b, eight of them. */
+static inline void ma_transpose4(uint32_t word[4])
+{
+#if MA_XPULP
+    const ma_v4u a = (ma_v4u)word[0], b = (ma_v4u)word[1], c = (ma_v4u)word[2], d = (ma_v4u)word[3];
+    const ma_v4u low = {0, 4, 1, 5}, high = {2, 6, 3, 7};
+    const ma_v4u first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
+    const ma_v4u ab_low = __builtin_shuffle(a, b, low), ab_high = __builtin_shuffle(a, b, high);
+    const ma_v4u cd_low = __builtin_shuffle(c, d, low), cd_high = __builtin_shuffle(c, d, high);
+    word[0] = (uint32_t)__builtin_shuffle(ab_low, cd_low, first);
+    word[1] = (uint32_t)__builtin_shuffle(ab_low, cd_low, second);
+    word[2] = (uint32_t)__builtin_shuffle(ab_high, cd_high, first);
+    word[3] = (uint32_t)__builtin_shuffle(ab_high, cd_high, second);
+#else
+    const uint32_t from[4] = {word[0], word[1], word[2], word[3]};
+    for (int32_t i = 0; i < 4; ++i) {
+        word[i] = 0;
+        for (int32_t j = 0; j < 4; ++j) {
+            word[i] |= ((from[j] >> (8 * i)) & 0xffu) << (8 * j);
+        }
+    }
+#endif
+}
+
+#endif

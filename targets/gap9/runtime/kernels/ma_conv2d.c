@@ -1,0 +1,207 @@
+/* Convolution and dense: dot products of what a window sees with rows of weights.
+ *
+ * Two windows are gathered into the core's scratch (im2col), then 2 x 4 sums are kept in
+ * registers: 6 loads and 8 dot products for 32 multiply-accumulates, the register blocking of
+ * PULP-NN (A. Garofalo et al., arXiv:1908.11263).
+ */
+#include "ma_kernel.h"
+
+/* Sums of `pixels` (1 or 2) windows with `channels` (1 or 4) rows of weights. */
+static inline void ma_sums(int32_t acc[2][4], const uint8_t *const seen[2], const int8_t *weight,
+    int32_t words, int32_t pixels, int32_t channels, int is_signed)
+{
+    for (int32_t p = 0; p < pixels; ++p) {
+        for (int32_t k = 0; k < channels; ++k) {
+            acc[p][k] = 0;
+        }
+    }
+    for (int32_t i = 0; i < words; ++i) {
+        const uint32_t x0 = ma_load4(seen[0] + 4 * i);
+        const uint32_t x1 = pixels == 2 ? ma_load4(seen[1] + 4 * i) : 0;
+        for (int32_t k = 0; k < channels; ++k) {
+            const uint32_t w = ma_load4(weight + 4 * (k * words + i));
+            acc[0][k] = ma_dot4(x0, w, acc[0][k], is_signed);
+            if (pixels == 2) {
+                acc[1][k] = ma_dot4(x1, w, acc[1][k], is_signed);
+            }
+        }
+    }
+}
+
+/* All sums of one or two output pixels, which start at `to` in y, with the channels of `blocks`
+ * (4 each). */
+static inline void ma_pixels(const struct ma_window *t, const uint8_t *const seen[2],
+    const int32_t to[2], int32_t pixels, int32_t words, struct ma_range blocks, int is_signed)
+{
+    const int32_t last = ma_min(t->out_channels, 4 * blocks.last);
+    int32_t acc[2][4];
+    int32_t k = 4 * blocks.first;
+    for (; k + 4 <= last; k += 4) {
+        const int8_t *weight = t->weight + 4 * k * words;
+        if (pixels == 2) {
+            ma_sums(acc, seen, weight, words, 2, 4, is_signed);
+        } else {
+            ma_sums(acc, seen, weight, words, 1, 4, is_signed);
+        }
+        for (int32_t p = 0; p < pixels; ++p) {
+            for (int32_t j = 0; j < 4; ++j) {
+                ma_put(t, to[p] + k + j, k + j, acc[p][j]);
+            }
+        }
+    }
+    for (; k < last; ++k) {
+        const int8_t *weight = t->weight + 4 * k * words;
+        if (pixels == 2) {
+            ma_sums(acc, seen, weight, words, 2, 1, is_signed);
+        } else {
+            ma_sums(acc, seen, weight, words, 1, 1, is_signed);
+        }
+        for (int32_t p = 0; p < pixels; ++p) {
+            ma_put(t, to[p] + k, k, acc[p][0]);
+        }
+    }
+}
+
+/* Where an output pixel is. */
+struct ma_place {
+    int32_t image, row, column;
+};
+
+static inline struct ma_place ma_place_of(const struct ma_window *t, int32_t pixel)
+{
+    const int32_t line = pixel / t->out_columns;
+    return (struct ma_place){line / t->out_rows, line % t->out_rows, pixel % t->out_columns};
+}
+
+static inline void ma_next(const struct ma_window *t, struct ma_place *at)
+{
+    if (++at->column == t->out_columns) {
+        at->column = 0;
+        if (++at->row == t->out_rows) {
+            at->row = 0;
+            ++at->image;
+        }
+    }
+}
+
+/* One filter row of a window: `line` is the image's row, NULL where that is padding. */
+static inline void ma_gather_row(
+    const struct ma_window *t, const uint8_t *line, int32_t column, uint32_t pad, uint8_t *to)
+{
+    const int32_t c = t->channels, taps = t->filter_columns;
+    if (line == NULL) {
+        ma_fill(to, pad, taps * c);
+    } else if (t->dilation_columns == 1 && t->in_pixel == c) {
+        const int32_t before = ma_clip(-column, 0, taps);
+        const int32_t end = ma_clip(t->in_columns - column, before, taps);
+        ma_fill(to, pad, before * c);
+        ma_copy(to + before * c, line + (column + before) * c, (end - before) * c);
+        ma_fill(to + end * c, pad, (taps - end) * c);
+    } else {
+        for (int32_t f = 0; f < taps; ++f, column += t->dilation_columns) {
+            if (column >= 0 && column < t->in_columns) {
+                ma_copy(to + f * c, line + column * t->in_pixel, c);
+            } else {
+                ma_fill(to + f * c, pad, c);
+            }
+        }
+    }
+}
+
+/* Everything the window of the pixel at `at` sees. */
+static inline void ma_gather(const struct ma_window *t, const struct ma_place *at, uint8_t *to)
+{
+    const uint8_t *image = (const uint8_t *)t->x + at->image * t->in_image;
+    const int32_t column = at->column * t->stride_columns - t->pad_left;
+    const uint32_t pad = ma_splat4(t->pad_value);
+    int32_t row = at->row * t->stride_rows - t->pad_top;
+    for (int32_t f = 0; f < t->filter_rows; ++f, row += t->dilation_rows) {
+        const uint8_t *line = row >= 0 && row < t->in_rows ? image + row * t->in_line : NULL;
+        ma_gather_row(t, line, column, pad, to);
+        to += t->filter_columns * t->channels;
+    }
+}
+
+/* Whether a window is one pixel, whose channels can be read where they lie. */
+static inline int ma_is_direct(const struct ma_window *t)
+{
+    return t->filter_rows == 1 && t->filter_columns == 1 && t->channels % 4 == 0
+        && t->pad_top == 0 && t->pad_left == 0
+        && (t->out_rows - 1) * t->stride_rows < t->in_rows
+        && (t->out_columns - 1) * t->stride_columns < t->in_columns;
+}
+
+static inline void ma_conv2d(const struct ma_window *t, int is_signed)
+{
+    const int32_t taps = t->filter_rows * t->filter_columns * t->channels;
+    const int32_t words = ma_up(taps, 4), pixels = t->batch * t->out_rows * t->out_columns;
+    const int direct = ma_is_direct(t);
+    uint8_t *const scratch = t->scratch + (direct ? 0 : ma_core() * 8 * words);
+    const struct ma_share share = ma_divide(
+        ma_up(pixels, 2), ma_up(t->out_channels, 4), direct ? 16 : 6 * words + 64, 14 * words + 80);
+    struct ma_place at = ma_place_of(t, 2 * share.units.first);
+    if (!direct && share.units.first < share.units.last) {
+        ma_store4(scratch + 4 * (words - 1), 0);
+        ma_store4(scratch + 4 * (2 * words - 1), 0);
+    }
+    for (int32_t unit = share.units.first; unit < share.units.last; ++unit) {
+        const int32_t pixel = 2 * unit, here = ma_min(2, pixels - pixel);
+        const uint8_t *seen[2] = {scratch, scratch + 4 * words};
+        int32_t to[2] = {0, 0};
+        for (int32_t p = 0; p < here; ++p, ma_next(t, &at)) {
+            to[p] = at.image * t->out_image + at.row * t->out_line + at.column * t->out_pixel;
+            if (direct) {
+                seen[p] = (const uint8_t *)t->x + at.image * t->in_image
+                    + at.row * t->stride_rows * t->in_line
+                    + at.column * t->stride_columns * t->in_pixel;
+            } else {
+                ma_gather(t, &at, scratch + p * 4 * words);
+            }
+        }
+        ma_pixels(t, seen, to, here, words, share.blocks, is_signed);
+    }
+}
+
+MA_KERNEL(ma_conv2d, ma_window, ma_conv2d)
+
+/* Up to four channels of one row of a dense layer; `part` bytes lie beyond the last whole word. */
+static inline void ma_dense_channels(const struct ma_window *t, const uint8_t *x, int32_t row,
+    int32_t k, int32_t channels, int is_signed)
+{
+    const int32_t whole = t->channels / 4, part = t->channels % 4;
+    const int32_t words = whole + (part != 0);
+    const int8_t *weight = t->weight + 4 * k * words;
+    int32_t acc[4] = {0, 0, 0, 0};
+    for (int32_t i = 0; i < whole; ++i) {
+        const uint32_t seen = ma_load4(x + 4 * i);
+        for (int32_t j = 0; j < channels; ++j) {
+            acc[j] = ma_dot4(seen, ma_load4(weight + 4 * (j * words + i)), acc[j], is_signed);
+        }
+    }
+    if (part) {
+        const uint32_t seen = ma_load_part(x + 4 * whole, part);
+        for (int32_t j = 0; j < channels; ++j) {
+            acc[j] = ma_dot4(seen, ma_load4(weight + 4 * (j * words + whole)), acc[j], is_signed);
+        }
+    }
+    for (int32_t j = 0; j < channels; ++j) {
+        ma_put(t, row * t->out_image + k + j, k + j, acc[j]);
+    }
+}
+
+static inline void ma_dense(const struct ma_window *t, int is_signed)
+{
+    const struct ma_range mine = ma_part(t->out_channels, ma_core(), ma_cores());
+    for (int32_t row = 0; row < t->batch; ++row) {
+        const uint8_t *x = (const uint8_t *)t->x + row * t->in_image;
+        int32_t k = mine.first;
+        for (; k + 4 <= mine.last; k += 4) {
+            ma_dense_channels(t, x, row, k, 4, is_signed);
+        }
+        for (; k < mine.last; ++k) {
+            ma_dense_channels(t, x, row, k, 1, is_signed);
+        }
+    }
+}
+
+MA_KERNEL(ma_dense, ma_window, ma_dense)

@@ -1,0 +1,179 @@
+/* Depthwise convolution: columns of four channels are turned into words of one channel each.
+ *
+ * For an output row and four channels, the core's scratch holds for every channel the image's
+ * columns one after the other, each as the filter's rows from top to bottom. A window is then a
+ * run of words to multiply with a row of weights. Where the filter has at most three rows and
+ * stride 1, a word of four image rows serves two output rows: for the second, the weights are
+ * shifted by one row.
+ */
+#include "ma_kernel.h"
+
+/* Four channels' columns under one row of windows. */
+struct ma_strip {
+    uint8_t *bytes;   /* of channel j from j * length */
+    int32_t columns;  /* of the image, padding included */
+    int32_t column;   /* bytes of one: the rows, rounded up to 4 */
+    int32_t length;   /* columns * column */
+};
+
+/* Four image rows of some channels, as addresses that advance by `step` from column to column. */
+struct ma_rows {
+    const uint8_t *at[4];
+    int32_t step[4];
+};
+
+/* Rows top, top + dilation, ... of the image, from column `column`; `pad` stands for those outside. */
+static inline struct ma_rows ma_rows_at(const struct ma_window *t, const uint8_t *image, int32_t top,
+    int32_t column, const uint32_t *pad)
+{
+    struct ma_rows rows;
+    for (int32_t i = 0; i < 4; ++i) {
+        const int32_t row = top + i * t->dilation_rows;
+        const int inside = row >= 0 && row < t->in_rows;
+        const int32_t place = row * t->in_line + column * t->in_pixel;
+        rows.at[i] = inside ? image + place : (const uint8_t *)pad;
+        rows.step[i] = inside ? t->in_pixel : 0;
+    }
+    return rows;
+}
+
+/* One column of `channels` (1 .. 4) channels, a word of four rows to each channel's strip. */
+static inline void ma_turn(
+    const struct ma_strip *strip, uint8_t *to, struct ma_rows *rows, int32_t channels)
+{
+    uint32_t word[4];
+    for (int32_t i = 0; i < 4; ++i) {
+        word[i] = channels == 4 ? ma_load4(rows->at[i]) : ma_load_part(rows->at[i], channels);
+        rows->at[i] += rows->step[i];
+    }
+    ma_transpose4(word);
+    for (int32_t j = 0; j < channels; ++j) {
+        ma_store4(to + j * strip->length, word[j]);
+    }
+}
+
+static inline void ma_pad_columns(const struct ma_strip *strip, uint8_t *to, int32_t columns,
+    uint32_t pad, int32_t channels)
+{
+    for (int32_t i = 0; i < columns; ++i) {
+        for (int32_t j = 0; j < channels; ++j) {
+            ma_store4(to + j * strip->length + i * strip->column, pad);
+        }
+    }
+}
+
+/* Fills the strip for windows whose top row is `top`; `image` is at the first of the channels. */
+static inline void ma_fill_strip(const struct ma_window *t, const struct ma_strip *strip,
+    const uint8_t *image, int32_t top, int32_t channels)
+{
+    const uint32_t pad = ma_splat4(t->pad_value);
+    const int32_t before = ma_min(t->pad_left, strip->columns);
+    const int32_t end = ma_clip(t->pad_left + t->in_columns, before, strip->columns);
+    for (int32_t word = 0; 4 * word < strip->column; ++word) {
+        const int32_t first = top + 4 * word * t->dilation_rows;
+        struct ma_rows rows = ma_rows_at(t, image, first, before - t->pad_left, &pad);
+        uint8_t *to = strip->bytes + 4 * word;
+        ma_pad_columns(strip, to, before, pad, channels);
+        for (int32_t i = before; i < end; ++i) {
+            if (channels == 4) {
+                ma_turn(strip, to + i * strip->column, &rows, 4);
+            } else {
+                ma_turn(strip, to + i * strip->column, &rows, channels);
+            }
+        }
+        ma_pad_columns(strip, to + end * strip->column, strip->columns - end, pad, channels);
+    }
+}
+
+/* One output row of channel k, any filter. `y` is the index of its first element. */
+static inline void ma_line(const struct ma_window *t, const struct ma_strip *strip,
+    const uint8_t *seen, int32_t k, int32_t y, int is_signed)
+{
+    const int32_t words = strip->column / 4, across = t->dilation_columns * strip->column;
+    const int8_t *weight = t->weight + k * t->filter_columns * strip->column;
+    for (int32_t i = 0; i < t->out_columns; ++i) {
+        int32_t acc = 0;
+        for (int32_t f = 0; f < t->filter_columns; ++f) {
+            for (int32_t word = 0; word < words; ++word) {
+                const uint32_t x = ma_load4(seen + f * across + 4 * word);
+                const uint32_t w = ma_load4(weight + f * strip->column + 4 * word);
+                acc = ma_dot4(x, w, acc, is_signed);
+            }
+        }
+        ma_put(t, y + i * t->out_pixel, k, acc);
+        seen += t->stride_columns * strip->column;
+    }
+}
+
+/* One or two output rows of channel k, three columns of up to three rows. */
+static inline void ma_lines3(const struct ma_window *t, const uint8_t *seen, int32_t k, int32_t y,
+    int32_t lines, int is_signed)
+{
+    const int8_t *weight = t->weight + 12 * k;
+    const uint32_t w0 = ma_load4(weight), w1 = ma_load4(weight + 4), w2 = ma_load4(weight + 8);
+    for (int32_t i = 0; i < t->out_columns; ++i) {
+        const uint32_t x0 = ma_load4(seen), x1 = ma_load4(seen + 4), x2 = ma_load4(seen + 8);
+        int32_t acc = ma_dot4(x0, w0, 0, is_signed);
+        acc = ma_dot4(x1, w1, acc, is_signed);
+        ma_put(t, y, k, ma_dot4(x2, w2, acc, is_signed));
+        if (lines == 2) {
+            acc = ma_dot4(x0, w0 << 8, 0, is_signed);
+            acc = ma_dot4(x1, w1 << 8, acc, is_signed);
+            const int32_t below = y + t->out_line;
+            ma_put(t, below, k, ma_dot4(x2, w2 << 8, acc, is_signed));
+        }
+        y += t->out_pixel;
+        seen += 4 * t->stride_columns;
+    }
+}
+
+/* `lines` output rows, of which the first is `row`, of `channels` channels from k. */
+static inline void ma_depthwise_block(const struct ma_window *t, const struct ma_strip *strip,
+    int32_t batch, int32_t row, int32_t lines, int32_t k, int32_t channels, int is_signed)
+{
+    const int32_t image = batch * t->in_image;
+    const int32_t y = batch * t->out_image + row * t->out_line;
+    const int three = t->filter_columns == 3 && strip->column == 4 && t->dilation_columns == 1;
+    ma_fill_strip(t, strip, (const uint8_t *)t->x + image + k,
+        row * t->stride_rows - t->pad_top, channels);
+    for (int32_t j = 0; j < channels; ++j) {
+        const uint8_t *seen = strip->bytes + j * strip->length;
+        if (three && lines == 2) {
+            ma_lines3(t, seen, k + j, y + k + j, 2, is_signed);
+        } else if (three) {
+            ma_lines3(t, seen, k + j, y + k + j, 1, is_signed);
+        } else {
+            ma_line(t, strip, seen, k + j, y + k + j, is_signed);
+        }
+    }
+}
+
+/* Output rows that one strip serves. */
+static inline int32_t ma_lines_of(const struct ma_window *t)
+{
+    return t->filter_rows <= 3 && t->filter_columns == 3 && t->stride_rows == 1
+            && t->dilation_rows == 1 && t->dilation_columns == 1
+        ? 2 : 1;
+}
+
+static inline void ma_depthwise(const struct ma_window *t, int is_signed)
+{
+    const int32_t reach = (t->filter_columns - 1) * t->dilation_columns + 1;
+    const int32_t columns = (t->out_columns - 1) * t->stride_columns + reach;
+    const int32_t column = ma_round_up4(t->filter_rows);
+    struct ma_strip strip = {NULL, columns, column, columns * column};
+    strip.bytes = t->scratch + ma_core() * 4 * strip.length;
+    const int32_t lines = ma_lines_of(t), groups = ma_up(t->out_rows, lines);
+    const struct ma_share share = ma_divide(t->batch * groups, ma_up(t->channels, 4), 32,
+        5 * strip.length + 4 * lines * t->out_columns * (column * t->filter_columns / 2 + 8) + 128);
+    for (int32_t unit = share.units.first; unit < share.units.last; ++unit) {
+        const int32_t batch = unit / groups, row = unit % groups * lines;
+        const int32_t here = ma_min(lines, t->out_rows - row);
+        for (int32_t block = share.blocks.first; block < share.blocks.last; ++block) {
+            const int32_t k = 4 * block, channels = ma_min(4, t->channels - k);
+            ma_depthwise_block(t, &strip, batch, row, here, k, channels, is_signed);
+        }
+    }
+}
+
+MA_KERNEL(ma_depthwise, ma_window, ma_depthwise)

@@ -1,0 +1,101 @@
+/* Element by element: sums of two tensors, conversions, softmax. */
+#include "ma_kernel.h"
+
+/* Elements of a row, or of all rows where these lie one after the other everywhere. */
+struct ma_mine {
+    int32_t rows, columns;
+    struct ma_range range;
+};
+
+/* This core's columns of every row. */
+static inline struct ma_mine ma_mine(const struct ma_elements *t, int32_t terms)
+{
+    const int32_t n = t->columns;
+    const int dense = t->rows == 1
+        || (t->x_row == n && t->y_row == n && (terms == 1 || t->x1_row == n));
+    const int32_t rows = dense ? 1 : t->rows, columns = dense ? t->rows * n : n;
+    return (struct ma_mine){rows, columns, ma_part(columns, ma_core(), ma_cores())};
+}
+
+static inline int32_t ma_element(const void *from, int32_t index, int is_signed)
+{
+    return is_signed ? ((const int8_t *)from)[index] : ((const uint8_t *)from)[index];
+}
+
+static inline void ma_add(const struct ma_elements *t, int is_signed, int is_signed1)
+{
+    const struct ma_mine mine = ma_mine(t, 2);
+    const int32_t left = t->multiplier[0], right = t->multiplier[1], offset = t->offset[0];
+    for (int32_t row = 0; row < mine.rows; ++row) {
+        const uint8_t *const x = (const uint8_t *)t->x + row * t->x_row;
+        const uint8_t *const x1 = (const uint8_t *)t->x1 + row * t->x1_row;
+        uint8_t *const y = (uint8_t *)t->y + row * t->y_row;
+        for (int32_t i = mine.range.first; i < mine.range.last; ++i) {
+            const int32_t a = ma_wrapping_multiply(ma_element(x, i, is_signed), left);
+            const int32_t b = ma_wrapping_multiply(ma_element(x1, i, is_signed1), right);
+            const int32_t sum = ma_wrapping_add(ma_wrapping_add(a, b), offset);
+            y[i] = (uint8_t)ma_clip(sum >> t->shift, t->lo, t->hi);
+        }
+    }
+}
+
+void ma_add_u8_u8(const void *elements) { ma_add(elements, 0, 0); }
+void ma_add_u8_i8(const void *elements) { ma_add(elements, 0, 1); }
+void ma_add_i8_u8(const void *elements) { ma_add(elements, 1, 0); }
+void ma_add_i8_i8(const void *elements) { ma_add(elements, 1, 1); }
+
+void ma_quantize(const void *elements)
+{
+    const struct ma_elements *t = elements;
+    const struct ma_mine mine = ma_mine(t, 1);
+    for (int32_t row = 0; row < mine.rows; ++row) {
+        const float *const x = (const float *)t->x + row * t->x_row;
+        uint8_t *const y = (uint8_t *)t->y + row * t->y_row;
+        for (int32_t i = mine.range.first; i < mine.range.last; ++i) {
+            y[i] = (uint8_t)ma_saturate(x[i] / t->scale_y, t->zero_y, t->lo, t->hi);
+        }
+    }
+}
+
+static inline void ma_dequantize(const struct ma_elements *t, int is_signed)
+{
+    const struct ma_mine mine = ma_mine(t, 1);
+    for (int32_t row = 0; row < mine.rows; ++row) {
+        const uint8_t *const x = (const uint8_t *)t->x + row * t->x_row;
+        float *const y = (float *)t->y + row * t->y_row;
+        for (int32_t i = mine.range.first; i < mine.range.last; ++i) {
+            y[i] = (float)(ma_element(x, i, is_signed) - t->zero_x) * t->scale_x;
+        }
+    }
+}
+
+MA_KERNEL(ma_dequantize, ma_elements, ma_dequantize)
+
+/* One row; its sum is in index order, so a row is one core's. */
+static inline void ma_softmax_row(const struct ma_elements *t, int32_t row, int is_signed)
+{
+    const uint8_t *const x = (const uint8_t *)t->x + row * t->x_row;
+    uint8_t *const y = (uint8_t *)t->y + row * t->y_row;
+    int32_t most = ma_element(x, 0, is_signed);
+    float total = 0x0p+0f;
+    for (int32_t i = 1; i < t->columns; ++i) {
+        most = ma_max(most, ma_element(x, i, is_signed));
+    }
+    for (int32_t i = 0; i < t->columns; ++i) {
+        total += t->table[most - ma_element(x, i, is_signed)];
+    }
+    for (int32_t i = 0; i < t->columns; ++i) {
+        const float e = t->table[most - ma_element(x, i, is_signed)];
+        y[i] = (uint8_t)ma_saturate((e / total) / t->scale_y, t->zero_y, t->lo, t->hi);
+    }
+}
+
+static inline void ma_softmax(const struct ma_elements *t, int is_signed)
+{
+    const struct ma_range mine = ma_part(t->rows, ma_core(), ma_cores());
+    for (int32_t row = mine.first; row < mine.last; ++row) {
+        ma_softmax_row(t, row, is_signed);
+    }
+}
+
+MA_KERNEL(ma_softmax, ma_elements, ma_softmax)

@@ -1,0 +1,139 @@
+/* What the cluster's kernels share: dividing work among cores, requantising, storing. */
+#ifndef MA_KERNEL_H
+#define MA_KERNEL_H
+
+#include "ma_cluster.h"
+#include "ma_simd.h"
+
+#include <stddef.h>
+
+static inline int32_t ma_min(int32_t a, int32_t b) { return a < b ? a : b; }
+static inline int32_t ma_max(int32_t a, int32_t b) { return a > b ? a : b; }
+static inline int32_t ma_up(int32_t a, int32_t b) { return (a + b - 1) / b; }
+static inline int32_t ma_round_up4(int32_t a) { return (a + 3) & ~3; }
+
+/* Indices first .. last - 1. */
+struct ma_range {
+    int32_t first, last;
+};
+
+/* Part `index` of `parts` of 0 .. total - 1; no part is longer than total / parts, rounded up. */
+static inline struct ma_range ma_part(int32_t total, int32_t index, int32_t parts)
+{
+    const int32_t each = ma_up(total, parts);
+    const int32_t first = ma_min(total, index * each);
+    return (struct ma_range){first, ma_min(total, first + each)};
+}
+
+/* What one core does: some units of work, and of each some blocks. */
+struct ma_share {
+    struct ma_range units, blocks;
+};
+
+/* Divides `units` of `blocks` each among the cores so that the busiest has the least to do, where
+ * a unit costs `per_unit` and each of its blocks `per_block`. Tries cores x 1, then half as many
+ * ways for units and twice as many for blocks, and so on; the first of equals. */
+static inline struct ma_share ma_divide(
+    int32_t units, int32_t blocks, int32_t per_unit, int32_t per_block)
+{
+    const int32_t cores = ma_cores();
+    int32_t least = INT32_MAX, ways = 0;
+    for (int32_t s = 0; (1 << s) <= cores && (cores >> s) << s == cores; ++s) {
+        const int32_t most_units = ma_up(units, cores >> s);
+        const int32_t most_blocks = (blocks + (1 << s) - 1) >> s;
+        const int32_t load = most_units * (per_unit + most_blocks * per_block);
+        if (load < least) {
+            least = load;
+            ways = s;
+        }
+    }
+    const int32_t core = ma_core();
+    return (struct ma_share){
+        ma_part(units, core >> ways, cores >> ways),
+        ma_part(blocks, core & ((1 << ways) - 1), 1 << ways),
+    };
+}
+
+static inline int32_t ma_clip(int32_t value, int32_t lo, int32_t hi)
+{
+    return ma_min(ma_max(value, lo), hi);
+}
+
+/* clip((acc * multiplier + offset) >> shift). */
+static inline int32_t ma_requantise(
+    const struct ma_window *t, int32_t acc, int32_t multiplier, int32_t offset)
+{
+    const int32_t scaled = ma_wrapping_add(ma_wrapping_multiply(acc, multiplier), offset);
+    return ma_clip(scaled >> t->shift, t->lo, t->hi);
+}
+
+/* Index of an output pixel, counted row by row and image by image, in y. */
+static inline int32_t ma_out(const struct ma_window *t, int32_t pixel)
+{
+    const int32_t line = pixel / t->out_columns, image = line / t->out_rows;
+    return image * t->out_image + line % t->out_rows * t->out_line
+        + pixel % t->out_columns * t->out_pixel;
+}
+
+/* Stores output element `index` of channel `k`. */
+static inline void ma_put(const struct ma_window *t, int32_t index, int32_t k, int32_t acc)
+{
+    if (t->wide) {
+        ((int32_t *)t->y)[index] = ma_wrapping_add(acc, t->offset[k]);
+    } else {
+        const int32_t value = ma_requantise(t, acc, t->multiplier[k], t->offset[k]);
+        ((uint8_t *)t->y)[index] = (uint8_t)value;
+    }
+}
+
+/* clip(round(real) + zero, lo, hi), halves to even, for lo and hi of 8 bits; NaN gives lo. */
+static inline int32_t ma_saturate(float real, int32_t zero, int32_t lo, int32_t hi)
+{
+    const float low = (float)(lo - zero), high = (float)(hi - zero);
+    const float above = real > low ? real : low;
+    const float inside = above < high ? above : high;
+    /* Adding 1.5 * 2^23 leaves no bit below 1, so the sum rounds to an integer; exact for what is
+     * clipped to 9 bits. */
+    const float magic = 0x1.8p+23f;
+    return (int32_t)((inside + magic) - magic) + zero;
+}
+
+static inline void ma_copy(uint8_t *restrict to, const uint8_t *restrict from, int32_t bytes)
+{
+    int32_t i = 0;
+    for (; i + 8 <= bytes; i += 8) {
+        const uint32_t a = ma_load4(from + i), b = ma_load4(from + i + 4);
+        ma_store4(to + i, a);
+        ma_store4(to + i + 4, b);
+    }
+    for (; i + 4 <= bytes; i += 4) {
+        ma_store4(to + i, ma_load4(from + i));
+    }
+    for (; i < bytes; ++i) {
+        to[i] = from[i];
+    }
+}
+
+static inline void ma_fill(uint8_t *restrict to, uint32_t word, int32_t bytes)
+{
+    int32_t i = 0;
+    for (; i + 4 <= bytes; i += 4) {
+        ma_store4(to + i, word);
+    }
+    for (; i < bytes; ++i) {
+        to[i] = (uint8_t)word;
+    }
+}
+
+/* Defines the two entry points of a kernel whose body is `static inline body(tile, is_signed)`. */
+#define MA_KERNEL(name, type, body)                      \
+    void name##_u8(const void *tile)                     \
+    {                                                    \
+        body((const struct type *)tile, 0);              \
+    }                                                    \
+    void name##_i8(const void *tile)                     \
+    {                                                    \
+        body((const struct type *)tile, 1);              \
+    }
+
+#endif

@@ -1,0 +1,175 @@
+/* Pooling, four channels at a time. */
+#include "ma_kernel.h"
+
+/* The part of a window inside the image: rows and columns of the filter, and where it starts. */
+struct ma_seen {
+    struct ma_range rows, columns;
+    int32_t start; /* of the (perhaps outside) first position, in elements of x */
+};
+
+/* Positions f of `filter` with 0 <= first + f * step < extent. */
+static inline struct ma_range ma_inside(int32_t first, int32_t step, int32_t extent, int32_t filter)
+{
+    const int32_t begin = first < 0 ? ma_up(-first, step) : 0;
+    const int32_t end = first < extent ? ma_up(extent - first, step) : 0;
+    return (struct ma_range){ma_min(begin, filter), ma_clip(end, ma_min(begin, filter), filter)};
+}
+
+static inline struct ma_seen ma_seen_of(const struct ma_window *t, int32_t pixel)
+{
+    const int32_t line = pixel / t->out_columns, image = line / t->out_rows;
+    const int32_t row = line % t->out_rows * t->stride_rows - t->pad_top;
+    const int32_t column = pixel % t->out_columns * t->stride_columns - t->pad_left;
+    return (struct ma_seen){
+        ma_inside(row, t->dilation_rows, t->in_rows, t->filter_rows),
+        ma_inside(column, t->dilation_columns, t->in_columns, t->filter_columns),
+        image * t->in_image + row * t->in_line + column * t->in_pixel,
+    };
+}
+
+/* Index of filter position (fy, fx). */
+static inline int32_t ma_position(
+    const struct ma_window *t, const struct ma_seen *view, int32_t fy, int32_t fx)
+{
+    return view->start + fy * t->dilation_rows * t->in_line
+        + fx * t->dilation_columns * t->in_pixel;
+}
+
+static inline uint32_t ma_load_channels(const uint8_t *from, int32_t channels)
+{
+    return channels == 4 ? ma_load4(from) : ma_load_part(from, channels);
+}
+
+static inline uint32_t ma_maximum(const struct ma_window *t, const struct ma_seen *view, int32_t c,
+    int32_t channels, int is_signed)
+{
+    const uint8_t *x = (const uint8_t *)t->x + c;
+    uint32_t most = ma_splat4(t->lo);
+    for (int32_t fy = view->rows.first; fy < view->rows.last; ++fy) {
+        for (int32_t fx = view->columns.first; fx < view->columns.last; ++fx) {
+            const uint8_t *from = x + ma_position(t, view, fy, fx);
+            most = ma_max4(most, ma_load_channels(from, channels), is_signed);
+        }
+    }
+    return ma_min4(most, ma_splat4(t->hi), is_signed);
+}
+
+/* Shares the pixels and blocks of four channels of a pool among the cores. */
+static inline struct ma_share ma_pool_share(const struct ma_window *t, int32_t per_position)
+{
+    const int32_t positions = t->filter_rows * t->filter_columns;
+    return ma_divide(t->batch * t->out_rows * t->out_columns, ma_up(t->channels, 4), 64,
+        per_position * positions + 64);
+}
+
+static inline void ma_max_pool(const struct ma_window *t, int is_signed)
+{
+    const struct ma_share share = ma_pool_share(t, 3);
+    uint8_t *const y = (uint8_t *)t->y;
+    for (int32_t pixel = share.units.first; pixel < share.units.last; ++pixel) {
+        const struct ma_seen view = ma_seen_of(t, pixel);
+        for (int32_t block = share.blocks.first; block < share.blocks.last; ++block) {
+            const int32_t c = 4 * block, channels = ma_min(4, t->channels - c);
+            if (channels == 4) {
+                ma_store4(y + ma_out(t, pixel) + c, ma_maximum(t, &view, c, 4, is_signed));
+            } else {
+                const uint32_t most = ma_maximum(t, &view, c, channels, is_signed);
+                ma_store_part(y + ma_out(t, pixel) + c, most, channels);
+            }
+        }
+    }
+}
+
+MA_KERNEL(ma_max_pool, ma_window, ma_max_pool)
+
+/* Sums of four channels over the positions inside. */
+static inline void ma_sum(const struct ma_window *t, const struct ma_seen *view, int32_t c,
+    int32_t channels, int32_t sum[4], int is_signed)
+{
+    const uint8_t *x = (const uint8_t *)t->x + c;
+    for (int32_t fy = view->rows.first; fy < view->rows.last; ++fy) {
+        for (int32_t fx = view->columns.first; fx < view->columns.last; ++fx) {
+            const uint32_t word = ma_load_channels(x + ma_position(t, view, fy, fx), channels);
+            for (int32_t j = 0; j < 4; ++j) {
+                sum[j] = ma_dot4(word, 1u << (8 * j), sum[j], is_signed);
+            }
+        }
+    }
+}
+
+/* The average of real values: float32 sums down each column and then across. */
+static inline float ma_real_average(const struct ma_window *t, const struct ma_seen *view,
+    int32_t c, int32_t count, int is_signed)
+{
+    const uint8_t *x = (const uint8_t *)t->x + c;
+    float total = 0x0p+0f;
+    for (int32_t fx = view->columns.first; fx < view->columns.last; ++fx) {
+        float column = 0x0p+0f;
+        for (int32_t fy = view->rows.first; fy < view->rows.last; ++fy) {
+            const int32_t value = ma_lane(x[ma_position(t, view, fy, fx)], 0, is_signed);
+            column += (float)(value - t->pad_value) * t->scale_x;
+        }
+        total += column;
+    }
+    return (total / (float)count) / t->scale_y;
+}
+
+/* sum / count, halves away from zero. */
+static inline int32_t ma_away(int32_t sum, int32_t count)
+{
+    return sum < 0 ? -((count / 2 - sum) / count) : (sum + count / 2) / count;
+}
+
+/* An average from the sum over `inside` positions of the image, by any but MA_AVERAGE_FLOAT. */
+static inline int32_t ma_average_of(
+    const struct ma_window *t, int32_t sum, int32_t inside, int32_t count)
+{
+    const int32_t centred = sum - inside * t->pad_value;
+    if (t->average == MA_AVERAGE_FIXED) {
+        return ma_requantise(t, centred, t->multiplier[0], t->offset[0]);
+    }
+    if (t->average == MA_AVERAGE_AWAY) {
+        return ma_clip(ma_away(centred, count) + t->zero_y, t->lo, t->hi);
+    }
+    const float factor = t->scale_x / (t->scale_y * (float)count);
+    return ma_saturate((float)centred * factor, t->zero_y, t->lo, t->hi);
+}
+
+static inline void ma_average_block(const struct ma_window *t, const struct ma_seen *view,
+    int32_t pixel, int32_t c, int32_t channels, int is_signed)
+{
+    const int32_t inside =
+        (view->rows.last - view->rows.first) * (view->columns.last - view->columns.first);
+    const int32_t count = t->count_padding ? t->filter_rows * t->filter_columns : inside;
+    uint8_t *const y = (uint8_t *)t->y + ma_out(t, pixel) + c;
+    int32_t sum[4] = {0, 0, 0, 0};
+    if (t->average == MA_AVERAGE_FLOAT) {
+        for (int32_t j = 0; j < channels; ++j) {
+            const float real = ma_real_average(t, view, c + j, count, is_signed);
+            y[j] = (uint8_t)ma_saturate(real, t->zero_y, t->lo, t->hi);
+        }
+        return;
+    }
+    if (channels == 4) {
+        ma_sum(t, view, c, 4, sum, is_signed);
+    } else {
+        ma_sum(t, view, c, channels, sum, is_signed);
+    }
+    for (int32_t j = 0; j < channels; ++j) {
+        y[j] = (uint8_t)ma_average_of(t, sum[j], inside, count);
+    }
+}
+
+static inline void ma_average_pool(const struct ma_window *t, int is_signed)
+{
+    const struct ma_share share = ma_pool_share(t, t->average == MA_AVERAGE_FLOAT ? 48 : 6);
+    for (int32_t pixel = share.units.first; pixel < share.units.last; ++pixel) {
+        const struct ma_seen view = ma_seen_of(t, pixel);
+        for (int32_t block = share.blocks.first; block < share.blocks.last; ++block) {
+            const int32_t c = 4 * block, channels = ma_min(4, t->channels - c);
+            ma_average_block(t, &view, pixel, c, channels, is_signed);
+        }
+    }
+}
+
+MA_KERNEL(ma_average_pool, ma_window, ma_average_pool)

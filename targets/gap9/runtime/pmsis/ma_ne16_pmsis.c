@@ -1,0 +1,75 @@
+/* NE16 on the chip: memory-mapped registers of the cluster. Not run on silicon.
+ *
+ * Addresses: GVSoC's pulp_open and pulp-nnx. Offsets are those of every HWPE: trigger, acquire,
+ * status, running job, soft clear, then the job's own registers. Two slots hold registers; they
+ * take turns, and the accelerator keeps what was written to them.
+ */
+#include "ma_gap9.h"
+
+#define CLUSTER_CONTROL 0x10200000u
+#define CLUSTER_CLOCKS (CLUSTER_CONTROL + 0x18u)
+#define CLOCK_NE16 0x800u
+
+#define NE16 0x10201000u
+#define TRIGGER 0x00u
+#define ACQUIRE 0x04u
+#define STATUS 0x0cu
+#define RUNNING_JOB 0x10u
+#define SOFT_CLEAR 0x14u
+#define JOB 0x20u
+
+static volatile uint32_t *word(uint32_t address)
+{
+    return (volatile uint32_t *)(uintptr_t)address;
+}
+
+static uint32_t issued;
+/* The accelerator's own number of the last two jobs, 0 .. 255. */
+static uint32_t numbers[2];
+
+uint32_t ma_l1_address(const void *l1)
+{
+    return (uint32_t)(uintptr_t)l1;
+}
+
+static void open_once(void)
+{
+    if (issued)
+        return;
+    *word(CLUSTER_CLOCKS) |= CLOCK_NE16;
+    *word(NE16 + SOFT_CLEAR) = 0;
+}
+
+uint32_t ma_ne16_acquire(void)
+{
+    uint32_t number;
+    open_once();
+    do
+        number = *word(NE16 + ACQUIRE);
+    while (number > 255);
+    numbers[(issued + 1) % 2] = number;
+    return issued + 1;
+}
+
+void ma_ne16_write(uint32_t index, uint32_t value)
+{
+    *word(NE16 + JOB + 4 * index) = value;
+}
+
+void ma_ne16_commit(void)
+{
+    issued++;
+    __asm__ volatile("" ::: "memory");
+    *word(NE16 + TRIGGER) = 0;
+}
+
+void ma_ne16_wait(uint32_t number)
+{
+    /* Job n + 2 got its slot from job n, so only the last two may still run. */
+    if (number + 1 < issued)
+        return;
+    while (*word(NE16 + STATUS) != 0)
+        if (number != issued && *word(NE16 + RUNNING_JOB) % 256 == numbers[issued % 2])
+            break;
+    __asm__ volatile("" ::: "memory");
+}

@@ -1,0 +1,118 @@
+"""The GAP9 target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from match_aie.errors import TargetError
+from match_aie.hardware import (
+    SCRATCHPAD_FILES,
+    BuildProfile,
+    ExecModule,
+    MatchTarget,
+    NetworkSimulator,
+    Runtime,
+    runtime_files,
+)
+from match_aie.simulation import ScratchpadSimulator
+from match_aie.targets.gap9.cluster.module import Cluster
+from match_aie.targets.gap9.facts import facts
+from match_aie.targets.gap9.ne16.module import Ne16
+from match_aie.targets.gap9.timing.network import Gap9Timing
+
+#: What the emitted project carries beside `SCRATCHPAD_FILES`.
+FILES = (
+    "include/ma_cluster.h",
+    "include/ma_cluster_tile.h",
+    "include/ma_gap9.h",
+    "include/ma_ne16.h",
+    "include/ma_ne16_tile.h",
+    "include/ma_simd.h",
+    "emulation/ma_chip.h",
+    "emulation/ma_ne16_host.c",
+    "emulation/ma_ne16_host.h",
+    "kernels/ma_conv2d.c",
+    "kernels/ma_depthwise.c",
+    "kernels/ma_elements.c",
+    "kernels/ma_kernel.h",
+    "kernels/ma_pool.c",
+)
+
+#: The binding to the vendor's SDK.
+VENDOR = ("pmsis/ma_ne16_pmsis.c",)
+
+
+class GAP9(MatchTarget):
+    """GreenWaves' GAP9: NE16 accelerator, eight-core RISC-V cluster, control core.
+
+    Attributes:
+        l1_bytes: of L1 that tiles may take.
+        frequency: of all clocks, in Hz.
+    """
+
+    name = "GAP9"
+    activations = "unsigned"
+
+    def __init__(
+        self,
+        l1_bytes: int | None = None,
+        modules: Sequence[str] = ("ne16", "cluster"),
+        frequency_mhz: float = 260.0,
+    ) -> None:
+        """Everything has a default.
+
+        Args:
+            l1_bytes: of L1 that layers may use, stacks not counted; all that is usable (120,000
+                bytes, DORY's figure) where None or more than that.
+            modules: which of "ne16" and "cluster" run layers; the control core always does.
+            frequency_mhz: clock of control core and cluster; 260 is what MATCH's paper uses.
+
+        Raises:
+            TargetError: there is no such module, or no L1, or no clock.
+        """
+        usable = facts().memory.l1_usable_bytes
+        known = ("ne16", "cluster")
+        strange = [name for name in modules if name not in known]
+        if strange:
+            raise TargetError(
+                f"GAP9 has no module {strange[0]!r}", hint="modules are ne16 and cluster"
+            )
+        if (l1_bytes is not None and l1_bytes < 1) or not frequency_mhz > 0:
+            raise TargetError(f"GAP9 with {l1_bytes} bytes of L1 at {frequency_mhz} MHz")
+        self.l1_bytes = min(usable, l1_bytes or usable)
+        self._megahertz = frequency_mhz
+        self.frequency = frequency_mhz * 1e6
+        self._names = tuple(name for name in known if name in modules)
+        made: dict[str, ExecModule] = {
+            "ne16": Ne16(self.l1_bytes),
+            "cluster": Cluster(self.l1_bytes),
+        }
+        self._modules = tuple(made[name] for name in self._names)
+
+    def modules(self) -> Sequence[ExecModule]:
+        """NE16 and the cluster, as far as they were asked for."""
+        return self._modules
+
+    def build_profile(self) -> BuildProfile:
+        """The host's emulation."""
+        return BuildProfile(flags=("-O3",))
+
+    def runtime(self) -> Runtime:
+        """Headers, kernels, the emulation and the binding to PMSIS."""
+        files = runtime_files("match_aie.targets.common", SCRATCHPAD_FILES)
+        files |= runtime_files("match_aie.targets.gap9", FILES)
+        vendor = runtime_files("match_aie.targets.gap9", VENDOR)
+        headers = ("ma_cluster_tile.h", "ma_ne16_tile.h")
+        return Runtime(files, headers, entry="ma_network", vendor=vendor)
+
+    def simulator(self) -> NetworkSimulator:
+        """Cycles of the clock `frequency`."""
+        return ScratchpadSimulator(Gap9Timing(self._megahertz * 1e6))
+
+    def options(self) -> Mapping[str, object]:
+        """Arguments that make an equal target."""
+        return {
+            "l1_bytes": self.l1_bytes,
+            "modules": list(self._names),
+            "frequency_mhz": self._megahertz,
+        }

@@ -1,0 +1,1 @@
+"""Simulated cycles of the chip's parts, independent of every cost model."""

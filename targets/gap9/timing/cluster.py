@@ -1,0 +1,351 @@
+"""Simulated cycles of the cluster's kernels: instructions of their loops, core by core.
+
+Follows `runtime/kernels/*.c` loop by loop: which core does which units (the partition is exact),
+what windows at the border see, prologues, remainders. What an instruction takes is in the
+constants below; no cycle of these kernels has been measured. Assumptions: the compiler keeps
+fields of the tile's structure in registers, uses hardware loops and post-increment accesses, and
+places a load's first use later than the next instruction where the loop has room for it.
+
+Independent of `match_aie.cost_models.pulp_nn`, which has the same kernels in closed form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from match_aie.targets.gap9.facts import facts
+from match_aie.targets.gap9.timing.spans import Image, image_of
+from match_aie.workload import Kind, Workload
+from match_aie.workload.reference import whole_image
+
+Ranges = Mapping[str, tuple[int, int]]
+
+#: Cycles of a core's stall after a load whose value the next instruction needs, of a division
+#: (3 to 35 cycles by the operands' bits: CV32E40P user manual; small numbers take about 12), of a
+#: float32 operation whose result is needed at once, and of a float32 division (assumptions: the
+#: chip's FPU is not described).
+LOAD_USE, DIVISION, FLOAT, FLOAT_DIVISION = 1, 12, 2, 15
+#: The controller fills the kernel's argument (about 35 fields, assumed); event unit and cores need
+#: tens of cycles to fork and to meet at a barrier (F. Glaser et al., arXiv:2004.06662; assumed).
+PROGRAM, FORK, BARRIER = 100.0, 30.0, 20.0
+#: What a core does before its first unit: entry, and `ma_divide`: four tries, two parts.
+ENTER = 20.0
+DIVIDE = 4 * (10 + DIVISION) + 2 * (6 + DIVISION)
+#: `ma_requantise` and the store: multiply, add, shift, two for the clip, store.
+FINISH = 6
+#: Loads of a channel's multiplier and offset.
+CHANNEL = 2
+
+
+def contended(instructions: float, accesses: float) -> float:
+    """Cycles of a stretch of code on all cores at once, `accesses` of its instructions to L1.
+
+    Accesses are taken to fall on banks at random: one collides with each of the other cores'
+    accesses with probability (accesses / instructions) / banks, and then waits in half the cases.
+    """
+    others = facts().cores.workers - 1
+    return instructions + accesses * others * (accesses / instructions) / (
+        2 * facts().memory.l1_banks
+    )
+
+
+def _up(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def _part(total: int, index: int, parts: int) -> tuple[int, int]:
+    """First and last index (exclusive) as `ma_part` gives them."""
+    each = _up(total, parts)
+    first = min(total, index * each)
+    return first, min(total, first + each)
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one core does: units [first, last) and of each blocks [first, last)."""
+
+    units: tuple[int, int]
+    blocks: tuple[int, int]
+
+
+def divide(units: int, blocks: int, per_unit: int, per_block: int) -> list[Share]:
+    """Every core's share, as `ma_divide` decides."""
+    cores = facts().cores.workers
+    loads = [
+        _up(units, cores >> s) * (per_unit + _up(blocks, 1 << s) * per_block)
+        for s in range(cores.bit_length())
+    ]
+    ways = loads.index(min(loads))
+    return [
+        Share(
+            _part(units, core >> ways, cores >> ways),
+            _part(blocks, core & ((1 << ways) - 1), 1 << ways),
+        )
+        for core in range(cores)
+    ]
+
+
+def _copy(nbytes: int, misaligned: bool) -> float:
+    """`ma_copy`: two words in four instructions, a word in three, a byte in three."""
+    words, rest = divmod(nbytes, 4)
+    moving = 4 * (words // 2) + (2 + LOAD_USE) * (words % 2)
+    cycles = 6.0 + (2 + LOAD_USE) * rest
+    if words:
+        cycles += contended(moving, 2 * words) + (2 * words if misaligned else 0)
+    return cycles
+
+
+def _fill(nbytes: int) -> float:
+    return 4.0 + nbytes // 4 + nbytes % 4 if nbytes else 2.0
+
+
+def _gather(image: Image, workload: Workload) -> np.ndarray:
+    """Cycles of `ma_gather` for every output row and column, [rows, columns]."""
+    d, c = workload.sizes, image.channels
+    misaligned = c % 4 != 0
+    if image.dilation[1] == 1:
+        runs = [
+            _fill(before * c) + _copy(n * c, misaligned) + _fill((d["FX"] - before - n) * c)
+            for before, n in image.columns_seen
+        ]
+        line = np.array(runs) + 20
+    else:
+        one, pad = _copy(c, misaligned) + 8, _fill(c) + 8
+        line = np.array([10 + n * one + (d["FX"] - n) * pad for _, n in image.columns_seen])
+    inside = np.array([n for _, n in image.rows_seen])[:, None]
+    outside = d["FY"] - inside
+    return np.asarray(12 + inside * line + outside * (8 + _fill(d["FX"] * c)))
+
+
+def _block(words: int, pixels: int, channels: int, wide: bool) -> float:
+    """`ma_sums` and what follows: sums of `pixels` windows with `channels` rows of weights."""
+    loads, products = pixels + channels, pixels * channels
+    # The last weight is used at once where there is nothing else to do.
+    stall = LOAD_USE if channels == 1 else 0
+    finish = 2 if wide else FINISH
+    setup = 2 + channels + products + 3
+    after = channels * (1 if wide else CHANNEL) + products * finish + 5
+    return setup + words * contended(loads + products + stall, loads) + after
+
+
+def _conv2d(workload: Workload, ranges: Ranges) -> list[float]:
+    image = image_of(workload, ranges)
+    d, channels = workload.sizes, ranges["K"][1]
+    words = _up(d["FY"] * d["FX"] * image.channels, 4)
+    wide = workload.output.dtype == "int32"
+    pixels = image.batch * image.out_rows * image.out_columns
+    gather = np.full(pixels, 6.0)
+    if not image.direct:
+        gather = np.tile(_gather(image, workload).reshape(-1), image.batch)
+    shares = divide(
+        _up(pixels, 2),
+        _up(channels, 4),
+        16 if image.direct else 6 * words + 64,
+        14 * words + 80,
+    )
+    found = []
+    for share in shares:
+        first, last = share.units
+        k, end = 4 * share.blocks[0], min(channels, 4 * share.blocks[1])
+        whole, rest = divmod(max(0, end - k), 4)
+        here = min(2 * last, pixels) - 2 * first
+        sums = [
+            whole * _block(words, p, 4, wide) + rest * _block(words, p, 1, wide) for p in (1, 2)
+        ]
+        work = (here // 2) * sums[1] + (here % 2) * sums[0] if here > 0 else 0.0
+        cycles = ENTER + DIVIDE + 3 * DIVISION + 10 + work + 10 * max(0, last - first)
+        found.append(cycles + float(gather[2 * first : 2 * first + max(0, here)].sum()))
+    return found
+
+
+def _turn(channels: int) -> float:
+    """A column of a strip: four loads, eight shuffles, a store per channel; fewer, byte by byte."""
+    if channels == 4:
+        return contended(16, 8)
+    return contended(4 * (2 + 4 * channels) + 8 + channels, 5 * channels)
+
+
+def _line(workload: Workload, lines: int, columns: int) -> float:
+    """`ma_lines3` or `ma_line`: one channel, `lines` output rows of `columns` pixels."""
+    d = workload.sizes
+    wide = workload.output.dtype == "int32"
+    finish = 2 if wide else FINISH
+    words = _up(d["FY"], 4)
+    if three(workload):
+        instructions = 3 + lines * (3 + finish)
+        return 15 + 3 * (lines - 1) + columns * contended(instructions, 3 + lines)
+    products = d["FX"] * words
+    instructions = 5 + 3 * d["FX"] + products * (3 + LOAD_USE) + finish
+    return 15 + columns * contended(instructions, 2 * products + 1)
+
+
+def three(workload: Workload) -> bool:
+    """Whether `ma_lines3` runs: three neighbouring columns of at most four rows."""
+    d, window = workload.sizes, workload.window
+    return window is not None and d["FX"] == 3 and d["FY"] <= 4 and window.dilation[1] == 1
+
+
+def lines_of(workload: Workload) -> int:
+    """Output rows that one strip serves, as `ma_lines_of` says."""
+    window = workload.window
+    if window is None or not three(workload) or workload.sizes["FY"] > 3:
+        return 1
+    return 2 if window.stride[0] == 1 and window.dilation[0] == 1 else 1
+
+
+def _depthwise(workload: Workload, ranges: Ranges) -> list[float]:
+    image, d, window = image_of(workload, ranges), workload.sizes, workload.window
+    if window is None:
+        return []
+    columns = (image.out_columns - 1) * window.stride[1] + (d["FX"] - 1) * window.dilation[1] + 1
+    inside = max(0, min(image.pad_left + image.in_columns, columns) - min(image.pad_left, columns))
+    words, lines = _up(d["FY"], 4), lines_of(workload)
+    groups = _up(image.out_rows, lines)
+
+    def block(channels: int, here: int) -> float:
+        pad = 4 + (columns - inside) * contended(channels + 1, channels)
+        strip = words * (60 + pad + inside * _turn(channels))
+        return 30 + strip + channels * _line(workload, here, image.out_columns)
+
+    per_block = 5 * columns * 4 * words + 128
+    per_block += 4 * lines * image.out_columns * (4 * words * d["FX"] // 2 + 8)
+    found = []
+    for share in divide(image.batch * groups, _up(image.channels, 4), 32, per_block):
+        k, end = 4 * share.blocks[0], min(image.channels, 4 * share.blocks[1])
+        whole, rest = divmod(max(0, end - k), 4)
+        cycles = ENTER + DIVIDE + 20.0
+        for unit in range(*share.units):
+            here = min(lines, image.out_rows - unit % groups * lines)
+            cycles += 2 * DIVISION + 10 + whole * block(4, here)
+            cycles += block(rest, here) if rest else 0
+        found.append(cycles)
+    return found
+
+
+def _dense(workload: Workload, ranges: Ranges) -> list[float]:
+    rows, channels = ranges["B"][1], ranges["K"][1]
+    whole, part = divmod(workload.sizes["C"], 4)
+    wide = workload.output.dtype == "int32"
+    finish = 2 if wide else FINISH + CHANNEL
+
+    def block(k: int) -> float:
+        stall = LOAD_USE if k == 1 else 0
+        inner = whole * contended(1 + 2 * k + stall, 1 + k)
+        return 10 + 2 * k + inner + (8 + 5 * part + 2 * k if part else 0) + k * finish
+
+    found = []
+    for core in range(facts().cores.workers):
+        first, last = _part(channels, core, facts().cores.workers)
+        fours, ones = divmod(last - first, 4)
+        found.append(ENTER + 6 + DIVISION + rows * (8 + fours * block(4) + ones * block(1)))
+    return found
+
+
+def _pool(
+    workload: Workload,
+    ranges: Ranges,
+    per_position: int,
+    position: float,
+    end: float,
+    channel: float,
+) -> list[float]:
+    """Pools: cycles per position of four channels, per block of them, per channel at the end."""
+    image = image_of(workload, ranges)
+    d = workload.sizes
+    seen = np.array([n for _, n in image.rows_seen])[:, None] * np.array(
+        [n for _, n in image.columns_seen]
+    )
+    rows = np.array([n for _, n in image.rows_seen])[:, None] + 0 * seen
+    fours = np.tile((12 + end + 4 * channel + 8 * rows + position * seen).reshape(-1), image.batch)
+    units = len(fours)
+    found = []
+    shares = divide(units, _up(image.channels, 4), 64, per_position * d["FY"] * d["FX"] + 64)
+    for share in shares:
+        k, last = 4 * share.blocks[0], min(image.channels, 4 * share.blocks[1])
+        whole, rest = divmod(max(0, last - k), 4)
+        mine = slice(*share.units)
+        # A remainder of channels is loaded byte by byte.
+        slow = fours[mine] + 4 * rest * np.tile(seen.reshape(-1), image.batch)[mine]
+        work = whole * fours[mine] + (slow - (4 - rest) * channel if rest else 0.0)
+        cycles = ENTER + DIVIDE + float((7 * DIVISION + 20 + work).sum())
+        found.append(cycles)
+    return found
+
+
+def _max_pool(workload: Workload, ranges: Ranges) -> list[float]:
+    return _pool(workload, ranges, 3, contended(2 + LOAD_USE, 1), 4, 0)
+
+
+def _average_pool(workload: Workload, ranges: Ranges) -> list[float]:
+    tail = workload.tail
+    if workload.fixed_point or tail is None:
+        return _pool(workload, ranges, 6, contended(5 + LOAD_USE, 1), 8, FINISH + 4)
+    if tail.rounding == "half_away":
+        return _pool(workload, ranges, 6, contended(5 + LOAD_USE, 1), 8, 14 + DIVISION)
+    if whole_image(workload):
+        channel = FLOAT_DIVISION + 8 * FLOAT + 8
+        return _pool(workload, ranges, 6, contended(5 + LOAD_USE, 1), 8, channel)
+    # Channel by channel: load, subtract, convert, multiply, add, at an address of its own.
+    position = 4 * (8 + LOAD_USE + 3 * FLOAT)
+    return _pool(workload, ranges, 48, position, 8, 2 * FLOAT_DIVISION + 8 * FLOAT + 8)
+
+
+def _elements(per_element: float) -> Callable[[Workload, Ranges], list[float]]:
+    """Kinds that treat element after element."""
+
+    def cycles(workload: Workload, ranges: Ranges) -> list[float]:
+        total = int(np.prod([ranges[dim][1] for dim, _ in workload.dims]))
+        cores = facts().cores.workers
+        parts = [_part(total, core, cores) for core in range(cores)]
+        return [ENTER + 2 * (6 + DIVISION) + per_element * (b - a) for a, b in parts]
+
+    return cycles
+
+
+def _softmax(workload: Workload, ranges: Ranges) -> list[float]:
+    """Three passes over a row: maximum; sum of table entries; two divisions and a rounding."""
+    columns = workload.sizes["K"]
+    final = 5 + LOAD_USE + 2 * FLOAT_DIVISION + 5 * FLOAT + 6
+    row = 30 + columns * (2 + LOAD_USE + 5 + LOAD_USE + FLOAT + final)
+    cores = facts().cores.workers
+    parts = [_part(ranges["B"][1], core, cores) for core in range(cores)]
+    return [ENTER + 6 + DIVISION + row * (b - a) for a, b in parts]
+
+
+_KINDS: dict[Kind, Callable[[Workload, Ranges], list[float]]] = {
+    "conv2d": _conv2d,
+    "dense": _dense,
+    "max_pool2d": _max_pool,
+    "avg_pool2d": _average_pool,
+    # Two loads, multiply, multiply-add, add, shift, clip, store.
+    "add": _elements(contended(9, 3)),
+    # Load, division, two comparisons of three, two additions, conversion, addition, store.
+    "quantize": _elements(1 + FLOAT_DIVISION + 6 + 3 * FLOAT + 2),
+    # Load, subtraction, conversion, multiplication, store.
+    "dequantize": _elements(3 + LOAD_USE + 2 * FLOAT),
+    "softmax": _softmax,
+}
+
+
+def core_cycles(workload: Workload, ranges: Ranges) -> list[float]:
+    """Cycles of every core in one call of the layer's kernel.
+
+    Args:
+        workload: the layer, of a kind that the cluster runs.
+        ranges: (start, length) of every loop dimension that the call covers.
+    """
+    kernel = _depthwise if workload.depthwise else _KINDS[workload.kind]
+    return kernel(workload, ranges)
+
+
+def call_cycles(workload: Workload, ranges: Ranges) -> tuple[float, float]:
+    """(cycles of the controller to start the call, cycles until all cores are done).
+
+    Args:
+        workload: the layer, of a kind that the cluster runs.
+        ranges: (start, length) of every loop dimension that the call covers.
+    """
+    return PROGRAM, FORK + max(core_cycles(workload, ranges)) + BARRIER

@@ -1,0 +1,182 @@
+## A register tile: `rows` pixels by the vectors of a panel.
+
+## The function that sums, requantises and stores one tile.
+<%def name="product(layer, k, name, rows, panel, element, weights, channels, own_scale)">
+<%
+p, f, t, lanes = k.shape, k.form, layer.tail, k.lanes
+y = layer.operand("y")
+run, vectors = p.padded_run(f.group), range(panel.vectors)
+pixels = range(rows)
+wide = panel.vectors * lanes
+fy, runs = p.taps[0], p.runs
+left = panel.columns - (panel.vectors - 1) * lanes
+full = panel.vectors - (left < lanes)
+signed = 1 if y.ctype == "int8_t" else 0
+narrow = weights == "int8_t"
+constant = not k.packed
+parameters = [f"const {element} *a", f"const {weights} *w"]
+if constant:
+    parameters.append("const int32_t *bias")
+if t is not None:
+    parameters.append("const float *scale")
+parameters.append(f"{y.ctype} *y")
+%>
+static void ${name}(${", ".join(parameters)})
+{
+% for i in pixels:
+% for v in vectors:
+% if constant and i == 0:
+    ma_u32 s0_${v} = ma_load_u32(bias + ${v * lanes});
+% elif constant:
+    ma_u32 s${i}_${v} = s0_${v};
+% else:
+    ma_u32 s${i}_${v} = {0};
+% endif
+% endfor
+% endfor
+% if fy > 1:
+    for (int32_t fy = 0; fy < ${fy}; ++fy, a += ${k.image.tap - (runs * k.image.run if runs > 1 else 0)}) {
+% endif
+% if runs > 1:
+    for (int32_t fx = 0; fx < ${runs}; ++fx, a += ${k.image.run}) {
+% endif
+    for (int32_t i = 0; i < ${run}; i += ${f.group}, w += ${wide * f.group}) {
+% for v in vectors:
+        ${weight(f, narrow, v, lanes)}
+% endfor
+% for i in pixels:
+        ${datum(f, i, k.image.pixel)}
+% for v in vectors:
+        ${dot(f, i, v)}
+% endfor
+% endfor
+    }
+% if runs > 1:
+    }
+% endif
+% if fy > 1:
+    }
+% endif
+% if t is None:
+% for i in pixels:
+% for v in vectors:
+% if v == panel.vectors - 1 and left < lanes:
+    memcpy(y + ${i * channels + v * lanes}, &s${i}_${v}, ${left * 4});
+% else:
+    ma_store_u32(y + ${i * channels + v * lanes}, s${i}_${v});
+% endif
+% endfor
+% endfor
+% else:
+% for v in vectors:
+    const ma_f32 f${v} = ${f"ma_load_f32(scale + {v * lanes})" if own_scale else "ma_splat_f32(scale[0])"};
+% endfor
+% if left < lanes:
+    uint8_t edge[${lanes}];
+% endif
+% for i in pixels:
+% for v in range(0, full - 1, 2):
+    ma_requantise2(y + ${i * channels + v * lanes}, s${i}_${v}, s${i}_${v + 1}, f${v}, f${v + 1}, ${t.low}, ${t.high}, ${t.zero_point}, ${t.lo}, ${signed}, 0);
+% endfor
+% if full % 2:
+    ma_requantise(y + ${i * channels + (full - 1) * lanes}, s${i}_${full - 1}, f${full - 1}, ${t.low}, ${t.high}, ${t.zero_point});
+% endif
+% if left < lanes:
+    ma_requantise(edge, s${i}_${full}, f${full}, ${t.low}, ${t.high}, ${t.zero_point});
+    memcpy(y + ${i * channels + full * lanes}, edge, ${left});
+% endif
+% endfor
+% endif
+}
+</%def>
+
+<%def name="weight(f, narrow, v, lanes)">
+% if f.group == 4:
+const ma_i8 w${v} = ma_load_i8(w + ${v * lanes * 4});
+% elif f.group == 2:
+const ma_i16 w${v} = ${"ma_widen_pairs" if narrow else "ma_load_i16"}(w + ${v * lanes * 2});
+% else:
+const ma_u32 w${v} = ${"ma_widen_i8" if narrow else "ma_widen_i16"}(w + ${v * lanes});
+% endif
+</%def>
+
+<%def name="datum(f, i, pixel)">
+<% place = f"a + {i * pixel} + i" if i else "a + i" %>
+% if f.group == 4:
+const ma_u32 a${i} = ma_splat_bytes(${place});
+% elif f.group == 2:
+const ma_i16 a${i} = (ma_i16)ma_splat_bytes(${place});
+% else:
+const uint32_t a${i} = (uint32_t)(int32_t)*(${place});
+% endif
+</%def>
+
+<%def name="dot(f, i, v)">
+% if f.group == 4:
+s${i}_${v} = ma_dot4(s${i}_${v}, a${i}, w${v});
+% elif f.group == 2:
+s${i}_${v} = ma_dot2(s${i}_${v}, a${i}, w${v});
+% else:
+s${i}_${v} += a${i} * w${v};
+% endif
+</%def>
+
+## All pixels of a block, tile by tile; the last tile overlaps the one before it.
+<%def name="walk(layer, k, name, small, row, line, x_row, x_line, b, channels, own_scale)">
+<%
+p, rows = k.shape, k.rows
+direct = k.image.direct
+extra = ([] if k.packed else ["start"]) + ([("factor" if own_scale else "scale")] if layer.tail is not None else [])
+def away(value, origin):
+    return value if origin == "0" or direct else f"({value} - {origin})"
+def plus(terms):
+    return "".join(f" + {term}" for term in terms if term)
+def scaled(text, factor):
+    return "" if text == "0" or factor == 0 else (text if factor == 1 else f"{text} * {factor}")
+def call(count, a, to):
+    return f"{layer.symbol}_{name}{count}({', '.join([f'from{a}', 'w', *extra, f'to{to}'])});"
+pixels = f"{row.length} * {line.length}" if k.flat else row.length
+least = row.least * line.least if k.flat else row.least
+fixed = (row.fixed * line.fixed if row.fixed and line.fixed else None) if k.flat else row.fixed
+image = scaled(b, p.lines * p.pixels * channels) if p.outer else ""
+%>
+% if k.flat:
+const int32_t n = ${pixels};
+<%
+a0 = scaled(away(line.start, x_line.start), k.image.line)
+y0 = scaled(line.start, p.pixels * channels)
+%>
+% else:
+% if p.line:
+for (int32_t oy = ${line.start}; oy < ${line.end}; ++oy) {
+% endif
+const int32_t n = ${row.length};
+<%
+a0 = (scaled(away("oy", x_line.start), k.image.line) if p.line else "")
+a1 = scaled(away(row.start, x_row.start), k.image.pixel)
+y0 = (scaled("oy", p.pixels * channels) if p.line else "")
+y1 = scaled(row.start, channels)
+a0, y0 = " + ".join(t for t in (a0, a1) if t), " + ".join(t for t in (y0, y1) if t)
+%>
+% endif
+% if rows == 1 or (fixed is not None and fixed % rows == 0):
+for (int32_t i = 0; i < n; i += ${rows}) {
+${call(rows, plus([a0, scaled("i", k.image.pixel)]), plus([image, y0, scaled("i", channels)]))}
+}
+% else:
+% if small:
+if (n < ${rows}) {
+for (int32_t i = 0; i < n; ++i) {
+${call(1, plus([a0, scaled("i", k.image.pixel)]), plus([image, y0, scaled("i", channels)]))}
+}
+} else
+% endif
+for (int32_t next = 0; next < n; next += ${rows}) {
+const int32_t i = next + ${rows} > n ? n - ${rows} : next;
+${call(rows, plus([a0, scaled("i", k.image.pixel)]), plus([image, y0, scaled("i", channels)]))}
+}
+% endif
+% if not k.flat and p.line:
+}
+% endif
+</%def>

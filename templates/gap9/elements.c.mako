@@ -1,0 +1,43 @@
+## Element by element on the cluster: sums, conversions, softmax.
+<%namespace name="tiles" file="common/tiles.mako"/>
+<%namespace name="parts" file="gap9/parts.mako"/>
+<%
+names = [o.name for o in layer.operands]
+x, y = layer.operand("x"), layer.operand("y")
+bytes_of = {"uint8_t": 1, "int8_t": 1, "float": 4}
+suffixes = "_".join({"uint8_t": "u8", "int8_t": "i8"}[layer.operand(n).ctype] for n in ("x", "x1") if n in names and layer.operand(n).ctype != "float")
+kernel = "_".join(part for part in (f"ma_{layer.kind}", suffixes) if part)
+second = "x1" if "x1" in names else "x"
+%>
+${tiles.table(layer)}
+
+static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *context)
+{
+    struct ma_elements elements = {
+% if "table" in names:
+        .table = (const float *)(const void *)${parts.view(layer, "table")}.at,
+% endif
+% if "multiplier" in names:
+        .multiplier = (const int32_t *)(const void *)${parts.view(layer, "multiplier")}.at,
+% endif
+% if "offset" in names:
+        .offset = (const int32_t *)(const void *)${parts.view(layer, "offset")}.at,
+% endif
+        .zero_x = ${x.zero_point},
+        ${parts.tail(layer)}
+    };
+    (void)context;
+% if layer.kind == "softmax":
+    elements.x = ${parts.view(layer, "x")}.at;
+    elements.y = ${parts.view(layer, "y")}.at;
+    elements.rows = ${parts.view(layer, "x")}.extent[0];
+    elements.columns = ${parts.view(layer, "x")}.extent[1];
+    elements.x_row = ${parts.view(layer, "x")}.stride[0];
+    elements.y_row = ${parts.view(layer, "y")}.stride[0];
+    ma_fork(${kernel}, &elements);
+% else:
+    ma_fork_elements(${kernel}, &elements, &${parts.view(layer, "x")}, &${parts.view(layer, second)}, &${parts.view(layer, "y")}, ${len(x.shape)}, ${bytes_of[x.ctype]}, ${bytes_of[y.ctype]});
+% endif
+    return 0;
+}
+${tiles.function(layer, "{%s_start, NULL, NULL}" % layer.symbol)}

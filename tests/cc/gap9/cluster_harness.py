@@ -1,0 +1,264 @@
+"""Tiles for the cluster kernels, run by `cluster_driver.c`, with what they must give."""
+
+import ctypes
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes
+from match_aie.workload import reference
+from match_aie.workload.reference import whole_image
+
+HERE = Path(__file__).parent
+RUNTIME = HERE.parents[2] / "targets" / "gap9" / "runtime"
+COMMON = HERE.parents[2] / "targets" / "common" / "runtime" / "include"
+COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
+FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-g", "-O1")
+SANITIZERS = ("-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all")
+FILL = 0xA5
+KERNELS = (
+    *("ma_conv2d_u8", "ma_conv2d_i8", "ma_depthwise_u8", "ma_depthwise_i8", "ma_dense_u8"),
+    *("ma_dense_i8", "ma_max_pool_u8", "ma_max_pool_i8", "ma_average_pool_u8"),
+    *("ma_average_pool_i8", "ma_add_u8_u8", "ma_add_u8_i8", "ma_add_i8_u8", "ma_add_i8_i8"),
+    *("ma_quantize", "ma_dequantize_u8", "ma_dequantize_i8", "ma_softmax_u8", "ma_softmax_i8"),
+)
+
+
+def _structure(name, pointers, numbers, floats):
+    fields = [(p, ctypes.c_void_p) for p in pointers]
+    fields += [(n, ctypes.c_int32) for n in numbers] + [(f, ctypes.c_float) for f in floats]
+    return type(name, (ctypes.Structure,), {"_fields_": fields})
+
+
+WINDOW_POINTERS = ("x", "weight", "multiplier", "offset", "y", "scratch")
+Window = _structure(
+    "Window",
+    WINDOW_POINTERS,
+    (
+        *("batch", "in_rows", "in_columns", "channels", "out_rows", "out_columns"),
+        *("out_channels", "in_image", "in_line", "in_pixel", "out_image", "out_line", "out_pixel"),
+        *("filter_rows", "filter_columns", "stride_rows", "stride_columns"),
+        *("dilation_rows", "dilation_columns", "pad_top", "pad_left", "pad_value", "shift"),
+        *("lo", "hi", "wide", "average", "count_padding", "zero_y"),
+    ),
+    ("scale_x", "scale_y"),
+)
+ELEMENT_POINTERS = ("x", "x1", "table", "multiplier", "offset", "y")
+Elements = _structure(
+    "Elements",
+    ELEMENT_POINTERS,
+    (
+        *("rows", "columns", "x_row", "x1_row", "y_row"),
+        *("shift", "lo", "hi", "zero_x", "zero_y"),
+    ),
+    ("scale_x", "scale_y"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A layer with its arrays; `ranges`: (start, length) of every dimension of a tile.
+
+    Where `loose`, tiles lie in larger boxes: lines and pixels are not neighbours in memory.
+    """
+
+    workload: object
+    inputs: list
+    constants: dict
+    ranges: dict
+    loose: bool = False
+
+    def expected(self):
+        """The tile of the output, bytes of the reference."""
+        whole = reference(self.workload, self.inputs, self.constants)
+        return np.ascontiguousarray(whole[self.region(self.workload.output)[0]])
+
+    def region(self, operand):
+        """(slices of the tile, positions before it that lie in padding)."""
+        slices, before = [], []
+        for axis, size in zip(operand.axes, operand.shape, strict=True):
+            if not axis.terms:
+                slices.append(slice(0, size))
+                before.append(0)
+                continue
+            first = axis.offset + sum(c * self.ranges[d][0] for d, c in axis.terms)
+            last = axis.offset + sum(c * (sum(self.ranges[d]) - 1) for d, c in axis.terms)
+            start = min(max(first, 0), size)
+            slices.append(slice(start, max(start, min(last, size - 1) + 1)))
+            before.append(start - first)
+        return tuple(slices), before
+
+
+def whole(workload, inputs, constants):
+    return Case(workload, inputs, constants, {dim: (0, n) for dim, n in workload.dims})
+
+
+def kernel_name(workload):
+    kind = "depthwise" if workload.depthwise else workload.kind
+    known = {"avg_pool2d": "average_pool", "max_pool2d": "max_pool"}
+    types = {"uint8": "u8", "int8": "i8"}
+    suffix = [types[o.dtype] for o in workload.inputs if o.dtype in types]
+    return "_".join(["ma", known.get(kind, kind), *suffix])
+
+
+def average_kind(workload):
+    if workload.fixed_point:
+        return 0
+    if workload.tail.rounding == "half_away":
+        return 3
+    return 1 if whole_image(workload) else 2
+
+
+def box(case, tile):
+    """Shape of what a tile of an activation lies in."""
+    if not case.loose:
+        return tile.shape
+    if case.workload.kind in ("softmax", "quantize", "dequantize", "add", "dense"):
+        return (*tile.shape[:-1], tile.shape[-1] + 3)
+    return (
+        *tile.shape[:-3],
+        *(n + more for n, more in zip(tile.shape[-3:], (1, 2, 3), strict=True)),
+    )
+
+
+def boxed(case, tile):
+    """`tile` at the origin of its box."""
+    found = np.full(box(case, tile), FILL, np.uint8).astype(tile.dtype)
+    found[tuple(slice(0, n) for n in tile.shape)] = tile
+    return found
+
+
+def strides(tile_box, names):
+    """Elements between neighbours along all axes but the last."""
+    sizes = np.cumprod(tile_box[:0:-1])[::-1]
+    return dict(zip(names, (int(n) for n in sizes), strict=True))
+
+
+def tile_arrays(case):
+    """Every operand's tile; packed constants in rows of their first axis."""
+    w = case.workload
+    packed = dict(pack(w, case.constants))
+    packed.update(zip((o.name for o in w.inputs), case.inputs, strict=True))
+    found = {}
+    for operand in w.operands[:-1]:
+        array = np.asarray(packed[operand.name])
+        slices = case.region(operand)[0]
+        rows = slices if array.shape == operand.shape else slices[:1]
+        found[operand.name] = np.ascontiguousarray(array[rows])
+        if not operand.constant:
+            found[operand.name] = boxed(case, found[operand.name])
+    return found
+
+
+def tail_fields(w):
+    tail = w.tail
+    if tail is None:
+        return {}
+    return {"shift": tail.shift or 0, "lo": tail.lo, "hi": tail.hi, "zero_y": tail.zero_point}
+
+
+def window_of(case, x, y):
+    """The kernel's structure; `x` and `y` are the boxes of its tiles."""
+    w = case.workload
+    axes = ("image",) if w.kind == "dense" else ("image", "line", "pixel")
+    d = {name: n for name, (_, n) in case.ranges.items()}
+    fields = {"batch": d["B"], **tail_fields(w), "pad_value": w.operand("x").zero_point}
+    fields["wide"] = int(w.output.dtype == "int32")
+    fields["scale_x"], fields["scale_y"] = w.operand("x").scale or 0, w.output.scale or 0
+    fields |= strides(x, [f"in_{axis}" for axis in axes])
+    fields |= strides(y, [f"out_{axis}" for axis in axes])
+    if w.kind == "dense":
+        return Window(**fields, channels=d["C"], out_channels=d["K"])
+    (_, rows, columns, channels), before = case.region(w.operand("x"))
+    size = [s.stop - s.start for s in (rows, columns, channels)]
+    return Window(
+        **fields,
+        in_rows=size[0],
+        in_columns=size[1],
+        channels=size[2],
+        out_rows=d["OY"],
+        out_columns=d["OX"],
+        out_channels=d.get("G", 1) * d.get("K", 1),
+        filter_rows=d["FY"],
+        filter_columns=d["FX"],
+        stride_rows=w.window.stride[0],
+        stride_columns=w.window.stride[1],
+        dilation_rows=w.window.dilation[0],
+        dilation_columns=w.window.dilation[1],
+        pad_top=before[1],
+        pad_left=before[2],
+        average=average_kind(w) if w.kind == "avg_pool2d" else 0,
+        count_padding=int(w.window.count_include_pad),
+    )
+
+
+def elements_of(case, x, y):
+    """The kernel's structure; `x` and `y` are the boxes of its tiles."""
+    w = case.workload
+    *outer, columns = [n for _, n in (case.ranges[dim] for dim, _ in w.dims)]
+    return Elements(
+        **tail_fields(w),
+        rows=int(np.prod(outer)),
+        columns=columns,
+        x_row=x[-1],
+        x1_row=x[-1],
+        y_row=y[-1],
+        zero_x=w.operand("x").zero_point,
+        scale_x=w.operand("x").scale or 0,
+        scale_y=w.output.scale or 0,
+    )
+
+
+def job(case, cores, reverse):
+    """The bytes that the driver reads for one call."""
+    w = case.workload
+    windowed = w.kind in ("conv2d", "dense", "max_pool2d", "avg_pool2d")
+    pointers = WINDOW_POINTERS if windowed else ELEMENT_POINTERS
+    arrays = tile_arrays(case)
+    output = box(case, case.expected())
+    tile = (window_of if windowed else elements_of)(case, arrays["x"].shape, output)
+    if "offset" not in arrays and "bias" in arrays:
+        arrays["offset"] = arrays.pop("bias")
+    sizes = {dim: np.asarray(n) for dim, (_, n) in case.ranges.items()}
+    arrays["scratch"] = np.full(int(scratch_bytes(w, sizes)), FILL, np.uint8)
+    arrays["y"] = np.full(int(np.prod(output)) * case.expected().itemsize, FILL, np.uint8)
+    blocks = [arrays.get(name, np.zeros(0, np.uint8)) for name in pointers]
+    head = [KERNELS.index(kernel_name(w)), cores, int(reverse), len(blocks), pointers.index("y")]
+    head += [ctypes.sizeof(tile), *(b.nbytes for b in blocks), *[0] * (8 - len(blocks))]
+    return b"".join(
+        [np.array(head, np.int32).tobytes(), bytes(tile), *(b.tobytes() for b in blocks)]
+    )
+
+
+def build(folder, compiler, *flags):
+    out = folder / f"cluster_{compiler}"
+    sources = [HERE / "cluster_driver.c", *sorted((RUNTIME / "kernels").glob("*.c"))]
+    includes = [f"-I{path}" for path in (RUNTIME / "include", RUNTIME / "kernels", COMMON)]
+    command = [compiler, *FLAGS, *flags, *includes, *map(str, sources), "-o", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def check(program, cases, cores=8):
+    """Every case on `cores` cores, first to last and last to first, equals its reference."""
+    jobs = b"".join(job(c, cores, reverse) for c in cases for reverse in (False, True))
+    done = subprocess.run([str(program)], input=jobs, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    at = 0
+    for case in cases:
+        expected = case.expected()
+        outside = np.full(box(case, expected), 0, expected.dtype)
+        outside.view(np.uint8)[...] = FILL
+        outside[tuple(slice(0, n) for n in expected.shape)] = expected
+        for order in ("forward", "reverse"):
+            got = np.frombuffer(done.stdout, expected.dtype, outside.size, at)
+            at += outside.nbytes
+            note = f"{order}, loose {case.loose}: {case.workload} tile {case.ranges}"
+            np.testing.assert_array_equal(
+                got.view(np.uint8), outside.reshape(-1).view(np.uint8), note
+            )
+    assert at == len(done.stdout)

@@ -1,0 +1,205 @@
+"""The cluster's kernels equal the reference bit for bit, on tiles of any layer."""
+
+import numpy as np
+import pytest
+from cluster_harness import COMPILERS, SANITIZERS, Case, build, check, whole
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from workload_cases import arrays, conv2ds, converts, denses, elementwises, pools, softmaxes
+
+from match_aie.workload import (
+    Quantized,
+    Tail,
+    Window,
+    conv2d,
+    dense,
+    elementwise,
+    full_range,
+    with_fixed_tail,
+)
+
+pytestmark = pytest.mark.skipif(not COMPILERS, reason="no gcc and no clang")
+
+MANY = settings(
+    max_examples=8,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)
+
+
+def runs(workload):
+    """What the kernels are for; the module's patterns state the same."""
+    d = workload.sizes
+    narrow = all(o.dtype != "int16" and o.dtype != "uint16" for o in workload.operands)
+    plain = d["G"] == 1 or workload.kind != "conv2d" or (workload.depthwise and d["K"] == 1)
+    shapes = {o.shape for o in (*workload.inputs, workload.output)}
+    equal = workload.kind != "add" or len(shapes) == 1
+    wide = workload.kind == "dequantize" and workload.operand("x").dtype == "int32"
+    return narrow and plain and equal and workload.kind != "mul" and not wide
+
+
+def fixed(workload, seed):
+    """(workload, arrays) requantised in fixed point, of numbers that never leave 32 bits."""
+    rng = np.random.default_rng(seed)
+    inputs, constants = arrays(workload, seed)
+    y, tail = workload.output, workload.tail
+    real = workload.kind == "avg_pool2d" and workload.tail.rounding == "half_even"
+    if workload.kind not in ("conv2d", "dense", "add") and not (real and rng.random() < 0.5):
+        return workload, inputs, constants
+    channels = y.shape[-1] if workload.kind in ("conv2d", "dense") else 1
+    if tail is None:
+        return workload, inputs, constants
+    terms = workload.sizes["C"] * workload.sizes["FY"] * workload.sizes["FX"]
+    shift = int(rng.integers(0, 20))
+    changed = with_fixed_tail(
+        workload,
+        Tail(0, tail.lo, tail.hi, "floor", shift),
+        multiplier=2 if workload.kind == "add" else channels,
+        offset=channels,
+        bias=bool(rng.random() < 0.5),
+    )
+    most = min(2**15, 2**29 // (255 * 128 * terms + 2**13))
+    size = 2 if workload.kind == "add" else channels
+    kept = {o.name: constants[o.name] for o in changed.constants if o.name in constants}
+    kept["multiplier"] = rng.integers(1, most, size, endpoint=True).astype(np.int32)
+    kept["offset"] = rng.integers(-(2**29), 2**29, channels).astype(np.int32)
+    return changed, inputs, kept
+
+
+@st.composite
+def tiles(draw, workload):
+    """(start, length) of every dimension: reductions whole, the others any part."""
+    found = {}
+    for dim, size in workload.dims:
+        start = 0 if dim in workload.reductions else draw(st.integers(0, size - 1))
+        whole = dim in workload.reductions or (workload.kind == "softmax" and dim == "K")
+        start = 0 if whole else start
+        found[dim] = (start, size - start if whole else draw(st.integers(1, size - start)))
+    return found
+
+
+@st.composite
+def batches(draw, strategy):
+    """Tiles of many layers; what the kernels are not for is left out, not drawn again."""
+    found = []
+    for workload in draw(st.lists(strategy, min_size=25, max_size=25)):
+        if runs(workload):
+            workload, inputs, constants = fixed(workload, draw(st.integers(0, 2**32 - 1)))
+            ranges, loose = draw(tiles(workload)), draw(st.booleans())
+            found.append(Case(workload, inputs, constants, ranges, loose))
+    return found
+
+
+KINDS = {
+    "conv2d": conv2ds(),
+    "dense": denses(),
+    "pool": pools(),
+    "pointwise": st.one_of(elementwises(), softmaxes(), converts()),
+}
+
+
+@pytest.fixture(scope="module", params=COMPILERS)
+def program(request, tmp_path_factory):
+    """All kernels under the sanitizers, every operand in a heap block of its exact size."""
+    return build(tmp_path_factory.mktemp("cluster"), request.param, *SANITIZERS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equals_reference(kind, program):
+    @MANY
+    @given(batches(KINDS[kind]))
+    def holds(batch):
+        check(program, batch)
+
+    holds()
+
+
+X = Quantized("uint8", 0.1, 124)
+Z = Quantized("int8", 0.1, -7)
+SAME = Window(padding=(1, 1, 1, 1))
+
+
+def made(workload, seed=0):
+    return whole(*fixed(workload, seed))
+
+
+WIDE = {
+    "first": conv2d(
+        X, Z, shape=(1, 17, 19, 3), weight_shape=(18, 3, 3, 3), scales=18,
+        window=Window((2, 2), padding=(0, 0, 1, 1)), tail=full_range("int8", -7),
+    ),
+    "deep": conv2d(
+        Z, X, shape=(1, 3, 3, 64), weight_shape=(35, 3, 3, 64), scales=35, window=SAME,
+        tail=full_range("uint8", 124),
+    ),
+    "point": conv2d(
+        X, X, shape=(2, 5, 5, 32), weight_shape=(16, 1, 1, 32), scales=16,
+        tail=full_range("uint8", 124),
+    ),
+    "point_stride": conv2d(
+        X, X, shape=(1, 8, 8, 16), weight_shape=(32, 1, 1, 16), scales=32,
+        window=Window((2, 2)), tail=full_range("uint8", 124),
+    ),
+    "keyword": conv2d(
+        Z, Z, shape=(1, 49, 10, 1), weight_shape=(8, 10, 4, 1), scales=8,
+        window=Window((2, 2), padding=(4, 1, 5, 1)), tail=full_range("int8", -7),
+    ),
+    "depthwise": conv2d(
+        X, X, shape=(1, 11, 12, 22), weight_shape=(22, 3, 3, 1), groups=22, scales=22,
+        window=SAME, tail=full_range("uint8", 124),
+    ),
+    "depthwise_stride": conv2d(
+        Z, Z, shape=(1, 11, 12, 16), weight_shape=(16, 3, 3, 1), groups=16, scales=16,
+        window=Window((2, 2), padding=(0, 0, 1, 1)), tail=full_range("int8", -7),
+    ),
+    "depthwise_tall": conv2d(
+        X, X, shape=(1, 12, 9, 5), weight_shape=(5, 7, 5, 1), groups=5, scales=5,
+        window=Window(padding=(3, 2, 3, 2)), tail=full_range("uint8", 124),
+    ),
+    "dense": dense(
+        X, Z, rows=1, inputs=637, outputs=131, scales=131, tail=full_range("int8", -7)
+    ),
+    "sums": dense(Z, Quantized("int32"), rows=3, inputs=128, outputs=10),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cores", [1, 2, 4, 8])
+def test_layers_of_networks(program, cores):
+    """Extents at which the register blocks and their remainders all run."""
+    check(program, [made(w, seed) for seed, w in enumerate(WIDE.values())], cores)
+
+
+def test_sums_beyond_32_bits_on_the_way(program):
+    """Raw sums times the multiplier may leave 32 bits, as long as the whole comes back."""
+    workload = dense(
+        Quantized("uint8", 0.1, 255), X, rows=1, inputs=512, outputs=4, scales=4,
+        tail=full_range("uint8", 124),
+    )  # fmt: skip
+    changed = with_fixed_tail(
+        workload, Tail(0, 0, 255, "floor", 24), multiplier=4, offset=4, bias=False
+    )
+    weight = np.full((4, 512), 127, np.int8)
+    constants = {
+        "weight": weight,
+        "multiplier": np.array([2**15] * 4, np.int32),
+        "offset": np.array([0, 5, -7, 2**27], np.int32),
+    }
+    x = np.full((1, 512), 254, np.uint8)
+    case = whole(changed, [x], constants)
+    raw = 254 * int(weight[0].astype(np.int64).sum()) * 2**15
+    assert raw > 2**31
+    check(program, [case])
+
+
+def test_every_byte_of_a_sum(program):
+    """All pairs of bytes through `add`, raw values on both ends of the range."""
+    every = np.arange(-128, 128).astype(np.int8)
+    left, right = (v.reshape(1, 1, 256, 256).copy() for v in np.meshgrid(every, every))
+    shape = (1, 1, 256, 256)
+    workload = elementwise(
+        "add", Z, Z, Z, shape=shape, shape1=shape, out=shape, tail=full_range("int8", -7)
+    )
+    changed, _, constants = fixed(workload, 3)
+    check(program, [whole(changed, [left, right], constants)])

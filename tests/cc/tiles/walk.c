@@ -1,0 +1,159 @@
+/* Walks tile programs on the emulation: every tile the kernel sees must be the bytes of L2, and
+ * what it writes must arrive. Logs every call and every transfer for a comparison with Python. */
+#include <stdint.h>
+#include <string.h>
+
+#include "ma_platform.h"
+
+static int32_t *log_at, *log_end;
+
+static void note(int32_t value)
+{
+    if (log_at < log_end) {
+        *log_at++ = value;
+    }
+}
+
+static void note_transfer(int32_t kind, const struct ma_block *b)
+{
+    note(kind);
+    note((int32_t)b->bytes);
+    note((int32_t)(b->count[0] * b->count[1] * b->count[2]));
+}
+
+static ma_dma logged_load(void *l1, const void *l2, const struct ma_block *b)
+{
+    note_transfer(-1, b);
+    return ma_dma_load(l1, l2, b);
+}
+
+static ma_dma logged_store(void *l2, const void *l1, const struct ma_block *b)
+{
+    note_transfer(-2, b);
+    return ma_dma_store(l2, l1, b);
+}
+
+#define ma_dma_load logged_load
+#define ma_dma_store logged_store
+#include "ma_tiles.h"
+
+struct context {
+    const struct ma_program *program;
+    void *const *l2;
+    int32_t wrong;
+};
+
+/* Compares a view with L2, or copies from L2 "as it should be" (`expected`) into the view. */
+static int32_t visit(
+    const struct ma_operand *o, const struct ma_view *v, const uint8_t *l2, int32_t fill)
+{
+    int32_t n[MA_AXES] = {1, 1, 1, 1}, wrong = 0;
+    int64_t far[MA_AXES] = {0}, near[MA_AXES] = {0};
+    for (int32_t a = 0; a < o->rank; ++a) {
+        n[a] = v->extent[a];
+        far[a] = o->axes[a].stride;
+        near[a] = v->stride[a];
+        l2 += (int64_t)v->start[a] * o->axes[a].stride;
+    }
+    for (int32_t i = 0; i < n[0]; ++i) {
+        for (int32_t j = 0; j < n[1]; ++j) {
+            for (int32_t k = 0; k < n[2]; ++k) {
+                for (int32_t l = 0; l < n[3]; ++l) {
+                    const uint8_t *const from
+                        = l2 + i * far[0] + j * far[1] + k * far[2] + l * far[3];
+                    uint8_t *const to
+                        = v->at + i * near[0] + j * near[1] + k * near[2] + l * near[3];
+                    if (fill) {
+                        memcpy(to, from, (size_t)o->itemsize);
+                    } else {
+                        wrong += memcmp(to, from, (size_t)o->itemsize) != 0;
+                    }
+                }
+            }
+        }
+    }
+    return wrong;
+}
+
+static struct ma_tile held[2];
+static uint32_t started, ended;
+
+static void work(const struct ma_tile *tile, struct context *c)
+{
+    const int32_t y = c->program->operands - 1;
+    for (int32_t i = 0; i < y; ++i) {
+        c->wrong += visit(&c->program->operand[i], &tile->view[i], c->l2[i], 0);
+    }
+    visit(&c->program->operand[y], &tile->view[y], c->l2[y + 1], 1);
+}
+
+static void note_call(const struct ma_tile *tile)
+{
+    note(-3);
+    for (int32_t d = 0; d < MA_DIMS; ++d) {
+        note(tile->start[d]);
+        note(tile->length[d]);
+    }
+}
+
+static uint32_t at_once(const struct ma_tile *tile, const void *context)
+{
+    note_call(tile);
+    work(tile, (struct context *)(uintptr_t)context);
+    return 0;
+}
+
+/* An accelerator with a queue of two: the work is done when it is waited for. */
+static struct context *later;
+
+static uint32_t queued(const struct ma_tile *tile, const void *context)
+{
+    note_call(tile);
+    later = (struct context *)(uintptr_t)context;
+    later->wrong += started - ended > 1;
+    held[++started % 2] = *tile;
+    return started;
+}
+
+static void finish(uint32_t ticket)
+{
+    while (ended < ticket) {
+        work(&held[++ended % 2], later);
+    }
+}
+
+static void run(void *argument)
+{
+    void *const *const a = argument;
+    const struct ma_program *const p = a[0];
+    struct context *const c = a[1];
+    const struct ma_kernel sync = {at_once, NULL, c}, async = {queued, finish, c};
+    ma_run_tiles(p, c->l2, a[2] ? &async : &sync);
+}
+
+/* l2: operands, then the expected output. Returns -1 for a fault, else wrong elements. */
+static struct context shared;
+static int32_t asynchronous;
+
+static void steps(uint8_t *arena, const void *const in[], void *const out[])
+{
+    (void)arena;
+    (void)in;
+    void *a[3] = {(void *)(uintptr_t)shared.program, &shared, asynchronous ? &shared : NULL};
+    (void)out;
+    ma_offload(run, a);
+}
+
+int32_t walk(const struct ma_program *p, void *const *l2, int32_t async, int32_t *log, int32_t n);
+int32_t walk(const struct ma_program *p, void *const *l2, int32_t async, int32_t *log, int32_t n)
+{
+    log_at = log;
+    log_end = log + n;
+    started = ended = 0;
+    shared = (struct context){p, l2, 0};
+    asynchronous = async;
+    if (ma_network(steps, NULL, NULL, NULL)) {
+        return -1;
+    }
+    return shared.wrong;
+}

@@ -1,0 +1,64 @@
+"""The closed form against the loop-by-loop count, which shares no code with it."""
+
+import numpy as np
+import pytest
+
+from match_aie.cost_models.pulp_nn import PulpNN
+from match_aie.hardware import TileCostModel
+from match_aie.targets.gap9.timing.cluster import call_cycles
+from tests.unit.targets.gap9_layers import LAYERS, lengths, random_ranges, whole
+
+MODEL = PulpNN()
+TILES = 40
+
+
+def predicted_and_simulated(workload, seed):
+    """Cycles of random tiles by both, [2, TILES]."""
+    rng = np.random.default_rng(seed)
+    tiles = [random_ranges(workload, rng) for _ in range(TILES)]
+    model = [float(MODEL.kernel_cycles(workload, lengths(tile))) for tile in tiles]
+    return np.array([model, [sum(call_cycles(workload, tile)) for tile in tiles]])
+
+
+def rank_correlation(a, b):
+    """Spearman's, ties by their mean rank."""
+    ranks = [
+        np.array([(np.sum(v < x) + np.sum(v <= x) + 1) / 2 for x in v])
+        for v in (np.round(a, 3), np.round(b, 3))
+    ]
+    return np.corrcoef(*ranks)[0, 1]
+
+
+def test_is_a_tile_cost_model():
+    assert isinstance(MODEL, TileCostModel)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_close_on_tiles_of_a_layer(name):
+    model, simulated = predicted_and_simulated(LAYERS[name], 1)
+    assert np.mean(np.abs(model / simulated - 1)) < 0.05
+    if np.unique(np.round(simulated)).size > 1:
+        assert rank_correlation(model, simulated) > 0.98
+
+
+def test_close_over_all_layers():
+    model, simulated = np.hstack([predicted_and_simulated(w, 2) for w in LAYERS.values()])
+    assert np.mean(np.abs(model / simulated - 1)) < 0.02
+    assert rank_correlation(model, simulated) > 0.995
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_vectorised(name):
+    """An array of tiles gives what its tiles give one by one."""
+    layer, rng = LAYERS[name], np.random.default_rng(3)
+    tiles = [lengths(random_ranges(layer, rng)) for _ in range(6)]
+    together = {dim: np.array([tile[dim] for tile in tiles]) for dim, _ in layer.dims}
+    alone = [float(MODEL.kernel_cycles(layer, tile)) for tile in tiles]
+    np.testing.assert_allclose(np.broadcast_to(MODEL.kernel_cycles(layer, together), 6), alone)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_call_costs_its_overhead(name):
+    layer = LAYERS[name]
+    dear = PulpNN(call=1000.0).kernel_cycles(layer, lengths(whole(layer)))
+    assert dear - MODEL.kernel_cycles(layer, lengths(whole(layer))) == pytest.approx(850)

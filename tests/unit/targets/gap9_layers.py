@@ -1,0 +1,95 @@
+"""Layers of every kind that GAP9's cluster runs, for tests of its timing and cost model."""
+
+import numpy as np
+
+from match_aie.workload import (
+    Quantized,
+    Window,
+    conv2d,
+    dense,
+    elementwise,
+    full_range,
+    pool2d,
+    rowwise,
+)
+
+X = Quantized("uint8", 0.1, 3)
+TAIL = full_range("uint8", 3)
+SAME, HALVED = Window(padding=(1, 1, 1, 1)), Window((2, 2), padding=(0, 0, 1, 1))
+
+
+def conv(rows, columns, c, k, filter_=(3, 3), window=SAME):
+    return conv2d(
+        X,
+        X,
+        shape=(1, rows, columns, c),
+        weight_shape=(k, *filter_, c),
+        scales=k,
+        window=window,
+        tail=TAIL,
+    )
+
+
+def depthwise(rows, columns, c, filter_=(3, 3), window=SAME):
+    return conv2d(
+        X,
+        X,
+        shape=(1, rows, columns, c),
+        weight_shape=(c, *filter_, 1),
+        groups=c,
+        scales=c,
+        window=window,
+        tail=TAIL,
+    )
+
+
+def linear(rows, inputs, outputs):
+    return dense(X, X, rows=rows, inputs=inputs, outputs=outputs, scales=outputs, tail=TAIL)
+
+
+SUM = (1, 32, 32, 16)
+LAYERS = {
+    "conv": conv(16, 16, 64, 64),
+    "conv_few": conv(32, 32, 16, 16),
+    "first": conv(48, 48, 3, 8, window=HALVED),
+    "keywords": conv(49, 10, 1, 64, (10, 4), Window((2, 2), padding=(4, 1, 5, 1))),
+    "point": conv(6, 6, 128, 128, (1, 1), Window()),
+    "depthwise": depthwise(24, 24, 16),
+    "depthwise_small": depthwise(3, 3, 256),
+    "depthwise_stride": depthwise(48, 48, 16, window=HALVED),
+    "depthwise_5x5": depthwise(14, 14, 30, (5, 5), Window(padding=(2, 2, 2, 2))),
+    "dense": linear(1, 640, 128),
+    "dense_odd": linear(2, 63, 10),
+    "add": elementwise("add", X, X, X, shape=SUM, shape1=SUM, out=SUM, tail=TAIL),
+    "average": pool2d("avg_pool2d", X, X, shape=(1, 8, 8, 64), filter_shape=(8, 8), tail=TAIL),
+    "maximum": pool2d(
+        "max_pool2d", X, X, shape=(1, 28, 28, 30), filter_shape=(3, 3), window=HALVED, tail=TAIL
+    ),
+    "softmax": rowwise("softmax", X, X, rows=16, columns=10, tail=TAIL),
+    "quantize": rowwise("quantize", Quantized("float32"), X, rows=1, columns=2764, tail=TAIL),
+    "dequantize": rowwise("dequantize", X, Quantized("float32"), rows=1, columns=640, tail=None),
+}
+
+
+def whole(workload):
+    """The ranges of a call that does the whole layer."""
+    return {dim: (0, size) for dim, size in workload.dims}
+
+
+def random_ranges(workload, rng):
+    """A tile that a mapping may have: multiples of four channels, reductions whole."""
+    found = {}
+    for dim, size in workload.dims:
+        if dim in workload.reductions or (workload.kind == "softmax" and dim == "K"):
+            found[dim] = (0, size)
+            continue
+        tile = int(rng.choice([size, -(-size // 2), -(-size // 4), rng.integers(1, size + 1)]))
+        tile = tile - tile % 4 if dim in "KG" and tile > 4 else tile
+        start = int(rng.integers(0, -(-size // tile))) * tile
+        found[dim] = (start, min(tile, size - start))
+    return found
+
+
+def lengths(ranges):
+    """The tile of a cost model."""
+    return {dim: np.asarray(n) for dim, (_, n) in ranges.items()}
