@@ -1,8 +1,10 @@
 """Times that no vendor document states: assumptions, to be varied.
 
-The values are the suggestions of the hardware note (section A.7: "ASSUMPTIONS"); UG1079 only says
-that starting a kernel takes "tens of cycles, depends on number of interfaces". Every benchmark
-shows them at half and double too.
+The values are suggestions for simulators, and assumptions: UG1079 only says that starting a kernel
+takes "tens of cycles, depends on number of interfaces", and the round trip of a lock is not
+published. That of a cascade transfer is fitted on the row "one cascade hop, 30 cycles" of
+data/aie_calibration.csv: the schedules account for 14 of them. Benchmarks show all at half and
+double too.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ class Assumed:
     acquire: int = 8
     release: int = 4
     descriptor: int = 8
-    cascade: int = 2
+    cascade: int = 16
 
     def scaled(self, factor: float) -> Assumed:
         """All of them multiplied, rounded to whole cycles."""

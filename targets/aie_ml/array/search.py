@@ -70,13 +70,37 @@ def search(
     Raises:
         TargetError: element types without a product on this array, or facts not known.
     """
-    assumed = assumed or Assumed()
-    tilings = native_tilings(layer, device)
+    task = Task(layer, device, assumed or Assumed(), objective, most_tiles, keep)
+    found = _search(task, strict=False)
+    if isinstance(found, Infeasible) or all(_legal(p.mapping, device) for p in found):
+        return found
+    return _search(task, strict=True)
+
+
+@dataclass(frozen=True)
+class Task:
+    """The arguments of `search`."""
+
+    layer: DenseLayer
+    device: Device
+    assumed: Assumed
+    objective: Objective
+    most_tiles: int | None
+    keep: int
+
+
+def _search(task: Task, *, strict: bool) -> tuple[Priced, ...] | Infeasible:
+    """The best mappings; `strict` where each must keep all rules before it counts.
+
+    Channels, descriptors and ports hardly ever refuse what memories accept, and checking them
+    means building the program: they are looked at only where the quick answer breaks a rule.
+    """
+    layer, device, assumed, keep = task.layer, task.device, task.assumed, task.keep
     found: list[Priced] = []
     refused: Infeasible | None = None
     worst = float("inf")
-    for tiling in tilings:
-        for split in sorted(splits(layer, device, tiling, most_tiles), key=lambda s: s.bound):
+    for tiling in native_tilings(layer, device):
+        for split in sorted(splits(layer, device, tiling, task.most_tiles), key=lambda s: s.bound):
             if split.bound >= worst:
                 break
             for shape in candidates(layer, device, tiling, split):
@@ -93,14 +117,15 @@ def search(
                 if isinstance(priced, Infeasible):
                     refused = _closer(refused, priced)
                     continue
-                value = _key(priced, objective)[0]
-                if value >= worst or not _legal(mapping, device):
+                if _key(priced, task.objective)[0] >= worst:
+                    continue
+                if strict and not _legal(mapping, device):
                     continue
                 found.append(priced)
-                found.sort(key=lambda p: _key(p, objective))
+                found.sort(key=lambda p: _key(p, task.objective))
                 del found[keep:]
                 if len(found) == keep:
-                    worst = _key(found[-1], objective)[0]
+                    worst = _key(found[-1], task.objective)[0]
     if not found:
         return refused or Infeasible("tiles", 1, 0, "tiles")
     return tuple(found)
