@@ -9,7 +9,9 @@ from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Tiling
 
 Position = Literal["single", "first", "middle", "last"]
-Requantise = Literal["shift", "multiplier", "none"]
+#: How sums become results: rounded after a shift; after a product with one multiplier, or one a
+#: column; or stored as they are, 32 bits wide.
+Requantise = Literal["shift", "multiplier", "channel", "none"]
 
 #: How a block's epilogue meets the next block. "overlapped": a second set of accumulators, both
 #: software-pipelined together. "exposed": the next block's first product waits for the last store.
@@ -42,7 +44,7 @@ class Kernel:
         position: in the cascade.
         bias: whether accumulators start with one (never behind a cascade).
         relu: whether negative results become 0.
-        requantise: how sums become `out`; "none" stores them as they are, 32 bits wide.
+        requantise: how sums become `out`.
         variant: how an epilogue meets the next block.
         weight_banks: banks over which the weights are spread, 1 or 2.
     """

@@ -40,7 +40,7 @@ class Operation:
         writes: the value that it (partly) defines; empty where it defines none.
         latency: cycles until `writes` may be read.
         bank: of the memory that it accesses; empty where it accesses none.
-        bytes: that it moves.
+        bytes: that it moves; of a multiplication twice its lanes, so that 16 of them count as one.
     """
 
     kind: Kind
@@ -55,18 +55,19 @@ class Operation:
 
 @dataclass(frozen=True)
 class Counts:
-    """Instructions of a call, as the emulation counts them too.
+    """Operations of a call, as the emulation counts them too.
 
     Attributes:
         products: vector multiply-accumulates (native ones).
-        multiplies: vector multiplications of requantisation.
-        loads_a: vector loads of activations.
+        multiplies: multiplications of requantisation, 1024 bits of sums each.
+        loads_a: 256-bit words loaded of activations.
         loads_w: of weights.
         loads_bias: of accumulators' initial values.
-        stores: vector stores.
-        cascade_reads: transfers.
+        loads_factors: of multipliers by column.
+        stores: 256-bit words stored.
+        cascade_reads: 512-bit transfers.
         cascade_writes: transfers.
-        srs: shift-round-saturates.
+        srs: shift-round-saturates, 256 bits of results each; sums of 32 bits that stay so are none.
     """
 
     products: int = 0
@@ -74,6 +75,7 @@ class Counts:
     loads_a: int = 0
     loads_w: int = 0
     loads_bias: int = 0
+    loads_factors: int = 0
     stores: int = 0
     cascade_reads: int = 0
     cascade_writes: int = 0
@@ -147,20 +149,20 @@ def _loads(kernel: Kernel, core: Machine) -> Iterator[Operation]:
     for i in range(kernel.rows):
         for part in range(ceil(a_bytes / core.load_bytes)):
             name = f"a{i}.{part}"
-            yield _load(name, "A", core)
+            yield _load(name, "A", core, min(core.load_bytes, a_bytes))
     for j in range(kernel.columns):
         for part in range(ceil(w_bytes / core.load_bytes)):
             name = f"w{j}.{part}"
             bank = "W" if kernel.weight_banks == 1 else f"W{(part + j) % 2}"
-            yield _load(name, bank, core)
+            yield _load(name, bank, core, min(core.load_bytes, w_bytes))
 
 
-def _load(name: str, bank: str, core: Machine) -> Operation:
+def _load(name: str, bank: str, core: Machine, size: int) -> Operation:
     """Through load B where it is free: load A is also the only way in for accumulators, and.
 
     shares its write port with the rounding of the store slot.
     """
-    return Operation("load", name, (LOAD_B, LOAD_A), (), name, core.load, bank, core.load_bytes)
+    return Operation("load", name, (LOAD_B, LOAD_A), (), name, core.load, bank, size)
 
 
 def _products(kernel: Kernel, core: Machine) -> Iterator[Operation]:
@@ -179,6 +181,13 @@ def _products(kernel: Kernel, core: Machine) -> Iterator[Operation]:
                 yield Operation("product", f"p{part}", (VECTOR,), reads, f"c{i}.{j}", latency)
 
 
+#: Bytes of a counted load, store or result.
+WORD = 32
+
+#: Bits of sums that are begun at once; wider accumulators repeat them.
+WIDEST_START = 1024
+
+
 def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
     """Bias a row at a time, the same row for all rows of a tile; or the cascade's sums."""
     t = kernel.tiling
@@ -191,7 +200,9 @@ def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
     elif kernel.bias and kernel.variant == "exposed":
         yield Operation("copy", "bias", (MOVE,), (), name, core.move)
     elif kernel.bias:
-        for part in range(ceil(size / core.load_bytes)):
+        lanes = min(t.m * t.n, WIDEST_START // kernel.accumulator_bits)
+        row = ceil(t.n * 4 / core.load_bytes)
+        for part in range(lanes // t.n * row):
             yield Operation(
                 "load_accumulator", f"bias{part}", (LOAD_A,), (), name, core.load, "S", 32
             )
@@ -206,21 +217,35 @@ def _finish(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
             yield Operation("cascade_write", f"out{part}", (STORE,), (name,), bytes=size)
         return
     if kernel.requantise == "none":
-        for part in range(ceil(size / core.store_bytes)):
-            yield Operation("store_accumulator", f"st{part}", (STORE,), (name,), "", 0, "S", 32)
+        yield from _whole(name, kernel, core)
         return
-    if kernel.requantise == "multiplier":
+    if kernel.requantise != "shift":
         yield from _multiply(name, kernel, core)
-    pieces = ceil(t.m * t.n * ELEMENT_BYTES[kernel.out] / core.store_bytes)
-    for part in range(pieces):
+    whole = t.m * t.n * ELEMENT_BYTES[kernel.out]
+    piece = min(whole, core.store_bytes)
+    for part in range(ceil(whole / core.store_bytes)):
         result = f"v{tag}.{part}"
         if kernel.requantise == "shift":
-            yield Operation("srs", f"srs{part}", (STORE,), (name,), result, core.srs)
+            yield Operation("srs", f"srs{part}", (STORE,), (name,), result, core.srs, "", piece)
         if kernel.relu and not kernel.out.startswith("u"):
             largest = f"x{tag}.{part}"
             yield Operation("maximum", "relu", (MOVE,), (result,), largest, core.move)
             result = largest
-        yield Operation("store", f"st{part}", (STORE,), (result,), "", 0, "S", core.store_bytes)
+        yield Operation("store", f"st{part}", (STORE,), (result,), "", 0, "S", piece)
+
+
+def _whole(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
+    """Sums stored with 32 bits; wider ones are rounded to them."""
+    tag = name[1:]
+    whole = kernel.tiling.m * kernel.tiling.n * 4
+    piece = min(whole, core.store_bytes)
+    for part in range(ceil(whole / core.store_bytes)):
+        if kernel.accumulator_bits == 32:
+            yield Operation("store_accumulator", f"st{part}", (STORE,), (name,), "", 0, "S", piece)
+            continue
+        result = f"v{tag}.{part}"
+        yield Operation("srs", f"srs{part}", (STORE,), (name,), result, core.srs, "", piece)
+        yield Operation("store", f"st{part}", (STORE,), (result,), "", 0, "S", piece)
 
 
 def _multiply(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
@@ -234,11 +259,26 @@ def _multiply(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
     parts = ceil(t.m * t.n / lanes)
     results = ceil(t.m * t.n * ELEMENT_BYTES[kernel.out] / core.store_bytes)
     for part in range(parts):
-        yield Operation("srs", f"wide{part}", (STORE,), (name,), f"y{tag}.{part}", core.srs)
+        # Sums of 32 bits only change registers; wider ones are rounded.
+        narrowed = lanes * 4 if kernel.accumulator_bits == 64 else 0
+        yield Operation(
+            "srs", f"wide{part}", (STORE,), (name,), f"y{tag}.{part}", core.srs, "", narrowed
+        )
+    factors: tuple[str, ...] = ()
+    if kernel.requantise == "channel":
+        for part in range(max(1, 16 // t.n)):
+            factor = f"f{tag}.{part}"
+            factors = (*factors, factor)
+            yield Operation("load", factor, (LOAD_B, LOAD_A), (), factor, core.load, "S", WORD)
     for part in range(parts):
         wide, scaled = f"y{tag}.{part}", f"t{tag}.{part}"
-        yield Operation("multiply", f"m{part}", (VECTOR,), (wide,), scaled, core.product)
-        yield Operation("srs", f"srs{part}", (STORE,), (scaled,), f"h{tag}.{part}", core.srs)
+        needed = (wide, *factors)
+        yield Operation(
+            "multiply", f"m{part}", (VECTOR,), needed, scaled, core.product, "", 2 * lanes
+        )
+        half = f"h{tag}.{part}"
+        narrow = WORD * ceil(lanes / 16 * ceil(16 * ELEMENT_BYTES[kernel.out] / WORD))
+        yield Operation("srs", f"srs{part}", (STORE,), (scaled,), half, core.srs, "", narrow)
     for result in range(results):
         halves = [f"h{tag}.{p}" for p in range(parts) if p * results // parts == result]
         target = f"v{tag}.{result}"
@@ -252,7 +292,7 @@ def count(operations: Iterator[Operation]) -> Counts:
         key = {
             "product": "products",
             "multiply": "multiplies",
-            "load": "loads_a" if op.bank == "A" else "loads_w",
+            "load": {"A": "loads_a", "S": "loads_factors"}.get(op.bank, "loads_w"),
             "load_accumulator": "loads_bias",
             "store": "stores",
             "store_accumulator": "stores",
@@ -261,5 +301,6 @@ def count(operations: Iterator[Operation]) -> Counts:
             "srs": "srs",
         }.get(op.kind)
         if key is not None:
-            tally[key] += 1
+            counted = key in ("products", "cascade_reads", "cascade_writes")
+            tally[key] += 1 if counted else ceil(op.bytes / WORD)
     return Counts(**tally)

@@ -216,7 +216,7 @@ def _accumulator_sets(kernel: Kernel, core: Machine, block: Block) -> int:
     """Two where the registers hold both, and a temporary where one is needed; else one."""
     if kernel.variant == "exposed":
         return 1
-    temporary = 1.0 if kernel.requantise == "multiplier" else 0.0
+    temporary = 1.0 if kernel.requantise in ("multiplier", "channel") else 0.0
     needed = 2 * len(block.sums) * block.width["c"] + temporary
     return 2 if needed <= core.accumulators else 1
 
@@ -304,8 +304,9 @@ def place_finish(
             ready[p.operation.writes] = max(landed, ready.get(p.operation.writes, landed))
     found = []
     for chain in sorted(block.finish, key=lambda c: ready[c[0].reads[0]]):
+        begin = ready[chain[0].reads[0]]
         for op in chain:
-            at = max(ready[name] for name in op.reads)
+            at = max((ready[name] for name in op.reads), default=begin)
             one = table.search(op, range(at, at + length))
             if one is None:
                 return None
@@ -327,7 +328,7 @@ def _registers_free(block: Block, placed: tuple[Placed, ...], length: int, sets:
 
 
 #: 256-bit registers of values by their first letter; those of "c" and "t" are accumulators.
-_VECTOR_UNITS = {"a": 1.0, "w": 1.0, "v": 1.0, "x": 1.0, "y": 2.0, "h": 0.5}
+_VECTOR_UNITS = {"a": 1.0, "w": 1.0, "v": 1.0, "x": 1.0, "y": 2.0, "h": 0.5, "f": 1.0}
 
 
 def _fit(units: dict[str, float], placed: tuple[Placed, ...], length: int, most: float) -> bool:

@@ -32,7 +32,7 @@ LEGAL = {
 }
 
 #: 256-bit registers of values by their first letter; accumulators are "c" and "t".
-VECTORS = {"a": 1.0, "w": 1.0, "v": 1.0, "x": 1.0, "y": 2.0, "h": 0.5}
+VECTORS = {"a": 1.0, "w": 1.0, "v": 1.0, "x": 1.0, "y": 2.0, "h": 0.5, "f": 1.0}
 
 
 def verify(schedule: BlockSchedule, kernel: Kernel, core: Machine, blocks: int = 4) -> None:
