@@ -125,7 +125,13 @@ def descriptors(program: ArrayProgram, device: Device) -> Iterator[Violation]:
         if not core:
             half = count // 2
             low, high = (half, count) if d.channel.index % 2 else (0, half)
-        if not low <= d.index < high or (tile, d.index) in seen:
+        if d.index < low:
+            where = f"tile {tile}, channel {d.channel.index}"
+            yield Violation(where, "descriptors of the other parity", 1, 0, "the upper half")
+        if (tile, d.index) in seen:
+            where = f"tile {tile}, descriptor {d.index}"
+            yield Violation(where, "uses of one descriptor", 2, 1, "another number")
+        if d.index >= high:
             yield Violation(
                 f"tile {tile}, {d.channel.direction} channel {d.channel.index}",
                 "as number of a descriptor",

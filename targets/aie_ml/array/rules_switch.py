@@ -27,7 +27,9 @@ def inside(program: ArrayProgram, device: Device) -> Iterator[Violation]:
             yield Violation(
                 f"tile {core.tile}", "as column", column, device.columns - 1, "fewer chains"
             )
-        if not is_core(core.tile, device) or row >= top:
+        if not is_core(core.tile, device):
+            yield Violation(f"tile {core.tile}", "kernels on a tile without a core", 1, 0, "a core")
+        if row >= top:
             yield Violation(f"tile {core.tile}", "as row", row, top - 1, "another row")
         if core.tile in seen:
             yield Violation(f"tile {core.tile}", "kernels on one tile", 2, 1, "another tile")

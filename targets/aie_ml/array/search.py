@@ -22,7 +22,7 @@ from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer, Home,
 from match_aie.targets.aie_ml.array.local import LocalPlan, demand, logical_banks
 from match_aie.targets.aie_ml.array.price import Priced, bound, price
 from match_aie.targets.aie_ml.devices import Device, Tiling, pair_name
-from match_aie.targets.aie_ml.schedule import Variant, schedule_call
+from match_aie.targets.aie_ml.schedule import Variant, machine, schedule_call
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 
 Objective = Literal["interval", "latency"]
@@ -70,6 +70,7 @@ def search(
     Raises:
         TargetError: element types without a product on this array, or facts not known.
     """
+    machine(device.architecture)  # refuses by name where schedules lack facts
     task = Task(layer, device, assumed or Assumed(), objective, most_tiles, keep)
     found = _search(task, strict=False)
     if isinstance(found, Infeasible) or all(_legal(p.mapping, device) for p in found):
@@ -211,9 +212,14 @@ def candidates(
 
 
 def _calls(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
-    """Rows and columns of a call that fit a tile, as large as they can be."""
-    whole = replace(base, call_columns=base.part_columns)
-    yield from _rows(whole, device)
+    """Rows and columns of a call that fit a tile, as large as they can be.
+
+    Weights that fit a tile stay there.
+    """
+    resident = list(_rows(replace(base, call_columns=base.part_columns), device))
+    yield from resident
+    if resident:
+        return
     column_tiles = base.part_columns // base.tiling.n
     element = ELEMENT_BYTES[base.layer.w]
     for steps in _counts(column_tiles, column_tiles):

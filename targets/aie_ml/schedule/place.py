@@ -16,6 +16,7 @@ from match_aie.errors import InternalError, TargetError
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A, Machine
 from match_aie.targets.aie_ml.schedule.operations import Block, Operation, block_operations
+from match_aie.targets.aie_ml.schedule.registers import VECTOR_UNITS, Placed, fit
 
 #: Cycles of steps that are scheduled one by one: long enough to hide any start and finish. Further
 #: steps repeat in the inner loop.
@@ -28,23 +29,6 @@ LONGEST_GAP = 160
 #: "64x64x64, one call, <4,8,8>" and "dense 128x128, i8xi8 and i16xi8, no bias, no ReLU" of
 #: data/aie_calibration.csv: (cycles - call - fill - products) / (blocks - 1) = 2.0, 2.5, 2.2.
 LOOP_SWITCH = 2
-
-
-@dataclass(frozen=True)
-class Placed:
-    """An operation, when it issues and where.
-
-    Attributes:
-        cycle: relative to the block's first product.
-        slot: of the bundle.
-        operation: what issues.
-        step: of the reduction; None for a block's start and finish.
-    """
-
-    cycle: int
-    slot: str
-    operation: Operation
-    step: int | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +53,7 @@ class BlockSchedule:
         peeled: steps that share bundles with a start or finish, and are not in the inner loop.
         block: the operations.
         gap: bundles without operations of the steps at its end.
+        registers: of vectors and of accumulators.
     """
 
     length: int
@@ -80,6 +65,7 @@ class BlockSchedule:
     peeled: int
     block: Block
     gap: int
+    registers: tuple[float, float]
 
     @property
     def hidden(self) -> int:
@@ -161,7 +147,16 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
             length += (steps - explicit) * step.interval
             peeled = _peeled(placed, step, explicit)
             return BlockSchedule(
-                length, steps, explicit, step.interval, placed, sets, peeled, block, gap
+                length,
+                steps,
+                explicit,
+                step.interval,
+                placed,
+                sets,
+                peeled,
+                block,
+                gap,
+                (core.vectors, core.accumulators),
             )
     raise TargetError(
         f"no schedule of {kernel} fits the registers of {core.name}", hint="use smaller blocks"
@@ -265,8 +260,8 @@ def _place(
         begin = min((p.cycle for p in started), default=0)
         if begin + length - switch <= max(p.cycle for p in finished):
             return None
-    fits = _fit(_VECTOR_UNITS, everything, length, core.vectors)
-    fits = fits and _fit(block.width, everything, length, core.accumulators)
+    fits = fit(VECTOR_UNITS, everything, length, core.vectors)
+    fits = fits and fit(block.width, everything, length, core.accumulators)
     return everything if fits else None
 
 
@@ -325,42 +320,6 @@ def _registers_free(block: Block, placed: tuple[Placed, ...], length: int, sets:
         if begin + sets * length <= end:
             return False
     return True
-
-
-#: 256-bit registers of values by their first letter; those of "c" and "t" are accumulators.
-_VECTOR_UNITS = {"a": 1.0, "w": 1.0, "v": 1.0, "x": 1.0, "y": 2.0, "h": 0.5, "f": 1.0}
-
-
-def _fit(units: dict[str, float], placed: tuple[Placed, ...], length: int, most: float) -> bool:
-    """Whether all values of the pattern that live at once have a register.
-
-    Args:
-        units: registers of a value by the first letter of its name; others do not count.
-        placed: all operations of a block.
-        length: of the pattern.
-        most: registers there are.
-    """
-    spans: dict[tuple[str, int | None], list[int]] = {}
-    for p in placed:
-        name = p.operation.writes
-        if name and name[0] in units:
-            landed = p.cycle + p.operation.latency
-            key = (name, p.step if name[0] in "aw" else None)
-            span = spans.setdefault(key, [landed, landed])
-            span[:] = min(span[0], landed), max(span[1], landed)
-    for p in placed:
-        for name in p.operation.reads:
-            read = spans.get((name, p.step if name[0] in "aw" else None))
-            if read is not None:
-                read[1] = max(read[1], p.cycle)
-    live = [0.0] * length
-    for (name, _), (begin, end) in spans.items():
-        whole, rest = divmod(end + 1 - begin, length)
-        for cycle in range(rest):
-            live[(begin + cycle) % length] += units[name[0]]
-        if whole:
-            live = [much + whole * units[name[0]] for much in live]
-    return max(live) <= most
 
 
 def _peeled(placed: tuple[Placed, ...], step: Step, steps: int) -> int:

@@ -12,10 +12,15 @@ from functools import lru_cache
 from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.schedule.place import (
     BlockSchedule,
-    Placed,
     Table,
     place_finish,
     place_start,
+)
+from match_aie.targets.aie_ml.schedule.registers import (
+    VECTOR_UNITS,
+    Placed,
+    lifetimes,
+    most_live,
 )
 
 #: Runs of more blocks than this are the pattern between two ends.
@@ -71,13 +76,22 @@ def unroll(schedule: BlockSchedule, blocks: int) -> tuple[Issue, ...]:
     """Every operation of `blocks` blocks, without the inner loop's repetitions."""
     for tight in (True, False):
         found = _lay_out(schedule, blocks, tight=tight)
-        if found is not None and _apart(found, schedule.sets):
+        if found is not None and _apart(found, schedule.sets) and _fits(found, schedule):
             return found
     return tuple(
         Issue(block * schedule.shown + p.cycle, block, p)
         for block in range(blocks)
         for p in schedule.placed
     )
+
+
+def _fits(run: tuple[Issue, ...], schedule: BlockSchedule) -> bool:
+    """Whether registers suffice."""
+    vectors, accumulators = schedule.registers
+    issued = [(issue.block, issue.cycle, issue.placed) for issue in run]
+    taken = most_live(lifetimes(VECTOR_UNITS, issued), None)
+    sums = most_live(lifetimes(schedule.block.width, issued), None)
+    return taken <= vectors and sums <= accumulators
 
 
 def _apart(run: tuple[Issue, ...], sets: int) -> bool:
