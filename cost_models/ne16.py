@@ -84,63 +84,164 @@ class ClosedForm:
 
 
 @dataclass(frozen=True)
+class Controller:
+    """The core that walks over a layer's tiles, moves them, and programs NE16's jobs.
+
+    Assumptions, but for the programming; the simulator of GAP9 makes the same.
+
+    Attributes:
+        layer: cycles to enter a layer; being offloaded is a hand-over, which targets price.
+        visit: of the walk, around each tile.
+        wait: of a wait for what is over.
+        start: of starting a transfer (measured with GVSoC).
+        program: to program and start the first two jobs of a tile: 24 registers (measured).
+        reprogram: of every further job of a tile: six registers (in proportion; modelled).
+    """
+
+    layer: float = 100.0
+    visit: float = 250.0
+    wait: float = 10.0
+    start: float = 16.0
+    program: float = 578.0
+    reprogram: float = 578.0 * 8 / 26
+
+
+@dataclass(frozen=True)
 class Ne16Cost(MchanTransfers):
     """A `TileCostModel` of NE16 behind MCHAN: conv2d 3x3 and 1x1, depthwise 3x3, and dense.
+
+    While a tile's last jobs run, the controller stores the tile before, loads the next one, waits
+    for it and programs its first job. A tile therefore takes as long as its jobs or as these steps,
+    whichever is more. `kernel_cycles` does not know the mapping: it takes what a nest of such tiles
+    in the better order moves.
 
     Attributes:
         form: cycles of jobs.
         weight_bits: of a weight.
         scale_bits: of a scale.
         job: cycles from trigger to end beside the tiles; fitted with the form.
-        program: cycles of the controller to program and start a tile's first job (measured).
-        reprogram: of every further job of a tile, which writes six of 24 registers (in
-            proportion; modelled).
+        controller: what goes on around the jobs.
     """
 
     form: ClosedForm = ClosedForm()
     weight_bits: int = 8
     scale_bits: int = 16
     job: float = 8.0
-    program: float = 578.0
-    reprogram: float = 578.0 * 8 / 26
+    controller: Controller = Controller()
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
-        """Cycles of one tile: its jobs, each at least as long as programming the next takes.
+        """Cycles of one tile, with what of the next tile's preparation does not hide behind it.
 
-        `tile` has every dimension of the workload. Images of a batch follow each other.
+        `tile` has every dimension of the workload.
         """
-        one = np.asarray(1)
-        t = {dim: tile.get(dim, one) for dim in ("B", "G", "K", "C", "OY", "OX")}
+        t = _filled(tile)
+        run, jobs = self._jobs(workload, t)
+        alone, again = self._first(run, jobs), self._period(workload, t, run, jobs)
+        calls = _calls(workload, t)
+        return np.asarray((alone + (calls - 1) * again) / calls)
+
+    def _first(self, run: Array, jobs: Array) -> Array:
+        """Cycles of a layer's first tile from the start of its first job to the end of its last."""
+        core = self.controller
+        later = np.maximum(core.program, run) + (jobs - 2) * np.maximum(core.reprogram, run)
+        return np.asarray(run + np.where(jobs > 1, later, 0.0))
+
+    def _period(self, workload: Workload, t: Tile, run: Array, jobs: Array) -> Array:
+        """Cycles from tile to tile, averaged over a nest of channels and pixels in the better order.
+
+        The inner one of image and weights moves with every tile, the other one once a round.
+        """
+        sizes, depthwise = workload.sizes, filter_of(workload) == "depthwise"
+        deep = _up(np.asarray(sizes["G"] * sizes["K"]), t["G"] * t["K"])
+        rounds = _calls(workload, t) // deep
+        image, weights = self._loads(workload, t)
+        both, one, other = (
+            self._after(run, jobs, self._preparation(workload, t, *what))
+            for what in ((image + weights, 4), (image, 1), (weights, 3))
+        )
+        pixels_inside = np.where(deep > 1, one + (both - one) / rounds, one)
+        if depthwise:
+            return np.asarray(pixels_inside)
+        channels_inside = np.where(rounds > 1, other + (both - other) / deep, other)
+        return np.asarray(np.where(deep > 1, np.minimum(pixels_inside, channels_inside), one))
+
+    def _after(self, run: Array, jobs: Array, prepared: Array) -> Array:
+        """Cycles from tile to tile: two jobs of the tile before may run while one is prepared."""
+        core = self.controller
+        one = prepared + core.program
+        two = one + core.program
+        three = np.maximum(two, np.maximum(one, 2 * run) + run) + core.reprogram
+        many = three + (jobs - 3) * np.maximum(core.reprogram, run)
+        programmed = np.select([jobs < 2, jobs < 3], [one, two], many)
+        return np.asarray(np.maximum(jobs * run, programmed))
+
+    def _jobs(self, workload: Workload, t: Tile) -> tuple[Array, Array]:
+        """(cycles of a job, jobs of a tile)."""
         kind = filter_of(workload)
         outputs = t["G"] if kind == "depthwise" else t["K"]
-        rows, columns, jobs = t["OY"], t["OX"], one
-        if strides_by_jobs(workload):
-            jobs = _up(rows, 2) * _up(columns, 2)
-            rows = columns = np.asarray(3)
-        run = self.job + self.form.cycles(
-            kind, (rows, columns), t["C"], outputs, self.weight_bits, self.scale_bits
+        if workload.kind == "dense":
+            image, jobs = (np.asarray(1), t["B"]), np.asarray(1)
+        elif strides_by_jobs(workload):
+            image, jobs = (np.asarray(3), np.asarray(3)), _up(t["OY"], 2) * _up(t["OX"], 2)
+        else:
+            image, jobs = (t["OY"], t["OX"]), np.asarray(1)
+        bits = self.weight_bits, self.scale_bits
+        run = self.job + self.form.cycles(kind, image, t["C"], outputs, *bits)
+        return run, jobs if workload.kind == "dense" else jobs * t["B"]
+
+    def _loads(self, workload: Workload, t: Tile) -> tuple[Array, Array]:
+        """Cycles to load a tile of the image, and of the weights."""
+        whole = np.asarray(1)
+        return (
+            self.moved_cycles(_image(workload, t), whole, "load"),
+            self.moved_cycles(self._weights(workload, t), whole, "load"),
         )
-        # Two slots, so two whole programmings; the first is charged to the tile's store.
-        later = np.maximum(self.program, run) + (jobs - 2) * np.maximum(self.reprogram, run)
-        total = t["B"] * (run + np.where(jobs > 1, later, 0.0))
-        return np.asarray(np.maximum(total, self.program))
+
+    def _preparation(self, workload: Workload, t: Tile, loads: Array, count: int) -> Array:
+        """Cycles from the end of the tile before to the programming of the next one's first job.
+
+        The output is stored and `count` operands are loaded, while the controller starts these
+        transfers and walks on.
+        """
+        sizes, core = workload.sizes, self.controller
+        outputs, pixels = t["G"] * t["K"], t["B"] * t["OY"] * t["OX"]
+        stored = pixels * outputs * (4 if workload.output.dtype == "int32" else 1)
+        moving = loads + self.moved_cycles(stored, np.asarray(1), "store")
+        # Where channels and columns are both cut, every row is a transfer of its own.
+        planes = (outputs < sizes["G"] * sizes["K"]) & (t["OX"] < sizes["OX"])
+        started = np.where(planes, t["OY"], 1) + count
+        walked = core.visit + started * core.start
+        return np.asarray(np.maximum(moving, walked) + (count + 2) * core.wait)
+
+    def _weights(self, workload: Workload, t: Tile) -> Array:
+        """Bytes of a tile's packed weights, factors and offsets."""
+        channels, taps = workload.operand("weight").shape[-1], t["FY"] * t["FX"]
+        if filter_of(workload) == "depthwise":
+            rows, width = _up(t["G"], DEPTHWISE), DEPTHWISE
+        else:
+            rows, width = t["K"], -(-channels // INPUTS) * INPUTS
+        constants = t["G"] * t["K"] * (4 + self.scale_bits // 8)
+        return np.asarray(rows * width * taps * self.weight_bits // 8 + constants)
 
     def transfer_cycles(
         self, workload: Workload, block: Block, outer: Memory, inner: Memory, direction: Direction
     ) -> Array:
-        """As MCHAN's, of packed weights; an output's store is charged the tile's programming.
-
-        The controller waits for a tile's inputs, then programs its job, while the job before runs:
-        programming hides where transfers hide, and adds to them where they do not.
-        """
+        """As MCHAN's, of weights and factors as they are packed."""
         nbytes, chunks = block.nbytes, block.chunks
         name = block.operand.name
         if name == "weight":
             nbytes, chunks = self.packed(workload, block), np.ones_like(chunks)
         elif name == "multiplier":
             nbytes = nbytes * self.scale_bits // 32
-        cycles = self.moved_cycles(nbytes, chunks, direction)
-        return np.asarray(cycles + (self.program if direction == "store" else 0.0))
+        return self.moved_cycles(nbytes, chunks, direction)
+
+    def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
+        """Pipelined; before the first tile and after the last one nothing overlaps.
+
+        The walk to the first tile hides behind its loads.
+        """
+        alone = self.controller.layer + self.controller.program
+        return super().combine(compute, moves, exposed) + alone
 
     def packed(self, workload: Workload, block: Block) -> Array:
         """Bytes of a tile of weights as NE16 reads them."""
@@ -176,5 +277,31 @@ def strides_by_jobs(workload: Workload) -> bool:
     return window is not None and window.stride == (2, 2) and filter_of(workload) != "conv1x1"
 
 
-def _up(a: Array, b: int) -> Array:
+def _filled(tile: Tile) -> dict[str, Array]:
+    """The tile with all loop dimensions, 1 where it has none."""
+    one = np.asarray(1)
+    return {d: tile.get(d, one) for d in ("B", "G", "K", "C", "OY", "OX", "FY", "FX")}
+
+
+def _calls(workload: Workload, t: Tile) -> Array:
+    """Tiles of this size that cover the layer."""
+    found = np.asarray(1)
+    for dim, size in workload.dims:
+        found = found * _up(np.asarray(size), t[dim])
+    return found
+
+
+def _image(workload: Workload, t: Tile) -> Array:
+    """Bytes of a tile's input."""
+    channels = t["G"] * t["C"]
+    if workload.window is None:
+        return np.asarray(t["B"] * channels)
+    (down, across), (_, rows, columns, _) = workload.window.stride, workload.operand("x").shape
+    seen = np.minimum((t["OY"] - 1) * down + t["FY"], rows)
+    return np.asarray(
+        t["B"] * seen * np.minimum((t["OX"] - 1) * across + t["FX"], columns) * channels
+    )
+
+
+def _up(a: Array, b: Array | int) -> Array:
     return np.asarray(-(-a // b))

@@ -33,7 +33,8 @@ class Peaks:
         operations: other vector operations.
         loads: of a whole vector, from the first cache.
         stores: of a whole vector.
-        fma_latency: cycles from a multiply-add to one that needs its result.
+        fma_latency: cycles from a multiply-add (or dot product) to one that needs its result.
+        issue: instructions of any kind.
     """
 
     dots: float
@@ -42,6 +43,7 @@ class Peaks:
     loads: float
     stores: float
     fma_latency: float
+    issue: float
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Register tiles of products on a core with vectors: how many cycles a tile takes.
 
-Modelled, not measured: the least time that the core's ports leave (`Peaks`) for the operations of the
-inner loop, or the latency of its chain of sums, whichever is more. This is the port-bound analysis
+Modelled, not measured: the least time that the core's ports leave (`Peaks`) for the operations of
+the inner loop, or the latency of its chain of sums, whichever is more. This is the port-bound analysis
 of K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS
 34(3), 2008, and of T. M. Low et al., "Analytical modeling is enough for high-performance BLIS",
 ACM TOMS 43(2), 2016.
@@ -13,11 +13,14 @@ from dataclasses import dataclass
 
 from match_aie.cost_models.processor import Dot, Machine
 
-#: Operations of a vector of sums on its way to bytes: convert, multiply, two bounds, round (2),
-#: narrow (3), store.
-REQUANTISE = 10.0
-#: Cycles to start a tile: addresses, first loads, the end of the loop mispredicted now and then.
-START = 12.0
+#: Operations of two vectors of sums on their way to bytes: convert, multiply, bound, round (each
+#: twice), narrow, add the zero point, saturate, order, store; and the two of different pixels.
+REQUANTISE_PAIR = 15.0
+REQUANTISE_APART = 18.0
+#: Cycles to start a tile: call, addresses, first loads, the end of the loop mispredicted at times.
+START = 20.0
+#: Instructions of the inner loop beside its vector operations: two pointers, test, jump.
+LOOP = 3.0
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ def step_cycles(machine: Machine, dot: Dot, narrow: bool, tile: RegisterTile) ->
     widen = tile.vectors if narrow and dot in ("madd", "plain") else 0
     uops = dots * (2 if dot in ("madd", "plain") else 1) + widen
     loads = tile.rows + tile.vectors
+    instructions = uops + loads - (widen or 0) + LOOP
     chain = peaks.fma_latency if dot in ("dpbusd", "sdot") else 1.0
     spilled = max(0, registers(dot, tile) - machine.vector_registers)
     return max(
@@ -55,6 +59,7 @@ def step_cycles(machine: Machine, dot: Dot, narrow: bool, tile: RegisterTile) ->
         uops / peaks.operations,
         (loads + spilled) / peaks.loads,
         spilled / peaks.stores,
+        instructions / peaks.issue,
         chain,
     )
 
@@ -64,8 +69,9 @@ def tile_cycles(
 ) -> float:
     """Cycles of a tile of `steps` steps, requantised and stored."""
     inner = steps * step_cycles(machine, dot, narrow, tile)
-    outer = tile.rows * tile.vectors * REQUANTISE / machine.peaks.operations
-    return START + inner + outer
+    pairs, single = divmod(tile.vectors, 2)
+    outer = tile.rows * (pairs * REQUANTISE_PAIR + single * REQUANTISE_APART / 2)
+    return START + inner + outer / machine.peaks.operations
 
 
 def best_tile(

@@ -216,9 +216,11 @@ def price(
 
 def _allowed(candidate: Candidate, options: CompileOptions) -> Candidate:
     """`candidate`, refused where its module does not compute what was asked for."""
+    from match_aie.hardware import computes_model
+
     if candidate.layer is None or options.arithmetic != "model":
         return candidate
-    if candidate.module.arithmetic == "model":
+    if computes_model(candidate.module, candidate.layer.original):
         return candidate
     refusal = "requantises in the module's own arithmetic, and the model's was asked for"
     return replace(candidate, layer=None, refusal=refusal)

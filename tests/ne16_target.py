@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from match_aie.hardware import SCRATCHPAD_FILES, ExecModule, MatchTarget, Runtime, runtime_files
-from match_aie.targets.cpu import CPUModule
 from match_aie.targets.gap9.ne16.module import Ne16
 
 FILES = (
@@ -17,12 +16,12 @@ FILES = (
 
 
 class Ne16Chip(MatchTarget):
-    """NE16 beside a core that is so slow that NE16 takes all it can."""
+    """NE16 beside a core that runs what the fallback compiles."""
 
     name = "ne16_chip"
 
     def __init__(self, l1_bytes: int = 120_000):
-        self.units = (Ne16(l1_bytes), CPUModule())
+        self.units = (Ne16(l1_bytes),)
 
     def modules(self) -> Sequence[ExecModule]:
         return self.units

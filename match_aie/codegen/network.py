@@ -55,6 +55,14 @@ class CallView:
 
 
 @dataclass(frozen=True)
+class GroupView:
+    """Steps that run one after the other on the controller; or one step of the control core."""
+
+    steps: tuple[int, ...]
+    offloaded: bool
+
+
+@dataclass(frozen=True)
 class StreamView:
     """A fetch of constants: before which step it starts, which one waits, where from and to."""
 
@@ -90,6 +98,7 @@ class NetworkView:
         headers: of the target's runtime.
         guard: C function of it that says why this machine cannot run the code; "" for none.
         entry: C function of it that runs the steps; "" for none.
+        groups: the calls, divided by who makes them.
         streams: constants that are fetched from the backing memory, in order of their steps.
     """
 
@@ -113,6 +122,7 @@ class NetworkView:
     headers: tuple[str, ...]
     guard: str
     entry: str
+    groups: tuple[GroupView, ...]
     streams: tuple[StreamView, ...]
 
 
@@ -175,6 +185,19 @@ def _streams(program: NetworkProgram) -> tuple[StreamView, ...]:
         found.append(StreamView(stream.start, stream.step, place, offset, stream.nbytes))
         offset += stream.nbytes
     return tuple(found)
+
+
+def _groups(program: NetworkProgram) -> tuple[GroupView, ...]:
+    """Layers with tiles run on the controller, as many in a row as no fetch comes between."""
+    starts = {index for stream in program.streams for index in (stream.start, stream.step)}
+    groups: list[GroupView] = []
+    for index, step in enumerate(program.schedule.steps):
+        offloaded = step.layer is not None and step.layer.tiles is not None
+        if offloaded and groups and groups[-1].offloaded and index not in starts:
+            groups[-1] = GroupView((*groups[-1].steps, index), True)
+        else:
+            groups.append(GroupView((index,), offloaded))
+    return tuple(groups)
 
 
 def _call(step: Step, schedule: Schedule, addresses: Addresses) -> CallView:
@@ -279,6 +302,7 @@ def network_view(
         headers=runtime.headers,
         guard=runtime.guard,
         entry=runtime.entry,
+        groups=_groups(program),
         streams=_streams(program),
     )
 

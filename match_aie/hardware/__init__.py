@@ -1,6 +1,6 @@
 """What a target declares: memories, modules, patterns, costs; and where targets register."""
 
-from match_aie.hardware.conversion import Original, convert
+from match_aie.hardware.conversion import Original, computes_model, convert
 from match_aie.hardware.core import CoreCost, Operation, TensorType
 from match_aie.hardware.cost import (
     Array,
@@ -18,7 +18,17 @@ from match_aie.hardware.cost import (
 from match_aie.hardware.mapping import Cut, Loop, Mapping, mapping_from_json, mapping_to_json
 from match_aie.hardware.module import CORE, ExecModule, Memory, check_memories
 from match_aie.hardware.move import Move
-from match_aie.hardware.pattern import AVG_POOL_HALF_AWAY, Any, Const, Op, Pattern, Structure
+from match_aie.hardware.pattern import (
+    AVG_POOL_HALF_AWAY,
+    REQUANTISE,
+    Any,
+    Chain,
+    Const,
+    Op,
+    Pattern,
+    Structure,
+    integer_patterns,
+)
 from match_aie.hardware.registry import load_target, target_names
 from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
 from match_aie.hardware.simulated import (
@@ -42,11 +52,13 @@ from match_aie.workload import Converted
 __all__ = [
     "AVG_POOL_HALF_AWAY",
     "CORE",
+    "REQUANTISE",
     "SCRATCHPAD_FILES",
     "Any",
     "Array",
     "Block",
     "BuildProfile",
+    "Chain",
     "Const",
     "Converted",
     "CoreCost",
@@ -82,9 +94,11 @@ __all__ = [
     "Visit",
     "check_memories",
     "combine_cycles",
+    "computes_model",
     "convert",
     "cost_from_json",
     "cost_to_json",
+    "integer_patterns",
     "load_target",
     "mapping_from_json",
     "mapping_to_json",

@@ -42,6 +42,20 @@ def convert(module: ExecModule, workload: Workload, constants: Constants) -> Con
     return answer
 
 
+def computes_model(module: ExecModule, original: Original | None) -> bool:
+    """Whether `module` computes a layer as the model does, bit for bit.
+
+    A module of its own arithmetic that converts nothing says of every layer that it does not.
+
+    Args:
+        module: the execution module.
+        original: what it converted, None where it computes the layer as it was.
+    """
+    if original is not None:
+        return original.error_lsb == 0
+    return module.arithmetic == "model" or type(module).convert is not ExecModule.convert
+
+
 def _wrong(workload: Workload, answer: Converted) -> str:
     """What a conversion changed that it may not, or an empty string."""
     if not answer.error_lsb >= 0:

@@ -39,6 +39,10 @@ PER_OUTPUT: Mapping[str, float] = MappingProxyType(
 REDUCTIONS = frozenset({"sum", "mean", "max", "min", "prod", "argmax", "argmin", "variance"})
 
 
+#: Composites of recurrent cells: their second and third inputs are the weights of all gates.
+RECURRENT = frozenset({"onnx.GRU", "onnx.LSTM", "onnx.RNN"})
+
+
 @dataclass(frozen=True)
 class TensorType:
     """A tensor without its contents; `constant` where they are known at compile time."""
@@ -75,6 +79,10 @@ class Operation:
         if len(self.inputs) < 2:
             return 0
         data, weight = self.inputs[:2]
+        if self.operator in RECURRENT and len(self.inputs) > 2:
+            # Every row of the input meets all weights, and so does every state.
+            rows = data.size // max(1, data.shape[-1])
+            return rows * (weight.size + self.inputs[2].size)
         if self.operator == "matmul":
             return self.output.size * (data.shape[-1] if data.shape else 1)
         if not self.operator.startswith("nn.conv"):

@@ -118,7 +118,7 @@ class ExecModule(ABC):
 
     `name` and `memories` (innermost first) are class attributes or set in the constructor.
     `arithmetic` says whose rounding requantisation follows: "model" (what ONNX Runtime computes,
-    as `workload.reference` defines it) or "module" (the hardware's own).
+    as `workload.reference` defines it) or "module" (the hardware's own, see `convert`).
     `frequency` in Hz where the module's clock is not the target's: its cycles are then converted.
     `version` belongs to the key under which searches are cached: raise it where costs change and
     neither the class's source file nor its attributes show it (a table in a data file).
@@ -135,6 +135,8 @@ class ExecModule(ABC):
     pareto: ClassVar[str | None] = None
     frequency: float | None = None
     memories: tuple[Memory, ...] = ()
+    #: Whether inner memories are caches: they fill themselves, emitted code moves no tiles.
+    caches: ClassVar[bool] = False
     #: Whether tiles hold the zeros around the image too, because the kernel cannot skip them.
     padded_tiles: ClassVar[bool] = False
 
@@ -210,6 +212,14 @@ class ExecModule(ABC):
         """Arena bytes the emitted layer function needs beside its operands; 0 by default."""
         del workload
         return 0
+
+    def workspace_bytes(self, workload: Workload, mapping: Mapping) -> int:
+        """Scratch of the layer as `mapping` runs it; what `scratch_bytes` says by default.
+
+        Positive for every mapping of the workload, or for none.
+        """
+        del mapping
+        return self.scratch_bytes(workload)
 
     def in_place(self, workload: Workload) -> tuple[str, ...]:
         """Inputs whose storage the output may take over; none by default."""

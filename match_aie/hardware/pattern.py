@@ -21,9 +21,13 @@ AVG_POOL_HALF_AWAY = "match.avg_pool2d_half_away"
 
 @dataclass(frozen=True)
 class Any:
-    """Matches any tensor, constant or not; binds it to `name`. Equal names must bind equally."""
+    """Matches any tensor, constant or not; binds it to `name`. Equal names must bind equally.
+
+    `dtypes` names the element types it may have; none means all.
+    """
 
     name: str
+    dtypes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -38,24 +42,52 @@ class Op:
     """Matches a call of `operator` whose leading tensor arguments match `inputs`.
 
     Scales and zero points of `quantize` and `dequantize` need not be written: they are constant
-    in the canonical form. Operands of `add` and `multiply` match in either order.
+    in the canonical form. Operands of `add` and `multiply` match in either order. `dtypes` names
+    the element types that the result may have; none means all.
     """
 
     operator: str
     inputs: tuple[Structure, ...]
+    dtypes: tuple[str, ...]
 
-    def __init__(self, operator: str, *inputs: Structure) -> None:
+    def __init__(self, operator: str, *inputs: Structure, dtypes: tuple[str, ...] = ()) -> None:
         """`operator` as in the canonical graph ("nn.conv2d"), then its inputs."""
         object.__setattr__(self, "operator", operator)
         object.__setattr__(self, "inputs", inputs)
+        object.__setattr__(self, "dtypes", dtypes)
 
     def operators(self) -> tuple[str, ...]:
         """Every operator of the structure, output first."""
-        below = (i.operators() for i in self.inputs if isinstance(i, Op))
+        below = (_operators(structure) for structure in self.inputs)
         return (self.operator, *(name for names in below for name in names))
 
 
-Structure = Any | Const | Op
+@dataclass(frozen=True)
+class Chain:
+    """Matches any number of element-wise calls, none included, above something that matches.
+
+    Each call is of one of `operators` and reads one tensor that is not constant; the others are
+    constants. Short chains are tried first.
+    """
+
+    operators: frozenset[str]
+    inner: Structure
+
+
+Structure = Any | Const | Op | Chain
+
+#: Element-wise operators by which integer graphs requantise: `(sum * M + B) >> S`, then clip.
+REQUANTISE = frozenset(
+    "add subtract multiply left_shift right_shift maximum minimum clip astype nn.relu".split()
+)
+#: How integer graphs widen what they multiply.
+WIDEN = frozenset({"astype", "subtract", "multiply", "left_shift"})
+
+
+def _operators(structure: Structure) -> tuple[str, ...]:
+    if isinstance(structure, Chain):
+        return ("...", *_operators(structure.inner))
+    return structure.operators() if isinstance(structure, Op) else ()
 
 
 def accepts_all(workload: Workload) -> str | None:
@@ -79,3 +111,30 @@ class Pattern:
     kind: Kind
     structure: Op
     refuses: Callable[[Workload], str | None] = accepts_all
+
+
+def integer_patterns(
+    name: str, kind: Kind, refuses: Callable[[Workload], str | None]
+) -> tuple[Pattern, ...]:
+    """Layers of integer graphs (Relay's, MATCH's) of `kind`: conv2d, dense, add or mul.
+
+    They become workloads with fixed-point tails: int8 or uint8 in, the exact int32 sum, bias,
+    multiplier, offset, shift, clip, and a cast to 8 bits; each of them may be absent. Without any
+    the int32 sum is the output.
+    """
+    operator = {"conv2d": "nn.conv2d", "dense": "matmul", "add": "add", "mul": "multiply"}[kind]
+    weighted = kind in ("conv2d", "dense")
+    stored_bytes = ("int8", "uint8")
+    second = Const("weight") if weighted else Any("x1", stored_bytes)
+    core = Op(operator, Chain(WIDEN, Any("x", stored_bytes)), Chain(WIDEN, second))
+    stored = Op("astype", Chain(REQUANTISE, core), dtypes=stored_bytes)
+    found = [
+        Pattern(f"{name}_integer_clip", kind, Op("clip", stored), refuses),
+        Pattern(f"{name}_integer", kind, stored, refuses),
+    ]
+    if weighted:
+        core = Op(operator, *core.inputs, dtypes=("int32",))
+        biased = Op("add", core, Const("bias"), dtypes=("int32",))
+        found.append(Pattern(f"{name}_integer_bias_sum", kind, biased, refuses))
+        found.append(Pattern(f"{name}_integer_sum", kind, core, refuses))
+    return tuple(found)

@@ -102,7 +102,7 @@ def _layer_step(
             f"its workload has {len(workload.inputs)} inputs",
             where=layer.label,
         )
-    scratch = module.scratch_bytes(workload)
+    scratch = module.workspace_bytes(workload, layer.mapping)
     workspaces = (Workspace(f"{symbol}_scratch", scratch),) if scratch else ()
     spaces = tuple(Argument("workspace", w.name, "write") for w in workspaces)
     program = LayerProgram(

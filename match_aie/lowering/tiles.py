@@ -25,7 +25,7 @@ def tile_program(
     mapping: LoopMapping,
     packed: Mapping[str, np.ndarray],
 ) -> TileProgram | None:
-    """The tiles of `mapping`; None for a module with a single memory.
+    """The tiles of `mapping`; None for a module with a single memory, or whose others are caches.
 
     Args:
         workload: the layer.
@@ -39,7 +39,7 @@ def tile_program(
             sums that leave the kernel, or more loops or operands than `ma_tiles.h` has room for.
         InternalError: the tiles do not fit, which the search should have seen.
     """
-    if len(module.memories) < 2:
+    if len(module.memories) < 2 or module.caches:
         return None
     loops = mapping.temporal[: mapping.kernel]
     _check(workload, module, mapping)

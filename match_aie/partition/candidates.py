@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from match_aie.hardware import ExecModule, MatchTarget, Original, Pattern, convert
-from match_aie.partition.extract import Extracted, extract
+from match_aie.hardware import REQUANTISE, ExecModule, MatchTarget, Original, Pattern, convert
+from match_aie.partition.extract import extract
 from match_aie.partition.graph import Graph
+from match_aie.partition.layer import Extracted
 from match_aie.partition.match import Match, matches
+from match_aie.workload import Kind
 
 #: Operators that stand around a layer rather than being it.
-EDGES = frozenset({"quantize", "dequantize", "clip"})
+EDGES = frozenset({"quantize", "dequantize", "clip", "astype"})
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +53,7 @@ def _at(graph: Graph, module: ExecModule, pattern: Pattern, root: int) -> Iterat
     """The first accepted match of `pattern` at `root`, or its first refusal."""
     refused: Candidate | None = None
     for match in matches(graph, pattern.structure, graph.nodes[root]):
-        label = _label(graph, match)
+        label = _label(graph, match, pattern.kind)
         if all(graph.values[name].constant is not None for name in match.bound.values()):
             continue  # known at compile time: nothing to run
         layer = extract(graph, match, pattern.kind)
@@ -76,8 +78,12 @@ def _converted(layer: Extracted, module: ExecModule) -> Extracted | str:
     return replace(layer, workload=answer.workload, constants=answer.constants, original=original)
 
 
-def _label(graph: Graph, match: Match) -> str:
+def _label(graph: Graph, match: Match, kind: Kind) -> str:
     """The name of the operator that does the work, which users look for, not of its quantize."""
     nodes = [graph.nodes[i] for i in match.nodes]
     named = [n for n in nodes if n.operator not in EDGES and n.label] or [nodes[0]]
+    integer = all(n.operator != "quantize" for n in nodes)
+    if integer and kind in ("conv2d", "dense"):
+        # In integer graphs what requantises has names of its own.
+        named = [n for n in named if n.operator not in REQUANTISE] or named
     return named[0].label or named[0].output

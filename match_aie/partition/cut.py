@@ -11,7 +11,7 @@ from tvm import relax
 from match_aie import tvm_api
 from match_aie.frontend.model import Model
 from match_aie.frontend.rebuild import Emitter, Expr, rebuild
-from match_aie.partition.extract import Extracted
+from match_aie.partition.layer import Extracted
 
 
 def cut(model: Model, layers: Mapping[str, Extracted]) -> Model:

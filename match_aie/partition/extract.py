@@ -7,13 +7,16 @@ is none (a scale known only at run time, a sum that could overflow), it says so 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
 
-from match_aie.hardware import AVG_POOL_HALF_AWAY, Original
+from match_aie.hardware import AVG_POOL_HALF_AWAY
+from match_aie.partition.extract_real import extract_real, is_real
 from match_aie.partition.graph import Graph, Value
+from match_aie.partition.integer_extract import integer_layer, is_integer
+from match_aie.partition.layer import Extracted
 from match_aie.partition.match import Match
 from match_aie.partition.view import (
     INTEGERS,
@@ -42,25 +45,7 @@ from match_aie.workload import (
 from match_aie.workload.reference import accumulator_bound, softmax_table
 
 INT32_MAX = 2**31 - 1
-
-
-@dataclass(frozen=True, eq=False)
-class Extracted:
-    """A layer: what it computes, on which values, giving which value.
-
-    Attributes:
-        workload: what it computes.
-        constants: by operand name.
-        inputs: names of the values it reads, as the workload's inputs.
-        output: name of the value it gives.
-        original: the same in the model's arithmetic, None where this is it.
-    """
-
-    workload: Workload
-    constants: Mapping[str, np.ndarray]
-    inputs: tuple[str, ...]
-    output: str
-    original: Original | None = None
+INTEGER_KINDS = ("conv2d", "dense", "add", "mul")
 
 
 def _symmetric(value: Value, parameters: Parameters, axis: int) -> np.ndarray:
@@ -345,9 +330,16 @@ _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
 def extract(graph: Graph, match: Match, kind: Kind) -> Extracted | str:
     """The layer that `match` means as a workload of `kind`, or why there is none."""
     view = View(graph, match)
+    if is_real(view):
+        return extract_real(view, kind)
     composite = any(graph.nodes[i].operator == AVG_POOL_HALF_AWAY for i in match.nodes)
     try:
-        layer = _average_half_away(view) if composite else _KINDS[kind](view)
+        if composite:
+            layer = _average_half_away(view)
+        elif kind in INTEGER_KINDS and is_integer(view):
+            layer = integer_layer(view, kind)
+        else:
+            layer = _KINDS[kind](view)
     except Refusal as refusal:
         return str(refusal)
     if layer.workload.macs and accumulator_bound(layer.workload, layer.constants) > INT32_MAX:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 
-from match_aie.hardware import Any, Const, Op, Structure
+from match_aie.hardware import Any, Chain, Const, Op, Structure
 from match_aie.partition.graph import Graph, Node
 
 #: Operators whose two tensor inputs may be exchanged.
@@ -47,6 +47,8 @@ _Found = Iterator[tuple[tuple[int, ...], dict[str, str]]]
 def _node(graph: Graph, structure: Op, node: Node, bound: dict[str, str]) -> _Found:
     if node.operator != structure.operator:
         return
+    if structure.dtypes and graph.values[node.output].dtype not in structure.dtypes:
+        return
     tensors = [a for a in node.arguments if isinstance(a, str)]
     wanted = structure.inputs
     if len(tensors) < len(wanted):
@@ -73,6 +75,9 @@ def _inputs(
 
 
 def _value(graph: Graph, wanted: Structure, name: str, bound: dict[str, str]) -> _Found:
+    if isinstance(wanted, Chain):
+        yield from _chain(graph, wanted, name, bound)
+        return
     if isinstance(wanted, Op):
         producer = graph.producers.get(name)
         if producer is not None:
@@ -81,8 +86,24 @@ def _value(graph: Graph, wanted: Structure, name: str, bound: dict[str, str]) ->
     if isinstance(wanted, Const) and graph.values[name].constant is None:
         return
     assert isinstance(wanted, Any | Const)
+    if isinstance(wanted, Any) and wanted.dtypes and graph.values[name].dtype not in wanted.dtypes:
+        return
     if bound.get(wanted.name, name) == name:
         yield (), {**bound, wanted.name: name}
+
+
+def _chain(graph: Graph, wanted: Chain, name: str, bound: dict[str, str]) -> _Found:
+    yield from _value(graph, wanted.inner, name, bound)
+    producer = graph.producers.get(name)
+    if producer is None or producer.operator not in wanted.operators:
+        return
+    below = [a for a in producer.arguments if isinstance(a, str)]
+    known = [a for a in below if graph.values[a].constant is not None]
+    # Widened weights are a chain on a constant alone.
+    moving = [a for a in below if a not in known] or below[:1]
+    if len(moving) == 1:
+        for nodes, found in _chain(graph, wanted, moving[0], bound):
+            yield (producer.index, *nodes), found
 
 
 def _closed(graph: Graph, root: Node, nodes: tuple[int, ...]) -> bool:

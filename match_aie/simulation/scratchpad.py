@@ -64,7 +64,8 @@ class ScratchpadTiming(Protocol):
 
     Attributes:
         frequency_hz: of that clock.
-        offload: the control core starts the controller on a layer, and is told of its end.
+        offload: the control core starts the controller on layers in a row, and is told of their
+            end.
         enter: the controller, before the first transfer of a layer.
         visit: the controller's own work around each call of a kernel.
         wait: the controller's work of a wait that is over at once.
@@ -200,12 +201,16 @@ class _Chip:
         self._backing = Resource("backing memory")
         self._units: dict[str, Resource] = {}
         self._slots: dict[str, Resource] = {}
+        self._offloaded = False
 
     def step(self, step: SimulatedStep) -> Steps:
         if step.tiles is None or step.workload is None:
+            self._offloaded = False
             yield Delay(step.cycles, "control core", step.label, "modelled")
             return
-        yield Delay(self._timing.offload, "control core", step.label, "offload")
+        if not self._offloaded or step.fetched:
+            yield Delay(self._timing.offload, "control core", step.label, "offload")
+        self._offloaded = True
         layer = _Layer(self, step)
         yield from layer.run()
 

@@ -7,7 +7,16 @@ from dataclasses import asdict
 from typing import Any, get_args
 
 from match_aie.errors import ModelError, ProjectError
-from match_aie.workload.workload import Axis, Kind, Operand, Tail, Window, Workload
+from match_aie.workload.workload import (
+    Activation,
+    Axis,
+    Kind,
+    Operand,
+    RealTail,
+    Tail,
+    Window,
+    Workload,
+)
 
 
 def to_json(workload: Workload) -> dict[str, Any]:
@@ -18,6 +27,8 @@ def to_json(workload: Workload) -> dict[str, Any]:
         "operands": [_operand_to_json(operand) for operand in workload.operands],
         "window": None if workload.window is None else asdict(workload.window),
         "tail": None if workload.tail is None else asdict(workload.tail),
+        "real": None if workload.real is None else _real_to_json(workload.real),
+        "parameters": [[name, float(value).hex()] for name, value in workload.parameters],
     }
 
 
@@ -36,6 +47,8 @@ def from_json(data: Mapping[str, Any]) -> Workload:
             tuple(_operand_from_json(operand) for operand in data["operands"]),
             None if data["window"] is None else _window_from_json(data["window"]),
             None if data["tail"] is None else Tail(**data["tail"]),
+            None if data["real"] is None else _real_from_json(data["real"]),
+            tuple((str(name), float.fromhex(value)) for name, value in data["parameters"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError, ModelError) as error:
         raise ProjectError(
@@ -66,6 +79,18 @@ def _operand_from_json(data: Mapping[str, Any]) -> Operand:
         None if data["scale"] is None else float.fromhex(data["scale"]),
         int(data["zero_point"]),
     )
+
+
+def _real_to_json(real: RealTail) -> dict[str, str]:
+    numbers = {"factor": real.factor, "lo": real.lo, "hi": real.hi}
+    return {"activation": real.activation, **{n: float(v).hex() for n, v in numbers.items()}}
+
+
+def _real_from_json(data: Mapping[str, Any]) -> RealTail:
+    if data["activation"] not in get_args(Activation):
+        raise ValueError(f"unknown activation {data['activation']!r}")
+    factor, lo, hi = (float.fromhex(data[name]) for name in ("factor", "lo", "hi"))
+    return RealTail(data["activation"], factor, lo, hi)
 
 
 def _window_from_json(data: Mapping[str, Any]) -> Window:

@@ -16,6 +16,7 @@ import numpy as np
 
 from match_aie.errors import ModelError, OptionError
 from match_aie.workload.fixed import requantise_fixed, requantise_pair
+from match_aie.workload.real_reference import MEANING
 from match_aie.workload.workload import Operand, Tail, Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -28,7 +29,7 @@ _INT32 = np.iinfo(np.int32)
 def reference(
     workload: Workload, inputs: Sequence[np.ndarray], constants: Arrays | None = None
 ) -> np.ndarray:
-    """The output of `workload`, bit for bit.
+    """The output of `workload`: bit for bit for integers, see `real_reference` for float32.
 
     Args:
         workload: the layer.
@@ -48,6 +49,8 @@ def reference(
     arrays.update(zip((o.name for o in workload.inputs), inputs, strict=True))
     for operand in workload.operands[:-1]:
         _check(operand, arrays)
+    if workload.real is not None:
+        return np.ascontiguousarray(MEANING[workload.kind](workload, arrays), np.float32)
     result = _MEANING[workload.kind](workload, arrays)
     return np.ascontiguousarray(result.astype(workload.output.dtype))
 

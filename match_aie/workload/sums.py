@@ -66,6 +66,18 @@ class Terms:
         return min(most, (span << shift) + int(multiplier.max())) <= 1 << 24
 
 
+def sum_range(workload: Workload, constants: Arrays) -> tuple[np.ndarray, np.ndarray] | str:
+    """Least and largest sum of a conv2d, dense, mul or add, int64 [channels or 1], bias included.
+
+    Of an `add` the two inputs are added as they are. A sentence where 32 bits may overflow.
+    """
+    ones = np.ones((2 if workload.kind == "add" else 1, 1))
+    found = _RANGES[workload.kind](workload, constants, ones, False, True)
+    if isinstance(found, str):
+        return found
+    return (found.low + found.folded).sum(axis=0), (found.high + found.folded).sum(axis=0)
+
+
 def terms(workload: Workload, constants: Arrays, *, fold: bool, inputs: str) -> Terms | str | None:
     """What `workload` sums; None where it does not requantise sums; or why it cannot be said.
 

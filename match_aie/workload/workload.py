@@ -12,7 +12,7 @@ Layouts: activations NHWC; conv2d weights [G*K, FY, FX, C]; dense weights [K, C]
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 from typing import Literal, get_args
 
 from match_aie.errors import ModelError
@@ -28,9 +28,16 @@ Kind = Literal[
     "softmax",
     "quantize",
     "dequantize",
+    "layer_norm",
+    "attention",
+    "gru",
+    "lstm",
 ]
 
 Rounding = Literal["half_even", "half_away", "floor", "half_up"]
+
+#: What a float layer applies to every element before it stores it.
+Activation = Literal["identity", "relu", "clip", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid"]
 
 #: Bytes of one element.
 ITEMSIZE = {
@@ -156,6 +163,31 @@ class Tail:
 
 
 @dataclass(frozen=True)
+class RealTail:
+    """From the sum to the stored float: `y = activation(sum * factor + bias + residual)`.
+
+    Bias and residual are operands of those names, absent where the layer has none. In attention
+    `factor` multiplies the products of queries and keys.
+
+    Attributes:
+        activation: applied last.
+        factor: a float32 exactly.
+        lo: lower bound of a "clip", a float32 exactly.
+        hi: upper bound of a "clip".
+    """
+
+    activation: Activation = "identity"
+    factor: float = 1.0
+    lo: float = -inf
+    hi: float = inf
+
+    def __post_init__(self) -> None:
+        """Refuse an empty range."""
+        if not self.lo <= self.hi:
+            raise ValueError(f"empty range [{self.lo}, {self.hi}]")
+
+
+@dataclass(frozen=True)
 class Workload:
     """One layer, exactly.
 
@@ -166,6 +198,9 @@ class Workload:
             function's parameters.
         window: how the filter slides, for conv2d and pooling.
         tail: requantisation; None where the sum itself (int32, or float32) is the output.
+        real: what a layer in float32 does to its sums; None for integer layers.
+        parameters: (name, value) of further numbers: `epsilon` of a layer norm,
+            `linear_before_reset` (0 or 1) of a GRU.
     """
 
     kind: Kind
@@ -173,6 +208,8 @@ class Workload:
     operands: tuple[Operand, ...]
     window: Window | None = None
     tail: Tail | None = None
+    real: RealTail | None = None
+    parameters: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse workloads that no stage could treat."""
@@ -260,7 +297,19 @@ class Workload:
     @property
     def macs(self) -> int:
         """Multiply-accumulates; 0 for kinds that do not multiply and sum."""
-        return self.steps if self.kind in ("conv2d", "dense", "matmul") else 0
+        if self.kind in ("conv2d", "dense", "matmul"):
+            return self.steps
+        if self.kind in ("attention", "gru", "lstm"):
+            # Two products that share all loops but their reductions (for attention: the head
+            # size and the value's, which has its own loop).
+            whole = dict(self.dims)
+            both = whole.pop("C") + whole.pop("FX" if self.kind != "attention" else "K")
+            return prod(whole.values()) * both
+        return 0
+
+    def parameter(self, name: str) -> float:
+        """The number called `name`; KeyError if there is none."""
+        return dict(self.parameters)[name]
 
     @property
     def depthwise(self) -> bool:

@@ -71,14 +71,17 @@ class Blocks:
         return dict(self.ranges[index]).get(dim, Range("0", "1", 1, 1))
 
 
-def blocks(workload: Workload, mapping: Mapping) -> Blocks:
-    """The loops of `mapping` outside the kernel, those that run once left out."""
+def blocks(workload: Workload, mapping: Mapping, whole: tuple[str, ...] = ()) -> Blocks:
+    """The loops of `mapping` outside the kernel, those that run once left out.
+
+    Loops along `whole` are left out too: the kernel does these dimensions at once.
+    """
     now = {dim: Range("0", str(size), size, size) for dim, size in workload.dims}
     loops: list[BlockLoop] = []
     ranges = [tuple(now.items())]
     for loop in mapping.temporal[: mapping.kernel]:
         outer = now[loop.dim]
-        if loop.step < outer.most:
+        if loop.step < outer.most and loop.dim not in whole:
             variable = f"{loop.dim.lower()}{sum(1 for made in loops if made.dim == loop.dim)}"
             exact = outer.least % loop.step == 0 and outer.most % loop.step == 0
             loops.append(BlockLoop(loop.dim, variable, outer.start, outer.end, loop.step, exact))

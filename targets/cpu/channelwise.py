@@ -87,7 +87,7 @@ def plan_channelwise(machine: Machine, workload: Workload, mapping: Mapping) -> 
     assert workload.window is not None
     d, window = workload.sizes, workload.window
     (sy, sx), (dy, dx) = window.stride, window.dilation
-    around = blocks(workload, mapping)
+    around = blocks(workload, mapping, whole=("G",))
     cuts = [cut.index for cut in mapping.cuts if cut.operand == "x"]
     prepare = max(cuts, default=0)
     most = {dim: around.inside(prepare, dim).most for dim in ("B", "G", "OY", "OX")}
@@ -135,8 +135,9 @@ def pack_channelwise(machine: Machine, workload: Workload, constants: Constants)
 
     def spread(values: np.ndarray) -> np.ndarray:
         """[channel, ...] as [period, lane, ...]."""
-        chosen = values[index] * exists.reshape(-1, *(1,) * (values.ndim - 1)).astype(values.dtype)
-        return chosen.reshape(periods, wide, *values.shape[1:])[:, order]
+        chosen = np.where(exists.reshape(-1, *(1,) * (values.ndim - 1)), values[index], 0)
+        by_lane = chosen.astype(values.dtype).reshape(periods, wide, *values.shape[1:])
+        return np.asarray(by_lane[:, order])
 
     filters = constants["weight"].reshape(channels, -1)
     if woven and filters.shape[1] % 2:

@@ -6,19 +6,32 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from match_aie.cost_models.cpu import CoreTiles, ProductTiles
 from match_aie.cost_models.products import RegisterTile, best_tile
 from match_aie.cost_models.roofline import Roofline
-from match_aie.hardware import CORE, CostModel, ExecModule, Loop, Mapping, Memory, Pattern
+from match_aie.hardware import (
+    CORE,
+    Array,
+    CostModel,
+    ExecModule,
+    Loop,
+    Mapping,
+    Memory,
+    Pattern,
+    Tile,
+    TileCostModel,
+)
 from match_aie.hardware.module import Constants
 from match_aie.targets.cpu.channelwise import (
     ChannelwiseKernel,
     pack_channelwise,
     plan_channelwise,
 )
+from match_aie.targets.cpu.elementwise import ElementwiseKernel, vectorised
 from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.pack import pack_product
-from match_aie.targets.cpu.patterns import PATTERNS
-from match_aie.targets.cpu.product import ProductKernel, form, plan, shape
+from match_aie.targets.cpu.patterns import INTEGER_PATTERNS, PATTERNS, REAL_PATTERNS
+from match_aie.targets.cpu.product import Form, ProductKernel, Shape, form, plan, shape
 from match_aie.workload import ITEMSIZE, Kind, Workload
 from match_aie.workload.reference import whole_image
 
@@ -28,6 +41,9 @@ from match_aie.workload.reference import whole_image
 #: (DIVPS: 4 lanes in about 4 cycles): 1 per cycle. Main memory at 16 bytes per cycle, for operands
 #: that the second-level cache mostly holds. 200 cycles to call and set up.
 COST = Roofline(macs_per_cycle=4.0, steps_per_cycle=1.0, bytes_per_cycle=16.0, overhead=200.0)
+
+#: Kinds that sum products.
+PRODUCTS: tuple[Kind, ...] = ("conv2d", "dense", "matmul")
 
 _TEMPLATES: dict[Kind, str] = {
     "conv2d": "cpu/conv2d.c.mako",
@@ -48,7 +64,7 @@ class CPUModule(ExecModule):
 
     name = "cpu"
     unit = CORE
-    memories = (Memory("DRAM", None, COST.bytes_per_cycle),)
+    memories: tuple[Memory, ...] = (Memory("DRAM", None, COST.bytes_per_cycle),)
 
     def patterns(self) -> Sequence[Pattern]:
         """Every quantised operator of the canonical graph, longest form first."""
@@ -59,14 +75,14 @@ class CPUModule(ExecModule):
         del workload
         return ()
 
-    def cost_model(self, workload: Workload) -> CostModel:
+    def cost_model(self, workload: Workload) -> CostModel | TileCostModel:
         """A roofline with the constants of `COST`."""
         del workload
         return COST
 
     def template(self, workload: Workload) -> str:
         """By kind; depthwise convolutions and float averages have their own."""
-        if _channelwise(workload):
+        if channelwise(workload):
             return "cpu/depthwise.c.mako"
         half_even = workload.tail is not None and workload.tail.rounding == "half_even"
         half_even = half_even and not workload.fixed_point
@@ -76,14 +92,14 @@ class CPUModule(ExecModule):
 
     def pack(self, workload: Workload, constants: Constants) -> Constants:
         """Depthwise weights [G, FY, FX, 1] as [FY, FX, G], so that channels are innermost."""
-        if not _channelwise(workload):
+        if not channelwise(workload):
             return constants
         channels_last = np.ascontiguousarray(constants["weight"][..., 0].transpose(1, 2, 0))
         return {**constants, "weight": channels_last}
 
     def scratch_bytes(self, workload: Workload) -> int:
         """What a convolution's window sees of one group, in 16 bits."""
-        if workload.kind != "conv2d" or _channelwise(workload):
+        if workload.kind != "conv2d" or channelwise(workload):
             return 0
         sizes = workload.sizes
         return ITEMSIZE["int16"] * sizes["FY"] * sizes["FX"] * sizes["C"]
@@ -100,58 +116,155 @@ class CPUModule(ExecModule):
         )
 
 
-class Int8Module(CPUModule):
-    """One core with known vectors and caches."""
+class Int8Module(ExecModule):
+    """One core with known vectors and caches: loops over tiles that fit the first cache."""
+
+    name = "cpu"
+    unit = CORE
+    caches = True
+
+    def __init__(self, machine: Machine) -> None:
+        """For `machine`."""
+        self.machine = machine
+        self.memories = memories(machine)
+
+    def patterns(self) -> Sequence[Pattern]:
+        """Convolutions, dense layers and matmuls."""
+        return [pattern for pattern in REAL_PATTERNS if pattern.kind in PRODUCTS]
+
+    def template(self, workload: Workload) -> str:
+        """One for products, one for depthwise convolutions."""
+        which = "depthwise" if channelwise(workload) else "product"
+        return f"cpu/int8/{which}.c.mako"
+
+    def spatial(self, workload: Workload) -> Sequence[Loop]:
+        """Register tiles; rows of pixels are not divided where the cache holds them."""
+        if workload.kind == "matmul":
+            tile = self.tile(workload)
+            wide = min(tile.vectors * self.machine.lanes, workload.sizes["K"])
+            return (Loop("K", wide), Loop("OY", min(tile.rows, workload.sizes["OY"])))
+        if channelwise(workload):
+            whole = ("G", "OX")
+            return tuple(Loop(dim, size) for dim, size in workload.dims if dim in whole)
+        tile, product = self.tile(workload), shape(workload)
+        wide = min(tile.vectors * self.machine.lanes, product.outputs)
+        row = product.pixels if product.line else min(tile.rows, product.pixels)
+        return (Loop("K", wide), Loop(product.pixel, row))
+
+    def cost_model(self, workload: Workload) -> CoreTiles:
+        """Register tiles and caches."""
+        if channelwise(workload):
+            return CoreTiles(self.machine, channelwise=True)
+        made, product = form(self.machine, workload), shape(workload)
+        direct = plan(self.machine, workload, Mapping((), ()), RegisterTile(1, 1)).image.direct
+        return ProductTiles(
+            self.machine,
+            dot=made.dot,
+            narrow=_narrow(workload),
+            registers=self.tile(workload),
+            steps=_steps(made, product),
+            loops=product.taps[0] * product.runs,
+            pixel=product.pixel,
+            flat=_flat(product),
+            prepared=0 if direct else ITEMSIZE[made.element],
+        )
+
+    def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
+        """Prepared data beside x itself."""
+        none = np.zeros_like(next(iter(tile.values())))
+        if memory.name != "L1" or workload.window is None or workload.kind != "conv2d":
+            return none
+        (sy, sx), (dy, dx) = workload.window.stride, workload.window.dilation
+        sizes = workload.sizes
+        rows = (tile["OY"] - 1) * sy + (sizes["FY"] - 1) * dy + 1
+        columns = (tile["OX"] - 1) * sx + (sizes["FX"] - 1) * dx + 1
+        channels = tile["C"] * tile["G"]
+        width = ITEMSIZE[form(self.machine, workload).element]
+        return np.asarray(tile["B"] * rows * columns * channels * width)
+
+    def tile(self, workload: Workload) -> RegisterTile:
+        """The register tile of a product."""
+        made, product = form(self.machine, workload), shape(workload)
+        pixels = product.pixels * (product.lines if _flat(product) else 1)
+        steps = _steps(made, product)
+        return best_tile(self.machine, made.dot, _narrow(workload), pixels, product.outputs, steps)
+
+    def kernel(self, workload: Workload, mapping: Mapping) -> ProductKernel | ChannelwiseKernel:
+        """Register tiles, loops over tiles, and where prepared data lie."""
+        if channelwise(workload):
+            return plan_channelwise(self.machine, workload, mapping)
+        return plan(self.machine, workload, mapping, self.tile(workload))
+
+    def pack(self, workload: Workload, constants: Constants) -> Constants:
+        """Weights in the order of the kernels."""
+        if channelwise(workload):
+            return pack_channelwise(self.machine, workload, constants)
+        return pack_product(self.machine, workload, self.tile(workload).vectors, constants)
+
+    def scratch_bytes(self, workload: Workload) -> int:
+        """Prepared data of the whole layer: no mapping needs more."""
+        return self.workspace_bytes(workload, Mapping((), ()))
+
+    def workspace_bytes(self, workload: Workload, mapping: Mapping) -> int:
+        """Prepared data of one tile."""
+        return self.kernel(workload, mapping).scratch_bytes
+
+
+class VectorModule(CPUModule):
+    """The layers of `CPUModule` that are no products, in vectors where they have some."""
+
+    name = "cpu_vector"
 
     def __init__(self, machine: Machine) -> None:
         """For `machine`."""
         self.machine = machine
 
-    def template(self, workload: Workload) -> str:
-        """Register tiles for products; by kind else."""
-        if _product(workload):
-            return "cpu/int8/product.c.mako"
-        return "cpu/int8/depthwise.c.mako" if _channelwise(workload) else super().template(workload)
+    def patterns(self) -> Sequence[Pattern]:
+        """Elementwise layers, pools, softmax, conversions; and all layers in fixed point."""
+        real = [pattern for pattern in REAL_PATTERNS if pattern.kind not in PRODUCTS]
+        return [*real, *INTEGER_PATTERNS]
 
-    def tile(self, workload: Workload) -> RegisterTile:
-        """The register tile of a product."""
-        made, product = form(self.machine, workload), shape(workload)
-        steps = product.taps[0] * product.runs * product.padded_run(made.group) // made.group
-        narrow = workload.kind != "matmul" and workload.operand("weight").dtype == "int8"
-        flat = product.taps == (1, 1) and product.line
-        pixels = product.pixels * (product.lines if flat else 1)
-        return best_tile(self.machine, made.dot, narrow, pixels, product.outputs, steps)
+    def template(self, workload: Workload) -> str:
+        """In vectors, or by kind."""
+        if vectorised(self.machine, workload):
+            return "cpu/int8/elementwise.c.mako"
+        return super().template(workload)
+
+    def cost_model(self, workload: Workload) -> TileCostModel:
+        """A rate per element."""
+        del workload
+        return CoreTiles(self.machine)
 
     def kernel(self, workload: Workload, mapping: Mapping) -> object:
-        """How a product runs."""
-        return self._plan(workload, mapping)
-
-    def _plan(
-        self, workload: Workload, mapping: Mapping
-    ) -> ProductKernel | ChannelwiseKernel | None:
-        if _channelwise(workload):
-            return plan_channelwise(self.machine, workload, mapping)
-        if not _product(workload):
-            return None
-        return plan(self.machine, workload, mapping, self.tile(workload))
-
-    def pack(self, workload: Workload, constants: Constants) -> Constants:
-        """Weights in the order of the kernels."""
-        if _channelwise(workload):
-            return pack_channelwise(self.machine, workload, constants)
-        if not _product(workload):
-            return super().pack(workload, constants)
-        return pack_product(self.machine, workload, self.tile(workload).vectors, constants)
-
-    def scratch_bytes(self, workload: Workload) -> int:
-        """Prepared data."""
-        made = self._plan(workload, Mapping((), ()))
-        return super().scratch_bytes(workload) if made is None else made.scratch_bytes
+        """Lanes of a vector."""
+        del mapping
+        return ElementwiseKernel(self.machine.lanes) if vectorised(self.machine, workload) else None
 
 
-def _product(workload: Workload) -> bool:
-    return workload.kind in ("conv2d", "dense", "matmul") and not _channelwise(workload)
+def memories(machine: Machine) -> tuple[Memory, ...]:
+    """The first cache, and what fills it: the second cache, which holds all of a small network."""
+    first = machine.caches[0]
+    if len(machine.caches) > 1:
+        rate = machine.caches[1].bytes_per_cycle
+    else:
+        rate = machine.memory_bytes_per_cycle
+    return (Memory("L1", first.bytes, first.bytes_per_cycle), Memory("DRAM", None, rate))
 
 
-def _channelwise(workload: Workload) -> bool:
+def _narrow(workload: Workload) -> bool:
+    return workload.kind != "matmul" and workload.operand("weight").dtype == "int8"
+
+
+def _flat(product: Shape) -> bool:
+    """Whether rows of pixels follow each other without a gap."""
+    return product.taps == (1, 1) and bool(product.line)
+
+
+def _steps(made: Form, product: Shape) -> int:
+    """Of the inner loop, for one sum."""
+    return product.taps[0] * product.runs * product.padded_run(made.group) // made.group
+
+
+def channelwise(workload: Workload) -> bool:
+    """Whether it is a depthwise convolution with one output per channel."""
     return workload.depthwise and workload.sizes["K"] == 1

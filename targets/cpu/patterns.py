@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from match_aie.hardware import AVG_POOL_HALF_AWAY, Any, Const, Op, Pattern, Structure
+from match_aie.hardware import (
+    AVG_POOL_HALF_AWAY,
+    Any,
+    Const,
+    Op,
+    Pattern,
+    Structure,
+    integer_patterns,
+)
 from match_aie.workload import Kind, Workload
 
 _BYTES = ("int8", "uint8")
@@ -148,8 +156,12 @@ def _misses(out: int, filter_: int, extent: int, pad: int, stride: int, dilation
     )
 
 
-#: All of them; `Const` forms come before `Any` forms of the same operator.
-PATTERNS: tuple[Pattern, ...] = (
+def _integers(name: str, kind: Kind) -> tuple[Pattern, ...]:
+    return integer_patterns(name, kind, refuses)
+
+
+#: Layers that the model requantises through float32; `Const` forms come before `Any` forms.
+REAL_PATTERNS: tuple[Pattern, ...] = (
     *_weighted("conv2d", "conv2d", "nn.conv2d"),
     *_weighted("dense", "dense", "matmul"),
     *_binary("matmul", "matmul", "matmul"),
@@ -163,3 +175,14 @@ PATTERNS: tuple[Pattern, ...] = (
     *_clipped("quantize", "quantize", Op("quantize", Any("x"))),
     Pattern("dequantize", "dequantize", Op("dequantize", Any("x")), refuses),
 )
+
+#: Layers of integer graphs, in fixed point.
+INTEGER_PATTERNS: tuple[Pattern, ...] = (
+    *_integers("conv2d", "conv2d"),
+    *_integers("dense", "dense"),
+    *_integers("add", "add"),
+    *_integers("mul", "mul"),
+)
+
+#: All of them.
+PATTERNS: tuple[Pattern, ...] = (*REAL_PATTERNS, *INTEGER_PATTERNS)

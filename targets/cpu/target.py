@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from match_aie.errors import TargetError
 from match_aie.hardware import BuildProfile, ExecModule, MatchTarget, Runtime, runtime_files
+from match_aie.targets.cpu.float_module import float_modules
 from match_aie.targets.cpu.machine import NATIVE, PORTABLE, Machine, machine
-from match_aie.targets.cpu.module import CPUModule, Int8Module
+from match_aie.targets.cpu.module import CPUModule, Int8Module, VectorModule
 
-#: The header that emitted code includes: vector types, and what differs between processors.
-HEADER = "ma_cpu.h"
+#: Headers that emitted code includes: what differs between processors, and float32 vectors.
+HEADERS = ("ma_cpu.h", "ma_cpu_float.h")
 
 
 class CPU(MatchTarget):
@@ -54,11 +55,12 @@ class CPU(MatchTarget):
         )
 
     def runtime(self) -> Runtime:
-        """The header with vector types, and the guard: does this machine have the features?"""
+        """The headers, and the guard: does this machine have the features?"""
         if self.machine.name == PORTABLE:
             return Runtime()
-        found = runtime_files("match_aie.targets.cpu", (f"include/{HEADER}",))
-        return Runtime(found, (HEADER,), guard="ma_cpu_missing")
+        paths = tuple(f"include/{name}" for name in HEADERS)
+        found = runtime_files("match_aie.targets.cpu", paths)
+        return Runtime(found, HEADERS, guard="ma_cpu_missing")
 
     def built_for(self) -> str:
         """The machine's name."""
@@ -69,4 +71,4 @@ def _modules(facts: Machine) -> tuple[ExecModule, ...]:
     """Modules of a machine, those of integer layers first; float modules join here."""
     if facts.name == PORTABLE:
         return (CPUModule(),)
-    return (Int8Module(facts),)
+    return (Int8Module(facts), VectorModule(facts), *float_modules(facts))

@@ -16,6 +16,7 @@ from match_aie.hardware import (
 )
 from match_aie.simulation import ScratchpadSimulator
 from match_aie.targets.gap9.cluster.module import Cluster
+from match_aie.targets.gap9.core import ControlCore
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16.module import Ne16
 from match_aie.targets.gap9.timing.network import Gap9Timing
@@ -39,7 +40,7 @@ FILES = (
 )
 
 #: The binding to the vendor's SDK.
-VENDOR = ("pmsis/ma_ne16_pmsis.c",)
+VENDOR = ("pmsis/ma_gap9_pmsis.c", "pmsis/ma_ne16_pmsis.c")
 
 
 class GAP9(MatchTarget):
@@ -51,6 +52,7 @@ class GAP9(MatchTarget):
     """
 
     name = "GAP9"
+    core = ControlCore()
     activations = "unsigned"
 
     def __init__(

@@ -60,6 +60,9 @@ public:
         adf::source(tile[${n}]) = "${call.symbol}.cpp";
         adf::runtime<adf::ratio>(tile[${n}]) = 1.0;
         adf::location<adf::kernel>(tile[${n}]) = adf::tile(${tile(column, row)});
+        % if b.repetitions > 1:
+        adf::repetition_count(tile[${n}]) = ${b.repetitions};
+        % endif
         adf::connect(x_memory.out[${column}], tile[${n}].in[0]);
         adf::dimensions(tile[${n}].in[0]) = {${k.m * k.k}};
         % for number, p in enumerate(call.parameters, start=1):

@@ -24,6 +24,8 @@
     def start(row, column, place='next'):
         if k.receives:
             return 'start(call)'
+        if k.resumes:
+            return f'start(call, {place}.m * {k.rows} + {row}, {place}.n * {k.columns} + {column})'
         if not k.bias:
             return 'start()'
         at = f'{place}.n * {k.columns} + {column}'
@@ -86,6 +88,11 @@ struct Call {
 % if k.row_bias:
     const int32 *__restrict row_sums; // a tile of addends for each tile of rows
 % endif
+% if k.resumes:
+    const ${bias_type} *__restrict partial;
+    unsigned partial_m_step;          // elements from one tile of rows to the next
+    unsigned partial_n_step;          // from one tile of columns to the next
+% endif
 % if k.receives:
     input_cascade<${k.accumulator}> *from;
 % endif
@@ -136,6 +143,18 @@ __aie_inline Place after(Place place, const Call &call) {
 % if k.receives:
 __aie_inline Sum start(const Call &call) {
     return Sum(readincr_v<size_c>(call.from));
+}
+% elif k.resumes:
+__aie_inline Sum start(const Call &call, unsigned tile_row, unsigned tile_column) {
+    const ${bias_type} *tile = call.partial + tile_row * call.partial_m_step + tile_column * call.partial_n_step;
+    % for p in range(size_c // part):
+    const aie::accum<${k.accumulator}, ${part}> sums${p}(aie::load_v<${part}>(tile + ${p * part}));
+    % endfor
+    % if part == size_c:
+    return Sum(sums0);
+    % else:
+    return Sum(aie::concat(${', '.join(f'sums{p}' for p in range(size_c // part))}));
+    % endif
 }
 % elif k.bias:
 __aie_inline Sum start(const Call &call, ${'unsigned tile_row, ' if positioned else ''}unsigned tile_column) {

@@ -64,6 +64,39 @@ void ${net.name}_set_trace(void (*trace)(int step, int tensor, const void *data,
 ${function.strip()}
 % endfor
 
+<%def name="call(index)">\
+<% one = net.calls[index] %>\
+    /* ${index}: ${one.remark} */
+    ${one.symbol}(${", ".join(one.arguments)});
+% for written in one.written:
+    ${net.macro}_TRACE(${index}, ${written.tensor}, ${written.address}, ${written.nbytes});
+% endfor
+</%def>\
+% if any(group.offloaded for group in net.groups):
+struct ${net.name}_call {
+    uint8_t *arena;
+    const void *const *in;
+    void *const *out;
+};
+
+% for number, group in enumerate(net.groups):
+% if group.offloaded:
+static void ${net.name}_group_${number}(void *argument) {
+    const struct ${net.name}_call *const call = argument;
+    uint8_t *const arena = call->arena;
+    const void *const *const in = call->in;
+    void *const *const out = call->out;
+    (void)arena;
+    (void)in;
+    (void)out;
+% for index in group.steps:
+${call(index)}\
+% endfor
+}
+
+% endif
+% endfor
+% endif
 % if net.guard:
 /* Nothing of it may run before the guard has looked. */
 __attribute__((noinline))
@@ -78,20 +111,20 @@ static void ${net.name}_steps(uint8_t *arena, const void *const in[], void *cons
 % if not net.outputs:
     (void)out;
 % endif
-% for index, call in enumerate(net.calls):
-% for number, stream in enumerate(net.streams):
-% if stream.start == index:
-    const ma_dma stream_${number} = ma_backing_load(${stream.address}, ${net.name}_backing + ${stream.offset}, ${stream.nbytes});
+% for number, group in enumerate(net.groups):
+% for at, stream in enumerate(net.streams):
+% if stream.start == group.steps[0]:
+    const ma_dma stream_${at} = ma_backing_load(${stream.address}, ${net.name}_backing + ${stream.offset}, ${stream.nbytes});
 % endif
-% if stream.step == index:
-    ma_backing_wait(stream_${number});
+% if stream.step == group.steps[0]:
+    ma_backing_wait(stream_${at});
 % endif
 % endfor
-    /* ${index}: ${call.remark} */
-    ${call.symbol}(${", ".join(call.arguments)});
-% for written in call.written:
-    ${net.macro}_TRACE(${index}, ${written.tensor}, ${written.address}, ${written.nbytes});
-% endfor
+% if group.offloaded:
+    ma_offload(${net.name}_group_${number}, &(struct ${net.name}_call){arena, in, out});
+% else:
+${call(group.steps[0])}\
+% endif
 % endfor
 }
 

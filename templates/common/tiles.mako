@@ -35,23 +35,17 @@ static const struct ma_program ${layer.symbol}_program = {
 };
 </%def>
 
-## The layer's function: called on the control core, it runs the tiles on the controller.
-## `kernel` is an expression of type struct ma_kernel.
+## The layer's function, called on the controller. `kernel` initialises a struct ma_kernel.
 <%def name="function(layer, kernel)">
-static void ${layer.symbol}_tiles(void *argument)
-{
-    const struct ma_kernel kernel = ${kernel};
-    ma_run_tiles(&${layer.symbol}_program, (void *const *)argument, &kernel);
-}
-
 /* ${layer.summary} */
 static void ${layer.symbol}(${layer.parameters})
 {
-    void *l2[] = {
+    const struct ma_kernel kernel = ${kernel};
+    void *const l2[] = {
 % for operand in layer.operands:
         (void *)(uintptr_t)${operand.name},
 % endfor
     };
-    ma_offload(${layer.symbol}_tiles, l2);
+    ma_run_tiles(&${layer.symbol}_program, l2, &kernel);
 }
 </%def>

@@ -27,7 +27,7 @@ RANK = 4
 ELEMENTWISE = frozenset(
     "quantize dequantize clip astype add subtract multiply divide maximum minimum power "
     "nn.relu nn.relu6 nn.leakyrelu nn.gelu nn.gelu_tanh nn.silu nn.softplus sigmoid tanh exp log "
-    "sqrt rsqrt abs negative floor ceil round erf sign".split()
+    "sqrt rsqrt abs negative floor ceil round erf sign left_shift right_shift".split()
 )
 POOLS = {
     "nn.max_pool2d": relax.op.nn.max_pool2d,
@@ -99,7 +99,8 @@ class Layout:
                 axis=0 if per_tensor else TO_NHWC.index(axis),
                 out_dtype=str(call.attrs.out_dtype),
             )
-        args = [self.twin(emitter, a) if _is_image(a) else a for a in call.args]
+        args = [_as_image(a) for a in call.args]
+        args = [self.twin(emitter, a) if _is_image(a) else a for a in args]
         return relax.Call(call.op, args, call.attrs, call.ty_args)
 
     def _wants_twin(self, call: Any) -> bool:
@@ -109,7 +110,8 @@ class Layout:
             if not has_constant_parameters(call):
                 return False
             tensors = tensors[:1]
-        if any(0 < len(tvm_api.shape_of(t)) < RANK for t in tensors):
+        unknown = [t for t in tensors if not tvm_api.is_constant(t)]
+        if any(0 < len(tvm_api.shape_of(t)) < RANK for t in unknown):
             return False
         return any(_is_image(t) and t in self.twins for t in tensors if isinstance(t, relax.Var))
 
@@ -231,6 +233,14 @@ class Layout:
 
 def _is_tensor(expr: Expr) -> bool:
     return isinstance(expr, relax.Var) or tvm_api.is_constant(expr)
+
+
+def _as_image(expr: Expr) -> Expr:
+    """A constant of lower rank as numpy would broadcast it against an image; others as they are."""
+    if not tvm_api.is_constant(expr) or not 0 < len(tvm_api.shape_of(expr)) < RANK:
+        return expr
+    value = tvm_api.constant_value(expr)
+    return constant(value.reshape((1,) * (RANK - value.ndim) + value.shape))
 
 
 def _is_image(expr: Expr) -> bool:

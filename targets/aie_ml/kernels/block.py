@@ -38,7 +38,8 @@ class DenseBlock:
 
     Attributes:
         name: prefix of everything emitted, a C identifier.
-        spec: the kernel of one tile as position "only"; its m, k, n are a tile's slices.
+        spec: the kernel of one tile as position "only"; its k and n are a tile's slices, and M is
+            walked in `spec.m` rows at a time.
         length: tiles along the cascade, which K is cut over.
         count: cascades, which N is cut over.
         m: rows of x.
@@ -62,7 +63,6 @@ class DenseBlock:
         """Refuse slices that do not cover the layer, or cover nothing of it."""
         s = self.spec
         for name, whole, slices, size in (
-            ("M", self.m, 1, s.m),
             ("K", self.k, self.length, s.k),
             ("N", self.n, self.count, s.n),
         ):
@@ -71,8 +71,20 @@ class DenseBlock:
                     f"{slices} slices of {size} do not fit {name} = {whole} of layer {self.name}",
                     where=f"block {self.name}",
                 )
+        if self.m < 1:
+            raise TargetError(f"layer {self.name} has no rows")
         if s.position != "only":
             raise TargetError("a block is described by its kernel without a cascade")
+
+    @property
+    def repetitions(self) -> int:
+        """Firings of every kernel for one x."""
+        return -(-self.m // self.spec.m)
+
+    @property
+    def padded_m(self) -> int:
+        """Rows that the kernels work on."""
+        return self.repetitions * self.spec.m
 
     def position(self, column: int) -> Position:
         """Place in the cascade of the tiles in `column` of the block."""
@@ -104,7 +116,7 @@ class DenseBlock:
             (self.k, self.m),
             (t.k, t.m),
             (column * s.k, 0),
-            ((0, t.k, s.k // t.k), (1, t.m, s.m // t.m)),
+            ((0, t.k, s.k // t.k), (1, t.m, self.padded_m // t.m)),
             (self.k, self.m),
         )
 
@@ -115,13 +127,13 @@ class DenseBlock:
             self.y_buffer,
             (t.n, t.m),
             (row * s.n, 0),
-            ((0, t.n, s.n // t.n), (1, t.m, s.m // t.m)),
+            ((0, t.n, s.n // t.n), (1, t.m, self.padded_m // t.m)),
         )
 
     @property
     def y_buffer(self) -> tuple[int, int]:
         """Dimensions of y in its memory tile, padded to whole tiles."""
-        return self.count * self.spec.n, self.spec.m
+        return self.count * self.spec.n, self.padded_m
 
     @property
     def read_y(self) -> Access:

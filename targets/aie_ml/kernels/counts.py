@@ -59,7 +59,7 @@ def kernel_counts(spec: KernelSpec, core: CoreTile) -> Counts:
         mmul=products if matrix else 0,
         vmac=products * (core.instructions(spec.a, spec.b, t) or 1) if matrix else 0,
         multiply=drained * wide + (0 if matrix else products * _words(sums, 128)),
-        load=blocks * spec.k_steps * _operand_loads(spec) + starts + drained * _factor_loads(spec),
+        load=blocks * spec.k_steps * operand_loads(spec) + starts + drained * _factor_loads(spec),
         store=drained * _words(lanes * BYTES[r.dtype]) if spec.stores else 0,
         srs=drained * _narrowings(spec, lanes, wide) if spec.stores else 0,
         cascade_in=blocks * spec.accumulators * _words(sums, CASCADE_WORD) if spec.receives else 0,
@@ -71,7 +71,7 @@ def _words(size: int, word: int = WORD) -> int:
     return -(-size // word)
 
 
-def _operand_loads(spec: KernelSpec) -> int:
+def operand_loads(spec: KernelSpec) -> int:
     """Loads of one step. One that need not be aligned reads a word more."""
     t = spec.tiling
     matrix = spec.operation == "mmul"
@@ -83,10 +83,12 @@ def _operand_loads(spec: KernelSpec) -> int:
 
 
 def _bias_loads(spec: KernelSpec) -> int:
-    """Loads that set one accumulator: a row of the bias for each of its rows.
+    """Loads that set one accumulator: earlier sums, or a row of the bias for each of its rows.
 
     Accumulators wider than 1024 bits repeat their first part, where rows do not differ.
     """
+    if spec.resumes:
+        return _words(spec.tiling.m * spec.tiling.n * 4)
     if not spec.bias:
         return 0
     size = spec.tiling.m * spec.tiling.n

@@ -30,7 +30,7 @@ class Numbers:
         multiplier: int32 scalar for form "tensor", int32 [N] for "channel", else None.
         addend: int32 scalar or [N] as `Requantise.addend` says; None for the zero point alone.
         bias: [N] int32 (float32 for float sums), zero points folded in; None without.
-        received: sums from the cascade, [M, N] int64 (float32); None without.
+        received: sums from the cascade or an earlier call, [M, N] int64 (float32); None without.
     """
 
     shift: int = 0
@@ -91,9 +91,9 @@ def requantised(spec: KernelSpec, sums: np.ndarray, numbers: Numbers) -> np.ndar
 
 
 def _start(spec: KernelSpec, numbers: Numbers) -> np.ndarray:
-    if spec.receives:
+    if spec.receives or spec.resumes:
         if numbers.received is None:
-            raise TargetError(f"a {spec.position} kernel needs sums from the cascade")
+            raise TargetError(f"a {spec.position} kernel needs the sums that it starts from")
         return numbers.received
     if spec.bias:
         if numbers.bias is None:

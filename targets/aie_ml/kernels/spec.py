@@ -33,6 +33,10 @@ C_TYPES = {
 }
 BYTES = {"int8": 1, "uint8": 1, "int16": 2, "int32": 4, "bfloat16": 2, "float32": 4}
 
+#: K steps over which drains, and refills, are spread at most: every one of them is unrolled, and a
+#: step of a larger block has room for several.
+LONGEST_HEAD = 4
+
 #: Bytes of the shortest vector (aie_api, "Basic Types").
 SHORTEST_VECTOR = 16
 
@@ -109,6 +113,8 @@ class KernelSpec:
         border_bias: a table says for every row which bias it starts from: rows at an image's
             border, where padding is 0 and not the zero point.
         row_bias: a tile of addends for each tile of rows joins the bias.
+        resumes: sums start from what an earlier call stored as 32-bit sums, tile by tile: K cut
+            over time.
     """
 
     a: str
@@ -127,11 +133,14 @@ class KernelSpec:
     gathered: bool = False
     border_bias: bool = False
     row_bias: bool = False
+    resumes: bool = False
 
     def __post_init__(self) -> None:
         """Refuse calls that the kernel cannot walk."""
         if self.operation != "mmul" and (self.tiling.k != 1 or not self.gathered or self.floating):
             raise TargetError("lane by lane kernels gather integers, one tap a step")
+        if self.resumes and (self.bias or self.receives):
+            raise TargetError("a kernel that resumes starts from neither bias nor cascade")
         if (self.border_bias or self.row_bias) and (not self.bias or self.floating):
             raise TargetError("a bias by rows needs an integer bias")
         for name, size, step in (
@@ -160,8 +169,8 @@ class KernelSpec:
 
     @property
     def folds(self) -> bool:
-        """Whether a zero point can travel in the bias, of this kernel or of the cascade's first."""
-        return self.bias or self.position in ("middle", "last")
+        """Whether a zero point can travel in a bias, of this kernel or of one before it."""
+        return self.bias or self.resumes or self.position in ("middle", "last")
 
     @property
     def weighted(self) -> bool:
@@ -237,12 +246,12 @@ class KernelSpec:
     @property
     def drain_steps(self) -> int:
         """K steps during which the block before is drained."""
-        return min(self.drains, max(1, self.k_steps // 2))
+        return min(self.drains, LONGEST_HEAD, max(1, self.k_steps // 2))
 
     @property
     def refill_steps(self) -> int:
         """K steps during which the freed accumulators are filled for the block after."""
-        return min(self.accumulators, self.k_steps - self.drain_steps)
+        return min(self.accumulators, LONGEST_HEAD, self.k_steps - self.drain_steps)
 
     @property
     def family(self) -> str:
@@ -250,10 +259,11 @@ class KernelSpec:
         r, t = self.requantise, self.tiling
         added = f"_{r.addend}" if r.addend != "zero_point" else ""
         clips = ("_lo" if self.lo is not None else "") + ("_hi" if r.hi is not None else "")
+        resumed = "_resumes" * self.resumes
         bias = "_border" * self.border_bias + "_rows" * self.row_bias or "_bias"
         return (
             f"{self.operation}_{self.a}_{self.b}_{t.m}x{t.k}x{t.n}_{self.rows}x{self.columns}_"
-            f"{self.position}{'_gathered' if self.gathered else ''}{bias if self.bias else ''}"
+            f"{self.position}{'_gathered' if self.gathered else ''}{bias if self.bias else resumed}"
             f"{f'_{r.form}_{r.dtype}{added}{clips}' if self.stores else ''}"
             f"_d{self.drain_steps}r{self.refill_steps}"
         )

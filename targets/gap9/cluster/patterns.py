@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from match_aie.hardware import AVG_POOL_HALF_AWAY, Any, Const, Op, Pattern, Structure
+from match_aie.hardware import (
+    AVG_POOL_HALF_AWAY,
+    Any,
+    Const,
+    Op,
+    Pattern,
+    Structure,
+    integer_patterns,
+)
 from match_aie.workload import Kind, Workload
 
 _BYTES = ("int8", "uint8")
@@ -11,6 +19,8 @@ _TYPES = {
     "weight": ("int8",),
     "bias": ("int32",),
     "scale": ("float32",),
+    "multiplier": ("int32",),
+    "offset": ("int32",),
     "table": ("float32",),
 }
 _INT32_MAX = (1 << 31) - 1
@@ -54,6 +64,7 @@ def _shapes(workload: Workload) -> str | None:
 def _quantisation(workload: Workload) -> str | None:
     """Kinds that compute with real values need one scale per tensor."""
     on_integers = workload.tail is not None and workload.tail.rounding == "half_away"
+    on_integers = on_integers or workload.fixed_point
     if workload.kind in ("conv2d", "dense", "max_pool2d") or on_integers:
         return None
     for operand in (*workload.inputs, workload.output):
@@ -124,4 +135,7 @@ PATTERNS: tuple[Pattern, ...] = (
     *_unary("softmax", "softmax", "nn.softmax"),
     *_clipped("quantize", "quantize", Op("quantize", Any("x"))),
     Pattern("dequantize", "dequantize", Op("dequantize", Any("x")), refuses),
+    *integer_patterns("conv2d", "conv2d", refuses),
+    *integer_patterns("dense", "dense", refuses),
+    *integer_patterns("add", "add", refuses),
 )

@@ -95,15 +95,17 @@ class Ne16(ExecModule):
 
         NE16 reads where the zeros above and left of an image would be, and drops what it finds;
         that must be L1. Weights may be two tiles. Tiles that NE16 has no job for fit nowhere:
-        depthwise ones that cut packed blocks of 16 channels, and odd numbers of channels with
-        stride 2.
+        depthwise ones that are not of whole blocks of 16 channels, and odd numbers of channels
+        with stride 2.
         """
         if memory.name != "L1":
             return np.zeros_like(next(iter(tile.values())))
         channels = tile["G"] if workload.depthwise else tile["K"]
         whole = workload.sizes["G" if workload.depthwise else "K"]
         step = DEPTHWISE if workload.depthwise else 2 if strides_by_jobs(workload) else 1
-        legal = (channels % step == 0) | (channels == whole)
+        # A row of packed depthwise weights is 16 channels; the last one must be as full as others.
+        even = whole % step == 0
+        legal = ((channels % step == 0) & even) | (channels == whole)
         reserved = -(-(_before(workload) + 2 * _growth(workload)) // 16) * 16
         return np.where(legal, reserved, _NOWHERE)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from match_aie.hardware import Any, Const, Op, Pattern, Structure
+from match_aie.hardware import Any, Const, Op, Pattern, Structure, integer_patterns
 from match_aie.workload import Kind, Workload
 
 #: What stored integers clip to, by element type: NE16 knows no other bounds.
@@ -103,4 +103,6 @@ def _channels(workload: Workload) -> str | None:
 PATTERNS: tuple[Pattern, ...] = (
     *_weighted("conv2d", "conv2d", "nn.conv2d"),
     *_weighted("dense", "dense", "matmul"),
+    *integer_patterns("conv2d", "conv2d", refuses),
+    *integer_patterns("dense", "dense", refuses),
 )

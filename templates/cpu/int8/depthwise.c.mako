@@ -41,7 +41,7 @@ static inline void ${layer.symbol}_wide(const int16_t *a, const ${weights} *w, c
     ma_store_sums(y, s0, s1, ${woven});
 % else:
     const ma_f32 f0 = ma_load_f32(scale), f1 = ma_load_f32(scale + ${lanes});
-    ma_requantise2(y, s0, s1, f0, f1, ${t.low}, ${t.high}, ${t.zero_point}, ${t.lo}, ${signed}, ${woven});
+    ma_store_steps2(y, NULL, ma_scaled(s0, f0), ma_scaled(s1, f1), ${t.low}, ${t.high}, ${t.zero_point}, ${t.lo}, ${signed}, ${"MA_WOVEN" if woven else "MA_SIDE_BY_SIDE"});
 % endif
 }
 

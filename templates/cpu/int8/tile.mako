@@ -12,6 +12,8 @@ fy, runs = p.taps[0], p.runs
 left = panel.columns - (panel.vectors - 1) * lanes
 full = panel.vectors - (left < lanes)
 signed = 1 if y.ctype == "int8_t" else 0
+bounds = f"{t.low}, {t.high}, {t.zero_point}, {t.lo}, {signed}" if t else ""
+short = run // f.group <= 16 and run // f.group * rows * panel.vectors <= 128
 narrow = weights == "int8_t"
 constant = not k.packed
 parameters = [f"const {element} *a", f"const {weights} *w"]
@@ -39,6 +41,9 @@ static void ${name}(${", ".join(parameters)})
 % endif
 % if runs > 1:
     for (int32_t fx = 0; fx < ${runs}; ++fx, a += ${k.image.run}) {
+% endif
+% if short:
+    #pragma GCC unroll ${run // f.group}
 % endif
     for (int32_t i = 0; i < ${run}; i += ${f.group}, w += ${wide * f.group}) {
 % for v in vectors:
@@ -72,20 +77,32 @@ static void ${name}(${", ".join(parameters)})
     const ma_f32 f${v} = ${f"ma_load_f32(scale + {v * lanes})" if own_scale else "ma_splat_f32(scale[0])"};
 % endfor
 % if left < lanes:
-    uint8_t edge[${lanes}];
+    uint8_t edge[${2 * lanes}];
 % endif
 % for i in pixels:
 % for v in range(0, full - 1, 2):
-    ma_requantise2(y + ${i * channels + v * lanes}, s${i}_${v}, s${i}_${v + 1}, f${v}, f${v + 1}, ${t.low}, ${t.high}, ${t.zero_point}, ${t.lo}, ${signed}, 0);
+    ma_store_steps2(y + ${i * channels + v * lanes}, NULL, ma_scaled(s${i}_${v}, f${v}), ma_scaled(s${i}_${v + 1}, f${v + 1}), ${bounds}, MA_SIDE_BY_SIDE);
+% endfor
 % endfor
 % if full % 2:
-    ma_requantise(y + ${i * channels + (full - 1) * lanes}, s${i}_${full - 1}, f${full - 1}, ${t.low}, ${t.high}, ${t.zero_point});
+% for i in range(0, rows - 1, 2):
+    ma_store_steps2(y + ${i * channels + (full - 1) * lanes}, y + ${(i + 1) * channels + (full - 1) * lanes}, ma_scaled(s${i}_${full - 1}, f${full - 1}), ma_scaled(s${i + 1}_${full - 1}, f${full - 1}), ${bounds}, MA_APART);
+% endfor
+% if rows % 2:
+    ma_store_steps(y + ${(rows - 1) * channels + (full - 1) * lanes}, ma_scaled(s${rows - 1}_${full - 1}, f${full - 1}), ${t.low}, ${t.high}, ${t.zero_point});
+% endif
 % endif
 % if left < lanes:
-    ma_requantise(edge, s${i}_${full}, f${full}, ${t.low}, ${t.high}, ${t.zero_point});
+% for i in range(0, rows - 1, 2):
+    ma_store_steps2(edge, edge + ${lanes}, ma_scaled(s${i}_${full}, f${full}), ma_scaled(s${i + 1}_${full}, f${full}), ${bounds}, MA_SIDE_BY_SIDE);
     memcpy(y + ${i * channels + full * lanes}, edge, ${left});
-% endif
+    memcpy(y + ${(i + 1) * channels + full * lanes}, edge + ${lanes}, ${left});
 % endfor
+% if rows % 2:
+    ma_store_steps(edge, ma_scaled(s${rows - 1}_${full}, f${full}), ${t.low}, ${t.high}, ${t.zero_point});
+    memcpy(y + ${(rows - 1) * channels + full * lanes}, edge, ${left});
+% endif
+% endif
 % endif
 }
 </%def>

@@ -10,7 +10,13 @@ import numpy as np
 
 from match_aie.codegen import render_template
 from match_aie.targets.aie_ml.emulation import include_folder
-from match_aie.targets.aie_ml.kernels.layout import pack_column, pack_w, pack_x, unpack_y
+from match_aie.targets.aie_ml.kernels.layout import (
+    pack_column,
+    pack_w,
+    pack_x,
+    tiled,
+    unpack_y,
+)
 from match_aie.targets.aie_ml.kernels.numeric import to_bfloat16
 from match_aie.targets.aie_ml.kernels.reference import Numbers, dense_sums, requantised
 
@@ -31,7 +37,7 @@ ROUNDING = {
 }
 SATURATION = {"none": 0, "saturate": 1, "symmetric": 3}
 COUNTERS = ("mmul", "vmac", "multiply", "load", "store", "srs", "cascade_in", "cascade_out")
-_TABLES = ("origins", "offsets", "bias_of", "row_sums", "addends")
+_TABLES = ("origins", "offsets", "bias_of", "row_sums", "addends", "partial")
 _INPUTS = ("x", "w", "bias", "multipliers", *_TABLES, "from_")
 _POINTERS = (*_INPUTS, "y", "to")
 _SIGNED = ("multiplier", "addend", "shift", "zero", "lo", "hi", "rounding", "saturation")
@@ -59,7 +65,7 @@ def compile_cpp(text, folder, name, compiler="g++", extra=("-O1", "-shared", "-f
     return out
 
 
-def build_kernels(specs, folder, compiler="g++"):
+def build_kernels(specs, folder, compiler="g++", flags=("-O1",)):
     """One library with an entry for every family of `specs`."""
     families = {spec.family: spec for spec in specs}
     for family, spec in families.items():
@@ -67,7 +73,13 @@ def build_kernels(specs, folder, compiler="g++"):
     lines = ['#include "driver.hpp"']
     lines += [f'#include "{family}.hpp"' for family in families]
     lines += [f"AIE_TEST_ENTRY({family})" for family in families]
-    return ctypes.CDLL(str(compile_cpp("\n".join(lines) + "\n", folder, "kernels", compiler)))
+    return ctypes.CDLL(
+        str(
+            compile_cpp(
+                "\n".join(lines) + "\n", folder, "kernels", compiler, (*flags, "-shared", "-fPIC")
+            )
+        )
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +128,9 @@ def call_on(library, spec, arrays, numbers, y_m_step, y_n_step=None, x_n_step=0)
         arrays["multipliers"] = pack_column(numbers.multiplier, spec).astype(np.int32)
     if r.addend == "channel":
         arrays["addends"] = pack_column(numbers.addend, spec).astype(np.int32)
+    if spec.resumes:
+        sums = numbers.received.astype(spec.bias_dtype)
+        arrays["partial"] = tiled(sums, spec.tiling.m, spec.tiling.n)
     if spec.receives:
         arrays["from_"] = tiles_in_cascade_order(spec, numbers.received)
     if spec.stores:
@@ -183,7 +198,7 @@ def random_numbers(rng, spec):
         multiplier,
         addend,
         bias if spec.bias else None,
-        received if spec.receives else None,
+        received if spec.receives or spec.resumes else None,
     )
 
 

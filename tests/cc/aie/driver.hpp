@@ -6,10 +6,10 @@
 #include <aie_api/aie.hpp>
 
 struct Arguments {
-    const void *x, *w, *bias, *multipliers, *origins, *offsets, *bias_of, *row_sums, *addends, *from;
+    const void *x, *w, *bias, *multipliers, *origins, *offsets, *bias_of, *row_sums, *addends, *partial, *from;
     void *y, *to;
     std::uint64_t x_bytes, w_bytes, bias_bytes, multipliers_bytes, origins_bytes, offsets_bytes,
-        bias_of_bytes, row_sums_bytes, addends_bytes, from_bytes, y_bytes, to_bytes;
+        bias_of_bytes, row_sums_bytes, addends_bytes, partial_bytes, from_bytes, y_bytes, to_bytes;
     std::int32_t multiplier, addend, shift, zero, lo, hi, rounding, saturation;
     std::uint32_t m_blocks, k_steps, n_blocks, x_n_step, y_m_step, y_n_step;
     std::uint64_t counters[8];
@@ -61,6 +61,7 @@ void call_kernel(void (*kernel)(const Call &), Arguments &a, const char *name) {
     Copy<const int32> bias_of(core, a.bias_of, a.bias_of_bytes, "bias_of");
     Copy<const int32> row_sums(core, a.row_sums, a.row_sums_bytes, "row_sums");
     Copy<const int32> addends(core, a.addends, a.addends_bytes, "addends");
+    Copy<const int32> partial(core, a.partial, a.partial_bytes, "partial");
     Copy<unsigned char> y(core, nullptr, a.y_bytes, "y");
     aie_emulation::Queue from, to;
     from.push(a.from, a.from_bytes);
@@ -84,6 +85,11 @@ void call_kernel(void (*kernel)(const Call &), Arguments &a, const char *name) {
         call.multiplier = multipliers.data();
     } else if constexpr (requires { call.multiplier; }) {
         call.multiplier = a.multiplier;
+    }
+    if constexpr (requires { call.partial; }) {
+        call.partial = reinterpret_cast<decltype(call.partial)>(partial.data());
+        call.partial_m_step = a.y_m_step;
+        call.partial_n_step = a.y_n_step;
     }
     if constexpr (requires { *call.addend; }) {
         call.addend = addends.data();

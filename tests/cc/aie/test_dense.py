@@ -8,6 +8,7 @@ from aie_harness import COMPILERS, build_kernels, check, resized
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling, device
+from match_aie.targets.aie_ml.emulation import ARCH_MACRO
 from match_aie.targets.aie_ml.kernels.counts import kernel_counts
 from match_aie.targets.aie_ml.kernels.fit import block_shapes, check_kernel
 from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES
@@ -80,6 +81,7 @@ DEFAULT = {
         bias=False,
         requantise=Requantise("channel", "int8", addend="channel"),
     ),
+    "i8 resumes": kernel("int8", "int8", I8, (2, 2), bias=False, resumes=True),
     "i16 i8": kernel("int16", "int8", native("int16", "int8"), (2, 2), bias=False),
     "i16": kernel("int16", "int16", native("int16", "int16"), (2, 2), relu=True),
     "bf16": kernel("bfloat16", "bfloat16", native("bfloat16", "bfloat16"), (2, 2), relu=True),
@@ -101,7 +103,7 @@ def random_sizes(rng):
 
 @pytest.mark.parametrize("name", DEFAULT)
 def test_random_shapes_equal_numpy(library, name) -> None:
-    """25 shapes a kernel, 325 in all, and the counters that go with them."""
+    """25 shapes a kernel, 350 in all, and the counters that go with them."""
     rng = np.random.default_rng(len(name))
     for _ in range(25):
         spec = resized(DEFAULT[name], *random_sizes(rng))
@@ -128,16 +130,17 @@ def test_saturation_modes(library, name, saturation) -> None:
         check(library, changed, np.random.default_rng(4))
 
 
-def every_kernel():
+def every_kernel(array):
     """A kernel for every element pair and legal tiling, its best block that can store."""
+    core = array.architecture.core
     for (a, b), out in PAIRS.items():
-        for tiling in CORE.tilings_of(a, b):
-            for block in block_shapes(a, b, tiling, CORE):
+        for tiling in core.tilings_of(a, b):
+            for block in block_shapes(a, b, tiling, core):
                 try:
                     spec = kernel(a, b, tiling, block, steps=2 * block[0] * block[1])
                 except TargetError:
                     continue  # too short to store
-                check_kernel(spec, DEVICE)
+                check_kernel(spec, array)
                 yield spec
                 break
             else:
@@ -150,12 +153,28 @@ def test_every_tiling(tmp_path, compiler) -> None:
     if compiler not in COMPILERS:
         pytest.skip(f"needs {compiler}")
     rng = np.random.default_rng(5)
-    specs = list(every_kernel())
-    library = build_kernels(specs, tmp_path, compiler)
+    specs = list(every_kernel(DEVICE))
+    library = build_kernels(specs, tmp_path, compiler, ("-O2",))
     for spec in specs:
         for _ in range(10):
             changed = resized(spec, *random_sizes(rng))
             assert check(library, changed, rng).counters == vars(kernel_counts(changed, CORE))
+
+
+@pytest.mark.slow
+def test_every_tiling_of_the_next_generation(tmp_path) -> None:
+    """AIE-MLv2: wider vectors and accumulators, accesses aligned to 64 bytes."""
+    if "g++" not in COMPILERS:
+        pytest.skip("needs g++")
+    array, rng = device("vek385"), np.random.default_rng(7)
+    specs = list(every_kernel(array))
+    macro = f"-D__AIE_ARCH__={ARCH_MACRO[array.architecture.name]}"
+    library = build_kernels(specs, tmp_path, "g++", ("-O1", macro))
+    for spec in specs:
+        for _ in range(5):
+            changed = resized(spec, *random_sizes(rng))
+            wanted = kernel_counts(changed, array.architecture.core)
+            assert check(library, changed, rng).counters == vars(wanted)
 
 
 FORMS = (
@@ -200,6 +219,8 @@ def test_short_sums(tmp_path, steps) -> None:
         for block in ((2, 2), (1, 2))
         for position in ("only", "middle")
     ]
+    specs.append(kernel("bfloat16", "bfloat16", Tiling(4, 8, 4, native=True), (2, 2), steps=steps))
+    specs.append(replace(specs[0], bias=False, resumes=True))
     library = build_kernels(specs, tmp_path)
     for spec in specs:
         for m, n in ((1, 1), (40, 8), (8, 40), (33, 65)):

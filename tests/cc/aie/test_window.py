@@ -163,6 +163,31 @@ def test_windows_equal_numpy(library, name, taps) -> None:
         check_window(library, sized(KERNELS[name], g), g, rng)
 
 
+def test_channels_cut_over_a_cascade(tmp_path) -> None:
+    """The first tile convolves some channels, the last the others and requantises."""
+    if "g++" not in COMPILERS:
+        pytest.skip("needs g++")
+    rng = np.random.default_rng(21)
+    halves = [Geometry(c, 7, 9, 20, *GEOMETRIES["3x3"]) for c in (8, 16)]
+    first = sized(replace(KERNELS["conv i8"], position="first"), halves[0])
+    last = sized(replace(KERNELS["conv i8"], position="last", bias=False, relu=True), halves[1])
+    library = build_kernels((first, last), tmp_path)
+    x = [random_matrix(rng, "int8", (g.height, g.width, g.channels)) for g in halves]
+    w = [random_matrix(rng, "int8", (g.outputs, *g.filter, g.channels)) for g in halves]
+    bias, received, sums = rng.integers(-9999, 9999, 20), None, 0
+    for spec, g, image, weights in zip((first, last), halves, x, w, strict=True):
+        walk = walk_of(spec, g)
+        arrays = {"x": pack_image(image, walk), "w": pack_filter(weights, walk)}
+        tables = {"origins": origins(walk), "offsets": offsets(walk)}
+        numbers = Numbers(11, bias=bias if spec.bias else None, received=received)
+        tile = spec.tiling.m * spec.tiling.n
+        outcome = call_on(library, spec, arrays | tables, numbers, tile, spec.m * spec.tiling.n)
+        received = outcome.passed
+        sums = sums + plain(image, weights, g, 0, apart=False)
+    wanted = requantised(last, sums + bias, Numbers(11))
+    np.testing.assert_array_equal(unpack_image(outcome.stored, walk), wanted)
+
+
 def test_one_by_one_and_global_pool(tmp_path) -> None:
     """A 1x1 convolution has few steps; a global pool a window as large as the image."""
     if "g++" not in COMPILERS:

@@ -1,8 +1,21 @@
 """The cluster's kernels equal the reference bit for bit, on tiles of any layer."""
 
+import subprocess
+
 import numpy as np
 import pytest
-from cluster_harness import COMPILERS, SANITIZERS, Case, build, check, whole
+from cluster_harness import (
+    COMMON,
+    COMPILERS,
+    FLAGS,
+    HERE,
+    RUNTIME,
+    SANITIZERS,
+    Case,
+    build,
+    check,
+    whole,
+)
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from workload_cases import arrays, conv2ds, converts, denses, elementwises, pools, softmaxes
@@ -203,3 +216,15 @@ def test_every_byte_of_a_sum(program):
     )
     changed, _, constants = fixed(workload, 3)
     check(program, [whole(changed, [left, right], constants)])
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_binding_to_the_sdk_compiles_against_its_prototypes(compiler):
+    """PMSIS itself is not here: names, types and warnings are all that this checks."""
+    includes = [RUNTIME / "include", COMMON, HERE / "pmsis_prototypes"]
+    flags = [*FLAGS, "-fsyntax-only", *(f"-I{path}" for path in includes)]
+    source = RUNTIME / "pmsis" / "ma_gap9_pmsis.c"
+    done = subprocess.run(
+        [compiler, *flags, str(source)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -10,7 +10,7 @@ class Chain:
     def __init__(self, shape, seed=0):
         self.rng = np.random.default_rng(seed)
         self.shape, self.nodes, self.constants, self.first = shape, [], [], shape
-        self.count = 0
+        self.count, self.step = 0, 0.05
         self.last = self.quantized("x", "uint8", 0)
 
     def const(self, array):
@@ -25,6 +25,7 @@ class Chain:
         return name
 
     def quantized(self, real, dtype, zero, scale=0.05):
+        self.step = scale
         pair = [self.const(np.float32(scale)), self.const(np.array(zero, dtype))]
         return self.node("DequantizeLinear", [self.node("QuantizeLinear", [real, *pair]), *pair])
 
@@ -34,7 +35,7 @@ class Chain:
         zeros = self.const(np.zeros(shape[0], np.int8))
         real = self.node("DequantizeLinear", [values, self.const(scale), zeros], axis=0)
         bias = self.const(self.rng.integers(-3000, 3000, shape[0]).astype(np.int32))
-        step = self.const((np.float32(0.05) * scale).astype(np.float32))
+        step = self.const((np.float32(self.step) * scale).astype(np.float32))
         zeros = self.const(np.zeros(shape[0], np.int32))
         return real, self.node("DequantizeLinear", [bias, step, zeros], axis=0)
 
@@ -51,13 +52,13 @@ class Chain:
         self.last = self.quantized(y, out, 0 if out == "uint8" else -3, 0.4)
         return self
 
-    def dense(self, outputs):
-        flat = self.node("Flatten", [self.last])
-        inputs = int(np.prod(self.shape[1:]))
+    def dense(self, outputs, out="uint8"):
+        """A matrix product of rows, and its requantisation."""
+        rows, inputs = self.shape
         weight, bias = self.weight((outputs, inputs))
-        y = self.node("Gemm", [flat, weight, bias], transB=1)
-        self.shape = (1, outputs)
-        self.last = self.quantized(y, "int8", 5, 0.7)
+        y = self.node("Gemm", [self.last, weight, bias], transB=1)
+        self.shape = (rows, outputs)
+        self.last = self.quantized(y, out, 0 if out == "uint8" else 5, 0.7)
         return self
 
     def model(self):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from ne16_networks import Chain, every_kind
+from ne16_networks import every_kind
 
 import match_aie as match
 from tests.ne16_target import Ne16Chip
@@ -10,14 +10,26 @@ from tests.ne16_target import Ne16Chip
 
 def run(model, target, folder, seed=0):
     net = match.compile(model, target=target)
-    used = [layer.module for layer in net.layers]
+    used = [step.layer.module for step in net.program.schedule.steps if step.layer]
     project = net.write(folder)
     x = np.random.default_rng(seed).uniform(0, 13, net.inputs[0].shape).astype(np.float32)
     return used, project.run(x)
 
 
-@pytest.mark.parametrize("l1_bytes", [120_000, 8_192])
+@pytest.mark.parametrize(
+    "l1_bytes",
+    [12_000, *(pytest.param(size, marks=pytest.mark.slow) for size in (120_000, 32_000, 8_192))],
+)
 def test_every_kind_of_layer(tmp_path, l1_bytes):
     used, result = run(every_kind().model(), Ne16Chip(l1_bytes), tmp_path / "net")
-    assert used.count("ne16") >= 7
+    assert used == ["ne16"] * 7
+    assert result.matches_reference
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [1, 5])
+def test_dense(tmp_path, rows):
+    model = Chain((rows, 70)).dense(33).dense(10).model()
+    used, result = run(model, Ne16Chip(4_096), tmp_path / "net")
+    assert used == ["ne16", "ne16"]
     assert result.matches_reference

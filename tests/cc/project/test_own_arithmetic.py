@@ -87,8 +87,37 @@ def test_explain_tells_bounds_and_refusals():
 def test_the_models_arithmetic_can_be_asked_for():
     target = Chip(Shifter(), CPUModule())
     net = match.compile(digits_model(), target, arithmetic="model", cache=False)
-    assert {layer.module for layer in net.program.schedule.layers} == {"cpu"}
-    assert not any(layer.original for layer in net.program.schedule.layers)
+    layers = net.program.schedule.layers
+    assert not any(layer.original for layer in layers)
+    # What it computes as the model does it may still run.
+    assert {la.workload.kind for la in layers if la.module == "shifter"} <= {
+        "quantize",
+        "dequantize",
+    }
+    assert {la.module for la in layers if la.workload.macs} == {"cpu"}
+    refusals = {o.reason for o in net.assignment.considered if o.candidate.layer is None}
+    assert any("the model's was asked for" in reason for reason in refusals)
+
+
+def test_a_module_that_converts_nothing_is_taken_at_its_word():
+    class Silent(CPUModule):
+        name = "silent"
+        arithmetic = "module"
+
+    net = match.compile(digits_model(), Chip(Silent()), arithmetic="model", cache=False)
+    assert net.program.schedule.layers == ()
+
+
+def test_an_exact_conversion_is_the_models_arithmetic_too():
+    class Exact(CPUModule):
+        name = "exact"
+        arithmetic = "module"
+
+        def convert(self, workload, constants):
+            return Converted(workload, dict(constants))
+
+    net = match.compile(digits_model(), Chip(Exact()), arithmetic="model", cache=False)
+    assert net.program.schedule.layers
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,16 @@ from hypothesis import strategies as st
 from match_aie.codegen import render_template
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling, device
+from match_aie.targets.aie_ml.devices import Port
 from match_aie.targets.aie_ml.kernels.block import DenseBlock
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.counts import kernel_counts
-from match_aie.targets.aie_ml.kernels.fit import block_shapes, check_kernel
+from match_aie.targets.aie_ml.kernels.fit import (
+    batch_one,
+    block_shapes,
+    check_kernel,
+    program_bytes,
+)
 from match_aie.targets.aie_ml.kernels.lanes import AddSpec, MaxPoolSpec
 from match_aie.targets.aie_ml.kernels.layout import (
     folded_bias,
@@ -89,6 +95,38 @@ def test_blocks_that_do_not_fit_the_accumulators() -> None:
         check_kernel(
             replace(SPEC, tiling=Tiling(8, 8, 8, native=True), rows=1, columns=1), device("npu2")
         )
+
+
+def test_program_memory_is_estimated() -> None:
+    """Four copies of 8 unrolled steps of 4 products and a loop, 16 bytes a bundle."""
+    many = replace(SPEC, m=64, n=64)
+    assert program_bytes(many, VEK280) == (4 * (8 * 4 + 4 + 7 + 5) + 4 * (4 + 5)) * 16
+    assert program_bytes(replace(SPEC, m=8, n=16), VEK280) < program_bytes(many, VEK280)
+    large = KernelSpec(
+        "bfloat16",
+        "bfloat16",
+        Tiling(8, 8, 8, native=False),
+        4,
+        4,
+        96,
+        64,
+        96,
+        Requantise("none", "bfloat16"),
+    )
+    roomy = replace(
+        VEK280.architecture.core, accumulators=Port(99, 2048), program_memory_bytes=16384
+    )
+    device_ = replace(VEK280, architecture=replace(VEK280.architecture, core=roomy))
+    with pytest.raises(TargetError, match="bytes of program memory"):
+        check_kernel(large, device_)
+
+
+def test_batch_one() -> None:
+    core = VEK280.architecture.core
+    tiling, block = batch_one("int8", "int8", core)
+    assert ((tiling.m, tiling.k, tiling.n), block) == ((1, 16, 8), (1, 2))
+    assert batch_one("int16", "int8", core)[0].m == 2
+    assert batch_one("float64", "int8", core) is None
 
 
 def test_best_blocks() -> None:
@@ -182,6 +220,8 @@ def test_positions_of_a_block() -> None:
     assert [block.kernel(c).bias for c in range(3)] == [True, False, False]
     assert block.read_x(2).offset == (128, 0)
     assert block.read_x(2).boundary == (150, 8)
+    assert replace(block, m=20).repetitions == 3
+    assert replace(block, m=20).y_buffer == (32, 24)
     with pytest.raises(TargetError, match="without a cascade"):
         DenseBlock("fc", replace(SPEC, position="first"), 1, 1, 8, 64, 16)
 

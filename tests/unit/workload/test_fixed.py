@@ -97,7 +97,7 @@ class Loops:
         return int(self.arrays[name][at]) - operand.zero_point
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(fixed_points().filter(lambda w: w.steps <= 2000), st.integers(0, 2**32 - 1))
 def test_equals_loops_and_refuses_what_leaves_the_register(workload, seed):
     inputs, constants = arrays(workload, seed)
@@ -112,7 +112,7 @@ def test_equals_loops_and_refuses_what_leaves_the_register(workload, seed):
     np.testing.assert_array_equal(got, expected)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(fixed_points())
 def test_survives_json(workload):
     assert from_json(to_json(workload)) == workload

@@ -148,20 +148,58 @@ MA_INLINE ma_u32 ma_splat_bytes(const void *p)
     return (ma_u32){0} + v;
 }
 
-/* Lanes of 32 bits from int8 and int16 in memory. */
+/* Lanes of 32 bits from bytes and int16 in memory. In intrinsics on x86, since gcc before 13 converts
+ * short vectors one element after the other. */
 MA_INLINE ma_u32 ma_widen_i8(const int8_t *p)
 {
+#if defined(__AVX512BW__)
+    return (ma_u32)_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+#elif defined(__AVX2__)
+    return (ma_u32)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
+#else
     ma_quarter v;
     memcpy(&v, p, sizeof v);
     return (ma_u32)__builtin_convertvector(v, ma_i32);
+#endif
+}
+
+MA_INLINE ma_u32 ma_widen_u8(const uint8_t *p)
+{
+#if defined(__AVX512BW__)
+    return (ma_u32)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+#elif defined(__AVX2__)
+    return (ma_u32)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
+#else
+    typedef uint8_t bytes __attribute__((vector_size(MA_VECTOR_BYTES / 4)));
+    bytes v;
+    memcpy(&v, p, sizeof v);
+    return __builtin_convertvector(v, ma_u32);
+#endif
 }
 
 MA_INLINE ma_u32 ma_widen_i16(const int16_t *p)
 {
+#if defined(__AVX512BW__)
+    return (ma_u32)_mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif defined(__AVX2__)
+    return (ma_u32)_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
     ma_half v;
     memcpy(&v, p, sizeof v);
     return (ma_u32)__builtin_convertvector(v, ma_i32);
+#endif
 }
+
+/* The compiler may not reorder sums across this: gcc would, and spill what it then holds. */
+#if defined(__AVX512F__)
+#define MA_KEEP(v) __asm__("" : "+v"(v))
+#elif defined(__x86_64__)
+#define MA_KEEP(v) __asm__("" : "+x"(v))
+#elif defined(__aarch64__)
+#define MA_KEEP(v) __asm__("" : "+w"(v))
+#else
+#define MA_KEEP(v) ((void)0)
+#endif
 
 /* ---- sums of products, exact modulo 2^32 ------------------------------------------------------ */
 
@@ -171,11 +209,15 @@ MA_INLINE ma_u32 ma_dot2(ma_u32 acc, ma_i16 a, ma_i16 w)
 #if defined(__AVX512VNNI__)
     return (ma_u32)_mm512_dpwssd_epi32((__m512i)acc, (__m512i)a, (__m512i)w);
 #elif defined(__AVX512BW__)
-    return acc + (ma_u32)_mm512_madd_epi16((__m512i)a, (__m512i)w);
+    acc += (ma_u32)_mm512_madd_epi16((__m512i)a, (__m512i)w);
+    MA_KEEP(acc);
+    return acc;
 #elif defined(__AVXVNNI__)
     return (ma_u32)_mm256_dpwssd_avx_epi32((__m256i)acc, (__m256i)a, (__m256i)w);
 #elif defined(__AVX2__)
-    return acc + (ma_u32)_mm256_madd_epi16((__m256i)a, (__m256i)w);
+    acc += (ma_u32)_mm256_madd_epi16((__m256i)a, (__m256i)w);
+    MA_KEEP(acc);
+    return acc;
 #else
     const ma_i32 a0 = (ma_i32)((ma_u32)a << 16) >> 16, w0 = (ma_i32)((ma_u32)w << 16) >> 16;
     const ma_u32 even = (ma_u32)a0 * (ma_u32)w0;
@@ -267,55 +309,75 @@ MA_INLINE void ma_store_bytes(void *y, ma_i32 v)
 #endif
 }
 
-/* y = clip(rint(sum * scale) + zero, lo, hi) of one vector of sums, a byte each; `low` and `high`
- * are the bounds less `zero`. */
-MA_INLINE void ma_requantise(void *y, ma_u32 sum, ma_f32 scale, float low, float high, int32_t zero)
+/* y = clip(rint(steps) + zero, lo, hi) of one vector, a byte each; `low` and `high` are the bounds
+ * less `zero`. */
+MA_INLINE void ma_store_steps(void *y, ma_f32 steps, float low, float high, int32_t zero)
 {
-    ma_store_bytes(y, ma_round(__builtin_convertvector((ma_i32)sum, ma_f32) * scale, low, high, zero));
+    ma_store_bytes(y, ma_round(steps, low, high, zero));
 }
 
-/* The same of two vectors; bytes are int8 where `is_signed`. Where `woven`, a and b hold
- * their channels in the order of ma_weave_low and ma_weave_high. */
-MA_INLINE void ma_requantise2(void *y, ma_u32 a, ma_u32 b, ma_f32 scale_a, ma_f32 scale_b, float low, float high,
-                              int32_t zero, int32_t lo, int is_signed, int woven)
+/* The same of two vectors: where `form` is MA_SIDE_BY_SIDE to y and behind it, where MA_WOVEN so
+ * too, from vectors in the order of ma_weave_low and ma_weave_high, where MA_APART to y and to z.
+ * Bytes are int8 where `is_signed`, else uint8. */
+enum { MA_SIDE_BY_SIDE, MA_WOVEN, MA_APART };
+MA_INLINE void ma_store_steps2(void *y, void *z, ma_f32 a, ma_f32 b, float low, float high, int32_t zero, int32_t lo,
+                               int is_signed, int form)
 {
 #if defined(__AVX2__) && !defined(__AVX512BW__)
-    /* Out of range converts to INT32_MIN, NaN too, and saturates to lo; only `high` needs a test. */
+    /* Out of range converts to INT32_MIN, NaN too (MINPS gives its second
+     * operand then), and saturates to lo; only `high` needs a test. */
     const __m256 top = _mm256_set1_ps(high);
-    const __m256i ra = _mm256_cvtps_epi32(_mm256_min_ps(_mm256_cvtepi32_ps((__m256i)a) * (__m256)scale_a, top));
-    const __m256i rb = _mm256_cvtps_epi32(_mm256_min_ps(_mm256_cvtepi32_ps((__m256i)b) * (__m256)scale_b, top));
+    const __m256i ra = _mm256_cvtps_epi32(_mm256_min_ps(top, (__m256)a));
+    const __m256i rb = _mm256_cvtps_epi32(_mm256_min_ps(top, (__m256)b));
     const __m256i words = _mm256_adds_epi16(_mm256_packs_epi32(ra, rb), _mm256_set1_epi16((short)zero));
     const __m128i l = _mm256_castsi256_si128(words), h = _mm256_extracti128_si256(words, 1);
     __m128i bytes = is_signed ? _mm_packs_epi16(l, h) : _mm_packus_epi16(l, h);
-    if (!woven) {
-        bytes = _mm_shuffle_epi32(bytes, 0xd8);
-    }
     if (is_signed && lo > -128) {
         bytes = _mm_max_epi8(bytes, _mm_set1_epi8((char)lo));
     } else if (!is_signed && lo > 0) {
         bytes = _mm_max_epu8(bytes, _mm_set1_epi8((char)lo));
     }
-    _mm_storeu_si128((__m128i *)y, bytes);
+    if (form != MA_WOVEN) {
+        bytes = _mm_shuffle_epi32(bytes, 0xd8);
+    }
+    if (form == MA_APART) {
+        _mm_storel_epi64((__m128i *)y, bytes);
+        _mm_storeh_pd((double *)z, _mm_castsi128_pd(bytes));
+    } else {
+        _mm_storeu_si128((__m128i *)y, bytes);
+    }
     (void)low;
-#elif defined(__AVX512BW__)
-    const ma_i32 ra = ma_round(__builtin_convertvector((ma_i32)a, ma_f32) * scale_a, low, high, zero);
-    const ma_i32 rb = ma_round(__builtin_convertvector((ma_i32)b, ma_f32) * scale_b, low, high, zero);
-    if (woven) {
+#else
+    const ma_i32 ra = ma_round(a, low, high, zero), rb = ma_round(b, low, high, zero);
+#if defined(__AVX512BW__)
+    if (form == MA_WOVEN) {
         const __m512i words = _mm512_packs_epi32((__m512i)ra, (__m512i)rb);
         _mm256_storeu_si256((__m256i *)y, _mm512_cvtepi16_epi8(words));
-    } else {
-        ma_store_bytes(y, ra);
-        ma_store_bytes((uint8_t *)y + MA_LANES, rb);
+        return;
     }
-    (void)lo;
-    (void)is_signed;
-#else
-    ma_requantise(y, a, scale_a, low, high, zero);
-    ma_requantise((uint8_t *)y + MA_LANES, b, scale_b, low, high, zero);
-    (void)lo;
-    (void)is_signed;
-    (void)woven;
 #endif
+    ma_store_bytes(y, ra);
+    ma_store_bytes(form == MA_APART ? z : (uint8_t *)y + MA_LANES, rb);
+    (void)lo;
+    (void)is_signed;
+#endif
+}
+
+/* Steps from sums: float(sum) * scale. */
+MA_INLINE ma_f32 ma_scaled(ma_u32 sum, ma_f32 scale)
+{
+    return __builtin_convertvector((ma_i32)sum, ma_f32) * scale;
+}
+
+/* float(x - zero) * scale of bytes. */
+MA_INLINE ma_f32 ma_real_i8(const int8_t *x, int32_t zero, float scale)
+{
+    return __builtin_convertvector((ma_i32)ma_widen_i8(x) - zero, ma_f32) * scale;
+}
+
+MA_INLINE ma_f32 ma_real_u8(const uint8_t *x, int32_t zero, float scale)
+{
+    return __builtin_convertvector((ma_i32)ma_widen_u8(x) - zero, ma_f32) * scale;
 }
 
 /* ---- products channel by channel ---------------------------------------------------------------- */

@@ -66,6 +66,56 @@ struct Argument<adf::output_buffer<T> &> {
     adf::output_buffer<T> buffer;
 };
 
+/// Acquired, a buffer's memory is the kernel's; released, nobody's.
+template <typename T, template <typename> typename Buffer, bool input>
+class AsyncArgument : public Buffer<T> {
+  public:
+    using Element = std::conditional_t<input, const T, T>;
+
+    static void declare(Actor &kernel) { kernel.add(input, format_of<T>()); }
+    AsyncArgument(Actor &kernel, std::size_t &in, std::size_t &out)
+        : core_(kernel.core),
+          port_(input ? *kernel.in[in++] : *kernel.out[out++]),
+          block_(port_.elements() * sizeof(T)) {
+        if (port_.elements() == 0) stop({port_.name.c_str(), 0}, "adf::dimensions are not set");
+    }
+
+    void acquire() override {
+        if (mapped_) stop({port_.name.c_str(), 0}, "acquired twice");
+        if constexpr (input) scatter(port_, block_.data());
+        mapped_.emplace(core_, reinterpret_cast<Element *>(block_.data()), port_.elements(),
+                        port_.name);
+    }
+    void release() override {
+        if (!mapped_) stop({port_.name.c_str(), 0}, "released without being acquired");
+        mapped_.reset();
+        if constexpr (!input) gather(port_, block_.data());
+    }
+    Element *data() const override { return reinterpret_cast<Element *>(block_.data()); }
+    unsigned size() const override { return static_cast<unsigned>(port_.elements()); }
+
+    Buffer<T> &get() { return *this; }
+    void done() {
+        if (mapped_) stop({port_.name.c_str(), 0}, "acquired and not released");
+    }
+
+  private:
+    Core &core_;
+    PortState &port_;
+    Block block_;
+    std::optional<Mapped> mapped_;
+};
+
+template <typename T>
+struct Argument<adf::input_async_buffer<T> &> : AsyncArgument<T, adf::input_async_buffer, true> {
+    using AsyncArgument<T, adf::input_async_buffer, true>::AsyncArgument;
+};
+
+template <typename T>
+struct Argument<adf::output_async_buffer<T> &> : AsyncArgument<T, adf::output_async_buffer, false> {
+    using AsyncArgument<T, adf::output_async_buffer, false>::AsyncArgument;
+};
+
 template <typename T>
 struct Argument<input_stream<T> *> {
     static void declare(Actor &kernel) { kernel.add(true, format_of<T>()); }

@@ -55,51 +55,60 @@ struct PortState {
         return count;
     }
 
-    /// Bytes that enter or leave over the port's stream in one firing.
-    std::size_t stream_bytes() const {
-        return format.bytes * (access ? traverse(*access, dimensions, {name.c_str(), 0}).size()
-                                      : elements());
+    /// The access as indices of elements, worked out once.
+    const std::vector<std::int64_t> &path() {
+        if (path_.empty()) path_ = traverse(*access, dimensions, {name.c_str(), 0});
+        return path_;
     }
 
     void send(const void *bytes, std::size_t count) const {
         for (Queue *to : reached) to->push(bytes, count);
     }
+
+  private:
+    std::vector<std::int64_t> path_;
 };
 
 using Port = std::shared_ptr<PortState>;
 
 /// Elements of `buffer` in the order of the port's access, padded with zeros, to everyone who reads.
-inline void gather(const PortState &port, const unsigned char *buffer) {
+inline void gather(PortState &port, const unsigned char *buffer) {
+    const std::size_t size = port.format.bytes;
     if (!port.access) {
-        port.send(buffer, port.elements() * port.format.bytes);
+        port.send(buffer, port.elements() * size);
         return;
     }
-    const Place place{port.name.c_str(), 0};
-    const std::vector<unsigned char> zero(port.format.bytes, 0);
-    for (std::int64_t index : traverse(*port.access, port.dimensions, place)) {
-        if (index != outside && static_cast<std::size_t>(index) >= port.elements()) {
-            stop(place, "reads behind the end of the buffer: element " + std::to_string(index));
+    const auto &path = port.path();
+    std::vector<unsigned char> sent(path.size() * size, 0);
+    for (std::size_t i = 0; i < path.size(); ++i) {
+        if (path[i] == outside) continue;
+        const auto index = static_cast<std::size_t>(path[i]);
+        if (index >= port.elements()) {
+            stop({port.name.c_str(), 0}, "reads behind the end of the buffer: element " +
+                                             std::to_string(index));
         }
-        const auto *from = index == outside
-                               ? zero.data()
-                               : buffer + static_cast<std::size_t>(index) * port.format.bytes;
-        port.send(from, port.format.bytes);
+        std::memcpy(sent.data() + i * size, buffer + index * size, size);
     }
+    port.send(sent.data(), sent.size());
 }
 
 /// What arrives at the port into `buffer`, in the order of its access.
 inline void scatter(PortState &port, unsigned char *buffer) {
     const Place place{port.name.c_str(), 0};
+    const std::size_t size = port.format.bytes;
     if (!port.access) {
-        port.queue.pop(buffer, port.elements() * port.format.bytes, place);
+        port.queue.pop(buffer, port.elements() * size, place);
         return;
     }
-    for (std::int64_t index : traverse(*port.access, port.dimensions, place)) {
-        if (index == outside || static_cast<std::size_t>(index) >= port.elements()) {
+    const auto &path = port.path();
+    std::vector<unsigned char> arrived(path.size() * size);
+    port.queue.pop(arrived.data(), arrived.size(), place);
+    for (std::size_t i = 0; i < path.size(); ++i) {
+        const auto index = static_cast<std::size_t>(path[i]);
+        if (path[i] == outside || index >= port.elements()) {
             stop(place, "writes outside of the buffer");
         }
-        port.queue.pop(buffer + static_cast<std::size_t>(index) * port.format.bytes,
-                       port.format.bytes, place);
+        std::memcpy(buffer + index * size, arrived.data() + i * size, size);
     }
 }
 

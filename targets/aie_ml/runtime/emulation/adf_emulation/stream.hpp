@@ -136,4 +136,28 @@ class output_buffer {
     unsigned size_;
 };
 
+/// What a kernel reads buffer after buffer, as often as it likes in one firing.
+template <typename T>
+class input_async_buffer {
+  public:
+    using value_type = T;
+    virtual ~input_async_buffer() = default;
+    virtual void acquire() = 0;
+    virtual void release() = 0;
+    virtual const T *data() const = 0;
+    virtual unsigned size() const = 0;
+};
+
+/// What a kernel writes buffer after buffer.
+template <typename T>
+class output_async_buffer {
+  public:
+    using value_type = T;
+    virtual ~output_async_buffer() = default;
+    virtual void acquire() = 0;
+    virtual void release() = 0;
+    virtual T *data() const = 0;
+    virtual unsigned size() const = 0;
+};
+
 }  // namespace adf

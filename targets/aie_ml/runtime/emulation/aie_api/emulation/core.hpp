@@ -188,5 +188,8 @@ constexpr std::uint64_t words(std::size_t bytes, std::size_t word) {
 
 }  // namespace aie_emulation
 
+// Small copies must be inlined early: GCC else merges those of different sizes and then warns of
+// accesses outside of the smaller.
+#define AIE_EMULATION_INLINE __attribute__((always_inline)) inline
 #define AIE_EMULATION_PLACE ::aie_emulation::Place{file, line}
 #define AIE_EMULATION_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()

@@ -66,7 +66,7 @@ class vector {
 
     /// Part `index` of those of `Part` lanes each.
     template <unsigned Part>
-    vector<T, Part> extract(unsigned index, AIE_EMULATION_HERE) const {
+    AIE_EMULATION_INLINE vector<T, Part> extract(unsigned index, AIE_EMULATION_HERE) const {
         static_assert(Part <= Elems && Elems % Part == 0);
         if (index >= Elems / Part) {
             aie_emulation::stop(AIE_EMULATION_PLACE, "extract: no such part of the vector");
@@ -77,7 +77,7 @@ class vector {
     }
 
     template <unsigned Part>
-    vector &insert(unsigned index, const vector<T, Part> &part, AIE_EMULATION_HERE) {
+    AIE_EMULATION_INLINE vector &insert(unsigned index, const vector<T, Part> &part, AIE_EMULATION_HERE) {
         static_assert(Part <= Elems && Elems % Part == 0);
         if (index >= Elems / Part) {
             aie_emulation::stop(AIE_EMULATION_PLACE, "insert: no such part of the vector");
@@ -198,7 +198,7 @@ class accum {
     }
 
     template <unsigned Part>
-    accum<Tag, Part> extract(unsigned index) const {
+    AIE_EMULATION_INLINE accum<Tag, Part> extract(unsigned index) const {
         static_assert(Part <= Elems && Elems % Part == 0);
         accum<Tag, Part> part;
         for (unsigned i = 0; i < Part; ++i) part.lane(i) = lanes_[(index * Part + i) % Elems];
@@ -206,7 +206,7 @@ class accum {
     }
 
     template <unsigned Part>
-    accum &insert(unsigned index, const accum<Tag, Part> &part) {
+    AIE_EMULATION_INLINE accum &insert(unsigned index, const accum<Tag, Part> &part) {
         static_assert(Part <= Elems && Elems % Part == 0);
         for (unsigned i = 0; i < Part; ++i) lanes_[(index * Part + i) % Elems] = part.lane(i);
         return *this;
@@ -238,7 +238,7 @@ vector<T, Elems> broadcast(T value) {
 }
 
 template <typename T, unsigned Elems, typename... More>
-auto concat(const vector<T, Elems> &first, const More &...more) {
+AIE_EMULATION_INLINE auto concat(const vector<T, Elems> &first, const More &...more) {
     constexpr unsigned count = 1 + sizeof...(More);
     vector<T, Elems * count> whole;
     const vector<T, Elems> parts[] = {first, more...};
@@ -247,7 +247,7 @@ auto concat(const vector<T, Elems> &first, const More &...more) {
 }
 
 template <typename Tag, unsigned Elems, typename... More>
-auto concat(const accum<Tag, Elems> &first, const More &...more) {
+AIE_EMULATION_INLINE auto concat(const accum<Tag, Elems> &first, const More &...more) {
     constexpr unsigned count = 1 + sizeof...(More);
     accum<Tag, Elems * count> whole;
     const accum<Tag, Elems> parts[] = {first, more...};

@@ -1,0 +1,165 @@
+"""Layers on a core with vectors and caches: cycles of a tile, and of filling the caches.
+
+Modelled, not measured. Products cost their register tiles (`cost_models.products`); other kinds a
+rate per element. A cache is filled at the bandwidth of the next one outward; data that are
+prepared for the kernels (padded, widened) also cost the instructions that do it. Nothing overlaps:
+hardware prefetching hides part of the fills, and what it hides is small beside the arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from match_aie.cost_models.processor import Dot, Machine
+from match_aie.cost_models.products import (
+    LOOP,
+    REQUANTISE_APART,
+    REQUANTISE_PAIR,
+    START,
+    RegisterTile,
+    step_cycles,
+)
+from match_aie.cost_models.transfers import MemoryTransfers
+from match_aie.hardware import Array, Block, Direction, Memory, Mode, Tile
+from match_aie.workload import Workload
+
+#: Cycles of a call of a layer: arguments, first misses.
+CALL = 60.0
+#: Cycles of one run of prepared data: bounds, a loop started and left.
+RUN = 25.0
+#: Operations of a vector of elements that a kind computes, by kind; two vectors of bytes share
+#: narrowing. Divisions are counted as four.
+ELEMENT_OPERATIONS = {
+    "add": 18.0,
+    "mul": 18.0,
+    "quantize": 12.0,
+    "dequantize": 4.0,
+    "softmax": 60.0,
+    "avg_pool2d": 4.0,
+    "max_pool2d": 4.0,
+}
+
+
+@dataclass(frozen=True)
+class CoreTiles(MemoryTransfers):
+    """Prices tiles of a workload on one core.
+
+    Attributes:
+        machine: the core.
+        channelwise: whether it is a depthwise convolution, whose x is prepared.
+        mode: nothing overlaps.
+    """
+
+    machine: Machine
+    channelwise: bool = False
+    mode: Mode = "sum"
+
+    def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
+        """Operations of all elements over the rate of vectors."""
+        if self.channelwise:
+            return self._channelwise(workload, tile)
+        elements: Array = np.asarray(1.0)
+        for dim, _ in workload.dims:
+            elements = elements * tile[dim]
+        operations = ELEMENT_OPERATIONS.get(workload.kind, 4.0)
+        rate = self.machine.lanes * self.machine.peaks.operations / operations
+        traffic = sum(operand.nbytes for operand in workload.operands)
+        beyond = self.machine.caches[1:2]
+        bandwidth = beyond[0].bytes_per_cycle if beyond else self.machine.memory_bytes_per_cycle
+        return np.asarray(CALL + elements / rate + traffic / bandwidth)
+
+    def _channelwise(self, workload: Workload, tile: Tile) -> Array:
+        """Two vectors of sums at a time: pairs of taps are woven, multiplied and added."""
+        taps = workload.sizes["FY"] * workload.sizes["FX"]
+        pairs = -(-taps // 2)
+        lines = np.asarray(tile["B"] * tile["OY"])
+        vectors = -(-np.asarray(tile["OX"] * tile["G"]) // (2 * self.machine.lanes))
+        peaks = self.machine.peaks
+        each = (6.0 * pairs + REQUANTISE_PAIR) / peaks.operations + 2.0
+        return np.asarray(CALL + lines * (RUN + vectors * max(each, 4.0 * pairs / peaks.loads)))
+
+    def _prepares(self, block: Block, inner: Memory) -> int:
+        """Bytes of a prepared element of `block`; 0 where it is not prepared."""
+        return 2 if self.channelwise and block.operand.name == "x" and inner.name == "L1" else 0
+
+    def transfer_cycles(
+        self, workload: Workload, block: Block, outer: Memory, inner: Memory, direction: Direction
+    ) -> Array:
+        """Fill at the outer memory's bandwidth; x into the first cache is prepared on the way."""
+        fill = np.asarray(block.nbytes / outer.bytes_per_cycle)
+        width = self._prepares(block, inner)
+        if not width or direction == "store":
+            return fill
+        # Load, convert, subtract, store; every row of pixels is a loop of its own.
+        vectors = block.nbytes * width / self.machine.vector_bytes
+        rows = np.maximum(block.chunks, block.nbytes / max(1, _row_bytes(workload)))
+        return np.asarray(fill + 4.0 * vectors / self.machine.peaks.operations + RUN * rows)
+
+    def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
+        """The sum of all."""
+        del exposed
+        return np.asarray(sum(moves, compute))
+
+
+def _row_bytes(workload: Workload) -> int:
+    """Of x: what one run of preparation covers."""
+    shape = workload.operand("x").shape
+    return shape[-1] * (shape[-2] if len(shape) == 4 else 1)
+
+
+@dataclass(frozen=True)
+class ProductTiles(CoreTiles):
+    """Prices tiles of products: conv2d, dense, matmul.
+
+    Attributes:
+        dot: how products are summed.
+        narrow: whether weights are widened when they are loaded.
+        registers: the register tile.
+        steps: of the inner loop, for one sum.
+        loops: times that the inner loop is entered for one sum.
+        pixel: loop dimension of neighbouring pixels.
+        flat: whether rows of them follow each other without a gap.
+        prepared: bytes of a prepared element; 0 where x is read as it is.
+    """
+
+    dot: Dot = "madd"
+    narrow: bool = True
+    registers: RegisterTile = RegisterTile(1, 1)
+    steps: int = 1
+    loops: int = 1
+    pixel: str = "OX"
+    flat: bool = False
+    prepared: int = 2
+
+    def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
+        """Register tiles over pixels and panels of channels."""
+        lanes = self.machine.lanes
+        outer, pixels = np.asarray(1.0), np.asarray(tile[self.pixel])
+        for dim in ("B", "G", "OY"):
+            if dim == "OY" and self.flat:
+                pixels = pixels * tile[dim]
+            elif dim in tile and dim != self.pixel:
+                outer = outer * tile[dim]
+        rows, wide = self.registers.rows, self.registers.vectors
+        vectors = -(-np.asarray(tile["K"]) // lanes)
+        whole, left = vectors // wide, vectors % wide
+        tiles = -(-pixels // rows)
+        each = whole * self._panel(wide)
+        for narrower in range(1, wide):
+            each = each + np.where(left == narrower, self._panel(narrower), 0.0)
+        return np.asarray(CALL + outer * tiles * each)
+
+    def _panel(self, vectors: int) -> float:
+        """Cycles of one register tile that is `vectors` wide."""
+        tile = RegisterTile(self.registers.rows, vectors)
+        inner = self.steps * step_cycles(self.machine, self.dot, self.narrow, tile)
+        pairs, single = divmod(vectors, 2)
+        last = tile.rows * (pairs * REQUANTISE_PAIR + single * REQUANTISE_APART / 2)
+        return START + self.loops * LOOP + inner + last / self.machine.peaks.operations
+
+    def _prepares(self, block: Block, inner: Memory) -> int:
+        """As the layer says."""
+        return self.prepared if block.operand.name == "x" and inner.name == "L1" else 0

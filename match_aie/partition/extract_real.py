@@ -1,0 +1,398 @@
+"""From a match of float32 operators to the layer it means.
+
+Values are found by the names that the pattern binds: `x`, `x1`, `x2`, `weight`, `bias`,
+`residual`, and for operators spelled out in constants `one`, `half`, `root` (of two), `factor`,
+`divisor`. Where a value is not what the name promises, extraction refuses.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from math import prod, sqrt
+
+import numpy as np
+
+from match_aie.partition.graph import Node, Value
+from match_aie.partition.layer import Extracted
+from match_aie.partition.view import Refusal, View, integers, rank4, sliding
+from match_aie.workload import (
+    Activation,
+    Kind,
+    RealTail,
+    attention,
+    layer_norm,
+    real_conv2d,
+    real_dense,
+    real_matmul,
+    real_softmax,
+    recurrent,
+)
+
+#: Operators that are an activation by themselves.
+_ACTIVATIONS: Mapping[str, Activation] = {
+    "nn.relu": "relu",
+    "clip": "clip",
+    "nn.gelu": "gelu",
+    "erf": "gelu",
+    "nn.gelu_tanh": "gelu_tanh",
+    "nn.silu": "silu",
+    "sigmoid": "sigmoid",
+    "tanh": "tanh",
+}
+
+#: Operators whose presence in a match says that it means integers.
+_QUANTISED = ("quantize", "dequantize")
+
+
+def is_real(view: View) -> bool:
+    """Whether the match computes float32 from float32, with no quantisation in it."""
+    operators = {view.graph.nodes[i].operator for i in view.match.nodes}
+    result = view.value(view.root.output)
+    first = view.value(next(iter(view.match.bound.values())))
+    return operators.isdisjoint(_QUANTISED) and result.dtype == first.dtype == "float32"
+
+
+def extract_real(view: View, kind: Kind) -> Extracted | str:
+    """The float32 layer that the match means as a workload of `kind`, or why there is none."""
+    try:
+        if kind not in _KINDS:
+            raise Refusal(f"there is no float32 layer of kind {kind}")
+        return _KINDS[kind](view)
+    except Refusal as refusal:
+        return str(refusal)
+
+
+def bound(view: View, name: str) -> Value:
+    """The value that the pattern calls `name`; float32."""
+    value = view.value(view.match.bound[name])
+    if value.dtype != "float32":
+        raise Refusal(f"{name} is {value.dtype}")
+    return value
+
+
+def activation(view: View, name: str) -> Value:
+    """As `bound`, for what must arrive at run time."""
+    value = bound(view, name)
+    if value.constant is not None:
+        raise Refusal(f"{name} is known at compile time")
+    return value
+
+
+def constant(view: View, name: str) -> np.ndarray:
+    """Contents of the constant that the pattern calls `name`."""
+    value = bound(view, name)
+    if value.constant is None:
+        raise Refusal(f"{name} is known only at run time")
+    return value.constant
+
+
+def scalar(view: View, name: str, expected: float | None = None) -> float:
+    """The one element of a constant, which must be `expected` to float32 accuracy."""
+    data = constant(view, name)
+    if data.size != 1:
+        raise Refusal(f"{name} has {data.size} elements where one is meant")
+    value = float(data.reshape(-1)[0])
+    if expected is not None and abs(value - expected) > 1e-6 * abs(expected):
+        raise Refusal(f"{name} is {value}, not {expected}")
+    return value
+
+
+def tail(view: View, factor: float = 1.0) -> RealTail:
+    """The activation that the match ends in."""
+    names = [view.graph.nodes[i].operator for i in view.match.nodes]
+    found = next((name for name in names if name in _ACTIVATIONS), None)
+    if found is None:
+        return RealTail(factor=factor)
+    kind = _ACTIVATIONS[found]
+    if found == "sigmoid" and view.root.operator == "multiply":
+        kind = "silu"
+    if found == "erf":
+        scalar(view, "one", 1.0)
+        scalar(view, "half", 0.5)
+        inverse = "root" in view.match.bound
+        scalar(view, "root" if inverse else "scale", sqrt(2.0) if inverse else sqrt(0.5))
+    if kind != "clip":
+        return RealTail(kind, factor)
+    low, high = (float(a) for a in view.node("clip").arguments[1:3] if isinstance(a, float))
+    return RealTail(kind, factor, float(np.float32(low)), float(np.float32(high)))
+
+
+def _bias(view: View, channels: int, rank: int) -> dict[str, np.ndarray]:
+    """The bias, one value per output channel along the last axis of a tensor of `rank`."""
+    if "bias" not in view.match.bound:
+        return {}
+    data = constant(view, "bias")
+    if data.size != channels or data.shape[-1:] != (channels,) or data.ndim > rank:
+        raise Refusal(f"a bias of shape {data.shape} is not one value per output channel")
+    return {"bias": data.reshape(channels)}
+
+
+def permutation(node: Node, rank: int) -> tuple[int, ...]:
+    """Axes of a permute_dims."""
+    axes = node.attributes.get("axes")
+    if axes is None:
+        return tuple(reversed(range(rank)))
+    return tuple(a % rank for a in integers(node, "axes"))
+
+
+def _swaps(view: View, node: Node) -> bool:
+    """Whether a permute_dims exchanges the last two axes; a refusal where it does other things."""
+    shape = view.value(node.output).shape
+    rank = len(shape)
+    if permutation(node, rank) != (*range(rank - 2), rank - 1, rank - 2):
+        raise Refusal("a permutation that does not exchange the last two axes")
+    if prod(shape[:-2]) != 1:
+        raise Refusal("a batch of transposed matrices")
+    return True
+
+
+def _residual(view: View, shape: tuple[int, ...]) -> tuple[str, ...]:
+    """Name of the value that is added to the result, which has `shape`; () where there is none."""
+    if "residual" not in view.match.bound:
+        return ()
+    value = activation(view, "residual")
+    if value.shape != shape:
+        raise Refusal(f"a residual of shape {value.shape} for a result of shape {shape}")
+    return (value.name,)
+
+
+def _dense(view: View) -> Extracted:
+    node = view.node("matmul")
+    x = activation(view, "x")
+    matrix = constant(view, "weight")
+    if matrix.ndim != 2:
+        raise Refusal("the second matrix is not of rank 2")
+    product = view.value(node.output)
+    producer = view.graph.producers.get(str(node.arguments[0]))
+    x_swapped = x.name not in node.inputs() and producer is not None and _swaps(view, producer)
+    outer = [
+        view.graph.nodes[i]
+        for i in view.match.nodes
+        if view.graph.nodes[i].operator == "permute_dims"
+        and view.graph.nodes[i] is not (producer if x_swapped else None)
+    ]
+    y_swapped = bool(outer) and _swaps(view, outer[0])
+    weight = np.ascontiguousarray(matrix.T)
+    outputs, inputs = weight.shape
+    bias = _bias(view, outputs, len(product.shape))
+    residual = _residual(view, view.value(view.root.output).shape)
+    workload = real_dense(
+        rows=prod(product.shape[:-1]),
+        inputs=inputs,
+        outputs=outputs,
+        bias=bool(bias),
+        residual=bool(residual),
+        tail=tail(view),
+        x_axes=("C", "B") if x_swapped else ("B", "C"),
+        y_axes=("K", "B") if y_swapped else ("B", "K"),
+    )
+    return Extracted(workload, {"weight": weight, **bias}, (x.name, *residual), view.root.output)
+
+
+def _conv2d(view: View) -> Extracted:
+    node = view.node("nn.conv2d")
+    if (node.attributes["data_layout"], node.attributes["kernel_layout"]) != ("NHWC", "HWIO"):
+        raise Refusal("the convolution is not NHWC with HWIO weights")
+    x = activation(view, "x")
+    weight = np.ascontiguousarray(constant(view, "weight").transpose(3, 0, 1, 2))
+    bias = _bias(view, len(weight), 4)
+    residual = _residual(view, view.value(view.root.output).shape)
+    groups = node.attributes["groups"]
+    assert isinstance(groups, int)
+    workload = real_conv2d(
+        shape=rank4(x.shape),
+        weight_shape=rank4(weight.shape),
+        groups=groups,
+        window=sliding(node),
+        bias=bool(bias),
+        residual=bool(residual),
+        tail=tail(view),
+    )
+    return Extracted(workload, {"weight": weight, **bias}, (x.name, *residual), view.root.output)
+
+
+def _through(view: View, name: str, dims: tuple[str, ...]) -> tuple[Value, tuple[str, ...]]:
+    """The value behind `name`, read through a permute_dims of the match, and its axes by name.
+
+    Args:
+        view: the match.
+        name: of the value as the product reads it, with one axis per name of `dims`.
+        dims: names of its axes.
+    """
+    node = view.graph.producers.get(name)
+    members = set(view.match.nodes)
+    if node is None or node.operator != "permute_dims" or node.index not in members:
+        return view.value(name), dims
+    order = permutation(node, len(dims))
+    stored = [""] * len(dims)
+    for at, source in enumerate(order):
+        stored[source] = dims[at]
+    return view.value(str(node.arguments[0])), tuple(stored)
+
+
+_BATCHES: Mapping[int, tuple[str, ...]] = {2: (), 3: ("B",), 4: ("B", "G")}
+
+
+def _matmul(view: View) -> Extracted:
+    node = view.node("matmul")
+    left, right = (view.value(str(a)) for a in node.arguments[:2])
+    rank = len(left.shape)
+    if rank not in _BATCHES or left.shape[:-2] != right.shape[:-2]:
+        raise Refusal(f"matrices of shapes {left.shape} and {right.shape} do not pair up")
+    dims = _BATCHES[rank]
+    x, x_axes = _through(view, left.name, (*dims, "OY", "C"))
+    x1, x1_axes = _through(view, right.name, (*dims, "C", "K"))
+    if x.constant is not None or x1.constant is not None:
+        raise Refusal("a matrix is known at compile time")
+    sizes = dict(zip((*dims, "OY", "C"), left.shape, strict=True)) | {"K": right.shape[-1]}
+    stored = (*dims, "OY", "K")
+    if view.root.operator == "permute_dims":
+        stored = tuple(stored[a] for a in permutation(view.root, rank))
+    factor = _factor(view)
+    workload = real_matmul(sizes, x_axes, x1_axes, stored, RealTail(factor=factor))
+    return Extracted(workload, {}, (x.name, x1.name), view.root.output)
+
+
+def _factor(view: View) -> float:
+    """What the product is multiplied by or divided by."""
+    if "divisor" in view.match.bound:
+        return float(np.float32(1.0) / np.float32(scalar(view, "divisor")))
+    return scalar(view, "factor") if "factor" in view.match.bound else 1.0
+
+
+def _last_axis(view: View, node: Node, axes: tuple[int, ...]) -> None:
+    rank = len(view.value(node.output).shape)
+    if tuple(a % rank for a in axes) != (rank - 1,):
+        raise Refusal(f"{node.operator} is not over the last axis")
+
+
+def _softmax(view: View) -> Extracted:
+    node = view.node("nn.softmax")
+    x = activation(view, "x")
+    axis = node.attributes["axis"]
+    _last_axis(view, node, (axis,) if isinstance(axis, int) else ())
+    workload = real_softmax(rows=prod(x.shape[:-1]), columns=x.shape[-1])
+    return Extracted(workload, {}, (x.name,), view.root.output)
+
+
+def _layer_norm(view: View) -> Extracted:
+    node = view.node("nn.layer_norm")
+    x = activation(view, "x")
+    _last_axis(view, node, integers(node, "axes"))
+    columns = x.shape[-1]
+    epsilon = node.attributes["epsilon"]
+    constants = {name: constant(view, name) for name in ("weight", "bias")}
+    if any(data.shape != (columns,) for data in constants.values()):
+        raise Refusal("weight and bias are not one value per element of a row")
+    if not isinstance(epsilon, float):
+        raise Refusal(f"epsilon is {epsilon!r}")
+    workload = layer_norm(rows=prod(x.shape[:-1]), columns=columns, epsilon=epsilon)
+    return Extracted(workload, constants, (x.name,), view.root.output)
+
+
+def _heads(view: View, name: str, dims: tuple[str, ...], stored: tuple[str, ...]) -> Value:
+    """An operand of attention, heads interleaved: [batch, position, head, element]."""
+    value, axes = _through(view, name, dims)
+    if axes != stored or value.constant is not None:
+        raise Refusal("queries, keys or values are not [batch, position, head, element]")
+    return value
+
+
+def _attention(view: View) -> Extracted:
+    outer, inner = (
+        view.graph.nodes[i] for i in view.match.nodes if view.graph.nodes[i].operator == "matmul"
+    )
+    softmax = view.node("nn.softmax")
+    axis = softmax.attributes["axis"]
+    _last_axis(view, softmax, (axis,) if isinstance(axis, int) else ())
+    if len(view.value(inner.output).shape) != 4:
+        raise Refusal("the products are not of rank 4")
+    q = _heads(view, str(inner.arguments[0]), ("B", "G", "OY", "C"), ("B", "OY", "G", "C"))
+    k = _heads(view, str(inner.arguments[1]), ("B", "G", "C", "OX"), ("B", "OX", "G", "C"))
+    v = _heads(view, str(outer.arguments[1]), ("B", "G", "OX", "K"), ("B", "OX", "G", "K"))
+    if permutation(view.root, 4) != (0, 2, 1, 3):
+        raise Refusal("the result is not [batch, position, head, element]")
+    if not q.shape[0] == k.shape[0] == v.shape[0] or not q.shape[2] == k.shape[2] == v.shape[2]:
+        raise Refusal("queries, keys and values differ in batch or heads")
+    batch, queries, heads, size = q.shape
+    workload = attention(
+        batch=batch,
+        heads=heads,
+        queries=queries,
+        keys=k.shape[1],
+        size=size,
+        value_size=v.shape[3],
+        factor=_factor(view),
+    )
+    return Extracted(workload, {}, (q.name, k.name, v.name), view.root.output)
+
+
+def _attributes(node: Node) -> tuple[list[int], list[int], dict[str, object]]:
+    """Which of the operator's inputs and results a composite has, and its ONNX attributes."""
+    texts = [str(node.attributes[f"onnx_{name}"]) for name in ("inputs", "outputs", "attributes")]
+    inputs, outputs, attributes = (json.loads(text) for text in texts)
+    return inputs, outputs, attributes
+
+
+#: Attributes of ONNX's GRU and LSTM that must have these values where they are given.
+_RECURRENT_DEFAULTS: Mapping[str, object] = {
+    "direction": "forward",
+    "layout": 0,
+    "input_forget": 0,
+}
+
+
+def _recurrent(kind: Kind) -> Callable[[View], Extracted]:
+    def extract(view: View) -> Extracted:
+        node = view.root
+        positions, outputs, attributes = _attributes(node)
+        if outputs != [0]:
+            raise Refusal("more than the sequence of states is used")
+        for name, value in _RECURRENT_DEFAULTS.items():
+            if attributes.get(name, value) != value:
+                raise Refusal(f"{name} is {attributes[name]!r}")
+        if "activations" in attributes or "clip" in attributes:
+            raise Refusal("activations of its own")
+        named = dict(zip(positions, (view.value(str(a)) for a in node.arguments), strict=True))
+        if not {0, 1, 2} <= named.keys() <= {0, 1, 2, 3, 5}:
+            raise Refusal(f"ONNX inputs {positions}; sequence lengths and cells are not taken")
+        x, weight, product = named[0], named[1].constant, named[2].constant
+        if x.constant is not None or weight is None or product is None:
+            raise Refusal("the input is constant, or weights are not")
+        steps, batch, inputs = x.shape
+        rows, hidden = product.shape[1:]
+        bias = np.zeros((2, rows), np.float32)
+        if 3 in named:
+            stored = named[3].constant
+            if stored is None:
+                raise Refusal("the bias is known only at run time")
+            bias = stored.reshape(2, rows)
+        initial = (named[5].name,) if 5 in named else ()
+        if initial and named[5].constant is not None:
+            raise Refusal("the first state is known at compile time")
+        workload = recurrent(
+            kind,
+            steps=steps,
+            batch=batch,
+            inputs=inputs,
+            hidden=hidden,
+            initial=bool(initial),
+            linear_before_reset=bool(attributes.get("linear_before_reset", 0)),
+        )
+        constants = {"weight": weight[0], "recurrent": product[0], "bias": bias}
+        return Extracted(workload, constants, (x.name, *initial), node.output)
+
+    return extract
+
+
+_KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
+    "dense": _dense,
+    "conv2d": _conv2d,
+    "matmul": _matmul,
+    "softmax": _softmax,
+    "layer_norm": _layer_norm,
+    "attention": _attention,
+    "gru": _recurrent("gru"),
+    "lstm": _recurrent("lstm"),
+}

@@ -1,0 +1,201 @@
+"""Constructors for the workloads of float32 layers: no scales, and a `RealTail` for the tail.
+
+Operands may be read and written transposed: their axes are named by loop dimension, in the order
+in which they lie in memory. What an operand named "bias" or "residual" is added to, and when, is
+defined by `match_aie.workload.workload.RealTail`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from match_aie.workload.build import output_extent
+from match_aie.workload.workload import Axis, Kind, Operand, RealTail, Window, Workload
+
+
+def _real(
+    name: str, sizes: Mapping[str, int], dims: Sequence[str], constant: bool = False
+) -> Operand:
+    """A float32 operand with one axis per loop dimension of `dims`."""
+    shape = tuple(sizes[dim] for dim in dims)
+    return Operand(name, "float32", shape, tuple(Axis(((dim, 1),)) for dim in dims), constant)
+
+
+def real_dense(
+    *,
+    rows: int,
+    inputs: int,
+    outputs: int,
+    bias: bool = False,
+    residual: bool = False,
+    tail: RealTail = RealTail(),
+    x_axes: Sequence[str] = ("B", "C"),
+    y_axes: Sequence[str] = ("B", "K"),
+) -> Workload:
+    """Matrix times constant: x[B,C], weight[K,C], bias[K], residual as y -> y[B,K].
+
+    Args:
+        rows: B.
+        inputs: C.
+        outputs: K.
+        bias: whether there is one.
+        residual: whether a tensor of y's shape and layout is added before the activation.
+        tail: what happens to the sum.
+        x_axes: ("C", "B") where the input lies transposed.
+        y_axes: ("K", "B") where output and residual lie transposed.
+    """
+    sizes = {"B": rows, "K": outputs, "C": inputs}
+    operands = [_real("x", sizes, x_axes)]
+    if residual:
+        operands.append(_real("residual", sizes, y_axes))
+    operands.append(_real("weight", sizes, ("K", "C"), True))
+    if bias:
+        operands.append(_real("bias", sizes, ("K",), True))
+    operands.append(_real("y", sizes, y_axes))
+    return Workload("dense", tuple(sizes.items()), tuple(operands), real=tail)
+
+
+def real_matmul(
+    sizes: Mapping[str, int],
+    x_axes: Sequence[str],
+    x1_axes: Sequence[str],
+    y_axes: Sequence[str],
+    tail: RealTail = RealTail(),
+) -> Workload:
+    """Product of two activations over C: x[B,G,OY,C], x1[B,G,C,K] -> y[B,G,OY,K], axes in any order.
+
+    `sizes` names every dimension; B and G are batches, and may be absent.
+    """
+    order = [dim for dim in ("B", "G", "OY", "K", "C") if dim in sizes]
+    operands = (
+        _real("x", sizes, x_axes),
+        _real("x1", sizes, x1_axes),
+        _real("y", sizes, y_axes),
+    )
+    return Workload("matmul", tuple((d, sizes[d]) for d in order), operands, real=tail)
+
+
+def real_conv2d(
+    *,
+    shape: tuple[int, int, int, int],
+    weight_shape: tuple[int, int, int, int],
+    groups: int = 1,
+    window: Window = Window(),
+    bias: bool = False,
+    residual: bool = False,
+    tail: RealTail = RealTail(),
+) -> Workload:
+    """2-D convolution, NHWC: x[B,IY,IX,G*C], weight[G*K,FY,FX,C], bias[G*K] -> y[B,OY,OX,G*K]."""
+    batch, rows, columns, channels = shape
+    out, fy, fx, c = weight_shape
+    if c * groups != channels or out % groups:
+        raise ValueError(f"weights {weight_shape} with {groups} groups do not fit input {shape}")
+    (sy, sx), (dy, dx), (top, left, bottom, right) = window.stride, window.dilation, window.padding
+    oy = output_extent(rows, fy, sy, dy, top, bottom)
+    ox = output_extent(columns, fx, sx, dx, left, right)
+    k = out // groups
+    dims = {"B": batch, "G": groups, "K": k, "OY": oy, "OX": ox, "C": c, "FY": fy, "FX": fx}
+    channel = Axis((("G", k), ("K", 1)))
+    access = (
+        Axis((("B", 1),)),
+        Axis((("OY", sy), ("FY", dy)), -top),
+        Axis((("OX", sx), ("FX", dx)), -left),
+        Axis((("G", c), ("C", 1))),
+    )
+    stored = (*(Axis(((d, 1),)) for d in ("B", "OY", "OX")), channel)
+    taps = (channel, *(Axis(((d, 1),)) for d in ("FY", "FX", "C")))
+    result = (batch, oy, ox, out)
+    operands = [Operand("x", "float32", shape, access)]
+    if residual:
+        operands.append(Operand("residual", "float32", result, stored))
+    operands.append(Operand("weight", "float32", weight_shape, taps, True))
+    if bias:
+        operands.append(Operand("bias", "float32", (out,), (channel,), True))
+    operands.append(Operand("y", "float32", result, stored))
+    return Workload("conv2d", tuple(dims.items()), tuple(operands), window, real=tail)
+
+
+def real_softmax(*, rows: int, columns: int) -> Workload:
+    """Softmax over K of x[B,K]."""
+    sizes = {"B": rows, "K": columns}
+    operands = (_real("x", sizes, ("B", "K")), _real("y", sizes, ("B", "K")))
+    return Workload("softmax", tuple(sizes.items()), operands, real=RealTail())
+
+
+def layer_norm(*, rows: int, columns: int, epsilon: float) -> Workload:
+    """(x - mean) / sqrt(variance + epsilon) * weight[K] + bias[K] over K of x[B,K]."""
+    sizes = {"B": rows, "K": columns}
+    operands = (
+        _real("x", sizes, ("B", "K")),
+        _real("weight", sizes, ("K",), True),
+        _real("bias", sizes, ("K",), True),
+        _real("y", sizes, ("B", "K")),
+    )
+    return Workload(
+        "layer_norm",
+        tuple(sizes.items()),
+        operands,
+        real=RealTail(),
+        parameters=(("epsilon", epsilon),),
+    )
+
+
+def attention(
+    *,
+    batch: int,
+    heads: int,
+    queries: int,
+    keys: int,
+    size: int,
+    value_size: int,
+    factor: float,
+) -> Workload:
+    """softmax(x x1^T * factor) x2, heads interleaved.
+
+    x[B,OY,G,C] queries, x1[B,OX,G,C] keys, x2[B,OX,G,K] values -> y[B,OY,G,K].
+    """
+    sizes = {"B": batch, "G": heads, "OY": queries, "OX": keys, "C": size, "K": value_size}
+    operands = (
+        _real("x", sizes, ("B", "OY", "G", "C")),
+        _real("x1", sizes, ("B", "OX", "G", "C")),
+        _real("x2", sizes, ("B", "OX", "G", "K")),
+        _real("y", sizes, ("B", "OY", "G", "K")),
+    )
+    return Workload("attention", tuple(sizes.items()), operands, real=RealTail(factor=factor))
+
+
+#: Gates of a recurrent cell, in ONNX's order: update, reset, new; input, output, forget, cell.
+GATES: Mapping[Kind, int] = {"gru": 3, "lstm": 4}
+
+
+def recurrent(
+    kind: Kind,
+    *,
+    steps: int,
+    batch: int,
+    inputs: int,
+    hidden: int,
+    initial: bool = False,
+    linear_before_reset: bool = True,
+) -> Workload:
+    """A GRU or LSTM over OY time steps: x[OY,B,C] -> y[OY,B,K], every state.
+
+    weight[G*K,C], recurrent[G*K,FX] (FX the state's K as a reduction) and bias[2,G*K] (of the
+    input's and of the state's product), gates in ONNX's order. `x1[B,K]` is the first state where
+    `initial`, else it is zero; an LSTM's first cell is zero.
+    """
+    gates = GATES[kind]
+    sizes = {"OY": steps, "B": batch, "G": gates, "K": hidden, "C": inputs, "FX": hidden}
+    gate = Axis((("G", hidden), ("K", 1)))
+    rows = gates * hidden
+    operands = [_real("x", sizes, ("OY", "B", "C"))]
+    if initial:
+        operands.append(_real("x1", sizes, ("B", "K")))
+    operands += [
+        Operand("weight", "float32", (rows, inputs), (gate, Axis((("C", 1),))), True),
+        Operand("recurrent", "float32", (rows, hidden), (gate, Axis((("FX", 1),))), True),
+        Operand("bias", "float32", (2, rows), (Axis(()), gate), True),
+        _real("y", sizes, ("OY", "B", "K")),
+    ]
+    reset = (("linear_before_reset", float(linear_before_reset)),) if kind == "gru" else ()
+    return Workload(kind, tuple(sizes.items()), tuple(operands), real=RealTail(), parameters=reset)

@@ -1,0 +1,224 @@
+"""What every float32 workload means: in float64, rounded to float32 once at the end.
+
+Emitted code adds in another order and with other roundings, so it need not equal the reference:
+`within_tolerance` says how close it must come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import erf, pi
+
+import numpy as np
+
+from match_aie.workload.workload import Operand, RealTail, Workload
+
+Arrays = Mapping[str, np.ndarray]
+
+#: Largest error of a float32 layer, relative to the element or to the root mean square of the
+#: whole output, whichever is larger (a sum that cancels has no relative error to speak of).
+TOLERANCE = 2e-5
+
+_erf = np.frompyfunc(erf, 1, 1)
+
+
+def within_tolerance(
+    got: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE
+) -> np.ndarray:
+    """Per element, whether `got` is as close to `expected` as a float32 layer must be.
+
+    `|got - expected| <= tolerance * max(|expected|, rms(expected))`; infinities and NaN must
+    stand in the same places.
+    """
+    wide, seen = expected.astype(np.float64), got.astype(np.float64)
+    finite = np.isfinite(wide)
+    rms = float(np.sqrt(np.mean(np.square(wide[finite])))) if finite.any() else 0.0
+    with np.errstate(invalid="ignore"):
+        close = np.abs(seen - wide) <= tolerance * np.maximum(np.abs(wide), rms)
+    same = (seen == wide) | (np.isnan(seen) & np.isnan(wide))
+    return np.asarray(np.where(finite, close, same))
+
+
+def _by_dim(array: np.ndarray, operand: Operand, dims: tuple[str, ...]) -> np.ndarray:
+    """`array` in float64 with its axes in the order `dims`; size 1 along those it has not."""
+    names = [axis.terms[0][0] for axis in operand.axes]
+    order = [names.index(dim) for dim in dims if dim in names]
+    shape = [operand.shape[names.index(dim)] if dim in names else 1 for dim in dims]
+    return array.astype(np.float64).transpose(order).reshape(shape)
+
+
+def _stored(result: np.ndarray, workload: Workload, dims: tuple[str, ...]) -> np.ndarray:
+    """`result`, whose axes are `dims`, as the output operand lies in memory."""
+    names = [axis.terms[0][0] for axis in workload.output.axes]
+    order = [dims.index(name) for name in names]
+    rest = [at for at in range(len(dims)) if at not in order]
+    return result.transpose([*rest, *order]).reshape(workload.output.shape)
+
+
+def activate(value: np.ndarray, tail: RealTail) -> np.ndarray:
+    """The tail's activation in float64."""
+    with np.errstate(over="ignore"):
+        logistic = 1.0 / (1.0 + np.exp(-value))
+    match tail.activation:
+        case "relu":
+            return np.maximum(value, 0.0)
+        case "clip":
+            return np.clip(value, tail.lo, tail.hi)
+        case "gelu":
+            return 0.5 * value * (1.0 + _erf(value / np.sqrt(2.0)).astype(np.float64))
+        case "gelu_tanh":
+            inner = np.sqrt(2.0 / pi) * (value + 0.044715 * value**3)
+            return np.asarray(0.5 * value * (1.0 + np.tanh(inner)))
+        case "silu":
+            return value * logistic
+        case "tanh":
+            return np.tanh(value)
+        case "sigmoid":
+            return logistic
+        case _:
+            return value
+
+
+def _biased(workload: Workload, arrays: Arrays, total: np.ndarray) -> np.ndarray:
+    """`total`, whose last axis is the output channel, times the factor, plus the bias."""
+    tail = workload.real or RealTail()
+    result = total * tail.factor
+    if "bias" in arrays:
+        result = result + arrays["bias"].astype(np.float64)
+    return result
+
+
+def _dense(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """With y = activation(x weight^T * factor + bias + residual)."""
+    x = _by_dim(arrays["x"], workload.operand("x"), ("B", "C"))
+    total = _biased(workload, arrays, x @ arrays["weight"].astype(np.float64).T)
+    return _complete(workload, arrays, _stored(total, workload, ("B", "K")))
+
+
+def _complete(workload: Workload, arrays: Arrays, total: np.ndarray) -> np.ndarray:
+    """Add the residual, and activate."""
+    if "residual" in arrays:
+        total = total + arrays["residual"].astype(np.float64)
+    return activate(total, workload.real or RealTail())
+
+
+def _matmul(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """With y = activation(x x1 * factor)."""
+    x = _by_dim(arrays["x"], workload.operand("x"), ("B", "G", "OY", "C"))
+    x1 = _by_dim(arrays["x1"], workload.operand("x1"), ("B", "G", "C", "K"))
+    total = _biased(workload, arrays, x @ x1)
+    return _complete(workload, arrays, _stored(total, workload, ("B", "G", "OY", "K")))
+
+
+def _conv2d(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """With y = activation(sum(x * weight) * factor + bias + residual); padding is 0."""
+    d, window = workload.sizes, workload.window
+    assert window is not None
+    top, left, bottom, right = window.padding
+    (sy, sx), (dy, dx) = window.stride, window.dilation
+    x = np.pad(arrays["x"].astype(np.float64), ((0, 0), (top, bottom), (left, right), (0, 0)))
+    weight = arrays["weight"].astype(np.float64)
+    weight = weight.reshape(d["G"], d["K"], d["FY"], d["FX"], d["C"])
+    pixels = d["B"] * d["OY"] * d["OX"]
+    total = np.zeros((d["G"], pixels, d["K"]))
+    for fy in range(d["FY"]):
+        for fx in range(d["FX"]):
+            rows = slice(fy * dy, fy * dy + (d["OY"] - 1) * sy + 1, sy)
+            columns = slice(fx * dx, fx * dx + (d["OX"] - 1) * sx + 1, sx)
+            seen = x[:, rows, columns].reshape(pixels, d["G"], d["C"]).transpose(1, 0, 2)
+            total += seen @ weight[:, :, fy, fx].transpose(0, 2, 1)
+    image = total.transpose(1, 0, 2).reshape(workload.output.shape)
+    return _complete(workload, arrays, _biased(workload, arrays, image))
+
+
+def _softmax_rows(x: np.ndarray) -> np.ndarray:
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return np.asarray(e / e.sum(axis=-1, keepdims=True))
+
+
+def _softmax(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """With y = exp(x - max) / sum of these, along each row."""
+    del workload
+    return _softmax_rows(arrays["x"].astype(np.float64))
+
+
+def _layer_norm(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """With y = (x - mean) / sqrt(mean square of that + epsilon) * weight + bias."""
+    x = arrays["x"].astype(np.float64)
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = np.square(centred).mean(axis=-1, keepdims=True)
+    scaled = centred / np.sqrt(variance + workload.parameter("epsilon"))
+    return np.asarray(scaled * arrays["weight"] + arrays["bias"])
+
+
+def _attention(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """With y = softmax(x x1^T * factor) x2 for every batch and head."""
+    dims = {name: ("B", "G", row, column) for name, row, column in _PARTS}
+    q, k, v = (_by_dim(arrays[n], workload.operand(n), dims[n]) for n in ("x", "x1", "x2"))
+    assert workload.real is not None
+    weights = _softmax_rows(q @ k.transpose(0, 1, 3, 2) * workload.real.factor)
+    return _stored(weights @ v, workload, ("B", "G", "OY", "K"))
+
+
+_PARTS = (("x", "OY", "C"), ("x1", "OX", "C"), ("x2", "OX", "K"))
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return np.asarray(1.0 / (1.0 + np.exp(-x)))
+
+
+def _states(workload: Workload, arrays: Arrays) -> tuple[np.ndarray, ...]:
+    """(x W^T + b for every step, R^T, b of the state's product, first state), float64."""
+    wide = {name: array.astype(np.float64) for name, array in arrays.items()}
+    d = workload.sizes
+    first = wide.get("x1", np.zeros((d["B"], d["K"])))
+    gates = wide["x"] @ wide["weight"].T + wide["bias"][0]
+    return gates, wide["recurrent"].T, wide["bias"][1], first
+
+
+def _gru(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """With z, r the logistic gates, n = tanh(Wx + r * (Rh)) or tanh(Wx + R(r * h)).
+
+    h = (1 - z) * n + z * h, as ONNX's GRU defines it with its default activations.
+    """
+    gates, product, bias, h = _states(workload, arrays)
+    k = workload.sizes["K"]
+    found = []
+    for now in gates:
+        seen = h @ product[:, : 2 * k] + bias[: 2 * k]
+        z, r = (_sigmoid(now[:, at : at + k] + seen[:, at : at + k]) for at in (0, k))
+        if workload.parameter("linear_before_reset"):
+            inner = r * (h @ product[:, 2 * k :] + bias[2 * k :])
+        else:
+            inner = (r * h) @ product[:, 2 * k :] + bias[2 * k :]
+        h = (1.0 - z) * np.tanh(now[:, 2 * k :] + inner) + z * h
+        found.append(h)
+    return np.stack(found)
+
+
+def _lstm(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """With i, o, f the logistic gates, c = f * c + i * tanh(g), h = o * tanh(c)."""
+    gates, product, bias, h = _states(workload, arrays)
+    k = workload.sizes["K"]
+    c = np.zeros_like(h)
+    found = []
+    for now in gates:
+        total = now + h @ product + bias
+        i, o, f = (_sigmoid(total[:, at * k : (at + 1) * k]) for at in range(3))
+        c = f * c + i * np.tanh(total[:, 3 * k :])
+        h = o * np.tanh(c)
+        found.append(h)
+    return np.stack(found)
+
+
+MEANING: Mapping[str, Callable[[Workload, Arrays], np.ndarray]] = {
+    "dense": _dense,
+    "matmul": _matmul,
+    "conv2d": _conv2d,
+    "softmax": _softmax,
+    "layer_norm": _layer_norm,
+    "attention": _attention,
+    "gru": _gru,
+    "lstm": _lstm,
+}

@@ -1,0 +1,151 @@
+"""What the templates of float32 convolutions read, and how their weights are packed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from match_aie.hardware.module import Constants
+from match_aie.targets.cpu.float_kernel import Ending, Product, literal
+from match_aie.targets.cpu.float_tile import choose, pack_panels, padded
+from match_aie.targets.cpu.machine import Machine
+from match_aie.workload import Workload
+
+
+def channelwise(workload: Workload) -> bool:
+    """A depthwise convolution with one filter per channel."""
+    return workload.depthwise and workload.sizes["K"] == 1
+
+
+@dataclass(frozen=True)
+class ConvKernel:
+    """A convolution as products of the pixels of a line by the channels of a group.
+
+    Attributes:
+        product: of a line.
+        nest: loops of the window around the contiguous part of the reduction: (size, distance).
+        framed: whether the image is copied into a frame of zeros.
+        height: rows of the image as it is read.
+        width: columns of it.
+        copied_rows: of the image, into the frame.
+        copied_columns: of the image, into the frame.
+        bias_group: elements of the packed bias per group.
+        scratch: elements.
+    """
+
+    product: Product
+    nest: tuple[tuple[int, int], ...]
+    framed: bool
+    height: int
+    width: int
+    copied_rows: int
+    copied_columns: int
+    bias_group: int
+    scratch: int
+
+
+def _ending(workload: Workload, length: int) -> Ending:
+    names = {o.name for o in workload.operands}
+    tail = workload.real
+    assert tail is not None
+    return Ending(
+        bias="columns" if "bias" in names else "",
+        residual="residual" in names,
+        activation=tail.activation,
+        lo=literal(tail.lo),
+        hi=literal(tail.hi),
+        length=length,
+    )
+
+
+def conv_kernel(workload: Workload, machine: Machine) -> ConvKernel:
+    """Tiles, the window's loops, and the frame."""
+    d, window = workload.sizes, workload.window
+    assert window is not None
+    _, rows, columns, channels = workload.operand("x").shape
+    (sy, sx), (dy, dx), (top, left, _, _) = window.stride, window.dilation, window.padding
+    height = (d["OY"] - 1) * sy + (d["FY"] - 1) * dy + 1
+    width = (d["OX"] - 1) * sx + (d["FX"] - 1) * dx + 1
+    framed = bool(top or left or height > rows or width > columns)
+    if not framed:
+        height, width = rows, columns
+    inner = d["C"] * d["FY"] * d["FX"]
+    line = (d["FY"], dy * width * channels)
+    if dx == 1 and d["G"] == 1:
+        nest, length = (line,), d["FX"] * d["C"]
+    else:
+        nest, length = (line, (d["FX"], dx * channels)), d["C"]
+    if d["FY"] == 1 and len(nest) == 1:
+        nest = ()
+    tile = choose(machine, d["OX"], d["K"], inner)
+    product = Product(
+        tile,
+        (d["OX"],),
+        d["K"],
+        inner,
+        sx * channels,
+        d["G"] * d["K"],
+        _ending(workload, length),
+    )
+    return ConvKernel(
+        product,
+        nest,
+        framed,
+        height,
+        width,
+        min(rows, height - top),
+        min(columns, width - left),
+        padded(tile, d["K"]),
+        height * width * channels if framed else 0,
+    )
+
+
+def pack_conv(kernel: ConvKernel, workload: Workload, constants: Constants) -> Constants:
+    """Weights of each group in panels, [FY, FX, C] as the reduction; bias padded per group."""
+    d = workload.sizes
+    tile = kernel.product.tile
+    weight = constants["weight"].reshape(d["G"], d["K"], -1)
+    packed = {"weight": np.concatenate([pack_panels(group.T, tile) for group in weight])}
+    if "bias" in constants:
+        pad = kernel.bias_group - d["K"]
+        packed["bias"] = np.pad(constants["bias"].reshape(d["G"], d["K"]), ((0, 0), (0, pad)))
+    return packed
+
+
+@dataclass(frozen=True)
+class DepthwiseKernel:
+    """A depthwise convolution.
+
+    Attributes:
+        lanes: of a vector.
+        channels: (start, stop, elements that exist) of the vectors: whole ones, then the rest.
+        padded: channels in whole vectors.
+        ending: what happens to the sums.
+    """
+
+    lanes: int
+    channels: tuple[tuple[int, int, int], ...]
+    padded: int
+    ending: Ending
+
+
+def depthwise_kernel(workload: Workload, machine: Machine) -> DepthwiseKernel:
+    """Vectors of channels."""
+    count, lanes = workload.sizes["G"], machine.lanes
+    whole = count - count % lanes
+    parts = [(0, whole, lanes)] if whole else []
+    if whole < count:
+        parts.append((whole, count, count - whole))
+    full = -(-count // lanes) * lanes
+    return DepthwiseKernel(lanes, tuple(parts), full, _ending(workload, 0))
+
+
+def pack_depthwise(kernel: DepthwiseKernel, constants: Constants) -> Constants:
+    """Weights [G, FY, FX, 1] as [FY, FX, padded G], bias padded."""
+    weight = constants["weight"][..., 0].transpose(1, 2, 0)
+    pad = kernel.padded - weight.shape[-1]
+    packed = {"weight": np.pad(weight, ((0, 0), (0, 0), (0, pad)))}
+    if "bias" in constants:
+        packed["bias"] = np.pad(constants["bias"], (0, pad))
+    return packed

@@ -1,0 +1,188 @@
+"""Float32 layers on one core with vectors: products, and what works along rows and sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from match_aie.hardware import (
+    CORE,
+    ExecModule,
+    Loop,
+    Mapping,
+    Memory,
+    Pattern,
+)
+from match_aie.hardware.module import Constants
+from match_aie.targets.cpu.float_conv import channelwise
+from match_aie.targets.cpu.float_cost import SHARE, ProductCost, RowCost
+from match_aie.targets.cpu.float_kernel import (
+    GemmKernel,
+    dense_kernel,
+    extents,
+    matmul_kernel,
+    swapped,
+    tile_of,
+)
+from match_aie.targets.cpu.float_patterns import PRODUCTS, ROWS
+from match_aie.targets.cpu.float_rows import RowKernel, pack, row_kernel, scratch_elements
+from match_aie.targets.cpu.float_tile import Tile, pack_panels, pack_rows, padded
+from match_aie.targets.cpu.machine import Machine
+from match_aie.workload import ITEMSIZE, Workload
+
+FLOAT = ITEMSIZE["float32"]
+
+
+#: Steps of the reduction that a register tile is called for at least (or all there are): fewer
+#: would be lost in loading and storing its sums.
+LEAST_STEPS = 384
+
+#: Register tiles along either side of a block at least.
+LEAST_TILES = 4
+
+
+def memories(machine: Machine) -> tuple[Memory, ...]:
+    """The second cache as it holds blocks, and what is beyond it as home.
+
+    What the first cache holds of a block is part of the kernel's price: register tiles stream
+    from the second nearly as fast, and with the caches as three levels the search took minutes.
+    """
+    at = min(1, len(machine.caches) - 1)
+    cache, beyond = machine.caches[at], machine.caches[at + 1 :]
+    rate = beyond[0].bytes_per_cycle if beyond else machine.memory_bytes_per_cycle
+    inner = Memory("L2", int(cache.bytes * SHARE), cache.bytes_per_cycle)
+    return (inner, Memory("DRAM", None, rate))
+
+
+class FloatProducts(ExecModule):
+    """Dense layers and matmuls in register tiles over packed panels."""
+
+    name = "cpu_float"
+    unit = CORE
+
+    def __init__(self, machine: Machine) -> None:
+        """For `machine`."""
+        self.machine = machine
+        self.memories = memories(machine)
+
+    def patterns(self) -> Sequence[Pattern]:
+        """Products with bias, residual and activation."""
+        return PRODUCTS
+
+    def _tile(self, workload: Workload) -> Tile:
+        return tile_of(workload, self.machine)
+
+    def spatial(self, workload: Workload) -> Sequence[Loop]:
+        """Blocks in whole register tiles, long enough to be worth a call."""
+        tile = self._tile(workload)
+        rows, columns, inner = extents(workload)
+        names = ("OY", "K") if workload.kind == "matmul" else ("B", "K")
+        if swapped(workload):
+            names = ("K", "B")
+        return (
+            Loop(names[0], min(LEAST_TILES * tile.mr, rows)),
+            Loop(names[1], min(LEAST_TILES * tile.width, columns)),
+            Loop("C", min(LEAST_STEPS, inner)),
+        )
+
+    def tiled_reductions(self, workload: Workload) -> tuple[str, ...]:
+        """Products add to partial sums in the output."""
+        return ("C",) if workload.kind in ("dense", "matmul") else ()
+
+    def stores_partial_sums(self, workload: Workload) -> bool:
+        """They are float32, as the output is."""
+        return workload.kind in ("dense", "matmul")
+
+    def cost_model(self, workload: Workload) -> ProductCost:
+        """Register tiles and cache bandwidths."""
+        return ProductCost(self.machine, self._tile(workload))
+
+    def template(self, workload: Workload) -> str:
+        """One for all products."""
+        del workload
+        return "cpu/float/gemm.c.mako"
+
+    def kernel(self, workload: Workload, mapping: Mapping) -> GemmKernel:
+        """Register tile, roles and block loops."""
+        make = matmul_kernel if workload.kind == "matmul" else dense_kernel
+        return make(workload, mapping, self.machine)
+
+    def pack(self, workload: Workload, constants: Constants) -> Constants:
+        """Weights in the order in which the register tiles read them, bias padded to vectors."""
+        if workload.kind == "matmul":
+            return constants
+        tile, weight = self._tile(workload), constants["weight"]
+        if swapped(workload):
+            return {**constants, "weight": pack_rows(weight, tile)}
+        packed = {**constants, "weight": pack_panels(weight.T, tile)}
+        if "bias" in constants:
+            columns = len(weight)
+            packed["bias"] = np.pad(constants["bias"], (0, padded(tile, columns) - columns))
+        return packed
+
+    def scratch_bytes(self, workload: Workload) -> int:
+        """What is packed at run time."""
+        untiled = Mapping((), ())
+        return FLOAT * self.kernel(workload, untiled).scratch
+
+
+class FloatRows(ExecModule):
+    """Convolutions, softmax, layer norm, attention, GRU and LSTM: templates with a fixed order."""
+
+    name = "cpu_rows"
+    unit = CORE
+
+    def __init__(self, machine: Machine) -> None:
+        """For `machine`."""
+        self.machine = machine
+        self.memories = memories(machine)[1:]
+
+    def patterns(self) -> Sequence[Pattern]:
+        """Attention before the softmax in it."""
+        return ROWS
+
+    def spatial(self, workload: Workload) -> Sequence[Loop]:
+        """None: the templates choose their tiles."""
+        del workload
+        return ()
+
+    def cost_model(self, workload: Workload) -> RowCost:
+        """Operations per vector."""
+        del workload
+        return RowCost(self.machine)
+
+    def template(self, workload: Workload) -> str:
+        """By kind."""
+        if channelwise(workload):
+            return "cpu/float/depthwise.c.mako"
+        return {
+            "conv2d": "cpu/float/conv2d.c.mako",
+            "softmax": "cpu/float/softmax.c.mako",
+            "layer_norm": "cpu/float/layer_norm.c.mako",
+            "attention": "cpu/float/attention.c.mako",
+        }.get(workload.kind, "cpu/float/recurrent.c.mako")
+
+    def kernel(self, workload: Workload, mapping: Mapping) -> RowKernel:
+        """Numbers that the templates print."""
+        del mapping
+        return row_kernel(workload, self.machine)
+
+    def pack(self, workload: Workload, constants: Constants) -> Constants:
+        """Weights in panels of register tiles."""
+        return pack(workload, self.machine, constants)
+
+    def scratch_bytes(self, workload: Workload) -> int:
+        """What attention, recurrent layers and framed images need."""
+        return FLOAT * scratch_elements(workload, self.machine)
+
+    def in_place(self, workload: Workload) -> tuple[str, ...]:
+        """Rows are read before they are written, element by element."""
+        return ("x",) if workload.kind in ("softmax", "layer_norm") else ()
+
+
+def float_modules(machine: Machine) -> tuple[ExecModule, ...]:
+    """The modules of float32 layers; none for a core without vectors."""
+    if machine.lanes < 2:
+        return ()
+    return (FloatProducts(machine), FloatRows(machine))

@@ -1,0 +1,374 @@
+/* Float32 vectors for emitted layers: arithmetic, elementary functions, rows, packing.
+ *
+ * Written in GCC's vector extensions, which clang has too. Fused multiply-adds stand where they
+ * are written and nowhere else: everything is built with -ffp-contract=off, and processors without
+ * the instruction round twice in ma_fma.
+ *
+ * Polynomials: fitted by reweighted least squares (Lawson) to 40-digit values, coefficients then
+ * rounded to float32. Errors of the functions are stated with each, and tests hold them.
+ */
+#ifndef MA_CPU_FLOAT_H
+#define MA_CPU_FLOAT_H
+
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#if defined(__AVX512F__)
+#define MA_LANES 16
+#elif defined(__AVX__)
+#define MA_LANES 8
+#elif defined(__riscv_v_min_vlen)
+#define MA_LANES (__riscv_v_min_vlen / 32)
+#else
+#define MA_LANES 4
+#endif
+
+#define MA_INLINE static inline __attribute__((always_inline, unused))
+#define MA_APART static __attribute__((noinline, unused))
+
+typedef float ma_vf __attribute__((vector_size(4 * MA_LANES)));
+typedef int32_t ma_vi __attribute__((vector_size(4 * MA_LANES)));
+typedef float ma_vu __attribute__((vector_size(4 * MA_LANES), aligned(4)));
+
+MA_INLINE ma_vf ma_load(const float *p)
+{
+    return *(const ma_vu *)p;
+}
+
+MA_INLINE void ma_store(float *p, ma_vf v)
+{
+    *(ma_vu *)p = v;
+}
+
+MA_INLINE ma_vf ma_splat(float x)
+{
+    return x - (ma_vf){0};
+}
+
+/* The first n (1 .. MA_LANES) elements; the others are `fill`. */
+MA_INLINE ma_vf ma_load_part(const float *p, int32_t n, float fill)
+{
+    ma_vf v = ma_splat(fill);
+    memcpy(&v, p, sizeof(float) * (size_t)n);
+    return v;
+}
+
+MA_INLINE void ma_store_part(float *p, ma_vf v, int32_t n)
+{
+    memcpy(p, &v, sizeof(float) * (size_t)n);
+}
+
+/* a * b + c */
+MA_INLINE ma_vf ma_fma(ma_vf a, ma_vf b, ma_vf c)
+{
+#if defined(__AVX512F__)
+    return (ma_vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__AVX__) && defined(__FMA__)
+    return (ma_vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+    return (ma_vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#elif defined(__clang__) && defined(__riscv_vector)
+    return __builtin_elementwise_fma(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+/* Per lane, a where the mask is all ones, b where it is 0. */
+MA_INLINE ma_vf ma_select(ma_vi mask, ma_vf a, ma_vf b)
+{
+    return (ma_vf)((mask & (ma_vi)a) | (~mask & (ma_vi)b));
+}
+
+MA_INLINE ma_vf ma_max(ma_vf a, ma_vf b)
+{
+#if defined(__AVX512F__)
+    return (ma_vf)_mm512_max_ps((__m512)a, (__m512)b);
+#elif defined(__AVX__)
+    return (ma_vf)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+    return ma_select(a > b, a, b);
+#endif
+}
+
+MA_INLINE float ma_sum_lanes(ma_vf v)
+{
+    float lanes[MA_LANES], total = 0.0f;
+    memcpy(lanes, &v, sizeof lanes);
+    for (int32_t i = 0; i < MA_LANES; ++i) {
+        total += lanes[i];
+    }
+    return total;
+}
+
+MA_INLINE float ma_max_lanes(ma_vf v)
+{
+    float lanes[MA_LANES], most;
+    memcpy(lanes, &v, sizeof lanes);
+    most = lanes[0];
+    for (int32_t i = 1; i < MA_LANES; ++i) {
+        most = lanes[i] > most ? lanes[i] : most;
+    }
+    return most;
+}
+
+/* ---- elementary functions ------------------------------------------------------------------ */
+
+/* Within 1 ULP; infinite above 88.73, subnormal results below -87.34, 0 below -104, NaN for NaN. */
+MA_INLINE ma_vf ma_exp(ma_vf x)
+{
+    const ma_vf magic = ma_splat(0x1.8p23f);
+    ma_vf t, n, r, p;
+    ma_vi k, half;
+    x = ma_select(x > 0x1.64p6f, ma_splat(0x1.64p6f), x);
+    x = ma_select(x < -0x1.ap6f, ma_splat(-0x1.ap6f), x);
+    t = ma_fma(x, ma_splat(0x1.715476p0f), magic);
+    k = (ma_vi)t - (ma_vi)magic;
+    n = t - magic;
+    r = ma_fma(n, ma_splat(-0x1.62e4p-1f), x);
+    r = ma_fma(n, ma_splat(-0x1.7f7d1cp-20f), r);
+    p = ma_fma(r, ma_splat(0x1.6a107cp-10f), ma_splat(0x1.1245c8p-7f));
+    p = ma_fma(p, r, ma_splat(0x1.55593cp-5f));
+    p = ma_fma(p, r, ma_splat(0x1.555482p-3f));
+    p = ma_fma(p, r, ma_splat(0x1.fffffcp-2f));
+    p = ma_fma(p, r * r, r) + 1.0f;
+    half = k >> 1;
+    p *= (ma_vf)((half + 127) << 23);
+    return p * (ma_vf)((k - half + 127) << 23);
+}
+
+MA_INLINE ma_vf ma_abs(ma_vf x)
+{
+    return (ma_vf)((ma_vi)x & 0x7fffffff);
+}
+
+/* `magnitude`, which is not negative, with the sign of x. */
+MA_INLINE ma_vf ma_signed(ma_vf magnitude, ma_vf x)
+{
+    return (ma_vf)((ma_vi)magnitude | ((ma_vi)x & (ma_vi)ma_splat(-0.0f)));
+}
+
+/* Within 3 ULP above -87. */
+MA_INLINE ma_vf ma_sigmoid(ma_vf x)
+{
+    return 1.0f / (1.0f + ma_exp(-x));
+}
+
+/* Within 2 ULP. */
+MA_INLINE ma_vf ma_tanh(ma_vf x)
+{
+    const ma_vf a = ma_abs(x), s = x * x, e = ma_exp(-2.0f * a);
+    const ma_vf large = ma_signed((1.0f - e) / (1.0f + e), x);
+    ma_vf p = ma_fma(s, ma_splat(-0x1.76abf6p-8f), ma_splat(0x1.5256cep-6f));
+    p = ma_fma(p, s, ma_splat(-0x1.b84448p-5f));
+    p = ma_fma(p, s, ma_splat(0x1.110768p-3f));
+    p = ma_fma(p, s, ma_splat(-0x1.555534p-2f));
+    return ma_select(a < 0.625f, ma_fma(x * s, p, x), large);
+}
+
+/* Within 3 ULP. */
+MA_INLINE ma_vf ma_erf(ma_vf x)
+{
+    const ma_vf s = x * x;
+    ma_vf a = ma_abs(x), p, q;
+    p = ma_fma(s, ma_splat(0x1.4ae4bep-14f), ma_splat(-0x1.a485e4p-11f));
+    p = ma_fma(p, s, ma_splat(0x1.5419f4p-8f));
+    p = ma_fma(p, s, ma_splat(-0x1.b7fbb4p-6f));
+    p = ma_fma(p, s, ma_splat(0x1.ce2d2p-4f));
+    p = ma_fma(p, s, ma_splat(-0x1.81273ep-2f));
+    p = ma_fma(p, s, ma_splat(-0x1.00e9c4p-24f));
+    p = ma_fma(x, p, x * 0x1.20dd76p0f);
+    a = ma_select(a > 0x1.f8p1f, ma_splat(0x1.f8p1f), a);
+    q = ma_fma(a, ma_splat(-0x1.6c06dcp-16f), ma_splat(0x1.ceeb26p-12f));
+    q = ma_fma(q, a, ma_splat(-0x1.13990cp-8f));
+    q = ma_fma(q, a, ma_splat(0x1.9d0be2p-6f));
+    q = ma_fma(q, a, ma_splat(-0x1.bc18d6p-4f));
+    q = ma_fma(q, a, ma_splat(-0x1.4434fp-1f));
+    q = ma_fma(q, a, ma_splat(-0x1.212c2ep0f));
+    q = ma_fma(q, a, ma_splat(0x1.8b403p-13f));
+    return ma_select(a < 1.0f, p, ma_signed(1.0f - ma_exp(q), x));
+}
+
+MA_INLINE ma_vf ma_silu(ma_vf x)
+{
+    return x * ma_sigmoid(x);
+}
+
+MA_INLINE ma_vf ma_gelu(ma_vf x)
+{
+    return 0.5f * x * (1.0f + ma_erf(x * 0x1.6a09e6p-1f));
+}
+
+/* x * sigmoid(2 sqrt(2 / pi) (x + 0.044715 x^3)), which is the form with tanh. */
+MA_INLINE ma_vf ma_gelu_tanh(ma_vf x)
+{
+    const ma_vf cubic = ma_fma(x * x, ma_splat(0x1.6e4e26p-5f), ma_splat(1.0f));
+    return x * ma_sigmoid(x * cubic * 0x1.988454p0f);
+}
+
+MA_INLINE ma_vf ma_relu(ma_vf x)
+{
+    return (ma_vf)((x > 0.0f) & (ma_vi)x);
+}
+
+MA_INLINE ma_vf ma_clip(ma_vf x, float lo, float hi)
+{
+    x = ma_select(x < lo, ma_splat(lo), x);
+    return ma_select(x > hi, ma_splat(hi), x);
+}
+
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+/* y = exp(x - max(x)); the sum of y. The vectors of y beyond n are written too (as 0). */
+MA_APART float ma_exp_row(float *y, const float *x, int32_t n)
+{
+    const float least = -__builtin_inff();
+    const int32_t whole = n - n % MA_LANES;
+    ma_vf most = ma_splat(least), sum = ma_splat(0.0f);
+    for (int32_t i = 0; i < whole; i += MA_LANES) {
+        most = ma_max(most, ma_load(x + i));
+    }
+    if (whole < n) {
+        most = ma_max(most, ma_load_part(x + whole, n - whole, least));
+    }
+    most = ma_splat(ma_max_lanes(most));
+    for (int32_t i = 0; i < whole; i += MA_LANES) {
+        const ma_vf e = ma_exp(ma_load(x + i) - most);
+        ma_store(y + i, e);
+        sum += e;
+    }
+    if (whole < n) {
+        const ma_vf e = ma_exp(ma_load_part(x + whole, n - whole, least) - most);
+        ma_store_part(y + whole, e, n - whole);
+        sum += e;
+    }
+    return ma_sum_lanes(sum);
+}
+
+MA_INLINE void ma_scale_row(float *y, float factor, int32_t n)
+{
+    const int32_t whole = n - n % MA_LANES;
+    for (int32_t i = 0; i < whole; i += MA_LANES) {
+        ma_store(y + i, ma_load(y + i) * factor);
+    }
+    for (int32_t i = whole; i < n; ++i) {
+        y[i] *= factor;
+    }
+}
+
+/* (x - mean) / sqrt(mean square of that + epsilon) * weight + bias, in two passes over x. */
+MA_APART void ma_norm_row(float *y, const float *x, const float *weight, const float *bias,
+                          int32_t n, float epsilon)
+{
+    const int32_t whole = n - n % MA_LANES;
+    ma_vf sum = ma_splat(0.0f), squares = ma_splat(0.0f);
+    float mean, scale, rest = 0.0f;
+    for (int32_t i = 0; i < whole; i += MA_LANES) {
+        sum += ma_load(x + i);
+    }
+    for (int32_t i = whole; i < n; ++i) {
+        rest += x[i];
+    }
+    mean = (ma_sum_lanes(sum) + rest) / (float)n;
+    for (int32_t i = 0; i < whole; i += MA_LANES) {
+        const ma_vf d = ma_load(x + i) - mean;
+        squares = ma_fma(d, d, squares);
+    }
+    rest = 0.0f;
+    for (int32_t i = whole; i < n; ++i) {
+        rest += (x[i] - mean) * (x[i] - mean);
+    }
+    scale = 1.0f / __builtin_sqrtf((ma_sum_lanes(squares) + rest) / (float)n + epsilon);
+    for (int32_t i = 0; i < whole; i += MA_LANES) {
+        ma_store(y + i, ma_fma((ma_load(x + i) - mean) * scale, ma_load(weight + i),
+                               ma_load(bias + i)));
+    }
+    for (int32_t i = whole; i < n; ++i) {
+        y[i] = (x[i] - mean) * scale * weight[i] + bias[i];
+    }
+}
+
+/* ---- recurrent cells ------------------------------------------------------------------------ */
+
+/* What a cell does with n (1 .. MA_LANES) hidden units. Gates of the inputs' product lie `gate`
+ * elements apart in seen, of the state's product `width` apart in sums. */
+MA_INLINE void ma_gru_vector(float *now, const float *before, const float *seen, int32_t gate,
+                             const float *sums, int32_t width, int32_t n)
+{
+    const ma_vf z = ma_sigmoid(ma_load_part(seen, n, 0.0f) + ma_load(sums));
+    const ma_vf r = ma_sigmoid(ma_load_part(seen + gate, n, 0.0f) + ma_load(sums + width));
+    const ma_vf w = ma_load_part(seen + 2 * gate, n, 0.0f);
+    const ma_vf c = ma_tanh(ma_fma(r, ma_load(sums + 2 * width), w));
+    ma_store_part(now, ma_fma(z, ma_load_part(before, n, 0.0f) - c, c), n);
+}
+
+MA_INLINE void ma_gru_units(float *now, const float *before, const float *seen, int32_t gate,
+                            const float *sums, int32_t width, int32_t n)
+{
+    int32_t i = 0;
+    for (; i + MA_LANES <= n; i += MA_LANES) {
+        ma_gru_vector(now + i, before + i, seen + i, gate, sums + i, width, MA_LANES);
+    }
+    if (i < n) {
+        ma_gru_vector(now + i, before + i, seen + i, gate, sums + i, width, n - i);
+    }
+}
+
+MA_INLINE void ma_lstm_vector(float *now, float *cell, const float *seen, int32_t gate,
+                              const float *sums, int32_t width, int32_t n)
+{
+    const ma_vf i = ma_sigmoid(ma_load_part(seen, n, 0.0f) + ma_load(sums));
+    const ma_vf o = ma_sigmoid(ma_load_part(seen + gate, n, 0.0f) + ma_load(sums + width));
+    const ma_vf f = ma_sigmoid(ma_load_part(seen + 2 * gate, n, 0.0f) + ma_load(sums + 2 * width));
+    const ma_vf g = ma_tanh(ma_load_part(seen + 3 * gate, n, 0.0f) + ma_load(sums + 3 * width));
+    const ma_vf c = ma_fma(f, ma_load_part(cell, n, 0.0f), i * g);
+    ma_store_part(cell, c, n);
+    ma_store_part(now, o * ma_tanh(c), n);
+}
+
+MA_INLINE void ma_lstm_units(float *now, float *cell, const float *seen, int32_t gate,
+                             const float *sums, int32_t width, int32_t n)
+{
+    int32_t i = 0;
+    for (; i + MA_LANES <= n; i += MA_LANES) {
+        ma_lstm_vector(now + i, cell + i, seen + i, gate, sums + i, width, MA_LANES);
+    }
+    if (i < n) {
+        ma_lstm_vector(now + i, cell + i, seen + i, gate, sums + i, width, n - i);
+    }
+}
+
+/* ---- packing ------------------------------------------------------------------------------- */
+
+/* packed[r][width] = source[r][0 .. valid), the rest 0; rows of the source `stride` apart. */
+MA_APART void ma_pack_rows(float *packed, const float *source, int32_t rows, int32_t width,
+                           int32_t valid, int32_t stride)
+{
+    for (int32_t r = 0; r < rows; ++r) {
+        memcpy(packed, source + (size_t)r * (size_t)stride, sizeof(float) * (size_t)valid);
+        for (int32_t i = valid; i < width; ++i) {
+            packed[i] = 0.0f;
+        }
+        packed += width;
+    }
+}
+
+/* packed[r][width] = source[0 .. valid)[r], the rest 0; rows of the source `stride` apart. */
+MA_APART void ma_pack_columns(float *packed, const float *source, int32_t rows, int32_t width,
+                              int32_t valid, int32_t stride)
+{
+    for (int32_t i = 0; i < width; ++i) {
+        const float *line = source + (size_t)i * (size_t)stride;
+        for (int32_t r = 0; r < rows; ++r) {
+            packed[(size_t)r * (size_t)width + (size_t)i] = i < valid ? line[r] : 0.0f;
+        }
+    }
+}
+
+#endif

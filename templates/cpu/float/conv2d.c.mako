@@ -1,0 +1,43 @@
+## Convolution in float32: output pixels of a line as rows, channels as columns, the window as the
+## reduction. Register tiles read the image as it lies; where windows reach over its edges, it is
+## copied into a frame of zeros first.
+<%namespace name="micro" file="cpu/float/micro.mako"/>
+<%
+k = layer.kernel
+p = k.product
+d = layer.dim
+w = layer.window
+channels, outputs = d.G * d.C, d.G * d.K
+tile = f"{layer.symbol}_tile"
+def more(m, n):
+    bias = f", bias + g * {k.bias_group} + {n}" if p.ending.bias else ""
+    return bias + (f", residual + at + {m} * {outputs} + {n}" if p.ending.residual else "")
+%>
+_Static_assert(MA_LANES == ${p.tile.lanes}, "weights are packed for vectors of ${p.tile.lanes} elements");
+${micro.tiles(tile, p, k.nest)}
+
+/* ${layer.summary} */
+static void ${layer.symbol}(${layer.parameters})
+{
+% if k.framed:
+    float *const image = (float *)(void *)scratch;
+% endif
+    for (int32_t b = 0; b < ${d.B}; ++b) {
+% if k.framed:
+        memset(image, 0, sizeof(float) * ${k.height * k.width * channels});
+        for (int32_t line = 0; line < ${k.copied_rows}; ++line) {
+            memcpy(image + ((line + ${w.top}) * ${k.width} + ${w.left}) * ${channels}, x + (b * ${w.rows} + line) * ${w.columns * channels}, sizeof(float) * ${k.copied_columns * channels});
+        }
+% else:
+        const float *const image = x + b * ${w.rows * w.columns * channels};
+% endif
+        for (int32_t g = 0; g < ${d.G}; ++g) {
+            const float *const panels = weight + g * ${p.packed};
+            for (int32_t oy = 0; oy < ${d.OY}; ++oy) {
+                const int32_t at = (b * ${d.OY} + oy) * ${d.OX * outputs} + g * ${d.K};
+                const float *const line = image + oy * ${w.sy * k.width * channels} + g * ${d.C};
+                ${micro.cover(tile, p, "0", str(d.OX), "line", "panels", "(y + at)", more)}
+            }
+        }
+    }
+}

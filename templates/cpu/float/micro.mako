@@ -1,0 +1,165 @@
+## Register tiles: y[mr][nrv vectors] += a[mr][r] * b[r][nrv vectors], everything named so that
+## compilers keep it in registers. `t` is a match_aie.targets.cpu.float_tile.Tile.
+
+## The fused part of the tail that is cheap enough to do in registers; the rest is done on the
+## stored tile, which lies in the first cache.
+<%!
+SIMPLE = {"identity": "{}", "relu": "ma_relu({})", "clip": "ma_clip({}, {lo}, {hi})"}
+%>
+
+<%def name="load(address, valid, lanes)">\
+${f"ma_load({address})" if valid == lanes else f"ma_load_part({address}, {valid}, 0.0f)"}\
+</%def>
+
+<%def name="store(address, value, valid, lanes)">\
+${f"ma_store({address}, {value});" if valid == lanes else f"ma_store_part({address}, {value}, {valid});"}\
+</%def>
+
+## One register tile as a function.
+##   name     of the C function
+##   mr, nrv  rows, vectors per row
+##   valid    elements of the last vector that exist in y
+##   lanes    elements of a vector
+##   a_row, a_step   distance of the rows of a, of its elements
+##   ldy      distance of the rows of y and of the residual
+##   k        what to do with the sum: a match_aie.targets.cpu.float_tile.Ending
+##   nest     loops around the reduction: (size, distance in a) pairs, outermost first; () for none
+<%def name="tile(name, mr, nrv, valid, lanes, a_row, a_step, ldy, k, nest=(), unroll=4)">
+<%
+rows, vectors = range(mr), range(nrv)
+width = nrv * lanes
+last_valid = lambda j: valid if j == nrv - 1 else lanes
+if nest: unroll = 1
+plain = SIMPLE.get(k.activation)
+%>
+MA_APART void ${name}(const float *restrict a, const float *restrict b, ${"" if k.length else "int32_t length, "}float *y
+    ${", const float *bias" if k.bias else ""}${", const float *residual" if k.residual else ""}
+    ${", const float *scale" if k.row_scale else ""}${", int32_t first, int32_t last" if k.split else ""})
+{
+% for i in rows:
+    ma_vf ${", ".join(f"c{i}_{j} = ma_splat(0.0f)" for j in vectors)};
+% endfor
+% for depth, (size, distance) in enumerate(nest):
+    const float *const a_at${depth} = a;
+    for (int32_t f${depth} = 0; f${depth} < ${size}; ++f${depth}) {
+    a = a_at${depth} + f${depth} * ${distance};
+% endfor
+<% length = str(k.length) if k.length else "length" %>
+% if unroll > 1:
+    int32_t r = 0;
+    for (; r + ${unroll} <= ${length}; r += ${unroll}) {
+% for u in range(unroll):
+        ${step(rows, vectors, lanes, a_row, a_step, u, width)}
+% endfor
+        a += ${unroll * a_step};
+        b += ${unroll * width};
+    }
+    for (; r < ${length}; ++r) {
+% else:
+    for (int32_t r = 0; r < ${length}; ++r) {
+% endif
+        ${step(rows, vectors, lanes, a_row, a_step, 0, width)}
+        a += ${a_step};
+        b += ${width};
+    }
+% for _ in nest:
+    }
+% endfor
+% if k.split:
+    if (!first) {
+% for i in rows:
+% for j in vectors:
+        c${i}_${j} += ${load(f"y + {i * ldy + j * lanes}", last_valid(j), lanes)};
+% endfor
+% endfor
+    }
+    if (!last) {
+% for i in rows:
+% for j in vectors:
+        ${store(f"y + {i * ldy + j * lanes}", f"c{i}_{j}", last_valid(j), lanes)}
+% endfor
+% endfor
+        return;
+    }
+% endif
+% for i in rows:
+% for j in vectors:
+<%
+at = i * ldy + j * lanes
+c = f"c{i}_{j}"
+%>
+% if k.factor:
+    ${c} *= ${k.factor};
+% endif
+% if k.row_scale:
+    ${c} *= scale[${i}];
+% endif
+% if k.bias == "columns":
+    ${c} += ma_load(bias + ${j * lanes});
+% elif k.bias == "rows":
+    ${c} += bias[${i}];
+% endif
+% if k.residual:
+    ${c} += ${load(f"residual + {at}", last_valid(j), lanes)};
+% endif
+    ${store(f"y + {at}", (plain or "{}").format(c, lo=k.lo, hi=k.hi), last_valid(j), lanes)}
+% endfor
+% endfor
+% if plain is None:
+    for (int32_t i = 0; i < ${mr}; ++i) {
+        float *const line = y + i * ${ldy};
+% if nrv > 1 or valid == lanes:
+        for (int32_t j = 0; j < ${width if valid == lanes else width - lanes}; j += ${lanes}) {
+            ma_store(line + j, ma_${k.activation}(ma_load(line + j)));
+        }
+% endif
+% if valid != lanes:
+        ma_store_part(line + ${width - lanes}, ma_${k.activation}(ma_load_part(line + ${width - lanes}, ${valid}, 0.0f)), ${valid});
+% endif
+    }
+% endif
+}
+</%def>
+
+## One step of the reduction, `u` steps on from where a and b point.
+<%def name="step(rows, vectors, lanes, a_row, a_step, u, width)">
+{
+% if len(rows) > 1:
+const ma_vf ${", ".join(f"b{j} = ma_load(b + {u * width + j * lanes})" for j in vectors)};
+% endif
+% for i in rows:
+{
+const ma_vf s = ma_splat(a[${i * a_row + u * a_step}]);
+% for j in vectors:
+c${i}_${j} = ma_fma(s, ${f"b{j}" if len(rows) > 1 else f"ma_load(b + {u * width + j * lanes})"}, c${i}_${j});
+% endfor
+}
+% endfor
+}
+</%def>
+
+## The register tiles of a product, as functions `prefix`_<rows>x<vectors>.
+##   p        a match_aie.targets.cpu.float_kernel.Product
+<%def name="tiles(prefix, p, around=())">
+% for mr in p.row_tiles:
+% for panel in p.panels:
+${tile(f"{prefix}_{mr}x{panel.vectors}{panel.mark}", mr, panel.vectors, panel.valid, p.tile.lanes, p.a_row, 1, p.ldy, p.ending, around)}
+% endfor
+% endfor
+</%def>
+
+## Call them for rows m_lo .. m_hi and all columns: a, b, y are C expressions of addresses (of row
+## 0, of the first panel), `more` gives further arguments.
+<%def name="cover(prefix, p, m_lo, m_hi, a, b, y, more)">
+% for panel in p.panels:
+for (int32_t n = ${panel.start}; n < ${panel.stop}; n += ${panel.width}) {
+    int32_t m = ${m_lo};
+% for mr in p.row_tiles:
+    ${"while" if mr == p.tile.mr else "if"} (${m_hi} - m ${">=" if mr == p.tile.mr else "=="} ${mr}) {
+        ${prefix}_${mr}x${panel.vectors}${panel.mark}(${a} + m * ${p.a_row}, ${b} + n * ${p.inner}, ${y} + m * ${p.ldy} + n${more("m", "n")});
+        m += ${mr};
+    }
+% endfor
+}
+% endfor
+</%def>

@@ -1,0 +1,91 @@
+## Sum or product of two tensors with broadcasting, and conversions between float and bytes: along
+## the innermost loop two vectors at a time, its end through buffers of as many elements.
+<%
+k, t = layer.kernel, layer.tail
+inputs, y = layer.operands[:-1], layer.operand("y")
+outer, inner = layer.elements[:-1], layer.elements[-1]
+steps = dict(inner.steps)
+wide, lanes = 2 * k.lanes, k.lanes
+whole, left = inner.size // wide * wide, inner.size % wide
+signed = 1 if y.ctype == "int8_t" else 0
+streams = [operand for operand in inputs if steps[operand.name]]
+def at(name):
+    """Where the innermost loop starts."""
+    terms = []
+    for loop in outer:
+        step = dict(loop.steps)[name]
+        if step:
+            terms.append(loop.variable if step == 1 else f"{loop.variable} * {step}")
+    return " + ".join(terms) or "0"
+%>
+/* ${layer.summary} */
+static void ${layer.symbol}(${layer.parameters})
+{
+    _Static_assert(MA_LANES == ${lanes}, "vectors are as long as the project says");
+% for loop_ in outer:
+    for (int32_t ${loop_.variable} = 0; ${loop_.variable} < ${loop_.size}; ++${loop_.variable}) {
+% endfor
+% for operand in streams:
+    const ${operand.ctype} *from_${operand.name} = ${operand.name} + ${at(operand.name)};
+% endfor
+    ${y.ctype} *to = y + ${at("y")};
+% for operand in inputs:
+% if not steps[operand.name]:
+    const ma_f32 same_${operand.name} = ma_splat_f32((float)${operand.centred(f"{operand.name}[{at(operand.name)}]")} * ${operand.scale});
+% endif
+% endfor
+% if whole:
+    for (int32_t i = 0; i < ${whole}; i += ${wide}) {
+        ${values(layer, k, steps, streams, "to")}
+% for operand in streams:
+        from_${operand.name} += ${wide};
+% endfor
+        to += ${wide};
+    }
+% endif
+% if left:
+    {
+% for operand in streams:
+    ${operand.ctype} last_${operand.name}[${wide}] = {0};
+    memcpy(last_${operand.name}, from_${operand.name}, sizeof(${operand.ctype}) * ${left});
+    from_${operand.name} = last_${operand.name};
+% endfor
+    ${y.ctype} last[${wide}];
+    ${values(layer, k, steps, streams, "last")}
+    memcpy(to, last, sizeof(${y.ctype}) * ${left});
+    }
+% endif
+% for _ in outer:
+    }
+% endfor
+}
+
+<%def name="values(layer, k, steps, streams, to)">
+<%
+t, y, lanes = layer.tail, layer.operand("y"), layer.kernel.lanes
+signed = 1 if y.ctype == "int8_t" else 0
+%>
+% for half in range(2):
+% for operand in layer.operands[:-1]:
+% if steps[operand.name] and operand.ctype == "float":
+const ma_f32 r${half}_${operand.name} = ma_load_f32(from_${operand.name} + ${half * lanes});
+% elif steps[operand.name]:
+const ma_f32 r${half}_${operand.name} = ma_real_${"i8" if operand.ctype == "int8_t" else "u8"}(from_${operand.name} + ${half * lanes}, ${operand.zero_point}, ${operand.scale});
+% else:
+const ma_f32 r${half}_${operand.name} = same_${operand.name};
+% endif
+% endfor
+% endfor
+% if layer.kind == "dequantize":
+ma_store_f32(${to}, r0_x);
+ma_store_f32(${to} + ${lanes}, r1_x);
+% else:
+% for half in range(2):
+<%
+real = {"add": f"(r{half}_x + r{half}_x1)", "mul": f"(r{half}_x * r{half}_x1)"}.get(layer.kind, f"r{half}_x")
+%>
+const ma_f32 s${half} = ${real} / ${y.scale};
+% endfor
+ma_store_steps2(${to}, NULL, s0, s1, ${t.low}, ${t.high}, ${t.zero_point}, ${t.lo}, ${signed}, MA_SIDE_BY_SIDE);
+% endif
+</%def>

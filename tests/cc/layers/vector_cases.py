@@ -1,0 +1,94 @@
+"""Shapes at which vector kernels change their ways: primes, 1, one off a multiple of a tile."""
+
+from match_aie.workload import (
+    Quantized,
+    Tail,
+    Window,
+    conv2d,
+    dense,
+    elementwise,
+    full_range,
+    matmul,
+    rowwise,
+)
+
+U8, S8, SUM = Quantized("uint8", 0.02, 9), Quantized("int8", 0.05, -3), Quantized("int32")
+FLOAT = Quantized("float32")
+TAIL, RELU, BYTE = full_range("int8", -3), Tail(-3, -3, 101), full_range("uint8", 9)
+SAME = Window(padding=(1, 1, 1, 1))
+
+
+def conv(x, y, image, k, f, c=None, groups=1, window=SAME, tail=TAIL, scales=None, dtype="int8"):
+    rows, columns, channels = image
+    return conv2d(
+        x,
+        y if tail else SUM,
+        shape=(1, rows, columns, channels),
+        weight_shape=(k, *f, c or channels // groups),
+        groups=groups,
+        window=window,
+        weight_dtype=dtype,
+        tail=tail,
+        scales=(scales or k) if tail else 0,
+    )
+
+
+def products():
+    """Convolutions, dense layers and matmuls."""
+    none = Window()
+    yield conv(U8, S8, (7, 13, 3), 17, (3, 3))
+    yield conv(S8, S8, (9, 17, 16), 15, (3, 3), tail=RELU)
+    yield conv(
+        U8, U8, (5, 8, 5), 33, (3, 3), window=Window((2, 2), (1, 1), (0, 1, 1, 0)), tail=BYTE
+    )
+    yield conv(
+        S8, SUM, (6, 7, 4), 9, (2, 3), window=Window((1, 2), (2, 3), (2, 1, 0, 3)), tail=None
+    )
+    yield conv(U8, S8, (6, 6, 12), 16, (1, 1), window=none, scales=1)
+    yield conv(U8, S8, (5, 5, 7), 31, (1, 1), window=none)
+    yield conv(S8, S8, (8, 9, 8), 24, (1, 1), window=Window((2, 2)))
+    yield conv(U8, S8, (4, 5, 6), 10, (3, 3), groups=2)
+    yield conv(U8, S8, (3, 4, 2), 4, (2, 2), groups=2, dtype="int16")
+    yield conv(U8, S8, (11, 1, 1), 1, (10, 1), window=Window(padding=(4, 0, 5, 0)))
+    yield conv(S8, S8, (5, 5, 3), 6, (3, 3), groups=3)
+    for rows, inputs, outputs in ((1, 640, 129), (1, 7, 1), (7, 33, 10), (13, 64, 31)):
+        for x in (U8, S8):
+            tail = TAIL if outputs > 1 else None
+            yield dense(x, S8 if tail else SUM, rows=rows, inputs=inputs, outputs=outputs,
+                        tail=tail, scales=outputs if tail else 0)  # fmt: skip
+    yield dense(U8, S8, rows=3, inputs=9, outputs=17, weight_dtype="int16", tail=TAIL, scales=17)
+    yield matmul(U8, S8, S8, batch=2, rows=7, inner=33, columns=31, tail=TAIL)
+    yield matmul(S8, S8, SUM, batch=1, rows=1, inner=5, columns=1)
+    yield matmul(S8, U8, S8, batch=3, rows=12, inner=8, columns=48, tail=RELU)
+
+
+def channelwise():
+    """Depthwise convolutions."""
+    strided, holes = Window((2, 2), (1, 1), (0, 0, 1, 1)), Window((1, 3), (2, 2), (2, 2, 2, 2))
+    for channels in (2, 5, 8, 16, 24, 67):
+        f = (3, 3)
+        yield conv(U8, S8, (6, 7, channels), channels, f, c=1, groups=channels)
+        yield conv(S8, U8, (9, 9, channels), channels, f, c=1, groups=channels, window=strided,
+                   tail=BYTE, scales=1)  # fmt: skip
+    yield conv(S8, S8, (7, 12, 13), 13, (2, 3), c=1, groups=13, window=holes, tail=None)
+    yield conv(U8, S8, (5, 1, 16), 16, (5, 4), c=1, groups=16, window=Window(padding=(4, 2, 0, 1)))
+    yield conv(U8, S8, (4, 4, 9), 9, (1, 1), c=1, groups=9, window=Window((2, 2)), dtype="int16")
+
+
+def pointwise():
+    """Elementwise layers, with and without broadcasting."""
+    for shape in ((1, 3, 5, 37), (1, 1, 1, 3), (2, 4, 4, 16)):
+        same = {"shape": shape, "shape1": shape, "out": shape, "tail": RELU}
+        yield elementwise("add", U8, S8, S8, **same)
+        yield elementwise("mul", S8, S8, S8, **same)
+        rows, columns = shape[0] * shape[1] * shape[2], shape[3]
+        yield rowwise("quantize", FLOAT, U8, rows=rows, columns=columns, tail=BYTE)
+        yield rowwise("dequantize", S8, FLOAT, rows=rows, columns=columns, tail=None)
+    out = {"out": (1, 3, 5, 37), "tail": BYTE}
+    yield elementwise("mul", U8, S8, U8, shape=(1, 3, 5, 37), shape1=(1, 1, 1, 37), **out)
+    yield elementwise("add", U8, S8, U8, shape=(1, 3, 5, 37), shape1=(1, 3, 5, 1), **out)
+    yield elementwise("add", U8, S8, U8, shape=(1, 1, 5, 1), shape1=(1, 3, 1, 37), **out)
+
+
+def everything():
+    return [*products(), *channelwise(), *pointwise()]

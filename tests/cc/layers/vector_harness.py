@@ -1,0 +1,150 @@
+"""Layers of the CPU target's vector modules as programs: operands from stdin, outputs to stdout.
+
+The same program runs on this machine, under sanitizers, and under emulators of other machines.
+"""
+
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from workload_cases import arrays
+
+import match_aie.targets.cpu as cpu
+from match_aie.codegen.ctype import ctype
+from match_aie.codegen.layer import render_layer
+from match_aie.lowering import LayerProgram
+from match_aie.mapping import search
+from match_aie.targets.cpu.machine import Cache, machine
+from match_aie.targets.cpu.module import Int8Module, VectorModule
+from match_aie.workload import reference
+
+FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fno-strict-aliasing")
+INCLUDE = f"-I{Path(cpu.__file__).resolve().parent / 'runtime' / 'include'}"
+SANITIZERS = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+HEAD = r"""
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "ma_cpu.h"
+"""
+#: With a main that needs no C library where there is none to link.
+MAIN = r"""
+static void *read_block(size_t bytes)
+{
+    void *block = malloc(bytes ? bytes : 1);
+    if (!block || fread(block, 1, bytes, stdin) != bytes) {
+        exit(9);
+    }
+    return block;
+}
+"""
+
+
+def small_cache(facts, nbytes):
+    """The same machine with a first cache so small that layers are tiled."""
+    first, *others = facts.caches
+    return replace(facts, caches=(Cache(nbytes, first.bytes_per_cycle), *others))
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """A workload with random operands, as the module that takes it runs it."""
+
+    workload: object
+    module: object
+    mapping: object
+    seed: int
+
+    def data(self):
+        return arrays(self.workload, self.seed)
+
+    def sent(self):
+        inputs, constants = self.data()
+        found = dict(self.module.pack(self.workload, constants))
+        found.update(zip((o.name for o in self.workload.inputs), inputs, strict=True))
+        return [np.ascontiguousarray(found[o.name]) for o in self.workload.operands[:-1]]
+
+    def expected(self):
+        return reference(self.workload, *self.data())
+
+
+def layer(workload, facts, seed=0):
+    """`workload` with the best mapping on `facts`, a Machine or the name of one."""
+    facts = machine(facts) if isinstance(facts, str) else facts
+    module = next(
+        m
+        for m in (Int8Module(facts), VectorModule(facts))
+        if any(p.kind == workload.kind for p in m.patterns())
+    )
+    found = search(workload, module)
+    assert isinstance(found, list), found
+    return Layer(workload, module, found[0].mapping, seed)
+
+
+def _call(number, made):
+    operands, module = made.workload.operands, made.module
+    scratch = module.workspace_bytes(made.workload, made.mapping)
+    sizes = [array.nbytes for array in made.sent()]
+    last = len(operands) - 1
+    passed = [f"(const {ctype(o.dtype)} *)p[{i}]" for i, o in enumerate(operands[:-1])]
+    passed.append(f"({ctype(operands[-1].dtype)} *)p[{last}]")
+    if module.scratch_bytes(made.workload):
+        passed.append(f"(uint8_t *)p[{last + 1}]")
+    lines = ["{", f"void *p[{last + 2}];"]
+    lines += [f"p[{i}] = read_block({size});" for i, size in enumerate(sizes)]
+    lines += [f"p[{last}] = malloc({operands[-1].nbytes});"]
+    lines += [f"p[{last + 1}] = malloc({max(1, scratch)});"]
+    lines += [f"t_layer{number}({', '.join(passed)});"]
+    lines += [f"fwrite(p[{last}], 1, {operands[-1].nbytes}, stdout);"]
+    return "\n".join([*lines, *(f"free(p[{i}]);" for i in range(last + 2)), "}"])
+
+
+def text(layers):
+    """The whole program."""
+    parts = [HEAD]
+    for number, made in enumerate(layers):
+        module = made.module
+        program = LayerProgram(
+            f"t_layer{number}", module.name, "test", module.template(made.workload),
+            made.workload, made.mapping, None, (),
+        )  # fmt: skip
+        parts.append(render_layer(program, module))
+    calls = [_call(number, made) for number, made in enumerate(layers)]
+    refusal = "const char *no = ma_cpu_missing();\nif (no) {\nfputs(no, stderr);\nreturn 3;\n}"
+    return "\n".join([*parts, MAIN, "int main(void)\n{", refusal, *calls, "return 0;\n}\n"])
+
+
+def build(layers, folder, command, *flags):
+    """The program of `layers`, which are all for one machine."""
+    source, out = folder / "layers.c", folder / "layers"
+    source.write_text(text(layers))
+    own = layers[0].module.machine.flags
+    words = [*command, *FLAGS, *own, *(flags or ("-O3",)), INCLUDE, str(source), "-o", str(out)]
+    done = subprocess.run([*words, "-lm"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{words}: {done.stderr[:3000]}"
+    return out
+
+
+def run(layers, program, emulator=()):
+    """Run `program`; every layer must equal its reference."""
+    blob = b"".join(a.tobytes() for made in layers for a in made.sent())
+    done = subprocess.run([*emulator, str(program)], input=blob, capture_output=True, check=False)
+    assert done.returncode == 0, f"{done.returncode}: {done.stderr.decode()[:3000]}"
+    compare(layers, done.stdout)
+
+
+def compare(layers, data):
+    """Compare what a program wrote with the references."""
+    at = 0
+    for made in layers:
+        y = made.workload.output
+        got = np.frombuffer(data[at : at + y.nbytes], y.dtype).reshape(y.shape)
+        at += y.nbytes
+        expected = made.expected()
+        np.testing.assert_array_equal(
+            got.view(np.uint8), expected.view(np.uint8), f"{made.workload} as {made.mapping}"
+        )
+    assert at == len(data)

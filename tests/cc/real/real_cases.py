@@ -1,0 +1,124 @@
+"""Random float32 workloads: prime extents, 1, and one off multiples of vectors and tiles."""
+
+from hypothesis import strategies as st
+
+from match_aie.workload import (
+    RealTail,
+    Window,
+    attention,
+    layer_norm,
+    real_conv2d,
+    real_dense,
+    real_matmul,
+    real_softmax,
+    recurrent,
+)
+
+EXTENTS = st.sampled_from([1, 2, 3, 5, 7, 8, 9, 13, 15, 16, 17, 23, 24, 25, 31, 33, 47, 49])
+FLAGS = st.booleans()
+TAILS = st.one_of(
+    st.builds(
+        RealTail,
+        st.sampled_from(["identity", "relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid"]),
+    ),
+    st.just(RealTail("clip", 1.0, -0.5, 1.5)),
+)
+
+
+@st.composite
+def denses(draw):
+    turned = draw(st.sampled_from([("B", "C"), ("C", "B")]))
+    stored = draw(st.sampled_from([("B", "K"), ("K", "B")]))
+    return real_dense(
+        rows=draw(EXTENTS),
+        inputs=draw(EXTENTS),
+        outputs=draw(EXTENTS),
+        bias=draw(FLAGS),
+        residual=draw(FLAGS),
+        tail=draw(TAILS),
+        x_axes=turned,
+        y_axes=stored,
+    )
+
+
+@st.composite
+def matmuls(draw):
+    sizes = {"OY": draw(EXTENTS), "C": draw(EXTENTS), "K": draw(EXTENTS)}
+    sizes = {"B": draw(st.integers(1, 2)), "G": draw(st.integers(1, 3)), **sizes}
+    x = draw(st.sampled_from([("B", "G", "OY", "C"), ("B", "OY", "G", "C"), ("B", "G", "C", "OY")]))
+    x1 = draw(st.sampled_from([("B", "G", "C", "K"), ("B", "K", "G", "C"), ("B", "C", "G", "K")]))
+    y = draw(st.sampled_from([("B", "G", "OY", "K"), ("B", "OY", "G", "K")]))
+    return real_matmul(sizes, x, x1, y, RealTail(factor=draw(st.sampled_from([1.0, 0.125]))))
+
+
+@st.composite
+def conv2ds(draw):
+    groups = draw(st.sampled_from([1, 1, 2, 17]))
+    c, k = draw(st.integers(1, 5)), draw(st.sampled_from([1, 3, 8, 17]))
+    if groups == 17:
+        c, k = 1, draw(st.sampled_from([1, 1, 2]))
+    fy, fx = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    pads = draw(st.tuples(*[st.integers(0, 2)] * 4))
+    window = Window(
+        (draw(st.integers(1, 2)), draw(st.integers(1, 2))),
+        (draw(st.integers(1, 2)), draw(st.integers(1, 2))),
+        pads,
+    )
+    return real_conv2d(
+        shape=(
+            draw(st.integers(1, 2)),
+            draw(st.integers(5, 9)),
+            draw(st.integers(5, 9)),
+            groups * c,
+        ),
+        weight_shape=(groups * k, fy, fx, c),
+        groups=groups,
+        window=window,
+        bias=draw(FLAGS),
+        residual=draw(FLAGS),
+        tail=draw(TAILS),
+    )
+
+
+def rows():
+    return st.one_of(
+        st.builds(real_softmax, rows=st.integers(1, 3), columns=EXTENTS),
+        st.builds(layer_norm, rows=st.integers(1, 3), columns=EXTENTS, epsilon=st.just(1e-5)),
+    )
+
+
+@st.composite
+def attentions(draw):
+    return attention(
+        batch=draw(st.integers(1, 2)),
+        heads=draw(st.integers(1, 3)),
+        queries=draw(EXTENTS),
+        keys=draw(EXTENTS),
+        size=draw(EXTENTS),
+        value_size=draw(EXTENTS),
+        factor=draw(st.sampled_from([1.0, 0.25])),
+    )
+
+
+@st.composite
+def recurrents(draw):
+    return recurrent(
+        draw(st.sampled_from(["gru", "lstm"])),
+        steps=draw(st.sampled_from([1, 2, 3, 50])),
+        batch=draw(st.integers(1, 3)),
+        inputs=draw(EXTENTS),
+        hidden=draw(EXTENTS),
+        initial=draw(FLAGS),
+    )
+
+
+KINDS = {
+    "dense": denses(),
+    "matmul": matmuls(),
+    "conv2d": conv2ds(),
+    "rows": rows(),
+    "attention": attentions(),
+    "recurrent": recurrents(),
+}
+#: Loop dimensions that a product may be blocked along.
+BLOCKED = {"dense": ("B", "K", "C"), "matmul": ("OY", "K", "C")}
