@@ -147,7 +147,7 @@ class Ne16Cost(MchanTransfers):
         return np.asarray(run + np.where(jobs > 1, later, 0.0))
 
     def _period(self, workload: Workload, t: Tile, run: Array, jobs: Array) -> Array:
-        """Cycles from tile to tile, averaged over a nest of channels and pixels in the better order.
+        """Cycles from tile to tile, averaged over the better order of channels and pixels.
 
         The inner one of image and weights moves with every tile, the other one once a round.
         """
@@ -187,6 +187,13 @@ class Ne16Cost(MchanTransfers):
             image, jobs = (t["OY"], t["OX"]), np.asarray(1)
         bits = self.weight_bits, self.scale_bits
         run = self.job + self.form.cycles(kind, image, t["C"], outputs, *bits)
+        if bordered(workload) and not strides_by_jobs(workload):
+            # As if every tile had all borders: nine jobs, whose edges are tiles of one row.
+            inner = tuple(np.maximum(n - 2, 1) for n in image)
+            lines = (np.asarray(1), inner[1]), (inner[0], np.asarray(1))
+            parts = [inner, *lines, *lines, *[(np.asarray(1), np.asarray(1))] * 4]
+            cycles = sum(self.form.cycles(kind, part, t["C"], outputs, *bits) for part in parts)
+            run = np.maximum(cycles + 9 * self.job, 9 * self.controller.program)
         return run, jobs if workload.kind == "dense" else jobs * t["B"]
 
     def _loads(self, workload: Workload, t: Tile) -> tuple[Array, Array]:
@@ -233,6 +240,8 @@ class Ne16Cost(MchanTransfers):
             nbytes, chunks = self.packed(workload, block), np.ones_like(chunks)
         elif name == "multiplier":
             nbytes = nbytes * self.scale_bits // 32
+        elif name == "offset" and bordered(workload):
+            nbytes = nbytes * 9
         return self.moved_cycles(nbytes, chunks, direction)
 
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
@@ -275,6 +284,12 @@ def strides_by_jobs(workload: Workload) -> bool:
     """Whether the stride is 2 and NE16 makes 2x2 pixels a job; a 1x1 filter strides by itself."""
     window = workload.window
     return window is not None and window.stride == (2, 2) and filter_of(workload) != "conv1x1"
+
+
+def bordered(workload: Workload) -> bool:
+    """Whether padding means another value than 0, which takes a job for every border."""
+    window = workload.window
+    return window is not None and any(window.padding) and workload.operand("x").zero_point != 0
 
 
 def _filled(tile: Tile) -> dict[str, Array]:

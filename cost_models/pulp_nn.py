@@ -27,8 +27,8 @@ from match_aie.workload import Workload
 from match_aie.workload.reference import whole_image
 
 _STALL, _DIVISION, _FLOAT, _FLOAT_DIVISION = 1.0, 12.0, 2.0, 15.0
-#: Multiply, add, shift, two for the clip, store; and loads of multiplier and offset.
-_FINISH, _CHANNEL = 6.0, 2.0
+#: Loads of a channel's multiplier and offset.
+_CHANNEL = 2.0
 #: Entering a kernel and deciding who does what: about 20 instructions, then 4 x (10 and a
 #: division) for the ways to divide and 2 x (6 and a division) for the parts.
 _ENTER = 20.0 + 4 * (10 + _DIVISION) + 2 * (6 + _DIVISION)
@@ -144,16 +144,15 @@ class PulpNN(MchanTransfers):
         stall = _STALL if channels == 1 else 0.0
         inner = self._busy(pixels + channels + sums + stall, pixels + channels)
         wide = workload.output.dtype == "int32"
-        after = channels + 2.0 * sums if wide else _CHANNEL * channels + _FINISH * sums
+        after = (1.0 if wide else _CHANNEL) * channels + _finish(workload) * sums
         return 5 + channels + sums + words * inner + after + 5
 
     def _gather(self, workload: Workload) -> float:
-        """A window into scratch, mean over the layer's: 12, and 20 a row of the filter; copies."""
+        """A window into scratch, mean over the layer's: 30, and 6 a row of the filter; copies."""
         d = workload.sizes
         rows, columns = _inside(workload, 0), _inside(workload, 1)
-        dilated = workload.window is not None and workload.window.dilation[1] != 1
         c = d["C"]
-        if dilated:
+        if workload.window is not None and workload.window.dilation[1] != 1:
             inside = float(np.mean(columns[1]))
             line = 10 + inside * (8 + self._copy(c, c)) + (d["FX"] - inside) * (8 + _fill(c))
         else:
@@ -161,9 +160,9 @@ class PulpNN(MchanTransfers):
                 _fill(a * c) + self._copy(n * c, c) + _fill((d["FX"] - a - n) * c)
                 for a, n in zip(*columns, strict=True)
             ]
-            line = 20 + float(np.mean(runs))
+            line = 6 + float(np.mean(runs))
         seen = float(np.mean(rows[1]))
-        return 12 + seen * line + (d["FY"] - seen) * (8 + _fill(d["FX"] * c))
+        return 30 + seen * line + (d["FY"] - seen) * (6 + _fill(d["FX"] * c))
 
     def _copy(self, nbytes: int, channels: int) -> float:
         """6, then two words in four instructions, an odd word and every last byte in three.
@@ -206,7 +205,7 @@ class PulpNN(MchanTransfers):
     def _line(self, workload: Workload, lines: int, columns: Array) -> Array:
         """One channel, one or two output rows: words from the strip, dot products, requantised."""
         d = workload.sizes
-        finish = 2.0 if workload.output.dtype == "int32" else _FINISH
+        finish = _finish(workload)
         if _three(workload):
             each = self._busy(3 + lines * (3 + finish), 3 + lines)
             return np.asarray(15 + 3 * (lines - 1) + columns * each)
@@ -217,7 +216,8 @@ class PulpNN(MchanTransfers):
     def _dense(self, workload: Workload, t: Tile) -> Array:
         """Channels over cores; four rows of weights at a time with the inputs' words."""
         words, part = workload.sizes["C"] // 4, workload.sizes["C"] % 4
-        finish = 2.0 if workload.output.dtype == "int32" else _FINISH + _CHANNEL
+        wide = workload.output.dtype == "int32"
+        finish = _finish(workload) + (0 if wide else _CHANNEL)
         mine = _up(t["K"], self.cores)
         cycles = np.asarray(8.0)
         for k, count in ((4, mine // 4), (1, mine % 4)):
@@ -250,7 +250,7 @@ class PulpNN(MchanTransfers):
             return 3, self._busy(2 + _STALL, 1), 4.0, 0.0
         sum_ = self._busy(5 + _STALL, 1)
         if workload.fixed_point or tail is None:
-            return 6, sum_, 8.0, _FINISH + 4
+            return 6, sum_, 8.0, _finish(workload) + 4
         if tail.rounding == "half_away":
             return 6, sum_, 8.0, 14 + _DIVISION
         if whole_image(workload):
@@ -259,25 +259,41 @@ class PulpNN(MchanTransfers):
         return 48, real, 8.0, 2 * _FLOAT_DIVISION + 8 * _FLOAT + 8
 
     def _elements(self, workload: Workload, t: Tile) -> Array:
-        """Element by element; a softmax does a row on one core."""
+        """Element by element; a softmax does a row on one core, a permutation lines."""
         if workload.kind == "softmax":
             # Maximum 3; table entry and sum 9; entry, two divisions, rounding and store 52.
             each = 3 + 9 + 6 + 2 * _FLOAT_DIVISION + 5 * _FLOAT + 6
             rows = _up(t["B"], self.cores)
             return np.asarray(26 + _DIVISION + rows * (30 + workload.sizes["K"] * each))
+        if workload.kind == "permute":
+            # A load, what its use waits for, a store; and what every row and line costs.
+            few, many = np.minimum(t["OX"], t["K"]), np.maximum(t["OX"], t["K"])
+            line = 20 + _DIVISION + few * (8 + many * self._busy(2 + _STALL, 2))
+            return np.asarray(26 + _DIVISION + _up(t["B"] * t["OY"], self.cores) * line)
         each = {
-            "add": self._busy(9, 3),
+            # Of four: eight loads, then three, a shift and the clip each, three to store a word.
+            "add": self._busy(8 + 4 * _finish(workload) + 3, 9) / 4,
             "quantize": 1 + _FLOAT_DIVISION + 6 + 3 * _FLOAT + 2,
             "dequantize": 4 + 2 * _FLOAT,
         }[workload.kind]
         count: Array = np.asarray(1)
         for dim, _ in workload.dims:
             count = count * t[dim]
-        return np.asarray(32 + 2 * _DIVISION + _up(count, self.cores) * each)
+        return np.asarray(32 + 2 * _DIVISION + 4 * _up(_up(count, 4), self.cores) * each)
 
 
 def _up(a: Array, b: int) -> Array:
     return np.asarray(-(-np.asarray(a) // b))
+
+
+def _finish(workload: Workload) -> float:
+    """From a sum to the output: multiply, add, shift, clip, store; add, store for 32 bits.
+
+    A range from 0 on is clipped by one instruction, others by two.
+    """
+    if workload.output.dtype == "int32":
+        return 2.0
+    return 5.0 + (workload.tail is not None and workload.tail.lo != 0)
 
 
 def _fill(nbytes: int) -> float:

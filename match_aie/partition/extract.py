@@ -39,6 +39,7 @@ from match_aie.workload import (
     elementwise,
     full_range,
     matmul,
+    permute,
     pool2d,
     rowwise,
 )
@@ -313,6 +314,26 @@ def _dequantize(view: View) -> Extracted:
     return Extracted(workload, {}, (x.name,), view.root.output)
 
 
+def _permute(view: View) -> Extracted:
+    node = view.node("permute_dims")
+    x = view.value(str(node.arguments[0]))
+    axes = node.attributes.get("axes")
+    if x.dtype not in INTEGERS or x.constant is not None:
+        raise Refusal(
+            f"axes of {'a constant' if x.constant is not None else x.dtype} change places"
+        )
+    order = [int(a) for a in axes] if isinstance(axes, tuple | list) else []
+    if not order or len(x.shape) > 4:
+        raise Refusal(f"a tensor of {len(x.shape)} axes")
+    lead = 4 - len(x.shape)
+    workload = permute(
+        Quantized(x.dtype),
+        shape=rank4(x.shape),
+        axes=[*range(lead), *(lead + axis for axis in order)],
+    )
+    return Extracted(workload, {}, (x.name,), view.root.output)
+
+
 _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
     "conv2d": _conv2d,
     "dense": _dense,
@@ -324,6 +345,7 @@ _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
     "softmax": _softmax,
     "quantize": _quantize,
     "dequantize": _dequantize,
+    "permute": _permute,
 }
 
 

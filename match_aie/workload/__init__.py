@@ -8,6 +8,7 @@ from match_aie.workload.build import (
     full_range,
     matmul,
     output_extent,
+    permute,
     pool2d,
     rowwise,
 )
@@ -62,6 +63,7 @@ __all__ = [
     "layer_norm",
     "matmul",
     "output_extent",
+    "permute",
     "pool2d",
     "real_conv2d",
     "real_dense",

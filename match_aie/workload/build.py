@@ -5,6 +5,7 @@ Every function gives a `Workload` whose operand order is the parameter order of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from match_aie.workload.workload import Axis, Kind, Operand, Rounding, Tail, Window, Workload
@@ -229,6 +230,20 @@ def pool2d(
         ),
         window,
         tail,
+    )
+
+
+def permute(x: Quantized, *, shape: tuple[int, int, int, int], axes: Sequence[int]) -> Workload:
+    """Axes in another order, rank 4 (leading 1s): y's axis i is x's axis `axes[i]`."""
+    if sorted(axes) != [0, 1, 2, 3]:
+        raise ValueError(f"{tuple(axes)} is no order of four axes")
+    out = tuple(shape[axis] for axis in axes)
+    access = tuple(Axis(((ELEMENTWISE_DIMS[list(axes).index(axis)], 1),)) for axis in range(4))
+    y = (out[0], out[1], out[2], out[3])
+    return Workload(
+        "permute",
+        tuple(zip(ELEMENTWISE_DIMS, out, strict=True)),
+        (_operand("x", x, shape, access), _operand("y", x, y, _plain(*ELEMENTWISE_DIMS))),
     )
 
 

@@ -329,6 +329,12 @@ def _dequantize(workload: Workload, arrays: Arrays) -> np.ndarray:
     return _real(workload, arrays, "x")
 
 
+def _permute(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """The same elements, with axes in the output's order."""
+    order = [axis.terms[0][0] for axis in workload.operand("x").axes]
+    return arrays["x"].transpose([order.index(dim) for dim, _ in workload.dims])
+
+
 _MEANING: dict[str, Callable[[Workload, Arrays], np.ndarray]] = {
     "conv2d": _conv2d,
     "dense": _dense,
@@ -340,4 +346,5 @@ _MEANING: dict[str, Callable[[Workload, Arrays], np.ndarray]] = {
     "softmax": _softmax,
     "quantize": _quantize,
     "dequantize": _dequantize,
+    "permute": _permute,
 }

@@ -28,6 +28,7 @@ Kind = Literal[
     "softmax",
     "quantize",
     "dequantize",
+    "permute",
     "layer_norm",
     "attention",
     "gru",

@@ -36,6 +36,7 @@ FILES = (
     "kernels/ma_depthwise.c",
     "kernels/ma_elements.c",
     "kernels/ma_kernel.h",
+    "kernels/ma_permute.c",
     "kernels/ma_pool.c",
 )
 

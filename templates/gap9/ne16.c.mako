@@ -1,6 +1,6 @@
 ## Convolutions and dense layers on NE16: what the layer's jobs share; ma_ne16_tile.h does the rest.
 <%namespace name="tiles" file="common/tiles.mako"/>
-<% jobs = layer.kernel %>
+<% jobs = layer.kernel.layer %>
 ${tiles.table(layer)}
 
 static const struct ma_ne16_kernel ${layer.symbol}_jobs = {
@@ -14,5 +14,6 @@ static const struct ma_ne16_kernel ${layer.symbol}_jobs = {
         .relu = ${int(jobs.relu)},
     },
     .dense = ${int(layer.kind == "dense")},
+    .bordered = ${int(layer.kernel.bordered)},
 };
 ${tiles.function(layer, "{ma_ne16_start, ma_ne16_wait, &%s_jobs}" % layer.symbol)}

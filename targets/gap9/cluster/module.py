@@ -73,6 +73,8 @@ class Cluster(ExecModule):
 
     def template(self, workload: Workload) -> str:
         """By the kernels' two argument structures."""
+        if workload.kind == "permute":
+            return "gap9/permute.c.mako"
         window = workload.kind in ("conv2d", "dense", "max_pool2d", "avg_pool2d")
         return "gap9/window.c.mako" if window else "gap9/elements.c.mako"
 

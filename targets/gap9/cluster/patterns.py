@@ -40,7 +40,7 @@ def _element_types(workload: Workload) -> str | None:
         allowed = _TYPES.get(operand.name, _BYTES)
         if operand.name == "x" and workload.kind == "quantize":
             allowed = ("float32",)
-        if operand.name == "y" and workload.tail is None:
+        if operand.name == "y" and workload.tail is None and workload.kind != "permute":
             allowed = ("float32",) if workload.kind == "dequantize" else ("int32",)
         if operand.dtype not in allowed:
             return f"{operand.name} is {operand.dtype}; the kernel takes {' or '.join(allowed)}"
@@ -65,7 +65,7 @@ def _quantisation(workload: Workload) -> str | None:
     """Kinds that compute with real values need one scale per tensor."""
     on_integers = workload.tail is not None and workload.tail.rounding == "half_away"
     on_integers = on_integers or workload.fixed_point
-    if workload.kind in ("conv2d", "dense", "max_pool2d") or on_integers:
+    if workload.kind in ("conv2d", "dense", "max_pool2d", "permute") or on_integers:
         return None
     for operand in (*workload.inputs, workload.output):
         if operand.dtype != "float32" and operand.scale is None:
@@ -135,6 +135,7 @@ PATTERNS: tuple[Pattern, ...] = (
     *_unary("softmax", "softmax", "nn.softmax"),
     *_clipped("quantize", "quantize", Op("quantize", Any("x"))),
     Pattern("dequantize", "dequantize", Op("dequantize", Any("x")), refuses),
+    Pattern("permute", "permute", Op("permute_dims", Any("x")), refuses),
     *integer_patterns("conv2d", "conv2d", refuses),
     *integer_patterns("dense", "dense", refuses),
     *integer_patterns("add", "add", refuses),

@@ -1,11 +1,18 @@
 """A workload as NE16 sees it: what its jobs share, what a tile of it is, and its constants.
 
 `runtime/include/ma_ne16_tile.h` does the same for tiles in emitted code.
+
+NE16 pads with 0 only. Where padding means another value p, an output at the border lacks
+`p * sum(w)` of the taps that see padding: a constant, but another one than elsewhere. Such a layer
+is "bordered": it has nine vectors of offsets, for outputs that see padding above or not or below,
+and left or not or right, and each of these nine parts of an image is a job of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -20,6 +27,14 @@ WEIGHT_BITS, SCALE_BITS = 8, 16
 
 #: (first, how many) of every loop dimension, for one call of the kernel.
 Ranges = Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Ne16Kernel:
+    """What the layer template prints: what all jobs share, and whether the layer is bordered."""
+
+    layer: Ne16Layer
+    bordered: bool
 
 
 def ne16_layer(workload: Workload) -> Ne16Layer:
@@ -71,15 +86,68 @@ def ne16_tile(workload: Workload, ranges: Ranges) -> Ne16Tile:
     return Ne16Tile(size("OY"), size("OX"), outputs, in_rows, in_columns, inputs, top, left)
 
 
+def bordered(workload: Workload) -> bool:
+    """Whether padding means something else than 0."""
+    window = workload.window
+    return window is not None and any(window.padding) and workload.operand("x").zero_point != 0
+
+
+def ne16_tiles(workload: Workload, ranges: Ranges) -> tuple[Ne16Tile, ...]:
+    """The tiles that one call works on, one after the other: parts of it where it is bordered."""
+    if not bordered(workload):
+        return (ne16_tile(workload, ranges),)
+    rows, columns = (tuple(_bands(workload, axis, ranges)) for axis in (0, 1))
+    return tuple(
+        ne16_tile(workload, {**ranges, "OY": row, "OX": column})
+        for row, column in product(rows, columns)
+    )
+
+
+def _bands(workload: Workload, axis: int, ranges: Ranges) -> Iterator[tuple[int, int]]:
+    """Outputs along an axis that see padding before the image, none, and after it."""
+    dim, window = ("OY", "OX")[axis], workload.window
+    assert window is not None
+    size = workload.sizes[dim]
+    begin, length = ranges.get(dim, (0, size))
+    low = 1 if window.padding[axis] else 0
+    seen = (size - 1) * window.stride[axis] + workload.sizes["FY"] - window.padding[axis]
+    high = size - 1 if seen > workload.operand("x").shape[1 + axis] else size
+    for first, last in ((0, low), (low, high), (high, size)):
+        first, last = max(first, begin), min(last, begin + length)
+        if first < last:
+            yield first, last - first
+
+
+def _offsets(workload: Workload, constants: Constants) -> np.ndarray:
+    """Nine vectors of offsets, int32 [1, 9 * channels]: above, none, below by left, none, right."""
+    zero = workload.operand("x").zero_point
+    weight = constants["weight"].astype(np.int64).sum(axis=3)
+    factors, offset = constants["multiplier"].astype(np.int64), constants["offset"]
+    inside = (slice(1, None), slice(None), slice(None, -1))
+    found = [
+        offset - factors * zero * weight[:, rows, columns].sum(axis=(1, 2))
+        for rows, columns in product(inside, inside)
+    ]
+    wrapped = np.concatenate(found) & 0xFFFFFFFF
+    return wrapped.astype(np.uint32).view(np.int32).reshape(1, -1)
+
+
 def pack(workload: Workload, constants: Constants) -> Constants:
     """Constants as NE16 reads them, as rows of bytes.
 
     Weights become uint8 [rows, bytes], a row per output channel (depthwise: per 16 channels), and
-    factors uint8 [channels, 2], little-endian words of 16 bits; offsets stay int32.
+    factors uint8 [channels, 2], little-endian words of 16 bits; offsets stay int32, nine
+    vectors in a row where the layer is bordered.
     """
     weight = constants["weight"]
     image = weight if weight.ndim == 4 else weight.reshape(len(weight), 1, 1, -1)
     flat = pack_weights(image, WEIGHT_BITS, workload.depthwise)
     rows = -(-len(weight) // 16) if workload.depthwise else len(weight)
     factors = constants["multiplier"].astype("<u2").view(np.uint8).reshape(-1, 2)
-    return {**constants, "weight": flat.reshape(rows, -1), "multiplier": factors}
+    offset = _offsets(workload, constants) if bordered(workload) else constants["offset"]
+    return {
+        **constants,
+        "weight": flat.reshape(rows, -1),
+        "multiplier": factors,
+        "offset": offset,
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from match_aie.hardware import (
 from match_aie.hardware.module import Constants
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16 import layer
-from match_aie.targets.gap9.ne16.job import Ne16Layer
 from match_aie.targets.gap9.ne16.packing import packed_bytes
 from match_aie.targets.gap9.ne16.patterns import PATTERNS
 from match_aie.workload import FixedPoint, Workload, to_fixed_point
@@ -69,7 +69,11 @@ class Ne16(ExecModule):
 
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
         """The layer in NE16's arithmetic, `(sum * M + B) >> S`, or why not."""
-        return to_fixed_point(workload, constants, REQUANTISATION)
+        how = REQUANTISATION
+        if layer.bordered(workload):
+            # Zero points stay: what they add depends on how much padding an output sees.
+            how = replace(how, inputs="centred")
+        return to_fixed_point(workload, constants, how)
 
     def spatial(self, workload: Workload) -> Sequence[Loop]:
         """32 outputs (16 depthwise channels) of 3x3 pixels; of 2x2 where a job is that."""
@@ -85,10 +89,10 @@ class Ne16(ExecModule):
         del workload
         return "gap9/ne16.c.mako"
 
-    def kernel(self, workload: Workload, mapping: Mapping) -> Ne16Layer:
-        """What all jobs of the layer share."""
+    def kernel(self, workload: Workload, mapping: Mapping) -> layer.Ne16Kernel:
+        """What all jobs of the layer share, and whether it is bordered."""
         del mapping
-        return layer.ne16_layer(workload)
+        return layer.Ne16Kernel(layer.ne16_layer(workload), layer.bordered(workload))
 
     def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
         """What lies before a padded image, and what packed weights take beyond their own bytes.
@@ -105,8 +109,10 @@ class Ne16(ExecModule):
         step = DEPTHWISE if workload.depthwise else 2 if strides_by_jobs(workload) else 1
         # A row of packed depthwise weights is 16 channels; the last one must be as full as others.
         even = whole % step == 0
+        even = even and not layer.bordered(workload)  # whose offsets are for all channels
         legal = ((channels % step == 0) & even) | (channels == whole)
-        reserved = -(-(_before(workload) + 2 * _growth(workload)) // 16) * 16
+        copies = 1 if layer.bordered(workload) else 2
+        reserved = -(-(_before(workload) + copies * _growth(workload)) // 16) * 16
         return np.where(legal, reserved, _NOWHERE)
 
     def pack(self, workload: Workload, constants: Constants) -> Constants:
@@ -115,11 +121,13 @@ class Ne16(ExecModule):
 
 
 def _growth(workload: Workload) -> int:
-    """Bytes that all packed weights take beyond their own."""
+    """Bytes that all packed weights, and offsets, take beyond their own."""
     sizes, weight = workload.sizes, workload.operand("weight")
     taps = sizes["FY"] * sizes["FX"]
     bits, depthwise = layer.WEIGHT_BITS, workload.depthwise
-    return max(0, packed_bytes(weight.shape[0], sizes["C"], taps, bits, depthwise) - weight.nbytes)
+    packed = packed_bytes(weight.shape[0], sizes["C"], taps, bits, depthwise)
+    offsets = 8 * workload.operand("offset").nbytes if layer.bordered(workload) else 0
+    return max(0, packed - weight.nbytes) + offsets
 
 
 def _before(workload: Workload) -> int:

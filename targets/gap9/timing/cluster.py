@@ -34,8 +34,9 @@ PROGRAM, FORK, BARRIER = 100.0, 30.0, 20.0
 #: What a core does before its first unit: entry, and `ma_divide`: four tries, two parts.
 ENTER = 20.0
 DIVIDE = 4 * (10 + DIVISION) + 2 * (6 + DIVISION)
-#: `ma_requantise` and the store: multiply, add, shift, two for the clip, store.
-FINISH = 6
+#: `ma_requantise` and the store: multiply, add, shift, clip, store. An output range from 0 on is
+#: clipped by one instruction, others by two.
+FINISH, CLIP = 5, 1
 #: Loads of a channel's multiplier and offset.
 CHANNEL = 2
 
@@ -50,6 +51,13 @@ def contended(instructions: float, accesses: float) -> float:
     return instructions + accesses * others * (accesses / instructions) / (
         2 * facts().memory.l1_banks
     )
+
+
+def _finish(workload: Workload) -> int:
+    """Instructions from a sum to the stored output, loads of factors not counted."""
+    if workload.output.dtype == "int32":
+        return 2
+    return FINISH + CLIP * (workload.tail is not None and workload.tail.lo != 0)
 
 
 def _up(a: int, b: int) -> int:
@@ -111,23 +119,23 @@ def _gather(image: Image, workload: Workload) -> np.ndarray:
             _fill(before * c) + _copy(n * c, misaligned) + _fill((d["FX"] - before - n) * c)
             for before, n in image.columns_seen
         ]
-        line = np.array(runs) + 20
+        line = np.array(runs) + 6
     else:
         one, pad = _copy(c, misaligned) + 8, _fill(c) + 8
         line = np.array([10 + n * one + (d["FX"] - n) * pad for _, n in image.columns_seen])
     inside = np.array([n for _, n in image.rows_seen])[:, None]
     outside = d["FY"] - inside
-    return np.asarray(12 + inside * line + outside * (8 + _fill(d["FX"] * c)))
+    return np.asarray(30 + inside * line + outside * (6 + _fill(d["FX"] * c)))
 
 
-def _block(words: int, pixels: int, channels: int, wide: bool) -> float:
+def _block(words: int, pixels: int, channels: int, workload: Workload) -> float:
     """`ma_sums` and what follows: sums of `pixels` windows with `channels` rows of weights."""
     loads, products = pixels + channels, pixels * channels
     # The last weight is used at once where there is nothing else to do.
     stall = LOAD_USE if channels == 1 else 0
-    finish = 2 if wide else FINISH
+    wide = workload.output.dtype == "int32"
     setup = 2 + channels + products + 3
-    after = channels * (1 if wide else CHANNEL) + products * finish + 5
+    after = channels * (1 if wide else CHANNEL) + products * _finish(workload) + 5
     return setup + words * contended(loads + products + stall, loads) + after
 
 
@@ -135,7 +143,6 @@ def _conv2d(workload: Workload, ranges: Ranges) -> list[float]:
     image = image_of(workload, ranges)
     d, channels = workload.sizes, ranges["K"][1]
     words = _up(d["FY"] * d["FX"] * image.channels, 4)
-    wide = workload.output.dtype == "int32"
     pixels = image.batch * image.out_rows * image.out_columns
     gather = np.full(pixels, 6.0)
     if not image.direct:
@@ -153,7 +160,8 @@ def _conv2d(workload: Workload, ranges: Ranges) -> list[float]:
         whole, rest = divmod(max(0, end - k), 4)
         here = min(2 * last, pixels) - 2 * first
         sums = [
-            whole * _block(words, p, 4, wide) + rest * _block(words, p, 1, wide) for p in (1, 2)
+            whole * _block(words, p, 4, workload) + rest * _block(words, p, 1, workload)
+            for p in (1, 2)
         ]
         work = (here // 2) * sums[1] + (here % 2) * sums[0] if here > 0 else 0.0
         cycles = ENTER + DIVIDE + 3 * DIVISION + 10 + work + 10 * max(0, last - first)
@@ -170,9 +178,7 @@ def _turn(channels: int) -> float:
 
 def _line(workload: Workload, lines: int, columns: int) -> float:
     """`ma_lines3` or `ma_line`: one channel, `lines` output rows of `columns` pixels."""
-    d = workload.sizes
-    wide = workload.output.dtype == "int32"
-    finish = 2 if wide else FINISH
+    d, finish = workload.sizes, _finish(workload)
     words = _up(d["FY"], 4)
     if three(workload):
         instructions = 3 + lines * (3 + finish)
@@ -229,7 +235,7 @@ def _dense(workload: Workload, ranges: Ranges) -> list[float]:
     rows, channels = ranges["B"][1], ranges["K"][1]
     whole, part = divmod(workload.sizes["C"], 4)
     wide = workload.output.dtype == "int32"
-    finish = 2 if wide else FINISH + CHANNEL
+    finish = _finish(workload) + (0 if wide else CHANNEL)
 
     def block(k: int) -> float:
         stall = LOAD_USE if k == 1 else 0
@@ -282,7 +288,7 @@ def _max_pool(workload: Workload, ranges: Ranges) -> list[float]:
 def _average_pool(workload: Workload, ranges: Ranges) -> list[float]:
     tail = workload.tail
     if workload.fixed_point or tail is None:
-        return _pool(workload, ranges, 6, contended(5 + LOAD_USE, 1), 8, FINISH + 4)
+        return _pool(workload, ranges, 6, contended(5 + LOAD_USE, 1), 8, _finish(workload) + 4)
     if tail.rounding == "half_away":
         return _pool(workload, ranges, 6, contended(5 + LOAD_USE, 1), 8, 14 + DIVISION)
     if whole_image(workload):
@@ -293,16 +299,26 @@ def _average_pool(workload: Workload, ranges: Ranges) -> list[float]:
     return _pool(workload, ranges, 48, position, 8, 2 * FLOAT_DIVISION + 8 * FLOAT + 8)
 
 
-def _elements(per_element: float) -> Callable[[Workload, Ranges], list[float]]:
-    """Kinds that treat element after element."""
+def _elements(workload: Workload, ranges: Ranges) -> list[float]:
+    """Kinds that treat element after element, in words of four."""
+    total = int(np.prod([ranges[dim][1] for dim, _ in workload.dims]))
+    cores = facts().cores.workers
+    parts = [_part(_up(total, 4), core, cores) for core in range(cores)]
+    counts = [min(total, 4 * b) - min(total, 4 * a) for a, b in parts]
+    return [ENTER + 2 * (6 + DIVISION) + _each(workload) * count for count in counts]
 
-    def cycles(workload: Workload, ranges: Ranges) -> list[float]:
-        total = int(np.prod([ranges[dim][1] for dim, _ in workload.dims]))
-        cores = facts().cores.workers
-        parts = [_part(total, core, cores) for core in range(cores)]
-        return [ENTER + 2 * (6 + DIVISION) + per_element * (b - a) for a, b in parts]
 
-    return cycles
+def _each(workload: Workload) -> float:
+    """Cycles of one element."""
+    if workload.kind == "add":
+        # Of four: eight loads, multiply, multiply-add, add, shift, clip, two to pack, store.
+        clip = _finish(workload) - FINISH + CLIP
+        return contended(8 + 4 * (4 + clip) + 3, 9) / 4
+    if workload.kind == "quantize":
+        # Load, division, two comparisons of three, two additions, conversion, addition, store.
+        return 1 + FLOAT_DIVISION + 6 + 3 * FLOAT + 2
+    # Load, subtraction, conversion, multiplication, store.
+    return 3 + LOAD_USE + 2 * FLOAT
 
 
 def _softmax(workload: Workload, ranges: Ranges) -> list[float]:
@@ -315,18 +331,27 @@ def _softmax(workload: Workload, ranges: Ranges) -> list[float]:
     return [ENTER + 6 + DIVISION + row * (b - a) for a, b in parts]
 
 
+def _permute(workload: Workload, ranges: Ranges) -> list[float]:
+    """Lines of the outer axes on a core; a byte is a load and a store that advance addresses."""
+    *outer, rows, columns = (ranges[dim][1] for dim, _ in workload.dims)
+    line = (
+        20 + DIVISION + min(rows, columns) * (8 + max(rows, columns) * contended(2 + LOAD_USE, 2))
+    )
+    cores = facts().cores.workers
+    parts = [_part(int(np.prod(outer)), core, cores) for core in range(cores)]
+    return [ENTER + 6 + DIVISION + line * (b - a) for a, b in parts]
+
+
 _KINDS: dict[Kind, Callable[[Workload, Ranges], list[float]]] = {
     "conv2d": _conv2d,
     "dense": _dense,
     "max_pool2d": _max_pool,
     "avg_pool2d": _average_pool,
-    # Two loads, multiply, multiply-add, add, shift, clip, store.
-    "add": _elements(contended(9, 3)),
-    # Load, division, two comparisons of three, two additions, conversion, addition, store.
-    "quantize": _elements(1 + FLOAT_DIVISION + 6 + 3 * FLOAT + 2),
-    # Load, subtraction, conversion, multiplication, store.
-    "dequantize": _elements(3 + LOAD_USE + 2 * FLOAT),
+    "add": _elements,
+    "quantize": _elements,
+    "dequantize": _elements,
     "softmax": _softmax,
+    "permute": _permute,
 }
 
 

@@ -12,7 +12,7 @@ from math import prod
 
 from match_aie.hardware import Region, Visit
 from match_aie.simulation import Jobs, KernelTime, TransferTime
-from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tile
+from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tiles
 from match_aie.targets.gap9.timing.cluster import call_cycles
 from match_aie.targets.gap9.timing.dma import Transfer, engine_cycles, program_cycles
 from match_aie.targets.gap9.timing.ne16 import tile_turns
@@ -53,7 +53,8 @@ class Gap9Timing:
 
     def _jobs(self, workload: Workload, visit: Visit) -> tuple[Jobs, ...]:
         images = 1 if workload.kind == "dense" else visit.ranges["B"][1]
-        turns = tile_turns(ne16_layer(workload), ne16_tile(workload, visit.ranges))
+        layer, parts = ne16_layer(workload), ne16_tiles(workload, visit.ranges)
+        turns = [turn for part in parts for turn in tile_turns(layer, part)]
         return tuple(Jobs(turn.program, turn.run) for turn in turns) * images
 
     def transfer(self, region: Region, *, store: bool) -> TransferTime:

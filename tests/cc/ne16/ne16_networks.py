@@ -7,11 +7,11 @@ from onnx import TensorProto, helper, numpy_helper
 class Chain:
     """Layer after layer on uint8 activations with zero point 0; all constants from a seed."""
 
-    def __init__(self, shape, seed=0):
+    def __init__(self, shape, seed=0, zero=0):
         self.rng = np.random.default_rng(seed)
         self.shape, self.nodes, self.constants, self.first = shape, [], [], shape
         self.count, self.step = 0, 0.05
-        self.last = self.quantized("x", "uint8", 0)
+        self.last = self.quantized("x", "uint8", zero)
 
     def const(self, array):
         self.count += 1
@@ -74,9 +74,15 @@ class Chain:
 
 
 def every_kind(seed=0):
-    """All filters, both strides, odd sizes, few channels, and an int8 output."""
-    chain = Chain((1, 3, 27, 21), seed)
+    """All filters, both strides, odd sizes, few channels, padding with 124, an int8 output."""
+    chain = Chain((1, 3, 27, 21), seed, zero=124)
     chain.conv(24, stride=2, pads=(0, 0, 1, 1))
     chain.conv(0, depthwise=True).conv(40, size=1, pads=(0, 0, 0, 0))
     chain.conv(0, depthwise=True, stride=2).conv(34).conv(16, size=1, stride=2, pads=(0, 0, 0, 0))
     return chain.conv(8, out="int8")
+
+
+def padded_with(zero, pads, stride):
+    """One layer whose padding means `zero`."""
+    chain = Chain((1, 3, 14, 11), zero=zero)
+    return chain.conv(16, stride=stride, pads=pads)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from ne16_networks import every_kind
+from ne16_networks import Chain, every_kind, padded_with
 
 import match_aie as match
 from tests.ne16_target import Ne16Chip
@@ -32,4 +32,16 @@ def test_dense(tmp_path, rows):
     model = Chain((rows, 70)).dense(33).dense(10).model()
     used, result = run(model, Ne16Chip(4_096), tmp_path / "net")
     assert used == ["ne16", "ne16"]
+    assert result.matches_reference
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("l1_bytes", [120_000, 6_000])
+@pytest.mark.parametrize(
+    ("pads", "stride"), [((1, 1, 1, 1), 1), ((0, 0, 1, 1), 2), ((1, 0, 0, 1), 1), ((1,) * 4, 2)]
+)
+def test_padding_that_means_something(tmp_path, pads, stride, l1_bytes):
+    model = padded_with(126, pads, stride).model()
+    used, result = run(model, Ne16Chip(l1_bytes), tmp_path / "net")
+    assert used == ["ne16"]
     assert result.matches_reference

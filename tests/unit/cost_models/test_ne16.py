@@ -161,7 +161,8 @@ def test_mappings_rank_as_they_are_simulated():
     ):
         layer = in_fixed_point(workload(mode, stride, size, inputs, outputs))
         weight = np.zeros(layer.operand("weight").shape, np.int8)
-        packed = dict(pack(layer, {"weight": weight, "multiplier": np.ones(outputs, np.int32)}))
+        ones = np.ones(outputs, np.int32)
+        packed = dict(pack(layer, {"weight": weight, "multiplier": ones, "offset": ones}))
         model = module.cost_model(layer)
         for _ in range(40):
             mapping = random_mapping(layer, module, rng)

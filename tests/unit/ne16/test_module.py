@@ -1,6 +1,7 @@
 """What NE16 takes and refuses, and how its constants and tiles look."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from match_aie.errors import ModelError
 from match_aie.hardware import convert
 from match_aie.mapping import SearchOptions, search
 from match_aie.targets.gap9.ne16.job import Mode, Ne16Tile
-from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tile, pack
+from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tile, ne16_tiles, pack
 from match_aie.targets.gap9.ne16.module import Ne16
 from match_aie.targets.gap9.ne16.packing import unpack_weights
 from match_aie.targets.gap9.ne16.patterns import PATTERNS, refuses
@@ -63,6 +64,7 @@ def constants_of(workload, seed=0):
         convolution(channels=32, groups=32),
         convolution(y=Quantized("int8", 0.4, -3)),
         convolution(x=Quantized("uint8", 0.05, 124), padding=(0,) * 4),
+        convolution(x=Quantized("uint8", 0.05, 124)),
     ],
 )
 def test_what_it_takes(workload):
@@ -74,7 +76,7 @@ def test_what_it_takes(workload):
     [
         (convolution(x=Quantized("int8", 0.05)), "NE16 reads uint8 activations only"),
         (convolution(weight_dtype="int16"), "its weights need int16"),
-        (convolution(x=Quantized("uint8", 0.05, 124)), "its padding means 124; NE16 pads with 0"),
+        (convolution(x=Quantized("uint8", 0.05, 9), image=(1, 9)), "its image has a single line"),
         (convolution(tail=Tail(3, 3, 255)), "it clips to 3 .. 255"),
         (convolution(size=5), "its filter is 5x5"),
         (convolution(dilation=(2, 2), padding=(0,) * 4), "is dilated"),
@@ -93,7 +95,7 @@ def test_what_it_refuses(workload, reason):
 
 
 def test_pattern_names_are_unique():
-    assert len({pattern.name for pattern in PATTERNS}) == len(PATTERNS) == 8
+    assert len({pattern.name for pattern in PATTERNS}) == len(PATTERNS)
 
 
 @pytest.mark.parametrize("groups", [1, 32])
@@ -172,3 +174,34 @@ def test_too_small_an_l1_is_infeasible():
     answer = convert(module, workload, constants_of(workload))
     found = search(answer.workload, module, SearchOptions("exact"))
     assert not isinstance(found, list)
+
+
+def test_a_bordered_layer_is_nine_parts():
+    """Padding that means 124: every part of the image has offsets of its own."""
+    workload = convolution(x=Quantized("uint8", 0.05, 124), channels=3, outputs=8)
+    answer = convert(Ne16(), workload, constants_of(workload))
+    tiles = ne16_tiles(answer.workload, {})
+    assert [(tile.rows, tile.columns) for tile in tiles[:3]] == [(1, 1), (1, 8), (1, 1)]
+    assert sum(tile.rows * tile.columns for tile in tiles) == 120
+    inner = ne16_tiles(answer.workload, {"OY": (4, 4), "OX": (2, 6)})
+    assert inner == (Ne16Tile(4, 6, 8, 6, 8, 3, 0, 0),)
+    offsets = pack(answer.workload, answer.constants)["offset"].reshape(9, 8)
+    weight, factors = (answer.constants[name].astype(int) for name in ("weight", "multiplier"))
+    lacking = weight[:, 0].sum(axis=(1, 2))
+    np.testing.assert_array_equal(offsets[1] - offsets[4], factors * 124 * lacking)
+
+
+def test_sums_are_stored_as_int32():
+    workload = convolution(y=Quantized("int32"), tail=Tail(0, 0, 1))
+    sums = replace(workload, tail=None, operands=tuple(_without_scale(workload)))
+    assert refuses(sums) is None
+    constants = constants_of(workload)
+    del constants["scale"]
+    answer = convert(Ne16(), sums, constants)
+    layer = ne16_layer(answer.workload)
+    assert (layer.out_bytes, layer.shift, layer.relu) == (4, 0, False)
+    assert answer.error_lsb == 0
+
+
+def _without_scale(workload):
+    return [operand for operand in workload.operands if operand.name != "scale"]

@@ -72,6 +72,16 @@ struct ma_elements {
     float scale_x, scale_y;
 };
 
+/* A tile whose axes change places: y[i] = x[i] for i in [extent[0]] .. [extent[3]], bytes apart. */
+struct ma_permutation {
+    const uint8_t *x;
+    uint8_t *y;
+    int32_t extent[4], x_stride[4], y_stride[4];
+};
+
+/* The inner two axes change places within a core; the outer two are shared among the cores. */
+void ma_permute(const void *permutation);
+
 /* Convolution, all input channels. A row of weights is [filter_rows][filter_columns][channels],
  * then zeros to a multiple of 4. Scratch per core: two rows of weights; none for 1x1 filters
  * without padding on a multiple of 4 channels. */

@@ -12,8 +12,52 @@ extern "C" {
 /* What the layer's tiles share; a dense layer's rows are the pixels of an image of one line. */
 struct ma_ne16_kernel {
     struct ma_ne16_layer layer;
-    uint32_t dense;
+    uint32_t dense, bordered;
 };
+
+/* Where outputs begin that see padding before the image, none, and after it; and their end. */
+struct ma_ne16_bands {
+    uint32_t at[4];
+};
+
+static inline struct ma_ne16_bands ma_ne16_cut(uint32_t outputs, uint32_t before, uint32_t inputs,
+                                               uint32_t stride)
+{
+    const uint32_t after = ma_ne16_after(before, inputs, (outputs - 1) * stride + 3);
+    return (struct ma_ne16_bands){{0, before != 0, outputs - (after != 0), outputs}};
+}
+
+/* One image whose padding means another value than 0: nine vectors of offsets, a part each. */
+static inline uint32_t ma_ne16_bordered(const struct ma_ne16_layer *layer, const uint8_t *x,
+                                        const struct ma_tile *tile, uint8_t *y,
+                                        const struct ma_ne16_shape *whole)
+{
+    const int32_t *const offset = (const int32_t *)(const void *)tile->view[3].at;
+    const struct ma_ne16_bands rows = ma_ne16_cut(whole->rows, whole->top, whole->in_rows,
+                                                  layer->stride);
+    const struct ma_ne16_bands columns = ma_ne16_cut(whole->columns, whole->left,
+                                                     whole->in_columns, layer->stride);
+    uint32_t ticket = 0;
+    for (uint32_t part = 0; part < 9; ++part) {
+        const uint32_t row = rows.at[part / 3], column = columns.at[part % 3];
+        const uint32_t up = layer->stride * row, left = layer->stride * column;
+        struct ma_ne16_shape shape = *whole;
+        shape.rows = rows.at[part / 3 + 1] - row;
+        shape.columns = columns.at[part % 3 + 1] - column;
+        if (!shape.rows || !shape.columns)
+            continue;
+        const uint32_t above = up > whole->top ? up - whole->top : 0;
+        const uint32_t before = left > whole->left ? left - whole->left : 0;
+        shape.top = whole->top > up ? whole->top - up : 0;
+        shape.left = whole->left > left ? whole->left - left : 0;
+        shape.in_rows -= above;
+        shape.in_columns -= before;
+        ticket = ma_ne16_tile(layer, x + above * whole->in_line + before * whole->in_pixel,
+                              tile->view[1].at, tile->view[2].at, offset + part * whole->outputs,
+                              y + row * whole->out_line + column * whole->out_pixel, &shape);
+    }
+    return ticket;
+}
 
 /* Queues the jobs of a tile, image by image; the ticket is the last one's number. */
 static inline uint32_t ma_ne16_start(const struct ma_tile *tile, const void *context)
@@ -41,6 +85,11 @@ static inline uint32_t ma_ne16_start(const struct ma_tile *tile, const void *con
         (uint32_t)y->stride[1], (uint32_t)y->stride[2],
     };
     for (int32_t image = 0; image < y->extent[0]; ++image) {
+        if (kernel->bordered) {
+            ticket = ma_ne16_bordered(&kernel->layer, x->at + image * x->stride[0], tile,
+                                      y->at + image * y->stride[0], &shape);
+            continue;
+        }
         ticket = ma_ne16_tile(&kernel->layer, x->at + image * x->stride[0], tile->view[1].at,
                               tile->view[2].at, offset, y->at + image * y->stride[0], &shape);
     }

@@ -86,6 +86,27 @@ static inline int32_t ma_lane(uint32_t word, int32_t lane, int is_signed)
     return is_signed ? (int8_t)byte : byte;
 }
 
+/* `value` within 0 .. most: p.clipur. */
+static inline int32_t ma_clip_from_zero(int32_t value, int32_t most)
+{
+#if MA_XPULP
+    return __builtin_pulp_clipu_r(value, most);
+#else
+    return value < 0 ? 0 : value > most ? most : value;
+#endif
+}
+
+/* Four numbers of 8 bits as a word: pv.packlo.b and pv.packhi.b. */
+static inline uint32_t ma_pack4(int32_t a, int32_t b, int32_t c, int32_t d)
+{
+#if MA_XPULP
+    return (uint32_t)__builtin_pulp_pack4(a, b, c, d);
+#else
+    return (uint32_t)(uint8_t)a | (uint32_t)(uint8_t)b << 8 | (uint32_t)(uint8_t)c << 16
+        | (uint32_t)(uint8_t)d << 24;
+#endif
+}
+
 /* acc + sum over four lanes of x * w; w is int8, x is int8 or uint8: pv.sdot[u]sp.b. */
 static inline int32_t ma_dot4(uint32_t x, uint32_t w, int32_t acc, int is_signed)
 {

@@ -8,7 +8,7 @@
 
 /* Sums of `pixels` (1 or 2) windows with `channels` (1 or 4) rows of weights. */
 static inline void ma_sums(int32_t acc[2][4], const uint8_t *const seen[2], const int8_t *weight,
-    int32_t words, int32_t pixels, int32_t channels, int is_signed)
+    int32_t words, int32_t pixels, int32_t channels, int variant)
 {
     for (int32_t p = 0; p < pixels; ++p) {
         for (int32_t k = 0; k < channels; ++k) {
@@ -20,9 +20,9 @@ static inline void ma_sums(int32_t acc[2][4], const uint8_t *const seen[2], cons
         const uint32_t x1 = pixels == 2 ? ma_load4(seen[1] + 4 * i) : 0;
         for (int32_t k = 0; k < channels; ++k) {
             const uint32_t w = ma_load4(weight + 4 * (k * words + i));
-            acc[0][k] = ma_dot4(x0, w, acc[0][k], is_signed);
+            acc[0][k] = ma_dot4(x0, w, acc[0][k], variant & MA_SIGNED);
             if (pixels == 2) {
-                acc[1][k] = ma_dot4(x1, w, acc[1][k], is_signed);
+                acc[1][k] = ma_dot4(x1, w, acc[1][k], variant & MA_SIGNED);
             }
         }
     }
@@ -31,7 +31,7 @@ static inline void ma_sums(int32_t acc[2][4], const uint8_t *const seen[2], cons
 /* All sums of one or two output pixels, which start at `to` in y, with the channels of `blocks`
  * (4 each). */
 static inline void ma_pixels(const struct ma_window *t, const uint8_t *const seen[2],
-    const int32_t to[2], int32_t pixels, int32_t words, struct ma_range blocks, int is_signed)
+    const int32_t to[2], int32_t pixels, int32_t words, struct ma_range blocks, int variant)
 {
     const int32_t last = ma_min(t->out_channels, 4 * blocks.last);
     int32_t acc[2][4];
@@ -39,25 +39,25 @@ static inline void ma_pixels(const struct ma_window *t, const uint8_t *const see
     for (; k + 4 <= last; k += 4) {
         const int8_t *weight = t->weight + 4 * k * words;
         if (pixels == 2) {
-            ma_sums(acc, seen, weight, words, 2, 4, is_signed);
+            ma_sums(acc, seen, weight, words, 2, 4, variant);
         } else {
-            ma_sums(acc, seen, weight, words, 1, 4, is_signed);
+            ma_sums(acc, seen, weight, words, 1, 4, variant);
         }
         for (int32_t p = 0; p < pixels; ++p) {
             for (int32_t j = 0; j < 4; ++j) {
-                ma_put(t, to[p] + k + j, k + j, acc[p][j]);
+                ma_put(t, to[p] + k + j, k + j, acc[p][j], variant);
             }
         }
     }
     for (; k < last; ++k) {
         const int8_t *weight = t->weight + 4 * k * words;
         if (pixels == 2) {
-            ma_sums(acc, seen, weight, words, 2, 1, is_signed);
+            ma_sums(acc, seen, weight, words, 2, 1, variant);
         } else {
-            ma_sums(acc, seen, weight, words, 1, 1, is_signed);
+            ma_sums(acc, seen, weight, words, 1, 1, variant);
         }
         for (int32_t p = 0; p < pixels; ++p) {
-            ma_put(t, to[p] + k, k, acc[p][0]);
+            ma_put(t, to[p] + k, k, acc[p][0], variant);
         }
     }
 }
@@ -84,26 +84,32 @@ static inline void ma_next(const struct ma_window *t, struct ma_place *at)
     }
 }
 
-/* One filter row of a window: `line` is the image's row, NULL where that is padding. */
-static inline void ma_gather_row(
+/* Filter columns [first, last) of a window that are inside the image. */
+static inline struct ma_range ma_columns_inside(const struct ma_window *t, int32_t column)
+{
+    const int32_t first = ma_clip(-column, 0, t->filter_columns);
+    return (struct ma_range){first, ma_clip(t->in_columns - column, first, t->filter_columns)};
+}
+
+/* One filter row of a window whose columns are neighbours; `from` is the first one inside. */
+static inline void ma_gather_run(
+    const uint8_t *from, struct ma_range inside, int32_t taps, int32_t c, uint32_t pad, uint8_t *to)
+{
+    ma_fill(to, pad, inside.first * c);
+    ma_copy(to + inside.first * c, from, (inside.last - inside.first) * c);
+    ma_fill(to + inside.last * c, pad, (taps - inside.last) * c);
+}
+
+/* One filter row of a window, column by column. */
+static inline void ma_gather_columns(
     const struct ma_window *t, const uint8_t *line, int32_t column, uint32_t pad, uint8_t *to)
 {
-    const int32_t c = t->channels, taps = t->filter_columns;
-    if (line == NULL) {
-        ma_fill(to, pad, taps * c);
-    } else if (t->dilation_columns == 1 && t->in_pixel == c) {
-        const int32_t before = ma_clip(-column, 0, taps);
-        const int32_t end = ma_clip(t->in_columns - column, before, taps);
-        ma_fill(to, pad, before * c);
-        ma_copy(to + before * c, line + (column + before) * c, (end - before) * c);
-        ma_fill(to + end * c, pad, (taps - end) * c);
-    } else {
-        for (int32_t f = 0; f < taps; ++f, column += t->dilation_columns) {
-            if (column >= 0 && column < t->in_columns) {
-                ma_copy(to + f * c, line + column * t->in_pixel, c);
-            } else {
-                ma_fill(to + f * c, pad, c);
-            }
+    const int32_t c = t->channels;
+    for (int32_t f = 0; f < t->filter_columns; ++f, column += t->dilation_columns) {
+        if (column >= 0 && column < t->in_columns) {
+            ma_copy(to + f * c, line + column * t->in_pixel, c);
+        } else {
+            ma_fill(to + f * c, pad, c);
         }
     }
 }
@@ -111,14 +117,23 @@ static inline void ma_gather_row(
 /* Everything the window of the pixel at `at` sees. */
 static inline void ma_gather(const struct ma_window *t, const struct ma_place *at, uint8_t *to)
 {
+    const int32_t c = t->channels, taps = t->filter_columns;
     const uint8_t *image = (const uint8_t *)t->x + at->image * t->in_image;
     const int32_t column = at->column * t->stride_columns - t->pad_left;
+    const int neighbours = t->dilation_columns == 1 && t->in_pixel == c;
+    const struct ma_range inside = ma_columns_inside(t, column);
     const uint32_t pad = ma_splat4(t->pad_value);
     int32_t row = at->row * t->stride_rows - t->pad_top;
     for (int32_t f = 0; f < t->filter_rows; ++f, row += t->dilation_rows) {
-        const uint8_t *line = row >= 0 && row < t->in_rows ? image + row * t->in_line : NULL;
-        ma_gather_row(t, line, column, pad, to);
-        to += t->filter_columns * t->channels;
+        if (row < 0 || row >= t->in_rows) {
+            ma_fill(to, pad, taps * c);
+        } else if (neighbours) {
+            const int32_t first = row * t->in_line + (column + inside.first) * c;
+            ma_gather_run(image + first, inside, taps, c, pad, to);
+        } else {
+            ma_gather_columns(t, image + row * t->in_line, column, pad, to);
+        }
+        to += taps * c;
     }
 }
 
@@ -131,7 +146,7 @@ static inline int ma_is_direct(const struct ma_window *t)
         && (t->out_columns - 1) * t->stride_columns < t->in_columns;
 }
 
-static inline void ma_conv2d(const struct ma_window *t, int is_signed)
+static inline void ma_conv2d(const struct ma_window *t, int variant)
 {
     const int32_t taps = t->filter_rows * t->filter_columns * t->channels;
     const int32_t words = ma_up(taps, 4), pixels = t->batch * t->out_rows * t->out_columns;
@@ -158,18 +173,19 @@ static inline void ma_conv2d(const struct ma_window *t, int is_signed)
                 ma_gather(t, &at, scratch + p * 4 * words);
             }
         }
-        ma_pixels(t, seen, to, here, words, share.blocks, is_signed);
+        ma_pixels(t, seen, to, here, words, share.blocks, variant);
     }
 }
 
-MA_KERNEL(ma_conv2d, ma_window, ma_conv2d)
+MA_WINDOW_KERNEL(ma_conv2d, ma_conv2d)
 
 /* Up to four channels of one row of a dense layer; `part` bytes lie beyond the last whole word. */
 static inline void ma_dense_channels(const struct ma_window *t, const uint8_t *x, int32_t row,
-    int32_t k, int32_t channels, int is_signed)
+    int32_t k, int32_t channels, int variant)
 {
     const int32_t whole = t->channels / 4, part = t->channels % 4;
     const int32_t words = whole + (part != 0);
+    const int is_signed = variant & MA_SIGNED;
     const int8_t *weight = t->weight + 4 * k * words;
     int32_t acc[4] = {0, 0, 0, 0};
     for (int32_t i = 0; i < whole; ++i) {
@@ -185,23 +201,23 @@ static inline void ma_dense_channels(const struct ma_window *t, const uint8_t *x
         }
     }
     for (int32_t j = 0; j < channels; ++j) {
-        ma_put(t, row * t->out_image + k + j, k + j, acc[j]);
+        ma_put(t, row * t->out_image + k + j, k + j, acc[j], variant);
     }
 }
 
-static inline void ma_dense(const struct ma_window *t, int is_signed)
+static inline void ma_dense(const struct ma_window *t, int variant)
 {
     const struct ma_range mine = ma_part(t->out_channels, ma_core(), ma_cores());
     for (int32_t row = 0; row < t->batch; ++row) {
         const uint8_t *x = (const uint8_t *)t->x + row * t->in_image;
         int32_t k = mine.first;
         for (; k + 4 <= mine.last; k += 4) {
-            ma_dense_channels(t, x, row, k, 4, is_signed);
+            ma_dense_channels(t, x, row, k, 4, variant);
         }
         for (; k < mine.last; ++k) {
-            ma_dense_channels(t, x, row, k, 1, is_signed);
+            ma_dense_channels(t, x, row, k, 1, variant);
         }
     }
 }
 
-MA_KERNEL(ma_dense, ma_window, ma_dense)
+MA_WINDOW_KERNEL(ma_dense, ma_dense)

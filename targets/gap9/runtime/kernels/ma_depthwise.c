@@ -87,7 +87,7 @@ static inline void ma_fill_strip(const struct ma_window *t, const struct ma_stri
 
 /* One output row of channel k, any filter. `y` is the index of its first element. */
 static inline void ma_line(const struct ma_window *t, const struct ma_strip *strip,
-    const uint8_t *seen, int32_t k, int32_t y, int is_signed)
+    const uint8_t *seen, int32_t k, int32_t y, int variant)
 {
     const int32_t words = strip->column / 4, across = t->dilation_columns * strip->column;
     const int8_t *weight = t->weight + k * t->filter_columns * strip->column;
@@ -97,30 +97,30 @@ static inline void ma_line(const struct ma_window *t, const struct ma_strip *str
             for (int32_t word = 0; word < words; ++word) {
                 const uint32_t x = ma_load4(seen + f * across + 4 * word);
                 const uint32_t w = ma_load4(weight + f * strip->column + 4 * word);
-                acc = ma_dot4(x, w, acc, is_signed);
+                acc = ma_dot4(x, w, acc, variant & MA_SIGNED);
             }
         }
-        ma_put(t, y + i * t->out_pixel, k, acc);
+        ma_put(t, y + i * t->out_pixel, k, acc, variant);
         seen += t->stride_columns * strip->column;
     }
 }
 
 /* One or two output rows of channel k, three columns of up to three rows. */
 static inline void ma_lines3(const struct ma_window *t, const uint8_t *seen, int32_t k, int32_t y,
-    int32_t lines, int is_signed)
+    int32_t lines, int variant)
 {
     const int8_t *weight = t->weight + 12 * k;
     const uint32_t w0 = ma_load4(weight), w1 = ma_load4(weight + 4), w2 = ma_load4(weight + 8);
     for (int32_t i = 0; i < t->out_columns; ++i) {
         const uint32_t x0 = ma_load4(seen), x1 = ma_load4(seen + 4), x2 = ma_load4(seen + 8);
-        int32_t acc = ma_dot4(x0, w0, 0, is_signed);
-        acc = ma_dot4(x1, w1, acc, is_signed);
-        ma_put(t, y, k, ma_dot4(x2, w2, acc, is_signed));
+        int32_t acc = ma_dot4(x0, w0, 0, variant & MA_SIGNED);
+        acc = ma_dot4(x1, w1, acc, variant & MA_SIGNED);
+        ma_put(t, y, k, ma_dot4(x2, w2, acc, variant & MA_SIGNED), variant);
         if (lines == 2) {
-            acc = ma_dot4(x0, w0 << 8, 0, is_signed);
-            acc = ma_dot4(x1, w1 << 8, acc, is_signed);
+            acc = ma_dot4(x0, w0 << 8, 0, variant & MA_SIGNED);
+            acc = ma_dot4(x1, w1 << 8, acc, variant & MA_SIGNED);
             const int32_t below = y + t->out_line;
-            ma_put(t, below, k, ma_dot4(x2, w2 << 8, acc, is_signed));
+            ma_put(t, below, k, ma_dot4(x2, w2 << 8, acc, variant & MA_SIGNED), variant);
         }
         y += t->out_pixel;
         seen += 4 * t->stride_columns;
@@ -129,7 +129,7 @@ static inline void ma_lines3(const struct ma_window *t, const uint8_t *seen, int
 
 /* `lines` output rows, of which the first is `row`, of `channels` channels from k. */
 static inline void ma_depthwise_block(const struct ma_window *t, const struct ma_strip *strip,
-    int32_t batch, int32_t row, int32_t lines, int32_t k, int32_t channels, int is_signed)
+    int32_t batch, int32_t row, int32_t lines, int32_t k, int32_t channels, int variant)
 {
     const int32_t image = batch * t->in_image;
     const int32_t y = batch * t->out_image + row * t->out_line;
@@ -139,11 +139,11 @@ static inline void ma_depthwise_block(const struct ma_window *t, const struct ma
     for (int32_t j = 0; j < channels; ++j) {
         const uint8_t *seen = strip->bytes + j * strip->length;
         if (three && lines == 2) {
-            ma_lines3(t, seen, k + j, y + k + j, 2, is_signed);
+            ma_lines3(t, seen, k + j, y + k + j, 2, variant);
         } else if (three) {
-            ma_lines3(t, seen, k + j, y + k + j, 1, is_signed);
+            ma_lines3(t, seen, k + j, y + k + j, 1, variant);
         } else {
-            ma_line(t, strip, seen, k + j, y + k + j, is_signed);
+            ma_line(t, strip, seen, k + j, y + k + j, variant);
         }
     }
 }
@@ -156,7 +156,7 @@ static inline int32_t ma_lines_of(const struct ma_window *t)
         ? 2 : 1;
 }
 
-static inline void ma_depthwise(const struct ma_window *t, int is_signed)
+static inline void ma_depthwise(const struct ma_window *t, int variant)
 {
     const int32_t reach = (t->filter_columns - 1) * t->dilation_columns + 1;
     const int32_t columns = (t->out_columns - 1) * t->stride_columns + reach;
@@ -171,9 +171,9 @@ static inline void ma_depthwise(const struct ma_window *t, int is_signed)
         const int32_t here = ma_min(lines, t->out_rows - row);
         for (int32_t block = share.blocks.first; block < share.blocks.last; ++block) {
             const int32_t k = 4 * block, channels = ma_min(4, t->channels - k);
-            ma_depthwise_block(t, &strip, batch, row, here, k, channels, is_signed);
+            ma_depthwise_block(t, &strip, batch, row, here, k, channels, variant);
         }
     }
 }
 
-MA_KERNEL(ma_depthwise, ma_window, ma_depthwise)
+MA_WINDOW_KERNEL(ma_depthwise, ma_depthwise)

@@ -7,14 +7,16 @@ struct ma_mine {
     struct ma_range range;
 };
 
-/* This core's columns of every row. */
+/* This core's columns of every row, multiples of 4 but for the last. */
 static inline struct ma_mine ma_mine(const struct ma_elements *t, int32_t terms)
 {
     const int32_t n = t->columns;
     const int dense = t->rows == 1
         || (t->x_row == n && t->y_row == n && (terms == 1 || t->x1_row == n));
     const int32_t rows = dense ? 1 : t->rows, columns = dense ? t->rows * n : n;
-    return (struct ma_mine){rows, columns, ma_part(columns, ma_core(), ma_cores())};
+    const struct ma_range words = ma_part(ma_up(columns, 4), ma_core(), ma_cores());
+    return (struct ma_mine){
+        rows, columns, {ma_min(columns, 4 * words.first), ma_min(columns, 4 * words.last)}};
 }
 
 static inline int32_t ma_element(const void *from, int32_t index, int is_signed)
@@ -22,19 +24,52 @@ static inline int32_t ma_element(const void *from, int32_t index, int is_signed)
     return is_signed ? ((const int8_t *)from)[index] : ((const uint8_t *)from)[index];
 }
 
+/* The factors of a sum of two, and how it is shifted and clipped. */
+struct ma_sum {
+    int32_t left, right, offset, shift, lo, hi;
+};
+
+/* One element of a sum. */
+static inline int32_t ma_sum_of(const struct ma_sum *s, int32_t a, int32_t b, int from_zero)
+{
+    const int32_t left = ma_wrapping_multiply(a, s->left);
+    const int32_t right = ma_wrapping_multiply(b, s->right);
+    const int32_t value = ma_wrapping_add(ma_wrapping_add(left, right), s->offset) >> s->shift;
+    return from_zero ? ma_clip_from_zero(value, s->hi) : ma_clip(value, s->lo, s->hi);
+}
+
+/* Elements `range` of a row: four at a time, stored as a word. */
+static inline void ma_add_row(const struct ma_sum *s, const uint8_t *x, const uint8_t *x1,
+    uint8_t *y, struct ma_range range, int is_signed, int is_signed1, int from_zero)
+{
+    int32_t i = range.first;
+    for (; i + 4 <= range.last; i += 4) {
+        int32_t value[4];
+        for (int32_t j = 0; j < 4; ++j) {
+            value[j] = ma_sum_of(s, ma_element(x, i + j, is_signed),
+                ma_element(x1, i + j, is_signed1), from_zero);
+        }
+        ma_store4(y + i, ma_pack4(value[0], value[1], value[2], value[3]));
+    }
+    for (; i < range.last; ++i) {
+        y[i] = (uint8_t)ma_sum_of(
+            s, ma_element(x, i, is_signed), ma_element(x1, i, is_signed1), from_zero);
+    }
+}
+
 static inline void ma_add(const struct ma_elements *t, int is_signed, int is_signed1)
 {
     const struct ma_mine mine = ma_mine(t, 2);
-    const int32_t left = t->multiplier[0], right = t->multiplier[1], offset = t->offset[0];
+    const struct ma_sum sum = {
+        t->multiplier[0], t->multiplier[1], t->offset[0], t->shift, t->lo, t->hi};
     for (int32_t row = 0; row < mine.rows; ++row) {
         const uint8_t *const x = (const uint8_t *)t->x + row * t->x_row;
         const uint8_t *const x1 = (const uint8_t *)t->x1 + row * t->x1_row;
         uint8_t *const y = (uint8_t *)t->y + row * t->y_row;
-        for (int32_t i = mine.range.first; i < mine.range.last; ++i) {
-            const int32_t a = ma_wrapping_multiply(ma_element(x, i, is_signed), left);
-            const int32_t b = ma_wrapping_multiply(ma_element(x1, i, is_signed1), right);
-            const int32_t sum = ma_wrapping_add(ma_wrapping_add(a, b), offset);
-            y[i] = (uint8_t)ma_clip(sum >> t->shift, t->lo, t->hi);
+        if (t->lo == 0) {
+            ma_add_row(&sum, x, x1, y, mine.range, is_signed, is_signed1, 1);
+        } else {
+            ma_add_row(&sum, x, x1, y, mine.range, is_signed, is_signed1, 0);
         }
     }
 }
@@ -69,7 +104,7 @@ static inline void ma_dequantize(const struct ma_elements *t, int is_signed)
     }
 }
 
-MA_KERNEL(ma_dequantize, ma_elements, ma_dequantize)
+MA_ELEMENTS_KERNEL(ma_dequantize, ma_dequantize)
 
 /* One row; its sum is in index order, so a row is one core's. */
 static inline void ma_softmax_row(const struct ma_elements *t, int32_t row, int is_signed)
@@ -98,4 +133,4 @@ static inline void ma_softmax(const struct ma_elements *t, int is_signed)
     }
 }
 
-MA_KERNEL(ma_softmax, ma_elements, ma_softmax)
+MA_ELEMENTS_KERNEL(ma_softmax, ma_softmax)

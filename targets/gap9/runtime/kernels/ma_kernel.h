@@ -59,12 +59,29 @@ static inline int32_t ma_clip(int32_t value, int32_t lo, int32_t hi)
     return ma_min(ma_max(value, lo), hi);
 }
 
+/* Variants of a kernel, so that what a layer does not need costs nothing: inputs are int8 (else
+ * uint8); outputs are 32-bit sums, or 8 bits from 0 on, which a single instruction clips. */
+enum ma_variant { MA_SIGNED = 1, MA_WIDE = 2, MA_FROM_ZERO = 4 };
+
 /* clip((acc * multiplier + offset) >> shift). */
-static inline int32_t ma_requantise(
-    const struct ma_window *t, int32_t acc, int32_t multiplier, int32_t offset)
+static inline int32_t ma_requantise(const struct ma_window *t, int32_t acc, int32_t multiplier,
+    int32_t offset, int variant)
 {
     const int32_t scaled = ma_wrapping_add(ma_wrapping_multiply(acc, multiplier), offset);
-    return ma_clip(scaled >> t->shift, t->lo, t->hi);
+    const int32_t value = scaled >> t->shift;
+    return variant & MA_FROM_ZERO ? ma_clip_from_zero(value, t->hi) : ma_clip(value, t->lo, t->hi);
+}
+
+/* Stores output element `index` of channel `k`. */
+static inline void ma_put(
+    const struct ma_window *t, int32_t index, int32_t k, int32_t acc, int variant)
+{
+    if (variant & MA_WIDE) {
+        ((int32_t *)t->y)[index] = ma_wrapping_add(acc, t->offset[k]);
+    } else {
+        const int32_t value = ma_requantise(t, acc, t->multiplier[k], t->offset[k], variant);
+        ((uint8_t *)t->y)[index] = (uint8_t)value;
+    }
 }
 
 /* Index of an output pixel, counted row by row and image by image, in y. */
@@ -73,17 +90,6 @@ static inline int32_t ma_out(const struct ma_window *t, int32_t pixel)
     const int32_t line = pixel / t->out_columns, image = line / t->out_rows;
     return image * t->out_image + line % t->out_rows * t->out_line
         + pixel % t->out_columns * t->out_pixel;
-}
-
-/* Stores output element `index` of channel `k`. */
-static inline void ma_put(const struct ma_window *t, int32_t index, int32_t k, int32_t acc)
-{
-    if (t->wide) {
-        ((int32_t *)t->y)[index] = ma_wrapping_add(acc, t->offset[k]);
-    } else {
-        const int32_t value = ma_requantise(t, acc, t->multiplier[k], t->offset[k]);
-        ((uint8_t *)t->y)[index] = (uint8_t)value;
-    }
 }
 
 /* clip(round(real) + zero, lo, hi), halves to even, for lo and hi of 8 bits; NaN gives lo. */
@@ -125,15 +131,40 @@ static inline void ma_fill(uint8_t *restrict to, uint32_t word, int32_t bytes)
     }
 }
 
-/* Defines the two entry points of a kernel whose body is `static inline body(tile, is_signed)`. */
-#define MA_KERNEL(name, type, body)                      \
-    void name##_u8(const void *tile)                     \
-    {                                                    \
-        body((const struct type *)tile, 0);              \
-    }                                                    \
-    void name##_i8(const void *tile)                     \
-    {                                                    \
-        body((const struct type *)tile, 1);              \
+/* Calls `body(tile, variant)` with the variant as a constant. */
+#define MA_VARIANTS(body, t, input)                \
+    do {                                           \
+        if ((t)->wide) {                           \
+            body((t), (input) | MA_WIDE);          \
+        } else if ((t)->lo == 0) {                 \
+            body((t), (input) | MA_FROM_ZERO);     \
+        } else {                                   \
+            body((t), (input));                    \
+        }                                          \
+    } while (0)
+
+/* Defines the two entry points of a kernel on windows, whose body is a `static inline` function. */
+#define MA_WINDOW_KERNEL(name, body)               \
+    void name##_u8(const void *window)             \
+    {                                              \
+        const struct ma_window *const t = window;  \
+        MA_VARIANTS(body, t, 0);                   \
+    }                                              \
+    void name##_i8(const void *window)             \
+    {                                              \
+        const struct ma_window *const t = window;  \
+        MA_VARIANTS(body, t, MA_SIGNED);           \
+    }
+
+/* The same of a kernel on elements, of which `body(tile, is_signed)` is all there is. */
+#define MA_ELEMENTS_KERNEL(name, body)             \
+    void name##_u8(const void *elements)           \
+    {                                              \
+        body((const struct ma_elements *)elements, 0); \
+    }                                              \
+    void name##_i8(const void *elements)           \
+    {                                              \
+        body((const struct ma_elements *)elements, 1); \
     }
 
 #endif

@@ -62,7 +62,7 @@ static inline struct ma_share ma_pool_share(const struct ma_window *t, int32_t p
         per_position * positions + 64);
 }
 
-static inline void ma_max_pool(const struct ma_window *t, int is_signed)
+static inline void ma_max_pool(const struct ma_window *t, int variant)
 {
     const struct ma_share share = ma_pool_share(t, 3);
     uint8_t *const y = (uint8_t *)t->y;
@@ -71,16 +71,16 @@ static inline void ma_max_pool(const struct ma_window *t, int is_signed)
         for (int32_t block = share.blocks.first; block < share.blocks.last; ++block) {
             const int32_t c = 4 * block, channels = ma_min(4, t->channels - c);
             if (channels == 4) {
-                ma_store4(y + ma_out(t, pixel) + c, ma_maximum(t, &view, c, 4, is_signed));
+                ma_store4(y + ma_out(t, pixel) + c, ma_maximum(t, &view, c, 4, variant & MA_SIGNED));
             } else {
-                const uint32_t most = ma_maximum(t, &view, c, channels, is_signed);
+                const uint32_t most = ma_maximum(t, &view, c, channels, variant & MA_SIGNED);
                 ma_store_part(y + ma_out(t, pixel) + c, most, channels);
             }
         }
     }
 }
 
-MA_KERNEL(ma_max_pool, ma_window, ma_max_pool)
+MA_WINDOW_KERNEL(ma_max_pool, ma_max_pool)
 
 /* Sums of four channels over the positions inside. */
 static inline void ma_sum(const struct ma_window *t, const struct ma_seen *view, int32_t c,
@@ -122,11 +122,11 @@ static inline int32_t ma_away(int32_t sum, int32_t count)
 
 /* An average from the sum over `inside` positions of the image, by any but MA_AVERAGE_FLOAT. */
 static inline int32_t ma_average_of(
-    const struct ma_window *t, int32_t sum, int32_t inside, int32_t count)
+    const struct ma_window *t, int32_t sum, int32_t inside, int32_t count, int variant)
 {
     const int32_t centred = sum - inside * t->pad_value;
     if (t->average == MA_AVERAGE_FIXED) {
-        return ma_requantise(t, centred, t->multiplier[0], t->offset[0]);
+        return ma_requantise(t, centred, t->multiplier[0], t->offset[0], variant);
     }
     if (t->average == MA_AVERAGE_AWAY) {
         return ma_clip(ma_away(centred, count) + t->zero_y, t->lo, t->hi);
@@ -136,7 +136,7 @@ static inline int32_t ma_average_of(
 }
 
 static inline void ma_average_block(const struct ma_window *t, const struct ma_seen *view,
-    int32_t pixel, int32_t c, int32_t channels, int is_signed)
+    int32_t pixel, int32_t c, int32_t channels, int variant)
 {
     const int32_t inside =
         (view->rows.last - view->rows.first) * (view->columns.last - view->columns.first);
@@ -145,31 +145,31 @@ static inline void ma_average_block(const struct ma_window *t, const struct ma_s
     int32_t sum[4] = {0, 0, 0, 0};
     if (t->average == MA_AVERAGE_FLOAT) {
         for (int32_t j = 0; j < channels; ++j) {
-            const float real = ma_real_average(t, view, c + j, count, is_signed);
+            const float real = ma_real_average(t, view, c + j, count, variant & MA_SIGNED);
             y[j] = (uint8_t)ma_saturate(real, t->zero_y, t->lo, t->hi);
         }
         return;
     }
     if (channels == 4) {
-        ma_sum(t, view, c, 4, sum, is_signed);
+        ma_sum(t, view, c, 4, sum, variant & MA_SIGNED);
     } else {
-        ma_sum(t, view, c, channels, sum, is_signed);
+        ma_sum(t, view, c, channels, sum, variant & MA_SIGNED);
     }
     for (int32_t j = 0; j < channels; ++j) {
-        y[j] = (uint8_t)ma_average_of(t, sum[j], inside, count);
+        y[j] = (uint8_t)ma_average_of(t, sum[j], inside, count, variant);
     }
 }
 
-static inline void ma_average_pool(const struct ma_window *t, int is_signed)
+static inline void ma_average_pool(const struct ma_window *t, int variant)
 {
     const struct ma_share share = ma_pool_share(t, t->average == MA_AVERAGE_FLOAT ? 48 : 6);
     for (int32_t pixel = share.units.first; pixel < share.units.last; ++pixel) {
         const struct ma_seen view = ma_seen_of(t, pixel);
         for (int32_t block = share.blocks.first; block < share.blocks.last; ++block) {
             const int32_t c = 4 * block, channels = ma_min(4, t->channels - c);
-            ma_average_block(t, &view, pixel, c, channels, is_signed);
+            ma_average_block(t, &view, pixel, c, channels, variant);
         }
     }
 }
 
-MA_KERNEL(ma_average_pool, ma_window, ma_average_pool)
+MA_WINDOW_KERNEL(ma_average_pool, ma_average_pool)
