@@ -2,9 +2,10 @@
 
 The rows are those of `aie_calibration.csv` beside the repository (AIE4ML's paper and sources, an
 AMD tutorial, arXiv:2512.13282, a third party). Two constants are fitted on them: `LOOP_SWITCH` and
-the cascade transfer; the empty kernel's 20 cycles are a fact of their own. Which kernel stands for a row is fixed here, before
-anything runs: the row's element types and tiling, blocks of 2x2 accumulators unless the row's
-source has others (mlir-aie's bf16 kernel has 4x4), and the epilogue of its `variant` column.
+the cascade transfer; the empty kernel's 20 cycles are a fact of their own. Which kernel stands for
+a row is fixed here, before anything runs: the row's element types and tiling, blocks of 2x2
+accumulators unless the row's source has others (mlir-aie's bf16 kernel has 4x4), and the epilogue
+of its `variant` column.
 """
 
 from __future__ import annotations

@@ -39,6 +39,15 @@ FLAT = ((1, 4), (1, 2), (1, 1))
 
 
 @dataclass(frozen=True)
+class Given:
+    """Parts that the caller prescribes; None where the search chooses."""
+
+    cas_length: int | None = None
+    column_parts: int | None = None
+    row_parts: int | None = None
+
+
+@dataclass(frozen=True)
 class Split:
     """Parts of a layer over tiles, and the least cycles that any schedule of it takes."""
 
@@ -56,6 +65,8 @@ def search(
     objective: Objective = "interval",
     most_tiles: int | None = None,
     keep: int = 1,
+    given: Given | None = None,
+    variants: tuple[Variant, ...] = VARIANTS,
 ) -> tuple[Priced, ...] | Infeasible:
     """The best mappings of `layer` on `device`, best first.
 
@@ -66,12 +77,14 @@ def search(
         objective: cycles between runs of a repeated layer, or of a single run.
         most_tiles: cores that may be used; all of them where None.
         keep: how many mappings to return.
+        given: parts that are prescribed.
+        variants: epilogues that the kernels may have.
 
     Raises:
         TargetError: element types without a product on this array, or facts not known.
     """
     machine(device.architecture)  # refuses by name where schedules lack facts
-    task = Task(layer, device, assumed or Assumed(), objective, most_tiles, keep)
+    task = Task(layer, device, assumed or Assumed(), objective, most_tiles, keep, given, variants)
     found = _search(task, strict=False)
     if isinstance(found, Infeasible) or all(_legal(p.mapping, device) for p in found):
         return found
@@ -88,6 +101,8 @@ class Task:
     objective: Objective
     most_tiles: int | None
     keep: int
+    given: Given | None
+    variants: tuple[Variant, ...]
 
 
 def _search(task: Task, *, strict: bool) -> tuple[Priced, ...] | Infeasible:
@@ -101,7 +116,7 @@ def _search(task: Task, *, strict: bool) -> tuple[Priced, ...] | Infeasible:
     refused: Infeasible | None = None
     worst = float("inf")
     for tiling in native_tilings(layer, device):
-        for split in sorted(splits(layer, device, tiling, task.most_tiles), key=lambda s: s.bound):
+        for split in sorted(_splits(task, tiling), key=lambda s: s.bound):
             if split.bound >= worst:
                 break
             for shape in candidates(layer, device, tiling, split):
@@ -111,7 +126,7 @@ def _search(task: Task, *, strict: bool) -> tuple[Priced, ...] | Infeasible:
                     continue
                 if quick >= worst:
                     continue
-                mapping = _kernel(shape, device)
+                mapping = _kernel(shape, device, task.variants)
                 if mapping is None:
                     continue
                 priced = price(mapping, device, assumed)
@@ -163,6 +178,19 @@ def native_tilings(layer: DenseLayer, device: Device) -> tuple[Tiling, ...]:
         raise TargetError(f"{device.name} has no native product {pair_name(layer.a, layer.w)}")
     most = max(t.macs for t in shapes)
     return tuple(t for t in shapes if t.macs == most)[:1]
+
+
+def _splits(task: Task, tiling: Tiling) -> Iterator[Split]:
+    """All splits, or those that the caller prescribes."""
+    given, layer = task.given or Given(), task.layer
+    wanted = (given.cas_length, given.column_parts, given.row_parts)
+    if None in wanted:
+        for split in splits(layer, task.device, tiling, task.most_tiles):
+            parts = (split.cas_length, split.column_parts, split.row_parts)
+            if all(want is None or want == part for want, part in zip(wanted, parts, strict=True)):
+                yield split
+        return
+    yield Split(given.cas_length or 1, given.column_parts or 1, given.row_parts or 1, 0.0)
 
 
 def splits(
@@ -269,13 +297,15 @@ def _with_channels(mapping: ArrayMapping, device: Device) -> ArrayMapping:
     return mapping.with_channels(2 if 2 * floor.distinct_a <= floor.lanes_up else 1)
 
 
-def _kernel(mapping: ArrayMapping, device: Device) -> ArrayMapping | None:
+def _kernel(
+    mapping: ArrayMapping, device: Device, variants: tuple[Variant, ...]
+) -> ArrayMapping | None:
     """The mapping with the fastest block that the last tile of a chain can run."""
     arch = device.architecture
     row_tiles = mapping.call_rows // mapping.tiling.m
     best: tuple[int, ArrayMapping] | None = None
     for block in TALL if row_tiles > 1 else FLAT:
-        for variant in VARIANTS:
+        for variant in variants:
             tried = replace(mapping, block=block, variant=variant)
             size = (tried.call_rows, tried.part_reduction, tried.call_columns)
             try:

@@ -7,7 +7,6 @@ from match_aie.targets.aie_ml.devices import CoreTile, Device, Tiling, pair_name
 from match_aie.targets.aie_ml.kernels.counts import operand_loads
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
 
-
 #: Bytes of one VLIW bundle at most: program memory is 1024 words of 128 bits (facts file).
 BUNDLE_BYTES = 16
 
