@@ -77,7 +77,7 @@ def c_text(layer: Layer, mappings: Sequence[Any]) -> str:
     from match_aie.targets.cpu import CPU
 
     lines = ["#include <math.h>", "#include <stdint.h>", "#include <string.h>"]
-    lines += [f'#include "{name}"' for name in CPU().runtime().includes]
+    lines += [f'#include "{name}"' for name in CPU().runtime().headers]
     for number, mapping in enumerate(mappings):
         module, workload = layer.module, layer.workload
         program = LayerProgram(

@@ -87,19 +87,19 @@ class ClosedForm:
 class Controller:
     """The core that walks over a layer's tiles, moves them, and programs NE16's jobs.
 
-    Assumptions, but for the programming; the simulator of GAP9 makes the same.
-
     Attributes:
-        layer: cycles to enter a layer; being offloaded is a hand-over, which targets price.
+        layer: cycles to enter a layer; being offloaded is a hand-over, which targets price. This
+            and `visit` are instructions of `ma_run_tiles` counted on an emulated rv32imc core
+            (GCC 12, -O2, five operands), taken as cycles.
         visit: of the walk, around each tile.
-        wait: of a wait for what is over.
+        wait: of a wait for what is over; an assumption.
         start: of starting a transfer (measured with GVSoC).
         program: to program and start the first two jobs of a tile: 24 registers (measured).
         reprogram: of every further job of a tile: six registers (in proportion; modelled).
     """
 
-    layer: float = 100.0
-    visit: float = 250.0
+    layer: float = 1100.0
+    visit: float = 900.0
     wait: float = 10.0
     start: float = 16.0
     program: float = 578.0
@@ -192,8 +192,10 @@ class Ne16Cost(MchanTransfers):
             inner = tuple(np.maximum(n - 2, 1) for n in image)
             lines = (np.asarray(1), inner[1]), (inner[0], np.asarray(1))
             parts = [inner, *lines, *lines, *[(np.asarray(1), np.asarray(1))] * 4]
-            cycles = sum(self.form.cycles(kind, part, t["C"], outputs, *bits) for part in parts)
-            run = np.maximum(cycles + 9 * self.job, 9 * self.controller.program)
+            each = (self.form.cycles(kind, part, t["C"], outputs, *bits) for part in parts)
+            run = sum(
+                (np.maximum(self.job + one, self.controller.program) for one in each), np.zeros(1)
+            ).reshape(np.shape(run))
         return run, jobs if workload.kind == "dense" else jobs * t["B"]
 
     def _loads(self, workload: Workload, t: Tile) -> tuple[Array, Array]:
@@ -213,7 +215,9 @@ class Ne16Cost(MchanTransfers):
         sizes, core = workload.sizes, self.controller
         outputs, pixels = t["G"] * t["K"], t["B"] * t["OY"] * t["OX"]
         stored = pixels * outputs * (4 if workload.output.dtype == "int32" else 1)
-        moving = loads + self.moved_cycles(stored, np.asarray(1), "store")
+        # The first of a layer's tiles is stored while the third one is loaded.
+        share = np.maximum(0, 1 - 1 / np.maximum(1, _calls(workload, t) - 1))
+        moving = loads + share * self.moved_cycles(stored, np.asarray(1), "store")
         # Where channels and columns are both cut, every row is a transfer of its own.
         planes = (outputs < sizes["G"] * sizes["K"]) & (t["OX"] < sizes["OX"])
         started = np.where(planes, t["OY"], 1) + count
@@ -247,10 +251,11 @@ class Ne16Cost(MchanTransfers):
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
         """Pipelined; before the first tile and after the last one nothing overlaps.
 
-        The walk to the first tile hides behind its loads.
+        The walk to the first tile hides behind its loads, as far as these take so long.
         """
-        alone = self.controller.layer + self.controller.program
-        return super().combine(compute, moves, exposed) + alone
+        core = self.controller
+        alone = core.layer + core.program + np.maximum(0.0, core.visit - sum(exposed))
+        return np.asarray(super().combine(compute, moves, exposed) + alone)
 
     def packed(self, workload: Workload, block: Block) -> Array:
         """Bytes of a tile of weights as NE16 reads them."""

@@ -1,10 +1,10 @@
 """Register tiles of products on a core with vectors: how many cycles a tile takes.
 
 Modelled, not measured: the least time that the core's ports leave (`Peaks`) for the operations of
-the inner loop, or the latency of its chain of sums, whichever is more. This is the port-bound analysis
-of K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS
-34(3), 2008, and of T. M. Low et al., "Analytical modeling is enough for high-performance BLIS",
-ACM TOMS 43(2), 2016.
+the inner loop, or the latency of its chain of sums, whichever is more. This is the port-bound
+analysis of K. Goto and R. van de Geijn, "Anatomy of high-performance matrix multiplication", ACM
+TOMS 34(3), 2008, and of T. M. Low et al., "Analytical modeling is enough for high-performance
+BLIS", ACM TOMS 43(2), 2016.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class PulpNN(MchanTransfers):
         call: cycles to start a kernel on all cores and to meet again: filling its argument (100,
             assumed), fork and barrier (50, assumed; tens of cycles according to F. Glaser et al.,
             arXiv:2004.06662).
-        layer: cycles of a whole layer beside kernels and transfers.
+        layer: cycles of a layer beside kernels and transfers.
     """
 
     cores: int = 8
@@ -53,8 +53,16 @@ class PulpNN(MchanTransfers):
     layer: float = 0.0
 
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
-        """As `mode` says, and `layer`."""
-        return self.layer + super().combine(compute, moves, exposed)
+        """Double buffering: the longer of kernels and transfers, and what has nothing to hide it.
+
+        Where kernels take longer, that is the first loads and the last store; where transfers do,
+        the last tile's kernel, a tile being the part `exposed / moves` of the layer.
+        """
+        total = np.asarray(compute, float)
+        for move, edge in zip(moves, exposed, strict=True):
+            last = total * edge / np.maximum(move, 1.0)
+            total = np.where(move >= total, move + last, total + edge)
+        return np.asarray(total + self.layer)
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
         """Cycles of one call; `tile` has every dimension of the workload."""

@@ -61,6 +61,7 @@ def compile(
     model: Any,
     target: str | MatchTarget = "CPU",
     *,
+    params: Any = None,
     name: str | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     arithmetic: Arithmetic = "module",
@@ -75,8 +76,11 @@ def compile(
     """Compile a neural network for a chip; writes nothing.
 
     Args:
-        model: path of an ONNX or TFLite file, its bytes, an `onnx.ModelProto`, or a
-            `tvm.IRModule` whose Relax function `main` is the network.
+        model: path of an ONNX, TFLite or Relay file, its bytes, Relay text, an
+            `onnx.ModelProto`, a `tvm.IRModule` whose Relax function `main` is the network, or an
+            object whose `astext()` gives Relay text.
+        params: values of a Relay module's parameters: a dict of arrays, an `.npz` file, or what
+            `save_param_dict` wrote (bytes or path).
         target: a `MatchTarget`, or the name of an installed one.
         name: of the network; the model's own by default.
         shapes: sizes for inputs with dynamic dimensions, by input name.
@@ -99,7 +103,8 @@ def compile(
     """
     sizes = {key: tuple(int(s) for s in shape) for key, shape in (shapes or {}).items()}
     options = CompileOptions(name, sizes, arithmetic, memory_limit, integer_io, selection, search)
-    return run(model, resolve(target), options, Resources(executor, cache, progress))
+    use = Resources(executor, cache, progress)
+    return run(model, resolve(target), options, use, params)
 
 
 def resolve(target: str | MatchTarget) -> MatchTarget:
@@ -137,13 +142,14 @@ def decide(
     options: CompileOptions,
     use: Resources = Resources(),
     clock: Clock | None = None,
+    params: Any = None,
 ) -> Decision:
     """The stages up to selection, in order."""
     clock = clock or Clock(use.progress)
     with clock.stage("import"):
         from match_aie import frontend, partition
     with clock.stage("load"):
-        loaded = frontend.load(model, name=options.name, shapes=options.shapes)
+        loaded = frontend.load(model, name=options.name, shapes=options.shapes, params=params)
     with clock.stage("normalize"):
         unsigned = target.activations == "unsigned"
         normal = frontend.normalize(loaded, integer_io=options.integer_io, unsigned=unsigned)
@@ -158,11 +164,15 @@ def decide(
 
 
 def run(
-    model: Any, target: MatchTarget, options: CompileOptions, use: Resources = Resources()
+    model: Any,
+    target: MatchTarget,
+    options: CompileOptions,
+    use: Resources = Resources(),
+    params: Any = None,
 ) -> Compilation:
     """The stages, in order; each takes what the ones before it made, and adds."""
     clock = Clock(use.progress)
-    decision = decide(model, target, options, use, clock)
+    decision = decide(model, target, options, use, clock, params)
     normal, assignment = decision.model, decision.assignment
     with clock.stage("fallback"):
         from match_aie import codegen, fallback, lowering, partition

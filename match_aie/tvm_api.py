@@ -68,6 +68,11 @@ def composite_name(module: Any, call: Any) -> str:
     return str(attrs["Composite"]) if attrs and "Composite" in attrs else ""
 
 
+def abandon(builder: Any) -> None:
+    """Close the block that a `BlockBuilder` keeps open after an error, of which TVM would warn."""
+    builder._end_block()
+
+
 def attributes(attrs: Any) -> dict[str, Any]:
     """The attributes of a call as plain numbers, strings, None, and tuples of them."""
     if attrs is None:

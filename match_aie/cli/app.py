@@ -23,13 +23,17 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that compi
 Target = Annotated[
     str, typer.Option("--target", "-t", metavar="NAME", help="See `match-aie targets`.")
 ]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX or TFLite file.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX, TFLite or Relay file.")]
 Shapes = Annotated[
     list[str] | None,
     typer.Option("--shape", metavar="NAME=1,3,32,32", help="Sizes of a dynamic input."),
 ]
 Cached = Annotated[
     bool, typer.Option("--cache/--no-cache", help="Keep and use results of mapping searches.")
+]
+Params = Annotated[
+    Path | None,
+    typer.Option("--params", metavar="FILE", help="Parameters of a Relay module: .npz or .params."),
 ]
 Rule = Annotated[
     str,
@@ -82,6 +86,7 @@ def compile_(
     ] = False,
     selection: Rule = "cheapest",
     cache: Cached = True,
+    params: Params = None,
     name: Annotated[
         str | None, typer.Option(metavar="NET", help="Name of the network in the C code.")
     ] = None,
@@ -106,6 +111,7 @@ def compile_(
             force,
             selection,
             cache,
+            params,
         ),
         as_json,
     )
@@ -182,12 +188,14 @@ def map_(
     ] = "loma",
     shape: Shapes = None,
     cache: Cached = True,
+    params: Params = None,
     as_json: Json = False,
 ) -> None:
     """Show how a layer's loops run: nest, bytes and reuse per memory, cost, next best mappings."""
     from match_aie.cli.mapping import MapRequest, map_layer
 
-    map_layer(MapRequest(model, target, layer, module, engine, tuple(shape or ()), cache), as_json)
+    sizes = tuple(shape or ())
+    map_layer(MapRequest(model, target, layer, module, engine, sizes, cache, params), as_json)
 
 
 @app.command()

@@ -32,6 +32,7 @@ class Request:
     force: bool
     selection: str
     cache: bool
+    params: Path | None = None
 
 
 def compile_model(request: Request, as_json: bool) -> None:
@@ -42,6 +43,7 @@ def compile_model(request: Request, as_json: bool) -> None:
         compiled = match_aie.compile(
             request.model,
             request.target,
+            params=request.params,
             name=request.name,
             shapes=shapes or None,
             arithmetic=cast("Arithmetic", request.arithmetic),

@@ -31,6 +31,7 @@ class MapRequest:
     engine: str
     shapes: tuple[str, ...]
     cache: bool
+    params: Path | None = None
 
 
 def map_layer(request: MapRequest, as_json: bool) -> None:
@@ -47,7 +48,7 @@ def map_layer(request: MapRequest, as_json: bool) -> None:
     with working(f"mapping {request.model.name}") as progress:
         use = pipeline.Resources(cache=request.cache, progress=progress)
         target = pipeline.resolve(request.target)
-        decision = pipeline.decide(request.model, target, options, use)
+        decision = pipeline.decide(request.model, target, options, use, params=request.params)
     view = _view(decision.assignment, request)
     if as_json:
         say_json(report.mapping_json(view))

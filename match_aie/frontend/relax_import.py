@@ -82,8 +82,9 @@ def _results(main: Expr) -> list[tuple[Expr, str]]:
 
 
 def _typed(expr: Expr, type_: Expr) -> Expr:
-    """`expr` with its type written down."""
-    relax.expr._update_type(expr, type_)
+    """`expr` with its type written down, where TVM has not inferred it."""
+    if not isinstance(expr.ty, relax.TensorType | relax.TupleType):
+        relax.expr._update_type(expr, type_)
     return expr
 
 

@@ -29,6 +29,7 @@ PER_OUTPUT: Mapping[str, float] = MappingProxyType(
         "rsqrt": 8.0,
         **dict.fromkeys(("exp", "log", "tanh", "sigmoid", "erf", "power", "sin", "cos"), 25.0),
         **dict.fromkeys(("nn.silu", "nn.gelu", "nn.gelu_tanh", "nn.log_softmax"), 25.0),
+        "permute_dims": 2.0,  # neighbours are read across rows, one at a time
         "nn.softmax": 30.0,  # maximum, exponential, sum, division
         "nn.layer_norm": 8.0,  # two sums, then subtract, multiply twice, add
         "image.resize2d": 8.0,  # four neighbours, three interpolations

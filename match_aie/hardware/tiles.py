@@ -113,6 +113,19 @@ class Region:
 
 
 @dataclass(frozen=True)
+class Span:
+    """The part of an axis that loops leave: [first, last], and what the loops add.
+
+    `terms` are (loop, coefficient): coefficient * (first index of the loop's iteration) moves
+    both ends, and coefficient * (its length - 1) the last one.
+    """
+
+    first: int
+    last: int
+    terms: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
 class Visit:
     """One call of the kernel.
 
@@ -159,6 +172,32 @@ class TileProgram:
     def calls(self) -> int:
         """Calls of the kernel."""
         return sum(1 for _ in self.positions())
+
+    def around(self, index: int) -> tuple[int, int]:
+        """(the loop whose iterations loop `index` divides, or -1; size of its dimension)."""
+        dim = self.loops[index].dim
+        outer = [i for i in range(index) if self.loops[i].dim == dim]
+        return (outer[-1] if outer else -1), dict(self.sizes)[dim]
+
+    def span(self, axis: TileAxis, depth: int) -> Span:
+        """What the first `depth` loops leave of an axis, before it is clipped to the tensor."""
+        if not axis.terms:
+            return Span(0, axis.size * axis.unit - 1, ())
+        first, last, terms = axis.offset, axis.offset, []
+        for dim, coefficient in axis.terms:
+            loops = [i for i in range(depth) if self.loops[i].dim == dim]
+            if loops:
+                terms.append((loops[-1], coefficient))
+            else:
+                last += coefficient * (dict(self.sizes)[dim] - 1)
+        return Span(first, last, tuple(terms))
+
+    def in_parts(self, operand: TileOperand) -> bool:
+        """Whether the kernel works on less than the operand's tile."""
+        return any(
+            self.span(axis, operand.cut) != self.span(axis, len(self.loops))
+            for axis in operand.axes
+        )
 
     def ranges(self, at: tuple[int, ...], depth: int) -> dict[str, tuple[int, int]]:
         """(start, length) of every dimension under the first `depth` loops."""

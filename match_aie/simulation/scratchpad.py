@@ -237,8 +237,13 @@ class _Chip:
         yield Delay(cycles, "DMA", name, "dma")
         yield Release(self._dma)
 
-    def start(self, label: str, time: KernelTime) -> Generator[Any, Any, list[Task]]:
-        """Set a kernel's jobs up; the value is the tasks that end with the last of them."""
+    def start(
+        self, label: str, time: KernelTime, arriving: Steps
+    ) -> Generator[Any, Any, list[Task]]:
+        """Set a kernel's jobs up; the value is the tasks that end with the last of them.
+
+        The first job is programmed before its operands have arrived.
+        """
         unit = self._units.setdefault(time.unit, Resource(time.unit))
         if not time.queue:
             for jobs in time.jobs:
@@ -251,6 +256,7 @@ class _Chip:
             for _ in range(jobs.count):
                 yield Acquire(slots, 1, "controller")
                 yield Delay(jobs.program, "controller", f"program {label}", "setup")
+                yield from arriving
                 working = self._working(unit, slots, label, jobs.run)
                 last = [self._simulator.spawn(label, working)]
         return last
@@ -293,7 +299,6 @@ class _Layer:
             ahead = tuple(r for r in after if r.operand.copies == 2)
             late = tuple(r for r in after if r.operand.copies == 1)
             yield Delay(timing.visit, "controller", self._label, "walk")
-            yield from self._take(visit)
             if visit.opens:
                 yield from self._open_output(visit)
             yield from self._work(visit, ahead)
@@ -308,9 +313,11 @@ class _Layer:
         """Start the kernel; load ahead before it where it blocks, after the one before else."""
         time = self._chip.timing.kernel(self._module, self._workload, visit)
         blocking = not time.queue
+        arriving = self._take(visit)
         if blocking:
+            yield from arriving
             yield from self._fetch(ahead)
-        done = yield from self._chip.start(self._label, time)
+        done = yield from self._chip.start(self._label, time, arriving)
         yield from self._settle()
         output = visit.output if visit.stores else None
         self._pending = _Pending(done, output, self._copy)

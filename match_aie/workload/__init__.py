@@ -12,8 +12,8 @@ from match_aie.workload.build import (
     pool2d,
     rowwise,
 )
-from match_aie.workload.fixed import shift_round, with_fixed_tail
-from match_aie.workload.fixed_point import Converted, FixedPoint, to_fixed_point
+from match_aie.workload.fixed import Converted, shift_round, with_fixed_tail
+from match_aie.workload.fixed_point import FixedPoint, to_fixed_point
 from match_aie.workload.real import (
     attention,
     layer_norm,

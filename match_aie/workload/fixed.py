@@ -12,7 +12,7 @@ The sum `acc` is exact and fits int32; products and `t` fit the register of `Tai
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,24 @@ from match_aie.errors import ModelError
 from match_aie.workload.workload import Axis, Operand, Rounding, Tail, Workload
 
 Arrays = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Converted:
+    """A layer in a module's own arithmetic.
+
+    Attributes:
+        workload: with the inputs and the output of the layer it stands for, in the same order,
+            of the same shapes and element types.
+        constants: by operand name.
+        error_lsb: 0 where the stored integers are the model's bit for bit; else a bound, proven
+            for all inputs, of the difference between what the two arithmetics round, in integer
+            steps of the output. Stored integers then differ by at most floor(error_lsb) + 1.
+    """
+
+    workload: Workload
+    constants: Arrays
+    error_lsb: float = 0.0
 
 
 def with_fixed_tail(

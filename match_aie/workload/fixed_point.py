@@ -21,8 +21,8 @@ from typing import Literal
 
 import numpy as np
 
-from match_aie.workload.fixed import with_fixed_tail
-from match_aie.workload.sums import Terms, terms
+from match_aie.workload.fixed import Converted, with_fixed_tail
+from match_aie.workload.sums import Terms, terms, trailing_zeros
 from match_aie.workload.workload import Rounding, Tail, Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -33,24 +33,6 @@ _UNIT = 2.0**-24
 TIES_ONLY = 2.0**-40
 #: Bounds are computed in float64, of terms below 2**32 steps: more than all its own errors.
 _FLOAT64 = 2.0**-18
-
-
-@dataclass(frozen=True, eq=False)
-class Converted:
-    """A layer in a module's own arithmetic.
-
-    Attributes:
-        workload: with the inputs and the output of the layer it stands for, in the same order,
-            of the same shapes and element types.
-        constants: by operand name.
-        error_lsb: 0 where the stored integers are the model's bit for bit; else a bound, proven
-            for all inputs, of the difference between what the two arithmetics round, in integer
-            steps of the output. Stored integers then differ by at most floor(error_lsb) + 1.
-    """
-
-    workload: Workload
-    constants: Arrays
-    error_lsb: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -81,6 +63,14 @@ class FixedPoint:
     offset: bool = True
     inputs: Literal["raw", "prefer_raw", "centred"] = "raw"
     max_error_lsb: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what no int32 operand holds."""
+        if not 0 <= self.multiplier_bits <= 31 or not 0 <= self.max_shift < self.bits <= 64:
+            raise ValueError(
+                f"{self.multiplier_bits}-bit multipliers, shifts to {self.max_shift} in "
+                f"{self.bits} bits"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,6 +219,10 @@ def _largest_shift(found: Terms, tail: Tail, how: FixedPoint) -> _Choice | str:
         multiplier = found.multiplier(shift)
         if multiplier.max() >= 1 << how.multiplier_bits:
             continue
+        if np.array_equal(multiplier / 2.0**shift, found.scale):
+            # Exact, and as exact with fewer bits.
+            spare = min(trailing_zeros(multiplier), shift)
+            multiplier, shift = multiplier >> spare, shift - spare
         choice = _chosen(found, multiplier, shift, tail, how)
         if _overflow(found, choice, how):
             continue

@@ -62,9 +62,9 @@ def real_matmul(
     y_axes: Sequence[str],
     tail: RealTail = RealTail(),
 ) -> Workload:
-    """Product of two activations over C: x[B,G,OY,C], x1[B,G,C,K] -> y[B,G,OY,K], axes in any order.
+    """Product of two activations over C: x[B,G,OY,C], x1[B,G,C,K] -> y[B,G,OY,K].
 
-    `sizes` names every dimension; B and G are batches, and may be absent.
+    Axes lie in any order. `sizes` names every dimension; the batches B and G may be absent.
     """
     order = [dim for dim in ("B", "G", "OY", "K", "C") if dim in sizes]
     operands = (

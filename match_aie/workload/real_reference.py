@@ -59,24 +59,26 @@ def activate(value: np.ndarray, tail: RealTail) -> np.ndarray:
     """The tail's activation in float64."""
     with np.errstate(over="ignore"):
         logistic = 1.0 / (1.0 + np.exp(-value))
+    result: np.ndarray
     match tail.activation:
         case "relu":
-            return np.maximum(value, 0.0)
+            result = np.maximum(value, 0.0)
         case "clip":
-            return np.clip(value, tail.lo, tail.hi)
+            result = np.clip(value, tail.lo, tail.hi)
         case "gelu":
-            return 0.5 * value * (1.0 + _erf(value / np.sqrt(2.0)).astype(np.float64))
+            result = 0.5 * value * (1.0 + _erf(value / np.sqrt(2.0)).astype(np.float64))
         case "gelu_tanh":
             inner = np.sqrt(2.0 / pi) * (value + 0.044715 * value**3)
-            return np.asarray(0.5 * value * (1.0 + np.tanh(inner)))
+            result = 0.5 * value * (1.0 + np.tanh(inner))
         case "silu":
-            return value * logistic
+            result = value * logistic
         case "tanh":
-            return np.tanh(value)
+            result = np.tanh(value)
         case "sigmoid":
-            return logistic
+            result = logistic
         case _:
-            return value
+            result = value
+    return result
 
 
 def _biased(workload: Workload, arrays: Arrays, total: np.ndarray) -> np.ndarray:

@@ -60,10 +60,18 @@ class Terms:
         """
         if len(self.scale) > 1 or self.roundings > 2:
             return False
+        spare = min(trailing_zeros(multiplier), shift)
+        multiplier, shift = multiplier >> spare, shift - spare
         span = max(abs(tail.lo - tail.zero_point), abs(tail.hi - tail.zero_point)) + 1
         ends = np.abs(np.stack([self.low + self.folded, self.high + self.folded]))
         most = int((ends * multiplier).max())
         return min(most, (span << shift) + int(multiplier.max())) <= 1 << 24
+
+
+def trailing_zeros(values: np.ndarray) -> int:
+    """By how many bits all of `values` can be shifted right without a loss; 0 for zeros."""
+    common = int(np.gcd.reduce(values.ravel()))
+    return (common & -common).bit_length() - 1 if common else 0
 
 
 def sum_range(workload: Workload, constants: Arrays) -> tuple[np.ndarray, np.ndarray] | str:

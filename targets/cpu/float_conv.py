@@ -72,6 +72,7 @@ def conv_kernel(workload: Workload, machine: Machine) -> ConvKernel:
         height, width = rows, columns
     inner = d["C"] * d["FY"] * d["FX"]
     line = (d["FY"], dy * width * channels)
+    nest: tuple[tuple[int, int], ...]
     if dx == 1 and d["G"] == 1:
         nest, length = (line,), d["FX"] * d["C"]
     else:

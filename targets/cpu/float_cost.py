@@ -147,9 +147,8 @@ class RowCost:
             fits = workload.operand("recurrent").nbytes <= inner.bytes
             traffic += again / (inner.bytes_per_cycle if fits else rate)
         stall = max(0.0, traffic - compute)
-        return Cost(
-            compute + stall + CALL, (("compute", compute), ("memory", stall), ("call", CALL))
-        )
+        parts = (("compute", compute), ("memory", stall), ("call", CALL))
+        return Cost(compute + stall + CALL, parts)
 
     def _compute(self, workload: Workload) -> float:
         d = workload.sizes

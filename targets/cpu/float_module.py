@@ -60,6 +60,7 @@ class FloatProducts(ExecModule):
 
     name = "cpu_float"
     unit = CORE
+    caches = True
 
     def __init__(self, machine: Machine) -> None:
         """For `machine`."""

@@ -8,6 +8,9 @@ from match_aie.hardware import Any, Const, Op, Pattern
 from match_aie.targets.cpu.float_kernel import strides
 from match_aie.workload import Workload
 
+#: Not of integer graphs, whose products look the same.
+X = Any("x", ("float32",))
+
 #: An activation as operators around what it is applied to, by name.
 Wrapping = tuple[str, Callable[[Op], Op]]
 
@@ -56,7 +59,7 @@ def _sums(product: Op, name: str) -> Iterator[tuple[str, Op]]:
 
 
 def _dense() -> Iterator[Pattern]:
-    for x_name, x in (("_xt", Op("permute_dims", Any("x"))), ("", Any("x"))):
+    for x_name, x in (("_xt", Op("permute_dims", X)), ("", X)):
         product = Op("matmul", x, Const("weight"))
         for name, total in _sums(product, f"real_dense{x_name}"):
             for suffix, wrap in ACTIVATIONS:
@@ -70,7 +73,7 @@ def _dense() -> Iterator[Pattern]:
 
 
 def _conv2d() -> Iterator[Pattern]:
-    product = Op("nn.conv2d", Any("x"), Const("weight"))
+    product = Op("nn.conv2d", X, Const("weight"))
     for name, total in _sums(product, "real_conv2d"):
         for suffix, wrap in ACTIVATIONS:
             yield Pattern(f"{name}_{suffix}", "conv2d", wrap(total), refuses)
@@ -81,7 +84,7 @@ def _conv2d() -> Iterator[Pattern]:
 
 
 def _matmul() -> Iterator[Pattern]:
-    for x_name, x in (("_xt", Op("permute_dims", Any("x"))), ("", Any("x"))):
+    for x_name, x in (("_xt", Op("permute_dims", X)), ("", X)):
         for x1_name, x1 in (("_x1t", Op("permute_dims", Any("x1"))), ("", Any("x1"))):
             name, product = f"real_matmul{x_name}{x1_name}", Op("matmul", x, x1)
             yield Pattern(f"{name}_yt", "matmul", Op("permute_dims", product), refuses)

@@ -98,7 +98,7 @@ class GAP9(MatchTarget):
 
     def build_profile(self) -> BuildProfile:
         """The host's emulation."""
-        return BuildProfile(flags=("-O3",))
+        return BuildProfile(flags=("-O3", "-DMA_EMULATION"))
 
     def runtime(self) -> Runtime:
         """Headers, kernels, the emulation and the binding to PMSIS."""

@@ -4,7 +4,7 @@ SUFFIX = {"uint8_t": "u8", "int8_t": "i8"}
 %>
 
 ## Index of operand `name` in a tile's views.
-<%def name="view(layer, name)">${f"t->view[{[o.name for o in layer.operands].index(name)}]"}</%def>
+<%def name="view(layer, name)">${f"(*t->view[{[o.name for o in layer.operands].index(name)}])"}</%def>
 
 ## Fields of the tail that kernels share.
 <%def name="tail(layer)">

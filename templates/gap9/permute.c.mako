@@ -8,7 +8,7 @@ ${tiles.table(layer)}
 
 static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *context)
 {
-    const struct ma_view *const x = &t->view[0], *const y = &t->view[1];
+    const struct ma_view *const x = t->view[0], *const y = t->view[1];
     const struct ma_permutation permutation = {
         x->at,
         y->at,

@@ -10,6 +10,7 @@ from match_aie import frontend, partition
 from match_aie.hardware import MatchTarget
 from match_aie.targets.cpu import CPU, CPUModule
 from match_aie.workload import FIXED_POINT_KINDS, FixedPoint, to_fixed_point
+from tests.random_networks import random_network
 from tests.shared import ALL_FILES, TINY, U8, random_inputs, recordings, shared
 
 pytestmark = pytest.mark.slow
@@ -64,6 +65,11 @@ class Chip(MatchTarget):
         return (Multiplier(),)
 
 
+class Both(Chip):
+    def modules(self):
+        return (Multiplier(), CPUModule())
+
+
 @pytest.mark.parametrize("file", [*(f"{n}.onnx" for n in U8), *(f"tiny/{n}.tflite" for n in TINY)])
 def test_emitted_code_deviates_by_one_step_at_most(file, tmp_path):
     with warnings.catch_warnings():
@@ -90,3 +96,15 @@ def test_recorded_samples_are_classified_alike(name, tmp_path):
     for sample, expected in zip(recorded["inputs"], recorded["outputs_xnnpack"], strict=True):
         (got,) = project.run(sample.reshape(net.inputs[0].shape)).outputs.values()
         assert got.reshape(-1).argmax() == expected.reshape(-1).argmax()
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_random_networks_stay_within_their_bounds(seed, tmp_path):
+    """Odd scales and zero points: what cannot be bounded is refused and runs in float32."""
+    net = match.compile(random_network(9000 + seed, 1 + seed % 5), Both(), cache=False)
+    project = net.write(tmp_path / "net")
+    result = project.run(random_inputs(net.inputs, np.random.default_rng(seed)))
+    assert result.mismatches == ()
+    for deviation in result.deviations:
+        bound = np.floor(deviation.error_lsb) + 1 if deviation.error_lsb else 0
+        assert deviation.max_lsb <= bound

@@ -22,7 +22,8 @@ MOVEMENT = frozenset({"reshape", "permute_dims", "squeeze", "expand_dims", "flat
 
 def constant(value: np.ndarray) -> Expr:
     """A constant node holding `value`, contiguous."""
-    return relax.const(np.ascontiguousarray(value).reshape(value.shape))
+    # Without its type written down, TVM narrows a 64-bit number of rank 0.
+    return relax.const(np.ascontiguousarray(value).reshape(value.shape), str(value.dtype))
 
 
 def has_constant_parameters(call: Any) -> bool:

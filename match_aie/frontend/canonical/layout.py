@@ -27,7 +27,8 @@ RANK = 4
 ELEMENTWISE = frozenset(
     "quantize dequantize clip astype add subtract multiply divide maximum minimum power "
     "nn.relu nn.relu6 nn.leakyrelu nn.gelu nn.gelu_tanh nn.silu nn.softplus sigmoid tanh exp log "
-    "sqrt rsqrt abs negative floor ceil round erf sign left_shift right_shift".split()
+    "sqrt rsqrt abs negative floor ceil round erf sign left_shift right_shift greater_equal "
+    "where".split()
 )
 POOLS = {
     "nn.max_pool2d": relax.op.nn.max_pool2d,
@@ -77,8 +78,9 @@ class Layout:
         if known is not None:
             return known
         inner = emitter.definition(expr)
-        if tvm_api.operator_name(inner) == "dequantize" and has_constant_parameters(inner):
-            # Transpose the integers: a quarter of the bytes, and patterns start at dequantize.
+        operator = tvm_api.operator_name(inner)
+        if (operator == "dequantize" and has_constant_parameters(inner)) or _widens(inner):
+            # Transpose the stored integers: a quarter of the bytes, and patterns start there.
             made = emitter.emit(self._rebuilt(emitter, inner))
         else:
             made = emitter.emit(_transpose(expr, TO_NHWC))
@@ -233,6 +235,15 @@ class Layout:
 
 def _is_tensor(expr: Expr) -> bool:
     return isinstance(expr, relax.Var) or tvm_api.is_constant(expr)
+
+
+def _widens(call: Any) -> bool:
+    """Whether integers are only widened, or a zero point subtracted from them."""
+    operator = tvm_api.operator_name(call)
+    if operator == "subtract":
+        return tvm_api.is_constant(call.args[1]) and tvm_api.dtype_of(call) == "int32"
+    wide = operator == "astype" and tvm_api.dtype_of(call) == "int32"
+    return wide and tvm_api.dtype_of(call.args[0]) in ("int8", "uint8", "int16", "uint16")
 
 
 def _as_image(expr: Expr) -> Expr:

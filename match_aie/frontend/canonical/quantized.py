@@ -17,6 +17,8 @@ from match_aie.frontend.canonical.constants import MOVEMENT, per_tensor, quantiz
 from match_aie.frontend.rebuild import Emitter, Expr
 from match_aie.hardware import AVG_POOL_HALF_AWAY
 
+#: Element types of activations.
+_STORED = ("int8", "uint8", "int16", "uint16")
 _WINDOW = ("pool_size", "strides", "padding", "dilation")
 
 
@@ -25,7 +27,7 @@ def canonical_quantized(emitter: Emitter, var: Any, value: Expr) -> Expr:
     operator = tvm_api.operator_name(value)
     if operator == "quantize" and per_tensor(value):
         return _quantize(emitter, value)
-    if operator == "clip" and str(value.args[0].ty.dtype) in ("int8", "uint8"):
+    if operator == "clip" and str(value.args[0].ty.dtype) in _STORED:
         return _clip(emitter, value.args[0], *clip_bounds(value))
     if operator == "astype" and tvm_api.is_tensor(var):
         return _integer_average_pool(emitter, value, tvm_api.dtype_of(var))
@@ -67,7 +69,7 @@ def _quantize(emitter: Emitter, call: Any) -> Expr:
             rest = list(inner.args[1:])
             return relax.Call(inner.op, [source.args[0], *rest], inner.attrs, inner.ty_args)
     limits = _activation(inner, operator)
-    if limits is None or dtype not in ("int8", "uint8"):
+    if limits is None or dtype not in _STORED:
         return call
     data, low, high = limits
     bounds = quantize_array(

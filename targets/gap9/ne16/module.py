@@ -71,6 +71,8 @@ class Ne16(ExecModule):
         """The layer in NE16's arithmetic, `(sum * M + B) >> S`, or why not."""
         how = REQUANTISATION
         if layer.bordered(workload):
+            if workload.tail is None:
+                return "it stores sums, and is padded with a zero point that is not 0"
             # Zero points stay: what they add depends on how much padding an output sees.
             how = replace(how, inputs="centred")
         return to_fixed_point(workload, constants, how)

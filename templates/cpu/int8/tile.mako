@@ -86,7 +86,7 @@ static void ${name}(${", ".join(parameters)})
 % endfor
 % if full % 2:
 % for i in range(0, rows - 1, 2):
-    ma_store_steps2(y + ${i * channels + (full - 1) * lanes}, y + ${(i + 1) * channels + (full - 1) * lanes}, ma_scaled(s${i}_${full - 1}, f${full - 1}), ma_scaled(s${i + 1}_${full - 1}, f${full - 1}), ${bounds}, MA_APART);
+    ma_store_steps2(y + ${i * channels + (full - 1) * lanes}, y + ${(i + 1) * channels + (full - 1) * lanes}, ma_scaled(s${i}_${full - 1}, f${full - 1}), ma_scaled(s${i + 1}_${full - 1}, f${full - 1}), ${bounds}, MA_TWO_PLACES);
 % endfor
 % if rows % 2:
     ma_store_steps(y + ${(rows - 1) * channels + (full - 1) * lanes}, ma_scaled(s${rows - 1}_${full - 1}, f${full - 1}), ${t.low}, ${t.high}, ${t.zero_point});

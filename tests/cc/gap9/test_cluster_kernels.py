@@ -38,7 +38,7 @@ MANY = settings(
     deadline=None,
     derandomize=True,
     phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+    suppress_health_check=list(HealthCheck),
 )
 
 

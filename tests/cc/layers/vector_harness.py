@@ -114,18 +114,27 @@ def text(layers):
         parts.append(render_layer(program, module))
     calls = [_call(number, made) for number, made in enumerate(layers)]
     refusal = "const char *no = ma_cpu_missing();\nif (no) {\nfputs(no, stderr);\nreturn 3;\n}"
+    refusal = f"#ifndef EMULATED\n{refusal}\n#endif"
     return "\n".join([*parts, MAIN, "int main(void)\n{", refusal, *calls, "return 0;\n}\n"])
 
 
-def build(layers, folder, command, *flags):
-    """The program of `layers`, which are all for one machine."""
+def build(layers, folder, command, *flags, link=()):
+    """The program of `layers`, which are all for one machine; `link` where another tool links."""
     source, out = folder / "layers.c", folder / "layers"
     source.write_text(text(layers))
     own = layers[0].module.machine.flags
-    words = [*command, *FLAGS, *own, *(flags or ("-O3",)), INCLUDE, str(source), "-o", str(out)]
-    done = subprocess.run([*words, "-lm"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{words}: {done.stderr[:3000]}"
+    words = [*command, *FLAGS, *own, *(flags or ("-O3",)), INCLUDE, str(source)]
+    if link:
+        _call_tool([*words, "-c", "-o", f"{out}.o"])
+        _call_tool([*link, f"{out}.o", "-o", str(out), "-lm"])
+    else:
+        _call_tool([*words, "-o", str(out), "-lm"])
     return out
+
+
+def _call_tool(words):
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{words}: {done.stderr[:3000]}"
 
 
 def run(layers, program, emulator=()):

@@ -75,7 +75,7 @@ void test_tile(const struct ma_ne16_layer *layer, const struct ma_ne16_shape *ti
     if (setjmp(back))
         return;
     ma_ne16_wait(ma_ne16_tile(layer, l1 + at[0], l1 + at[1], l1 + at[2],
-                              (const int32_t *)(const void *)(l1 + at[3]), l1 + at[4], tile));
+                              (const int32_t *)(const void *)(l1 + at[3]), l1 + at[4], tile, NULL));
 }
 
 void test_wait(uint32_t number)

@@ -1,6 +1,7 @@
 /* Records what ma_ne16_tile writes: every job as the 24 registers its slot holds at the commit. */
 #include "ma_ne16.h"
 
+#include <stddef.h>
 #include <string.h>
 
 static uint32_t slots[2][MA_NE16_REGISTERS];
@@ -36,7 +37,7 @@ const uint32_t *test_record(const struct ma_ne16_layer *layer, const struct ma_n
     memset(slots, 0xEE, sizeof slots);
     ma_ne16_tile(layer, (const uint8_t *)(uintptr_t)at[0], (const uint8_t *)(uintptr_t)at[1],
                  (const void *)(uintptr_t)at[2], (const int32_t *)(uintptr_t)at[3],
-                 (void *)(uintptr_t)at[4], tile);
+                 (void *)(uintptr_t)at[4], tile, NULL);
     found[0] = count;
     found[1] = writes;
     return jobs[0];

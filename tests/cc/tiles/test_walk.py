@@ -29,7 +29,6 @@ CHIP = """#define MA_L1_BYTES 65536
 """
 U8 = Quantized("uint8", 0.5, 3)
 TAIL = Tail(0, 0, 255)
-DIMS = ("B", "G", "K", "C", "OY", "OX", "FY", "FX")
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,16 @@ class Rig:
         self.walk = self.library.walk
 
     def build(self, name):
-        flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-fPIC", "-shared"]
+        flags = [
+            "-std=c11",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-O1",
+            "-fPIC",
+            "-shared",
+            "-DMA_EMULATION",
+        ]
         subprocess.run(
             ["cc", *flags, "walk.c", "ma_host.c", "-o", name], cwd=self.folder, check=True
         )
@@ -115,20 +123,23 @@ class Rig:
 
     def table(self, program):
         """The table as bytes, in the layout of struct ma_program."""
-        words = [len(program.loops), len(program.operands)]
-        sizes = dict(program.sizes)
-        words += [sizes.get(dim, 1) for dim in DIMS]
-        loops = [(DIMS.index(loop.dim), loop.step) for loop in program.loops]
-        words += [w for pair in loops for w in pair] + [0] * (2 * (12 - len(loops)))
+        words = [len(program.loops), len(program.operands), max(program.total, 16), program.scratch]
+        for index, loop in enumerate(program.loops):
+            parent, size = program.around(index)
+            words += [loop.step, size, parent]
+        words += [0] * (3 * (12 - len(program.loops)))
         for o in program.operands:
-            words += [o.cut, o.copies, len(o.axes), o.itemsize, o.offset, o.copy_bytes, o.nbytes]
+            words += [o.cut, o.copies, len(o.axes), o.itemsize, program.in_parts(o)]
+            words += [o.offset, o.copy_bytes, o.nbytes]
             for a in o.axes:
-                terms = [*a.terms, *[("B", 0)] * (2 - len(a.terms))]
-                words += [len(a.terms), *(DIMS.index(d) for d, _ in terms), *(c for _, c in terms)]
-                words += [a.offset, a.size, a.unit, a.stride]
-            words += [0] * 9 * (4 - len(o.axes))
-        words += [0] * (7 + 36) * (8 - len(program.operands))
-        words += [max(program.total, 16), program.scratch]
+                words += [a.size, a.unit, a.stride]
+                for depth in (o.cut, len(program.loops)):
+                    span = program.span(a, depth)
+                    terms = [*span.terms, *[(0, 0)] * (2 - len(span.terms))]
+                    words += [len(span.terms), span.first, span.last]
+                    words += [*(loop for loop, _ in terms), *(c for _, c in terms)]
+            words += [0] * 17 * (4 - len(o.axes))
+        words += [0] * (8 + 4 * 17) * (8 - len(program.operands))
         return (ctypes.c_int32 * len(words))(*words)
 
     def run(self, program, arrays, asynchronous):
@@ -148,8 +159,9 @@ def events(log):
     calls, moves, at = [], {-1: [], -2: []}, 0
     while log[at]:
         if log[at] == -3:
-            calls.append(tuple(log[at + 1 : at + 17]))
-            at += 17
+            end = log.index(-4, at)
+            calls.append(tuple(log[at + 1 : end]))
+            at = end + 1
         else:
             moves[log[at]].append((log[at + 1], log[at + 2]))
             at += 3
@@ -159,8 +171,9 @@ def events(log):
 def expected(program):
     calls, loads, stores = [], [], []
     for visit in program.visits():
-        ranges = [visit.ranges.get(dim, (0, 1)) for dim in DIMS]
-        calls.append(tuple(n for pair in ranges for n in pair))
+        seen = [operand.region(visit.ranges) for operand in program.operands]
+        pairs = [pair for r in seen for pair in zip(r.start, r.extent, strict=True)]
+        calls.append(tuple(n for pair in pairs for n in pair))
         loads += [region.lines for region in visit.loads if region.nbytes]
         if visit.stores:
             stores.append(visit.output.lines)
@@ -213,7 +226,7 @@ def test_the_printed_table_is_the_program(rig):
         '#include "ma_tiles.h"\n' + text.replace("static const", "const")
     )
     subprocess.run(
-        ["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fPIC",
+        ["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-DMA_EMULATION", "-fPIC",
          "-shared", "table.c", "walk.c", "ma_host.c", "-o", "table.so"],
         cwd=rig.folder, check=True,
     )  # fmt: skip
@@ -232,7 +245,7 @@ LAYER = conv2d(
 #: What is done to ma_tiles.h, on which kind of kernel it shows, and what the emulation says.
 FAULTS = {
     "a transfer one byte out of bounds": (
-        ("w->state[i].l2 + from, &block", "w->state[i].l2 + from + 1, &block"),
+        ("s->l2 + s->from, &s->block", "s->l2 + s->from + 1, &s->block"),
         0,
         "lies in no operand of the layer",
     ),
@@ -252,7 +265,7 @@ FAULTS = {
         "before the wait for load",
     ),
     "an L1 overflow": (
-        ("return w->l1 + o->l1 +", "return w->l1 + o->l1 + w->program->l1_bytes - 64 +"),
+        ("return w->l1 + o->l1 +", "return w->l1 + w->program->l1_bytes - 64 + o->l1 +"),
         0,
         "bytes of L1 that the layer has",
     ),
@@ -262,7 +275,11 @@ FAULTS = {
         "bytes of L1 were asked for",
     ),
     "a wait that never comes": (
-        ("    ma_dma_wait(out->storing[0]);\n    ma_dma_wait(out->storing[1]);\n", ""),
+        (
+            "    ma_dma_wait(w.state[p->operands - 1].storing[0]);\n"
+            "    ma_dma_wait(w.state[p->operands - 1].storing[1]);\n",
+            "",
+        ),
         1,
         "never waited for",
     ),

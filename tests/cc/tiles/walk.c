@@ -75,31 +75,45 @@ static int32_t visit(
     return wrong;
 }
 
-static struct ma_tile held[2];
+/* Views of the tiles that are under way. */
+static struct ma_view held[2][MA_OPERANDS];
 static uint32_t started, ended;
 
-static void work(const struct ma_tile *tile, struct context *c)
+static void hold(const struct ma_tile *tile, const struct context *c, struct ma_view *views)
+{
+    for (int32_t i = 0; i < c->program->operands; ++i) {
+        views[i] = *tile->view[i];
+    }
+}
+
+static void work(const struct ma_view *views, struct context *c)
 {
     const int32_t y = c->program->operands - 1;
     for (int32_t i = 0; i < y; ++i) {
-        c->wrong += visit(&c->program->operand[i], &tile->view[i], c->l2[i], 0);
+        c->wrong += visit(&c->program->operand[i], &views[i], c->l2[i], 0);
     }
-    visit(&c->program->operand[y], &tile->view[y], c->l2[y + 1], 1);
+    visit(&c->program->operand[y], &views[y], c->l2[y + 1], 1);
 }
 
-static void note_call(const struct ma_tile *tile)
+static void note_call(const struct ma_tile *tile, const struct context *c)
 {
     note(-3);
-    for (int32_t d = 0; d < MA_DIMS; ++d) {
-        note(tile->start[d]);
-        note(tile->length[d]);
+    for (int32_t i = 0; i < c->program->operands; ++i) {
+        for (int32_t a = 0; a < c->program->operand[i].rank; ++a) {
+            note(tile->view[i]->start[a]);
+            note(tile->view[i]->extent[a]);
+        }
     }
+    note(-4);
 }
 
 static uint32_t at_once(const struct ma_tile *tile, const void *context)
 {
-    note_call(tile);
-    work(tile, (struct context *)(uintptr_t)context);
+    struct context *const c = (struct context *)(uintptr_t)context;
+    struct ma_view views[MA_OPERANDS];
+    note_call(tile, c);
+    hold(tile, c, views);
+    work(views, c);
     return 0;
 }
 
@@ -108,17 +122,18 @@ static struct context *later;
 
 static uint32_t queued(const struct ma_tile *tile, const void *context)
 {
-    note_call(tile);
     later = (struct context *)(uintptr_t)context;
+    note_call(tile, later);
     later->wrong += started - ended > 1;
-    held[++started % 2] = *tile;
+    ma_tile_arrive(tile);
+    hold(tile, later, held[++started % 2]);
     return started;
 }
 
 static void finish(uint32_t ticket)
 {
     while (ended < ticket) {
-        work(&held[++ended % 2], later);
+        work(held[++ended % 2], later);
     }
 }
 

@@ -64,11 +64,12 @@ def test_every_option_arrives(model: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(match_aie, "compile", compile_)
     words = ["compile", str(model), "-t", "chip", "--shape", "x=1,2", "--shape", "y=3"]
     words += ["--memory-limit", "64k", "--arithmetic", "model", "--integer-io", "--name", "net"]
-    words += ["--selection", "match", "--no-cache"]
+    words += ["--selection", "match", "--no-cache", "--params", "p.npz"]
     assert run(words) == 0
     assert seen == {
         "model": model,
         "target": "chip",
+        "params": Path("p.npz"),
         "name": "net",
         "shapes": {"x": (1, 2), "y": (3,)},
         "arithmetic": "model",

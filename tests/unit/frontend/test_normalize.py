@@ -272,3 +272,23 @@ def test_integer_io_reaches_an_image_at_the_end():
     assert operators(plain)[-2:] == ["permute_dims", "dequantize"]
     assert operators(integer)[-1] == "permute_dims"
     assert integer.outputs[0].dtype == "int8"
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint16"])
+def test_activations_of_16_bits_become_clips_too(dtype):
+    from tvm import relax
+
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((2, 6), dtype))
+    zero, (fine, coarse) = relax.const(5, "int32"), (relax.const(s) for s in (0.25, 0.5))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            real = builder.emit(relax.op.dequantize(x, fine, zero, out_dtype="float32"))
+            cut = builder.emit(relax.op.nn.relu6(real))
+            given = builder.emit_output(relax.op.quantize(cut, coarse, zero, out_dtype=dtype))
+        builder.emit_func_output(given)
+    loaded = load(builder.get())
+    model = normalize(loaded)
+    assert operators(model) == ["dequantize", "quantize", "clip"]
+    value = np.arange(-3, 57, 5, dtype=np.int32).reshape(2, 6).astype(dtype)
+    np.testing.assert_array_equal(run(model, value)[0], run(loaded, value)[0])

@@ -167,6 +167,14 @@ def test_scales_that_are_powers_of_two_are_exact_without_a_multiplier():
         np.testing.assert_array_equal(reference(same.workload, [row], same.constants), expected)
 
 
+def test_a_multiplier_is_no_larger_than_it_must_be():
+    workload, constants = layer([[1, 2], [-3, 4]], [2.0**-5, 3 * 2.0**-6])
+    done = to_fixed_point(workload, constants, AIE)
+    assert (done.error_lsb, done.workload.tail.shift) == (0, 6)
+    np.testing.assert_array_equal(done.constants["multiplier"], [2, 3])
+    assert to_fixed_point(workload, constants, NE16).workload.tail.shift == 6
+
+
 def test_pruned_channels_need_no_precise_multiplier():
     workload, constants = layer([[127, -90], [0, 0]], [0.01, 4.6e-9], [100, 1073741760])
     for how in (NE16, AIE):
@@ -197,7 +205,7 @@ def test_averages_of_integers_are_exact():
         (layer([[1, 1], [1, 1]], [0.5, 0.25]), FixedPoint(per_channel=False), "one multiplier"),
         (layer([[9, 9]] * 2, [0.9, 1e-3]), FixedPoint(multiplier_bits=8), "LSB from the model"),
         (layer([[1, 1]], [1e-30]), NE16, "scales reach"),
-        (layer([[127, 127]], [60000.0]), FixedPoint(bits=24), "exclude an overflow"),
+        (layer([[127, 127]], [60000.0]), FixedPoint(bits=24, max_shift=23), "exclude an overflow"),
     ],
 )
 def test_refuses_in_a_sentence(workload, how, message):

@@ -37,8 +37,24 @@ int32_t ma_cores(void);
 uint8_t *ma_l1_open(uint32_t bytes);
 void ma_l1_close(uint8_t *l1);
 
-/* Says that [base, base + bytes) of L2 is an operand of the open layer. Transfers stay inside. */
+/* Says that [base, base + bytes) of L2 is an operand of the open layer, where transfers stay
+ * inside; and that a kernel is about to use [l1, l1 + bytes), where no transfer may be under way.
+ * The emulation, whose builds define MA_EMULATION, checks both; on a chip they are nothing. */
+#ifdef MA_EMULATION
 void ma_l2_operand(const void *base, uint32_t bytes);
+void ma_l1_settled(const void *l1, uint32_t bytes);
+#else
+static inline void ma_l2_operand(const void *base, uint32_t bytes)
+{
+    (void)base;
+    (void)bytes;
+}
+static inline void ma_l1_settled(const void *l1, uint32_t bytes)
+{
+    (void)l1;
+    (void)bytes;
+}
+#endif
 
 /* A block of lines: `bytes` contiguous bytes, repeated along up to three levels, innermost first.
  * Lines of level i start stride[i] bytes apart in L2, and l1_stride[i] in L1. */
@@ -64,10 +80,6 @@ void ma_backing_wait(ma_dma transfer);
 
 /* Waits until a transfer is over, and forgets it; does nothing for 0. */
 void ma_dma_wait(ma_dma transfer);
-
-/* A kernel is about to use [l1, l1 + bytes): no transfer may be under way there. Emulations check
- * it; on a chip it is nothing. */
-void ma_l1_settled(const void *l1, uint32_t bytes);
 
 #ifdef __cplusplus
 }

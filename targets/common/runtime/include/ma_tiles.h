@@ -2,7 +2,8 @@
  *
  * The numbers (loops, cuts, places in L1) are the layer's program, made by the compiler; this is
  * the loop around them. While the kernel works on a tile, the next one is loaded and the last one
- * is stored.
+ * is stored. The controller does this between kernels, so it computes only what moves: an axis
+ * that no loop divides has its place in the table.
  */
 #ifndef MA_TILES_H
 #define MA_TILES_H
@@ -11,93 +12,111 @@
 
 #include "ma_platform.h"
 
-#define MA_DIMS 8 /* loop dimensions: B, G, K, C, OY, OX, FY, FX */
 #define MA_AXES 4
 #define MA_TERMS 2
 #define MA_LOOPS 12
 #define MA_OPERANDS 8
 
-/* Index of a tensor axis: sum of coefficient[i] * (index of loop dimension dim[i]) + offset; an
- * axis without terms belongs whole to every tile.
- * `unit` elements lie in one row of a packed constant; `stride` is bytes between rows in L2. */
-struct ma_axis {
-    int32_t terms, dim[MA_TERMS], coefficient[MA_TERMS];
-    int32_t offset, size, unit, stride;
-};
-
-/* An operand: it is moved in every iteration of the first `cut` loops. */
-struct ma_operand {
-    int32_t cut, copies, rank, itemsize;
-    uint32_t l1, copy_bytes, l2_bytes;
-    struct ma_axis axes[MA_AXES];
-};
-
+/* A loop over a dimension of `size`, or over an iteration of loop `parent` (-1 for none). */
 struct ma_loop {
-    int32_t dim, step;
+    int32_t step, size, parent;
 };
 
-/* A layer's program; its last operand is the output. */
-struct ma_program {
-    int32_t loops, operands;
-    int32_t sizes[MA_DIMS];
-    struct ma_loop loop[MA_LOOPS];
-    struct ma_operand operand[MA_OPERANDS];
-    uint32_t l1_bytes, scratch;
+/* Part of an axis that loops divide: it spans [first, last] and, for every term, coefficient *
+ * (what loop `loop` is at) more; of `last` also coefficient * (that iteration's length - 1). */
+struct ma_span {
+    int32_t terms, first, last, loop[MA_TERMS], coefficient[MA_TERMS];
 };
 
-/* What a kernel sees of an operand: its address in L1, rows along every axis, bytes between them,
- * index of the first one in the tensor, and how many positions before it lie in the padding. */
+/* An axis in L2: rows, elements that a row holds, bytes between rows; `tile` is what the loops
+ * outside the operand's cut leave of it, `kernel` what all loops do. */
+struct ma_axis {
+    int32_t size, unit, stride;
+    struct ma_span tile, kernel;
+};
+
+/* What is seen of an operand: its address in L1, rows along every axis, bytes between them, index
+ * of the first one in the tensor, and how many positions before it lie in the padding. */
 struct ma_view {
     uint8_t *at;
     int32_t extent[MA_AXES], stride[MA_AXES], start[MA_AXES], before[MA_AXES];
 };
 
-/* One call of the kernel. */
+/* An operand: it is moved in every iteration of the first `cut` loops; where `parts`, the kernel
+ * works on less than its tile. */
+struct ma_operand {
+    int32_t cut, copies, rank, itemsize, parts;
+    uint32_t l1, copy_bytes, l2_bytes;
+    struct ma_axis axes[MA_AXES];
+};
+
+/* A layer's program; its last operand is the output. */
+struct ma_program {
+    int32_t loops, operands;
+    uint32_t l1_bytes, scratch;
+    struct ma_loop loop[MA_LOOPS];
+    struct ma_operand operand[MA_OPERANDS];
+};
+
+/* One call of the kernel. Transfers of its operands may still be under way: a kernel that is
+ * started without waiting (see below) calls ma_tile_arrive before it touches them. */
 struct ma_tile {
-    int32_t start[MA_DIMS], length[MA_DIMS];
-    struct ma_view view[MA_OPERANDS];
+    const struct ma_view *view[MA_OPERANDS];
     uint8_t *scratch;
+    struct ma_walk *walk;
 };
 
 /* Starts the kernel on a tile, and returns a ticket for `wait`; `context` is the caller's. Where
- * `wait` is NULL the kernel has done its work when it returns. */
+ * `wait` is NULL the operands are there when it is called, and it has done its work when it
+ * returns. */
 struct ma_kernel {
     uint32_t (*start)(const struct ma_tile *tile, const void *context);
     void (*wait)(uint32_t ticket);
     const void *context;
 };
 
-/* Ranges that the first `depth` loops leave of every dimension. */
-struct ma_ranges {
-    int32_t start[MA_DIMS], length[MA_DIMS];
+/* Where the tiles of one operand are. */
+struct ma_state {
+    uint8_t *l2;
+    int32_t copy, from, bytes;
+    ma_dma loading, storing[2];
+    struct ma_view tile, next, part;
+    struct ma_block block;
 };
 
-static inline void ma_ranges_at(
-    const struct ma_program *p, const int32_t *at, int32_t depth, struct ma_ranges *r)
+struct ma_walk {
+    const struct ma_program *program;
+    uint8_t *l1;
+    int32_t turn;
+    int32_t at[MA_LOOPS], length[MA_LOOPS], end[MA_LOOPS];
+    struct ma_state state[MA_OPERANDS];
+};
+
+static inline int32_t ma_least(int32_t a, int32_t b)
 {
-    for (int32_t d = 0; d < MA_DIMS; ++d) {
-        r->start[d] = 0;
-        r->length[d] = p->sizes[d];
-    }
-    for (int32_t i = 0; i < depth; ++i) {
-        const int32_t d = p->loop[i].dim, left = r->start[d] + r->length[d] - at[i];
-        r->start[d] = at[i];
-        r->length[d] = left < p->loop[i].step ? left : p->loop[i].step;
-    }
+    return a < b ? a : b;
+}
+
+/* Puts loop i at the begin of its range. */
+static inline void ma_begin(struct ma_walk *w, int32_t i)
+{
+    const struct ma_loop *const loop = &w->program->loop[i];
+    const int32_t p = loop->parent;
+    w->at[i] = p < 0 ? 0 : w->at[p];
+    w->end[i] = p < 0 ? loop->size : w->at[p] + w->length[p];
+    w->length[i] = ma_least(loop->step, w->end[i] - w->at[i]);
 }
 
 /* Goes to the next tile. Returns the outermost loop that moved on, or -1 after the last tile. */
-static inline int32_t ma_advance(const struct ma_program *p, int32_t *at)
+static inline int32_t ma_advance(struct ma_walk *w)
 {
-    struct ma_ranges r;
-    for (int32_t i = p->loops - 1; i >= 0; --i) {
-        const int32_t d = p->loop[i].dim;
-        ma_ranges_at(p, at, i, &r);
-        if (at[i] + p->loop[i].step < r.start[d] + r.length[d]) {
-            at[i] += p->loop[i].step;
-            for (int32_t j = i + 1; j < p->loops; ++j) {
-                ma_ranges_at(p, at, j, &r);
-                at[j] = r.start[p->loop[j].dim];
+    for (int32_t i = w->program->loops - 1; i >= 0; --i) {
+        const int32_t step = w->program->loop[i].step;
+        if (w->at[i] + step < w->end[i]) {
+            w->at[i] += step;
+            w->length[i] = ma_least(step, w->end[i] - w->at[i]);
+            for (int32_t j = i + 1; j < w->program->loops; ++j) {
+                ma_begin(w, j);
             }
             return i;
         }
@@ -105,93 +124,91 @@ static inline int32_t ma_advance(const struct ma_program *p, int32_t *at)
     return -1;
 }
 
-/* What `ranges` touches of an operand, clipped to the tensor; strides are those of L2. */
-static inline void ma_region(
-    const struct ma_operand *o, const struct ma_ranges *ranges, struct ma_view *view)
+/* Sets one axis of a view to `span`, clipped to the tensor. Returns whether its extent changed. */
+static inline int32_t ma_clip_axis(const struct ma_walk *w, const struct ma_axis *axis,
+    const struct ma_span *span, struct ma_view *view, int32_t a)
 {
+    int32_t first = span->first, last = span->last;
+    for (int32_t i = 0; i < span->terms; ++i) {
+        const int32_t l = span->loop[i], move = span->coefficient[i] * w->at[l];
+        first += move;
+        last += move + span->coefficient[i] * (w->length[l] - 1);
+    }
+    view->before[a] = first < 0 ? -first : 0;
+    first = first < 0 ? 0 : first;
+    if (axis->unit == 1) {
+        last = ma_least(last, axis->size - 1);
+    } else {
+        first /= axis->unit;
+        last = ma_least(last / axis->unit, axis->size - 1);
+    }
+    const int32_t extent = last < first ? 0 : last - first + 1;
+    const int32_t changed = extent != view->extent[a];
+    view->start[a] = first;
+    view->extent[a] = extent;
+    return changed;
+}
+
+/* The axes of a view that loops divide, or all of them. Returns whether any extent changed. */
+static inline int32_t ma_region(const struct ma_walk *w, const struct ma_operand *o,
+    struct ma_view *view, int32_t kernel, int32_t all)
+{
+    int32_t changed = 0;
     for (int32_t a = 0; a < o->rank; ++a) {
-        const struct ma_axis *const axis = &o->axes[a];
-        if (!axis->terms) {
-            view->before[a] = view->start[a] = 0;
-            view->extent[a] = axis->size;
-            view->stride[a] = axis->stride;
-            continue;
+        const struct ma_span *const span = kernel ? &o->axes[a].kernel : &o->axes[a].tile;
+        if (span->terms || all) {
+            changed |= ma_clip_axis(w, &o->axes[a], span, view, a);
         }
-        int32_t first = axis->offset, last = axis->offset;
-        for (int32_t i = 0; i < axis->terms; ++i) {
-            const int32_t start = ranges->start[axis->dim[i]];
-            first += axis->coefficient[i] * start;
-            last += axis->coefficient[i] * (start + ranges->length[axis->dim[i]] - 1);
-        }
-        view->before[a] = first < 0 ? -first : 0;
-        first = first < 0 ? 0 : first;
-        last = last >= axis->size * axis->unit ? axis->size * axis->unit - 1 : last;
-        view->start[a] = first / axis->unit;
-        view->extent[a] = last < first ? 0 : last / axis->unit - first / axis->unit + 1;
-        view->stride[a] = axis->stride;
     }
+    return changed;
 }
 
-/* Strides of a dense tile in L1, in bytes. Returns the bytes of the tile. */
-static inline int32_t ma_dense(const struct ma_operand *o, struct ma_view *view)
+/* Strides of a dense tile in L1, in bytes; and its block, as lines that are contiguous on both
+ * sides. */
+static inline void ma_lay_out(const struct ma_operand *o, struct ma_state *s, struct ma_view *view)
 {
-    int32_t bytes = o->itemsize;
-    for (int32_t a = o->rank - 1; a >= 0; --a) {
-        view->stride[a] = bytes;
-        bytes *= view->extent[a];
-    }
-    return bytes;
-}
-
-/* A region as lines, as long as they are contiguous on both sides. Returns its offset in L2. */
-static inline int32_t ma_lines(
-    const struct ma_operand *o, const struct ma_view *region, struct ma_block *block)
-{
-    int32_t offset = 0, levels = 0;
+    struct ma_block *const block = &s->block;
+    int32_t levels = 0;
     uint32_t dense = (uint32_t)o->itemsize;
     *block = (struct ma_block){dense, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}};
     for (int32_t a = o->rank - 1; a >= 0; --a) {
-        const uint32_t extent = (uint32_t)region->extent[a];
+        const uint32_t extent = (uint32_t)view->extent[a];
         const uint32_t stride = (uint32_t)o->axes[a].stride;
-        offset += region->start[a] * o->axes[a].stride;
-        if (extent == 1) {
-            continue;
-        }
-        if (levels == 0 && stride == block->bytes) {
-            block->bytes *= extent;
-        } else if (levels && stride == block->stride[levels - 1] * block->count[levels - 1]) {
-            block->count[levels - 1] *= extent;
-        } else {
-            block->count[levels] = extent;
-            block->stride[levels] = stride;
-            block->l1_stride[levels] = dense;
-            ++levels;
+        view->stride[a] = (int32_t)dense;
+        if (extent != 1) {
+            if (levels == 0 && stride == block->bytes) {
+                block->bytes *= extent;
+            } else if (levels && stride == block->stride[levels - 1] * block->count[levels - 1]) {
+                block->count[levels - 1] *= extent;
+            } else {
+                block->count[levels] = extent;
+                block->stride[levels] = stride;
+                block->l1_stride[levels] = dense;
+                ++levels;
+            }
         }
         dense *= extent;
     }
-    return offset;
+    s->bytes = (int32_t)dense;
 }
 
-/* Where the tiles of one operand are. */
-struct ma_state {
-    uint8_t *l2;
-    int32_t copy;
-    ma_dma loading;
-    ma_dma storing[2];
-    struct ma_view tile;
-};
+/* The tile of an operand at the place of the loops; `s->from` is its offset in L2. */
+static inline void ma_place_tile(
+    const struct ma_walk *w, const struct ma_operand *o, struct ma_state *s, struct ma_view *view)
+{
+    if (ma_region(w, o, view, 0, 0)) {
+        ma_lay_out(o, s, view);
+    }
+    s->from = 0;
+    for (int32_t a = 0; a < o->rank; ++a) {
+        s->from += view->start[a] * o->axes[a].stride;
+    }
+}
 
-struct ma_walk {
-    const struct ma_program *program;
-    uint8_t *l1;
-    struct ma_state state[MA_OPERANDS];
-    struct ma_view next[MA_OPERANDS];
-};
-
-static inline uint8_t *ma_place(const struct ma_walk *w, int32_t i, int32_t copy)
+static inline uint8_t *ma_copy_at(const struct ma_walk *w, int32_t i, int32_t copy)
 {
     const struct ma_operand *const o = &w->program->operand[i];
-    return w->l1 + o->l1 + (uint32_t)copy * o->copy_bytes;
+    return w->l1 + o->l1 + (copy ? o->copy_bytes : 0);
 }
 
 static inline int32_t ma_other(const struct ma_walk *w, int32_t i)
@@ -199,118 +216,129 @@ static inline int32_t ma_other(const struct ma_walk *w, int32_t i)
     return w->program->operand[i].copies == 2 ? 1 - w->state[i].copy : 0;
 }
 
-/* Starts to load the tile of operand i that belongs to the loops at `at`, into its other copy. */
-static inline void ma_fetch(struct ma_walk *w, int32_t i, const int32_t *at)
-{
-    const struct ma_operand *const o = &w->program->operand[i];
-    struct ma_ranges ranges;
-    struct ma_block block;
-    ma_ranges_at(w->program, at, o->cut, &ranges);
-    ma_region(o, &ranges, &w->next[i]);
-    const int32_t from = ma_lines(o, &w->next[i], &block);
-    const int32_t bytes = ma_dense(o, &w->next[i]);
-    w->next[i].at = ma_place(w, i, ma_other(w, i));
-    w->state[i].loading =
-        bytes ? ma_dma_load(w->next[i].at, w->state[i].l2 + from, &block) : 0;
-}
-
-/* Starts to load what changes when loop `turn` moves on; single-buffered operands with `single`. */
-static inline void ma_prefetch(struct ma_walk *w, const int32_t *at, int32_t turn, int32_t single)
+/* Starts to load what changes when loop `turn` moves on: operands with that many `copies`. */
+static inline void ma_prefetch(struct ma_walk *w, int32_t turn, int32_t copies)
 {
     for (int32_t i = 0; i + 1 < w->program->operands; ++i) {
         const struct ma_operand *const o = &w->program->operand[i];
-        if (turn < o->cut && (o->copies == 1) == single) {
-            ma_fetch(w, i, at);
+        struct ma_state *const s = &w->state[i];
+        if (turn < o->cut && o->copies == copies) {
+            ma_place_tile(w, o, s, &s->next);
+            s->next.at = ma_copy_at(w, i, ma_other(w, i));
+            s->loading = s->bytes ? ma_dma_load(s->next.at, s->l2 + s->from, &s->block) : 0;
         }
     }
 }
 
-/* Waits for what was loaded for the tile at which loop `turn` moved on, and takes it up. */
+/* Takes up the tiles of the inputs that are new where loop `turn` moved on. */
 static inline void ma_take(struct ma_walk *w, int32_t turn)
 {
     for (int32_t i = 0; i + 1 < w->program->operands; ++i) {
         if (turn < w->program->operand[i].cut) {
-            ma_dma_wait(w->state[i].loading);
-            w->state[i].loading = 0;
-            w->state[i].copy = ma_other(w, i);
-            w->state[i].tile = w->next[i];
+            struct ma_state *const s = &w->state[i];
+            s->copy = ma_other(w, i);
+            s->tile = s->next;
         }
     }
+    w->turn = turn;
 }
 
-/* The output tile of the loops at `at`: its place is free once the tile before it is stored. */
-static inline void ma_output(struct ma_walk *w, const int32_t *at)
+/* No transfer may touch what a kernel works on. */
+static inline void ma_tile_settled(const struct ma_tile *tile)
 {
-    const int32_t i = w->program->operands - 1;
-    const struct ma_operand *const o = &w->program->operand[i];
-    struct ma_state *const s = &w->state[i];
-    struct ma_ranges ranges;
-    s->copy = ma_other(w, i);
-    ma_dma_wait(s->storing[s->copy]);
-    s->storing[s->copy] = 0;
-    ma_ranges_at(w->program, at, o->cut, &ranges);
-    ma_region(o, &ranges, &s->tile);
-    ma_dense(o, &s->tile);
-    s->tile.at = ma_place(w, i, s->copy);
-}
-
-/* Starts to store a finished output tile. */
-static inline void ma_put(struct ma_walk *w, const struct ma_view *tile, int32_t copy)
-{
-    const int32_t i = w->program->operands - 1;
-    struct ma_block block;
-    const int32_t to = ma_lines(&w->program->operand[i], tile, &block);
-    w->state[i].storing[copy] = ma_dma_store(w->state[i].l2 + to, tile->at, &block);
-}
-
-/* Starts the kernel on the tile of the loops at `at`: the parts of the operands' tiles it needs. */
-static inline uint32_t ma_compute(
-    const struct ma_walk *w, const int32_t *at, const struct ma_kernel *kernel)
-{
-    struct ma_tile tile;
-    struct ma_ranges ranges;
-    ma_ranges_at(w->program, at, w->program->loops, &ranges);
-    for (int32_t d = 0; d < MA_DIMS; ++d) {
-        tile.start[d] = ranges.start[d];
-        tile.length[d] = ranges.length[d];
-    }
-    tile.scratch = w->l1 + w->program->scratch;
-    for (int32_t i = 0; i < w->program->operands; ++i) {
-        const struct ma_view *const held = &w->state[i].tile;
-        struct ma_view *const view = &tile.view[i];
-        ma_region(&w->program->operand[i], &ranges, view);
-        int32_t bytes = w->program->operand[i].itemsize;
-        view->at = held->at;
-        for (int32_t a = 0; a < w->program->operand[i].rank; ++a) {
-            view->stride[a] = held->stride[a];
-            view->at += (view->start[a] - held->start[a]) * held->stride[a];
-            bytes += (view->extent[a] - 1) * held->stride[a];
+    const struct ma_program *const p = tile->walk->program;
+    for (int32_t i = 0; i < p->operands; ++i) {
+        const struct ma_view *const view = tile->view[i];
+        int32_t bytes = p->operand[i].itemsize;
+        for (int32_t a = 0; a < p->operand[i].rank; ++a) {
+            bytes += (view->extent[a] - 1) * view->stride[a];
         }
         ma_l1_settled(view->at, bytes > 0 ? (uint32_t)bytes : 0);
     }
-    return kernel->start(&tile, kernel->context);
 }
 
+/* Waits for what a tile needs that is still under way. */
+static inline void ma_tile_arrive(const struct ma_tile *tile)
+{
+    struct ma_walk *const w = tile->walk;
+    for (int32_t i = 0; i + 1 < w->program->operands; ++i) {
+        if (w->turn < w->program->operand[i].cut) {
+            ma_dma_wait(w->state[i].loading);
+            w->state[i].loading = 0;
+        }
+    }
+    ma_tile_settled(tile);
+}
+
+/* The output tile at the place of the loops: its own place is free once what is there is stored. */
+static inline void ma_output(struct ma_walk *w)
+{
+    const int32_t i = w->program->operands - 1;
+    struct ma_state *const s = &w->state[i];
+    s->copy = ma_other(w, i);
+    ma_dma_wait(s->storing[s->copy]);
+    s->storing[s->copy] = 0;
+    ma_place_tile(w, &w->program->operand[i], s, &s->tile);
+    s->tile.at = ma_copy_at(w, i, s->copy);
+}
+
+/* The part of an operand's tile that the kernel works on. */
+static inline const struct ma_view *ma_part_of(struct ma_walk *w, int32_t i)
+{
+    const struct ma_operand *const o = &w->program->operand[i];
+    struct ma_state *const s = &w->state[i];
+    if (!o->parts) {
+        return &s->tile;
+    }
+    ma_region(w, o, &s->part, 1, 0);
+    s->part.at = s->tile.at;
+    for (int32_t a = 0; a < o->rank; ++a) {
+        s->part.stride[a] = s->tile.stride[a];
+        s->part.at += (s->part.start[a] - s->tile.start[a]) * s->tile.stride[a];
+    }
+    return &s->part;
+}
+
+/* Puts all loops at their begin, and every operand's tile and part with them. */
 static inline void ma_open(struct ma_walk *w, const struct ma_program *p, void *const *l2)
 {
-    *w = (struct ma_walk){.program = p, .l1 = ma_l1_open(p->l1_bytes)};
+    w->program = p;
+    w->l1 = ma_l1_open(p->l1_bytes);
+    for (int32_t i = 0; i < p->loops; ++i) {
+        ma_begin(w, i);
+    }
     for (int32_t i = 0; i < p->operands; ++i) {
-        w->state[i].l2 = (uint8_t *)l2[i];
-        ma_l2_operand(l2[i], p->operand[i].l2_bytes);
+        const struct ma_operand *const o = &p->operand[i];
+        struct ma_state *const s = &w->state[i];
+        struct ma_view *const view = i + 1 < p->operands ? &s->next : &s->tile;
+        s->l2 = (uint8_t *)l2[i];
+        s->copy = 1;
+        s->loading = s->storing[0] = s->storing[1] = 0;
+        for (int32_t a = 0; a < o->rank; ++a) {
+            view->extent[a] = s->part.extent[a] = 0;
+        }
+        ma_region(w, o, view, 0, 1);
+        ma_lay_out(o, s, view);
+        if (o->parts) {
+            ma_region(w, o, &s->part, 1, 1);
+        }
+        ma_l2_operand(l2[i], o->l2_bytes);
     }
 }
 
 /* A tile on which the kernel was started, and whether its output is then complete. */
 struct ma_pending {
-    int32_t begun, finished, copy;
+    int32_t begun, finished, copy, from;
     uint32_t ticket;
-    struct ma_view output;
+    uint8_t *at;
+    struct ma_block block;
 };
 
 /* Waits for the kernel, and starts to store the output where that is complete. */
 static inline void ma_settle(
     struct ma_walk *w, const struct ma_kernel *kernel, struct ma_pending *pending)
 {
+    struct ma_state *const y = &w->state[w->program->operands - 1];
     if (!pending->begun) {
         return;
     }
@@ -318,9 +346,27 @@ static inline void ma_settle(
         kernel->wait(pending->ticket);
     }
     if (pending->finished) {
-        ma_put(w, &pending->output, pending->copy);
+        y->storing[pending->copy]
+            = ma_dma_store(y->l2 + pending->from, pending->at, &pending->block);
     }
     pending->begun = 0;
+}
+
+/* Remembers a kernel that was started; `after` is the loop that moves on next. */
+static inline void ma_remember(
+    const struct ma_walk *w, struct ma_pending *pending, uint32_t ticket, int32_t after)
+{
+    const int32_t i = w->program->operands - 1;
+    const struct ma_state *const y = &w->state[i];
+    pending->begun = 1;
+    pending->finished = after < w->program->operand[i].cut;
+    pending->ticket = ticket;
+    if (pending->finished) {
+        pending->copy = y->copy;
+        pending->from = y->from;
+        pending->at = y->tile.at;
+        pending->block = y->block;
+    }
 }
 
 /* Whether a single-buffered operand is loaded again when loop `turn` moves on. */
@@ -334,54 +380,75 @@ static inline int32_t ma_reloads(const struct ma_program *p, int32_t turn)
     return 0;
 }
 
+/* Where the kernel waits: loads the next tile first, then works on this one, then stores it.
+ * Returns the loop that moved on. */
+static inline int32_t ma_step_waiting(struct ma_walk *w, const struct ma_kernel *kernel,
+    const struct ma_tile *tile, struct ma_pending *pending)
+{
+    ma_tile_arrive(tile);
+    const int32_t after = ma_advance(w);
+    if (after >= 0) {
+        ma_prefetch(w, after, 2); /* the tile before this one is done with its copies */
+        ma_tile_settled(tile);
+    }
+    ma_remember(w, pending, kernel->start(tile, kernel->context), after);
+    ma_settle(w, kernel, pending);
+    return after;
+}
+
+/* Where the kernel is queued: starts it, stores the tile before it, then loads the next one. */
+static inline int32_t ma_step_queued(struct ma_walk *w, const struct ma_kernel *kernel,
+    const struct ma_tile *tile, struct ma_pending *pending)
+{
+    const uint32_t ticket = kernel->start(tile, kernel->context);
+    ma_settle(w, kernel, pending);
+    const int32_t after = ma_advance(w);
+    ma_remember(w, pending, ticket, after);
+    if (after >= 0) {
+        ma_prefetch(w, after, 2);
+    }
+    return after;
+}
+
 /* Runs a layer; `l2` holds the operands' addresses in L2, the output's last. */
 static inline void ma_run_tiles(
     const struct ma_program *p, void *const *l2, const struct ma_kernel *kernel)
 {
     struct ma_walk w;
-    struct ma_pending pending = {0};
-    int32_t at[MA_LOOPS] = {0}, next[MA_LOOPS] = {0};
+    struct ma_pending pending;
+    struct ma_tile tile;
     const struct ma_operand *const y = &p->operand[p->operands - 1];
-    struct ma_state *const out = &w.state[p->operands - 1];
     int32_t turn = -1;
     ma_open(&w, p, l2);
-    ma_prefetch(&w, at, turn, 0);
-    ma_prefetch(&w, at, turn, 1);
+    pending.begun = 0;
+    tile.scratch = w.l1 + p->scratch;
+    tile.walk = &w;
+    ma_prefetch(&w, turn, 2);
+    ma_prefetch(&w, turn, 1);
     for (;;) {
-        const int32_t after = ma_advance(p, next);
         ma_take(&w, turn);
-        if (turn < y->cut || turn < 0) {
+        if (turn < y->cut) {
             if (y->copies == 1) {
                 ma_settle(&w, kernel, &pending);
             }
-            ma_output(&w, at);
+            ma_output(&w);
         }
-        if (!kernel->wait && after >= 0) {
-            ma_prefetch(&w, next, after, 0); /* the tile before this one is done with its copies */
+        for (int32_t i = 0; i < p->operands; ++i) {
+            tile.view[i] = ma_part_of(&w, i);
         }
-        const uint32_t ticket = ma_compute(&w, at, kernel);
-        ma_settle(&w, kernel, &pending);
-        pending = (struct ma_pending){1, after < y->cut, out->copy, ticket, out->tile};
-        if (!kernel->wait) {
-            ma_settle(&w, kernel, &pending);
-        } else if (after >= 0) {
-            ma_prefetch(&w, next, after, 0);
-        }
-        if (after < 0) {
+        turn = kernel->wait ? ma_step_queued(&w, kernel, &tile, &pending)
+                            : ma_step_waiting(&w, kernel, &tile, &pending);
+        if (turn < 0) {
             break;
         }
-        if (ma_reloads(p, after)) {
+        if (ma_reloads(p, turn)) {
             ma_settle(&w, kernel, &pending);
-            ma_prefetch(&w, next, after, 1);
+            ma_prefetch(&w, turn, 1);
         }
-        for (int32_t i = 0; i < p->loops; ++i) {
-            at[i] = next[i];
-        }
-        turn = after;
     }
     ma_settle(&w, kernel, &pending);
-    ma_dma_wait(out->storing[0]);
-    ma_dma_wait(out->storing[1]);
+    ma_dma_wait(w.state[p->operands - 1].storing[0]);
+    ma_dma_wait(w.state[p->operands - 1].storing[1]);
     ma_l1_close(w.l1);
 }
 

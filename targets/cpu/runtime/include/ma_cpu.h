@@ -72,16 +72,28 @@ static inline const char *ma_cpu_missing(void)
 
 /* ---- vectors ------------------------------------------------------------------------------- */
 
-#if defined(__AVX512BW__)
+#if defined(MA_MODEL_BYTES)
+/* Vectors of any length in plain C: what the instructions of a machine that is not here compute. */
+#define MA_VECTOR_BYTES MA_MODEL_BYTES
+#elif defined(__AVX512BW__)
 #define MA_VECTOR_BYTES 64
+#define MA_AVX512 1
+#define MA_AVX2 1
 #elif defined(__AVX2__)
 #define MA_VECTOR_BYTES 32
+#define MA_AVX2 1
 #elif defined(__riscv_vector)
 #define MA_VECTOR_BYTES (__riscv_v_min_vlen / 8)
 #elif defined(__riscv)
 #define MA_VECTOR_BYTES 4
 #else
 #define MA_VECTOR_BYTES 16
+#endif
+#ifndef MA_AVX512
+#define MA_AVX512 0
+#endif
+#ifndef MA_AVX2
+#define MA_AVX2 0
 #endif
 #define MA_LANES (MA_VECTOR_BYTES / 4)
 
@@ -152,9 +164,9 @@ MA_INLINE ma_u32 ma_splat_bytes(const void *p)
  * short vectors one element after the other. */
 MA_INLINE ma_u32 ma_widen_i8(const int8_t *p)
 {
-#if defined(__AVX512BW__)
+#if MA_AVX512
     return (ma_u32)_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
-#elif defined(__AVX2__)
+#elif MA_AVX2
     return (ma_u32)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
 #else
     ma_quarter v;
@@ -165,9 +177,9 @@ MA_INLINE ma_u32 ma_widen_i8(const int8_t *p)
 
 MA_INLINE ma_u32 ma_widen_u8(const uint8_t *p)
 {
-#if defined(__AVX512BW__)
+#if MA_AVX512
     return (ma_u32)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
-#elif defined(__AVX2__)
+#elif MA_AVX2
     return (ma_u32)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
 #else
     typedef uint8_t bytes __attribute__((vector_size(MA_VECTOR_BYTES / 4)));
@@ -179,9 +191,9 @@ MA_INLINE ma_u32 ma_widen_u8(const uint8_t *p)
 
 MA_INLINE ma_u32 ma_widen_i16(const int16_t *p)
 {
-#if defined(__AVX512BW__)
+#if MA_AVX512
     return (ma_u32)_mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
-#elif defined(__AVX2__)
+#elif MA_AVX2
     return (ma_u32)_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
 #else
     ma_half v;
@@ -191,7 +203,9 @@ MA_INLINE ma_u32 ma_widen_i16(const int16_t *p)
 }
 
 /* The compiler may not reorder sums across this: gcc would, and spill what it then holds. */
-#if defined(__AVX512F__)
+#if defined(MA_MODEL_BYTES)
+#define MA_KEEP(v) ((void)0)
+#elif defined(__AVX512F__)
 #define MA_KEEP(v) __asm__("" : "+v"(v))
 #elif defined(__x86_64__)
 #define MA_KEEP(v) __asm__("" : "+x"(v))
@@ -206,15 +220,15 @@ MA_INLINE ma_u32 ma_widen_i16(const int16_t *p)
 /* Two int16 products a lane: acc + a[0] * w[0] + a[1] * w[1]. */
 MA_INLINE ma_u32 ma_dot2(ma_u32 acc, ma_i16 a, ma_i16 w)
 {
-#if defined(__AVX512VNNI__)
+#if MA_AVX512 && defined(__AVX512VNNI__)
     return (ma_u32)_mm512_dpwssd_epi32((__m512i)acc, (__m512i)a, (__m512i)w);
-#elif defined(__AVX512BW__)
+#elif MA_AVX512
     acc += (ma_u32)_mm512_madd_epi16((__m512i)a, (__m512i)w);
     MA_KEEP(acc);
     return acc;
-#elif defined(__AVXVNNI__)
+#elif MA_AVX2 && defined(__AVXVNNI__)
     return (ma_u32)_mm256_dpwssd_avx_epi32((__m256i)acc, (__m256i)a, (__m256i)w);
-#elif defined(__AVX2__)
+#elif MA_AVX2
     acc += (ma_u32)_mm256_madd_epi16((__m256i)a, (__m256i)w);
     MA_KEEP(acc);
     return acc;
@@ -228,9 +242,9 @@ MA_INLINE ma_u32 ma_dot2(ma_u32 acc, ma_i16 a, ma_i16 w)
 /* Sixteen int16, or as many as a vector holds, from int8. */
 MA_INLINE ma_i16 ma_widen_pairs(const int8_t *p)
 {
-#if defined(__AVX512BW__)
+#if MA_AVX512
     return (ma_i16)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)p));
-#elif defined(__AVX2__)
+#elif MA_AVX2
     return (ma_i16)_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
 #else
     typedef int8_t bytes __attribute__((vector_size(MA_VECTOR_BYTES / 2)));
@@ -243,11 +257,11 @@ MA_INLINE ma_i16 ma_widen_pairs(const int8_t *p)
 /* Four products a lane, of uint8 in `a` by int8 in `w` (x86), or of int8 by int8 (AArch64). */
 MA_INLINE ma_u32 ma_dot4(ma_u32 acc, ma_u32 a, ma_i8 w)
 {
-#if defined(__AVX512VNNI__) && !defined(MA_MODEL_DOT4)
+#if MA_AVX512 && defined(__AVX512VNNI__)
     return (ma_u32)_mm512_dpbusd_epi32((__m512i)acc, (__m512i)a, (__m512i)w);
-#elif defined(__AVXVNNI__) && !defined(MA_MODEL_DOT4)
+#elif MA_AVX2 && defined(__AVXVNNI__)
     return (ma_u32)_mm256_dpbusd_avx_epi32((__m256i)acc, (__m256i)a, (__m256i)w);
-#elif defined(__ARM_FEATURE_DOTPROD)
+#elif defined(__ARM_FEATURE_DOTPROD) && !defined(MA_MODEL_BYTES)
     return (ma_u32)vdotq_s32((int32x4_t)acc, (int8x16_t)a, (int8x16_t)w);
 #else
     /* The same in plain C: what the instruction computes. */
@@ -264,9 +278,9 @@ MA_INLINE ma_u32 ma_dot4(ma_u32 acc, ma_u32 a, ma_i8 w)
 MA_INLINE ma_f32 ma_max(ma_f32 a, ma_f32 b)
 {
     /* b where one of them is NaN, as the scalar a > b ? a : b. */
-#if defined(__AVX512BW__)
+#if MA_AVX512
     return (ma_f32)_mm512_max_ps((__m512)a, (__m512)b);
-#elif defined(__AVX2__)
+#elif MA_AVX2
     return (ma_f32)_mm256_max_ps((__m256)a, (__m256)b);
 #else
     const ma_i32 mask = a > b;
@@ -276,9 +290,9 @@ MA_INLINE ma_f32 ma_max(ma_f32 a, ma_f32 b)
 
 MA_INLINE ma_f32 ma_min(ma_f32 a, ma_f32 b)
 {
-#if defined(__AVX512BW__)
+#if MA_AVX512
     return (ma_f32)_mm512_min_ps((__m512)a, (__m512)b);
-#elif defined(__AVX2__)
+#elif MA_AVX2
     return (ma_f32)_mm256_min_ps((__m256)a, (__m256)b);
 #else
     const ma_i32 mask = a < b;
@@ -297,9 +311,9 @@ MA_INLINE ma_i32 ma_round(ma_f32 steps, float low, float high, int32_t zero)
 /* Low bytes of all lanes. */
 MA_INLINE void ma_store_bytes(void *y, ma_i32 v)
 {
-#if defined(__AVX512BW__)
+#if MA_AVX512
     _mm_storeu_si128((__m128i *)y, _mm512_cvtepi32_epi8((__m512i)v));
-#elif defined(__AVX2__)
+#elif MA_AVX2
     const __m256i low = _mm256_and_si256((__m256i)v, _mm256_set1_epi32(255));
     const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
     _mm_storel_epi64((__m128i *)y, _mm_packus_epi16(words, words));
@@ -317,13 +331,13 @@ MA_INLINE void ma_store_steps(void *y, ma_f32 steps, float low, float high, int3
 }
 
 /* The same of two vectors: where `form` is MA_SIDE_BY_SIDE to y and behind it, where MA_WOVEN so
- * too, from vectors in the order of ma_weave_low and ma_weave_high, where MA_APART to y and to z.
+ * too, from vectors in the order of ma_weave_low and ma_weave_high, where MA_TWO_PLACES to y and to z.
  * Bytes are int8 where `is_signed`, else uint8. */
-enum { MA_SIDE_BY_SIDE, MA_WOVEN, MA_APART };
+enum { MA_SIDE_BY_SIDE, MA_WOVEN, MA_TWO_PLACES };
 MA_INLINE void ma_store_steps2(void *y, void *z, ma_f32 a, ma_f32 b, float low, float high, int32_t zero, int32_t lo,
                                int is_signed, int form)
 {
-#if defined(__AVX2__) && !defined(__AVX512BW__)
+#if MA_AVX2 && !MA_AVX512
     /* Out of range converts to INT32_MIN, NaN too (MINPS gives its second
      * operand then), and saturates to lo; only `high` needs a test. */
     const __m256 top = _mm256_set1_ps(high);
@@ -340,24 +354,34 @@ MA_INLINE void ma_store_steps2(void *y, void *z, ma_f32 a, ma_f32 b, float low, 
     if (form != MA_WOVEN) {
         bytes = _mm_shuffle_epi32(bytes, 0xd8);
     }
-    if (form == MA_APART) {
-        _mm_storel_epi64((__m128i *)y, bytes);
-        _mm_storeh_pd((double *)z, _mm_castsi128_pd(bytes));
+    if (form == MA_TWO_PLACES) {
+        const int64_t first = _mm_cvtsi128_si64(bytes), second = _mm_extract_epi64(bytes, 1);
+        memcpy(y, &first, sizeof first);
+        memcpy(z, &second, sizeof second);
     } else {
         _mm_storeu_si128((__m128i *)y, bytes);
     }
     (void)low;
 #else
     const ma_i32 ra = ma_round(a, low, high, zero), rb = ma_round(b, low, high, zero);
-#if defined(__AVX512BW__)
+#if MA_AVX512
     if (form == MA_WOVEN) {
         const __m512i words = _mm512_packs_epi32((__m512i)ra, (__m512i)rb);
         _mm256_storeu_si256((__m256i *)y, _mm512_cvtepi16_epi8(words));
         return;
     }
 #endif
+#if defined(MA_MODEL_BYTES)
+    for (int i = 0; form == MA_WOVEN && i < MA_LANES; ++i) {
+        ((uint8_t *)y)[i / 4 * 8 + i % 4] = (uint8_t)ra[i];
+        ((uint8_t *)y)[i / 4 * 8 + 4 + i % 4] = (uint8_t)rb[i];
+    }
+    if (form == MA_WOVEN) {
+        return;
+    }
+#endif
     ma_store_bytes(y, ra);
-    ma_store_bytes(form == MA_APART ? z : (uint8_t *)y + MA_LANES, rb);
+    ma_store_bytes(form == MA_TWO_PLACES ? z : (uint8_t *)y + MA_LANES, rb);
     (void)lo;
     (void)is_signed;
 #endif
@@ -382,24 +406,38 @@ MA_INLINE ma_f32 ma_real_u8(const uint8_t *x, int32_t zero, float scale)
 
 /* ---- products channel by channel ---------------------------------------------------------------- */
 
-#if defined(__AVX2__)
+#if MA_AVX2 || defined(MA_MODEL_BYTES)
 /* Pairs (a[c], b[c]) of int16: of 2 * MA_LANES channels c the lower four of every eight go to the
  * lower vector, as unpack instructions have it. */
 MA_INLINE ma_i16 ma_weave_low(ma_i16 a, ma_i16 b)
 {
-#if defined(__AVX512BW__)
+#if MA_AVX512
     return (ma_i16)_mm512_unpacklo_epi16((__m512i)a, (__m512i)b);
-#else
+#elif MA_AVX2
     return (ma_i16)_mm256_unpacklo_epi16((__m256i)a, (__m256i)b);
+#else
+    ma_i16 pairs;
+    for (int i = 0; i < MA_LANES; ++i) {
+        pairs[2 * i] = a[i / 4 * 8 + i % 4];
+        pairs[2 * i + 1] = b[i / 4 * 8 + i % 4];
+    }
+    return pairs;
 #endif
 }
 
 MA_INLINE ma_i16 ma_weave_high(ma_i16 a, ma_i16 b)
 {
-#if defined(__AVX512BW__)
+#if MA_AVX512
     return (ma_i16)_mm512_unpackhi_epi16((__m512i)a, (__m512i)b);
-#else
+#elif MA_AVX2
     return (ma_i16)_mm256_unpackhi_epi16((__m256i)a, (__m256i)b);
+#else
+    ma_i16 pairs;
+    for (int i = 0; i < MA_LANES; ++i) {
+        pairs[2 * i] = a[i / 4 * 8 + 4 + i % 4];
+        pairs[2 * i + 1] = b[i / 4 * 8 + 4 + i % 4];
+    }
+    return pairs;
 #endif
 }
 #endif

@@ -10,30 +10,12 @@
 #ifndef MA_CPU_FLOAT_H
 #define MA_CPU_FLOAT_H
 
-#include <stdint.h>
-#include <string.h>
+#include "ma_cpu.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#elif defined(__aarch64__)
-#include <arm_neon.h>
-#endif
-
-#if defined(__AVX512F__)
-#define MA_LANES 16
-#elif defined(__AVX__)
-#define MA_LANES 8
-#elif defined(__riscv_v_min_vlen)
-#define MA_LANES (__riscv_v_min_vlen / 32)
-#else
-#define MA_LANES 4
-#endif
-
-#define MA_INLINE static inline __attribute__((always_inline, unused))
 #define MA_APART static __attribute__((noinline, unused))
 
-typedef float ma_vf __attribute__((vector_size(4 * MA_LANES)));
-typedef int32_t ma_vi __attribute__((vector_size(4 * MA_LANES)));
+typedef ma_f32 ma_vf;
+typedef ma_i32 ma_vi;
 typedef float ma_vu __attribute__((vector_size(4 * MA_LANES), aligned(4)));
 
 MA_INLINE ma_vf ma_load(const float *p)
@@ -86,7 +68,7 @@ MA_INLINE ma_vf ma_select(ma_vi mask, ma_vf a, ma_vf b)
     return (ma_vf)((mask & (ma_vi)a) | (~mask & (ma_vi)b));
 }
 
-MA_INLINE ma_vf ma_max(ma_vf a, ma_vf b)
+MA_INLINE ma_vf ma_larger(ma_vf a, ma_vf b)
 {
 #if defined(__AVX512F__)
     return (ma_vf)_mm512_max_ps((__m512)a, (__m512)b);
@@ -232,10 +214,10 @@ MA_APART float ma_exp_row(float *y, const float *x, int32_t n)
     const int32_t whole = n - n % MA_LANES;
     ma_vf most = ma_splat(least), sum = ma_splat(0.0f);
     for (int32_t i = 0; i < whole; i += MA_LANES) {
-        most = ma_max(most, ma_load(x + i));
+        most = ma_larger(most, ma_load(x + i));
     }
     if (whole < n) {
-        most = ma_max(most, ma_load_part(x + whole, n - whole, least));
+        most = ma_larger(most, ma_load_part(x + whole, n - whole, least));
     }
     most = ma_splat(ma_max_lanes(most));
     for (int32_t i = 0; i < whole; i += MA_LANES) {

@@ -127,6 +127,12 @@ static inline void ma_ne16_part(const struct ma_ne16_layer *layer,
     ma_ne16_write(20, top << 28 | right << 24 | bottom << 20 | before << 16);
 }
 
+/* How to wait for a tile's operands: what is called before the first job may start. */
+struct ma_ne16_arrival {
+    void (*wait)(const void *argument);
+    const void *argument;
+};
+
 /* Queues the jobs of a tile and returns the number of the last one, for ma_ne16_wait. While they
  * run nobody may change x, weight, scale or bias, nor touch y. With stride 2 a job makes 2x2 pixels
  * (the 3x3 modes do not stride over their input), so there are many; from the third on only what
@@ -134,7 +140,8 @@ static inline void ma_ne16_part(const struct ma_ne16_layer *layer,
 static inline uint32_t ma_ne16_tile(const struct ma_ne16_layer *layer, const uint8_t *x,
                                     const uint8_t *weight, const void *scale,
                                     const int32_t *bias, void *y,
-                                    const struct ma_ne16_shape *tile)
+                                    const struct ma_ne16_shape *tile,
+                                    const struct ma_ne16_arrival *arrival)
 {
     const uint32_t corners = layer->stride == 2 && layer->mode != MA_NE16_CONV1X1;
     const uint32_t high = corners ? 2 : tile->rows, wide = corners ? 2 : tile->columns;
@@ -150,6 +157,8 @@ static inline uint32_t ma_ne16_tile(const struct ma_ne16_layer *layer, const uin
             ma_ne16_part(layer, tile, from, to, row, column,
                          tile->rows - row < high ? tile->rows - row : high,
                          tile->columns - column < wide ? tile->columns - column : wide);
+            if (arrival && programmed == 1)
+                arrival->wait(arrival->argument);
             ma_ne16_commit();
         }
     }

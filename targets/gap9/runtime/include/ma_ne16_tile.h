@@ -2,6 +2,8 @@
 #ifndef MA_NE16_TILE_H
 #define MA_NE16_TILE_H
 
+#include <stddef.h>
+
 #include "ma_ne16.h"
 #include "ma_tiles.h"
 
@@ -30,9 +32,10 @@ static inline struct ma_ne16_bands ma_ne16_cut(uint32_t outputs, uint32_t before
 /* One image whose padding means another value than 0: nine vectors of offsets, a part each. */
 static inline uint32_t ma_ne16_bordered(const struct ma_ne16_layer *layer, const uint8_t *x,
                                         const struct ma_tile *tile, uint8_t *y,
-                                        const struct ma_ne16_shape *whole)
+                                        const struct ma_ne16_shape *whole,
+                                        const struct ma_ne16_arrival *arrival)
 {
-    const int32_t *const offset = (const int32_t *)(const void *)tile->view[3].at;
+    const int32_t *const offset = (const int32_t *)(const void *)tile->view[3]->at;
     const struct ma_ne16_bands rows = ma_ne16_cut(whole->rows, whole->top, whole->in_rows,
                                                   layer->stride);
     const struct ma_ne16_bands columns = ma_ne16_cut(whole->columns, whole->left,
@@ -53,18 +56,27 @@ static inline uint32_t ma_ne16_bordered(const struct ma_ne16_layer *layer, const
         shape.in_rows -= above;
         shape.in_columns -= before;
         ticket = ma_ne16_tile(layer, x + above * whole->in_line + before * whole->in_pixel,
-                              tile->view[1].at, tile->view[2].at, offset + part * whole->outputs,
-                              y + row * whole->out_line + column * whole->out_pixel, &shape);
+                              tile->view[1]->at, tile->view[2]->at, offset + part * whole->outputs,
+                              y + row * whole->out_line + column * whole->out_pixel, &shape,
+                              arrival);
+        arrival = NULL;
     }
     return ticket;
 }
 
-/* Queues the jobs of a tile, image by image; the ticket is the last one's number. */
+static inline void ma_ne16_arrive(const void *tile)
+{
+    ma_tile_arrive((const struct ma_tile *)tile);
+}
+
+/* Queues the jobs of a tile, image by image, and programs the first one before the operands are
+ * there; the ticket is the last one's number. */
 static inline uint32_t ma_ne16_start(const struct ma_tile *tile, const void *context)
 {
     const struct ma_ne16_kernel *const kernel = (const struct ma_ne16_kernel *)context;
-    const struct ma_view *const x = &tile->view[0], *const y = &tile->view[4];
-    const int32_t *const offset = (const int32_t *)(const void *)tile->view[3].at;
+    const struct ma_view *const x = tile->view[0], *const y = tile->view[4];
+    const int32_t *const offset = (const int32_t *)(const void *)tile->view[3]->at;
+    const struct ma_ne16_arrival arrival = {ma_ne16_arrive, tile};
     struct ma_ne16_shape shape;
     uint32_t ticket = 0;
     if (kernel->dense) {
@@ -74,8 +86,8 @@ static inline uint32_t ma_ne16_start(const struct ma_tile *tile, const void *con
             (uint32_t)(x->stride[0] * x->extent[0]), (uint32_t)x->stride[0],
             (uint32_t)(y->stride[0] * y->extent[0]), (uint32_t)y->stride[0],
         };
-        return ma_ne16_tile(&kernel->layer, x->at, tile->view[1].at, tile->view[2].at, offset,
-                            y->at, &shape);
+        return ma_ne16_tile(&kernel->layer, x->at, tile->view[1]->at, tile->view[2]->at, offset,
+                            y->at, &shape, &arrival);
     }
     shape = (struct ma_ne16_shape){
         (uint32_t)y->extent[1], (uint32_t)y->extent[2], (uint32_t)y->extent[3],
@@ -87,11 +99,13 @@ static inline uint32_t ma_ne16_start(const struct ma_tile *tile, const void *con
     for (int32_t image = 0; image < y->extent[0]; ++image) {
         if (kernel->bordered) {
             ticket = ma_ne16_bordered(&kernel->layer, x->at + image * x->stride[0], tile,
-                                      y->at + image * y->stride[0], &shape);
+                                      y->at + image * y->stride[0], &shape,
+                                      image ? NULL : &arrival);
             continue;
         }
-        ticket = ma_ne16_tile(&kernel->layer, x->at + image * x->stride[0], tile->view[1].at,
-                              tile->view[2].at, offset, y->at + image * y->stride[0], &shape);
+        ticket = ma_ne16_tile(&kernel->layer, x->at + image * x->stride[0], tile->view[1]->at,
+                              tile->view[2]->at, offset, y->at + image * y->stride[0], &shape,
+                              image ? NULL : &arrival);
     }
     return ticket;
 }

@@ -1,0 +1,81 @@
+"""The exact text of the vector templates, one case for each way of summing products."""
+
+from pathlib import Path
+
+import pytest
+from vector_harness import layer, small_cache
+
+from match_aie import templates
+from match_aie.codegen.layer import render_layer
+from match_aie.lowering import LayerProgram
+from match_aie.targets.cpu.machine import machine
+from match_aie.workload import (
+    Quantized,
+    Tail,
+    Window,
+    conv2d,
+    dense,
+    elementwise,
+    full_range,
+    matmul,
+)
+
+X, Y = Quantized("uint8", 0.02, 128), Quantized("int8", 0.05, -3)
+SUM = Quantized("int32")
+TAIL, RELU = full_range("int8", -3), Tail(-3, -3, 127)
+SAME = Window(padding=(1, 1, 1, 1))
+IMAGE = (1, 5, 4, 6)
+CONV = conv2d(X, Y, shape=IMAGE, weight_shape=(4, 3, 3, 6), window=SAME, tail=RELU, scales=4)
+STRIDED = Window((2, 2), (1, 1), (0, 0, 1, 1))
+
+#: name -> (machine, workload)
+CASES = {
+    "conv2d_madd": ("x86-64-v3", CONV),
+    "conv2d_dpbusd": ("x86-64-v4+avx512vnni", CONV),
+    "conv2d_sdot": ("aarch64", CONV),
+    "conv2d_plain": ("rv64gcv", CONV),
+    "conv2d_grouped": (
+        "x86-64-v3",
+        conv2d(Y, SUM, shape=IMAGE, weight_shape=(4, 2, 2, 3), groups=2,
+               window=Window((2, 1), (2, 3), (1, 2, 1, 2))),
+    ),
+    "conv2d_tiled": (
+        small_cache(machine("x86-64-v3"), 4000),
+        conv2d(X, Y, shape=(1, 25, 8, 16), weight_shape=(24, 1, 1, 16), tail=TAIL, scales=1),
+    ),
+    "depthwise": (
+        "x86-64-v3",
+        conv2d(X, Y, shape=IMAGE, weight_shape=(6, 3, 3, 1), groups=6, window=SAME, tail=TAIL,
+               scales=1),
+    ),
+    "depthwise_strided": (
+        "aarch64",
+        conv2d(X, Y, shape=IMAGE, weight_shape=(6, 3, 3, 1), groups=6, window=STRIDED, tail=TAIL,
+               scales=1),
+    ),
+    "dense": ("x86-64-v3", dense(X, Y, rows=2, inputs=7, outputs=19, tail=TAIL, scales=19)),
+    "matmul": ("x86-64-v3", matmul(X, Y, Y, batch=2, rows=3, inner=5, columns=18, tail=TAIL)),
+    "mul_broadcast": (
+        "x86-64-v3",
+        elementwise("mul", X, Y, Y, shape=(1, 5, 4, 18), shape1=(1, 1, 1, 18), out=(1, 5, 4, 18),
+                    tail=TAIL),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_text(name, golden):
+    facts, workload = CASES[name]
+    made = layer(workload, facts)
+    program = LayerProgram(
+        f"net_{name}", made.module.name, "test", made.module.template(workload), workload,
+        made.mapping, None, (),
+    )  # fmt: skip
+    golden(f"cpu_int8_{name}.c", render_layer(program, made.module))
+
+
+def test_every_template_has_a_case():
+    folder = Path(templates.__file__).parent
+    every = {str(path.relative_to(folder)) for path in folder.glob("cpu/int8/*.c.mako")}
+    made = [layer(workload, facts) for facts, workload in CASES.values()]
+    assert {m.module.template(m.workload) for m in made} == every

@@ -1,0 +1,129 @@
+"""Vector kernels for machines that are not here: under emulators, or in C that models them.
+
+AArch64 and RISC-V run under QEMU's user mode. No packaged emulator runs AVX-VNNI or AVX-512: the
+former's two instructions trap into `emulate_avxvnni.c`, which computes them; of the latter the
+header's intrinsics are only compiled, and everything else runs with 64-byte vectors in plain C.
+"""
+
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+sys.path[:0] = [
+    str(HERE.parent / "cc" / "layers"),
+    str(HERE.parent / "unit" / "workload"),
+]
+
+import vector_cases  # noqa: E402
+from vector_harness import build, layer, run, small_cache  # noqa: E402
+
+from match_aie.targets.cpu.machine import machine, native  # noqa: E402
+
+pytestmark = pytest.mark.slow
+RISCV_ROOT = Path("/usr/riscv64-linux-gnu")
+
+
+def needs(*tools):
+    missing = [tool for tool in tools if shutil.which(tool) is None]
+    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+
+
+def everything(facts):
+    return [layer(w, facts, seed) for seed, w in enumerate(vector_cases.everything())]
+
+
+@needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
+@pytest.mark.parametrize("nbytes", [None, 1500])
+def test_aarch64(nbytes, tmp_path):
+    facts = machine("aarch64")
+    layers = everything(small_cache(facts, nbytes) if nbytes else facts)
+    program = build(layers, tmp_path, ("aarch64-linux-gnu-gcc",), "-O3", "-static")
+    run(layers, program, ("qemu-aarch64",))
+
+
+def riscv_clang():
+    for name in ("clang-22", "clang-21", "clang-20", "clang-19"):
+        if shutil.which(name):
+            return name
+    return None
+
+
+@needs("riscv64-linux-gnu-gcc", "qemu-riscv64")
+@pytest.mark.skipif(riscv_clang() is None, reason="no clang of version 19 or newer")
+@pytest.mark.parametrize("bits", [128, 256, 512])
+def test_riscv_vectors(bits, tmp_path):
+    layers = everything("rv64gcv" if bits == 128 else f"rv64gcv_zvl{bits}b")
+    command = (riscv_clang(), "--target=riscv64-linux-gnu", f"--sysroot={RISCV_ROOT}",
+               "-isystem", f"{RISCV_ROOT}/include")  # fmt: skip
+    link = ("riscv64-linux-gnu-gcc", "-static")
+    program = build(layers, tmp_path, command, "-O3", link=link)
+    emulator = ("qemu-riscv64", "-cpu", f"rv64,v=true,vlen={bits},elen=64,vext_spec=v1.0")
+    run(layers, program, emulator)
+
+
+@needs("riscv64-linux-gnu-gcc", "qemu-riscv64")
+@pytest.mark.skipif(riscv_clang() is None, reason="no clang of version 19 or newer")
+def test_vectors_that_are_too_short_are_refused(tmp_path):
+    layers = [layer(next(vector_cases.products()), "rv64gcv_zvl512b")]
+    command = (riscv_clang(), "--target=riscv64-linux-gnu", f"--sysroot={RISCV_ROOT}",
+               "-isystem", f"{RISCV_ROOT}/include")  # fmt: skip
+    program = build(layers, tmp_path, command, link=("riscv64-linux-gnu-gcc", "-static"))
+    emulator = ("qemu-riscv64", "-cpu", "rv64,v=true,vlen=128,elen=64,vext_spec=v1.0")
+    done = subprocess.run([*emulator, str(program)], capture_output=True, check=False)
+    assert done.returncode == 3
+    assert b"longer vectors" in done.stderr
+
+
+@needs("gcc", "qemu-x86_64")
+def test_a_processor_without_avx2_is_refused(tmp_path):
+    """A sentence, not SIGILL."""
+    layers = [layer(next(vector_cases.products()), "x86-64-v3")]
+    program = build(layers, tmp_path, ("gcc",), "-O3", "-static")
+    emulator = ("qemu-x86_64", "-cpu", "Nehalem", str(program))
+    done = subprocess.run(emulator, capture_output=True, check=False)
+    assert done.returncode == 3
+    assert b"AVX2" in done.stderr
+
+
+def avx2_only():
+    here = native()
+    return here.name == "x86-64-v3"
+
+
+def instructions(program, name):
+    done = subprocess.run(["objdump", "-d", str(program)], capture_output=True, check=True)
+    return done.stdout.count(name.encode())
+
+
+@needs("objdump")
+@pytest.mark.skipif(not avx2_only(), reason="needs AVX2 and no AVX-VNNI, so that it traps")
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_avx_vnni(compiler, tmp_path):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}")
+    layers = everything("x86-64-v3+avxvnni")
+    traps = str(HERE.parent / "cc" / "layers" / "emulate_avxvnni.c")
+    program = build(layers, tmp_path, (compiler,), "-O2", "-DEMULATED", traps)
+    assert instructions(program, "vpdpbusd") > 50
+    assert instructions(program, "vpdpwssd") > 50
+    run(layers, program)
+
+
+@pytest.mark.parametrize("arch", ["x86-64-v4", "x86-64-v4+avx512vnni"])
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_avx512(arch, compiler, tmp_path):
+    """Compiled as it is; run with the operations of the header modelled in C."""
+    if shutil.which(compiler) is None or native().family != "x86-64":
+        pytest.skip(f"no {compiler} for x86-64")
+    program = build(everything(arch), tmp_path, (compiler,), "-O3")
+    assert instructions(program, "zmm") > 1000
+    assert bool(instructions(program, "vpdpbusd")) == arch.endswith("vnni")
+    modelled = everything(replace(machine(arch), flags=("-march=x86-64",)))
+    run(
+        modelled, build(modelled, tmp_path, (compiler,), "-O1", "-DMA_MODEL_BYTES=64", "-Wno-psabi")
+    )

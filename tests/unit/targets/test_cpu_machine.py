@@ -1,0 +1,100 @@
+"""Facts about processors, and which of them this machine fulfils."""
+
+import json
+import platform
+from importlib.resources import files
+
+import pytest
+
+from match_aie.errors import TargetError
+from match_aie.targets.cpu import CPU
+from match_aie.targets.cpu.machine import NATIVE, PORTABLE, machine, names, native
+
+
+def cpuinfo(tmp_path, key, features):
+    path = tmp_path / "cpuinfo"
+    path.write_text(
+        f"processor\t: 0\nmodel\t: 1\n{key}\t: {' '.join(features)}\n\nprocessor\t: 1\n"
+    )
+    return path
+
+
+V3 = ["fpu", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"]
+V4 = [*V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"]
+
+
+@pytest.mark.parametrize(
+    ("features", "expected"),
+    [
+        (["fpu", "sse2"], PORTABLE),
+        (V3, "x86-64-v3"),
+        ([*V3, "avx_vnni"], "x86-64-v3+avxvnni"),
+        (V4, "x86-64-v4"),
+        ([*V4, "avx512_vnni"], "x86-64-v4+avx512vnni"),
+    ],
+)
+def test_native_takes_the_widest_vectors(tmp_path, monkeypatch, features, expected):
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    found = native(cpuinfo(tmp_path, "flags", features), tmp_path)
+    assert found == machine(expected)
+
+
+def test_native_on_arm(tmp_path, monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    assert native(cpuinfo(tmp_path, "Features", ["asimd", "asimddp"]), tmp_path).dot == "sdot"
+    assert native(cpuinfo(tmp_path, "Features", ["asimd"]), tmp_path).name == PORTABLE
+
+
+def test_native_reads_cache_sizes(tmp_path, monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    for index, (kind, level, size) in enumerate(
+        [
+            ("Data", 1, "48K"),
+            ("Instruction", 1, "32K"),
+            ("Unified", 2, "2048K"),
+            ("Unified", 3, "x"),
+        ]
+    ):
+        folder = tmp_path / f"index{index}"
+        folder.mkdir()
+        for name, text in (("type", kind), ("level", level), ("size", size)):
+            (folder / name).write_text(f"{text}\n")
+    found = native(cpuinfo(tmp_path, "flags", V3), tmp_path)
+    sizes = [cache.bytes for cache in found.caches]
+    assert sizes == [48 << 10, 2 << 20, machine("x86-64-v3").caches[2].bytes]
+
+
+def test_without_linux_it_is_portable(tmp_path, monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    assert native(tmp_path / "nowhere", tmp_path).name == PORTABLE
+
+
+def test_every_file_is_whole_and_names_its_sources():
+    folder = files("match_aie.targets.cpu").joinpath("facts")
+    assert {"x86-64-v3", "x86-64-v4", "aarch64", "rv64gcv", "rv32imc"} <= set(names())
+    for name in names():
+        data = json.loads(folder.joinpath(f"{name}.json").read_text())
+        assert len(data["sources"]) >= 1
+        facts = machine(name)
+        assert facts.lanes >= 1
+        assert facts.caches
+        for module in CPU(name).modules():
+            assert module.patterns()
+
+
+def test_an_unknown_arch_is_refused_with_what_there_is():
+    with pytest.raises(TargetError, match=r"called 'z80'") as caught:
+        CPU("z80")
+    assert "x86-64-v3" in caught.value.hint
+    assert NATIVE in caught.value.hint
+
+
+def test_cores_start_at_one():
+    with pytest.raises(TargetError, match="0 cores"):
+        CPU(cores=0)
+
+
+def test_projects_say_what_they_were_built_for():
+    assert CPU("x86-64-v4").built_for() == "x86-64-v4"
+    assert "-march=x86-64-v4" in CPU("x86-64-v4").build_profile().flags
+    assert CPU(PORTABLE).build_profile().flags == ("-O3",)

@@ -1,0 +1,110 @@
+"""Packing, panels, blocks and register tiles of products."""
+
+import numpy as np
+import pytest
+
+from match_aie.cost_models.products import RegisterTile, best_tile, registers
+from match_aie.hardware import Cut, Loop, Mapping
+from match_aie.targets.cpu.blocks import blocks
+from match_aie.targets.cpu.machine import machine
+from match_aie.targets.cpu.module import Int8Module
+from match_aie.targets.cpu.pack import pack_product
+from match_aie.targets.cpu.product import Panel, form, panels, plan
+from match_aie.workload import Quantized, Window, conv2d, dense, full_range
+
+U8, S8 = Quantized("uint8", 0.1, 9), Quantized("int8", 0.1, -3)
+TAIL = full_range("int8", -3)
+
+
+def dense_of(x=U8, inputs=5, outputs=11, **more):
+    return dense(x, S8, rows=2, inputs=inputs, outputs=outputs, tail=TAIL, scales=1, **more)
+
+
+@pytest.mark.parametrize(
+    ("arch", "x", "weight", "expected"),
+    [
+        ("x86-64-v3", U8, "int8", ("madd", 2, "int16", 9)),
+        ("x86-64-v3+avxvnni", U8, "int8", ("dpbusd", 4, "uint8", 0)),
+        ("x86-64-v4+avx512vnni", S8, "int8", ("dpbusd", 4, "uint8", -128)),
+        ("x86-64-v4+avx512vnni", S8, "int16", ("madd", 2, "int16", -3)),
+        ("aarch64", U8, "int8", ("sdot", 4, "int8", 128)),
+        ("aarch64", S8, "int16", ("plain", 1, "int16", -3)),
+        ("rv64gcv", S8, "int8", ("plain", 1, "int16", -3)),
+    ],
+)
+def test_forms(arch, x, weight, expected):
+    made = form(machine(arch), dense_of(x, weight_dtype=weight))
+    assert (made.dot, made.group, made.element, made.subtract) == expected
+
+
+@pytest.mark.parametrize("arch", ["x86-64-v3", "x86-64-v4+avx512vnni", "aarch64", "rv64gcv"])
+@pytest.mark.parametrize("x", [U8, S8])
+def test_packed_weights_give_the_same_sums(arch, x):
+    """What the kernels compute, in numpy: prepared data times packed weights plus packed bias."""
+    facts, w = machine(arch), dense_of(x)
+    made, rng = form(facts, w), np.random.default_rng(3)
+    weight = rng.integers(-128, 128, (11, 5)).astype(np.int8)
+    bias = rng.integers(-999, 999, 11).astype(np.int32)
+    packed = pack_product(facts, w, 2, {"weight": weight, "bias": bias, "scale": np.ones(1)})
+    data = rng.integers(0, 100, 5)
+    run = -(-5 // made.group) * made.group
+    prepared = np.zeros(run, int)
+    prepared[:5] = data - made.subtract
+    columns, sums, at = facts.lanes, [], 0
+    whole, panel, last = panels(11, 2, columns)
+    for width in [panel.vectors * columns] * whole + ([last.vectors * columns] if last else []):
+        size = width * run
+        part = packed["weight"][at : at + size].reshape(run // made.group, width, made.group)
+        sums.append((part * prepared.reshape(-1, 1, made.group)).sum(axis=(0, 2)))
+        at += size
+    assert at == packed["weight"].size
+    got = (np.concatenate(sums) + packed["bias"])[:11]
+    expected = weight.astype(int) @ (data - x.zero_point) + bias
+    assert np.array_equal(got, expected)
+    assert packed["scale"].shape == packed["bias"].shape
+
+
+def test_panels():
+    assert panels(32, 2, 8) == (2, Panel(2, 16), None)
+    assert panels(10, 2, 8) == (0, Panel(2, 16), Panel(2, 10))
+
+
+def test_block_loops_follow_the_mapping():
+    w = conv2d(U8, S8, shape=(1, 9, 8, 4), weight_shape=(16, 1, 1, 4), tail=TAIL, scales=1)
+    loops = (Loop("K", 2, 8), Loop("OY", 3, 4), Loop("OX", 1, 8), Loop("OY", 2, 2), Loop("C", 4))
+    made = blocks(w, Mapping((), loops, kernel=4))
+    assert [loop.variable for loop in made.loops] == ["k0", "oy0", "", "oy1"]
+    assert [loop.exact for loop in made.loops] == [True, False, True, False]
+    assert made.loops[3].end == "oy0_end"
+    inside = made.inside(4, "OY")
+    assert (inside.start, inside.least, inside.most, inside.fixed) == ("oy1", 1, 2, None)
+    assert made.inside(1, "K").length == "8"
+    assert made.inside(0, "B").fixed == 1
+    assert made.inside(4, "FX").most == 1
+
+
+def test_a_tile_needs_scratch_for_itself_only():
+    w = conv2d(
+        U8, S8, shape=(1, 64, 8, 4), weight_shape=(16, 3, 3, 4), tail=TAIL, scales=1,
+        window=Window(padding=(1, 1, 1, 1)),
+    )  # fmt: skip
+    module = Int8Module(machine("x86-64-v3"))
+    small = Mapping((), (Loop("OY", 8, 8),), kernel=1, cuts=(Cut("x", "L1", 1),))
+    assert plan(module.machine, w, small, RegisterTile(4, 2)).image.rows == 10
+    assert 0 < module.workspace_bytes(w, small) < module.scratch_bytes(w) / 4
+
+
+@pytest.mark.parametrize("arch", ["x86-64-v3", "x86-64-v4", "x86-64-v4+avx512vnni", "aarch64"])
+def test_register_tiles_fit_the_registers(arch):
+    facts = machine(arch)
+    for pixels in (1, 5, 64):
+        for columns in (1, 40, 256):
+            tile = best_tile(facts, facts.dot, True, pixels, columns, 72)
+            assert registers(facts.dot, tile) <= facts.vector_registers
+            assert tile.rows <= pixels
+
+
+def test_dot_products_with_latency_need_many_sums():
+    facts = machine("x86-64-v4+avx512vnni")
+    tile = best_tile(facts, "dpbusd", True, 64, 256, 72)
+    assert tile.rows * tile.vectors >= facts.peaks.fma_latency * facts.peaks.dots
