@@ -10,6 +10,8 @@
 #include <aie_api/aie.hpp>
 #include <aie_api/aie_adf.hpp>
 
+<%include file="aie/inline.mako"/>
+
 namespace ${k.family} {
 
 constexpr unsigned lanes = ${k.lanes};
@@ -32,7 +34,7 @@ struct Call {
     unsigned vectors;  // of ${k.lanes} lanes
 };
 
-__aie_inline Sum weighted(const Call &call, unsigned vector) {
+MATCH_AIE_INLINE Sum weighted(const Call &call, unsigned vector) {
     const auto a = aie::load_v<lanes>(call.a + vector * lanes)${'.unpack()' if k.narrow else ''};
     const auto b = aie::load_v<lanes>(call.b + vector * lanes)${'.unpack()' if k.narrow else ''};
     const Sum start(aie::broadcast<int32, lanes>(call.offset));
@@ -40,7 +42,7 @@ __aie_inline Sum weighted(const Call &call, unsigned vector) {
     return aie::mac(first, b, aie::broadcast<int16, lanes>(static_cast<int16>(call.b_factor)));
 }
 
-__aie_inline void store(const Sum &sum, const Call &call, unsigned vector) {
+MATCH_AIE_INLINE void store(const Sum &sum, const Call &call, unsigned vector) {
     auto values = sum.to_vector<${y_type}>(call.shift);
 % if k.lo:
     values = aie::max(values, static_cast<${y_type}>(call.lo));
@@ -51,7 +53,7 @@ __aie_inline void store(const Sum &sum, const Call &call, unsigned vector) {
     aie::store_v(call.y + vector * lanes, values);
 }
 
-__aie_inline void run(const Call &call) {
+MATCH_AIE_INLINE void run(const Call &call) {
     Sum sum = weighted(call, 0);
     for (unsigned vector = 1; vector < call.vectors; ++vector) chess_prepare_for_pipelining {
         const Sum next = weighted(call, vector);

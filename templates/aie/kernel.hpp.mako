@@ -49,6 +49,8 @@
 #include <aie_api/aie.hpp>
 #include <aie_api/aie_adf.hpp>
 
+<%include file="aie/inline.mako"/>
+
 namespace ${name} {
 
 % if mmul:
@@ -134,18 +136,18 @@ struct Place {
     unsigned m, n;
 };
 
-__aie_inline Place after(Place place, const Call &call) {
+MATCH_AIE_INLINE Place after(Place place, const Call &call) {
     const unsigned n = place.n + 1;
     return n == call.n_blocks ? Place{place.m + 1, 0} : Place{place.m, n};
 }
 
 /// What a block's sums start from.
 % if k.receives:
-__aie_inline Sum start(const Call &call) {
+MATCH_AIE_INLINE Sum start(const Call &call) {
     return Sum(readincr_v<size_c>(call.from));
 }
 % elif k.resumes:
-__aie_inline Sum start(const Call &call, unsigned tile_row, unsigned tile_column) {
+MATCH_AIE_INLINE Sum start(const Call &call, unsigned tile_row, unsigned tile_column) {
     const ${bias_type} *tile = call.partial + tile_row * call.partial_m_step + tile_column * call.partial_n_step;
     % for p in range(size_c // part):
     const aie::accum<${k.accumulator}, ${part}> sums${p}(aie::load_v<${part}>(tile + ${p * part}));
@@ -157,7 +159,7 @@ __aie_inline Sum start(const Call &call, unsigned tile_row, unsigned tile_column
     % endif
 }
 % elif k.bias:
-__aie_inline Sum start(const Call &call, ${'unsigned tile_row, ' if positioned else ''}unsigned tile_column) {
+MATCH_AIE_INLINE Sum start(const Call &call, ${'unsigned tile_row, ' if positioned else ''}unsigned tile_column) {
     const ${bias_type} *row = call.bias + tile_column * ${t.n};
     % for p in range(size_c // part if positioned else 1):
         % if part_rows == 1:
@@ -177,13 +179,13 @@ __aie_inline Sum start(const Call &call, ${'unsigned tile_row, ' if positioned e
     % endif
 }
 % else:
-__aie_inline Sum start() {
+MATCH_AIE_INLINE Sum start() {
     return Sum(aie::zeros<${k.accumulator}, size_c>());
 }
 % endif
 
 /// Drains the sums that begin at (row, column) of block `place`.
-__aie_inline void drain(const aie::accum<${k.accumulator}, ${size_y}> &sum, const Call &call, Place place, unsigned row, unsigned column) {
+MATCH_AIE_INLINE void drain(const aie::accum<${k.accumulator}, ${size_y}> &sum, const Call &call, Place place, unsigned row, unsigned column) {
 % if k.stores:
     const unsigned tile_row = place.m * ${k.rows} + row;
     const unsigned tile_column = place.n * ${k.columns} + column;
@@ -253,7 +255,7 @@ struct Walk {
 % endif
 };
 
-__aie_inline Walk begin(const Call &call, Place place) {
+MATCH_AIE_INLINE Walk begin(const Call &call, Place place) {
     Walk at;
 % for i, j in operands:
     % if k.gathered:
@@ -272,7 +274,7 @@ __aie_inline Walk begin(const Call &call, Place place) {
 }
 
 /// One step: every accumulator of the block takes one product.
-__aie_inline void step(Sums &c, Walk &at, const Call &call) {
+MATCH_AIE_INLINE void step(Sums &c, Walk &at, const Call &call) {
 % if k.gathered:
     const int32 offset = *at.offset++;
 % endif
@@ -309,7 +311,7 @@ __aie_inline void step(Sums &c, Walk &at, const Call &call) {
 /// Sums block `here` in `c`. With `drains`, the block `before` leaves `p` meanwhile; with
 /// `refills`, `p` is then set to what block `next` starts from.
 template <bool drains, bool refills>
-__aie_inline void block(Sums &c, Sums &p, const Call &call, Place before, Place here, Place next) {
+MATCH_AIE_INLINE void block(Sums &c, Sums &p, const Call &call, Place before, Place here, Place next) {
     Walk at = begin(call, here);
 % for units_now in drains:
     step(c, at, call);
@@ -340,14 +342,14 @@ __aie_inline void block(Sums &c, Sums &p, const Call &call, Place before, Place 
     (void)before, (void)next;
 }
 
-__aie_inline void drain_all(const Sums &p, const Call &call, Place place) {
+MATCH_AIE_INLINE void drain_all(const Sums &p, const Call &call, Place place) {
 % for unit in units:
     drain(${sums(unit, 'p')}, call, place, ${unit[0]}, ${unit[1]});
 % endfor
 }
 
 /// The whole call: blocks along N first, then along M.
-__aie_inline void run(const Call &call) {
+MATCH_AIE_INLINE void run(const Call &call) {
     const unsigned blocks = call.m_blocks * call.n_blocks;
     Sums even, odd;
     Place before{0, 0}, here{0, 0}, next = after(here, call);

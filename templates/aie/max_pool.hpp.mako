@@ -12,6 +12,8 @@
 #include <aie_api/aie.hpp>
 #include <aie_api/aie_adf.hpp>
 
+<%include file="aie/inline.mako"/>
+
 namespace ${k.family} {
 
 constexpr unsigned lanes = ${k.m * k.n};
@@ -33,11 +35,11 @@ struct Call {
     unsigned blocks;                  // of channels
 };
 
-__aie_inline Tile load(const ${c_type} *from) {
+MATCH_AIE_INLINE Tile load(const ${c_type} *from) {
     return aie::load_unaligned_v<lanes>(from, ${k.n});
 }
 
-__aie_inline Tiles most(const Call &call, unsigned block, unsigned group) {
+MATCH_AIE_INLINE Tiles most(const Call &call, unsigned block, unsigned group) {
     const ${c_type} *__restrict x = call.x + block * call.x_n_step;
     const int32 *__restrict origin = call.origins + group * ${k.rows};
 % for i in rows:
@@ -53,14 +55,14 @@ __aie_inline Tiles most(const Call &call, unsigned block, unsigned group) {
     return tiles;
 }
 
-__aie_inline void store(const Tiles &tiles, const Call &call, unsigned block, unsigned group) {
+MATCH_AIE_INLINE void store(const Tiles &tiles, const Call &call, unsigned block, unsigned group) {
     ${c_type} *__restrict y = call.y + block * call.y_n_step + group * ${k.rows} * lanes;
 % for i in rows:
     aie::store_v(y + ${i} * lanes, tiles.t${i});
 % endfor
 }
 
-__aie_inline void run(const Call &call) {
+MATCH_AIE_INLINE void run(const Call &call) {
     Tiles tiles = most(call, 0, 0);
     unsigned block = 0, group = 0;
     for (unsigned n = 1; n < call.blocks * call.groups; ++n) {

@@ -14,6 +14,8 @@
 #include <aie_api/aie.hpp>
 #include <aie_api/aie_adf.hpp>
 
+<%include file="aie/inline.mako"/>
+
 namespace ${name} {
 
 using Sum = aie::mmul<${t.m}, ${t.k}, ${t.n}, ${a_type}, ${b_type}, ${k.accumulator}>;
@@ -36,12 +38,12 @@ struct Call {
 
 /// constant + factor * value, lane by lane; the result fits 32 bits.
 template <unsigned Lanes>
-__aie_inline aie::vector<int32, Lanes> scaled(const aie::vector<int32, Lanes> &values, int factor, int constant) {
+MATCH_AIE_INLINE aie::vector<int32, Lanes> scaled(const aie::vector<int32, Lanes> &values, int factor, int constant) {
     const aie::accum<acc64, Lanes> sum(aie::broadcast<int32, Lanes>(constant));
     return aie::mac(sum, values, aie::broadcast<int32, Lanes>(factor)).template to_vector<int32>(0);
 }
 
-__aie_inline void rows_of_a(const Call &call) {
+MATCH_AIE_INLINE void rows_of_a(const Call &call) {
     const auto ones = aie::broadcast<${b_type}, size_b>(1);
     for (unsigned block = 0; block < call.m_blocks; ++block) {
         const ${a_type} *__restrict a = call.a + block * ${k.rows} * call.k_steps * size_a;
@@ -65,7 +67,7 @@ __aie_inline void rows_of_a(const Call &call) {
     }
 }
 
-__aie_inline void columns_of_b(const Call &call) {
+MATCH_AIE_INLINE void columns_of_b(const Call &call) {
     const auto ones = aie::broadcast<${a_type}, size_a>(1);
     for (unsigned block = 0; block < call.n_blocks; ++block) {
         const ${b_type} *__restrict b = call.b + block * ${k.columns} * size_b;
@@ -87,7 +89,7 @@ __aie_inline void columns_of_b(const Call &call) {
     }
 }
 
-__aie_inline void run(const Call &call) {
+MATCH_AIE_INLINE void run(const Call &call) {
     rows_of_a(call);
     columns_of_b(call);
 }

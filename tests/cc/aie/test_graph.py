@@ -104,7 +104,7 @@ def build_and_run(folder, compiler, *extra):
     sources = sorted(path.name for path in folder.glob("*.cpp"))
     whole = folder / "whole.cc"  # one translation unit: the headers dominate compilation
     whole.write_text("".join(f'#include "{name}"\n' for name in sources))
-    command = (compiler, *FLAGS, "-O1", *extra, "-I", str(include_folder()), whole.name)
+    command = (compiler, *FLAGS, "-O0", *extra, "-I", str(include_folder()), whole.name)
     done = subprocess.run(
         (*command, "-o", "app"), cwd=folder, capture_output=True, text=True, check=False
     )

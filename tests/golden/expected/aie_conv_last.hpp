@@ -9,6 +9,13 @@
 #include <aie_api/aie.hpp>
 #include <aie_api/aie_adf.hpp>
 
+// On the core everything must end up in one function, so that accumulators stay in registers.
+#ifdef __AIENGINE__
+#define MATCH_AIE_INLINE inline __attribute__((always_inline))
+#else
+#define MATCH_AIE_INLINE inline
+#endif
+
 namespace mmul_uint8_int8_4x8x8_1x2_last_gathered_channel_uint8_channel_d2r2 {
     using Sum = aie::mmul<4, 8, 8, uint8, int8, acc32>;
     constexpr unsigned size_a = 32;
@@ -39,16 +46,16 @@ namespace mmul_uint8_int8_4x8x8_1x2_last_gathered_channel_uint8_channel_d2r2 {
     struct Place {
         unsigned m, n;
     };
-    __aie_inline Place after(Place place, const Call &call) {
+    MATCH_AIE_INLINE Place after(Place place, const Call &call) {
         const unsigned n = place.n + 1;
         return n == call.n_blocks ? Place{place.m + 1, 0} : Place{place.m, n};
     }
     /// What a block's sums start from.
-    __aie_inline Sum start(const Call &call) {
+    MATCH_AIE_INLINE Sum start(const Call &call) {
         return Sum(readincr_v<size_c>(call.from));
     }
     /// Drains the sums that begin at (row, column) of block `place`.
-    __aie_inline void drain(const aie::accum<acc32, 32> &sum, const Call &call, Place place, unsigned row, unsigned column) {
+    MATCH_AIE_INLINE void drain(const aie::accum<acc32, 32> &sum, const Call &call, Place place, unsigned row, unsigned column) {
         const unsigned tile_row = place.m * 1 + row;
         const unsigned tile_column = place.n * 2 + column;
         uint8 *to = call.y + tile_row * call.y_m_step + tile_column * call.y_n_step;
@@ -68,7 +75,7 @@ namespace mmul_uint8_int8_4x8x8_1x2_last_gathered_channel_uint8_channel_d2r2 {
         const int8 *__restrict b;
         const int32 *__restrict offset;
     };
-    __aie_inline Walk begin(const Call &call, Place place) {
+    MATCH_AIE_INLINE Walk begin(const Call &call, Place place) {
         Walk at;
         at.a0 = call.x + call.origins[place.m * 1 + 0];
         at.b = call.w + place.n * 2 * size_b;
@@ -76,7 +83,7 @@ namespace mmul_uint8_int8_4x8x8_1x2_last_gathered_channel_uint8_channel_d2r2 {
         return at;
     }
     /// One step: every accumulator of the block takes one product.
-    __aie_inline void step(Sums &c, Walk &at, const Call &call) {
+    MATCH_AIE_INLINE void step(Sums &c, Walk &at, const Call &call) {
         const int32 offset = *at.offset++;
         const auto a0 = aie::load_unaligned_v<size_a>(at.a0 + offset, 8);
         const auto b0 = aie::load_v<size_b>(at.b);
@@ -89,7 +96,7 @@ namespace mmul_uint8_int8_4x8x8_1x2_last_gathered_channel_uint8_channel_d2r2 {
     /// Sums block `here` in `c`. With `drains`, the block `before` leaves `p` meanwhile; with
     /// `refills`, `p` is then set to what block `next` starts from.
     template <bool drains, bool refills>
-    __aie_inline void block(Sums &c, Sums &p, const Call &call, Place before, Place here, Place next) {
+    MATCH_AIE_INLINE void block(Sums &c, Sums &p, const Call &call, Place before, Place here, Place next) {
         Walk at = begin(call, here);
         step(c, at, call);
         if constexpr (drains) {
@@ -112,12 +119,12 @@ namespace mmul_uint8_int8_4x8x8_1x2_last_gathered_channel_uint8_channel_d2r2 {
         }
         (void)before, (void)next;
     }
-    __aie_inline void drain_all(const Sums &p, const Call &call, Place place) {
+    MATCH_AIE_INLINE void drain_all(const Sums &p, const Call &call, Place place) {
         drain(p.s00.to_accum(), call, place, 0, 0);
         drain(p.s01.to_accum(), call, place, 0, 1);
     }
     /// The whole call: blocks along N first, then along M.
-    __aie_inline void run(const Call &call) {
+    MATCH_AIE_INLINE void run(const Call &call) {
         const unsigned blocks = call.m_blocks * call.n_blocks;
         Sums even, odd;
         Place before{0, 0}, here{0, 0}, next = after(here, call);

@@ -9,6 +9,13 @@
 #include <aie_api/aie.hpp>
 #include <aie_api/aie_adf.hpp>
 
+// On the core everything must end up in one function, so that accumulators stay in registers.
+#ifdef __AIENGINE__
+#define MATCH_AIE_INLINE inline __attribute__((always_inline))
+#else
+#define MATCH_AIE_INLINE inline
+#endif
+
 namespace mmul_int8_int8_4x8x8_2x2_only_bias_shift_int8_lo_d4r4 {
     using Sum = aie::mmul<4, 8, 8, int8, int8, acc32>;
     constexpr unsigned size_a = 32;
@@ -36,19 +43,19 @@ namespace mmul_int8_int8_4x8x8_2x2_only_bias_shift_int8_lo_d4r4 {
     struct Place {
         unsigned m, n;
     };
-    __aie_inline Place after(Place place, const Call &call) {
+    MATCH_AIE_INLINE Place after(Place place, const Call &call) {
         const unsigned n = place.n + 1;
         return n == call.n_blocks ? Place{place.m + 1, 0} : Place{place.m, n};
     }
     /// What a block's sums start from.
-    __aie_inline Sum start(const Call &call, unsigned tile_column) {
+    MATCH_AIE_INLINE Sum start(const Call &call, unsigned tile_column) {
         const int32 *row = call.bias + tile_column * 8;
         auto rows0 = aie::concat(aie::load_v<8>(row), aie::load_v<8>(row), aie::load_v<8>(row), aie::load_v<8>(row));
         const aie::accum<acc32, 32> sums0(rows0);
         return Sum(sums0);
     }
     /// Drains the sums that begin at (row, column) of block `place`.
-    __aie_inline void drain(const aie::accum<acc32, 32> &sum, const Call &call, Place place, unsigned row, unsigned column) {
+    MATCH_AIE_INLINE void drain(const aie::accum<acc32, 32> &sum, const Call &call, Place place, unsigned row, unsigned column) {
         const unsigned tile_row = place.m * 2 + row;
         const unsigned tile_column = place.n * 2 + column;
         int8 *to = call.y + tile_row * call.y_m_step + tile_column * call.y_n_step;
@@ -62,7 +69,7 @@ namespace mmul_int8_int8_4x8x8_2x2_only_bias_shift_int8_lo_d4r4 {
         const int8 *__restrict a1;
         const int8 *__restrict b;
     };
-    __aie_inline Walk begin(const Call &call, Place place) {
+    MATCH_AIE_INLINE Walk begin(const Call &call, Place place) {
         Walk at;
         at.a0 = call.x + (place.m * 2 + 0) * call.k_steps * size_a;
         at.a1 = call.x + (place.m * 2 + 1) * call.k_steps * size_a;
@@ -70,7 +77,7 @@ namespace mmul_int8_int8_4x8x8_2x2_only_bias_shift_int8_lo_d4r4 {
         return at;
     }
     /// One step: every accumulator of the block takes one product.
-    __aie_inline void step(Sums &c, Walk &at, const Call &call) {
+    MATCH_AIE_INLINE void step(Sums &c, Walk &at, const Call &call) {
         const auto a0 = aie::load_v<size_a>(at.a0);
         at.a0 += size_a;
         const auto a1 = aie::load_v<size_a>(at.a1);
@@ -87,7 +94,7 @@ namespace mmul_int8_int8_4x8x8_2x2_only_bias_shift_int8_lo_d4r4 {
     /// Sums block `here` in `c`. With `drains`, the block `before` leaves `p` meanwhile; with
     /// `refills`, `p` is then set to what block `next` starts from.
     template <bool drains, bool refills>
-    __aie_inline void block(Sums &c, Sums &p, const Call &call, Place before, Place here, Place next) {
+    MATCH_AIE_INLINE void block(Sums &c, Sums &p, const Call &call, Place before, Place here, Place next) {
         Walk at = begin(call, here);
         step(c, at, call);
         if constexpr (drains) {
@@ -126,14 +133,14 @@ namespace mmul_int8_int8_4x8x8_2x2_only_bias_shift_int8_lo_d4r4 {
         }
         (void)before, (void)next;
     }
-    __aie_inline void drain_all(const Sums &p, const Call &call, Place place) {
+    MATCH_AIE_INLINE void drain_all(const Sums &p, const Call &call, Place place) {
         drain(p.s00.to_accum(), call, place, 0, 0);
         drain(p.s01.to_accum(), call, place, 0, 1);
         drain(p.s10.to_accum(), call, place, 1, 0);
         drain(p.s11.to_accum(), call, place, 1, 1);
     }
     /// The whole call: blocks along N first, then along M.
-    __aie_inline void run(const Call &call) {
+    MATCH_AIE_INLINE void run(const Call &call) {
         const unsigned blocks = call.m_blocks * call.n_blocks;
         Sums even, odd;
         Place before{0, 0}, here{0, 0}, next = after(here, call);

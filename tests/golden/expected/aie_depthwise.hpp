@@ -9,6 +9,13 @@
 #include <aie_api/aie.hpp>
 #include <aie_api/aie_adf.hpp>
 
+// On the core everything must end up in one function, so that accumulators stay in registers.
+#ifdef __AIENGINE__
+#define MATCH_AIE_INLINE inline __attribute__((always_inline))
+#else
+#define MATCH_AIE_INLINE inline
+#endif
+
 namespace multiply_uint8_int8_4x1x8_2x1_only_gathered_border_tensor_uint8_d2r2 {
     using Sum = aie::accum<acc32, 32>;
     constexpr unsigned size_a = 32;
@@ -41,19 +48,19 @@ namespace multiply_uint8_int8_4x1x8_2x1_only_gathered_border_tensor_uint8_d2r2 {
     struct Place {
         unsigned m, n;
     };
-    __aie_inline Place after(Place place, const Call &call) {
+    MATCH_AIE_INLINE Place after(Place place, const Call &call) {
         const unsigned n = place.n + 1;
         return n == call.n_blocks ? Place{place.m + 1, 0} : Place{place.m, n};
     }
     /// What a block's sums start from.
-    __aie_inline Sum start(const Call &call, unsigned tile_row, unsigned tile_column) {
+    MATCH_AIE_INLINE Sum start(const Call &call, unsigned tile_row, unsigned tile_column) {
         const int32 *row = call.bias + tile_column * 8;
         auto rows0 = aie::concat(aie::load_v<8>(row + call.bias_of[tile_row * 4 + 0]), aie::load_v<8>(row + call.bias_of[tile_row * 4 + 1]), aie::load_v<8>(row + call.bias_of[tile_row * 4 + 2]), aie::load_v<8>(row + call.bias_of[tile_row * 4 + 3]));
         const aie::accum<acc32, 32> sums0(rows0);
         return Sum(sums0);
     }
     /// Drains the sums that begin at (row, column) of block `place`.
-    __aie_inline void drain(const aie::accum<acc32, 32> &sum, const Call &call, Place place, unsigned row, unsigned column) {
+    MATCH_AIE_INLINE void drain(const aie::accum<acc32, 32> &sum, const Call &call, Place place, unsigned row, unsigned column) {
         const unsigned tile_row = place.m * 2 + row;
         const unsigned tile_column = place.n * 1 + column;
         uint8 *to = call.y + tile_row * call.y_m_step + tile_column * call.y_n_step;
@@ -72,7 +79,7 @@ namespace multiply_uint8_int8_4x1x8_2x1_only_gathered_border_tensor_uint8_d2r2 {
         const int8 *__restrict b;
         const int32 *__restrict offset;
     };
-    __aie_inline Walk begin(const Call &call, Place place) {
+    MATCH_AIE_INLINE Walk begin(const Call &call, Place place) {
         Walk at;
         at.a00 = call.x + call.origins[place.m * 2 + 0] + (place.n * 1 + 0) * call.x_n_step;
         at.a10 = call.x + call.origins[place.m * 2 + 1] + (place.n * 1 + 0) * call.x_n_step;
@@ -81,7 +88,7 @@ namespace multiply_uint8_int8_4x1x8_2x1_only_gathered_border_tensor_uint8_d2r2 {
         return at;
     }
     /// One step: every accumulator of the block takes one product.
-    __aie_inline void step(Sums &c, Walk &at, const Call &call) {
+    MATCH_AIE_INLINE void step(Sums &c, Walk &at, const Call &call) {
         const int32 offset = *at.offset++;
         const auto a00 = aie::load_unaligned_v<size_a>(at.a00 + offset, 8);
         const auto a10 = aie::load_unaligned_v<size_a>(at.a10 + offset, 8);
@@ -94,7 +101,7 @@ namespace multiply_uint8_int8_4x1x8_2x1_only_gathered_border_tensor_uint8_d2r2 {
     /// Sums block `here` in `c`. With `drains`, the block `before` leaves `p` meanwhile; with
     /// `refills`, `p` is then set to what block `next` starts from.
     template <bool drains, bool refills>
-    __aie_inline void block(Sums &c, Sums &p, const Call &call, Place before, Place here, Place next) {
+    MATCH_AIE_INLINE void block(Sums &c, Sums &p, const Call &call, Place before, Place here, Place next) {
         Walk at = begin(call, here);
         step(c, at, call);
         if constexpr (drains) {
@@ -117,12 +124,12 @@ namespace multiply_uint8_int8_4x1x8_2x1_only_gathered_border_tensor_uint8_d2r2 {
         }
         (void)before, (void)next;
     }
-    __aie_inline void drain_all(const Sums &p, const Call &call, Place place) {
+    MATCH_AIE_INLINE void drain_all(const Sums &p, const Call &call, Place place) {
         drain(p.s00, call, place, 0, 0);
         drain(p.s10, call, place, 1, 0);
     }
     /// The whole call: blocks along N first, then along M.
-    __aie_inline void run(const Call &call) {
+    MATCH_AIE_INLINE void run(const Call &call) {
         const unsigned blocks = call.m_blocks * call.n_blocks;
         Sums even, odd;
         Place before{0, 0}, here{0, 0}, next = after(here, call);

@@ -8,6 +8,13 @@
 #include <aie_api/aie.hpp>
 #include <aie_api/aie_adf.hpp>
 
+// On the core everything must end up in one function, so that accumulators stay in registers.
+#ifdef __AIENGINE__
+#define MATCH_AIE_INLINE inline __attribute__((always_inline))
+#else
+#define MATCH_AIE_INLINE inline
+#endif
+
 namespace max_pool_int8_4x8_2 {
     constexpr unsigned lanes = 32;
     using Tile = aie::vector<int8, lanes>;
@@ -25,10 +32,10 @@ namespace max_pool_int8_4x8_2 {
         unsigned taps;
         unsigned blocks;                  // of channels
     };
-    __aie_inline Tile load(const int8 *from) {
+    MATCH_AIE_INLINE Tile load(const int8 *from) {
         return aie::load_unaligned_v<lanes>(from, 8);
     }
-    __aie_inline Tiles most(const Call &call, unsigned block, unsigned group) {
+    MATCH_AIE_INLINE Tiles most(const Call &call, unsigned block, unsigned group) {
         const int8 *__restrict x = call.x + block * call.x_n_step;
         const int32 *__restrict origin = call.origins + group * 2;
         const int8 *__restrict x0 = x + origin[0];
@@ -41,12 +48,12 @@ namespace max_pool_int8_4x8_2 {
         }
         return tiles;
     }
-    __aie_inline void store(const Tiles &tiles, const Call &call, unsigned block, unsigned group) {
+    MATCH_AIE_INLINE void store(const Tiles &tiles, const Call &call, unsigned block, unsigned group) {
         int8 *__restrict y = call.y + block * call.y_n_step + group * 2 * lanes;
         aie::store_v(y + 0 * lanes, tiles.t0);
         aie::store_v(y + 1 * lanes, tiles.t1);
     }
-    __aie_inline void run(const Call &call) {
+    MATCH_AIE_INLINE void run(const Call &call) {
         Tiles tiles = most(call, 0, 0);
         unsigned block = 0, group = 0;
         for (unsigned n = 1; n < call.blocks * call.groups; ++n) {

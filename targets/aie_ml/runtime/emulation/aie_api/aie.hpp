@@ -17,4 +17,3 @@
 #define __aie_dm_resource_b
 #define __aie_dm_resource_c
 #define __aie_dm_resource_d
-#define __aie_inline inline
