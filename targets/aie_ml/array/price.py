@@ -117,7 +117,8 @@ def _work(
 
 def hand_over(first: CallSchedule, second: CallSchedule, assumed: Assumed) -> int:
     """Cycles from a block's first product to that of the same block in the next tile."""
-    return first.write_done + assumed.cascade - second.read_last
+    before, after = first.parts[0].schedule, second.parts[0].schedule
+    return before.write_done + assumed.cascade - after.read_last
 
 
 def external_rates(device: Device) -> tuple[float, float]:

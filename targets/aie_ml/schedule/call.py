@@ -76,21 +76,6 @@ class CallSchedule:
         return ends(self.parts[0].schedule, self.blocks)[0]
 
     @property
-    def write_done(self) -> int:
-        """Cycle of a block's last cascade write, relative to its first product; 0 if none."""
-        schedule = self.parts[0].schedule
-        found = [p.cycle for p in schedule.placed if p.operation.kind == "cascade_write"]
-        return max(found, default=-schedule.hidden) + schedule.hidden
-
-    @property
-    def read_last(self) -> int:
-        """Cycle of a block's last cascade read, relative to its first product; 0 if none."""
-        found = [p.cycle for p in self.parts[0].schedule.placed]
-        kinds = [p.operation.kind for p in self.parts[0].schedule.placed]
-        reads = [c for c, kind in zip(found, kinds, strict=True) if kind == "cascade_read"]
-        return max(reads, default=0)
-
-    @property
     def cycles(self) -> int:
         """Cycles of a call."""
         return self.call + self.body

@@ -73,6 +73,18 @@ class BlockSchedule:
         return (self.steps - self.explicit) * self.interval
 
     @property
+    def write_done(self) -> int:
+        """Cycle of the last cascade write, relative to the first product; 0 if there is none."""
+        found = [p.cycle for p in self.placed if p.operation.kind == "cascade_write"]
+        return max(found, default=-self.hidden) + self.hidden
+
+    @property
+    def read_last(self) -> int:
+        """Cycle of the last cascade read, relative to the first product; 0 if there is none."""
+        found = [p.cycle for p in self.placed if p.operation.kind == "cascade_read"]
+        return max(found, default=0)
+
+    @property
     def shown(self) -> int:
         """Cycles from block to block as `placed` shows them."""
         return self.length - self.hidden

@@ -30,25 +30,27 @@ def moments(call: CallSchedule, cascade: int) -> tuple[Moment, ...]:
 
     Args:
         call: its schedule.
-        cascade: cycles of a transfer from core to core.
+        cascade: cycles of a transfer from core to core; who receives waits for them.
     """
     kernel = call.kernel
     if not (kernel.cascade_in or kernel.cascade_out):
         return ()
-    begins = []
+    reads, writes = [], []
     now = call.lead
     for part in call.parts:
+        block = part.schedule
         for _ in range(part.times):
-            begins.append(now)
-            now += part.schedule.length
-    group = ceil(len(begins) / MOST_TRANSFERS)
+            reads.append(max(0, now + block.read_last - cascade))
+            writes.append(min(now + block.write_done, call.body))
+            now += block.length
+    group = ceil(len(reads) / MOST_TRANSFERS)
     found = []
-    for first in range(0, len(begins), group):
-        last = min(first + group, len(begins)) - 1
+    for first in range(0, len(reads), group):
+        last = min(first + group, len(reads)) - 1
         if kernel.cascade_in:
-            found.append(Moment(begins[first] + call.read_last, "get"))
+            found.append(Moment(reads[first], "get"))
         if kernel.cascade_out:
-            found.append(Moment(begins[last] + call.write_done + cascade, "put"))
+            found.append(Moment(max(writes[first : last + 1]), "put"))
     return tuple(sorted(found, key=lambda moment: (moment.cycle, moment.action)))
 
 
