@@ -155,7 +155,8 @@ def calibration(
             name = f"{entry['workload']}; {entry['config']}; {entry['variant'] or 'no variant'}"
             note = f"{verdict} {error:+.1f} %, published {theirs:g}: {name}"
             metric = f"row_{len(rows)}_{entry['metric']}"
-            rows.append(row("calibration", metric, ours, entry["unit"], "modelled", note))
+            how = "simulated" if entry["metric"] == "scaling_efficiency" else "modelled"
+            rows.append(row("calibration", metric, ours, entry["unit"], how, note))
     count = f"{len(errors)} rows with a variant"
     mean = sum(errors) / len(errors)
     rows.append(row("calibration", "mean_error_percent", mean, "%", "modelled", count))
