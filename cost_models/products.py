@@ -37,6 +37,11 @@ def registers(dot: Dot, tile: RegisterTile) -> int:
     return tile.rows * tile.vectors + tile.vectors + 1 + temporary
 
 
+def _fused(machine: Machine, dot: Dot) -> bool:
+    """Whether one instruction multiplies and adds: RISC-V's VWMACC does where there are vectors."""
+    return dot in ("dpbusd", "sdot") or (machine.family == "riscv64" and machine.lanes > 1)
+
+
 def step_cycles(machine: Machine, dot: Dot, narrow: bool, tile: RegisterTile) -> float:
     """Cycles of one step of the inner loop: all dot products of the tile.
 
@@ -49,7 +54,7 @@ def step_cycles(machine: Machine, dot: Dot, narrow: bool, tile: RegisterTile) ->
     peaks = machine.peaks
     dots = tile.rows * tile.vectors
     widen = tile.vectors if narrow and dot in ("madd", "plain") else 0
-    uops = dots * (2 if dot in ("madd", "plain") else 1) + widen
+    uops = dots * (1 if _fused(machine, dot) else 2) + widen
     loads = tile.rows + tile.vectors
     instructions = uops + loads - (widen or 0) + LOOP
     chain = peaks.fma_latency if dot in ("dpbusd", "sdot") else 1.0

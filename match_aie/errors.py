@@ -75,7 +75,7 @@ class UnsupportedOperatorError(ModelError):
         super().__init__(
             f"{kinds} operator{'s' if kinds != 1 else ''} cannot be compiled:\n    "
             + "\n    ".join(shown),
-            hint="replace these nodes in the model, or see docs/operators.md (Relay: docs/relay.md)",
+            hint="replace these nodes, or see docs/operators.md (Relay: docs/relay.md)",
         )
 
 

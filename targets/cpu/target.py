@@ -19,7 +19,7 @@ class CPU(MatchTarget):
 
     Attributes:
         machine: what it is compiled for.
-        cores: that a layer may be split over.
+        cores: that run a layer; always 1.
     """
 
     name = "CPU"
@@ -30,13 +30,16 @@ class CPU(MatchTarget):
         Args:
             arch: "native", "portable", "x86-64-v3", "x86-64-v4", either with "+avxvnni" or
                 "+avx512vnni", "aarch64", "rv64gcv" (also "_zvl256b", "_zvl512b"), "rv32imc".
-            cores: that a layer may be split over.
+            cores: that run a layer; layers are not split yet, so only 1 is taken.
 
         Raises:
-            TargetError: there are no facts about `arch`, or `cores` is not positive.
+            TargetError: there are no facts about `arch`, or `cores` is not 1.
         """
-        if cores < 1:
-            raise TargetError(f"{cores} cores", hint="cores starts at 1")
+        if cores != 1:
+            raise TargetError(
+                f"layers cannot be split over {cores} cores",
+                hint="cores=1; run several networks at a time, each in a thread with its arena",
+            )
         self.machine: Machine = machine(arch)
         self.cores = cores
         self._modules = _modules(self.machine)

@@ -44,6 +44,8 @@ static void ${name}(${", ".join(parameters)})
 % endif
 % if short:
     #pragma GCC unroll ${run // f.group}
+% elif f.dot == "plain" and run % 4 == 0:
+    #pragma GCC unroll 4
 % endif
     for (int32_t i = 0; i < ${run}; i += ${f.group}, w += ${wide * f.group}) {
 % for v in vectors:

@@ -118,6 +118,58 @@ def text(layers):
     return "\n".join([*parts, MAIN, "int main(void)\n{", refusal, *calls, "return 0;\n}\n"])
 
 
+def bare_text(layers, wrong=None):
+    """A program without a C library's start-up: operands inside, the status names a wrong layer.
+
+    Args:
+        layers: all for one 32-bit RISC-V.
+        wrong: number of a layer to expect something else of, so that the program must notice.
+    """
+    parts, calls = ["#include <math.h>", '#include "ma_cpu.h"'], []
+    for number, made in enumerate(layers):
+        module, y = made.module, made.workload.output
+        program = LayerProgram(
+            f"t_layer{number}", module.name, "test", module.template(made.workload),
+            made.workload, made.mapping, None, (),
+        )  # fmt: skip
+        parts.append(render_layer(program, module))
+        passed = []
+        for i, array in enumerate(made.sent()):
+            parts.append(_data(f"d{number}_{i}", array.tobytes()))
+            passed.append(f"(const {ctype(array.dtype.name)} *)(const void *)d{number}_{i}")
+        expected = bytearray(made.expected().tobytes())
+        expected[-1] ^= number == wrong
+        parts.append(_data(f"e{number}", bytes(expected)))
+        passed.append(f"({ctype(y.dtype)} *)(void *)y{number}")
+        parts.append(f"static _Alignas(16) uint8_t y{number}[{y.nbytes}];")
+        if module.scratch_bytes(made.workload):
+            size = module.workspace_bytes(made.workload, made.mapping)
+            parts.append(f"static _Alignas(16) uint8_t s{number}[{size}];")
+            passed.append(f"s{number}")
+        call = f"t_layer{number}({', '.join(passed)});"
+        calls.append(f"{call}\nif (memcmp(y{number}, e{number}, {y.nbytes})) quit({number + 1});")
+    return "\n".join([*parts, BARE_MAIN, *calls, "quit(0);\n}\n"])
+
+
+#: Exits by Linux's system call 93; sets the global pointer, which start-up files would.
+BARE_MAIN = r"""
+static void quit(int status)
+{
+    register int a0 __asm__("a0") = status;
+    register int a7 __asm__("a7") = 93;
+    __asm__ volatile("ecall" ::"r"(a0), "r"(a7));
+}
+void _start(void);
+void _start(void)
+{
+__asm__ volatile(".option push\n.option norelax\nla gp, __global_pointer$\n.option pop");
+"""
+
+
+def _data(name, data):
+    return f"static const _Alignas(16) uint8_t {name}[] = {{{','.join(map(str, data))}}};"
+
+
 def build(layers, folder, command, *flags, link=()):
     """The program of `layers`, which are all for one machine; `link` where another tool links."""
     source, out = folder / "layers.c", folder / "layers"

@@ -79,7 +79,7 @@ def c_text(cases, facts):
         count = len(workload.operands) + bool(module.scratch_bytes(workload))
         lines.append(render_layer(program, module))
         passed = ", ".join(f"p[{i}]" for i in range(count))
-        head = f"void run{number}(void **p)"
+        head = f"__attribute__((noinline)) void run{number}(void **p)"
         lines.append(f"{head};\n{head}\n{{\n    t_layer{number}({passed});\n}}\n")
     return "\n".join(lines)
 

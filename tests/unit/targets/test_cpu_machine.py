@@ -89,9 +89,10 @@ def test_an_unknown_arch_is_refused_with_what_there_is():
     assert NATIVE in caught.value.hint
 
 
-def test_cores_start_at_one():
-    with pytest.raises(TargetError, match="0 cores"):
-        CPU(cores=0)
+@pytest.mark.parametrize("cores", [0, 2])
+def test_layers_run_on_one_core(cores):
+    with pytest.raises(TargetError, match=f"over {cores} cores"):
+        CPU(cores=cores)
 
 
 def test_projects_say_what_they_were_built_for():
