@@ -23,13 +23,15 @@ from match_aie.cost_models.products import (
     step_cycles,
 )
 from match_aie.cost_models.transfers import MemoryTransfers
-from match_aie.hardware import Array, Block, Direction, Memory, Mode, Tile
+from match_aie.hardware import Array, Block, Cost, Direction, Mapping, Memory, Mode, Tile
 from match_aie.workload import Workload
 
 #: Cycles of a call of a layer: arguments, first misses.
 CALL = 60.0
 #: Cycles of one run of prepared data: bounds, a loop started and left.
 RUN = 25.0
+#: Cycles to pack an element of a matrix at run time: it is read along columns, one at a time.
+PACK = 1.0
 #: Operations of a vector of elements that a kind computes, by kind; two vectors of bytes share
 #: narrowing. Divisions are counted as four.
 ELEMENT_OPERATIONS = {
@@ -67,9 +69,41 @@ class CoreTiles(MemoryTransfers):
         operations = ELEMENT_OPERATIONS.get(workload.kind, 4.0)
         rate = self.machine.lanes * self.machine.peaks.operations / operations
         traffic = sum(operand.nbytes for operand in workload.operands)
+        return np.asarray(CALL + elements / rate + traffic / self._beyond())
+
+    def _beyond(self) -> float:
+        """Bytes per cycle from behind the first cache."""
         beyond = self.machine.caches[1:2]
-        bandwidth = beyond[0].bytes_per_cycle if beyond else self.machine.memory_bytes_per_cycle
-        return np.asarray(CALL + elements / rate + traffic / bandwidth)
+        return beyond[0].bytes_per_cycle if beyond else self.machine.memory_bytes_per_cycle
+
+    def cost(self, workload: Workload, mapping: Mapping) -> Cost:
+        """Of the layer in one call of the kernel, with what it reads and writes once or again.
+
+        Prepared data that exceed the first cache go behind it, and are read there for every panel.
+        """
+        del mapping
+        tile = {dim: np.asarray(size) for dim, size in workload.dims}
+        compute = float(self.kernel_cycles(workload, tile))
+        width = self._width()
+        if not width:
+            return Cost(compute, (("compute", compute),))
+        x, y = workload.operand("x"), workload.output
+        large = x.nbytes * width > self.machine.caches[0].bytes
+        passes = 1 + self._panels(workload) if large else 0
+        work = 4.0 * x.nbytes * width / self.machine.vector_bytes / self.machine.peaks.operations
+        rows = RUN * x.nbytes / max(1, _row_bytes(workload))
+        traffic = (x.nbytes * (1 + width * passes) + y.nbytes) / self._beyond()
+        parts = (("compute", compute), ("prepare", work + rows), ("memory", traffic))
+        return Cost(sum(cycles for _, cycles in parts), parts)
+
+    def _width(self) -> int:
+        """Bytes of a prepared element of x; 0 where it is not prepared."""
+        return 2 if self.channelwise else 0
+
+    def _panels(self, workload: Workload) -> int:
+        """Times that prepared data are read."""
+        del workload
+        return 1
 
     def _channelwise(self, workload: Workload, tile: Tile) -> Array:
         """Two vectors of sums at a time: pairs of taps are woven, multiplied and added."""
@@ -83,7 +117,7 @@ class CoreTiles(MemoryTransfers):
 
     def _prepares(self, block: Block, inner: Memory) -> int:
         """Bytes of a prepared element of `block`; 0 where it is not prepared."""
-        return 2 if self.channelwise and block.operand.name == "x" and inner.name == "L1" else 0
+        return self._width() if block.operand.name == "x" and inner.name == "L1" else 0
 
     def transfer_cycles(
         self, workload: Workload, block: Block, outer: Memory, inner: Memory, direction: Direction
@@ -150,7 +184,13 @@ class ProductTiles(CoreTiles):
         each = whole * self._panel(wide)
         for narrower in range(1, wide):
             each = each + np.where(left == narrower, self._panel(narrower), 0.0)
-        return np.asarray(CALL + outer * tiles * each)
+        sizes = workload.sizes
+        seen = sizes["C"] * sizes["FY"] * sizes["FX"] * (1 if self.narrow else 2)
+        weights = np.asarray(tile["K"]) * seen / self._beyond()
+        if workload.kind == "matmul":
+            # The second matrix arrives at run time, and is packed for every image.
+            weights = weights + np.asarray(tile["K"]) * sizes["C"] * PACK
+        return np.asarray(CALL + outer * (weights + tiles * each))
 
     def _panel(self, vectors: int) -> float:
         """Cycles of one register tile that is `vectors` wide."""
@@ -160,6 +200,10 @@ class ProductTiles(CoreTiles):
         last = tile.rows * (pairs * REQUANTISE_PAIR + single * REQUANTISE_APART / 2)
         return START + self.loops * LOOP + inner + last / self.machine.peaks.operations
 
-    def _prepares(self, block: Block, inner: Memory) -> int:
+    def _width(self) -> int:
         """As the layer says."""
-        return self.prepared if block.operand.name == "x" and inner.name == "L1" else 0
+        return self.prepared
+
+    def _panels(self, workload: Workload) -> int:
+        """One for every panel of channels."""
+        return -(-workload.sizes["K"] // (self.registers.vectors * self.machine.lanes))

@@ -1,7 +1,8 @@
 """From a planned program to the text of a C project."""
 
+from match_aie.codegen.fragment import render_template
 from match_aie.codegen.layer import render_layer
 from match_aie.codegen.names import identifier
 from match_aie.codegen.sources import ModelFile, Sources, render
 
-__all__ = ["ModelFile", "Sources", "identifier", "render", "render_layer"]
+__all__ = ["ModelFile", "Sources", "identifier", "render", "render_layer", "render_template"]

@@ -37,14 +37,14 @@ def render_view(name: str, view: LayerView) -> str:
         TargetError: the template is missing or fails; names template, line and layer.
     """
     try:
-        text = _library().get_template(name).render(layer=view)
+        text = library().get_template(name).render(layer=view)
     except TargetError:
         raise
     except (CompileException, SyntaxException) as error:
         raise _broken(f"{error.filename}, line {error.lineno}", error, view) from error
     except Exception as error:  # a template is code: anything may leave it
-        raise _broken(_place(name, error), error, view) from error
-    return _tidy(str(text))
+        raise _broken(place(name, error), error, view) from error
+    return indent(str(text))
 
 
 class _Library:
@@ -75,11 +75,12 @@ class _Library:
 
 
 @cache
-def _library() -> _Library:
+def library() -> _Library:
+    """The templates of this process, compiled once."""
     return _Library()
 
 
-def _place(name: str, error: Exception) -> str:
+def place(name: str, error: Exception) -> str:
     """Template and line where rendering failed, the innermost template first."""
     for record in reversed(RichTraceback(error=error, traceback=error.__traceback__).records):
         template, line, text = record[4], record[5], record[7]
@@ -105,7 +106,7 @@ def _broken(place: str, error: Exception, view: LayerView) -> TargetError:
     )
 
 
-def _tidy(text: str) -> str:
+def indent(text: str) -> str:
     """Indent by braces; no trailing blanks, no empty lines within a function.
 
     Templates indent for their own readers; what their directives leave behind ends here.

@@ -74,7 +74,7 @@ def bound(view: View, name: str) -> Value:
 def activation(view: View, name: str) -> Value:
     """As `bound`, for what must arrive at run time."""
     value = bound(view, name)
-    if value.constant is not None:
+    if view.known(value):
         raise Refusal(f"{name} is known at compile time")
     return value
 
@@ -243,7 +243,7 @@ def _matmul(view: View) -> Extracted:
     dims = _BATCHES[rank]
     x, x_axes = _through(view, left.name, (*dims, "OY", "C"))
     x1, x1_axes = _through(view, right.name, (*dims, "C", "K"))
-    if x.constant is not None or x1.constant is not None:
+    if view.known(x) or view.known(x1):
         raise Refusal("a matrix is known at compile time")
     sizes = dict(zip((*dims, "OY", "C"), left.shape, strict=True)) | {"K": right.shape[-1]}
     stored = (*dims, "OY", "K")

@@ -56,6 +56,13 @@ class View:
         """The value called `name`."""
         return self.graph.values[name]
 
+    def known(self, value: Value) -> bool:
+        """Whether `value` is a constant, or a quantised constant made real."""
+        node = self.graph.producers.get(value.name)
+        if node is None or node.operator != "dequantize":
+            return value.constant is not None
+        return self.value(str(node.arguments[0])).constant is not None
+
     def parameters(self, node: Node) -> Parameters:
         """Parameters of a quantize or dequantize node."""
         scale, zero = (self.value(str(a)).constant for a in node.arguments[1:3])

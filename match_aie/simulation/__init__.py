@@ -27,6 +27,7 @@ from match_aie.simulation.scratchpad import (
     Simulation,
     TransferTime,
 )
+from match_aie.simulation.spread import SpreadLayer, SpreadResult, simulate_spread
 from match_aie.simulation.steady import Steady, extrapolate, find_steady
 from match_aie.simulation.timeline import Event, Timeline
 
@@ -50,6 +51,8 @@ __all__ = [
     "Signal",
     "Simulation",
     "Simulator",
+    "SpreadLayer",
+    "SpreadResult",
     "Steady",
     "Task",
     "Timeline",
@@ -57,4 +60,5 @@ __all__ = [
     "Wait",
     "extrapolate",
     "find_steady",
+    "simulate_spread",
 ]

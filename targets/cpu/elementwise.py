@@ -23,6 +23,8 @@ def vectorised(machine: Machine, workload: Workload) -> bool:
         return False
     if workload.fixed_point:
         return False
+    if workload.fixed_point:
+        return False
     reads = ("float32",) if workload.kind == "quantize" else _BYTES
     writes = ("float32",) if workload.kind == "dequantize" else _BYTES
     if workload.output.dtype not in writes or any(x.dtype not in reads for x in workload.inputs):

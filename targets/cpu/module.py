@@ -210,6 +210,17 @@ class Int8Module(ExecModule):
         return self.kernel(workload, mapping).scratch_bytes
 
 
+class UntiledModule(Int8Module):
+    """The same kernels without tiles: for layers of which not even a row fits the first cache."""
+
+    name = "cpu_untiled"
+
+    def __init__(self, machine: Machine) -> None:
+        """For `machine`."""
+        super().__init__(machine)
+        self.memories = self.memories[1:]
+
+
 class VectorModule(CPUModule):
     """The layers of `CPUModule` that are no products, in vectors where they have some."""
 
@@ -248,7 +259,9 @@ def memories(machine: Machine) -> tuple[Memory, ...]:
         rate = machine.caches[1].bytes_per_cycle
     else:
         rate = machine.memory_bytes_per_cycle
-    return (Memory("L1", first.bytes, first.bytes_per_cycle), Memory("DRAM", None, rate))
+    # Weights are read panel by panel, once in a call of the kernel: their price is the kernel's.
+    inner = Memory("L1", first.bytes, first.bytes_per_cycle, operands=("x", "y"))
+    return (inner, Memory("DRAM", None, rate))
 
 
 def _narrow(workload: Workload) -> bool:

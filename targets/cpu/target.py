@@ -8,7 +8,12 @@ from match_aie.errors import TargetError
 from match_aie.hardware import BuildProfile, ExecModule, MatchTarget, Runtime, runtime_files
 from match_aie.targets.cpu.float_module import float_modules
 from match_aie.targets.cpu.machine import NATIVE, PORTABLE, Machine, machine
-from match_aie.targets.cpu.module import CPUModule, Int8Module, VectorModule
+from match_aie.targets.cpu.module import (
+    CPUModule,
+    Int8Module,
+    UntiledModule,
+    VectorModule,
+)
 
 #: Headers that emitted code includes: what differs between processors, and float32 vectors.
 HEADERS = ("ma_cpu.h", "ma_cpu_float.h")
@@ -74,4 +79,5 @@ def _modules(facts: Machine) -> tuple[ExecModule, ...]:
     """Modules of a machine, those of integer layers first; float modules join here."""
     if facts.name == PORTABLE:
         return (CPUModule(),)
-    return (Int8Module(facts), VectorModule(facts), *float_modules(facts))
+    integers = (Int8Module(facts), UntiledModule(facts), VectorModule(facts))
+    return (*integers, *float_modules(facts))

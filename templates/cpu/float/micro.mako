@@ -32,9 +32,15 @@ last_valid = lambda j: valid if j == nrv - 1 else lanes
 if nest: unroll = 1
 plain = SIMPLE.get(k.activation)
 %>
-MA_APART void ${name}(const float *restrict a, const float *restrict b, ${"" if k.length else "int32_t length, "}float *y
-    ${", const float *bias" if k.bias else ""}${", const float *residual" if k.residual else ""}
-    ${", const float *scale" if k.row_scale else ""}${", int32_t first, int32_t last" if k.split else ""})
+<%
+words = ["const float *restrict a", "const float *restrict b", "float *y"]
+if not k.length: words.insert(2, "int32_t length")
+if k.bias: words.append("const float *bias")
+if k.residual: words.append("const float *residual")
+if k.row_scale: words.append("const float *scale")
+if k.split: words += ["int32_t first", "int32_t last"]
+%>
+MA_APART void ${name}(${", ".join(words)})
 {
 % for i in rows:
     ma_vf ${", ".join(f"c{i}_{j} = ma_splat(0.0f)" for j in vectors)};

@@ -43,7 +43,7 @@ def test_close_to_reference_anywhere(compiler, name, kind):
 
 def compared(compiler, name, kind):
     @TWICE
-    @given(st.lists(blocked(KINDS[kind]), min_size=15, max_size=15))
+    @given(st.lists(blocked(KINDS[kind]), min_size=8, max_size=8))
     def holds(cases):
         with tempfile.TemporaryDirectory() as folder:
             check(cases, Path(folder), compiler, MACHINES[name])

@@ -151,8 +151,31 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+#: One of each sort; the rest is for `make test-slow`.
+QUICK = (
+    "gelu00",
+    "gelu21",
+    "dense_Silu",
+    "turned",
+    "attention_batch",
+    "gru_batch_initial",
+    "convolution_groups_residual",
+    "norm_softmax",
+)
+
+
+@pytest.mark.parametrize("name", QUICK)
 def test_close_to_onnxruntime(name, tmp_path):
+    compared(name, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in QUICK])
+def test_others_close_to_onnxruntime(name, tmp_path):
+    compared(name, tmp_path)
+
+
+def compared(name, tmp_path):
     make, *arguments = MODELS[name]
     model, kind = make(*arguments)
     net = match.compile(model, "CPU")

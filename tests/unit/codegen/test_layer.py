@@ -49,9 +49,9 @@ def broken(monkeypatch, text, helper=""):
 def fresh_templates():
     from match_aie.codegen import layer as module
 
-    module._library.cache_clear()
+    module.library.cache_clear()
     yield
-    module._library.cache_clear()
+    module.library.cache_clear()
 
 
 def test_the_operands_that_may_share_storage_are_not_restrict():

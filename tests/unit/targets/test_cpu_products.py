@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 
 from match_aie.cost_models.products import RegisterTile, best_tile, registers
+from match_aie.errors import Infeasible
 from match_aie.hardware import Cut, Loop, Mapping
+from match_aie.mapping import search
 from match_aie.targets.cpu.blocks import blocks
 from match_aie.targets.cpu.machine import machine
-from match_aie.targets.cpu.module import Int8Module
+from match_aie.targets.cpu.module import Int8Module, UntiledModule
 from match_aie.targets.cpu.pack import pack_product
 from match_aie.targets.cpu.product import Panel, form, panels, plan
 from match_aie.workload import Quantized, Window, conv2d, dense, full_range
@@ -108,3 +110,25 @@ def test_dot_products_with_latency_need_many_sums():
     facts = machine("x86-64-v4+avx512vnni")
     tile = best_tile(facts, "dpbusd", True, 64, 256, 72)
     assert tile.rows * tile.vectors >= facts.peaks.fma_latency * facts.peaks.dots
+
+
+def test_a_row_that_no_cache_holds_runs_in_one_piece():
+    facts, w = machine("x86-64-v3"), dense_of(inputs=40_000)
+    assert isinstance(search(w, Int8Module(facts)), Infeasible)
+    found = search(w, UntiledModule(facts))
+    assert isinstance(found, list)
+    assert sum(cycles for _, cycles in found[0].cost.parts) == found[0].cost.cycles
+
+
+def test_large_images_are_tiled_by_the_first_cache():
+    window = Window(padding=(1, 1, 1, 1))
+    w = conv2d(
+        U8, S8, shape=(1, 32, 32, 64), weight_shape=(64, 3, 3, 64), tail=TAIL, scales=1,
+        window=window,
+    )  # fmt: skip
+    facts = machine("x86-64-v3")
+    tiled, whole = search(w, Int8Module(facts)), search(w, UntiledModule(facts))
+    assert tiled[0].mapping.calls > 1
+    assert tiled[0].cost.cycles < whole[0].cost.cycles
+    module = Int8Module(facts)
+    assert module.workspace_bytes(w, tiled[0].mapping) < 2 * facts.caches[0].bytes

@@ -103,18 +103,6 @@ void ma_l1_close(uint8_t *l1)
     (void)l1;
 }
 
-void ma_l2_operand(const void *base, uint32_t bytes)
-{
-    (void)base;
-    (void)bytes;
-}
-
-void ma_l1_settled(const void *l1, uint32_t bytes)
-{
-    (void)l1;
-    (void)bytes;
-}
-
 static struct transfer {
     pi_cl_dma_cmd_t command[COMMANDS];
     uint32_t started;

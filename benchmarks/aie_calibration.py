@@ -1,0 +1,164 @@
+"""Published cycles of single kernels against ours, with the kernel variant that each row names.
+
+The rows are those of `aie_calibration.csv` beside the repository (AIE4ML's paper and sources, an
+AMD tutorial, arXiv:2512.13282, a third party). Two constants are fitted on them: `LOOP_SWITCH` and
+the cascade transfer; the empty kernel's 20 cycles are a fact of their own. Which kernel stands for
+a row is fixed here, before anything runs: the row's element types and tiling, blocks of 2x2
+accumulators unless the row's source has others (mlir-aie's bf16 kernel has 4x4), and the epilogue
+of its `variant` column.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from match_aie.targets.aie_ml.array import ArrayMapping, Assumed, DenseLayer
+from match_aie.targets.aie_ml.array.price import hand_over
+from match_aie.targets.aie_ml.devices import Device, Tiling, pair_name
+from match_aie.targets.aie_ml.schedule import Kernel, schedule_call
+from match_aie.targets.aie_ml.simulate import simulate
+
+FILE = Path(__file__).resolve().parents[2] / "shared" / "data" / "aie_calibration.csv"
+I8 = ("int8", "int8", "int8")
+BF16 = ("bfloat16", "bfloat16", "bfloat16")
+I8_TILING, I16_TILING = Tiling(4, 8, 8, True), Tiling(4, 4, 4, True)
+I16I8_TILING, BF16_TILING = Tiling(4, 4, 8, True), Tiling(4, 8, 4, True)
+
+
+def plain(types: tuple[str, str, str], tiling: Tiling, variant: str = "overlapped") -> Kernel:
+    """A kernel without bias and ReLU."""
+    return Kernel(*types, tiling, bias=False, relu=False, variant=variant)
+
+
+#: Rows that constants are fitted on or taken from entirely.
+FITTED = ("one cascade hop", "empty external kernel in a loop")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A row that names a variant: its kernel and the sizes of the call."""
+
+    workload: str
+    config: str
+    kernel: Kernel
+    size: tuple[int, int, int]
+
+
+CASES = (
+    Case("dense 128x128, one tile", "i8xi8, no bias", plain(I8, I8_TILING), (128, 128, 128)),
+    Case(
+        "dense 128x128, one tile",
+        "i8xi8, bias + ReLU",
+        Kernel(*I8, I8_TILING, variant="exposed"),
+        (128, 128, 128),
+    ),
+    Case(
+        "dense 128x128, one tile",
+        "i16xi8, no bias",
+        plain(("int16", "int8", "int8"), I16I8_TILING),
+        (128, 128, 128),
+    ),
+    Case(
+        "dense 64x64, one tile",
+        "i16xi16, no bias",
+        plain(("int16", "int16", "int16"), I16_TILING, "exposed"),
+        (128, 64, 64),
+    ),
+    Case("dense 16x16x16", "i8xi8 <4,8,8>", plain(I8, I8_TILING), (16, 16, 16)),
+    Case("dense 64x64x64", "i8xi8 <4,8,8>", plain(I8, I8_TILING), (64, 64, 64)),
+    Case("dense 64x64x64", "i8xi8 <8,8,4>", plain(I8, Tiling(8, 8, 4, False)), (64, 64, 64)),
+    # 32 KB of weights: the row does not say which sides; 256 x 128 here.
+    Case("dense batch 1", "i8xi8", plain(I8, I8_TILING).block(1, 4), (1, 256, 128)),
+    Case(
+        "matmul 64x64x64, one acc",
+        "int8 -> int32, <4,16,8>",
+        Kernel(
+            "int8", "int8", "int32", Tiling(4, 16, 8, False), 1, 1,
+            bias=False, relu=False, requantise="none", variant="flat",
+        ),
+        (64, 64, 64),
+    ),
+    Case("single-core GEMM 64x232x64", "int8", plain(I8, I8_TILING, "exposed"), (64, 232, 64)),
+    Case(
+        "single-core GEMM 64x104x64",
+        "bf16",
+        plain(BF16, BF16_TILING, "exposed").block(4, 4),
+        (64, 104, 64),
+    ),
+)  # fmt: skip
+
+
+def reproduced(entry: dict[str, str], vek280: Device) -> float:
+    """Our value of a row of the file, in the row's unit.
+
+    Raises:
+        KeyError: nothing here stands for the row.
+    """
+    for case in CASES:
+        if entry["workload"].startswith(case.workload) and entry["config"].startswith(case.config):
+            call = schedule_call(case.kernel, vek280.architecture, *case.size)
+            return {
+                "GOPS": call.gops(1.25),
+                "cycles": float(call.cycles),
+                "MAC/cycle": call.macs / call.cycles,
+            }[entry["unit"]]
+    if entry["workload"] == "mmul ceiling":
+        pair = entry["config"].split()[0].replace("i", "int").split("x")
+        return float(vek280.architecture.core.macs[pair_name(*pair)] or 0)
+    if entry["workload"].startswith("one linear layer grown"):
+        return 100 * _scaling(vek280)
+    if entry["workload"] == "one cascade hop":
+        return _hop(vek280)
+    if entry["workload"].startswith("empty external kernel"):
+        return float(vek280.architecture.latency("l1_kernel_call_loop_overhead"))
+    raise KeyError(entry["workload"])
+
+
+def _hop(vek280: Device) -> float:
+    """From the end of a block's products in one tile to the next tile's first product."""
+    layer = DenseLayer(64, 256, 64)
+    mapping = ArrayMapping(layer, I8_TILING, (2, 2), "overlapped", 2, 1, 1, 64, 64)
+    calls = [schedule_call(mapping.kernel(at), vek280.architecture, 64, 128, 64) for at in (0, 1)]
+    products = calls[0].parts[0].schedule.steps * calls[0].parts[0].schedule.interval
+    return float(hand_over(calls[0], calls[1], Assumed()) - products)
+
+
+def _scaling(vek280: Device) -> float:
+    """AIE4ML's own kernel (epilogue exposed) on 37 x 8 tiles against one."""
+    tops = []
+    for length, above in ((1, 1), (37, 8)):
+        layer = DenseLayer(1024, 128 * length, 128 * above)
+        mapping = ArrayMapping(layer, I8_TILING, (2, 2), "exposed", length, above, 1, 32, 128)
+        tops.append(simulate(mapping, vek280).tops / (length * above))
+    return tops[1] / tops[0]
+
+
+def calibration(
+    vek280: Device, row: Callable[..., dict[str, object]], path: Path = FILE
+) -> list[dict[str, object]]:
+    """Every row of the file, hit or miss, and the errors of those that name a variant."""
+    if not path.exists():
+        return [row("calibration", "rows", 0, "", "published", f"{path.name} is not here")]
+    rows, errors = [], []
+    with path.open() as handle:
+        for entry in csv.DictReader(handle):
+            ours, theirs = reproduced(entry, vek280), float(entry["value"])
+            error = 100 * (ours / theirs - 1)
+            if entry["variant"]:
+                errors.append(abs(error))
+            verdict = "hit" if abs(error) <= 5 else "miss"
+            if entry["workload"] in FITTED:
+                verdict = "fitted,"
+            name = f"{entry['workload']}; {entry['config']}; {entry['variant'] or 'no variant'}"
+            note = f"{verdict} {error:+.1f} %, published {theirs:g}: {name}"
+            metric = f"row_{len(rows)}_{entry['metric']}"
+            how = "simulated" if entry["metric"] == "scaling_efficiency" else "modelled"
+            rows.append(row("calibration", metric, ours, entry["unit"], how, note))
+    count = f"{len(errors)} rows with a variant"
+    mean = sum(errors) / len(errors)
+    rows.append(row("calibration", "mean_error_percent", mean, "%", "modelled", count))
+    rows.append(row("calibration", "max_error_percent", max(errors), "%", "modelled", count))
+    return rows

@@ -1,0 +1,56 @@
+"""Times that no vendor document states: assumptions, to be varied.
+
+The values are suggestions for simulators, and assumptions: UG1079 only says that starting a kernel
+takes "tens of cycles, depends on number of interfaces", and the round trip of a lock is not
+published. That of a cascade transfer is fitted on the row "one cascade hop, 30 cycles" of
+data/aie_calibration.csv: the schedules account for 14 of them. Benchmarks show all at half and
+double too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: Program memory of main, locks and start-up code beside the kernel: an estimate.
+RUNTIME_BYTES = 2048
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """Cycles of the array's clock.
+
+    Attributes:
+        start: of starting a kernel on buffers.
+        start_port: more for every buffer port.
+        acquire: a lock that is free.
+        release: a lock.
+        descriptor: a DMA channel's switch from one buffer descriptor to the next.
+        cascade: a cascade transfer from core to core, beside its read latency.
+    """
+
+    start: int = 40
+    start_port: int = 10
+    acquire: int = 8
+    release: int = 4
+    descriptor: int = 8
+    cascade: int = 16
+
+    def scaled(self, factor: float) -> Assumed:
+        """All of them multiplied, rounded to whole cycles."""
+        return Assumed(
+            *(
+                round(value * factor)
+                for value in (
+                    self.start,
+                    self.start_port,
+                    self.acquire,
+                    self.release,
+                    self.descriptor,
+                    self.cascade,
+                )
+            )
+        )
+
+    def call(self, ports: int) -> int:
+        """Cycles around a kernel call with so many buffer ports: start, locks taken and given."""
+        return self.start + ports * (self.start_port + self.acquire + self.release)

@@ -1,0 +1,109 @@
+"""Whether a mapping fits a device: chains, banks of a tile, memory tiles. No cost model here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml.array.floor import Floor
+from match_aie.targets.aie_ml.array.layer import ArrayMapping
+from match_aie.targets.aie_ml.array.local import LocalPlan, plan_local
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.schedule import CallSchedule, schedule_call
+from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """What memory tiles hold.
+
+    Attributes:
+        inputs_held: whether whole parts of the activations, or single calls of them.
+        bytes: taken of the fullest memory tile.
+    """
+
+    inputs_held: bool
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a mapping takes, where it fits."""
+
+    floor: Floor
+    local: LocalPlan
+    memory: MemoryPlan
+
+
+def plan_memory_tiles(
+    mapping: ArrayMapping, floor: Floor, device: Device
+) -> MemoryPlan | Infeasible:
+    """What the fullest memory tile holds, everything twice; whole parts where they fit."""
+    mem = device.architecture.mem
+    bound = mem.bytes if mem is not None else 0
+    a, w = _slices(floor, device)
+    element = ELEMENT_BYTES[mapping.layer.a]
+    whole = 2 * a * mapping.part_rows * mapping.part_reduction * element
+    call = 2 * a * mapping.input_bytes
+    weights = 2 * w * mapping.weight_bytes
+    if mapping.home == "memory tile":
+        weights = w * mapping.weight_bytes * mapping.column_steps
+    results = -(-min(device.core_rows, mapping.chains) // max(1, device.mem_rows))
+    outputs = 2 * results * mapping.output_bytes
+    for held, inputs in ((True, whole), (False, call)):
+        if inputs + weights + outputs <= bound:
+            return MemoryPlan(held, inputs + weights + outputs)
+    return Infeasible(
+        "a memory tile",
+        call + weights + outputs,
+        bound,
+        "bytes",
+        ("fewer rows a call", "weights from the chip's memory", "more tiles"),
+        (("activations", call), ("weights", weights), ("results", outputs)),
+    )
+
+
+def _slices(floor: Floor, device: Device) -> tuple[int, int]:
+    """Most slices of activations and of weights in one memory tile: lanes go over them in turn."""
+    lanes_a, lanes_w = floor.lane_split
+    share_a, share_w = floor.shares
+    rows = max(1, device.mem_rows)
+    streams = floor.mapping.input_channels
+    a = -(-(lanes_a // streams) // rows) * share_a
+    return a, -(-lanes_w // rows) * share_w if floor.mapping.streamed else 0
+
+
+def schedules(mapping: ArrayMapping, device: Device) -> tuple[CallSchedule, ...]:
+    """Of each tile of a chain: one call."""
+    arch = device.architecture
+    size = (mapping.call_rows, mapping.part_reduction, mapping.call_columns)
+    by_position = {
+        mapping.position(at): schedule_call(mapping.kernel(at), arch, *size)
+        for at in (0, min(1, mapping.cas_length - 1), mapping.cas_length - 1)
+    }
+    return tuple(by_position[mapping.position(at)] for at in range(mapping.cas_length))
+
+
+def buffer_ports(mapping: ArrayMapping, at: int) -> int:
+    """Buffers that a call of tile `at` takes and gives."""
+    last = at == mapping.cas_length - 1
+    return 1 + (1 if mapping.streamed else 0) + (1 if last else 0)
+
+
+def fit(mapping: ArrayMapping, device: Device) -> Fit | Infeasible:
+    """Whether tiles, their memories and the memory tiles suffice."""
+    capacity = (device.columns // mapping.cas_length) * device.core_rows
+    if mapping.chains > capacity:
+        return Infeasible(
+            f"chains of {mapping.cas_length} tiles",
+            mapping.chains,
+            capacity,
+            "chains",
+            ("fewer parts of rows or columns", "shorter chains"),
+        )
+    local = plan_local(mapping, device)
+    if isinstance(local, Infeasible):
+        return local
+    floor = Floor(mapping, device)
+    memory = plan_memory_tiles(mapping, floor, device)
+    return memory if isinstance(memory, Infeasible) else Fit(floor, local, memory)

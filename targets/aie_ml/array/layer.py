@@ -1,0 +1,241 @@
+"""A layer as the array sees it, and how it is spread over the array: plain, validated data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Literal, get_args
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.devices import Tiling
+from match_aie.targets.aie_ml.schedule import Kernel, Position, Requantise, Variant
+from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
+
+#: Which chains sit side by side: those of one part of M ("m"), or of N ("n").
+Order = Literal["m", "n"]
+
+#: What stays in a tile while the other goes by, where the weights are not resident.
+Outer = Literal["n", "m"]
+
+#: Where the weights are kept between uses: in the tile, in memory tiles, or in the chip's memory.
+Home = Literal["tile", "memory tile", "chip"]
+
+
+@dataclass(frozen=True)
+class DenseLayer:
+    """`rows` x `reduction` by `reduction` x `columns`, with its tail.
+
+    Attributes:
+        rows: of the activations (batch).
+        reduction: inputs.
+        columns: outputs.
+        a: element type of the activations.
+        w: of the weights.
+        out: of the result.
+        bias: whether there is one.
+        relu: whether negative results become 0.
+        requantise: how sums become `out`.
+        resident: whether repeated runs find the weights where they left them.
+    """
+
+    rows: int
+    reduction: int
+    columns: int
+    a: str = "int8"
+    w: str = "int8"
+    out: str = "int8"
+    bias: bool = True
+    relu: bool = True
+    requantise: Requantise = "shift"
+    resident: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what is no layer."""
+        if min(self.rows, self.reduction, self.columns) < 1:
+            raise TargetError(f"layer {self.rows}x{self.reduction}x{self.columns} is empty")
+        unknown = {self.a, self.w, self.out} - set(ELEMENT_BYTES)
+        if unknown:
+            raise TargetError(f"element types {sorted(unknown)} are not known")
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates, no padding."""
+        return self.rows * self.reduction * self.columns
+
+
+@dataclass(frozen=True)
+class ArrayMapping:
+    """How a layer runs on an array.
+
+    A chain of `cas_length` tiles, west to east, shares one part of the rows and one of the
+    columns; each tile has its part of the reduction, and sums go along the cascade. There are
+    `row_parts * column_parts` chains. In a tile, calls of `call_rows` x whole part of the
+    reduction x `call_columns` follow each other.
+
+    Attributes:
+        layer: what runs.
+        tiling: `mmul` shape.
+        block: accumulator tiles (rows, columns) that a kernel works on at once.
+        variant: how epilogues meet the next block.
+        cas_length: tiles of a chain: parts of the reduction.
+        column_parts: of the output columns (CAS_NUM, where all chains stand above each other).
+        row_parts: of the rows.
+        call_rows: rows of one kernel call, a multiple of the tiling.
+        call_columns: columns of one call.
+        order: which chains are neighbours.
+        outer: outer loop over calls.
+        home: of the weights.
+        input_channels: DMA channels that bring activations into a tile, 1 or 2.
+    """
+
+    layer: DenseLayer
+    tiling: Tiling
+    block: tuple[int, int]
+    variant: Variant
+    cas_length: int
+    column_parts: int
+    row_parts: int
+    call_rows: int
+    call_columns: int
+    order: Order = "m"
+    outer: Outer = "n"
+    home: Home = "tile"
+    input_channels: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse parts without work, and calls that are no multiples of the tiling."""
+        layer, t = self.layer, self.tiling
+        for what, parts, size, unit in (
+            ("cas_length", self.cas_length, layer.reduction, t.k),
+            ("column_parts", self.column_parts, layer.columns, t.n),
+            ("row_parts", self.row_parts, layer.rows, t.m),
+        ):
+            units = ceil(size / unit)
+            if not 1 <= parts <= units:
+                raise TargetError(f"{what} {parts}: {units} tiles of {unit} cannot be split so")
+        if self.call_rows % t.m or self.call_columns % t.n:
+            raise TargetError(f"a call of {self.call_rows}x{self.call_columns}: no multiple of {t}")
+        if min(self.call_rows, self.call_columns) < 1 or self.input_channels not in (1, 2):
+            raise TargetError("a call without rows or columns, or without an input channel")
+        for value, values in ((self.order, Order), (self.outer, Outer), (self.home, Home)):
+            if value not in get_args(values):
+                raise TargetError(f"{value!r} is none of {get_args(values)}")
+
+    @property
+    def part_rows(self) -> int:
+        """Rows of the largest part, padded."""
+        return ceil(ceil(self.layer.rows / self.tiling.m) / self.row_parts) * self.tiling.m
+
+    @property
+    def part_reduction(self) -> int:
+        """Reduction of the largest part, padded."""
+        return ceil(ceil(self.layer.reduction / self.tiling.k) / self.cas_length) * self.tiling.k
+
+    @property
+    def part_columns(self) -> int:
+        """Columns of the largest part, padded."""
+        return ceil(ceil(self.layer.columns / self.tiling.n) / self.column_parts) * self.tiling.n
+
+    @property
+    def row_steps(self) -> int:
+        """Calls along the rows of a part."""
+        return ceil(self.part_rows / self.call_rows)
+
+    @property
+    def column_steps(self) -> int:
+        """Calls along the columns of a part."""
+        return ceil(self.part_columns / self.call_columns)
+
+    @property
+    def calls(self) -> int:
+        """Kernel calls of a tile for the whole layer."""
+        return self.row_steps * self.column_steps
+
+    @property
+    def chains(self) -> int:
+        """Cascade chains."""
+        return self.row_parts * self.column_parts
+
+    @property
+    def tiles(self) -> int:
+        """Tiles at work."""
+        return self.chains * self.cas_length
+
+    @property
+    def streamed(self) -> bool:
+        """Whether weights come by stream during the run."""
+        return self.home != "tile"
+
+    @property
+    def input_bytes(self) -> int:
+        """Of the activations of one call."""
+        return self.call_rows * self.part_reduction * ELEMENT_BYTES[self.layer.a]
+
+    @property
+    def weight_bytes(self) -> int:
+        """Of the weights of one call, in one tile."""
+        return self.part_reduction * self.call_columns * ELEMENT_BYTES[self.layer.w]
+
+    @property
+    def output_bytes(self) -> int:
+        """Of the results of one call, in one chain."""
+        return self.call_rows * self.call_columns * ELEMENT_BYTES[self.layer.out]
+
+    @property
+    def bias_bytes(self) -> int:
+        """Of the bias in the first tile of a chain, 32 bits each."""
+        return 4 * self.part_columns if self.layer.bias else 0
+
+    def input_sends(self) -> int:
+        """How often a tile is sent activations for a layer: again for every column step if outer.
+
+        A tile whose part of the rows is a single call keeps its activations.
+        """
+        if self.outer == "n" and self.row_steps > 1:
+            return self.calls
+        return self.row_steps
+
+    def weight_sends(self) -> int:
+        """How often a tile is sent weights for a layer."""
+        if not self.streamed:
+            return 0
+        if self.outer == "m" and self.column_steps > 1:
+            return self.calls
+        return self.column_steps
+
+    def position(self, at: int) -> Position:
+        """Of tile number `at` in its chain."""
+        if self.cas_length == 1:
+            return "single"
+        if at == 0:
+            return "first"
+        return "last" if at == self.cas_length - 1 else "middle"
+
+    def kernel(self, at: int) -> Kernel:
+        """What tile number `at` of a chain runs."""
+        layer, position = self.layer, self.position(at)
+        last = position in ("single", "last")
+        return Kernel(
+            a=layer.a,
+            w=layer.w,
+            out=layer.out,
+            tiling=self.tiling,
+            rows=self.block[0],
+            columns=self.block[1],
+            position=position,
+            bias=layer.bias and position in ("single", "first"),
+            relu=layer.relu and last,
+            requantise=layer.requantise,
+            variant=self.variant,
+        )
+
+    def chain(self, index: int) -> tuple[int, int]:
+        """(part of the rows, part of the columns) of chain `index`."""
+        if self.order == "m":
+            return divmod(index, self.column_parts)
+        column, row = divmod(index, self.row_parts)
+        return row, column
+
+    def with_channels(self, channels: int) -> ArrayMapping:
+        """The same with another number of input channels."""
+        return replace(self, input_channels=channels)

@@ -1,0 +1,114 @@
+"""What a tile's own memory holds, bank by bank.
+
+A schedule assumes that activations, weights and everything else (results, bias, stack) lie in
+different banks; the two buffers of a ping-pong pair too, where there is room. Where not, the
+DMA takes cycles of a bank from the core.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml.array.layer import ArrayMapping
+from match_aie.targets.aie_ml.devices import Device
+
+LEVERS = ("fewer rows a call", "fewer columns a call", "more tiles along the reduction")
+
+
+@dataclass(frozen=True)
+class LocalPlan:
+    """Banks of a tile.
+
+    Attributes:
+        input_banks: of the two activation buffers together.
+        weight_banks: of the weights.
+        other_banks: of results, bias and stack.
+        shared: bytes a call that the DMA writes into a bank from which the core loads.
+    """
+
+    input_banks: int
+    weight_banks: int
+    other_banks: int
+    shared: int
+
+    def stall(self, device: Device) -> int:
+        """Cycles a call that the core loses to the DMA (+1 an access: the facts' penalty)."""
+        width = device.need(device.architecture.core.banks.width_bits, "width of a memory bank")
+        penalty = device.architecture.latency("bank_conflict_penalty")
+        return penalty * ceil(self.shared / (width // 8)) if self.shared else 0
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Bytes of a tile's buffers, one copy of each.
+
+    Attributes:
+        inputs: activations of a call.
+        resident: weights that stay.
+        streamed: weights of a call that come by stream.
+        outputs: results of a call.
+        fixed: bias and stack.
+    """
+
+    inputs: int
+    resident: int
+    streamed: int
+    outputs: int
+    fixed: int
+
+    def plan(self, banks: int, size: int) -> LocalPlan | None:
+        """Banks of `size` bytes for all of it, as few pairs together as possible."""
+        other = ceil((2 * self.outputs + self.fixed) / size)
+        apart = 2 * ceil(self.inputs / size)
+        weights = ceil(self.resident / size) + 2 * ceil(self.streamed / size)
+        w_together = ceil((self.resident + 2 * self.streamed) / size)
+        for i, w in (
+            (apart, weights),
+            (ceil(2 * self.inputs / size), weights),
+            (apart, w_together),
+            (ceil(2 * self.inputs / size), w_together),
+        ):
+            if i + w + other <= banks:
+                shared = (self.inputs if i < apart else 0) + (self.streamed if w < weights else 0)
+                return LocalPlan(i, w, other, shared)
+        return None
+
+
+def logical_banks(device: Device) -> tuple[int, int]:
+    """(number, bytes) of the banks in which a programmer places buffers; physical ones else."""
+    core = device.architecture.core
+    banks = core.banks.logical or core.banks.count
+    return banks, core.data_memory_bytes // banks
+
+
+def demand(mapping: ArrayMapping, device: Device) -> Demand:
+    """Of the fullest tile: every tile is planned like it."""
+    stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
+    weights = mapping.weight_bytes
+    return Demand(
+        inputs=mapping.input_bytes,
+        resident=0 if mapping.streamed else weights * mapping.column_steps,
+        streamed=weights if mapping.streamed else 0,
+        outputs=mapping.output_bytes,
+        fixed=mapping.bias_bytes + stack,
+    )
+
+
+def plan_local(mapping: ArrayMapping, device: Device) -> LocalPlan | Infeasible:
+    """Banks for the buffers of any tile of `mapping`."""
+    banks, size = logical_banks(device)
+    needed = demand(mapping, device)
+    plan = needed.plan(banks, size)
+    if plan is not None:
+        return plan
+    breakdown = (
+        ("activations, twice", 2 * needed.inputs),
+        ("weights", needed.resident + 2 * needed.streamed),
+        ("results, bias, stack", 2 * needed.outputs + needed.fixed),
+    )
+    taken = sum(ceil(much / size) for _, much in breakdown)
+    return Infeasible(
+        "memory banks of a tile", taken, banks, f"banks of {size} bytes", LEVERS, breakdown
+    )

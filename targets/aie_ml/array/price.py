@@ -1,0 +1,149 @@
+"""The cost model's view of a mapping: what it asks of tiles, streams and the ways in and out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from match_aie.cost_models.aie_array import ArrayCost, Work, array_cost
+from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES, Assumed
+from match_aie.targets.aie_ml.array.fit import MemoryPlan, buffer_ports, fit, schedules
+from match_aie.targets.aie_ml.array.floor import Floor
+from match_aie.targets.aie_ml.array.layer import ArrayMapping
+from match_aie.targets.aie_ml.array.local import LocalPlan
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.schedule import CallSchedule
+
+
+@dataclass(frozen=True)
+class Priced:
+    """A mapping that fits, with its cost."""
+
+    mapping: ArrayMapping
+    cost: ArrayCost
+    local: LocalPlan
+
+
+@dataclass(frozen=True)
+class Body:
+    """The slowest kernel of a chain: cycles of a call, around it, and of the cascade's way."""
+
+    cycles: float
+    around: float
+    skew: float
+
+
+def price(mapping: ArrayMapping, device: Device, assumed: Assumed) -> Priced | Infeasible:
+    """What `mapping` costs on `device`, or what it lacks.
+
+    Raises:
+        TargetError: a fact that the mapping needs is not known of the device.
+    """
+    fitted = fit(mapping, device)
+    if isinstance(fitted, Infeasible):
+        return fitted
+    floor, local, memory = fitted.floor, fitted.local, fitted.memory
+    calls = schedules(mapping, device)
+    program = max(call.program_bytes for call in calls) + RUNTIME_BYTES
+    bound = device.architecture.core.program_memory_bytes
+    if program > bound:
+        return Infeasible("program memory", program, bound, "bytes", ("smaller blocks", "a loop"))
+    slowest = max(
+        range(len(calls)), key=lambda at: calls[at].body + assumed.call(buffer_ports(mapping, at))
+    )
+    skew = sum(hand_over(call, calls[at + 1], assumed) for at, call in enumerate(calls[:-1]))
+    body = Body(calls[slowest].body, assumed.call(buffer_ports(mapping, slowest)), skew)
+    work = _work(mapping, device, assumed, floor, memory, local, body)
+    return Priced(mapping, array_cost(work), local)
+
+
+def bound(mapping: ArrayMapping, device: Device, assumed: Assumed) -> float | Infeasible:
+    """Cycles that no schedule of the kernels beats: products at the core's full rate."""
+    fitted = fit(mapping, device)
+    if isinstance(fitted, Infeasible):
+        return fitted
+    floor, local, memory = fitted.floor, fitted.local, fitted.memory
+    rate = device.architecture.core.macs_of(mapping.layer.a, mapping.layer.w) or 1
+    macs = mapping.call_rows * mapping.part_reduction * mapping.call_columns
+    body = Body(macs / rate, assumed.call(buffer_ports(mapping, 0)), 0)
+    return array_cost(_work(mapping, device, assumed, floor, memory, local, body)).interval
+
+
+def _work(
+    mapping: ArrayMapping,
+    device: Device,
+    assumed: Assumed,
+    floor: Floor,
+    memory: MemoryPlan,
+    local: LocalPlan,
+    body: Body,
+) -> Work:
+    layer, arch = mapping.layer, device.architecture
+    share_a, share_w = floor.shares
+    in_rate, out_rate = external_rates(device)
+    copies_a, copies_w = floor.copies
+    sends = mapping.row_steps if memory.inputs_held else mapping.input_sends()
+    entering = copies_a * sends * mapping.input_bytes
+    if mapping.home == "chip":
+        entering += copies_w * mapping.weight_sends() * mapping.weight_bytes
+    first = 0
+    if not mapping.streamed and not layer.resident:
+        first = mapping.weight_bytes * mapping.column_steps
+    return Work(
+        calls=mapping.calls,
+        body=body.cycles,
+        around=body.around + local.stall(device),
+        inputs=mapping.input_sends(),
+        input_bytes=mapping.input_bytes / mapping.input_channels,
+        weights=mapping.weight_sends(),
+        weight_bytes=mapping.weight_bytes,
+        outputs=mapping.calls,
+        output_bytes=mapping.output_bytes,
+        input_share=share_a,
+        weight_share=share_w,
+        down_share=max(1.0, min(device.core_rows, mapping.chains) / floor.lanes_down),
+        rate=arch.core.dma.bytes_per_cycle,
+        descriptor=assumed.descriptor,
+        external_in=entering,
+        external_out=mapping.chains * mapping.calls * mapping.output_bytes,
+        external_in_rate=in_rate,
+        external_out_rate=out_rate,
+        skew=body.skew,
+        hops=arch.hop_cycles * (device.mem_rows + device.core_rows),
+        first_weights=first,
+        first_inputs=copies_a * mapping.input_bytes,
+    )
+
+
+def hand_over(first: CallSchedule, second: CallSchedule, assumed: Assumed) -> int:
+    """Cycles from a block's first product to that of the same block in the next tile."""
+    before, after = first.parts[0].schedule, second.parts[0].schedule
+    return before.write_done + assumed.cascade - after.read_last
+
+
+def external_rates(device: Device) -> tuple[float, float]:
+    """Bytes per cycle into the array and out of it, all ways together.
+
+    Programmable logic where there is any (streams of 128 bits at its clock), else the DMA channels
+    to the chip's memory, bounded by what that memory delivers where it is known.
+
+    Raises:
+        TargetError: neither is known of the device.
+    """
+    if device.plio_in is not None and device.plio_out is not None:
+        clock = device.need(device.pl_clock_mhz, "clock of programmable logic") / 1000
+        per = 16 * clock / device.clock_ghz
+        ways_in = device.plio_in * per
+        ways_out = device.plio_out * per
+        if device.if_to_array_gbps is not None:
+            ways_in = min(ways_in, device.if_to_array_gbps / device.clock_ghz)
+        if device.array_to_if_gbps is not None:
+            ways_out = min(ways_out, device.array_to_if_gbps / device.clock_ghz)
+        return ways_in, ways_out
+    rate = device.architecture.shim_dma.bytes_per_cycle
+    ways_in = device.need(device.gmio_in, "DMA channels from memory") * rate
+    ways_out = device.need(device.gmio_out, "DMA channels to memory") * rate
+    if device.dram_gbps is not None:
+        share = device.dram_gbps / device.clock_ghz / 2
+        return min(ways_in, share), min(ways_out, share)
+    return ways_in, ways_out

@@ -1,0 +1,185 @@
+"""Rules about memories, descriptors and locks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Tile
+from match_aie.targets.aie_ml.array.violation import Violation
+from match_aie.targets.aie_ml.devices import Device
+
+
+def is_core(tile: Tile, device: Device) -> bool:
+    """Whether `tile` has a core."""
+    return tile[1] >= device.shim_rows + device.mem_rows
+
+
+def _by_tile(program: ArrayProgram) -> dict[Tile, list[Buffer]]:
+    found: dict[Tile, list[Buffer]] = defaultdict(list)
+    for buffer in program.buffers:
+        found[buffer.tile].append(buffer)
+    return found
+
+
+def banks(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """What shares banks fits them, and banks exist."""
+    core = device.architecture.core
+    count = core.banks.logical or core.banks.count
+    size = core.data_memory_bytes // count
+    for tile, buffers in _by_tile(program).items():
+        if not is_core(tile, device):
+            continue
+        groups: dict[tuple[int, ...], int] = defaultdict(int)
+        for buffer in buffers:
+            groups[buffer.banks] += buffer.bytes * buffer.copies
+            for bank in buffer.banks:
+                if not 0 <= bank < count:
+                    yield Violation(
+                        f"tile {tile}", "as number of a bank", bank, count - 1, "smaller calls"
+                    )
+        for group, demand in groups.items():
+            if demand > len(group) * size:
+                yield Violation(
+                    f"tile {tile}, banks {group}",
+                    "bytes",
+                    demand,
+                    len(group) * size,
+                    "fewer rows or columns a call",
+                )
+
+
+def apart(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """Activations, weights and all else lie in different banks, as schedules assume."""
+    for tile, buffers in _by_tile(program).items():
+        if not is_core(tile, device):
+            continue
+        used: dict[str, set[int]] = defaultdict(set)
+        for buffer in buffers:
+            used[buffer.role if buffer.role in ("a", "w") else "other"] |= set(buffer.banks)
+        roles = sorted(used)
+        for at, first in enumerate(roles):
+            for second in roles[at + 1 :]:
+                common = used[first] & used[second]
+                if common:
+                    yield Violation(
+                        f"tile {tile}",
+                        f"banks with both {first} and {second}",
+                        len(common),
+                        0,
+                        "fewer rows a call, or weights by stream",
+                    )
+
+
+def ping_pong(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """Buffers of cores that streams fill or empty are double."""
+    moved = {(core.tile, name) for core in program.cores for name in core.buffers}
+    for buffer in program.buffers:
+        if (buffer.tile, buffer.name) in moved and buffer.copies < 2:
+            yield Violation(
+                f"buffer {buffer.name!r} of tile {buffer.tile}",
+                "copies missing of a ping-pong pair",
+                2 - buffer.copies,
+                0,
+                "two copies",
+            )
+    del device
+
+
+def stack(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """Every core has the stack that the vendor's tools give it: overflow is silent."""
+    least = device.need(device.architecture.core.stack_default_bytes, "default stack")
+    stacks = {b.tile: b.bytes for b in program.buffers if b.role == "stack"}
+    for core in program.cores:
+        if stacks.get(core.tile, 0) < least:
+            yield Violation(
+                f"tile {core.tile}",
+                "bytes of stack missing",
+                least - stacks.get(core.tile, 0),
+                0,
+                "a larger stack buffer",
+            )
+
+
+def memory_tiles(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """Memory tiles hold what lies in them."""
+    mem = device.architecture.mem
+    bound = mem.bytes if mem is not None else 0
+    for tile, buffers in _by_tile(program).items():
+        demand = sum(b.bytes * b.copies for b in buffers)
+        if not is_core(tile, device) and demand > bound:
+            yield Violation(
+                f"memory tile {tile}", "bytes", demand, bound, "single calls instead of whole parts"
+            )
+
+
+def descriptors(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """Descriptors suffice; in memory tiles each half serves the channels of one parity."""
+    arch = device.architecture
+    seen: set[tuple[Tile, int]] = set()
+    for d in program.descriptors:
+        tile = d.channel.tile
+        core = is_core(tile, device)
+        count = arch.descriptors["core" if core else "mem"]
+        low, high = 0, count
+        if not core:
+            half = count // 2
+            low, high = (half, count) if d.channel.index % 2 else (0, half)
+        if d.index < low:
+            where = f"tile {tile}, channel {d.channel.index}"
+            yield Violation(where, "descriptors of the other parity", 1, 0, "the upper half")
+        if (tile, d.index) in seen:
+            where = f"tile {tile}, descriptor {d.index}"
+            yield Violation(where, "uses of one descriptor", 2, 1, "another number")
+        if d.index >= high:
+            yield Violation(
+                f"tile {tile}, {d.channel.direction} channel {d.channel.index}",
+                "as number of a descriptor",
+                d.index,
+                high - 1,
+                "fewer slices in the column: fewer parts of rows, or order by the other dimension",
+            )
+        seen.add((tile, d.index))
+
+
+def addressing(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """Dimensions, steps, wraps and lengths fit a descriptor's fields."""
+    arch = device.architecture
+    for d in program.descriptors:
+        core = is_core(d.channel.tile, device)
+        limits = arch.addressing["core" if core else "mem"]
+        where = f"{d.buffer!r} of tile {d.channel.tile}"
+        checks = [("dimensions", len(d.dims), limits.dims)]
+        if limits.length_bits is not None:
+            checks.append(("words", d.words, 2**limits.length_bits - 1))
+        if limits.step_bits is not None:
+            checks += [("words a step", step, 2**limits.step_bits) for _, step in d.dims]
+        if limits.wrap_bits is not None:
+            inner = d.dims[: limits.dims - 1]
+            checks += [("elements a wrap", size, 2**limits.wrap_bits - 1) for size, _ in inner]
+        for at, (before, after) in enumerate(d.pad):
+            most = limits.pad[at] if at < len(limits.pad) else 0
+            checks.append(("words of padding", max(before, after), most))
+        for what, demand, bound in checks:
+            if demand > bound:
+                yield Violation(where, what, demand, bound, "smaller calls, or another split")
+
+
+def locks(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """Locks exist, hold their value, and begin with every buffer empty."""
+    arch = device.architecture
+    copies = {(b.tile, b.name): b.copies for b in program.buffers}
+    for lock in program.locks:
+        facts = arch.core.locks
+        if not is_core(lock.tile, device) and arch.mem is not None:
+            facts = arch.mem.locks
+        where = f"lock {lock.index} of tile {lock.tile}"
+        if not 0 <= lock.index < facts.count:
+            remedy = "fewer slices or results in one memory tile"
+            yield Violation(where, "as number of a lock", lock.index, facts.count - 1, remedy)
+        most = 2**facts.value_bits - 1 if facts.value_bits is not None else 1
+        if lock.initial > most:
+            yield Violation(where, "as its value", lock.initial, most, "fewer copies")
+        wanted = copies.get((lock.tile, lock.buffer), 0) if lock.state == "empty" else 0
+        if lock.initial != wanted:
+            yield Violation(where, "as first value", lock.initial, wanted, "the number of copies")

@@ -1,0 +1,148 @@
+"""Rules about tiles, channels, stream switches and cascades."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from match_aie.targets.aie_ml.array.program import ArrayProgram, Hop, Tile
+from match_aie.targets.aie_ml.array.rules_memory import is_core
+from match_aie.targets.aie_ml.array.violation import Violation
+from match_aie.targets.aie_ml.devices import Device
+
+#: Where a stream that leaves through a side arrives, and by which side.
+ACROSS = {"N": (0, 1, "S"), "S": (0, -1, "N"), "E": (1, 0, "W"), "W": (-1, 0, "E")}
+
+#: Packet-switched streams that one slave port can tell apart (facts: packet_switching, AIERT).
+PACKET_SLOTS = 4
+
+
+def inside(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """Cores sit on tiles with cores, one each."""
+    top = device.shim_rows + device.mem_rows + device.core_rows
+    seen: set[Tile] = set()
+    for core in program.cores:
+        column, row = core.tile
+        if not 0 <= column < device.columns:
+            yield Violation(
+                f"tile {core.tile}", "as column", column, device.columns - 1, "fewer chains"
+            )
+        if not is_core(core.tile, device):
+            yield Violation(f"tile {core.tile}", "kernels on a tile without a core", 1, 0, "a core")
+        if row >= top:
+            yield Violation(f"tile {core.tile}", "as row", row, top - 1, "another row")
+        if core.tile in seen:
+            yield Violation(f"tile {core.tile}", "kernels on one tile", 2, 1, "another tile")
+        seen.add(core.tile)
+
+
+def channels(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """Channels exist; those of cores serve one stream each."""
+    arch = device.architecture
+    streams: dict[tuple[Tile, str, int], int] = defaultdict(int)
+    for route in program.routes:
+        for end in (route.source, *route.sinks):
+            streams[end.tile, end.direction, end.index] += 1
+    for d in program.descriptors:
+        streams.setdefault((d.channel.tile, d.channel.direction, d.channel.index), 0)
+    for (tile, direction, index), many in streams.items():
+        core = is_core(tile, device)
+        dma = arch.core.dma if core or arch.mem is None else arch.mem.dma
+        count = dma.s2mm if direction == "s2mm" else dma.mm2s
+        where = f"tile {tile}, {direction} channel {index}"
+        if not 0 <= index < count:
+            yield Violation(
+                where, "as number of a channel", index, count - 1, "one input channel, no streams"
+            )
+        if core and many > 1:
+            yield Violation(where, "streams on one channel", many, 1, "another channel")
+
+
+def ports(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """Switch ports exist and are not shared, but by packets."""
+    table = device.architecture.switch_ports
+    drivers: dict[tuple[Tile, tuple[str, int]], set[tuple[str, int]]] = defaultdict(set)
+    users: dict[tuple[Tile, tuple[str, int]], set[str]] = defaultdict(set)
+    packets = {route.name for route in program.routes if route.packet}
+    for route in program.routes:
+        for hop in route.hops:
+            kind = "core_tile" if is_core(hop.tile, device) else "mem_tile"
+            for role, (side, lane) in (("slave", hop.slave), ("master", hop.master)):
+                count = table.get((kind, role, side), 0)
+                if not 0 <= lane < count:
+                    yield Violation(
+                        f"{route.name}, tile {hop.tile}",
+                        f"as {role} port {side}",
+                        lane,
+                        count - 1,
+                        "fewer parts of rows in a column, or one input channel",
+                    )
+            drivers[hop.tile, hop.master].add(hop.slave)
+            users[hop.tile, hop.master].add(route.name)
+    for (tile, port), names in users.items():
+        if len(names) > 1 and not names <= packets:
+            yield Violation(
+                f"tile {tile}, port {port}", "streams", len(names), 1, "packets or another lane"
+            )
+        if len(drivers[tile, port]) > PACKET_SLOTS:
+            many = len(drivers[tile, port])
+            yield Violation(
+                f"tile {tile}, port {port}", "sources merged", many, PACKET_SLOTS, "another lane"
+            )
+
+
+def routes(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """Hops join up, from the source's channel to every sink's."""
+    for route in program.routes:
+        reached = {(route.source.tile, ("dma", route.source.index))}
+        for hop in route.hops:
+            if (hop.tile, hop.slave) not in reached:
+                yield Violation(
+                    f"{route.name}, tile {hop.tile}", "hops that nothing reaches", 1, 0, "a hop"
+                )
+            reached.add(_next(hop))
+        missing = [s for s in route.sinks if (s.tile, ("to dma", s.index)) not in reached]
+        if missing:
+            yield Violation(route.name, "sinks not reached", len(missing), 0, "more hops")
+    del device
+
+
+def _next(hop: Hop) -> tuple[Tile, tuple[str, int]]:
+    side, lane = hop.master
+    if side == "dma":
+        return hop.tile, ("to dma", lane)
+    dx, dy, arrives = ACROSS[side]
+    return (hop.tile[0] + dx, hop.tile[1] + dy), (arrives, lane)
+
+
+def pass_through(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """Through a memory tile, north to south or back, a stream keeps its lane."""
+    for route in program.routes:
+        for hop in route.hops:
+            through = {hop.slave[0], hop.master[0]} == {"N", "S"}
+            if through and not is_core(hop.tile, device) and hop.slave[1] != hop.master[1]:
+                yield Violation(
+                    f"{route.name}, memory tile {hop.tile}",
+                    "lanes changed",
+                    1,
+                    0,
+                    "the same lane on both sides",
+                )
+
+
+def cascades(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """Cascades go to a neighbour in a direction that the array has, one in and one out."""
+    steps = {"W->E": (1, 0), "N->S": (0, -1)}
+    legal = {steps[d] for d in device.architecture.core.cascade_directions if d in steps}
+    sources: set[Tile] = set()
+    sinks: set[Tile] = set()
+    cores = program.core_at
+    for link in program.cascades:
+        step = link.sink[0] - link.source[0], link.sink[1] - link.source[1]
+        where = f"cascade {link.source} to {link.sink}"
+        if step not in legal or link.sink not in cores or link.source not in cores:
+            yield Violation(where, "links between tiles that have none", 1, 0, "the tile east")
+        if link.source in sources or link.sink in sinks:
+            yield Violation(where, "cascades at one end of a tile", 2, 1, "another chain")
+        sources.add(link.source)
+        sinks.add(link.sink)

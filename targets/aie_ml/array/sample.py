@@ -1,0 +1,71 @@
+"""Random legal mappings: what the cost model and the simulator are compared on."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from match_aie.errors import Infeasible, TargetError
+from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.build import build
+from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.price import Priced, price
+from match_aie.targets.aie_ml.array.search import (
+    FLAT,
+    TALL,
+    Split,
+    candidates,
+    native_tilings,
+    splits,
+)
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.schedule import Variant
+
+VARIANTS: tuple[Variant, ...] = ("flat", "overlapped", "exposed")
+
+
+def sample(layer: DenseLayer, device: Device, count: int, seed: int) -> tuple[Priced, ...]:
+    """`count` different mappings that keep all rules, drawn with a fixed seed.
+
+    Splits, calls, residency, order, blocks and epilogues are drawn independently; fewer are
+    returned where the layer has fewer.
+    """
+    dice = random.Random(seed)
+    options = list(splits(layer, device, native_tilings(layer, device)[0], None))
+    found: dict[ArrayMapping, Priced] = {}
+    for _ in range(200 * count):
+        if len(found) == count:
+            break
+        mapping = _draw(layer, device, dice.choice(options), dice)
+        if mapping is None or mapping in found:
+            continue
+        try:
+            priced = price(mapping, device, Assumed())
+        except TargetError:
+            continue
+        if isinstance(priced, Infeasible):
+            continue
+        program = build(mapping, device)
+        if not isinstance(program, Infeasible) and not violations(program, device):
+            found[mapping] = priced
+    return tuple(found.values())
+
+
+def _draw(
+    layer: DenseLayer, device: Device, split: Split, dice: random.Random
+) -> ArrayMapping | None:
+    """A mapping of `split`, with calls no larger than the largest that fit."""
+    shapes = list(candidates(layer, device, native_tilings(layer, device)[0], split))
+    if not shapes:
+        return None
+    shape = dice.choice(shapes)
+    tiles = shape.call_rows // shape.tiling.m
+    rows = dice.choice([tiles, tiles, max(1, tiles // 2)])
+    return replace(
+        shape,
+        call_rows=rows * shape.tiling.m,
+        block=dice.choice(TALL if rows > 1 else FLAT),
+        variant=dice.choice(VARIANTS),
+        input_channels=dice.choice([1, shape.input_channels]),
+    )

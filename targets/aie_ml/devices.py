@@ -1,0 +1,341 @@
+"""The arrays that are described: shapes, memories, rates and limits, each from the facts file.
+
+Numbers are bytes, bits or AI Engine cycles, as the names say. A value that the facts do not hold is
+None; whoever needs it calls `Device.need`, which refuses and names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.facts_reader import Provenance
+
+T = TypeVar("T")
+Generation = Literal["AIE", "AIE-ML", "AIE-MLv2", "XDNA1", "XDNA2"]
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """One `aie::mmul` shape: M x K by K x N; `native` where one instruction computes it."""
+
+    m: int
+    k: int
+    n: int
+    native: bool
+
+    def __post_init__(self) -> None:
+        """Refuse what is no shape."""
+        if min(self.m, self.k, self.n) < 1:
+            raise TargetError(f"mmul shape {self.m}x{self.k}x{self.n} is empty")
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one `mmul`."""
+        return self.m * self.k * self.n
+
+
+@dataclass(frozen=True)
+class Banks:
+    """Memory banks of a tile.
+
+    Attributes:
+        count: physical banks.
+        bytes: of one physical bank.
+        width_bits: of one access; None where it is not known.
+        logical: banks as a programmer places buffers in them, each `count / logical` physical
+            ones interleaved; None where it is not known.
+    """
+
+    count: int
+    bytes: int
+    width_bits: int | None
+    logical: int | None
+
+
+@dataclass(frozen=True)
+class Port:
+    """So many accesses of `bits` in a cycle."""
+
+    count: int
+    bits: int
+
+
+@dataclass(frozen=True)
+class Dma:
+    """Channels of a tile's DMA.
+
+    Attributes:
+        s2mm: channels from streams into memory.
+        mm2s: channels from memory to streams.
+        bytes_per_cycle: of one channel.
+        queue_depth: tasks that a channel can hold; None where it is not known.
+        max_repeat: of one task; None where it is not known.
+    """
+
+    s2mm: int
+    mm2s: int
+    bytes_per_cycle: int
+    queue_depth: int | None
+    max_repeat: int | None
+
+
+@dataclass(frozen=True)
+class Addressing:
+    """What one buffer descriptor can address; steps and lengths count 32-bit words.
+
+    Attributes:
+        dims: nested dimensions, the iteration not counted.
+        step_bits: of a step; None where it is not known.
+        wrap_bits: of a wrap.
+        length_bits: of the transfer's length.
+        iteration_wrap_bits: of the iteration's wrap.
+        pad: most words of zero padding before and after in dimensions 0, 1, 2; empty where
+            the DMA cannot pad.
+    """
+
+    dims: int
+    step_bits: int | None
+    wrap_bits: int | None
+    length_bits: int | None
+    iteration_wrap_bits: int | None
+    pad: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Locks:
+    """Locks of a tile; `value_bits` of a semaphore, None for binary ones."""
+
+    count: int
+    semaphore: bool
+    value_bits: int | None
+
+
+@dataclass(frozen=True)
+class CoreTile:
+    """A tile with a core.
+
+    Attributes:
+        data_memory_bytes: its own data memory.
+        program_memory_bytes: instructions.
+        stack_default_bytes: what the vendor's tools reserve; None where it is not known.
+        banks: of the data memory.
+        loads: per cycle.
+        stores: per cycle.
+        accumulators: registers; None where their number is not known.
+        vector_registers: of `vector_bits`; None where it is not known.
+        vector_bits: of one vector register.
+        cascade_bits: of one transfer to the next core.
+        cascade_fifo: transfers that wait at each end.
+        cascade_directions: such as "W->E".
+        streams_in: 32-bit stream ports into the core.
+        streams_out: out of the core.
+        macs: dense multiply-accumulates per cycle by "int8xint8" and so on; None where the pair
+            is not supported or its rate not known.
+        tilings: legal `mmul` shapes by the same names, native ones first.
+        reach: whose memories the core can address: "own", "N", "S", "E", "W"; "E|W" for one of
+            the two by the row's parity.
+        dma: of the tile.
+        locks: of the tile.
+    """
+
+    data_memory_bytes: int
+    program_memory_bytes: int
+    stack_default_bytes: int | None
+    banks: Banks
+    loads: Port
+    stores: Port
+    accumulators: Port | None
+    vector_registers: int | None
+    vector_bits: int | None
+    cascade_bits: int
+    cascade_fifo: int
+    cascade_directions: tuple[str, ...]
+    streams_in: int
+    streams_out: int
+    macs: Mapping[str, int | None]
+    tilings: Mapping[str, tuple[Tiling, ...]]
+    reach: tuple[str, ...]
+    dma: Dma
+    locks: Locks
+
+    def tilings_of(self, a: str, b: str) -> tuple[Tiling, ...]:
+        """Legal `mmul` shapes of element types `a` x `b`, native ones first.
+
+        Unsigned types use the shapes of the signed ones of their width: the sign is an operand
+        of the instruction (aie_api, `mmul`: "8b x 8b").
+        """
+        return self.tilings.get(pair_name(a, b), ())
+
+    def instructions(self, a: str, b: str, tiling: Tiling) -> int | None:
+        """Vector instructions of one `mmul`: the fewest native shapes that cover it.
+
+        A measured 8x8x4 of int8 takes two (facts, calibration row "two VMAC per mmul"). None
+        where neither a native shape nor the rate is known.
+        """
+        native = [t for t in self.tilings_of(a, b) if t.native]
+        if native:
+            return min(
+                -(-tiling.m // t.m) * -(-tiling.k // t.k) * -(-tiling.n // t.n) for t in native
+            )
+        rate = self.macs_of(a, b)
+        return None if rate is None else -(-tiling.macs // rate)
+
+    def macs_of(self, a: str, b: str) -> int | None:
+        """Dense multiply-accumulates per cycle of element types `a` x `b`."""
+        return self.macs.get(pair_name(a, b))
+
+
+@dataclass(frozen=True)
+class MemTile:
+    """A memory tile: shared memory with DMA channels and no core.
+
+    Attributes:
+        bytes: its memory.
+        banks: of it.
+        dma: its channels.
+        locks: of it.
+    """
+
+    bytes: int
+    banks: Banks
+    dma: Dma
+    locks: Locks
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What every tile of a generation is.
+
+    Attributes:
+        name: the generation.
+        core: its tiles with cores.
+        mem: its memory tiles; None where it has none.
+        shim_dma: of a tile between the array and the chip's memory.
+        shim_locks: of such a tile.
+        descriptors: buffer descriptors by "core", "mem", "shim".
+        addressing: what a descriptor can do, by the same names.
+        stream_bits: of a stream per cycle.
+        hop_cycles: of a stream through one switch.
+        switch_ports: ports by (tile kind, "master" or "slave", direction or unit).
+        rounding_modes: of shift-round-saturate.
+        rounding_default: after reset.
+        saturation_default: after reset.
+        latencies: cycles by name, those of the stand-in included.
+        inherited_latencies: names in `latencies` that come from another generation.
+    """
+
+    name: Generation
+    core: CoreTile
+    mem: MemTile | None
+    shim_dma: Dma
+    shim_locks: Locks
+    descriptors: Mapping[str, int]
+    addressing: Mapping[str, Addressing]
+    stream_bits: int
+    hop_cycles: int
+    switch_ports: Mapping[tuple[str, str, str], int]
+    rounding_modes: tuple[str, ...]
+    rounding_default: str
+    saturation_default: str
+    latencies: Mapping[str, int]
+    inherited_latencies: frozenset[str]
+
+    def latency(self, name: str) -> int:
+        """Cycles called `name` in the facts.
+
+        Raises:
+            TargetError: nothing is known of it.
+        """
+        found = self.latencies.get(name)
+        if found is None:
+            raise TargetError(f"latency {name!r} of {self.name} is not known")
+        return found
+
+
+@dataclass(frozen=True)
+class Device:
+    """A whole array.
+
+    Attributes:
+        name: as users say it, such as "vek280".
+        part: the facts file's name.
+        architecture: of its tiles.
+        columns: usable ones.
+        core_rows: rows of tiles with cores.
+        mem_rows: rows of memory tiles.
+        shim_rows: rows of interface tiles.
+        clock_ghz: of the array; the lowest documented grade where grades differ by assumption.
+        pl_clock_mhz: of programmable logic by default; None where there is none.
+        plio_in: 128-bit inputs from programmable logic; None where not known.
+        plio_out: 128-bit outputs.
+        shim_noc_columns: columns with a DMA to the chip's memory; None where not known.
+        gmio_in: DMA channels from the chip's memory; None where not known.
+        gmio_out: to the chip's memory.
+        if_to_array_gbps: GB/s from interface into array, all columns together; None likewise.
+        array_to_if_gbps: the other way.
+        dram_gbps: effective bandwidth of the chip's memory; None where not known.
+        provenance: of every fact of the device and of its architecture, by dotted path.
+    """
+
+    name: str
+    part: str
+    architecture: Architecture
+    columns: int
+    core_rows: int
+    mem_rows: int
+    shim_rows: int
+    clock_ghz: float
+    pl_clock_mhz: float | None
+    plio_in: int | None
+    plio_out: int | None
+    shim_noc_columns: tuple[int, ...] | None
+    gmio_in: int | None
+    gmio_out: int | None
+    if_to_array_gbps: float | None
+    array_to_if_gbps: float | None
+    dram_gbps: float | None
+    provenance: Mapping[str, Provenance]
+
+    def __post_init__(self) -> None:
+        """Refuse an array whose parts contradict each other."""
+        if min(self.columns, self.core_rows, self.shim_rows) < 1:
+            raise TargetError(f"{self.name}: an array without columns or cores")
+        if (self.mem_rows > 0) != (self.architecture.mem is not None):
+            raise TargetError(f"{self.name}: {self.mem_rows} rows of memory tiles, not described")
+        if any(not 0 <= column < self.columns for column in self.shim_noc_columns or ()):
+            raise TargetError(f"{self.name}: interface columns outside the array")
+
+    @property
+    def core_tiles(self) -> int:
+        """Tiles with cores."""
+        return self.columns * self.core_rows
+
+    @property
+    def mem_tiles(self) -> int:
+        """Memory tiles."""
+        return self.columns * self.mem_rows
+
+    def need(self, value: T | None, what: str) -> T:
+        """`value`, where it is known.
+
+        Raises:
+            TargetError: it is None; names the device and `what`.
+        """
+        if value is None:
+            raise TargetError(
+                f"{what} of {self.name} is not known",
+                hint="use a device of which it is known, or a mapping that does not depend on it",
+            )
+        return value
+
+
+def pair_name(a: str, b: str) -> str:
+    """The facts' name of an element type pair: "uint8", "bfloat16" become "int8", "bf16".
+
+    >>> pair_name("uint8", "int8")
+    'int8xint8'
+    """
+    return "x".join(t.removeprefix("u").replace("bfloat", "bf") for t in (a, b))

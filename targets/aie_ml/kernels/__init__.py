@@ -1,0 +1,1 @@
+"""Generated kernels: what they are, how operands are packed, what they compute."""

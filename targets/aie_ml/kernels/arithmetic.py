@@ -1,0 +1,120 @@
+"""From a layer's workload to the requantisation of its kernel, in the core's own fixed point.
+
+Where scales are one power of two, kernels shift; else they multiply in 64 bits. Both round halves
+to even, as the model does, so that a shift alone equals the model bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.kernels.lanes import AddNumbers, AddSpec
+from match_aie.targets.aie_ml.kernels.spec import Form, Requantise
+from match_aie.workload import Converted, FixedPoint, Workload, to_fixed_point
+
+Arrays = Mapping[str, np.ndarray]
+
+#: A plain shift of 32-bit sums, whose bias holds everything else.
+SHIFT = FixedPoint(multiplier_bits=0, bits=32, rounding="half_even", inputs="centred")
+
+#: 32-bit sums times 32-bit multipliers, and 32-bit addends, in 64-bit accumulators.
+SCALED = FixedPoint(multiplier_bits=31, bits=64, rounding="half_even", inputs="centred")
+
+#: Pixels are summed as they are stored.
+POOLED = replace(SCALED, inputs="raw")
+
+#: 8-bit operands, 16-bit signed multipliers, 32-bit accumulators.
+ADDED = FixedPoint(multiplier_bits=15, bits=32, rounding="half_even", inputs="raw")
+
+
+@dataclass(frozen=True, eq=False)
+class Epilogue:
+    """What a kernel does with its sums.
+
+    Attributes:
+        requantise: the form.
+        shift: bits shifted out.
+        multiplier: as `reference.Numbers` has it.
+        addend: likewise.
+        bias: int64 [N] or [1], part of the sums; 0 where addends hold it.
+    """
+
+    requantise: Requantise
+    shift: int
+    multiplier: np.ndarray | int | None
+    addend: np.ndarray | int | None
+    bias: np.ndarray
+
+
+def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
+    """`workload` in the arithmetic of its kernel, or a sentence saying why it has none."""
+    if workload.kind == "add":
+        return to_fixed_point(workload, constants, ADDED)
+    if workload.kind == "avg_pool2d":
+        return to_fixed_point(workload, constants, POOLED)
+    shifted = to_fixed_point(workload, constants, SHIFT)
+    return (
+        shifted if isinstance(shifted, Converted) else to_fixed_point(workload, constants, SCALED)
+    )
+
+
+def epilogue(workload: Workload, constants: Arrays) -> Epilogue:
+    """The requantisation of a workload that `in_fixed_point` gave.
+
+    Raises:
+        TargetError: it is not in the form that kernels compute.
+    """
+    tail, dtype = workload.tail, workload.output.dtype
+    if tail is None:
+        bias = constants.get("bias", np.zeros(1)).astype(np.int64)
+        return Epilogue(Requantise("none", dtype), 0, None, None, bias)
+    if (
+        tail.shift is None
+        or tail.zero_point
+        or "bias" in constants
+        or (tail.shift and tail.rounding != "half_even")
+    ):
+        raise TargetError(f"a {workload.kind} that is not in the fixed point of its kernel")
+    info = np.iinfo(dtype)
+    lo = tail.lo if tail.lo > info.min else None
+    hi = tail.hi if tail.hi < info.max else None
+    offset = constants.get("offset", np.zeros(1)).astype(np.int64)
+    if "multiplier" not in constants:
+        form: Form = "none" if dtype == "int32" else "shift"
+        return Epilogue(Requantise(form, dtype, lo=lo, hi=hi), tail.shift, None, None, offset)
+    multiplier = constants["multiplier"].astype(np.int64)
+    scaled = Requantise(
+        "channel" if multiplier.size > 1 else "tensor",
+        dtype,
+        lo=lo,
+        hi=hi,
+        addend="channel" if offset.size > 1 else "tensor",
+    )
+    none = np.zeros(1, np.int64)
+    return Epilogue(scaled, tail.shift, _number(multiplier), _number(offset), none)
+
+
+def add_kernel(workload: Workload, constants: Arrays) -> tuple[AddSpec, AddNumbers]:
+    """The kernel of an `add` that `in_fixed_point` gave, and its numbers.
+
+    Raises:
+        TargetError: operands differ in type or shape, or are not in fixed point.
+    """
+    tail, (x, x1) = workload.tail, workload.inputs
+    if workload.kind != "add" or tail is None or tail.shift is None:
+        raise TargetError(f"a {workload.kind} that is not in the fixed point of its kernel")
+    if (x.dtype, x.shape) != (x1.dtype, x1.shape) or x.zero_point or x1.zero_point:
+        raise TargetError("kernels add two raw operands of one type and shape")
+    info = np.iinfo(workload.output.dtype)
+    left, right = (int(v) for v in np.broadcast_to(constants["multiplier"], (2,)))
+    offset = int(constants["offset"][0]) if "offset" in constants else 0
+    spec = AddSpec(x.dtype, workload.output.dtype, tail.lo > info.min, tail.hi < info.max)
+    return spec, AddNumbers(left, right, offset, tail.shift, lo=tail.lo, hi=tail.hi)
+
+
+def _number(values: np.ndarray) -> np.ndarray | int:
+    return values if values.size > 1 else int(values[0])

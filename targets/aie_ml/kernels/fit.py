@@ -1,0 +1,120 @@
+"""Whether a core can run a generated kernel, and which blocks of accumulators fit its registers."""
+
+from __future__ import annotations
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.devices import CoreTile, Device, Tiling, pair_name
+from match_aie.targets.aie_ml.kernels.counts import operand_loads
+from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
+
+#: Bytes of one VLIW bundle at most: program memory is 1024 words of 128 bits (facts file).
+BUNDLE_BYTES = 16
+
+
+def check_kernel(spec: KernelSpec, device: Device) -> None:
+    """Refuse a kernel that the device's cores cannot run.
+
+    Raises:
+        TargetError: the tiling is not legal there, the accumulators of two blocks (one summed while
+            the other is drained) do not fit, or the code about does not.
+    """
+    core = device.architecture.core
+    if spec.operation == "mmul" and spec.tiling not in core.tilings_of(spec.a, spec.b):
+        t = spec.tiling
+        raise TargetError(
+            f"{device.name} has no mmul {t.m}x{t.k}x{t.n} for {pair_name(spec.a, spec.b)}",
+            hint="; ".join(f"{s.m}x{s.k}x{s.n}" for s in core.tilings_of(spec.a, spec.b)),
+        )
+    file = device.need(core.accumulators, "the number of accumulators")
+    needed = 2 * spec.accumulators * accumulator_bits(spec)
+    if needed > file.count * file.bits:
+        raise TargetError(
+            f"two blocks of {spec.rows}x{spec.columns} accumulators need {needed} bits, "
+            f"a core of {device.name} has {file.count * file.bits}",
+            hint="a smaller block",
+        )
+    size = program_bytes(spec, device)
+    if size > core.program_memory_bytes:
+        raise TargetError(
+            f"kernel {spec.family} needs about {size} bytes of program memory, "
+            f"a core of {device.name} has {core.program_memory_bytes}",
+            hint="a smaller block",
+        )
+
+
+def program_bytes(spec: KernelSpec, device: Device) -> int:
+    """Program memory of one call of `spec`: an estimate, modelled, not measured.
+
+    Sizes are constants of the call, so that of `run` in the template those copies of the block
+    remain that its number of blocks needs. A copy holds its unrolled steps, one bundle for each
+    vector instruction (or for two loads where there are more), and the loop over the rest with as
+    much again to fill and drain the pipeline as a load and a product take.
+    """
+    arch = device.architecture
+    t, core = spec.tiling, arch.core
+    vmacs = spec.accumulators
+    if spec.operation == "mmul":
+        vmacs *= device.need(core.instructions(spec.a, spec.b, t), f"instructions of {t}")
+    step = max(vmacs, -(-operand_loads(spec) // core.loads.count))
+    product = arch.latency("vmac_bf16_latency" if spec.floating else "vmac_int_latency")
+    loop = step + arch.latency("vector_load_to_use") + product
+    block = (spec.drain_steps + spec.refill_steps) * step + loop
+    drained = sum(arch.latency(name) for name in ("vsrs_latency", "vst_memory_stage"))
+    blocks = spec.blocks[0] * spec.blocks[1]
+    bundles = _copies(blocks) * block + spec.drains * drained
+    return bundles * BUNDLE_BYTES
+
+
+def _copies(blocks: int) -> int:
+    """Copies of the block in `run` that are reached: first, a pair in a loop, one or two last."""
+    if blocks == 1:
+        return 1
+    pair = 2 if (blocks - 2) // 2 else 0
+    return 1 + pair + (1 if blocks % 2 == 0 else 2)
+
+
+def batch_one(a: str, b: str, core: CoreTile) -> tuple[Tiling, tuple[int, int]] | None:
+    """Tiling and block of a single row of x: fewest rows wasted, then most columns at a time.
+
+    Such a kernel waits for its weights: it loads each of them once. Tiles of two rows or more hold
+    the row and padding. None where the device has no shape for the pair, or no block is known.
+    """
+    found = [
+        (tiling, shape)
+        for tiling in core.tilings_of(a, b)
+        for shape in block_shapes(a, b, tiling, core)
+        if shape[0] == 1
+    ]
+    return min(found, key=lambda f: (f[0].m, not f[0].native, -f[1][1], f[0].k), default=None)
+
+
+def accumulator_bits(spec: KernelSpec) -> int:
+    """Bits of one `mmul`'s accumulator."""
+    return spec.tiling.m * spec.tiling.n * spec.lane_bits
+
+
+def block_shapes(a: str, b: str, tiling: Tiling, core: CoreTile) -> tuple[tuple[int, int], ...]:
+    """(rows, columns) of blocks that fit the registers, fewest loaded bytes per `mmul` first.
+
+    Two blocks' accumulators must fit, and two K steps' operands, since loads run ahead. A K step
+    loads rows * A + columns * B bytes. Empty where the number of registers is not known.
+    """
+    if core.accumulators is None or core.vector_registers is None or core.vector_bits is None:
+        return ()
+    lane = 64 if a != "bfloat16" and BYTES[a] * BYTES[b] > 2 else 32
+    most = core.accumulators.count * core.accumulators.bits // (2 * tiling.m * tiling.n * lane)
+    shapes = [(r, c) for r in range(1, most + 1) for c in range(1, most // r + 1)]
+    bytes_a, bytes_b = tiling.m * tiling.k * BYTES[a], tiling.k * tiling.n * BYTES[b]
+    wide = core.vector_bits // 8
+    registers_a, registers_b = -(-bytes_a // wide), -(-bytes_b // wide)
+    shapes = [
+        (r, c)
+        for r, c in shapes
+        if 2 * (r * registers_a + c * registers_b) <= core.vector_registers
+    ]
+
+    def loads(shape: tuple[int, int]) -> tuple[float, int]:
+        rows, columns = shape
+        return (rows * bytes_a + columns * bytes_b) / (rows * columns), -rows * columns
+
+    return tuple(sorted(shapes, key=loads))

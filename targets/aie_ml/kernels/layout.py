@@ -1,0 +1,80 @@
+"""How matrices lie in a tile's memory, and the way there and back in numpy.
+
+x [M, K] as [M/m][K/k][m][k]; w [K, N] as [K/k][N/n][k][n] (k tiles outermost); y [M, N] as
+[M/m][N/n][m][n]; every tile row-major. What a shape lacks to whole tiles is zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec
+
+
+def padded(matrix: np.ndarray, rows: int, columns: int) -> np.ndarray:
+    """`matrix` with zeros below and to the right, [rows, columns].
+
+    Raises:
+        TargetError: the matrix is larger.
+    """
+    missing = rows - matrix.shape[0], columns - matrix.shape[1]
+    if min(missing) < 0:
+        raise TargetError(f"{list(matrix.shape)} does not fit {rows} x {columns}")
+    return np.pad(matrix, ((0, missing[0]), (0, missing[1])))
+
+
+def tiled(matrix: np.ndarray, rows: int, columns: int) -> np.ndarray:
+    """[R, C] as [R/rows, C/columns, rows, columns], flat; R and C are multiples."""
+    high, wide = matrix.shape[0] // rows, matrix.shape[1] // columns
+    parts = matrix.reshape(high, rows, wide, columns)
+    return np.ascontiguousarray(parts.transpose(0, 2, 1, 3)).reshape(-1)
+
+
+def untiled(flat: np.ndarray, shape: tuple[int, int], rows: int, columns: int) -> np.ndarray:
+    """The inverse of `tiled`: [R, C] = `shape` from its tiles."""
+    high, wide = shape[0] // rows, shape[1] // columns
+    parts = flat.reshape(high, wide, rows, columns)
+    return np.ascontiguousarray(parts.transpose(0, 2, 1, 3)).reshape(shape)
+
+
+def pack_x(x: np.ndarray, spec: KernelSpec) -> np.ndarray:
+    """Activations [<= M, <= K] as the kernel reads them, flat, padded with zeros."""
+    return tiled(padded(x, spec.m, spec.k), spec.tiling.m, spec.tiling.k)
+
+
+def pack_w(w: np.ndarray, spec: KernelSpec) -> np.ndarray:
+    """Weights [<= K, <= N] as the kernel reads them, flat, padded with zeros."""
+    return tiled(padded(w, spec.k, spec.n), spec.tiling.k, spec.tiling.n)
+
+
+def pack_column(values: np.ndarray, spec: KernelSpec) -> np.ndarray:
+    """One number per column [<= N] (bias or multipliers), padded with zeros to [N]."""
+    return np.pad(values, (0, spec.n - len(values)))
+
+
+def unpack_y(flat: np.ndarray, spec: KernelSpec) -> np.ndarray:
+    """What the kernel stored, as [M, N]."""
+    return untiled(flat, (spec.m, spec.n), spec.tiling.m, spec.tiling.n)
+
+
+def folded_bias(
+    bias: np.ndarray, w: np.ndarray, x_zero_point: int, y_zero_point: int = 0, shift: int = 0
+) -> np.ndarray:
+    """The bias [N] that carries the zero points: b - zx * sum_k w[k, n] + (zy << shift).
+
+    The last term only where the kernel requantises by a plain shift; a kernel that multiplies adds
+    the output's zero point after the multiplication.
+
+    Raises:
+        TargetError: a value leaves int32.
+    """
+    folded = bias.astype(np.int64) - x_zero_point * w.astype(np.int64).sum(axis=0)
+    folded = folded + (y_zero_point << shift)
+    info = np.iinfo(np.int32)
+    if folded.size and (folded.min() < info.min or folded.max() > info.max):
+        raise TargetError(
+            "a bias that carries the zero points leaves int32",
+            hint="requantise by a multiplier, or with a smaller shift",
+        )
+    return np.asarray(folded.astype(np.int32))

@@ -1,0 +1,137 @@
+"""A layer's kernel function that walks tiles over time: which operand is fetched in which loop.
+
+A tile of the array gets slices of M, N and K that may exceed its memory. The function loops over
+tiles of them, K innermost, fetches a tile of an operand when its indices change, and keeps 32-bit
+sums of one tile of y in its own memory while K goes on: every partial sum must fit 32 bits, as the
+meaning of a quantised layer demands anyway.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter
+from match_aie.targets.aie_ml.kernels.spec import C_TYPES, KernelSpec, Requantise
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Loops over time around a kernel.
+
+    Attributes:
+        call: the function of one tile of x, w and y; its kernel is a plain matrix kernel.
+        m_tiles: tiles of M.
+        n_tiles: tiles of N.
+        k_tiles: tiles of K.
+        order: outer loops, outermost first.
+        streamed: tiles of w arrive as x does; else all of them are a run-time parameter, ordered
+            [n tile][k tile].
+    """
+
+    call: LayerCall
+    m_tiles: int = 1
+    n_tiles: int = 1
+    k_tiles: int = 1
+    order: Literal["mn", "nm"] = "mn"
+    streamed: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse kernels whose operands are not cut this way."""
+        s = self.call.spec
+        if s.operation != "mmul" or s.gathered or s.row_bias or s.resumes:
+            raise TargetError("only plain matrix kernels walk tiles over time")
+        if min(self.m_tiles, self.n_tiles, self.k_tiles) < 1 or self.order not in ("mn", "nm"):
+            raise TargetError(f"nest of {self.call.symbol}: loops over nothing")
+
+    @property
+    def kernels(self) -> tuple[KernelSpec, ...]:
+        """The kernels of the first, the middle and the last tile of K; one where there is one.
+
+        The first starts from bias or cascade, the last stores or passes on.
+        """
+        s = self.call.spec
+        if self.k_tiles == 1:
+            return (s,)
+        sums = Requantise(
+            "none", "float32" if s.floating else "int32", saturation=s.requantise.saturation
+        )
+        first = replace(s, position="last" if s.receives else "only", requantise=sums, relu=False)
+        middle = replace(first, position="only", bias=False, resumes=True)
+        last = replace(s, position="only" if s.stores else "first", bias=False, resumes=True)
+        return (first, middle, last) if self.k_tiles > 2 else (first, last)
+
+    @property
+    def stack_bytes(self) -> int:
+        """Local arrays of the function, beside what its compiler needs."""
+        return 2 * self.call.spec.m * self.call.spec.n * 4 if self.k_tiles > 1 else 0
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Run-time parameters for all tiles of N, in the order of the arguments."""
+        found = []
+        for p in self.call.parameters:
+            if p.name != "w":
+                found.append(replace(p, size=p.size * self.n_tiles))
+            elif not self.streamed:
+                found.append(replace(p, size=p.size * self.n_tiles * self.k_tiles))
+        return tuple(found)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The function's arguments as C++ text: x, w where streamed, parameters, cascade, y."""
+        s = self.call.spec
+        w = (f"adf::input_async_buffer<{C_TYPES[s.b]}> &__restrict w",) if self.streamed else ()
+        cascade_in = (f"input_cascade<{s.accumulator}> *from",) if s.receives else ()
+        return (
+            f"adf::input_async_buffer<{C_TYPES[s.a]}> &__restrict x",
+            *w,
+            *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
+            *cascade_in,
+            f"adf::output_async_buffer<{C_TYPES[s.requantise.dtype]}> &__restrict y"
+            if s.stores
+            else f"output_cascade<{s.accumulator}> *to",
+        )
+
+    @property
+    def fetches_x(self) -> Literal["outer", "inner", "k"]:
+        """The loop that fetches a tile of x: every turn of K, or as seldom as M changes."""
+        if self.k_tiles > 1:
+            return "k"
+        return "outer" if self.order == "mn" else "inner"
+
+    @property
+    def fetches_w(self) -> Literal["outer", "inner", "k"]:
+        """Likewise a tile of w."""
+        if self.k_tiles > 1:
+            return "k"
+        return "outer" if self.order == "nm" else "inner"
+
+    @property
+    def outer(self) -> tuple[tuple[str, int], tuple[str, int]]:
+        """The two outer loops, outermost first: index and count."""
+        m, n = ("m", self.m_tiles), ("n", self.n_tiles)
+        return (m, n) if self.order == "mn" else (n, m)
+
+    def fields(self, number: int) -> tuple[tuple[str, object], ...]:
+        """The call of kernel `number` of `kernels`, as C++ text or numbers."""
+        kernel = self.kernels[number]
+        s = self.call.spec
+        named = dict(replace(self.call, spec=kernel).fields)
+        w = "w.data()" if self.streamed else f"w + (n * {self.k_tiles} + k) * {s.k * s.n}"
+        named["w"] = w
+        for p in self.parameters:
+            if p.name != "w" and p.name in named:
+                named[p.name] = f"{p.name} + n * {s.n}"
+        sums = (("y_m_step", s.n * s.tiling.m), ("y_n_step", s.tiling.m * s.tiling.n))
+        partial = {}
+        if kernel.resumes:
+            source = "sums[k % 2 ^ 1]"
+            partial = {"partial": source, **{k.replace("y", "partial"): v for k, v in sums}}
+        if number + 1 < len(self.kernels):
+            named |= {"y": "sums[k % 2]"}
+        order = ("x", "w", "bias", "partial", "partial_m_step", "partial_n_step", "from", "to", "y")
+        merged = {**named, **partial}
+        rest = tuple(key for key in merged if key not in order)
+        return tuple((key, merged[key]) for key in (*order, *rest) if key in merged)

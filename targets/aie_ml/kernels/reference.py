@@ -1,0 +1,110 @@
+"""What a generated matrix kernel computes, in numpy and in the core's own arithmetic.
+
+Integer accumulators wrap at their width. Float sums add one product after another, k ascending,
+each rounded to float32.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.kernels.numeric import (
+    from_bfloat16,
+    round_shift,
+    saturate,
+    to_bfloat16,
+    wrap,
+)
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What one call of a kernel takes beside its matrices.
+
+    Attributes:
+        shift: bits shifted out by the requantisation.
+        multiplier: int32 scalar for form "tensor", int32 [N] for "channel", else None.
+        addend: int32 scalar or [N] as `Requantise.addend` says; None for the zero point alone.
+        bias: [N] int32 (float32 for float sums), zero points folded in; None without.
+        received: sums from the cascade or an earlier call, [M, N] int64 (float32); None without.
+    """
+
+    shift: int = 0
+    multiplier: np.ndarray | int | None = None
+    addend: np.ndarray | int | None = None
+    bias: np.ndarray | None = None
+    received: np.ndarray | None = None
+
+
+def dense_sums(spec: KernelSpec, x: np.ndarray, w: np.ndarray, numbers: Numbers) -> np.ndarray:
+    """Sums [M, N] of x [M, K] and w [K, N]: int64 within the lane's width, or float32.
+
+    bfloat16 operands are bit patterns, uint16.
+    """
+    start = _start(spec, numbers)
+    if not spec.floating:
+        product = x.astype(np.int64) @ w.astype(np.int64)
+        return wrap(product + start, spec.lane_bits)
+    sums = np.broadcast_to(start, (spec.m, spec.n)).astype(np.float32)
+    left, right = from_bfloat16(x), from_bfloat16(w)
+    for k in range(spec.k):
+        sums = sums + left[:, k, None] * right[None, k, :]
+    return sums
+
+
+def dense_reference(spec: KernelSpec, x: np.ndarray, w: np.ndarray, numbers: Numbers) -> np.ndarray:
+    """What the kernel stores, [M, N] of `spec.requantise.dtype` (bfloat16 as uint16 patterns).
+
+    Raises:
+        TargetError: the kernel stores nothing, or lacks a number that its form needs.
+    """
+    if not spec.stores:
+        raise TargetError(f"a {spec.position} kernel stores nothing")
+    return requantised(spec, dense_sums(spec, x, w, numbers), numbers)
+
+
+def requantised(spec: KernelSpec, sums: np.ndarray, numbers: Numbers) -> np.ndarray:
+    """The epilogue alone: sums [M, N] to stored elements."""
+    r = spec.requantise
+    if spec.floating:
+        return _floats(spec, sums)
+    if r.form == "none":
+        values = saturate(sums, r.dtype, r.saturation)
+    elif r.form == "shift":
+        values = saturate(round_shift(sums, numbers.shift, r.rounding), r.dtype, r.saturation)
+    else:
+        if numbers.multiplier is None:
+            raise TargetError(f"requantise form {r.form!r} needs a multiplier")
+        if (numbers.addend is None) != (r.addend == "zero_point"):
+            raise TargetError(f"requantise addend {r.addend!r} needs its numbers, and only it")
+        kept = saturate(sums, "int32", r.saturation).astype(np.int64)
+        added = r.zero_point << numbers.shift if numbers.addend is None else numbers.addend
+        wide = kept * np.asarray(numbers.multiplier, np.int64) + np.asarray(added, np.int64)
+        values = saturate(round_shift(wide, numbers.shift, r.rounding), r.dtype, r.saturation)
+    low = values.dtype.type(spec.lo) if spec.lo is not None else None
+    high = values.dtype.type(r.hi) if r.hi is not None else None
+    return values if low is None and high is None else np.clip(values, low, high)
+
+
+def _start(spec: KernelSpec, numbers: Numbers) -> np.ndarray:
+    if spec.receives or spec.resumes:
+        if numbers.received is None:
+            raise TargetError(f"a {spec.position} kernel needs the sums that it starts from")
+        return numbers.received
+    if spec.bias:
+        if numbers.bias is None:
+            raise TargetError("the kernel needs a bias")
+        return numbers.bias
+    return np.zeros(1, dtype=np.float32 if spec.floating else np.int64)
+
+
+def _floats(spec: KernelSpec, sums: np.ndarray) -> np.ndarray:
+    """Float sums as stored; the bound of `relu` is compared after the conversion, as max(v, 0)."""
+    if spec.requantise.dtype == "float32":
+        return np.where(sums < 0, np.float32(0), sums) if spec.lo is not None else sums
+    bits = to_bfloat16(sums, spec.requantise.rounding)
+    return np.where(from_bfloat16(bits) < 0, np.uint16(0), bits) if spec.lo is not None else bits

@@ -1,0 +1,306 @@
+"""What a generated matrix kernel is: element types, tiling, block, place in the cascade, epilogue.
+
+A kernel call multiplies x [M, K] by w [K, N]. Both lie in memory as `mmul` tiles, each tile
+row-major: x as [M/m][K/k][m][k], w as [K/k][N/n][k][n], y as [M/m][N/n][m][n] (or any other order
+of tiles: the call says how far apart they are). A block of `rows` x
+`columns` accumulators walks y; while the first K steps of a block run, the block before it is
+rounded and stored and the accumulators so freed are set to the sums that the block after starts
+from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.devices import Tiling
+from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES, RoundingMode, SaturationMode
+
+Position = Literal["only", "first", "middle", "last"]
+Operation = Literal["mmul", "multiply", "sum"]
+Form = Literal["shift", "tensor", "channel", "none"]
+Addend = Literal["zero_point", "tensor", "channel"]
+
+#: C++ names of element types.
+C_TYPES = {
+    "int8": "int8",
+    "uint8": "uint8",
+    "int16": "int16",
+    "int32": "int32",
+    "bfloat16": "bfloat16",
+    "float32": "float",
+}
+BYTES = {"int8": 1, "uint8": 1, "int16": 2, "int32": 4, "bfloat16": 2, "float32": 4}
+
+#: K steps over which drains, and refills, are spread at most: every one of them is unrolled, and a
+#: step of a larger block has room for several.
+LONGEST_HEAD = 4
+
+#: Bytes of the shortest vector (aie_api, "Basic Types").
+SHORTEST_VECTOR = 16
+
+
+@dataclass(frozen=True)
+class Requantise:
+    """From an accumulator to a stored element: y = clip(srs(acc * multiplier + addend, shift)).
+
+    Attributes:
+        form: "shift" (multiplier 1; the zero point then travels in the bias), "tensor" (one
+            multiplier), "channel" (one per column), "none" (the sum itself is stored).
+        dtype: of what is stored.
+        zero_point: added before rounding, in steps of the output.
+        addend: what is added after a multiplication: the zero point shifted up, or int32 numbers,
+            one or one per column, that hold zero points and the bias (fixed-point tails of
+            `match_aie.workload.fixed` have such an "offset").
+        rounding: of the bits shifted out.
+        saturation: where the result leaves the range of `dtype`.
+        lo: least stored value, None where the type's own bound does.
+        hi: greatest stored value, likewise.
+    """
+
+    form: Form
+    dtype: str
+    zero_point: int = 0
+    rounding: RoundingMode = "conv_even"
+    saturation: SaturationMode = "saturate"
+    lo: int | None = None
+    hi: int | None = None
+    addend: Addend = "zero_point"
+
+    def __post_init__(self) -> None:
+        """Refuse combinations that no core computes."""
+        if self.dtype not in C_TYPES:
+            raise TargetError(f"no core stores {self.dtype!r}")
+        if self.rounding not in ROUNDING_MODES:
+            raise TargetError(f"no core rounds {self.rounding!r}")
+        wide = self.dtype in ("int32", "float32", "bfloat16")
+        if (self.form == "none") != wide:
+            raise TargetError(f"requantise form {self.form!r} does not store {self.dtype}")
+        if self.form == "none" and self.zero_point:
+            raise TargetError("sums are stored without a zero point")
+        if self.addend != "zero_point" and (not self.scaled or self.zero_point):
+            raise TargetError("an addend follows a multiplication, and holds the zero point")
+
+    @property
+    def scaled(self) -> bool:
+        """Whether the sum is multiplied before it is shifted."""
+        return self.form in ("tensor", "channel")
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """One generated matrix kernel.
+
+    Attributes:
+        a: element type of x.
+        b: element type of w.
+        tiling: shape of one `mmul`.
+        rows: accumulators of a block along M.
+        columns: accumulators of a block along N.
+        m: rows of x in a call, a multiple of `tiling.m * rows`.
+        k: columns of x in a call, a multiple of `tiling.k`.
+        n: columns of w in a call, a multiple of `tiling.n * columns`.
+        requantise: the epilogue of the position that stores.
+        position: in the cascade; "first" and "middle" pass sums on and store nothing.
+        bias: sums start from a bias (in "only" and "first") instead of 0.
+        relu: stored values are at least the zero point.
+        operation: what a step adds: "mmul" a product of tiles; "multiply" lane by lane products,
+            y[m, n] += x_k[m, n] * w[k, n] (a depthwise convolution; K counts taps, tiles are
+            `tiling.m` x `tiling.n` lanes); "sum" lane by lane x_k[m, n] itself (average pooling).
+        gathered: tiles of x lie where two tables say, `origins` of each tile of rows and
+            `offsets` of each step, and need not be aligned: the taps of a convolution.
+        border_bias: a table says for every row which bias it starts from: rows at an image's
+            border, where padding is 0 and not the zero point.
+        row_bias: a tile of addends for each tile of rows joins the bias.
+        resumes: sums start from what an earlier call stored as 32-bit sums, tile by tile: K cut
+            over time.
+    """
+
+    a: str
+    b: str
+    tiling: Tiling
+    rows: int
+    columns: int
+    m: int
+    k: int
+    n: int
+    requantise: Requantise
+    position: Position = "only"
+    bias: bool = True
+    relu: bool = False
+    operation: Operation = "mmul"
+    gathered: bool = False
+    border_bias: bool = False
+    row_bias: bool = False
+    resumes: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse calls that the kernel cannot walk."""
+        if self.operation != "mmul" and (self.tiling.k != 1 or not self.gathered or self.floating):
+            raise TargetError("lane by lane kernels gather integers, one tap a step")
+        if self.resumes and (self.bias or self.receives):
+            raise TargetError("a kernel that resumes starts from neither bias nor cascade")
+        if (self.border_bias or self.row_bias) and (not self.bias or self.floating):
+            raise TargetError("a bias by rows needs an integer bias")
+        for name, size, step in (
+            ("m", self.m, self.tiling.m * self.rows),
+            ("k", self.k, self.tiling.k),
+            ("n", self.n, self.tiling.n * self.columns),
+        ):
+            if size < 1 or size % step:
+                raise TargetError(
+                    f"{name} = {size} of a kernel call is not a multiple of {step}",
+                    hint="pad the operands, or choose another tiling or block",
+                )
+        if self.a not in C_TYPES or self.b not in C_TYPES:
+            raise TargetError(f"no core multiplies {self.a} by {self.b}")
+        if self.floating != (self.requantise.dtype in ("bfloat16", "float32")):
+            raise TargetError(f"sums of {self.a} are not stored as {self.requantise.dtype}")
+        if self.joined > 1 and (self.tiling.m > 1 or self.columns % self.joined):
+            raise TargetError(
+                f"tiles of {self.tiling.m}x{self.tiling.n} {self.requantise.dtype} are too short "
+                f"to store; blocks of {self.joined} columns, or a multiple, store them together",
+            )
+        if self.position in ("middle", "last") and self.bias:
+            raise TargetError(f"a {self.position} kernel starts from the cascade, not from a bias")
+        if self.requantise.form == "shift" and self.requantise.zero_point and not self.folds:
+            raise TargetError("an output zero point needs a bias to travel in")
+
+    @property
+    def folds(self) -> bool:
+        """Whether a zero point can travel in a bias, of this kernel or of one before it."""
+        return self.bias or self.resumes or self.position in ("middle", "last")
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the kernel reads w."""
+        return self.operation != "sum"
+
+    @property
+    def floating(self) -> bool:
+        """Whether sums are floats."""
+        return self.a == "bfloat16"
+
+    @property
+    def accumulator(self) -> str:
+        """C++ tag of an accumulator lane: int8 x int8 and int16 x int8 sum in 32 bits."""
+        if self.floating:
+            return "accfloat"
+        return "acc32" if BYTES[self.a] * BYTES[self.b] <= 2 else "acc64"
+
+    @property
+    def lane_bits(self) -> int:
+        """Bits of an accumulator lane."""
+        return 64 if self.accumulator == "acc64" else 32
+
+    @property
+    def bias_dtype(self) -> str:
+        """Element type of the bias."""
+        return "float32" if self.floating else "int32"
+
+    @property
+    def receives(self) -> bool:
+        """Whether sums arrive over the cascade."""
+        return self.position in ("middle", "last")
+
+    @property
+    def stores(self) -> bool:
+        """Whether results leave through memory, and not over the cascade."""
+        return self.position in ("only", "last")
+
+    @property
+    def accumulators(self) -> int:
+        """Accumulators of a block."""
+        return self.rows * self.columns
+
+    @property
+    def joined(self) -> int:
+        """Neighbouring accumulators that are drained together: a store moves at least 128 bits."""
+        stored = self.tiling.m * self.tiling.n * BYTES[self.requantise.dtype]
+        return max(1, SHORTEST_VECTOR // stored) if self.stores else 1
+
+    @property
+    def drains(self) -> int:
+        """Stores (or cascade writes) of a block."""
+        return self.accumulators // self.joined
+
+    @property
+    def k_steps(self) -> int:
+        """`mmul` steps along K."""
+        return self.k // self.tiling.k
+
+    @property
+    def blocks(self) -> tuple[int, int]:
+        """Blocks along M and along N."""
+        return self.m // (self.tiling.m * self.rows), self.n // (self.tiling.n * self.columns)
+
+    @property
+    def lo(self) -> int | None:
+        """Least stored value that the store does not ensure by saturating."""
+        relu = self.requantise.zero_point if self.relu else None
+        low = max((v for v in (self.requantise.lo, relu) if v is not None), default=None)
+        unsigned = self.requantise.dtype == "uint8" and self.requantise.saturation == "saturate"
+        return None if unsigned and low is not None and low <= 0 else low
+
+    @property
+    def drain_steps(self) -> int:
+        """K steps during which the block before is drained."""
+        return min(self.drains, LONGEST_HEAD, max(1, self.k_steps // 2))
+
+    @property
+    def refill_steps(self) -> int:
+        """K steps during which the freed accumulators are filled for the block after."""
+        return min(self.accumulators, LONGEST_HEAD, self.k_steps - self.drain_steps)
+
+    @property
+    def family(self) -> str:
+        """Identifier that kernels with the same source share: everything but numbers."""
+        r, t = self.requantise, self.tiling
+        added = f"_{r.addend}" if r.addend != "zero_point" else ""
+        clips = ("_lo" if self.lo is not None else "") + ("_hi" if r.hi is not None else "")
+        resumed = "_resumes" * self.resumes
+        bias = "_border" * self.border_bias + "_rows" * self.row_bias or "_bias"
+        return (
+            f"{self.operation}_{self.a}_{self.b}_{t.m}x{t.k}x{t.n}_{self.rows}x{self.columns}_"
+            f"{self.position}{'_gathered' if self.gathered else ''}{bias if self.bias else resumed}"
+            f"{f'_{r.form}_{r.dtype}{added}{clips}' if self.stores else ''}"
+            f"_d{self.drain_steps}r{self.refill_steps}"
+        )
+
+    @property
+    def sums_family(self) -> str:
+        """Identifier of the operand sums that a product of two activations needs beside it."""
+        t = self.tiling
+        return f"sums_{self.a}_{self.b}_{t.m}x{t.k}x{t.n}_{self.rows}x{self.columns}"
+
+    @property
+    def template(self) -> str:
+        """Its template, a path below templates/; it reads the kernel under the name `k`."""
+        return "aie/kernel.hpp.mako"
+
+    @property
+    def describe(self) -> str:
+        """A sentence for the head of the source."""
+        t = self.tiling
+        what = {
+            "mmul": f"x [M, K] times w [K, N] in mmul tiles {t.m}x{t.k}x{t.n}",
+            "multiply": f"lane by lane products over taps, tiles of {t.m}x{t.n}",
+            "sum": f"lane by lane sums over taps, tiles of {t.m}x{t.n}",
+        }[self.operation]
+        return (
+            f"{what}, blocks of {self.rows} x {self.columns} accumulators; place in the cascade: "
+            f"{self.position}."
+        )
+
+    @staticmethod
+    def c_type(dtype: str) -> str:
+        """C++ name of an element type."""
+        return C_TYPES[dtype]
+
+    @staticmethod
+    def share(items: int, steps: int) -> tuple[tuple[int, ...], ...]:
+        """Indices of `items` in order, spread over `steps` as evenly as can be."""
+        return tuple(
+            tuple(range(items * s // steps, items * (s + 1) // steps)) for s in range(steps)
+        )

@@ -1,0 +1,270 @@
+"""The devices by name, built from the facts file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import cast
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.devices import (
+    Addressing,
+    Architecture,
+    Banks,
+    CoreTile,
+    Device,
+    Dma,
+    Generation,
+    Locks,
+    MemTile,
+    Port,
+    Tiling,
+)
+from match_aie.targets.aie_ml.facts_reader import Facts, read_facts
+
+#: Names that users say, and the facts file's.
+PARTS = {
+    "vek280": "xcve2802",
+    "vek385": "2ve3858",
+    "vck190": "xcvc1902",
+    "npu1": "npu1",
+    "npu2": "npu2",
+}
+
+#: Whose latencies stand in where an architecture's facts say that those of another hold.
+_STAND_INS = {"AIE-MLv2": ("all_vector", "XDNA2"), "XDNA2": ("others", "AIE-ML")}
+
+_TILES = ("core", "mem", "shim")
+
+
+def devices() -> tuple[str, ...]:
+    """Names that `device` takes."""
+    return tuple(PARTS)
+
+
+@cache
+def device(name: str) -> Device:
+    """The device called `name`, one of `devices()`.
+
+    Raises:
+        TargetError: there is none of that name, or its facts make no sense.
+    """
+    part = PARTS.get(name)
+    if part is None:
+        raise TargetError(f"no AI Engine device {name!r}", hint=f"one of {', '.join(PARTS)}")
+    facts = read_facts()
+    return _device(name, part, facts)
+
+
+def _device(name: str, part: str, facts: Facts) -> Device:
+    entry = facts.part("devices").part(part)
+    generation = entry.text("arch")
+    if generation is None or generation not in facts.part("architectures").keys:
+        raise TargetError(f"{part}: unknown architecture {generation!r}")
+    arch = facts.part("architectures").part(generation)
+    mm2s, s2mm = _gmio(entry)
+    proven = (*entry.provenance(), *arch.provenance())
+    return Device(
+        name=name,
+        part=part,
+        architecture=_architecture(cast(Generation, generation), facts),
+        columns=entry.integer("columns") or entry.needed("columns", "usable"),
+        core_rows=entry.needed("rows", "core"),
+        mem_rows=entry.needed("rows", "mem"),
+        shim_rows=entry.needed("rows", "shim"),
+        clock_ghz=_clock(entry),
+        pl_clock_mhz=entry.real("clock", "pl_MHz_default") or entry.real("clock", "pl_MHz_aie4ml"),
+        plio_in=entry.integer("plio", "in_128b"),
+        plio_out=entry.integer("plio", "out_128b"),
+        shim_noc_columns=entry.integers("shim_noc_columns"),
+        gmio_in=mm2s,
+        gmio_out=s2mm,
+        if_to_array_gbps=entry.real("plio_bandwidth", "if_to_array_GBps"),
+        array_to_if_gbps=entry.real("plio_bandwidth", "array_to_if_GBps"),
+        dram_gbps=entry.real("dram_effective_GBps"),
+        provenance=MappingProxyType({p.path.removeprefix("."): p for p in proven}),
+    )
+
+
+def _gmio(entry: Facts) -> tuple[int | None, int | None]:
+    """DMA channels from and to the chip's memory, under the name that the device's kind uses."""
+    key = "gmio" if "gmio" in entry else "shim_dma_channels"
+    return entry.integer(key, "mm2s"), entry.integer(key, "s2mm")
+
+
+def _clock(entry: Facts) -> float:
+    """GHz; where one grade is documented and another assumed, the documented one."""
+    for key in ("aie_GHz", "aie_GHz_min_grade", "default_GHz"):
+        found = entry.real("clock", key)
+        if found is not None:
+            return found
+    raise TargetError(f"the facts do not say {entry.path}.clock")
+
+
+def _architecture(name: Generation, facts: Facts) -> Architecture:
+    arch = facts.part("architectures").part(name)
+    latencies, inherited = _latencies(name, facts)
+    mem = arch.part("mem_tile")
+    shim = arch.part("shim_tile")
+    stored = arch.part("buffer_descriptors")
+    addressing = arch.part("bd_addressing")
+    switch = arch.part("stream_switch")
+    return Architecture(
+        name=name,
+        core=_core(arch.part("core")),
+        mem=_mem(mem) if mem.keys else None,
+        shim_dma=_dma(shim),
+        shim_locks=_locks(shim),
+        descriptors=MappingProxyType({t: stored.needed(t) for t in _TILES if t in stored}),
+        addressing=MappingProxyType(
+            {t: _addressing(addressing, t) for t in _TILES if t in addressing}
+        ),
+        stream_bits=switch.needed("width_bits"),
+        hop_cycles=switch.needed("hop_latency_cycles"),
+        switch_ports=_switch_ports(switch.table("ports")),
+        rounding_modes=arch.texts("srs_rounding_modes"),
+        rounding_default=arch.text("srs_rounding_default") or "",
+        saturation_default=arch.text("saturation_default") or "",
+        latencies=latencies,
+        inherited_latencies=inherited,
+    )
+
+
+def _latencies(name: str, facts: Facts) -> tuple[Mapping[str, int], frozenset[str]]:
+    """Own latencies, then those of whoever the facts say stands in."""
+    own = facts.part("architectures").part(name).part("latencies")
+    known = {key: n for key in own.keys if (n := own.integer(key)) is not None}
+    marker, other = _STAND_INS.get(name, ("", ""))
+    if marker not in own:
+        return MappingProxyType(known), frozenset()
+    lent, _ = _latencies(other, facts)
+    return MappingProxyType({**lent, **known}), frozenset(lent) - frozenset(known)
+
+
+def _core(core: Facts) -> CoreTile:
+    accumulators = core.integer("accumulators", "count")
+    return CoreTile(
+        data_memory_bytes=core.needed("data_memory_bytes"),
+        program_memory_bytes=core.needed("program_memory_bytes"),
+        stack_default_bytes=core.integer("stack_default_bytes"),
+        banks=_banks(core, "data_banks"),
+        loads=Port(core.needed("loads_per_cycle", "count"), core.needed("loads_per_cycle", "bits")),
+        stores=Port(
+            core.needed("stores_per_cycle", "count"), core.needed("stores_per_cycle", "bits")
+        ),
+        accumulators=(
+            None
+            if accumulators is None
+            else Port(accumulators, core.needed("accumulators", "bits"))
+        ),
+        vector_registers=core.integer("vector_registers", "count"),
+        vector_bits=core.integer("vector_registers", "bits"),
+        cascade_bits=core.needed("cascade", "bits"),
+        cascade_fifo=core.needed("cascade", "fifo_depth_each_end"),
+        cascade_directions=core.texts("cascade", "directions"),
+        streams_in=core.needed("core_streams", "in"),
+        streams_out=core.needed("core_streams", "out"),
+        macs=_macs(core.part("macs_per_cycle")),
+        tilings=_tilings(core),
+        reach=tuple(_side(text) for text in core.texts("neighbour_memory", "reach")),
+        dma=_dma(core),
+        locks=_locks(core),
+    )
+
+
+def _side(text: str) -> str:
+    """A side of the tile: "E|W" where the facts say that it depends on the row's parity."""
+    return "E|W" if " or W" in text else text
+
+
+def _macs(rates: Facts) -> Mapping[str, int | None]:
+    return MappingProxyType({key: rates.integer(key) for key in rates.keys})
+
+
+def _tilings(core: Facts) -> Mapping[str, tuple[Tiling, ...]]:
+    """Shapes by element types; a name such as "fp32xfp32(emulated)" says that none is native."""
+    found: dict[str, tuple[Tiling, ...]] = {}
+    for key in ("mmul_native", "mmul_emulated_or_shuffled"):
+        table = core.table(key)
+        for pair in table.keys:
+            plain, _, emulated = pair.partition("(")
+            name = plain if "x" in plain else f"{plain}x{plain}"
+            native = key == "mmul_native" and not emulated
+            found[name] = (*found.get(name, ()), *_shapes(table, pair, native))
+    return MappingProxyType({name: tuple(dict.fromkeys(found[name])) for name in found})
+
+
+def _shapes(table: Facts, pair: str, native: bool) -> tuple[Tiling, ...]:
+    shapes = table.value(pair)
+    if not isinstance(shapes, list):
+        raise TargetError(f"{table.path}.{pair}: not a list of shapes")
+    tilings = []
+    for shape in shapes:
+        if not isinstance(shape, list) or len(shape) != 3:
+            raise TargetError(f"{table.path}.{pair}: {shape!r} is not M, K, N")
+        m, k, n = (size for size in shape if isinstance(size, int))
+        tilings.append(Tiling(m, k, n, native))
+    return tuple(tilings)
+
+
+def _mem(mem: Facts) -> MemTile:
+    return MemTile(
+        bytes=mem.needed("bytes"), banks=_banks(mem, "banks"), dma=_dma(mem), locks=_locks(mem)
+    )
+
+
+def _banks(tile: Facts, key: str) -> Banks:
+    """Logical banks are the number that the fact's `programmer_view` begins with."""
+    view = tile.table(key).text("programmer_view")
+    counted = re.match(r"\d+", view) if view else None
+    return Banks(
+        count=tile.needed(key, "count"),
+        bytes=tile.needed(key, "bytes"),
+        width_bits=tile.integer(key, "width_bits"),
+        logical=int(counted[0]) if counted else None,
+    )
+
+
+def _dma(tile: Facts) -> Dma:
+    return Dma(
+        s2mm=tile.needed("dma", "s2mm"),
+        mm2s=tile.needed("dma", "mm2s"),
+        bytes_per_cycle=tile.needed("dma", "bytes_per_cycle_per_channel"),
+        queue_depth=tile.integer("dma", "queue_depth"),
+        max_repeat=tile.integer("dma", "max_repeat"),
+    )
+
+
+def _locks(tile: Facts) -> Locks:
+    kind = tile.table("locks").text("kind")
+    return Locks(
+        count=tile.needed("locks", "count"),
+        semaphore=kind == "semaphore",
+        value_bits=tile.integer("locks", "value_bits"),
+    )
+
+
+def _addressing(table: Facts, tile: str) -> Addressing:
+    pad = table.table(tile).part("zero_pad")
+    keys = ("d0_before_after_max_words", "d1_max", "d2_max")
+    return Addressing(
+        dims=table.needed(tile, "dims"),
+        step_bits=table.integer(tile, "step_bits"),
+        wrap_bits=table.integer(tile, "wrap_bits"),
+        length_bits=table.integer(tile, "len_bits"),
+        iteration_wrap_bits=table.integer(tile, "iter_wrap_bits"),
+        pad=tuple(pad.needed(key) for key in keys) if pad.keys else (),
+    )
+
+
+def _switch_ports(ports: Facts) -> Mapping[tuple[str, str, str], int]:
+    return MappingProxyType(
+        {
+            (tile, role, unit): ports.part(tile).part(role).needed(unit)
+            for tile in ports.keys
+            for role in ports.part(tile).keys
+            for unit in ports.part(tile).part(role).keys
+        }
+    )

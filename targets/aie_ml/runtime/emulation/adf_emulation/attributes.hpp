@@ -1,0 +1,126 @@
+// What a graph says of its kernels, ports and buffers beside connecting them.
+#pragma once
+
+#include "outside.hpp"
+
+namespace adf {
+
+struct buffer {};
+struct stack {};
+struct ratio {};
+struct interface_tile {};
+struct PLIO {};
+struct GMIO {};
+
+struct location_constraint {
+    int column = -1;
+    int row = -1;
+};
+
+inline location_constraint tile(int column, int row) { return {column, row}; }
+inline location_constraint bank(int column, int row, int) { return {column, row}; }
+inline location_constraint address(int column, int row, int) { return {column, row}; }
+inline location_constraint offset(int) { return {}; }
+inline location_constraint shim(int column, int = 0) { return {column, -1}; }
+inline location_constraint memory_tile(int column, int row) { return {column, row}; }
+inline location_constraint memory_tile(int column, int row, int) { return {column, row}; }
+
+/// Takes a place of a buffer, a stack or a port: of no consequence for what is computed.
+class location_slot {
+  public:
+    location_slot &operator=(const location_constraint &) { return *this; }
+    location_slot &operator=(std::initializer_list<location_constraint>) { return *this; }
+    location_slot &operator=(const location_slot &) { return *this; }
+};
+
+/// Takes a kernel's place.
+class tile_slot {
+  public:
+    explicit tile_slot(aie_emulation::Actor &actor) : actor_(actor) {}
+    tile_slot &operator=(const location_constraint &place) {
+        actor_.tile = {place.column, place.row};
+        actor_.core.name = actor_.name + " on tile " + std::to_string(place.column) + "," +
+                           std::to_string(place.row);
+        return *this;
+    }
+
+  private:
+    aie_emulation::Actor &actor_;
+};
+
+template <typename What, typename Of>
+auto location(const Of &of) {
+    if constexpr (std::is_same_v<What, kernel> && std::is_same_v<Of, kernel>) {
+        return tile_slot(of.actor());
+    } else {
+        return location_slot();
+    }
+}
+
+/// Takes and forgets a value.
+class ignored {
+  public:
+    template <typename T>
+    ignored &operator=(const T &) {
+        return *this;
+    }
+    template <typename T>
+    ignored &operator=(std::initializer_list<T>) {
+        return *this;
+    }
+};
+
+inline ignored source(const kernel &) { return {}; }
+inline ignored headers(const kernel &) { return {}; }
+template <typename What>
+ignored runtime(const kernel &) {
+    return {};
+}
+inline ignored stack_size(const kernel &) { return {}; }
+template <typename T>
+ignored num_buffers(const shared_buffer<T> &) {
+    return {};
+}
+inline ignored initial_value(const port_handle &) { return {}; }
+inline void single_buffer(const port_handle &) {}
+
+inline unsigned &repetition_count(const actor_handle &of) { return of.actor().repetition; }
+
+class initial_value_slot {
+  public:
+    explicit initial_value_slot(aie_emulation::SharedBufferActor &buffer) : buffer_(buffer) {}
+    template <typename T>
+    initial_value_slot &operator=(const std::vector<T> &values) {
+        buffer_.fill(values.data(), values.size());
+        return *this;
+    }
+
+  private:
+    aie_emulation::SharedBufferActor &buffer_;
+};
+
+template <typename T>
+initial_value_slot initial_value(const shared_buffer<T> &buffer) {
+    return initial_value_slot(static_cast<aie_emulation::SharedBufferActor &>(buffer.actor()));
+}
+
+inline std::vector<std::uint32_t> &dimensions(const port_handle &port) {
+    return port.state()->dimensions;
+}
+
+class access_slot {
+  public:
+    explicit access_slot(const port_handle &port) : port_(port) {}
+    access_slot &operator=(tiling_parameters parameters) {
+        port_.state()->access = std::move(parameters);
+        return *this;
+    }
+
+  private:
+    port_handle port_;
+};
+
+inline access_slot read_access(const port_handle &port) { return access_slot(port); }
+inline access_slot write_access(const port_handle &port) { return access_slot(port); }
+
+}  // namespace adf

@@ -1,0 +1,92 @@
+// Buffers in memory tiles: written and read by DMAs in any order.
+#pragma once
+
+#include "kernel.hpp"
+
+namespace aie_emulation {
+
+class SharedBufferActor : public Actor {
+  public:
+    SharedBufferActor(std::vector<std::uint32_t> dimensions, Format format)
+        : dimensions_(std::move(dimensions)), format_(format), block_(bytes()) {}
+
+    void declare(unsigned inputs, unsigned outputs) {
+        for (unsigned i = 0; i < inputs + outputs; ++i) {
+            add(i < inputs, format_)->dimensions = dimensions_;
+        }
+    }
+
+    void fill(const void *values, std::size_t count) {
+        if (count * format_.bytes != bytes()) {
+            stop({name.c_str(), 0}, "an initial value of another size than the buffer");
+        }
+        std::memcpy(block_.data(), values, bytes());
+    }
+
+    void fire() override {
+        for (const Port &port : in) scatter(*port, block_.data());
+        for (const Port &port : out) gather(*port, block_.data());
+    }
+
+  private:
+    std::size_t bytes() const {
+        std::size_t count = format_.bytes;
+        for (std::uint32_t size : dimensions_) count *= size;
+        return count;
+    }
+
+    std::vector<std::uint32_t> dimensions_;
+    Format format_;
+    Block block_;
+};
+
+}  // namespace aie_emulation
+
+namespace adf {
+
+/// A handle of an actor, with its ports.
+class actor_handle {
+  public:
+    port_list in, out, inout;
+
+    actor_handle() = default;
+    explicit actor_handle(std::shared_ptr<aie_emulation::Actor> actor)
+        : in(&actor->in), out(&actor->out), actor_(std::move(actor)) {}
+
+    aie_emulation::Actor &actor() const {
+        if (!actor_) aie_emulation::stop({"graph", 0}, "something is used that was never created");
+        return *actor_;
+    }
+
+  private:
+    std::shared_ptr<aie_emulation::Actor> actor_;
+};
+
+class kernel : public actor_handle {
+  public:
+    using actor_handle::actor_handle;
+
+    template <typename... Arguments>
+    static kernel create(void (*function)(Arguments...)) {
+        auto actor = aie_emulation::design().make<aie_emulation::KernelActor<Arguments...>>(
+            "kernel", function);
+        actor->declare();
+        return kernel(actor);
+    }
+};
+
+template <typename T>
+class shared_buffer : public actor_handle {
+  public:
+    using actor_handle::actor_handle;
+
+    static shared_buffer create(std::vector<std::uint32_t> dimensions, unsigned inputs = 1,
+                                unsigned outputs = 1) {
+        auto actor = aie_emulation::design().make<aie_emulation::SharedBufferActor>(
+            "shared_buffer", std::move(dimensions), aie_emulation::format_of<T>());
+        actor->declare(inputs, outputs);
+        return shared_buffer(actor);
+    }
+};
+
+}  // namespace adf

@@ -1,0 +1,189 @@
+// Ports to the outside: files of programmable logic's streams, and the chip's memory.
+#pragma once
+
+#include <cinttypes>
+#include <fstream>
+#include <sstream>
+
+#include "memory.hpp"
+
+namespace aie_emulation {
+
+inline void write_element(std::ostream &file, const unsigned char *bytes, Format format) {
+    char text[64];
+    if (format.text == Text::integer) {
+        std::int64_t value = 0;
+        std::memcpy(&value, bytes, format.bytes);
+        const unsigned unused = 64 - 8 * static_cast<unsigned>(format.bytes);
+        const auto raised = static_cast<std::uint64_t>(value) << unused;
+        value = format.is_signed ? static_cast<std::int64_t>(raised) >> unused
+                                 : static_cast<std::int64_t>(raised >> unused);
+        std::snprintf(text, sizeof(text), "%" PRId64, value);
+    } else if (format.text == Text::brain) {
+        std::uint16_t bits;
+        std::memcpy(&bits, bytes, sizeof(bits));
+        std::snprintf(text, sizeof(text), "%.9g", static_cast<double>(bfloat16::from_bits(bits)));
+    } else {
+        float value;
+        std::memcpy(&value, bytes, sizeof(value));
+        std::snprintf(text, sizeof(text), "%.9g", static_cast<double>(value));
+    }
+    file << text;
+}
+
+inline void read_element(const std::string &word, Format format, std::vector<unsigned char> &to) {
+    const std::size_t at = to.size();
+    to.resize(at + format.bytes);
+    if (format.text == Text::integer) {
+        const std::int64_t value = std::strtoll(word.c_str(), nullptr, 10);
+        std::memcpy(to.data() + at, &value, format.bytes);  // little-endian hosts
+    } else if (format.text == Text::brain) {
+        const std::uint16_t bits = bfloat16(std::strtof(word.c_str(), nullptr)).bits;
+        std::memcpy(to.data() + at, &bits, sizeof(bits));
+    } else {
+        const float value = std::strtof(word.c_str(), nullptr);
+        std::memcpy(to.data() + at, &value, sizeof(value));
+    }
+}
+
+/// A stream that comes out of a file of numbers; the reader's element type says which numbers.
+class FileSource : public Actor {
+  public:
+    explicit FileSource(std::string path) : path_(std::move(path)) { }
+
+    void begin() override {
+        std::vector<PortState *> readers;
+        reach(*out[0], readers);
+        if (readers.empty()) return;
+        std::ifstream file(path_);
+        if (!file) stop({path_.c_str(), 0}, "the input file of " + name + " cannot be read");
+        std::vector<unsigned char> bytes;
+        for (std::string word; file >> word;) {
+            if (word != "TLAST") read_element(word, readers[0]->format, bytes);
+        }
+        out[0]->send(bytes.data(), bytes.size());
+    }
+    void fire() override {}
+
+  private:
+    std::string path_;
+};
+
+/// A stream that goes into a file, a line for each word of the port.
+class FileSink : public Actor {
+  public:
+    FileSink(std::string path, unsigned bits) : path_(std::move(path)), bits_(bits) {}
+
+    void fire() override {}
+    void finish() override {
+        PortState &port = *in[0];
+        std::ofstream file(path_);
+        if (!file) stop({path_.c_str(), 0}, "the output file of " + name + " cannot be written");
+        const std::size_t per_line = std::max<std::size_t>(1, bits_ / 8 / port.format.bytes);
+        std::vector<unsigned char> bytes(port.queue.size());
+        port.queue.pop(bytes.data(), bytes.size(), {name.c_str(), 0});
+        const std::size_t count = bytes.size() / port.format.bytes;
+        for (std::size_t i = 0; i < count; ++i) {
+            write_element(file, bytes.data() + i * port.format.bytes, port.format);
+            file << ((i + 1) % per_line == 0 || i + 1 == count ? '\n' : ' ');
+        }
+    }
+
+  private:
+    std::string path_;
+    unsigned bits_;
+};
+
+/// A DMA of the chip's memory.
+class GlobalMemory : public Actor {
+  public:
+    struct Wanted {
+        void *to;
+        std::size_t bytes;
+    };
+
+    void fire() override {}
+    void finish() override { deliver(); }
+
+    /// Hands over what was asked for, in order.
+    void deliver() {
+        for (const Wanted &w : wanted) in[0]->queue.pop(w.to, w.bytes, {name.c_str(), 0});
+        wanted.clear();
+    }
+
+    std::vector<Wanted> wanted;
+};
+
+}  // namespace aie_emulation
+
+namespace adf {
+
+enum plio_type { plio_32_bits = 32, plio_64_bits = 64, plio_128_bits = 128 };
+
+class input_plio : public actor_handle {
+  public:
+    using actor_handle::actor_handle;
+    static input_plio create(std::string name, plio_type, std::string file, double = 0.0) {
+        auto actor = aie_emulation::design().make<aie_emulation::FileSource>(name, std::move(file));
+        actor->add(false, {});
+        return input_plio(actor);
+    }
+    static input_plio create(plio_type width, std::string file) {
+        return create("plio", width, std::move(file));
+    }
+};
+
+class output_plio : public actor_handle {
+  public:
+    using actor_handle::actor_handle;
+    static output_plio create(std::string name, plio_type width, std::string file, double = 0.0) {
+        auto actor = aie_emulation::design().make<aie_emulation::FileSink>(
+            name, std::move(file), static_cast<unsigned>(width));
+        actor->add(true, {});
+        return output_plio(actor);
+    }
+    static output_plio create(plio_type width, std::string file) {
+        return create("plio", width, std::move(file));
+    }
+};
+
+class input_gmio : public actor_handle {
+  public:
+    using actor_handle::actor_handle;
+    static input_gmio create(std::string name, std::size_t, std::size_t) {
+        auto actor = aie_emulation::design().make<aie_emulation::GlobalMemory>(name);
+        actor->add(false, {});
+        return input_gmio(actor);
+    }
+    static input_gmio create(std::size_t burst, std::size_t rate) { return create("gmio", burst, rate); }
+
+    /// After the graph's `init`.
+    void gm2aie_nb(const void *from, std::size_t bytes) const { actor().out[0]->send(from, bytes); }
+    void gm2aie(const void *from, std::size_t bytes) const { gm2aie_nb(from, bytes); }
+    void wait() const {}
+};
+
+class output_gmio : public actor_handle {
+  public:
+    using actor_handle::actor_handle;
+    static output_gmio create(std::string name, std::size_t, std::size_t) {
+        auto actor = aie_emulation::design().make<aie_emulation::GlobalMemory>(name);
+        actor->add(true, {});
+        return output_gmio(actor);
+    }
+    static output_gmio create(std::size_t burst, std::size_t rate) { return create("gmio", burst, rate); }
+
+    void aie2gm_nb(void *to, std::size_t bytes) const { memory().wanted.push_back({to, bytes}); }
+    void aie2gm(void *to, std::size_t bytes) const {
+        aie2gm_nb(to, bytes);
+        wait();
+    }
+    void wait() const { memory().deliver(); }
+
+  private:
+    aie_emulation::GlobalMemory &memory() const {
+        return static_cast<aie_emulation::GlobalMemory &>(actor());
+    }
+};
+
+}  // namespace adf

@@ -1,0 +1,243 @@
+// Ports and what flows between them; actors that own ports; the design they make up.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "tiling.hpp"
+
+namespace aie_emulation {
+
+enum class Text { none, integer, real, brain };
+
+/// What an element looks like in a PLIO's file.
+struct Format {
+    Text text = Text::none;
+    std::size_t bytes = 0;
+    bool is_signed = true;
+};
+
+template <typename T>
+constexpr Format format_of() {
+    if constexpr (std::is_same_v<T, bfloat16>) {
+        return {Text::brain, 2, true};
+    } else if constexpr (std::is_same_v<T, float>) {
+        return {Text::real, 4, true};
+    } else if constexpr (std::is_integral_v<T>) {
+        return {Text::integer, sizeof(T), std::is_signed_v<T>};
+    } else {
+        return {};
+    }
+}
+
+struct Actor;
+
+/// One end of connections. Ports of a graph only pass on; ports of actors hold data.
+struct PortState {
+    std::string name = "port";
+    Actor *owner = nullptr;
+    bool input = false;
+    bool cascade = false;
+    bool parameter = false;
+    bool updated = false;
+    Format format;
+    std::vector<std::uint32_t> dimensions;
+    std::optional<adf::tiling_parameters> access;
+    std::vector<unsigned char> value;                 // of a run-time parameter
+    std::vector<std::shared_ptr<PortState>> sinks;    // as connected
+    Queue queue;                                      // of an actor's input
+    std::vector<Queue *> reached;                     // by an actor's output
+
+    std::size_t elements() const {
+        std::size_t count = dimensions.empty() ? 0 : 1;
+        for (std::uint32_t size : dimensions) count *= size;
+        return count;
+    }
+
+    /// The access as indices of elements, worked out once.
+    const std::vector<std::int64_t> &path() {
+        if (path_.empty()) path_ = traverse(*access, dimensions, {name.c_str(), 0});
+        return path_;
+    }
+
+    void send(const void *bytes, std::size_t count) const {
+        for (Queue *to : reached) to->push(bytes, count);
+    }
+
+  private:
+    std::vector<std::int64_t> path_;
+};
+
+using Port = std::shared_ptr<PortState>;
+
+/// Elements of `buffer` in the order of the port's access, padded with zeros, to everyone who reads.
+inline void gather(PortState &port, const unsigned char *buffer) {
+    const std::size_t size = port.format.bytes;
+    if (!port.access) {
+        port.send(buffer, port.elements() * size);
+        return;
+    }
+    const auto &path = port.path();
+    std::vector<unsigned char> sent(path.size() * size, 0);
+    for (std::size_t i = 0; i < path.size(); ++i) {
+        if (path[i] == outside) continue;
+        const auto index = static_cast<std::size_t>(path[i]);
+        if (index >= port.elements()) {
+            stop({port.name.c_str(), 0}, "reads behind the end of the buffer: element " +
+                                             std::to_string(index));
+        }
+        std::memcpy(sent.data() + i * size, buffer + index * size, size);
+    }
+    port.send(sent.data(), sent.size());
+}
+
+/// What arrives at the port into `buffer`, in the order of its access.
+inline void scatter(PortState &port, unsigned char *buffer) {
+    const Place place{port.name.c_str(), 0};
+    const std::size_t size = port.format.bytes;
+    if (!port.access) {
+        port.queue.pop(buffer, port.elements() * size, place);
+        return;
+    }
+    const auto &path = port.path();
+    std::vector<unsigned char> arrived(path.size() * size);
+    port.queue.pop(arrived.data(), arrived.size(), place);
+    for (std::size_t i = 0; i < path.size(); ++i) {
+        const auto index = static_cast<std::size_t>(path[i]);
+        if (path[i] == outside || index >= port.elements()) {
+            stop(place, "writes outside of the buffer");
+        }
+        std::memcpy(buffer + index * size, arrived.data() + i * size, size);
+    }
+}
+
+/// Anything that fires: kernels, shared buffers, ports to the outside.
+struct Actor {
+    std::string name = "actor";
+    std::vector<Port> in, out;
+    unsigned repetition = 1;
+    std::optional<std::pair<int, int>> tile;  // column, row
+    Core core;
+
+    virtual ~Actor() = default;
+    virtual void begin() {}   // before the first iteration
+    virtual void fire() = 0;
+    virtual void finish() {}  // after the last
+    virtual bool counted() const { return false; }
+
+    Port add(bool input, Format format) {
+        auto &ports = input ? in : out;
+        auto port = std::make_shared<PortState>();
+        port->owner = this;
+        port->input = input;
+        port->format = format;
+        port->name = name + (input ? ".in[" : ".out[") + std::to_string(ports.size()) + "]";
+        port->queue.name = port->name;
+        ports.push_back(port);
+        return port;
+    }
+};
+
+/// Every actor that exists; one top-level graph makes up a program.
+struct Design {
+    std::vector<std::shared_ptr<Actor>> actors;
+    unsigned graphs = 0;
+
+    template <typename A, typename... Arguments>
+    std::shared_ptr<A> make(const std::string &kind, Arguments &&...arguments) {
+        auto actor = std::make_shared<A>(std::forward<Arguments>(arguments)...);
+        actor->name = kind + std::to_string(actors.size());
+        actor->core.name = actor->name;
+        actors.push_back(actor);
+        return actor;
+    }
+};
+
+inline Design &design() {
+    static Design all;
+    return all;
+}
+
+/// Actors' inputs that `port` leads to, through any ports of graphs.
+inline void reach(const PortState &port, std::vector<PortState *> &found) {
+    for (const Port &sink : port.sinks) {
+        if (sink->owner != nullptr) {
+            found.push_back(sink.get());
+        } else {
+            reach(*sink, found);
+        }
+    }
+}
+
+}  // namespace aie_emulation
+
+namespace adf {
+
+enum class direction { in, out, inout };
+inline constexpr direction input = direction::in;
+inline constexpr direction output = direction::out;
+inline constexpr direction inout = direction::inout;
+
+/// A handle of a port; a graph's own ports are made here, actors' ports by their actors.
+class port_handle {
+  public:
+    port_handle() : state_(std::make_shared<aie_emulation::PortState>()) {}
+    explicit port_handle(aie_emulation::Port state) : state_(std::move(state)) {}
+    const aie_emulation::Port &state() const { return state_; }
+
+  private:
+    aie_emulation::Port state_;
+};
+
+template <direction D>
+class port : public port_handle {
+  public:
+    using port_handle::port_handle;
+};
+
+using input_port = port<direction::in>;
+using output_port = port<direction::out>;
+using inout_port = port<direction::inout>;
+
+struct stream {};
+struct cascade {};
+struct parameter {};
+
+template <typename P>
+const P &async(const P &p) {
+    return p;
+}
+template <typename P>
+const P &sync(const P &p) {
+    return p;
+}
+
+/// Joins two ports when it is made.
+template <typename From = void, typename To = From>
+class connect {
+  public:
+    connect(const port_handle &from, const port_handle &to) {
+        from.state()->sinks.push_back(to.state());
+    }
+};
+connect(const port_handle &, const port_handle &) -> connect<>;
+
+/// The ports of an actor, by number.
+class port_list {
+  public:
+    port_list() = default;
+    explicit port_list(const std::vector<aie_emulation::Port> *ports) : ports_(ports) {}
+    port_handle operator[](std::size_t index) const {
+        if (ports_ == nullptr || index >= ports_->size()) {
+            aie_emulation::stop({"graph", 0}, "no port of number " + std::to_string(index));
+        }
+        return port_handle((*ports_)[index]);
+    }
+    std::size_t size() const { return ports_ == nullptr ? 0 : ports_->size(); }
+
+  private:
+    const std::vector<aie_emulation::Port> *ports_ = nullptr;
+};
+
+}  // namespace adf

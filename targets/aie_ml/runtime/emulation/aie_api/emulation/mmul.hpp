@@ -1,0 +1,133 @@
+// aie::mmul: C (M x N) += A (M x K) * B (K x N), all row-major, for the legal shapes only.
+#pragma once
+
+#include "tilings.hpp"
+#include "vector.hpp"
+
+namespace aie_emulation {
+
+template <typename T>
+constexpr Element element_of() {
+    if constexpr (std::is_same_v<T, bfloat16>) {
+        return Element::bf16;
+    } else if constexpr (std::is_same_v<T, float>) {
+        return Element::fp32;
+    } else if constexpr (sizeof(T) == 1) {
+        return Element::i8;
+    } else if constexpr (sizeof(T) == 2) {
+        return Element::i16;
+    } else {
+        return Element::i32;
+    }
+}
+
+constexpr bool legal(Element a, Element b, unsigned m, unsigned k, unsigned n) {
+    for (const Shape &s : shapes) {
+        if (s.arch == __AIE_ARCH__ && s.a == a && s.b == b && s.m == m && s.k == k && s.n == n) {
+            return true;
+        }
+    }
+    return false;
+}
+
+constexpr unsigned parts(unsigned size, unsigned part) { return (size + part - 1) / part; }
+
+/// Vector instructions of one mmul: the fewest native shapes that cover it; where none is native,
+/// as many as the rate says.
+constexpr unsigned instructions(Element a, Element b, unsigned m, unsigned k, unsigned n) {
+    unsigned fewest = 0;
+    for (const Shape &s : shapes) {
+        if (s.arch == __AIE_ARCH__ && s.a == a && s.b == b && s.native) {
+            const unsigned needed = parts(m, s.m) * parts(k, s.k) * parts(n, s.n);
+            fewest = fewest == 0 || needed < fewest ? needed : fewest;
+        }
+    }
+    for (const Rate &r : rates) {
+        if (fewest == 0 && r.arch == __AIE_ARCH__ && r.a == a && r.b == b) {
+            return parts(m * k * n, r.macs);
+        }
+    }
+    return fewest == 0 ? 1 : fewest;
+}
+
+template <typename A, typename B>
+struct DefaultTag {
+    using type = std::conditional_t<is_floating<A>, accfloat,
+                                    std::conditional_t<(sizeof(A) * sizeof(B) > 2), acc64, acc32>>;
+};
+
+}  // namespace aie_emulation
+
+namespace aie {
+
+template <unsigned M, unsigned K, unsigned N, typename A, typename B = A,
+          typename Tag = typename aie_emulation::DefaultTag<A, B>::type>
+class mmul {
+    static constexpr auto a_element = aie_emulation::element_of<A>();
+    static constexpr auto b_element = aie_emulation::element_of<B>();
+    static_assert(aie_emulation::legal(a_element, b_element, M, K, N),
+                  "no such mmul shape for these element types on this architecture");
+
+  public:
+    static constexpr unsigned M_ = M, K_ = K, N_ = N;
+    static constexpr unsigned size_A = M * K;
+    static constexpr unsigned size_B = K * N;
+    static constexpr unsigned size_C = M * N;
+    using vector_A_type = vector<A, size_A>;
+    using vector_B_type = vector<B, size_B>;
+    using accum_type = accum<Tag, size_C>;
+
+    mmul() = default;
+    mmul(const accum_type &sum) : sum_(sum) {}
+    template <typename T>
+    explicit mmul(const vector<T, size_C> &values, int shift = 0) : sum_(values, shift) {}
+
+    mmul &operator=(const accum_type &sum) {
+        sum_ = sum;
+        return *this;
+    }
+
+    void mul(const vector_A_type &a, const vector_B_type &b, AIE_EMULATION_HERE) {
+        sum_ = accum_type();
+        add_product(a, b, AIE_EMULATION_PLACE);
+    }
+
+    void mac(const vector_A_type &a, const vector_B_type &b, AIE_EMULATION_HERE) {
+        add_product(a, b, AIE_EMULATION_PLACE);
+    }
+
+    operator accum_type() const { return sum_; }
+    accum_type to_accum() const { return sum_; }
+
+    template <typename T>
+    vector<T, size_C> to_vector(int shift = 0, AIE_EMULATION_HERE) const {
+        return sum_.template to_vector<T>(shift, file, line);
+    }
+
+  private:
+    /// Integers wrap in the accumulator's lanes. Floats add one product after another, k ascending,
+    /// each sum rounded to float: the order within an instruction is not documented.
+    void add_product(const vector_A_type &a, const vector_B_type &b, aie_emulation::Place place) {
+        aie_emulation::Counters &counters = aie_emulation::core(place).counters;
+        counters.mmul += 1;
+        counters.vmac += aie_emulation::instructions(a_element, b_element, M, K, N);
+        using Lane = typename accum_type::lane_type;
+        for (unsigned m = 0; m < M; ++m) {
+            Lane row[N];
+            for (unsigned n = 0; n < N; ++n) row[n] = sum_.lane(m * N + n);
+            for (unsigned k = 0; k < K; ++k) {
+                const auto left = static_cast<Lane>(a[m * K + k]);
+                for (unsigned n = 0; n < N; ++n) {
+                    row[n] = aie_emulation::wrap_add(
+                        row[n],
+                        aie_emulation::wrap_multiply(left, static_cast<Lane>(b[k * N + n])));
+                }
+            }
+            for (unsigned n = 0; n < N; ++n) sum_.lane(m * N + n) = row[n];
+        }
+    }
+
+    accum_type sum_;
+};
+
+}  // namespace aie

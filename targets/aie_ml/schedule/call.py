@@ -1,0 +1,214 @@
+"""Cycles of a kernel call: its blocks, the ragged ones included, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.devices import Architecture, pair_name
+from match_aie.targets.aie_ml.schedule.kernel import Kernel
+from match_aie.targets.aie_ml.schedule.machine import Machine, machine
+from match_aie.targets.aie_ml.schedule.operations import Counts, count
+from match_aie.targets.aie_ml.schedule.place import BlockSchedule, schedule_block
+from match_aie.targets.aie_ml.schedule.run import ends
+
+#: Bits of an instruction bundle (AM020: program memory is 1024 words of 128 bits).
+BUNDLE_BYTES = 16
+
+#: Blocks of accumulators that are tried.
+BLOCKS = ((2, 2), (4, 1), (1, 4), (2, 1), (1, 2), (1, 1), (3, 1), (1, 3), (4, 2), (2, 4))
+
+#: Bundles of a kernel's entry, address set-up, mode registers and exit: an estimate.
+FRAME_BUNDLES = 64
+
+
+@dataclass(frozen=True)
+class Part:
+    """Blocks of one shape.
+
+    Attributes:
+        times: how often the block runs in a call.
+        schedule: of one.
+    """
+
+    times: int
+    schedule: BlockSchedule
+
+
+@dataclass(frozen=True)
+class CallSchedule:
+    """A whole call of a kernel on `rows` x `reduction` by `reduction` x `columns`.
+
+    Cycles are modelled: of a schedule that `verify` proves against the facts.
+
+    Attributes:
+        kernel: what runs.
+        core: where.
+        rows: of the activations.
+        reduction: elements that are summed.
+        columns: of the weights.
+        parts: blocks, in the order in which they run.
+        call: cycles of calling an empty function.
+    """
+
+    kernel: Kernel
+    core: Machine
+    rows: int
+    reduction: int
+    columns: int
+    parts: tuple[Part, ...]
+    call: int
+
+    @property
+    def body(self) -> int:
+        """Cycles from the first load to the last store."""
+        last = self.parts[-1].schedule
+        blocks = sum(part.times * part.schedule.length for part in self.parts)
+        return self.lead + blocks - last.length + ends(last, self.blocks)[1] + 1
+
+    @property
+    def lead(self) -> int:
+        """Cycles before the first product."""
+        return ends(self.parts[0].schedule, self.blocks)[0]
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of a call."""
+        return self.call + self.body
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of accumulators."""
+        return sum(part.times for part in self.parts)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates, those of padding included."""
+        return self.rows * self.reduction * self.columns
+
+    @property
+    def ideal(self) -> float:
+        """Cycles that the products alone take at the core's rate."""
+        return self.macs / self.core.macs[pair_name(*self.kernel.pair)]
+
+    @property
+    def efficiency(self) -> float:
+        """Share of the core's rate that a call reaches, 0 to 1."""
+        return self.ideal / self.cycles
+
+    def gops(self, clock_ghz: float) -> float:
+        """Giga-operations (two a multiply-accumulate) per second."""
+        return 2 * self.macs * clock_ghz / self.cycles
+
+    @property
+    def counts(self) -> Counts:
+        """Instructions of a call."""
+        total = Counts()
+        for part in self.parts:
+            block = part.schedule.block
+            once = count(iter((*block.start, *(op for c in block.finish for op in c))))
+            step = count(iter(block.step))
+            total += (once + step * part.schedule.steps) * part.times
+        return total
+
+    @property
+    def program_bytes(self) -> int:
+        """Estimate of the program memory taken: one inner loop and its ends a block shape."""
+        bundles = FRAME_BUNDLES
+        for part in self.parts:
+            s = part.schedule
+            unrolled = self.kernel.variant == "flat"
+            inner = (s.steps if unrolled else min(s.steps, s.peeled + 1)) * s.interval
+            bundles += s.sets * (inner + s.length - s.steps * s.interval)
+        bundles += self.lead
+        last = self.parts[-1].schedule
+        bundles += ends(last, self.blocks)[1] - last.length + last.gap
+        return bundles * BUNDLE_BYTES
+
+
+def schedule_call(
+    kernel: Kernel, arch: Architecture, rows: int, reduction: int, columns: int
+) -> CallSchedule:
+    """The schedule of one call; sizes are padded up to the tiling.
+
+    Raises:
+        TargetError: the pair has no native product, facts are missing, or registers do not suffice.
+    """
+    t = kernel.tiling
+    return _cached(
+        kernel,
+        _Key(arch),
+        ceil(rows / t.m) * t.m,
+        ceil(reduction / t.k) * t.k,
+        ceil(columns / t.n) * t.n,
+    )
+
+
+class _Key:
+    """An architecture, hashed by its name: the facts are one per name."""
+
+    def __init__(self, arch: Architecture) -> None:
+        self.arch = arch
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and other.arch == self.arch
+
+    def __hash__(self) -> int:
+        return hash(self.arch.name)
+
+
+@lru_cache(maxsize=65536)
+def _cached(kernel: Kernel, key: _Key, rows: int, reduction: int, columns: int) -> CallSchedule:
+    core = machine(key.arch)
+    t = kernel.tiling
+    steps = reduction // t.k
+    parts = tuple(
+        Part(times, _block(kernel.block(r, c), key, steps))
+        for times, r, c in shapes(rows // t.m, columns // t.n, kernel.rows, kernel.columns)
+    )
+    call = key.arch.latency("l1_kernel_call_loop_overhead")
+    return CallSchedule(kernel, core, rows, reduction, columns, parts, call)
+
+
+@lru_cache(maxsize=16384)
+def _block(kernel: Kernel, key: _Key, steps: int) -> BlockSchedule:
+    return schedule_block(kernel, machine(key.arch), steps)
+
+
+def shapes(
+    row_tiles: int, column_tiles: int, rows: int, columns: int
+) -> Iterator[tuple[int, int, int]]:
+    """(times, rows, columns) of the blocks that cover the tiles of a result."""
+    full_r, rest_r = divmod(row_tiles, rows)
+    full_c, rest_c = divmod(column_tiles, columns)
+    for many_r, r in ((full_r, rows), (1 if rest_r else 0, rest_r)):
+        for many_c, c in ((full_c, columns), (1 if rest_c else 0, rest_c)):
+            if many_r and many_c:
+                yield many_r * many_c, r, c
+
+
+def best_block(
+    kernel: Kernel, arch: Architecture, rows: int, reduction: int, columns: int
+) -> CallSchedule:
+    """The call with the block of accumulators that takes the fewest cycles.
+
+    Blocks are those whose accumulators fit the registers twice; ties go to the smaller program.
+    """
+    core = machine(arch)
+    t = kernel.tiling
+    width = t.m * t.n * kernel.accumulator_bits / core.accumulator_bits
+    calls = []
+    for r, c in BLOCKS:
+        if 2 * r * c * width > core.accumulators and r * c > 1:
+            continue
+        if r > ceil(rows / t.m) or c > ceil(columns / t.n):
+            continue
+        with suppress(TargetError):
+            calls.append(schedule_call(kernel.block(r, c), arch, rows, reduction, columns))
+    if not calls:
+        raise TargetError(f"no block of {kernel} fits the registers of {core.name}")
+    return min(calls, key=lambda call: (call.cycles, call.program_bytes))

@@ -1,0 +1,112 @@
+"""What a kernel is, as far as its schedule goes: types, tiling, block, cascade, tail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.devices import Tiling
+
+Position = Literal["single", "first", "middle", "last"]
+#: How sums become results: rounded after a shift; after a product with one multiplier, or one a
+#: column; or stored as they are, 32 bits wide.
+Requantise = Literal["shift", "multiplier", "channel", "none"]
+
+#: How a block's epilogue meets the next block. "overlapped": a second set of accumulators, both
+#: software-pipelined together. "exposed": the next block's first product waits for the last store.
+#: "flat": overlapped, and the reduction unrolled, so that no inner loop is set up per block.
+Variant = Literal["overlapped", "exposed", "flat"]
+
+#: Bytes of an element.
+ELEMENT_BYTES = {
+    "int8": 1,
+    "uint8": 1,
+    "int16": 2,
+    "uint16": 2,
+    "bfloat16": 2,
+    "int32": 4,
+    "float32": 4,
+}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A dense kernel: rows x reduction x columns in blocks of accumulators.
+
+    Attributes:
+        a: element type of the activations.
+        w: of the weights.
+        out: of the result; of no meaning where a cascade takes the sums.
+        tiling: the `aie::mmul` shape.
+        rows: row tiles in a block.
+        columns: column tiles in a block.
+        position: in the cascade.
+        bias: whether accumulators start with one (never behind a cascade).
+        relu: whether negative results become 0.
+        requantise: how sums become `out`.
+        variant: how an epilogue meets the next block.
+        weight_banks: banks over which the weights are spread, 1 or 2.
+    """
+
+    a: str
+    w: str
+    out: str
+    tiling: Tiling
+    rows: int = 2
+    columns: int = 2
+    position: Position = "single"
+    bias: bool = True
+    relu: bool = True
+    requantise: Requantise = "shift"
+    variant: Variant = "overlapped"
+    weight_banks: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what no kernel is."""
+        unknown = {self.a, self.w, self.out} - set(ELEMENT_BYTES)
+        if unknown:
+            raise TargetError(f"kernel element types {sorted(unknown)} are not known")
+        if min(self.rows, self.columns) < 1 or self.weight_banks not in (1, 2):
+            raise TargetError(f"kernel block {self.rows}x{self.columns} is empty")
+        for value, values in (
+            (self.position, Position),
+            (self.requantise, Requantise),
+            (self.variant, Variant),
+        ):
+            if value not in get_args(values):
+                raise TargetError(f"kernel: {value!r} is none of {get_args(values)}")
+        if self.bias and self.cascade_in:
+            raise TargetError(
+                "kernel: bias behind a cascade", hint="add it in the first kernel of the chain"
+            )
+
+    @property
+    def cascade_in(self) -> bool:
+        """Whether accumulators start with the sums of the tile before."""
+        return self.position in ("middle", "last")
+
+    @property
+    def cascade_out(self) -> bool:
+        """Whether sums go on to the next tile."""
+        return self.position in ("first", "middle")
+
+    @property
+    def accumulator_bits(self) -> int:
+        """Bits of one sum: 64 for 16-bit products, else 32 (AIE API `mmul` defaults)."""
+        wide = ELEMENT_BYTES[self.a] == 2 and ELEMENT_BYTES[self.w] == 2
+        return 64 if wide and not self.floating else 32
+
+    @property
+    def floating(self) -> bool:
+        """Whether products are of floats."""
+        return self.a in ("bfloat16", "float32")
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """Element types of the products."""
+        return self.a, self.w
+
+    def block(self, rows: int, columns: int) -> Kernel:
+        """The same kernel with other blocks."""
+        return replace(self, rows=rows, columns=columns)

@@ -1,0 +1,306 @@
+"""The operations of a kernel's block: what is issued, what it reads and what it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from math import ceil, prod
+from typing import Literal
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.devices import pair_name
+from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Kernel
+from match_aie.targets.aie_ml.schedule.machine import LOAD_A, LOAD_B, MOVE, STORE, VECTOR, Machine
+
+Kind = Literal[
+    "product",
+    "multiply",
+    "load",
+    "load_accumulator",
+    "cascade_read",
+    "cascade_write",
+    "srs",
+    "store",
+    "store_accumulator",
+    "maximum",
+    "shuffle",
+    "copy",
+]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One instruction.
+
+    Attributes:
+        kind: what it does.
+        name: for people.
+        slots: any one of which it issues in.
+        reads: values it needs at issue.
+        writes: the value that it (partly) defines; empty where it defines none.
+        latency: cycles until `writes` may be read.
+        bank: of the memory that it accesses; empty where it accesses none.
+        bytes: that it moves; of a multiplication twice its lanes, so that 16 of them count as one.
+    """
+
+    kind: Kind
+    name: str
+    slots: tuple[str, ...]
+    reads: tuple[str, ...] = ()
+    writes: str = ""
+    latency: int = 0
+    bank: str = ""
+    bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Operations of a call, as the emulation counts them too.
+
+    Attributes:
+        products: vector multiply-accumulates (native ones).
+        multiplies: multiplications of requantisation, 1024 bits of sums each.
+        loads_a: 256-bit words loaded of activations.
+        loads_w: of weights.
+        loads_bias: of accumulators' initial values.
+        loads_factors: of multipliers by column.
+        stores: 256-bit words stored.
+        cascade_reads: 512-bit transfers.
+        cascade_writes: transfers.
+        srs: shift-round-saturates, 256 bits of results each; sums of 32 bits that stay so are none.
+    """
+
+    products: int = 0
+    multiplies: int = 0
+    loads_a: int = 0
+    loads_w: int = 0
+    loads_bias: int = 0
+    loads_factors: int = 0
+    stores: int = 0
+    cascade_reads: int = 0
+    cascade_writes: int = 0
+    srs: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        """Sum, field by field."""
+        return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    def __mul__(self, times: int) -> Counts:
+        """So many times."""
+        return Counts(*(getattr(self, f.name) * times for f in fields(self)))
+
+
+@dataclass(frozen=True)
+class Block:
+    """Operations of one block of accumulators.
+
+    Attributes:
+        step: of one step of the reduction; values "a..." and "w..." are of that step.
+        start: that give the accumulators their first values.
+        finish: that bring the sums out, in chains, one chain an accumulator tile.
+        sums: names of the accumulators, in the order of their products in a step.
+        first_adds: whether the first product adds to a started accumulator.
+        width: registers that a value takes, in accumulators or vectors, by its name's first letter.
+    """
+
+    step: tuple[Operation, ...]
+    start: tuple[Operation, ...]
+    finish: tuple[tuple[Operation, ...], ...]
+    sums: tuple[str, ...]
+    first_adds: bool
+    width: dict[str, float] = field(default_factory=dict)
+
+
+def products_per_tile(kernel: Kernel, core: Machine) -> int:
+    """Native products of one `mmul`: the best cover of its shape with native ones.
+
+    Raises:
+        TargetError: the pair has no native shape on this core.
+    """
+    t = kernel.tiling
+    shapes = core.native.get(pair_name(*kernel.pair), ())
+    covers = [
+        prod(ceil(size / part) for size, part in zip((t.m, t.k, t.n), shape, strict=True))
+        for shape in shapes
+    ]
+    if not covers:
+        raise TargetError(f"{core.name} has no native product of {kernel.a} by {kernel.w}")
+    return min(covers)
+
+
+def block_operations(kernel: Kernel, core: Machine) -> Block:
+    """All operations of a block of `kernel` on `core`."""
+    sums = tuple(f"c{i}.{j}" for i in range(kernel.rows) for j in range(kernel.columns))
+    bits = kernel.tiling.m * kernel.tiling.n * kernel.accumulator_bits
+    return Block(
+        step=(*_loads(kernel, core), *_products(kernel, core)),
+        start=tuple(op for name in sums for op in _start(name, kernel, core)),
+        finish=tuple(tuple(_finish(name, kernel, core)) for name in sums),
+        sums=sums,
+        first_adds=kernel.bias or kernel.cascade_in,
+        width={"c": bits / core.accumulator_bits, "t": 1.0},
+    )
+
+
+def _loads(kernel: Kernel, core: Machine) -> Iterator[Operation]:
+    t = kernel.tiling
+    a_bytes = t.m * t.k * ELEMENT_BYTES[kernel.a]
+    w_bytes = t.k * t.n * ELEMENT_BYTES[kernel.w]
+    for i in range(kernel.rows):
+        for part in range(ceil(a_bytes / core.load_bytes)):
+            name = f"a{i}.{part}"
+            yield _load(name, "A", core, min(core.load_bytes, a_bytes))
+    for j in range(kernel.columns):
+        for part in range(ceil(w_bytes / core.load_bytes)):
+            name = f"w{j}.{part}"
+            bank = "W" if kernel.weight_banks == 1 else f"W{(part + j) % 2}"
+            yield _load(name, bank, core, min(core.load_bytes, w_bytes))
+
+
+def _load(name: str, bank: str, core: Machine, size: int) -> Operation:
+    """Through load B where it is free: load A is also the only way in for accumulators, and.
+
+    shares its write port with the rounding of the store slot.
+    """
+    return Operation("load", name, (LOAD_B, LOAD_A), (), name, core.load, bank, size)
+
+
+def _products(kernel: Kernel, core: Machine) -> Iterator[Operation]:
+    t = kernel.tiling
+    parts = products_per_tile(kernel, core)
+    loads_a = ceil(t.m * t.k * ELEMENT_BYTES[kernel.a] / core.load_bytes)
+    loads_w = ceil(t.k * t.n * ELEMENT_BYTES[kernel.w] / core.load_bytes)
+    latency = core.float_product if kernel.floating else core.product
+    for part in range(parts):
+        for i in range(kernel.rows):
+            for j in range(kernel.columns):
+                reads = (
+                    *(f"a{i}.{n}" for n in range(loads_a)),
+                    *(f"w{j}.{n}" for n in range(loads_w)),
+                )
+                yield Operation("product", f"p{part}", (VECTOR,), reads, f"c{i}.{j}", latency)
+
+
+#: Bytes of a counted load, store or result.
+WORD = 32
+
+#: Bits of sums that are begun at once; wider accumulators repeat them.
+WIDEST_START = 1024
+
+
+def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
+    """Bias a row at a time, the same row for all rows of a tile; or the cascade's sums."""
+    t = kernel.tiling
+    size = t.m * t.n * kernel.accumulator_bits // 8
+    if kernel.cascade_in:
+        for part in range(ceil(size / core.cascade_bytes)):
+            yield Operation(
+                "cascade_read", f"in{part}", (LOAD_A,), (), name, core.cascade_read, "", size
+            )
+    elif kernel.bias and kernel.variant == "exposed":
+        yield Operation("copy", "bias", (MOVE,), (), name, core.move)
+    elif kernel.bias:
+        lanes = min(t.m * t.n, WIDEST_START // kernel.accumulator_bits)
+        row = ceil(t.n * 4 / core.load_bytes)
+        for part in range(lanes // t.n * row):
+            yield Operation(
+                "load_accumulator", f"bias{part}", (LOAD_A,), (), name, core.load, "S", 32
+            )
+
+
+def _finish(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
+    t = kernel.tiling
+    tag = name[1:]
+    size = t.m * t.n * kernel.accumulator_bits // 8
+    if kernel.cascade_out:
+        for part in range(ceil(size / core.cascade_bytes)):
+            yield Operation("cascade_write", f"out{part}", (STORE,), (name,), bytes=size)
+        return
+    if kernel.requantise == "none":
+        yield from _whole(name, kernel, core)
+        return
+    if kernel.requantise != "shift":
+        yield from _multiply(name, kernel, core)
+    whole = t.m * t.n * ELEMENT_BYTES[kernel.out]
+    piece = min(whole, core.store_bytes)
+    for part in range(ceil(whole / core.store_bytes)):
+        result = f"v{tag}.{part}"
+        if kernel.requantise == "shift":
+            yield Operation("srs", f"srs{part}", (STORE,), (name,), result, core.srs, "", piece)
+        if kernel.relu and not kernel.out.startswith("u"):
+            largest = f"x{tag}.{part}"
+            yield Operation("maximum", "relu", (MOVE,), (result,), largest, core.move)
+            result = largest
+        yield Operation("store", f"st{part}", (STORE,), (result,), "", 0, "S", piece)
+
+
+def _whole(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
+    """Sums stored with 32 bits; wider ones are rounded to them."""
+    tag = name[1:]
+    whole = kernel.tiling.m * kernel.tiling.n * 4
+    piece = min(whole, core.store_bytes)
+    for part in range(ceil(whole / core.store_bytes)):
+        if kernel.accumulator_bits == 32:
+            yield Operation("store_accumulator", f"st{part}", (STORE,), (name,), "", 0, "S", piece)
+            continue
+        result = f"v{tag}.{part}"
+        yield Operation("srs", f"srs{part}", (STORE,), (name,), result, core.srs, "", piece)
+        yield Operation("store", f"st{part}", (STORE,), (result,), "", 0, "S", piece)
+
+
+def _multiply(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
+    """Sums as 32-bit vectors times a multiplier into 64-bit accumulators, then rounded.
+
+    One product works on as many sums as 64-bit lanes fit an accumulator (16 on AIE-ML).
+    """
+    t = kernel.tiling
+    tag = name[1:]
+    lanes = core.accumulator_bits // 64
+    parts = ceil(t.m * t.n / lanes)
+    results = ceil(t.m * t.n * ELEMENT_BYTES[kernel.out] / core.store_bytes)
+    for part in range(parts):
+        # Sums of 32 bits only change registers; wider ones are rounded.
+        narrowed = lanes * 4 if kernel.accumulator_bits == 64 else 0
+        yield Operation(
+            "srs", f"wide{part}", (STORE,), (name,), f"y{tag}.{part}", core.srs, "", narrowed
+        )
+    factors: tuple[str, ...] = ()
+    if kernel.requantise == "channel":
+        for part in range(max(1, 16 // t.n)):
+            factor = f"f{tag}.{part}"
+            factors = (*factors, factor)
+            yield Operation("load", factor, (LOAD_B, LOAD_A), (), factor, core.load, "S", WORD)
+    for part in range(parts):
+        wide, scaled = f"y{tag}.{part}", f"t{tag}.{part}"
+        needed = (wide, *factors)
+        yield Operation(
+            "multiply", f"m{part}", (VECTOR,), needed, scaled, core.product, "", 2 * lanes
+        )
+        half = f"h{tag}.{part}"
+        narrow = WORD * ceil(lanes / 16 * ceil(16 * ELEMENT_BYTES[kernel.out] / WORD))
+        yield Operation("srs", f"srs{part}", (STORE,), (scaled,), half, core.srs, "", narrow)
+    for result in range(results):
+        halves = [f"h{tag}.{p}" for p in range(parts) if p * results // parts == result]
+        target = f"v{tag}.{result}"
+        yield Operation("shuffle", "join", (MOVE,), tuple(halves), target, core.move)
+
+
+def count(operations: Iterator[Operation]) -> Counts:
+    """Tally of `operations`."""
+    tally = dict.fromkeys((f.name for f in fields(Counts)), 0)
+    for op in operations:
+        key = {
+            "product": "products",
+            "multiply": "multiplies",
+            "load": {"A": "loads_a", "S": "loads_factors"}.get(op.bank, "loads_w"),
+            "load_accumulator": "loads_bias",
+            "store": "stores",
+            "store_accumulator": "stores",
+            "cascade_read": "cascade_reads",
+            "cascade_write": "cascade_writes",
+            "srs": "srs",
+        }.get(op.kind)
+        if key is not None:
+            counted = key in ("products", "cascade_reads", "cascade_writes")
+            tally[key] += 1 if counted else ceil(op.bytes / WORD)
+    return Counts(**tally)

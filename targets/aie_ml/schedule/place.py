@@ -1,0 +1,345 @@
+"""Modulo scheduling of one block of accumulators.
+
+Two levels. The step of the reduction is scheduled at the least interval that slots, banks and the
+distance of products on one accumulator allow; its products are in place, its loads as late as they
+can be. Blocks then follow each other at the least length into whose free slots the epilogue of the
+block before (as early as it can be) and the start of the next one (as late as it can be) fit.
+Where more cycles are needed, whole bundles without operations of the step are put in between.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from match_aie.errors import InternalError, TargetError
+from match_aie.targets.aie_ml.schedule.kernel import Kernel
+from match_aie.targets.aie_ml.schedule.machine import LOAD_A, Machine
+from match_aie.targets.aie_ml.schedule.operations import Block, Operation, block_operations
+from match_aie.targets.aie_ml.schedule.registers import VECTOR_UNITS, Placed, fit
+
+#: Cycles of steps that are scheduled one by one: long enough to hide any start and finish. Further
+#: steps repeat in the inner loop.
+EXPLICIT_CYCLES = 112
+
+#: Empty bundles a block, beyond which no schedule is looked for.
+LONGEST_GAP = 160
+
+#: Cycles of setting up the inner loop of a block that no bundle hides. Fitted on the rows
+#: "64x64x64, one call, <4,8,8>" and "dense 128x128, i8xi8 and i16xi8, no bias, no ReLU" of
+#: data/aie_calibration.csv: (cycles - call - fill - products) / (blocks - 1) = 2.0, 2.5, 2.2.
+LOOP_SWITCH = 2
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the reduction, repeated every `interval` cycles; cycles may be negative."""
+
+    interval: int
+    placed: tuple[Placed, ...]
+
+
+@dataclass(frozen=True)
+class BlockSchedule:
+    """One block among its like.
+
+    Attributes:
+        length: cycles from one block's first product to the next one's.
+        steps: of the reduction.
+        explicit: steps in `placed`; the inner loop repeats the others.
+        interval: cycles of a step.
+        placed: all operations of the explicit steps, start and finish.
+        sets: of accumulators that blocks use in turn.
+        peeled: steps that share bundles with a start or finish, and are not in the inner loop.
+        block: the operations.
+        gap: bundles without operations of the steps at its end.
+        registers: of vectors and of accumulators.
+    """
+
+    length: int
+    steps: int
+    explicit: int
+    interval: int
+    placed: tuple[Placed, ...]
+    sets: int
+    peeled: int
+    block: Block
+    gap: int
+    registers: tuple[float, float]
+
+    @property
+    def hidden(self) -> int:
+        """Cycles of the inner loop's repetitions, which `placed` does not show."""
+        return (self.steps - self.explicit) * self.interval
+
+    @property
+    def write_done(self) -> int:
+        """Cycle of the last cascade write, relative to the first product; 0 if there is none."""
+        found = [p.cycle for p in self.placed if p.operation.kind == "cascade_write"]
+        return max(found, default=-self.hidden) + self.hidden
+
+    @property
+    def read_last(self) -> int:
+        """Cycle of the last cascade read, relative to the first product; 0 if there is none."""
+        found = [p.cycle for p in self.placed if p.operation.kind == "cascade_read"]
+        return max(found, default=0)
+
+    @property
+    def shown(self) -> int:
+        """Cycles from block to block as `placed` shows them."""
+        return self.length - self.hidden
+
+
+@dataclass
+class Table:
+    """What is taken in a repeating pattern of `length` bundles; None where nothing repeats."""
+
+    length: int | None
+    slots: set[tuple[str, int]] = field(default_factory=set)
+    banks: set[tuple[str, int]] = field(default_factory=set)
+    writes: set[int] = field(default_factory=set)
+    accumulator_accesses: set[int] = field(default_factory=set)
+
+    def slot_for(self, op: Operation, cycle: int) -> str | None:
+        """A free slot for `op` at `cycle`."""
+        row = self._row(cycle)
+        if op.bank and (op.bank, row) in self.banks:
+            return None
+        if op.kind.endswith("_accumulator") and row in self.accumulator_accesses:
+            return None
+        for slot in op.slots:
+            if (slot, row) in self.slots:
+                continue
+            if self._port(op, slot) and self._row(cycle + op.latency) in self.writes:
+                continue
+            return slot
+        return None
+
+    def take(self, op: Operation, cycle: int, slot: str) -> None:
+        """Mark what `op` takes in `slot` at `cycle`."""
+        row = self._row(cycle)
+        self.slots.add((slot, row))
+        if op.bank:
+            self.banks.add((op.bank, row))
+        if op.kind.endswith("_accumulator"):
+            self.accumulator_accesses.add(row)
+        if self._port(op, slot):
+            self.writes.add(self._row(cycle + op.latency))
+
+    def _row(self, cycle: int) -> int:
+        return cycle if self.length is None else cycle % self.length
+
+    @staticmethod
+    def _port(op: Operation, slot: str) -> bool:
+        """Whether the result goes through the vector write port that load A and SRS share."""
+        return op.kind == "srs" or (op.kind == "load" and slot == LOAD_A)
+
+    def search(self, op: Operation, cycles: range, step: int | None = None) -> Placed | None:
+        """`op` at the first of `cycles` that has room."""
+        for cycle in cycles:
+            slot = self.slot_for(op, cycle)
+            if slot is not None:
+                self.take(op, cycle, slot)
+                return Placed(cycle, slot, op, step)
+        return None
+
+
+def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
+    """The shortest schedule found of a block with `steps` steps of the reduction."""
+    block = block_operations(kernel, core)
+    step = schedule_step(block, kernel, core)
+    explicit = min(steps, max(4, -(-EXPLICIT_CYCLES // step.interval)))
+    sets = _accumulator_sets(kernel, core, block)
+    switch = 0 if kernel.variant == "flat" else LOOP_SWITCH
+    inserts = _inserts(block, step, explicit)
+    for gap in range(switch, switch + LONGEST_GAP):
+        placed = _place(kernel, block, step, explicit, {**inserts}, gap, switch, sets, core)
+        if placed is not None:
+            length = explicit * step.interval + sum(inserts.values()) + gap
+            length += (steps - explicit) * step.interval
+            peeled = _peeled(placed, step, explicit)
+            return BlockSchedule(
+                length,
+                steps,
+                explicit,
+                step.interval,
+                placed,
+                sets,
+                peeled,
+                block,
+                gap,
+                (core.vectors, core.accumulators),
+            )
+    raise TargetError(
+        f"no schedule of {kernel} fits the registers of {core.name}", hint="use smaller blocks"
+    )
+
+
+def schedule_step(block: Block, kernel: Kernel, core: Machine) -> Step:
+    """One step of the reduction at the least interval."""
+    products = [op for op in block.step if op.kind == "product"]
+    loads = [op for op in block.step if op.kind == "load"]
+    distance = core.float_distance if kernel.floating else core.product_distance
+    across = sorted(products, key=lambda op: (op.name, op.writes.partition(".")[::-1]))
+    for interval in range(max(len(products), (len(loads) + 1) // 2), 16 * len(loads) + 64):
+        tried = [_place_step(order, loads, distance, interval) for order in (products, across)]
+        found = [placed for placed in tried if placed is not None]
+        if found:
+            return Step(interval, max(found, key=lambda placed: min(p.cycle for p in placed)))
+    raise InternalError(f"no schedule found for a step of {kernel}")
+
+
+def _place_step(
+    products: list[Operation], loads: list[Operation], distance: int, interval: int
+) -> tuple[Placed, ...] | None:
+    table = Table(interval)
+    placed: list[Placed] = []
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    cycle = -1
+    for op in products:
+        cycle = max(cycle + 1, last.get(op.writes, -distance) + distance)
+        if cycle >= interval:
+            return None
+        table.take(op, cycle, op.slots[0])
+        placed.append(Placed(cycle, op.slots[0], op, 0))
+        first.setdefault(op.writes, cycle)
+        last[op.writes] = cycle
+    if any(first[name] + interval - last[name] < distance for name in first):
+        return None
+    latest = {
+        op.writes: min(p.cycle for p in placed if op.writes in p.operation.reads) for op in loads
+    }
+    for op in sorted(loads, key=lambda op: (latest[op.writes], op.bank == "A")):
+        at = latest[op.writes] - op.latency
+        found = table.search(op, range(at, at - 2 * interval, -1), 0)
+        if found is None:
+            return None
+        placed.append(found)
+    return tuple(placed)
+
+
+def _accumulator_sets(kernel: Kernel, core: Machine, block: Block) -> int:
+    """Two where the registers hold both, and a temporary where one is needed; else one."""
+    if kernel.variant == "exposed":
+        return 1
+    temporary = 1.0 if kernel.requantise in ("multiplier", "channel") else 0.0
+    needed = 2 * len(block.sums) * block.width["c"] + temporary
+    return 2 if needed <= core.accumulators else 1
+
+
+def _inserts(block: Block, step: Step, steps: int) -> dict[int, int]:
+    """Bundles for the multiplications of a finish, by the time of the step pattern they precede."""
+    total = steps * step.interval
+    inserts: dict[int, int] = defaultdict(int)
+    for at, chain in enumerate(block.finish):
+        multiplies = sum(op.kind == "multiply" for op in chain)
+        if multiplies:
+            inserts[min(total, (4 + at) * step.interval)] += multiplies
+    return dict(inserts)
+
+
+def _place(
+    kernel: Kernel,
+    block: Block,
+    step: Step,
+    steps: int,
+    inserts: dict[int, int],
+    gap: int,
+    switch: int,
+    sets: int,
+    core: Machine,
+) -> tuple[Placed, ...] | None:
+    """All operations of a block, with `gap` empty bundles at its end; None if they do not fit."""
+    total = steps * step.interval
+    inserts[total] = inserts.get(total, 0) + gap
+    length = total + sum(inserts.values())
+    table = Table(length)
+    placed = []
+    for at in range(steps):
+        for p in step.placed:
+            cycle = _stretched(at * step.interval + p.cycle, total, inserts, length)
+            table.take(p.operation, cycle, p.slot)
+            placed.append(Placed(cycle, p.slot, p.operation, at))
+    started = place_start(block, placed, table, length)
+    finished = place_finish(block, placed, table, length)
+    if started is None or finished is None:
+        return None
+    everything = (*placed, *started, *finished)
+    if not _registers_free(block, everything, length, sets):
+        return None
+    if kernel.variant == "exposed":
+        begin = min((p.cycle for p in started), default=0)
+        if begin + length - switch <= max(p.cycle for p in finished):
+            return None
+    fits = fit(VECTOR_UNITS, everything, length, core.vectors)
+    fits = fits and fit(block.width, everything, length, core.accumulators)
+    return everything if fits else None
+
+
+def _stretched(cycle: int, total: int, inserts: dict[int, int], length: int) -> int:
+    """Real cycle of a cycle of the step pattern: later by the bundles inserted before it."""
+    blocks, inside = divmod(cycle, total)
+    before = sum(many for at, many in inserts.items() if at <= inside and at < total)
+    return blocks * length + inside + before
+
+
+def place_start(
+    block: Block, placed: list[Placed], table: Table, length: int
+) -> list[Placed] | None:
+    """As late as possible before the first product of each accumulator."""
+    found = []
+    for name in block.sums:
+        first = min(p.cycle for p in placed if p.operation.writes == name)
+        for op in (op for op in block.start if op.writes == name):
+            at = first - op.latency
+            one = table.search(op, range(at, at - length, -1))
+            if one is None:
+                return None
+            found.append(one)
+    return found
+
+
+def place_finish(
+    block: Block, placed: list[Placed], table: Table, length: int
+) -> list[Placed] | None:
+    """As early as possible after the last product of each accumulator."""
+    ready: dict[str, int] = {}
+    for p in placed:
+        if p.operation.kind == "product":
+            landed = p.cycle + p.operation.latency
+            ready[p.operation.writes] = max(landed, ready.get(p.operation.writes, landed))
+    found = []
+    for chain in sorted(block.finish, key=lambda c: ready[c[0].reads[0]]):
+        begin = ready[chain[0].reads[0]]
+        for op in chain:
+            at = max((ready[name] for name in op.reads), default=begin)
+            one = table.search(op, range(at, at + length))
+            if one is None:
+                return None
+            found.append(one)
+            if op.writes:
+                landed = one.cycle + op.latency
+                ready[op.writes] = max(landed, ready.get(op.writes, landed))
+    return found
+
+
+def _registers_free(block: Block, placed: tuple[Placed, ...], length: int, sets: int) -> bool:
+    """Whether an accumulator's next life begins after the last read of this one."""
+    for name in block.sums:
+        begin = min(p.cycle + p.operation.latency for p in placed if p.operation.writes == name)
+        end = max(p.cycle for p in placed if name in p.operation.reads)
+        if begin + sets * length <= end:
+            return False
+    return True
+
+
+def _peeled(placed: tuple[Placed, ...], step: Step, steps: int) -> int:
+    """Steps at both ends of the block during which starts and finishes issue."""
+    others = [p.cycle for p in placed if p.step is None]
+    if not others:
+        return 0
+    end = steps * step.interval
+    head = max((c - end for c in others if c >= end), default=0)
+    tail = max((-c for c in others if c < 0), default=0)
+    return min(steps, -(-head // step.interval) + -(-tail // step.interval))

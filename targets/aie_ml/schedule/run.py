@@ -1,0 +1,178 @@
+"""A run of blocks as a call issues it: the repeating pattern, with a beginning and an end.
+
+Up to three blocks are laid out one by one. Longer runs repeat the pattern; only the start of the
+first block and the finish of the last one are placed anew, since they have one neighbour less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from match_aie.errors import InternalError
+from match_aie.targets.aie_ml.schedule.place import (
+    BlockSchedule,
+    Table,
+    place_finish,
+    place_start,
+)
+from match_aie.targets.aie_ml.schedule.registers import (
+    VECTOR_UNITS,
+    Placed,
+    lifetimes,
+    most_live,
+)
+
+#: Runs of more blocks than this are the pattern between two ends.
+SHORT = 3
+
+#: (block, step of the reduction where the value belongs to one, name).
+Value = tuple[int, int | None, str]
+
+
+@dataclass(frozen=True)
+class Issue:
+    """An operation of a run: absolute cycle, block, and what the scheduler placed."""
+
+    cycle: int
+    block: int
+    placed: Placed
+
+    def value(self, name: str) -> Value:
+        """Which value `name` is here: loads belong to a step, all else to the block."""
+        return self.block, self.placed.step if name[0] in "aw" else None, name
+
+
+def ends(schedule: BlockSchedule, blocks: int) -> tuple[int, int]:
+    """Cycles before a call's first product; cycle of its last operation.
+
+    The latter counts from the first product of the last block.
+    """
+    return _ends(_Identity(schedule), min(blocks, SHORT + 1))
+
+
+class _Identity:
+    """A schedule as a key: equal where it is the same object."""
+
+    def __init__(self, schedule: BlockSchedule) -> None:
+        self.schedule = schedule
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and other.schedule is self.schedule
+
+    def __hash__(self) -> int:
+        return id(self.schedule)
+
+
+@lru_cache(maxsize=16384)
+def _ends(key: _Identity, blocks: int) -> tuple[int, int]:
+    schedule = key.schedule
+    run = unroll(schedule, blocks)
+    begin = (blocks - 1) * schedule.shown
+    return -min(i.cycle for i in run), max(i.cycle for i in run) - begin + schedule.hidden
+
+
+def unroll(schedule: BlockSchedule, blocks: int) -> tuple[Issue, ...]:
+    """Every operation of `blocks` blocks, without the inner loop's repetitions."""
+    for tight in (True, False):
+        found = _lay_out(schedule, blocks, tight=tight)
+        if found is not None and _apart(found, schedule.sets) and _fits(found, schedule):
+            return found
+    return tuple(
+        Issue(block * schedule.shown + p.cycle, block, p)
+        for block in range(blocks)
+        for p in schedule.placed
+    )
+
+
+def _fits(run: tuple[Issue, ...], schedule: BlockSchedule) -> bool:
+    """Whether registers suffice."""
+    vectors, accumulators = schedule.registers
+    issued = [(issue.block, issue.cycle, issue.placed) for issue in run]
+    taken = most_live(lifetimes(VECTOR_UNITS, issued), None)
+    sums = most_live(lifetimes(schedule.block.width, issued), None)
+    return taken <= vectors and sums <= accumulators
+
+
+def _apart(run: tuple[Issue, ...], sets: int) -> bool:
+    """Whether every accumulator is read for the last time before its register begins anew."""
+    begin: dict[tuple[str, int], int] = {}
+    end: dict[tuple[str, int], int] = {}
+    for issue in run:
+        op = issue.placed.operation
+        if op.writes[:1] == "c":
+            landed = issue.cycle + op.latency
+            begin[op.writes, issue.block] = min(landed, begin.get((op.writes, issue.block), landed))
+        for name in op.reads:
+            if name[0] == "c":
+                end[name, issue.block] = max(issue.cycle, end.get((name, issue.block), issue.cycle))
+    return all(
+        begin.get((name, block + sets), last + 1) > last for (name, block), last in end.items()
+    )
+
+
+def _lay_out(schedule: BlockSchedule, blocks: int, *, tight: bool) -> tuple[Issue, ...] | None:
+    """The run, or None where its beginning collides.
+
+    Args:
+        schedule: of a block.
+        blocks: of the run.
+        tight: whether loads before the first product lose the bundles that a block before had.
+    """
+    table, span = Table(None), schedule.shown
+    issues: list[Issue] = []
+    steps = _steps(schedule, tight)
+    for block in range(blocks):
+        for p in steps[0] if block == 0 else steps[1]:
+            if not _take(table, p, block * span):
+                return None
+            issues.append(Issue(block * span + p.cycle, block, p))
+    anew = range(blocks) if blocks <= SHORT else (0, blocks - 1)
+    others = [p for p in schedule.placed if p.step is None]
+    for block in range(blocks):
+        for p in others:
+            starting = p.cycle < 0
+            if blocks > SHORT and block != (0 if starting else blocks - 1):
+                if not _take(table, p, block * span):
+                    return None
+                issues.append(Issue(block * span + p.cycle, block, p))
+    for block in anew:
+        if blocks <= SHORT or block:
+            issues += _anew(schedule, table, block, starting=False)
+    for block in reversed(anew):
+        if blocks <= SHORT or not block:
+            issues += _anew(schedule, table, block, starting=True)
+    return tuple(issues)
+
+
+def _take(table: Table, p: Placed, offset: int) -> bool:
+    free = table.slot_for(p.operation, p.cycle + offset)
+    if free is None or (p.slot, p.cycle + offset) in table.slots:
+        return False
+    table.take(p.operation, p.cycle + offset, p.slot)
+    return True
+
+
+def _steps(schedule: BlockSchedule, tight: bool) -> tuple[tuple[Placed, ...], tuple[Placed, ...]]:
+    """Operations of the steps: of the first block, and of any other."""
+    usual = tuple(p for p in schedule.placed if p.step is not None)
+    closer = tuple(
+        Placed(p.cycle + schedule.gap, p.slot, p.operation, p.step) if p.cycle < 0 else p
+        for p in usual
+    )
+    return (closer if tight else usual), usual
+
+
+def _anew(schedule: BlockSchedule, table: Table, block: int, *, starting: bool) -> list[Issue]:
+    """Start or finish of `block`, placed in what is free."""
+    offset = block * schedule.shown
+    steps = [
+        Placed(p.cycle + offset, p.slot, p.operation, p.step)
+        for p in schedule.placed
+        if p.step is not None
+    ]
+    place = place_start if starting else place_finish
+    found = place(schedule.block, steps, table, 16 * schedule.shown + 1024)
+    if found is None:
+        raise InternalError("kernel schedule: no room at an end")
+    return [Issue(p.cycle, block, p) for p in found]

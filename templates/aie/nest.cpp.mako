@@ -1,0 +1,83 @@
+<%
+    call, s = nest.call, nest.call.spec
+    (outer, outer_count), (inner, inner_count) = nest.outer
+    kernels = nest.kernels
+    sums_type = s.c_type(s.bias_dtype)
+
+    def fetch(loop, verb):
+        found = []
+        if nest.fetches_x == loop:
+            found.append(f'x.{verb}();')
+        if nest.streamed and nest.fetches_w == loop:
+            found.append(f'w.{verb}();')
+        return found
+%>\
+// One layer's kernel, ${nest.m_tiles} x ${nest.n_tiles} x ${nest.k_tiles} tiles of ${s.m} x ${s.n} x ${s.k} (M, N, K) over time.
+% for family in dict.fromkeys(k.family for k in kernels):
+#include "${family}.hpp"
+% endfor
+#include "${call.header}"
+
+void ${call.symbol}(${', '.join(nest.arguments)}) {
+    aie::set_rounding(aie::rounding_mode::${s.requantise.rounding});
+    aie::set_saturation(aie::saturation_mode::${s.requantise.saturation});
+% if nest.k_tiles > 1:
+    alignas(aie::vector_decl_align) ${sums_type} sums[2][${s.m * s.n}];
+% endif
+    for (unsigned ${outer} = 0; ${outer} < ${outer_count}; ++${outer}) {
+% for line in fetch('outer', 'acquire'):
+        ${line}
+% endfor
+        for (unsigned ${inner} = 0; ${inner} < ${inner_count}; ++${inner}) {
+            (void)m, (void)n;
+% for line in fetch('inner', 'acquire'):
+            ${line}
+% endfor
+% if s.stores:
+            y.acquire();
+% endif
+% if nest.k_tiles == 1:
+            constexpr unsigned k = 0;
+            (void)k;
+            ${kernels[0].family}::run({
+    % for name, value in nest.fields(0):
+                .${name} = ${value},
+    % endfor
+            });
+% else:
+            for (unsigned k = 0; k < ${nest.k_tiles}; ++k) {
+    % for line in fetch('k', 'acquire'):
+                ${line}
+    % endfor
+    % for number, kernel in enumerate(kernels):
+        % if number == 0:
+                if (k == 0) {
+        % elif number + 1 == len(kernels):
+                } else {
+        % else:
+                } else if (k + 1 < ${nest.k_tiles}) {
+        % endif
+                    ${kernel.family}::run({
+        % for name, value in nest.fields(number):
+                        .${name} = ${value},
+        % endfor
+                    });
+    % endfor
+                }
+    % for line in fetch('k', 'release'):
+                ${line}
+    % endfor
+            }
+% endif
+% if s.stores:
+            y.release();
+% endif
+% for line in fetch('inner', 'release'):
+            ${line}
+% endfor
+        }
+% for line in fetch('outer', 'release'):
+        ${line}
+% endfor
+    }
+}

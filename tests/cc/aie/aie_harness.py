@@ -1,0 +1,237 @@
+"""Emitted AI Engine kernels compiled with the emulation's headers and called on arrays."""
+
+import ctypes
+import shutil
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from match_aie.codegen import render_template
+from match_aie.targets.aie_ml.emulation import include_folder
+from match_aie.targets.aie_ml.kernels.layout import (
+    pack_column,
+    pack_w,
+    pack_x,
+    tiled,
+    unpack_y,
+)
+from match_aie.targets.aie_ml.kernels.numeric import to_bfloat16
+from match_aie.targets.aie_ml.kernels.reference import Numbers, dense_sums, requantised
+
+HERE = Path(__file__).parent
+FLAGS = ("-std=c++20", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off")
+COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
+ROUNDING = {
+    "floor": 0,
+    "ceil": 1,
+    "symmetric_floor": 2,
+    "symmetric_ceil": 3,
+    "negative_inf": 8,
+    "positive_inf": 9,
+    "symmetric_zero": 10,
+    "symmetric_inf": 11,
+    "conv_even": 12,
+    "conv_odd": 13,
+}
+SATURATION = {"none": 0, "saturate": 1, "symmetric": 3}
+COUNTERS = ("mmul", "vmac", "multiply", "load", "store", "srs", "cascade_in", "cascade_out")
+_TABLES = ("origins", "offsets", "bias_of", "row_sums", "addends", "partial")
+_INPUTS = ("x", "w", "bias", "multipliers", *_TABLES, "from_")
+_POINTERS = (*_INPUTS, "y", "to")
+_SIGNED = ("multiplier", "addend", "shift", "zero", "lo", "hi", "rounding", "saturation")
+_UNSIGNED = ("m_blocks", "k_steps", "n_blocks", "x_n_step", "y_m_step", "y_n_step")
+
+
+class Arguments(ctypes.Structure):
+    _fields_ = (
+        *((name, ctypes.c_void_p) for name in _POINTERS),
+        *((f"{name}_bytes", ctypes.c_uint64) for name in _POINTERS),
+        *((name, ctypes.c_int32) for name in _SIGNED),
+        *((name, ctypes.c_uint32) for name in _UNSIGNED),
+        ("counters", ctypes.c_uint64 * 8),
+    )
+
+
+def compile_cpp(text, folder, name, compiler="g++", extra=("-O1", "-shared", "-fPIC")):
+    """`text` compiled in `folder`; the path of what came out."""
+    source, out = folder / f"{name}.cpp", folder / f"{name}.{compiler}.out"
+    source.write_text(text)
+    paths = ("-I", str(include_folder()), "-I", str(HERE), "-I", str(folder))
+    command = (compiler, *FLAGS, *extra, *paths, str(source), "-o", str(out))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:4000]
+    return out
+
+
+def build_kernels(specs, folder, compiler="g++", flags=("-O1",)):
+    """One library with an entry for every family of `specs`."""
+    families = {spec.family: spec for spec in specs}
+    for family, spec in families.items():
+        (folder / f"{family}.hpp").write_text(render_template(spec.template, k=spec))
+    lines = ['#include "driver.hpp"']
+    lines += [f'#include "{family}.hpp"' for family in families]
+    lines += [f"AIE_TEST_ENTRY({family})" for family in families]
+    return ctypes.CDLL(
+        str(
+            compile_cpp(
+                "\n".join(lines) + "\n", folder, "kernels", compiler, (*flags, "-shared", "-fPIC")
+            )
+        )
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    stored: np.ndarray | None
+    passed: np.ndarray | None
+    counters: dict
+
+
+def storage(dtype):
+    return {"bfloat16": np.uint16}.get(dtype, dtype)
+
+
+def lane_dtype(spec):
+    return np.float32 if spec.floating else {32: np.int32, 64: np.int64}[spec.lane_bits]
+
+
+def tiles_in_cascade_order(spec, sums):
+    """Sums [M, N] in the order in which blocks travel over the cascade."""
+    t = spec.tiling
+    m_blocks, n_blocks = spec.blocks
+    parts = sums.reshape(m_blocks, spec.rows, t.m, n_blocks, spec.columns, t.n)
+    return np.ascontiguousarray(parts.transpose(0, 3, 1, 4, 2, 5)).astype(lane_dtype(spec))
+
+
+def sums_from_cascade(spec, flat):
+    t = spec.tiling
+    m_blocks, n_blocks = spec.blocks
+    parts = flat.reshape(m_blocks, n_blocks, spec.rows, spec.columns, t.m, t.n)
+    return parts.transpose(0, 2, 4, 1, 3, 5).reshape(spec.m, spec.n)
+
+
+def call(library, spec, x, w, numbers):
+    """The matrix kernel of `spec` on x [M, K], w [K, N]."""
+    arrays = {"x": pack_x(x, spec), "w": pack_w(w, spec)}
+    return call_on(library, spec, arrays, numbers, spec.n * spec.tiling.m)
+
+
+def call_on(library, spec, arrays, numbers, y_m_step, y_n_step=None, x_n_step=0):
+    """The kernel of `spec` on operands that are packed; `arrays` by the driver's names."""
+    r, t = spec.requantise, spec.tiling
+    arrays = dict(arrays)
+    if spec.bias and "bias" not in arrays:
+        arrays["bias"] = pack_column(numbers.bias, spec).astype(spec.bias_dtype)
+    if r.form == "channel":
+        arrays["multipliers"] = pack_column(numbers.multiplier, spec).astype(np.int32)
+    if r.addend == "channel":
+        arrays["addends"] = pack_column(numbers.addend, spec).astype(np.int32)
+    if spec.resumes:
+        sums = numbers.received.astype(spec.bias_dtype)
+        arrays["partial"] = tiled(sums, spec.tiling.m, spec.tiling.n)
+    if spec.receives:
+        arrays["from_"] = tiles_in_cascade_order(spec, numbers.received)
+    if spec.stores:
+        arrays["y"] = np.zeros(spec.m * spec.n, dtype=storage(r.dtype))
+    else:
+        arrays["to"] = np.zeros(spec.m * spec.n, dtype=lane_dtype(spec))
+    m_blocks, n_blocks = spec.blocks
+    arguments = Arguments(
+        multiplier=int(numbers.multiplier) if r.form == "tensor" else 0,
+        addend=int(numbers.addend) if r.addend == "tensor" else 0,
+        shift=numbers.shift,
+        zero=r.zero_point,
+        lo=spec.lo or 0,
+        hi=r.hi or 0,
+        rounding=ROUNDING[r.rounding],
+        saturation=SATURATION[r.saturation],
+        m_blocks=m_blocks,
+        k_steps=spec.k_steps,
+        n_blocks=n_blocks,
+        x_n_step=x_n_step,
+        y_m_step=y_m_step,
+        y_n_step=t.m * t.n if y_n_step is None else y_n_step,
+    )
+    for name, array in arrays.items():
+        setattr(arguments, name, array.ctypes.data)
+        setattr(arguments, f"{name}_bytes", array.nbytes)
+    getattr(library, f"call_{spec.family}")(ctypes.byref(arguments))
+    return Outcome(
+        arrays.get("y"),
+        None if spec.stores else sums_from_cascade(spec, arrays["to"]),
+        dict(zip(COUNTERS, arguments.counters, strict=True)),
+    )
+
+
+def random_matrix(rng, dtype, shape):
+    if dtype == "bfloat16":
+        return to_bfloat16(rng.standard_normal(shape).astype(np.float32), "conv_even")
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, info.max + 1, shape).astype(dtype)
+
+
+def random_numbers(rng, spec):
+    """Numbers whose results use the output's range and meet its ends now and then."""
+    spread = 1.0 if spec.floating else float(np.sqrt(spec.k)) * _spread(spec.a) * _spread(spec.b)
+    out_bits = {"int8": 7, "uint8": 7, "int16": 15}.get(spec.requantise.dtype, 0)
+    shift = max(0, round(np.log2(spread)) + 1 - out_bits) if out_bits else 0
+    multiplier = None
+    if spec.requantise.scaled:
+        size = spec.n if spec.requantise.form == "channel" else None
+        multiplier = rng.integers(1 << 14, 1 << 15, size)
+        shift += 15
+    addend = None
+    if spec.requantise.addend != "zero_point":
+        size = spec.n if spec.requantise.addend == "channel" else None
+        addend = rng.integers(-(1 << 31), 1 << 31, size)
+    if spec.floating:
+        bias = rng.standard_normal(spec.n).astype(np.float32)
+        received = rng.standard_normal((spec.m, spec.n)).astype(np.float32)
+    else:
+        most = min(int(spread) + 1, 1 << 30)
+        bias = rng.integers(-most, most, spec.n)
+        received = rng.integers(-most, most, (spec.m, spec.n))
+    return Numbers(
+        shift,
+        multiplier,
+        addend,
+        bias if spec.bias else None,
+        received if spec.receives or spec.resumes else None,
+    )
+
+
+def _spread(dtype):
+    return float(np.iinfo(dtype).max) / np.sqrt(3)
+
+
+def check(library, spec, rng):
+    """One call on random numbers against numpy, bit for bit; the outcome."""
+    x = random_matrix(rng, spec.a, (spec.m, spec.k))
+    w = random_matrix(rng, spec.b, (spec.k, spec.n))
+    numbers = random_numbers(rng, spec)
+    outcome = call(library, spec, x, w, numbers)
+    sums = dense_sums(spec, x, w, numbers)
+    if spec.stores:
+        wanted = requantised(spec, sums, numbers)
+        np.testing.assert_array_equal(unpack_y(outcome.stored, spec), wanted)
+    else:
+        np.testing.assert_array_equal(outcome.passed, sums)
+    return outcome
+
+
+def resized(spec, m, k, n):
+    """`spec` with at least these sizes, padded to what it can walk, in the same family."""
+    t = spec.tiling
+    floor = t.k * (spec.drain_steps + spec.refill_steps)
+
+    def up(size, step):
+        return -(-size // step) * step
+
+    return replace(
+        spec,
+        m=up(m, t.m * spec.rows),
+        k=up(max(k, floor), t.k),
+        n=up(n, t.n * spec.columns),
+    )

@@ -1,0 +1,283 @@
+"""The emulation itself: its table of shapes, its arithmetic, and what it refuses."""
+
+import ctypes
+import subprocess
+
+import numpy as np
+import pytest
+from aie_harness import COMPILERS, ROUNDING, SATURATION, compile_cpp
+
+from match_aie.targets.aie_ml.emulation import include_folder, tilings_header
+from match_aie.targets.aie_ml.kernels.numeric import (
+    ROUNDING_MODES,
+    round_shift,
+    saturate,
+    to_bfloat16,
+)
+
+needs_gcc = pytest.mark.skipif("g++" not in COMPILERS, reason="needs g++")
+
+
+def test_table_of_shapes_is_the_facts() -> None:
+    written = include_folder() / "aie_api" / "emulation" / "tilings.hpp"
+    assert written.read_text() == tilings_header()
+
+
+ARITHMETIC = """
+#include <aie_api/aie.hpp>
+extern "C" void shift(const std::int64_t *values, int count, int by, int rounding, int saturation,
+                      std::int8_t *narrow, std::uint8_t *unsigned_narrow, std::int16_t *wide) {
+    aie_emulation::Core core;
+    aie_emulation::Running running(core);
+    aie::set_rounding(static_cast<aie::rounding_mode>(rounding));
+    aie::set_saturation(static_cast<aie::saturation_mode>(saturation));
+    for (int i = 0; i < count; ++i) {
+        aie::accum<acc64, 16> sum;
+        sum.lane(0) = values[i];
+        narrow[i] = sum.to_vector<int8>(by)[0];
+        unsigned_narrow[i] = sum.to_vector<uint8>(by)[0];
+        wide[i] = sum.to_vector<int16>(by)[0];
+    }
+}
+extern "C" int wrapped() {
+    aie_emulation::Core core;
+    aie_emulation::Running running(core);
+    const auto most = aie::broadcast<int32, 32>(2147483647);
+    aie::mmul<4, 8, 8, int8, int8> sums((aie::accum<acc32, 32>(most)));
+    sums.mac(aie::broadcast<int8, 32>(1), aie::broadcast<int8, 64>(1));
+    return sums.to_vector<int32>(0)[5];
+}
+extern "C" void brain(const float *values, int count, int rounding, std::uint16_t *to) {
+    aie_emulation::Core core;
+    aie_emulation::Running running(core);
+    aie::set_rounding(static_cast<aie::rounding_mode>(rounding));
+    for (int i = 0; i < count; ++i) {
+        aie::accum<accfloat, 16> sum;
+        sum.lane(0) = values[i];
+        to[i] = sum.to_vector<bfloat16>()[0].bits;
+    }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def arithmetic(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("arithmetic")
+    return ctypes.CDLL(str(compile_cpp(ARITHMETIC, folder, "arithmetic")))
+
+
+def interesting_sums(rng):
+    near = np.arange(-40, 41)
+    ends = [sign * (1 << bits) + d for bits in (7, 8, 15, 31, 40) for sign in (-1, 1) for d in near]
+    return np.concatenate([near, ends, rng.integers(-(1 << 45), 1 << 45, 500)]).astype(np.int64)
+
+
+@needs_gcc
+@pytest.mark.parametrize("rounding", ROUNDING_MODES)
+@pytest.mark.parametrize("by", [0, 1, 3, 12])
+def test_shift_round_saturate(arithmetic, rounding, by) -> None:
+    sums = interesting_sums(np.random.default_rng(by))
+    for name, saturation in SATURATION.items():
+        stored = [np.zeros(len(sums), dtype) for dtype in ("int8", "uint8", "int16")]
+        arithmetic.shift(
+            sums.ctypes.data_as(ctypes.c_void_p),
+            len(sums),
+            by,
+            ROUNDING[rounding],
+            saturation,
+            *(array.ctypes.data_as(ctypes.c_void_p) for array in stored),
+        )
+        for array in stored:
+            wanted = saturate(round_shift(sums, by, rounding), array.dtype.name, name)
+            np.testing.assert_array_equal(array, wanted)
+
+
+def test_halves_by_hand() -> None:
+    """2.5, -2.5, 3.5, -3.5 and -2.25 in every mode, worked out on paper."""
+    quarters = np.array([10, -10, 14, -14, -9])
+    wanted = {
+        "floor": [2, -3, 3, -4, -3],
+        "ceil": [3, -2, 4, -3, -2],
+        "positive_inf": [3, -2, 4, -3, -2],
+        "negative_inf": [2, -3, 3, -4, -2],
+        "symmetric_inf": [3, -3, 4, -4, -2],
+        "symmetric_zero": [2, -2, 3, -3, -2],
+        "conv_even": [2, -2, 4, -4, -2],
+        "conv_odd": [3, -3, 3, -3, -2],
+        "symmetric_floor": [2, -2, 3, -3, -2],
+        "symmetric_ceil": [3, -3, 4, -4, -3],
+    }
+    for mode in ROUNDING_MODES:
+        assert round_shift(quarters, 2, mode).tolist() == wanted[mode], mode
+
+
+@needs_gcc
+@pytest.mark.parametrize("rounding", ROUNDING_MODES)
+def test_bfloat16(arithmetic, rounding) -> None:
+    rng = np.random.default_rng(1)
+    bits = rng.integers(0, 1 << 32, 2000, dtype=np.uint64).astype(np.uint32)
+    bits[:500] = (bits[:500] & 0xFFFF0000) | 0x8000
+    values = bits.view(np.float32)
+    stored = np.zeros(len(values), np.uint16)
+    pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (values, stored)]
+    arithmetic.brain(pointers[0], len(values), ROUNDING[rounding], pointers[1])
+    np.testing.assert_array_equal(stored, to_bfloat16(values, rounding))
+
+
+def run_main(folder, body, before=""):
+    text = f"""
+#include <adf.h>
+#include <aie_api/aie.hpp>
+#include <aie_api/aie_adf.hpp>
+alignas(64) static int8 memory[256];
+{before}
+int main() {{
+    aie_emulation::Core core;
+    core.name = "k";
+    const aie_emulation::Mapped mapped(core, memory, 96, "weights");
+    const aie_emulation::Mapped fixed(core, const_cast<const int8 *>(memory + 128), 64, "bias");
+    const aie_emulation::Running running(core);
+    {body}
+    return 0;
+}}
+"""
+    program = compile_cpp(text, folder, "program", extra=("-O0",))
+    return subprocess.run((str(program),), capture_output=True, text=True, check=False)
+
+
+REFUSED = {
+    "(void)aie::load_v<32>(memory + 80);": (
+        "out-of-bounds load of 32 bytes at byte 80 of weights (96 bytes)"
+    ),
+    "(void)aie::load_v<32>(memory + 16);": (
+        "misaligned load of 32 bytes at byte 16 of weights (96 bytes), wants a multiple of 32"
+    ),
+    "(void)aie::load_v<64>(memory + 100);": "the address is in no buffer of this tile",
+    "aie::store_v(memory + 96, aie::zeros<int8, 16>());": "the address is in no buffer",
+    "aie::store_v(memory + 128, aie::zeros<int8, 32>());": "store into constant data",
+    "(void)aie::load_unaligned_v<16>(memory + 85);": "out-of-bounds load of 16 bytes at byte 85",
+    "(void)readincr_v<16>(&cascade);": "reads 64 bytes from queue, which holds 0",
+    "(void)aie::zeros<int8, 32>().get(32);": "no such lane",
+    "aie::accum<acc32, 16> a; a.from_vector(aie::zeros<int32, 16>(), 2);": (
+        "no shift at the same width"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory):
+    """A program that does what its argument says, each case on a line of its own."""
+    lines = "\n".join(f"case {n}: {{ {body} break; }}" for n, body in enumerate(REFUSED))
+    text = f"""#include <adf.h>
+#include <aie_api/aie.hpp>
+alignas(64) static int8 memory[256];
+int main(int, char **words) {{
+    aie_emulation::Core core;
+    const aie_emulation::Mapped mapped(core, memory, 96, "weights");
+    const aie_emulation::Mapped fixed(core, const_cast<const int8 *>(memory + 128), 64, "bias");
+    const aie_emulation::Running running(core);
+    aie_emulation::Queue queue;
+    input_cascade<acc32> cascade{{&queue}};
+    switch (std::atoi(words[1])) {{
+{lines}
+    }}
+    return 0;
+}}
+"""
+    return compile_cpp(text, tmp_path_factory.mktemp("refusing"), "program", extra=("-O0",))
+
+
+@needs_gcc
+@pytest.mark.parametrize("body", REFUSED)
+def test_stops_with_the_place(refusing, body) -> None:
+    case = list(REFUSED).index(body)
+    command = (str(refusing), str(case))
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert REFUSED[body] in done.stderr
+    assert f"program.cpp:{12 + case}: in kernel" in done.stderr
+
+
+@needs_gcc
+def test_int32_sums_wrap(arithmetic) -> None:
+    assert arithmetic.wrapped() == -(1 << 31) + 7
+
+
+@needs_gcc
+def test_illegal_shapes_do_not_compile(tmp_path) -> None:
+    with pytest.raises(AssertionError, match="no such mmul shape"):
+        run_main(tmp_path, "aie::mmul<5, 8, 8, int8, int8> sums; (void)sums;")
+
+
+GRAPH = """
+void pass(adf::input_buffer<int32> &__restrict x, adf::output_buffer<int32> &__restrict y) {
+    for (unsigned i = 0; i < x.size(); i += 8) {
+        aie::store_v(y.data() + i, aie::load_v<8>(x.data() + i));
+    }
+}
+void give(adf::input_buffer<int32> &__restrict, output_cascade<acc32> *to) {
+    writeincr(to, aie::zeros<acc32, 16>());
+}
+void take(input_cascade<acc32> *from, adf::output_buffer<int32> &__restrict y) {
+    aie::store_v(y.data(), readincr_v<16>(from).to_vector<int32>(0));
+}
+struct Graph : adf::graph {
+    adf::input_gmio x = adf::input_gmio::create(64, 1000);
+    adf::output_gmio y = adf::output_gmio::create(64, 1000);
+    adf::kernel a, b;
+    adf::shared_buffer<int32> memory = adf::shared_buffer<int32>::create({16, 2}, 1, 1);
+    %s
+};
+static Graph program;
+"""
+THROUGH = """Graph() {
+        a = adf::kernel::create(pass);
+        adf::connect(x.out[0], memory.in[0]);
+        adf::connect(memory.out[0], a.in[0]);
+        adf::connect(a.out[0], y.in[0]);
+        adf::dimensions(a.in[0]) = {16};
+        adf::dimensions(a.out[0]) = {16};
+        adf::repetition_count(a) = 2;
+        adf::read_access(memory.out[0]) = adf::tiling({.buffer_dimension = {16, 2},
+            .tiling_dimension = {8, 2}, .offset = {-4, 0},
+            .tile_traversal = {{.dimension = 0, .stride = 8, .wrap = 2}}});
+    }"""
+CASCADE = """Graph() {
+        a = adf::kernel::create(give);
+        b = adf::kernel::create(take);
+        adf::location<adf::kernel>(a) = adf::tile(3, 3);
+        adf::location<adf::kernel>(b) = adf::tile(%s);
+        adf::connect(x.out[0], a.in[0]);
+        adf::connect<adf::cascade>(a.out[0], b.in[0]);
+        adf::connect(b.out[0], y.in[0]);
+        adf::dimensions(a.in[0]) = {16};
+        adf::dimensions(b.out[0]) = {16};
+        adf::connect(x.out[0], memory.in[0]);
+    }"""
+RUN = """
+    int32 in[32], out[32];
+    for (int i = 0; i < 32; ++i) in[i] = i + 1;
+    program.init();
+    program.x.gm2aie_nb(in, sizeof(in));
+    program.y.aie2gm_nb(out, sizeof(out));
+    program.run(1);
+    program.wait();
+    program.end();
+    for (int value : out) std::printf("%d ", value);"""
+
+
+@needs_gcc
+def test_global_memory_repetition_and_padding(tmp_path) -> None:
+    """A kernel fires twice for one pass of the buffer, whose tiles reach over the left edge."""
+    done = run_main(tmp_path, RUN, GRAPH % THROUGH)
+    assert done.returncode == 0, done.stderr
+    rows = np.arange(1, 33).reshape(2, 16)
+    padded = np.pad(rows, ((0, 0), (4, 0)))
+    wanted = [*padded[:, :8].reshape(-1), *padded[:, 8:16].reshape(-1)]
+    assert [int(word) for word in done.stdout.split()] == wanted
+
+
+@needs_gcc
+def test_cascades_lead_east_and_south_only(tmp_path) -> None:
+    done = run_main(tmp_path, RUN, GRAPH % (CASCADE % "2, 3"))
+    assert "no cascade leads from kernel" in done.stderr

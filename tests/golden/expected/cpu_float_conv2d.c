@@ -1,0 +1,77 @@
+_Static_assert(MA_LANES == 8, "weights are packed for vectors of 8 elements");
+
+MA_APART void net_conv2d_tile_5x1(const float *restrict a, const float *restrict b, float *y, const float *bias)
+{
+    ma_vf c0_0 = ma_splat(0.0f);
+    ma_vf c1_0 = ma_splat(0.0f);
+    ma_vf c2_0 = ma_splat(0.0f);
+    ma_vf c3_0 = ma_splat(0.0f);
+    ma_vf c4_0 = ma_splat(0.0f);
+    const float *const a_at0 = a;
+    for (int32_t f0 = 0; f0 < 3; ++f0) {
+        a = a_at0 + f0 * 21;
+        for (int32_t r = 0; r < 9; ++r) {
+            {
+                const ma_vf b0 = ma_load(b + 0);
+                {
+                    const ma_vf s = ma_splat(a[0]);
+                    c0_0 = ma_fma(s, b0, c0_0);
+                }
+                {
+                    const ma_vf s = ma_splat(a[3]);
+                    c1_0 = ma_fma(s, b0, c1_0);
+                }
+                {
+                    const ma_vf s = ma_splat(a[6]);
+                    c2_0 = ma_fma(s, b0, c2_0);
+                }
+                {
+                    const ma_vf s = ma_splat(a[9]);
+                    c3_0 = ma_fma(s, b0, c3_0);
+                }
+                {
+                    const ma_vf s = ma_splat(a[12]);
+                    c4_0 = ma_fma(s, b0, c4_0);
+                }
+            }
+            a += 1;
+            b += 8;
+        }
+    }
+    c0_0 += ma_load(bias + 0);
+    ma_store(y + 0, ma_relu(c0_0));
+    c1_0 += ma_load(bias + 0);
+    ma_store(y + 8, ma_relu(c1_0));
+    c2_0 += ma_load(bias + 0);
+    ma_store(y + 16, ma_relu(c2_0));
+    c3_0 += ma_load(bias + 0);
+    ma_store(y + 24, ma_relu(c3_0));
+    c4_0 += ma_load(bias + 0);
+    ma_store(y + 32, ma_relu(c4_0));
+}
+
+/* conv2d: x float32[1,4,5,3], weight float32[8,3,3,3], bias float32[8] -> y float32[1,4,5,8] */
+static void net_conv2d(const float *restrict x, const float *restrict weight, const float *restrict bias, float *restrict y, uint8_t *restrict scratch)
+{
+    float *const image = (float *)(void *)scratch;
+    for (int32_t b = 0; b < 1; ++b) {
+        memset(image, 0, sizeof(float) * 126);
+        for (int32_t line = 0; line < 4; ++line) {
+            memcpy(image + ((line + 1) * 7 + 1) * 3, x + (b * 4 + line) * 15, sizeof(float) * 15);
+        }
+        for (int32_t g = 0; g < 1; ++g) {
+            const float *const panels = weight + g * 216;
+            for (int32_t oy = 0; oy < 4; ++oy) {
+                const int32_t at = (b * 4 + oy) * 40 + g * 8;
+                const float *const line = image + oy * 21 + g * 3;
+                for (int32_t n = 0; n < 8; n += 8) {
+                    int32_t m = 0;
+                    while (5 - m >= 5) {
+                        net_conv2d_tile_5x1(line + m * 3, panels + n * 27, (y + at) + m * 8 + n, bias + g * 8 + n);
+                        m += 5;
+                    }
+                }
+            }
+        }
+    }
+}

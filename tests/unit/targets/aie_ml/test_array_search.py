@@ -1,0 +1,133 @@
+"""Splits of a layer over the array: all sizes map or say why not, and the best is found."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from match_aie.errors import Infeasible, TargetError
+from match_aie.targets.aie_ml import Tiling, device
+from match_aie.targets.aie_ml.array import ArrayMapping, Assumed, DenseLayer, build, price, search
+from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.floor import Floor
+from match_aie.targets.aie_ml.array.sample import sample
+
+VEK280 = device("vek280")
+I8 = Tiling(4, 8, 8, True)
+
+sizes = st.integers(1, 120)
+
+
+def covered(mapping: ArrayMapping) -> bool:
+    """Whether the parts hold the whole layer and the array the parts."""
+    layer = mapping.layer
+    return (
+        mapping.part_rows * mapping.row_parts >= layer.rows
+        and mapping.part_reduction * mapping.cas_length >= layer.reduction
+        and mapping.part_columns * mapping.column_parts >= layer.columns
+        and mapping.call_rows * mapping.row_steps >= mapping.part_rows
+        and mapping.call_columns * mapping.column_steps >= mapping.part_columns
+        and mapping.tiles <= VEK280.core_tiles
+    )
+
+
+@settings(max_examples=4, deadline=None)
+@given(sizes, sizes, sizes, st.sampled_from(["int8", "int16"]))
+def test_odd_layers_map_legally(rows: int, reduction: int, columns: int, a: str) -> None:
+    found = search(DenseLayer(rows, reduction, columns, a=a), VEK280)
+    assert not isinstance(found, Infeasible)
+    assert covered(found[0].mapping)
+    program = build(found[0].mapping, VEK280)
+    assert not isinstance(program, Infeasible)
+    assert violations(program, VEK280) == ()
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (1, 8, 8),
+        (4096, 8, 8),
+        pytest.param((1, 4096, 4096), marks=pytest.mark.slow),
+        pytest.param((4096, 4096, 4096), marks=pytest.mark.slow),
+    ],
+)
+def test_the_extremes_map(shape: tuple[int, int, int]) -> None:
+    found = search(DenseLayer(*shape), VEK280)
+    assert not isinstance(found, Infeasible)
+    assert covered(found[0].mapping)
+    big = shape[1] * shape[2] > VEK280.core_tiles * 48 * 1024
+    assert found[0].mapping.streamed == big
+
+
+def test_fewer_tiles_are_never_faster() -> None:
+    layer = DenseLayer(256, 256, 256)
+    cycles = []
+    for most in (1, 4, 16, 64, 304):
+        found = search(layer, VEK280, most_tiles=most)
+        assert not isinstance(found, Infeasible)
+        assert found[0].mapping.tiles <= most
+        cycles.append(found[0].cost.interval)
+    assert cycles == sorted(cycles, reverse=True)
+    assert cycles[0] > 30 * cycles[-1]
+
+
+def test_no_random_mapping_is_cheaper_than_the_chosen_one() -> None:
+    layer = DenseLayer(128, 256, 192)
+    found = search(layer, VEK280)
+    assert not isinstance(found, Infeasible)
+    others = sample(layer, VEK280, 12, seed=3)
+    assert len(others) == 12
+    assert found[0].cost.interval <= min(p.cost.interval for p in others)
+
+
+def test_what_does_not_fit_says_which_resource() -> None:
+    base = ArrayMapping(DenseLayer(64, 512, 512), I8, (2, 2), "overlapped", 1, 1, 1, 64, 512)
+    banks = price(base, VEK280, Assumed())
+    assert isinstance(banks, Infeasible)
+    assert banks.resource == "memory banks of a tile"
+    assert banks.demand > banks.bound == 4
+    assert dict(banks.breakdown)["weights"] == 512 * 512
+    chains = price(
+        replace(base, cas_length=32, column_parts=32, call_columns=16), VEK280, Assumed()
+    )
+    assert isinstance(chains, Infeasible)
+    assert (chains.demand, chains.bound) == (32, 8)
+    long = DenseLayer(4, 100_000, 8, a="int16", w="int16", out="int16")
+    none = search(long, device("npu1"))
+    assert isinstance(none, Infeasible)
+    assert none.demand > none.bound
+
+
+def test_element_types_without_a_product_are_refused() -> None:
+    with pytest.raises(TargetError, match="no native product int8xint16"):
+        search(DenseLayer(8, 8, 8, w="int16"), VEK280)
+    with pytest.raises(TargetError, match="registers of XDNA2 are not known"):
+        search(DenseLayer(8, 64, 64), device("npu2"))
+
+
+def test_columns_are_not_padded_to_two_tiles() -> None:
+    mapping = ArrayMapping(DenseLayer(64, 128, 72), I8, (2, 2), "overlapped", 1, 1, 1, 32, 72)
+    assert mapping.part_columns == 72
+    priced = price(mapping, VEK280, Assumed())
+    assert not isinstance(priced, Infeasible)
+
+
+def test_streams_and_compute_bound_are_told_apart() -> None:
+    wide = ArrayMapping(DenseLayer(512, 128, 128), I8, (2, 2), "flat", 1, 1, 1, 32, 128)
+    narrow = replace(wide, layer=DenseLayer(512, 128, 8), call_columns=8)
+    for mapping, bound in ((wide, "compute"), (narrow, "activation streams")):
+        priced = price(mapping, VEK280, Assumed())
+        assert not isinstance(priced, Infeasible)
+        assert priced.cost.bound == bound
+
+
+def test_lanes_are_shared_within_a_kind_only() -> None:
+    layer = DenseLayer(64, 2048, 2048)
+    mapping = ArrayMapping(layer, I8, (2, 2), "flat", 19, 16, 1, 32, 64, home="memory tile")
+    floor = Floor(mapping, VEK280)
+    a, w = floor.lane_split
+    assert a + w <= floor.lanes_up == 6
+    assert floor.shares[1] == -(-floor.distinct_w // w)
+    assert sum(len(net.chains) for net in floor.nets if net.kind == "a") == mapping.tiles
+    assert sum(len(net.chains) for net in floor.nets if net.kind == "w") == mapping.tiles

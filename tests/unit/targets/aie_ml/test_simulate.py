@@ -1,0 +1,139 @@
+"""The array simulator: figures that can be worked out by hand, and those that are promised."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from match_aie.errors import Infeasible, InfeasibleError
+from match_aie.targets.aie_ml import Tiling, device
+from match_aie.targets.aie_ml.array import ArrayMapping, Assumed, DenseLayer, price, search
+from match_aie.targets.aie_ml.schedule import schedule_call
+from match_aie.targets.aie_ml.simulate import simulate
+from match_aie.targets.aie_ml.simulate.core import moments, steps
+
+VEK280 = device("vek280")
+I8 = Tiling(4, 8, 8, True)
+ONE = ArrayMapping(DenseLayer(512, 128, 128), I8, (2, 2), "overlapped", 1, 1, 1, 32, 128)
+
+
+def test_one_tile_takes_its_calls() -> None:
+    """Start 40 + 10 a port, a lock each to take (8) and to give (4), and the schedule between."""
+    result = simulate(ONE, VEK280)
+    body = schedule_call(ONE.kernel(0), VEK280.architecture, 32, 128, 128).body
+    assert result.steady
+    assert result.interval == 16 * (body + 40 + 2 * (10 + 8 + 4))
+    assert result.busy[0, 3] > 0.9
+
+
+def test_a_narrow_layer_waits_for_its_stream() -> None:
+    narrow = replace(ONE, layer=DenseLayer(512, 128, 8), call_columns=8)
+    result = simulate(narrow, VEK280)
+    assert result.interval == 16 * (8 + 32 * 128 / 4)
+    halved = simulate(replace(narrow, input_channels=2), VEK280)
+    assert halved.interval == 16 * (8 + 32 * 128 / 8)
+
+
+def test_a_chain_is_as_fast_as_its_slowest_tile() -> None:
+    layer = DenseLayer(512, 512, 128)
+    chain = ArrayMapping(layer, I8, (2, 2), "overlapped", 4, 1, 1, 32, 128)
+    result = simulate(chain, VEK280)
+    last = schedule_call(chain.kernel(3), VEK280.architecture, 32, 128, 128).body
+    assert result.interval == 16 * (last + 40 + 2 * (10 + 8 + 4))
+    assert result.latency > simulate(ONE, VEK280).latency
+    slower = simulate(chain, VEK280, assumed=replace(Assumed(), cascade=200))
+    assert slower.latency > result.latency
+
+
+@pytest.mark.parametrize(("size", "least"), [((512, 896, 576), 168.0), ((4096, 896, 576), 178.0)])
+def test_the_whole_array_multiplies_matrices(size: tuple[int, int, int], least: float) -> None:
+    found = search(DenseLayer(*size), VEK280)
+    assert not isinstance(found, Infeasible)
+    result = simulate(found[0].mapping, VEK280)
+    assert result.steady
+    assert result.tops >= least
+    assert result.efficiency == pytest.approx(result.tops / 194.56)
+
+
+def test_a_layer_grows_over_the_array() -> None:
+    def grown(length: int, above: int) -> float:
+        layer = DenseLayer(1024, 128 * length, 128 * above)
+        mapping = ArrayMapping(layer, I8, (2, 2), "flat", length, above, 1, 32, 128)
+        return simulate(mapping, VEK280).tops / (length * above)
+
+    assert grown(37, 8) >= 0.97 * grown(1, 1)
+
+
+def test_published_mappings_can_be_simulated() -> None:
+    """AIE4ML's epilogue costs what the calibration file says: 520 of 613 GOPS."""
+    theirs = replace(ONE, variant="exposed")
+    ratio = simulate(theirs, VEK280).tops / simulate(ONE, VEK280).tops
+    assert 0.78 < ratio < 0.88
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(InfeasibleError, match="memory banks of a tile"):
+        simulate(replace(ONE, call_rows=256), VEK280)
+
+
+@pytest.mark.parametrize("home", ["memory tile", "chip"])
+@pytest.mark.parametrize("outer", ["n", "m"])
+def test_streamed_weights_run_in_every_order(home: str, outer: str) -> None:
+    layer = DenseLayer(64, 256, 256)
+    mapping = ArrayMapping(layer, I8, (2, 2), "overlapped", 2, 4, 1, 16, 32, home=home, outer=outer)
+    result = simulate(mapping, VEK280)
+    priced = price(mapping, VEK280, Assumed())
+    assert not isinstance(priced, Infeasible)
+    assert result.interval == pytest.approx(priced.cost.interval, rel=0.25)
+
+
+def test_lanes_that_are_shared_do_not_deadlock() -> None:
+    layer = DenseLayer(64, 2048, 2048)
+    mapping = ArrayMapping(layer, I8, (2, 2), "flat", 19, 16, 1, 32, 64, home="memory tile")
+    assert simulate(mapping, VEK280).interval > 0
+
+
+def test_more_overhead_is_never_faster_and_runs_repeat() -> None:
+    found = [simulate(ONE, VEK280, assumed=Assumed().scaled(f)).interval for f in (0.5, 1, 2, 4)]
+    assert found == sorted(found)
+    assert found[0] < found[-1]
+    assert simulate(ONE, VEK280) == simulate(ONE, VEK280)
+
+
+def test_the_trace_shows_calls_transfers_and_stalls() -> None:
+    result = simulate(ONE, VEK280, trace=True)
+    assert result.timeline is not None
+    assert {"kernel", "dma"} <= {event.category for event in result.timeline.events}
+    trace = json.loads(result.timeline.to_trace_json(VEK280.clock_ghz * 1e9))
+    assert any(row["name"] == "call" for row in trace["traceEvents"])
+
+
+def test_slow_memory_outside_is_seen() -> None:
+    npu1 = device("npu1")
+    layer = DenseLayer(512, 512, 512)
+    mapping = ArrayMapping(layer, I8, (2, 2), "overlapped", 4, 4, 1, 32, 128, home="chip")
+    result = simulate(mapping, npu1)
+    assert result.interval > 512 * 512 * 512 / (16 * 256)
+    priced = price(mapping, npu1, Assumed())
+    assert not isinstance(priced, Infeasible)
+    assert priced.cost.bound == "way in"
+
+
+def test_calls_take_and_give_buffers_in_pairs() -> None:
+    for rows, columns, outer in ((3, 2, True), (3, 2, False), (1, 4, False), (4, 1, True)):
+        order = steps(rows, columns, rows_outer=outer, streamed=True)
+        assert len(order) == rows * columns
+        assert sum(s.takes_a for s in order) == sum(s.gives_a for s in order) >= rows
+        assert sum(s.takes_w for s in order) == sum(s.gives_w for s in order) >= columns
+    resident = steps(3, 2, rows_outer=False, streamed=False)
+    assert not any(s.takes_w or s.gives_w for s in resident)
+
+
+def test_cascade_transfers_keep_their_order() -> None:
+    chain = replace(ONE, layer=DenseLayer(512, 384, 128), cas_length=3)
+    for at, actions in ((0, {"put"}), (1, {"get", "put"}), (2, {"get"})):
+        call = schedule_call(chain.kernel(at), VEK280.architecture, 32, 128, 128)
+        found = moments(call, 16)
+        assert {m.action for m in found} == actions
+        assert [m.cycle for m in found] == sorted(m.cycle for m in found)
+        assert 0 <= found[0].cycle <= found[-1].cycle <= call.body

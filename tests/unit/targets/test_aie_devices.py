@@ -1,0 +1,108 @@
+"""The described arrays: what the facts say of them, and what happens where they say nothing."""
+
+import json
+from importlib.resources import files
+
+import pytest
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml import Tiling, device, devices
+from match_aie.targets.aie_ml.facts_reader import CONFIDENCES, Facts, read_facts
+from tests.shared import shared
+
+
+@pytest.mark.parametrize(
+    ("name", "generation", "columns", "rows", "tiles", "mem_tiles"),
+    [
+        ("vek280", "AIE-ML", 38, (8, 2, 1), 304, 76),
+        ("vek385", "AIE-MLv2", 36, (4, 1, 1), 144, 36),
+        ("vck190", "AIE", 50, (8, 0, 1), 400, 0),
+        ("npu1", "XDNA1", 4, (4, 1, 1), 16, 4),
+        ("npu2", "XDNA2", 8, (4, 1, 1), 32, 8),
+    ],
+)
+def test_shape(name, generation, columns, rows, tiles, mem_tiles) -> None:
+    array = device(name)
+    assert array.architecture.name == generation
+    assert (array.columns, array.core_rows, array.mem_rows, array.shim_rows) == (columns, *rows)
+    assert (array.core_tiles, array.mem_tiles) == (tiles, mem_tiles)
+
+
+def test_tile_counts_agree_with_the_facts() -> None:
+    entries = read_facts().part("devices")
+    for name in devices():
+        entry = entries.part(device(name).part)
+        assert entry.integer("core_tiles") in (None, device(name).core_tiles)
+
+
+def test_vek280_in_numbers() -> None:
+    array = device("vek280")
+    core = array.architecture.core
+    assert array.clock_ghz == 1.25
+    assert (array.plio_in, array.plio_out) == (112, 84)
+    assert (core.data_memory_bytes, core.banks.logical, core.stack_default_bytes) == (
+        65536,
+        4,
+        1024,
+    )
+    assert core.macs_of("int8", "int8") == 256
+    assert core.macs_of("bfloat16", "bfloat16") == 128
+    assert array.architecture.addressing["mem"].pad == (63, 31, 15)
+    assert array.architecture.addressing["core"].pad == ()
+    assert array.architecture.switch_ports["core_tile", "master", "N"] == 6
+    assert 2 * core.macs["int8xint8"] * array.core_tiles * array.clock_ghz / 1e3 == 194.56
+
+
+def test_native_tilings_come_first() -> None:
+    core = device("vek280").architecture.core
+    shapes = core.tilings_of("uint8", "int8")
+    assert shapes[0] == Tiling(4, 8, 8, native=True)
+    assert Tiling(8, 8, 8, native=False) in shapes
+    assert [t.native for t in shapes] == sorted((t.native for t in shapes), reverse=True)
+    assert core.tilings_of("float64", "int8") == ()
+
+
+def test_what_is_not_known_is_refused_by_name() -> None:
+    board = device("vek385")
+    assert board.plio_in is None
+    with pytest.raises(TargetError, match=r"128-bit inputs of vek385 is not known"):
+        board.need(board.plio_in, "the number of 128-bit inputs")
+    with pytest.raises(TargetError, match=r"'scalar_int_mul' of AIE is not known"):
+        device("vck190").architecture.latency("scalar_int_mul")
+    assert device("vek280").need(0, "a zero that is known") == 0
+
+
+def test_latencies_of_a_stand_in_are_marked() -> None:
+    arch = device("vek385").architecture
+    assert arch.latency("vmac_int_latency") == device("npu2").architecture.latency(
+        "vmac_int_latency"
+    )
+    assert "vmac_int_latency" in arch.inherited_latencies
+    assert "scalar_mul_latency" not in arch.inherited_latencies
+    assert device("vek280").architecture.inherited_latencies == frozenset()
+
+
+@pytest.mark.parametrize("name", devices())
+def test_every_fact_says_where_it_comes_from(name) -> None:
+    provenance = device(name).provenance
+    assert {p.confidence for p in provenance.values()} <= set(CONFIDENCES)
+    architecture = device(name).architecture.name
+    assert provenance[f"architectures.{architecture}.core.data_memory_bytes"].source
+
+
+def test_unknown_device() -> None:
+    with pytest.raises(TargetError, match="no AI Engine device 'vek999'"):
+        device("vek999")
+
+
+def test_negative_and_unknown_confidence_are_refused() -> None:
+    with pytest.raises(TargetError, match="negative"):
+        Facts("here", {"rows": {"value": -1}}).integer("rows")
+    with pytest.raises(TargetError, match="unknown confidence"):
+        Facts("here", {"value": 1, "source": "", "confidence": "hoped"}).provenance()
+
+
+def test_facts_are_the_shared_ones() -> None:
+    """The copy in the package holds what the project was given."""
+    here = files("match_aie.targets.aie_ml.facts").joinpath("devices.json").read_text("utf-8")
+    assert json.loads(here) == json.loads(shared("../data/aie_devices.json").read_text("utf-8"))
