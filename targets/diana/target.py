@@ -35,9 +35,7 @@ FILES = (
 #: Quantised layers as portable C on one scalar RISC-V core. ASSUMPTIONS: two loads, a product, a
 #: sum and a share of the loop per multiply-accumulate, 5 cycles; 60 per other element, as the
 #: fallback's `quantize` has 56 instructions and a division (`targets/gap9/core.py`, counted).
-CORE = Roofline(
-    macs_per_cycle=1 / 5, steps_per_cycle=1 / 60, bytes_per_cycle=4.0, overhead=200.0
-)
+CORE = Roofline(macs_per_cycle=1 / 5, steps_per_cycle=1 / 60, bytes_per_cycle=4.0, overhead=200.0)
 
 
 class CoreModule(CPUModule):
