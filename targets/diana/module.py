@@ -77,7 +77,19 @@ class DigitalArray(ExecModule):
 
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
         """The layer as `(sum + offset) >> S`, or why not."""
-        return to_fixed_point(workload, constants, ARITHMETIC)
+        found = to_fixed_point(workload, constants, ARITHMETIC)
+        return found if isinstance(found, str) else self._too_large(found.workload) or found
+
+    def _too_large(self, workload: Workload) -> str | None:
+        """Weights are cut into blocks of channels, where these are full."""
+        room = self.memories[1].bytes
+        channels, block = workload.output.shape[-1], block_channels(workload)
+        least = sum(packed_bytes(workload, operand.name) for operand in workload.constants)
+        if workload.kind != "add" and channels % block == 0:
+            least = least * block // channels
+        if room is None or least <= room:
+            return None
+        return f"the least tile of its packed constants is {least} bytes, of {room}"
 
     def spatial(self, workload: Workload) -> Sequence[Loop]:
         """16 output channels by 16 columns."""

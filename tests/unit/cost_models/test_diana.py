@@ -24,7 +24,7 @@ TAIL = full_range("int8", 0)
 
 
 def convolution(c, k, rows, columns, size=3, stride=1, depthwise=False):
-    """With SAME padding; the quotient of the scales is 2**-5 in every channel."""
+    """With SAME padding."""
     return conv2d(
         I8,
         I8,
