@@ -62,7 +62,7 @@ def power_of_two(model: onnx.ModelProto) -> onnx.ModelProto:
 
 def _set_scale(graph: onnx.GraphProto, node: onnx.NodeProto, step: float, dtype: type) -> None:
     """Give a (de)quantisation constants of its own."""
-    scale, zero = f"{node.output[0]}_scale", f"{node.output[0]}_zero"
+    scale, zero = f"{node.output[0]}.step", f"{node.output[0]}.zero"
     graph.initializer.append(numpy_helper.from_array(np.array(step, np.float32), scale))
     graph.initializer.append(numpy_helper.from_array(np.array(0, dtype), zero))
     del node.input[1:], node.attribute[:]
