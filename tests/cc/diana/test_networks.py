@@ -1,14 +1,20 @@
 """Networks for DIANA, emitted, built and run: every layer equals its reference bit for bit."""
 
+import runpy
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from diana_networks import Net, images, rows
 
 import match_aie as match
 from match_aie.targets.diana import Diana
 from tests.shared import random_inputs, shared
+
+BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 
 
 def compiled(model, *sizes):
@@ -83,3 +89,16 @@ def test_others_stay_on_the_core(tmp_path, change, reason):
 def test_networks(tmp_path, path):
     result = run(compiled(shared(path)), tmp_path / "net")
     assert result.matches_reference
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("path", "most"), [("resnet8_u8.onnx", 11), ("dscnn_u8.onnx", 9), ("dae_u8.onnx", 10)]
+)
+def test_networks_with_rounded_scales(tmp_path, monkeypatch, path, most):
+    """As `benchmarks/diana.py` changes them: most of their layers run on the array."""
+    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
+    benchmark = runpy.run_path(str(BENCHMARKS / "diana.py"))
+    net = compiled(benchmark["power_of_two"](onnx.load(shared(path))))
+    assert modules(net).count("digital") == most
+    assert run(net, tmp_path / "net").matches_reference
