@@ -1,0 +1,124 @@
+"""The digital array as an execution module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from match_aie.cost_models.diana import DianaDigital, block_channels, packed_bytes
+from match_aie.hardware import Array, Converted, ExecModule, Loop, Memory, Pattern, Tile
+from match_aie.hardware.module import Constants
+from match_aie.targets.diana.facts import FACTS
+from match_aie.targets.diana.packing import pack
+from match_aie.targets.diana.patterns import PATTERNS
+from match_aie.workload import FixedPoint, Workload, to_fixed_point
+
+#: (sum + offset) >> S: no multiplier, so all scales are one power of two. Zero points and rounding
+#: to the nearest go into the offset; padding is 0.
+ARITHMETIC = FixedPoint(
+    multiplier_bits=0,
+    max_shift=FACTS.most_shift,
+    bits=32,
+    rounding="floor",
+    offset=True,
+    inputs="raw",
+)
+
+#: Cycles of the controller around a call (the tile walk, and 100 to program the array, assumed)
+#: and around a layer: instructions of `ma_run_tiles` counted on an emulated rv32imc core (GCC 12,
+#: -O2, five operands), as cycles.
+CALL, LAYER = 900.0 + 100.0, 1100.0
+
+#: More than any memory has: a kernel on such a tile fits nowhere.
+_NOWHERE = 1 << 40
+
+
+class DigitalArray(ExecModule):
+    """Convolutions, depthwise ones, dense layers and sums of int8, requantised by a shift.
+
+    Args:
+        activation_bytes: of the memory that holds tiles of x, x1 and y.
+        weight_bytes: of the memory beside it, for weights and offsets.
+    """
+
+    name = "digital"
+    arithmetic: ClassVar[Literal["model", "module"]] = "module"
+
+    def __init__(
+        self,
+        activation_bytes: int = FACTS.activation_bytes,
+        weight_bytes: int = FACTS.weight_bytes,
+    ) -> None:
+        """Two inner memories side by side, and L2 behind a DMA that blocks."""
+        self.memories = (
+            Memory(
+                "activations",
+                activation_bytes,
+                FACTS.activation_rate,
+                operands=("x", "x1", "y"),
+                alignment=16,
+            ),
+            Memory(
+                "weights",
+                weight_bytes,
+                FACTS.weight_rate,
+                operands=("weight", "offset"),
+                alignment=16,
+            ),
+            Memory("L2", FACTS.l2_bytes, FACTS.dma_rate, chunk_cycles=FACTS.chunk_cycles),
+        )
+        self._cost = DianaDigital(FACTS.lanes, call=CALL, layer=LAYER)
+
+    def patterns(self) -> Sequence[Pattern]:
+        """Convolutions, dense layers and sums; `patterns.refuses` says the rest."""
+        return PATTERNS
+
+    def convert(self, workload: Workload, constants: Constants) -> Converted | str:
+        """The layer as `(sum + offset) >> S`, or why not."""
+        found = to_fixed_point(workload, constants, ARITHMETIC)
+        return found if isinstance(found, str) else self._too_large(found.workload) or found
+
+    def _too_large(self, workload: Workload) -> str | None:
+        """Weights are cut into blocks of channels, where these are full."""
+        room = self.memories[1].bytes
+        channels, block = workload.output.shape[-1], block_channels(workload)
+        least = sum(packed_bytes(workload, operand.name) for operand in workload.constants)
+        if workload.kind != "add" and channels % block == 0:
+            least = least * block // channels
+        if room is None or least <= room:
+            return None
+        return f"the least tile of its packed constants is {least} bytes, of {room}"
+
+    def spatial(self, workload: Workload) -> Sequence[Loop]:
+        """16 output channels by 16 columns."""
+        return self._cost.spatial(workload)
+
+    def cost_model(self, workload: Workload) -> DianaDigital:
+        """MATCH's closed form; see `match_aie.cost_models.diana`."""
+        del workload
+        return self._cost
+
+    def template(self, workload: Workload) -> str:
+        """One for all."""
+        del workload
+        return "diana/digital.c.mako"
+
+    def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
+        """What packing adds to constants; and tiles are of whole blocks of channels."""
+        none = np.zeros_like(next(iter(tile.values())))
+        if workload.kind == "add" or memory.name == "L2":
+            return none
+        if memory.name == "weights":
+            return none + sum(
+                max(0, packed_bytes(workload, o.name) - o.nbytes) for o in workload.constants
+            )
+        dim = "G" if workload.depthwise else "K"
+        whole, block = workload.sizes[dim], block_channels(workload)
+        cut = (tile[dim] % block == 0) & (whole % block == 0)
+        return np.where(cut | (tile[dim] == whole), none, _NOWHERE)
+
+    def pack(self, workload: Workload, constants: Constants) -> Constants:
+        """As `packing` says."""
+        return pack(workload, constants)

@@ -1,0 +1,99 @@
+"""What the array runs, and why it refuses what it does not."""
+
+from __future__ import annotations
+
+from match_aie.hardware import Any, Const, Op, Pattern, Structure, integer_patterns
+from match_aie.targets.diana.facts import FACTS
+from match_aie.workload import Kind, Workload
+
+
+def refuses(workload: Workload) -> str | None:
+    """Why the array cannot run `workload`, in a sentence; None where it can."""
+    checks = (_types, _clip, _groups, _filter, _padding, _shapes)
+    return next((reason for check in checks if (reason := check(workload))), None)
+
+
+def _types(workload: Workload) -> str | None:
+    for operand in (*workload.inputs, workload.output):
+        if operand.dtype != "int8":
+            return f"{operand.name} is {operand.dtype}; the array reads and stores int8"
+    if workload.kind != "add" and workload.operand("weight").dtype != "int8":
+        return f"its weights are {workload.operand('weight').dtype}; the array takes int8"
+    return None
+
+
+def _clip(workload: Workload) -> str | None:
+    tail = workload.tail
+    if tail is None or (tail.lo not in (-128, 0) or tail.hi != 127):
+        bounds = "not" if tail is None else f"to {tail.lo} .. {tail.hi}"
+        return f"it clips {bounds}; the array clips to -128 .. 127 or, as a ReLU, to 0 .. 127"
+    return None
+
+
+def _groups(workload: Workload) -> str | None:
+    d = workload.sizes
+    if workload.kind == "conv2d" and d["G"] > 1 and (d["C"], d["K"]) != (1, 1):
+        return f"{d['G']} groups of {d['C']} to {d['K']} channels; it takes one, or depthwise"
+    return None
+
+
+def _filter(workload: Workload) -> str | None:
+    window, d = workload.window, workload.sizes
+    if workload.kind != "conv2d" or window is None:
+        return None
+    if d["FY"] != d["FX"] or d["FY"] not in FACTS.filters:
+        return f"its filter is {d['FY']}x{d['FX']}; the array has 1x1, 3x3, 5x5 and 7x7"
+    if window.dilation != (1, 1) and d["FY"] > 1:
+        return "its filter is dilated, which the array cannot do"
+    if window.stride[0] != window.stride[1] or window.stride[0] not in FACTS.strides:
+        return f"its stride is {window.stride}; the array has 1 and 2, both ways alike"
+    return None
+
+
+def _padding(workload: Workload) -> str | None:
+    window = workload.window
+    if workload.kind != "conv2d" or window is None:
+        return None
+    border = (workload.sizes["FY"] - 1) // 2
+    if set(window.padding) != {border}:
+        return f"it pads {window.padding}; the array pads {border} on all sides with that filter"
+    return None
+
+
+def _shapes(workload: Workload) -> str | None:
+    shapes = {operand.shape for operand in (*workload.inputs, workload.output)}
+    if workload.kind == "add" and len(shapes) > 1:
+        return "its inputs are broadcast; the array adds tensors of one shape"
+    return None
+
+
+def _real(operand: Structure) -> Op:
+    return Op("dequantize", operand)
+
+
+def _clipped(name: str, kind: Kind, quantized: Op) -> tuple[Pattern, ...]:
+    return (
+        Pattern(f"{name}_clip", kind, Op("clip", quantized), refuses),
+        Pattern(name, kind, quantized, refuses),
+    )
+
+
+def _weighted(name: str, kind: Kind, operator: str) -> tuple[Pattern, ...]:
+    """Operator with constant weights: with and without bias, and clip."""
+    product = Op(operator, _real(Any("x")), _real(Const("weight")))
+    biased = Op("quantize", Op("add", product, _real(Const("bias"))))
+    return (
+        *_clipped(f"{name}_bias", kind, biased),
+        *_clipped(name, kind, Op("quantize", product)),
+    )
+
+
+#: All of them, longest forms first.
+PATTERNS: tuple[Pattern, ...] = (
+    *_weighted("conv2d", "conv2d", "nn.conv2d"),
+    *_weighted("dense", "dense", "matmul"),
+    *_clipped("add", "add", Op("quantize", Op("add", _real(Any("x")), _real(Any("x1"))))),
+    *integer_patterns("conv2d", "conv2d", refuses),
+    *integer_patterns("dense", "dense", refuses),
+    *integer_patterns("add", "add", refuses),
+)

@@ -1,0 +1,118 @@
+"""The DIANA target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from match_aie.cost_models.roofline import Roofline
+from match_aie.errors import TargetError
+from match_aie.hardware import (
+    SCRATCHPAD_FILES,
+    BuildProfile,
+    CostModel,
+    ExecModule,
+    MatchTarget,
+    NetworkSimulator,
+    Runtime,
+    runtime_files,
+)
+from match_aie.simulation import ScratchpadSimulator
+from match_aie.targets.cpu import CPUModule
+from match_aie.targets.diana.facts import FACTS
+from match_aie.targets.diana.module import DigitalArray
+from match_aie.targets.diana.timing import DianaTiming
+from match_aie.targets.gap9.core import ControlCore
+from match_aie.workload import Workload
+
+#: What the emitted project carries beside `SCRATCHPAD_FILES`.
+FILES = (
+    "include/ma_diana.h",
+    "include/ma_diana_tile.h",
+    "emulation/ma_chip.h",
+    "emulation/ma_diana_host.c",
+)
+
+#: Quantised layers as portable C on one scalar RISC-V core. ASSUMPTIONS: two loads, a product, a
+#: sum and a share of the loop per multiply-accumulate, 5 cycles; 60 per other element, as the
+#: fallback's `quantize` has 56 instructions and a division (`targets/gap9/core.py`, counted).
+CORE = Roofline(macs_per_cycle=1 / 5, steps_per_cycle=1 / 60, bytes_per_cycle=4.0, overhead=200.0)
+
+
+class CoreModule(CPUModule):
+    """The portable layers of the CPU target on DIANA's control core."""
+
+    def cost_model(self, workload: Workload) -> CostModel:
+        """A roofline with the constants of `CORE`."""
+        del workload
+        return CORE
+
+
+class Diana(MatchTarget):
+    """DIANA's digital 16x16 array, and its RISC-V core for everything else.
+
+    Attributes:
+        activation_bytes: of the array's memory for activations.
+        weight_bytes: of its memory for weights.
+        frequency: of the clock, in Hz.
+    """
+
+    name = "Diana"
+    core = ControlCore()
+
+    def __init__(
+        self,
+        activation_bytes: int | None = None,
+        weight_bytes: int | None = None,
+        frequency_mhz: float = FACTS.frequency_hz / 1e6,
+    ) -> None:
+        """Everything has a default.
+
+        Args:
+            activation_bytes: that tiles of activations may take; a multiple of 16. All 256 kB
+                where None or more than that.
+            weight_bytes: that tiles of weights may take; all 64 kB where None or more than that.
+            frequency_mhz: of the clock; 260 is what MATCH's paper uses.
+
+        Raises:
+            TargetError: there is no memory, or no clock.
+        """
+        sizes = activation_bytes, weight_bytes
+        if any(size is not None and (size < 16 or size % 16) for size in sizes):
+            raise TargetError(f"Diana with {sizes} bytes", hint="use positive multiples of 16")
+        if not frequency_mhz > 0:
+            raise TargetError(f"Diana at {frequency_mhz} MHz")
+        self.activation_bytes = min(FACTS.activation_bytes, activation_bytes or 1 << 40)
+        self.weight_bytes = min(FACTS.weight_bytes, weight_bytes or 1 << 40)
+        self._megahertz = frequency_mhz
+        self.frequency = frequency_mhz * 1e6
+        self._modules = (DigitalArray(self.activation_bytes, self.weight_bytes), CoreModule())
+
+    def modules(self) -> Sequence[ExecModule]:
+        """The array first, then the core."""
+        return self._modules
+
+    def build_profile(self) -> BuildProfile:
+        """The host's emulation, with memories of these sizes."""
+        sizes = (
+            f"-DMA_ACTIVATION_BYTES={self.activation_bytes}",
+            f"-DMA_WEIGHT_BYTES={self.weight_bytes}",
+        )
+        return BuildProfile(flags=("-O3", "-DMA_EMULATION", *sizes))
+
+    def runtime(self) -> Runtime:
+        """Headers and the emulation."""
+        files = runtime_files("match_aie.targets.common", SCRATCHPAD_FILES)
+        files |= runtime_files("match_aie.targets.diana", FILES)
+        return Runtime(files, ("ma_diana_tile.h",), entry="ma_network")
+
+    def simulator(self) -> NetworkSimulator:
+        """Cycles of the clock `frequency`."""
+        return ScratchpadSimulator(DianaTiming(self._megahertz * 1e6))
+
+    def options(self) -> Mapping[str, object]:
+        """Arguments that make an equal target."""
+        return {
+            "activation_bytes": self.activation_bytes,
+            "weight_bytes": self.weight_bytes,
+            "frequency_mhz": self._megahertz,
+        }

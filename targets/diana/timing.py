@@ -1,0 +1,84 @@
+"""What things take on DIANA, as `ScratchpadSimulator` asks.
+
+Simulated: the array's loops are walked row by row of the tile, the DMA chunk by chunk. Nothing was
+measured; constants are those of `facts.py`, and what the controller takes is assumed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, prod
+
+from match_aie.hardware import Region, Visit
+from match_aie.simulation import Jobs, KernelTime, TransferTime
+from match_aie.targets.diana.facts import FACTS
+from match_aie.workload import Workload
+
+#: Of a block of outputs, beside its products: cycles to fetch the inputs of a filter row, and to
+#: requantise and store (MATCH's sources).
+FETCH, STORE = 2, 23
+
+
+@dataclass(frozen=True)
+class DianaTiming:
+    """Cycles of the only clock.
+
+    Attributes:
+        frequency_hz: of that clock.
+        offload: none, the control core itself walks the tiles.
+        enter: `ma_run_tiles` before the first tile and after the last one: 1,100 instructions.
+        visit: `ma_run_tiles` around a call: 900 instructions; both counted on an emulated rv32imc
+            core (GCC 12, -O2, five operands). A cycle an instruction is an ASSUMPTION.
+        wait: a wait for a transfer: over at once, as the DMA blocked. ASSUMPTION, 10.
+        dma_channels: one.
+        program: of the controller, to start the array. ASSUMPTION, 100.
+    """
+
+    frequency_hz: float
+    offload: float = 0.0
+    enter: float = 1100.0
+    visit: float = 900.0
+    wait: float = 10.0
+    dma_channels: int = 1
+    program: float = 100.0
+
+    def kernel(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
+        """The array on one tile; the controller waits for its end."""
+        del module
+        return KernelTime("digital", (Jobs(self.program, array_cycles(workload, visit)),))
+
+    def transfer(self, region: Region, *, store: bool) -> TransferTime:
+        """70 cycles for every contiguous piece, and its bytes; the controller does nothing else."""
+        del store
+        nbytes, counts = region.lines
+        pieces = prod(counts)
+        each = FACTS.chunk_cycles + ceil(nbytes / FACTS.dma_rate)
+        return TransferTime(pieces * each, 0.0)
+
+    def fetch(self, nbytes: int) -> TransferTime:
+        """Constants from outside L2. No figure is published: ASSUMPTION, a byte a cycle."""
+        return TransferTime(200.0, float(nbytes))
+
+
+def array_cycles(workload: Workload, visit: Visit) -> float:
+    """Cycles of the array on one tile: a block of 16 channels by 16 columns after the other."""
+    lanes = FACTS.lanes
+    length = {dim: size for dim, (_, size) in visit.ranges.items()}
+    if workload.kind == "add":
+        blocks = -(-prod(length.values()) // (lanes * lanes))
+        return float(blocks * (len(workload.inputs) * (1 + FETCH) + STORE))
+    images = length["B"] * length.get("G", 1)
+    across = -(-length["K"] // lanes)
+    if workload.kind == "dense":
+        return float(images * across * (length["C"] * (1 + FETCH) + STORE))
+    across *= -(-length["OX"] // lanes)
+    window = workload.window
+    assert window is not None
+    rows = workload.operand("x").shape[1]
+    total = 0
+    first, count = visit.ranges["OY"]
+    for row in range(first, first + count):
+        top = row * window.stride[0] - window.padding[0]
+        inside = min(top + length["FY"], rows) - max(top, 0)
+        total += length["C"] * max(0, inside) * (length["FX"] + FETCH) + STORE
+    return float(images * across * total)

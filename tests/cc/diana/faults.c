@@ -1,0 +1,62 @@
+/* Runs one job of the digital array in the emulation, with its fields from the test. */
+#include <stddef.h>
+#include <string.h>
+
+#include "ma_chip.h"
+#include "ma_diana.h"
+#include "ma_host.h"
+
+static struct ma_diana_job job;
+static int loading;
+
+static void layer(void *argument)
+{
+    static uint8_t image[64];
+    const struct ma_block block = {64, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}};
+    uint8_t *const l1 = ma_l1_open(MA_L1_BYTES);
+    (void)argument;
+    memset(l1, 0, MA_L1_BYTES);
+    ma_l2_operand(image, sizeof image);
+    const ma_dma load = loading ? ma_dma_load(l1, image, &block) : 0;
+    ma_diana_run(&job);
+    ma_dma_wait(load);
+    ma_l1_close(l1);
+}
+
+static void steps(uint8_t *arena, const void *const in[], void *const out[])
+{
+    (void)arena;
+    (void)in;
+    (void)out;
+    ma_offload(layer, NULL);
+}
+
+/* A 1x1 convolution of 4x4 pixels from 16 to 16 channels, but for what the test changes; `places`
+ * are offsets of x, y, weight and offset. Returns the emulation's sentence, or "". */
+const char *test_job(const uint32_t places[4], uint32_t filter, uint32_t stride, uint32_t shift,
+    uint32_t rows, int load)
+{
+    uint8_t *const l1 = ma_emulated_l1();
+    job = (struct ma_diana_job){
+        .kind = MA_DIANA_CONV2D,
+        .x = l1 + places[0],
+        .y = l1 + places[1],
+        .weight = l1 + places[2],
+        .offset = l1 + places[3],
+        .in_rows = rows,
+        .in_columns = 4,
+        .in_channels = 16,
+        .out_rows = 4,
+        .out_columns = 4,
+        .out_channels = 16,
+        .in_line = 64,
+        .in_pixel = 16,
+        .out_line = 64,
+        .out_pixel = 16,
+        .filter = filter,
+        .stride = stride,
+        .shift = shift,
+    };
+    loading = load;
+    return ma_network(steps, NULL, NULL, NULL) ? ma_fault() : "";
+}

@@ -1,0 +1,104 @@
+"""Networks for DIANA, emitted, built and run: every layer equals its reference bit for bit."""
+
+import runpy
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from diana_networks import Net, images, rows
+
+import match_aie as match
+from match_aie.targets.diana import Diana
+from tests.shared import random_inputs, shared
+
+BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
+
+
+def compiled(model, *sizes):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an assumed batch of 1
+        return match.compile(model, target=Diana(*sizes))
+
+
+def modules(net):
+    """Who runs each step, in order."""
+    steps = net.program.schedule.steps
+    return [step.layer.module if step.layer else "fallback" for step in steps]
+
+
+def run(net, folder, seed=0):
+    return net.write(folder).run(random_inputs(net.inputs, np.random.default_rng(seed)))
+
+
+@pytest.mark.parametrize(
+    ("make", "layers", "sizes"),
+    [
+        (images, 8, (None, None)),
+        (images, 8, (2_048, 40_000)),
+        (rows, 2, (192, 8_192)),
+    ],
+)
+def test_all_on_the_array(tmp_path, make, layers, sizes):
+    """Powers of two run there from input to output, and differ from the model in halves only."""
+    net = compiled(make().model(), *sizes)
+    assert modules(net) == ["digital"] * layers
+    result = run(net, tmp_path / "net")
+    assert result.matches_reference
+    assert result.layers_checked == layers
+    assert all(d.error_lsb < 2.0**-15 and d.max_lsb <= 1 for d in result.deviations)
+    (output,) = result.outputs.values()
+    assert np.unique(output).size > 10
+
+
+def test_simulated_as_predicted():
+    """Blocking: no transfer hides behind the array, and the cost model says the same."""
+    run = compiled(images().model(), 2_048, 40_000).simulate()
+    assert all(step.simulated for step in run.steps)
+    predicted = np.array([step.predicted for step in run.steps])
+    simulated = np.array([step.cycles for step in run.steps])
+    assert np.abs(predicted / simulated - 1).max() < 0.05
+    assert run.utilisation()["controller"] + run.utilisation()["digital"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"scale": 0.01}, "power of two"),
+        ({"scale": 2.0**-40}, "a shift by 42"),
+    ],
+)
+def test_others_stay_on_the_core(tmp_path, change, reason):
+    net = compiled(Net((1, 8, 12, 12)).conv(16, size=1, **change).model())
+    assert "digital" not in modules(net)
+    assert any(reason in (option.reason or "") for option in net.assignment.considered)
+    assert run(net, tmp_path / "net").matches_reference
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("resnet8_u8.onnx", "dscnn_u8.onnx", "dae_u8.onnx"),
+        *("tiny/pretrainedResnet_quant.onnx", "tiny/kws_ref_model.onnx"),
+        *("pow2/mlp_3l_i8.onnx", "pow2/dense_1l_i8.onnx"),
+    ],
+)
+def test_networks(tmp_path, path):
+    result = run(compiled(shared(path)), tmp_path / "net")
+    assert result.matches_reference
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("path", "most"), [("resnet8_u8.onnx", 11), ("dscnn_u8.onnx", 9), ("dae_u8.onnx", 10)]
+)
+def test_networks_with_rounded_scales(tmp_path, monkeypatch, path, most):
+    """As `benchmarks/diana.py` changes them: most of their layers run on the array."""
+    monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
+    benchmark = runpy.run_path(str(BENCHMARKS / "diana.py"))
+    net = compiled(benchmark["power_of_two"](onnx.load(shared(path))))
+    assert modules(net).count("digital") == most
+    assert run(net, tmp_path / "net").matches_reference
