@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from gap9_bench import Bench, Row, inner_cycles, row
+from search import SAME1, convolution
 
 from match_aie.errors import Infeasible
 from match_aie.hardware import BuildProfile, Converted, ExecModule
 from match_aie.lowering.tiles import tile_program
-from match_aie.mapping import search
+from match_aie.mapping import search as search_mappings
 from match_aie.simulation import ScratchpadSimulator
 from match_aie.targets.gap9 import GAP9
 from match_aie.workload import Workload
@@ -22,6 +23,7 @@ MODULES = {
     "cluster": ("cluster",),
     "cpu": (),
 }
+CHANNELS, WIDTHS = (1, 16, 64), (2, 4, 8, 16, 32, 64, 128)
 L1_KILOBYTES = (128, 64, 32, 24, 16, 12, 8)
 
 
@@ -65,10 +67,65 @@ def l1_rows(bench: Bench, network: str) -> list[Row]:
         counts = ", ".join(f"{layers.count(m)} on {m}" for m in sorted(set(layers)))
         note = f"{net.target.options()['l1_bytes']} bytes usable; {counts}; equals the reference"
         case = f"{network}/l1 {kilobytes} kB"
-        found.append(row(case, "simulated_ms", cycles / run.frequency_hz * 1e3, "ms", "simulated", note))
+        milliseconds = cycles / run.frequency_hz * 1e3
+        found.append(row(case, "simulated_ms", milliseconds, "ms", "simulated", note))
     return found
 
 
 def micro_rows() -> list[Row]:
-    """Single layers."""
-    return []
+    """Single layers on whole images: MAC per cycle on each module that takes them."""
+    target = GAP9()
+    simulator = target.simulator()
+    assert isinstance(simulator, ScratchpadSimulator)
+    found = []
+    for name, workload in micro_layers():
+        for module in target.modules():
+            converted = prepared(module, workload)
+            if converted is None:
+                continue
+            case = f"micro/{name}/{module.name}"
+            found += _micro(case, module, converted, simulator)
+    return found
+
+
+def _micro(
+    case: str, module: ExecModule, layer: Converted, simulator: ScratchpadSimulator
+) -> list[Row]:
+    best = search_mappings(layer.workload, module)
+    if isinstance(best, Infeasible):
+        return [row(case, "feasible", 0, "", "modelled", str(best).splitlines()[0])]
+    packed = module.pack(layer.workload, dict(layer.constants))
+    tiles = tile_program(layer.workload, module, best[0].mapping, packed)
+    assert tiles is not None
+    cycles = simulator.layer(module.name, layer.workload, tiles)
+    macs = layer.workload.macs
+    note = f"{macs} MAC, with the hand-over"
+    return [
+        row(case, "predicted_mac_per_cycle", macs / best[0].cost.cycles, "MAC/cycle", "modelled"),
+        row(case, "simulated_mac_per_cycle", macs / cycles, "MAC/cycle", "simulated", note),
+    ]
+
+
+def micro_layers() -> Iterator[tuple[str, Workload]]:
+    """3x3 and depthwise 3x3, C = K, on square images; one channel is both."""
+    for channels in CHANNELS:
+        for width in WIDTHS:
+            image = (width, width, channels)
+            yield f"3x3 C{channels} W{width}", convolution(image, channels, (3, 3), 1, SAME1)
+            if channels > 1:
+                yield f"dw3x3 C{channels} W{width}", convolution(image, 0, (3, 3), 1, SAME1)
+
+
+def prepared(module: ExecModule, workload: Workload) -> Converted | None:
+    """The layer with random weights in the module's arithmetic; None where it refuses."""
+    rng = np.random.default_rng(0)
+    constants: dict[str, np.ndarray] = {}
+    for operand in workload.constants:
+        if operand.dtype == "int8":
+            constants[operand.name] = rng.integers(-127, 128, operand.shape).astype(np.int8)
+        elif operand.dtype == "float32":
+            constants[operand.name] = np.full(operand.shape, 1e-3, np.float32)
+        else:
+            constants[operand.name] = np.zeros(operand.shape, operand.dtype)
+    found = module.convert(workload, constants)
+    return None if isinstance(found, str) else found
