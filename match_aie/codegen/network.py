@@ -187,12 +187,15 @@ def _streams(program: NetworkProgram) -> tuple[StreamView, ...]:
     return tuple(found)
 
 
-def _groups(program: NetworkProgram) -> tuple[GroupView, ...]:
-    """Layers with tiles run on the controller, as many in a row as no fetch comes between."""
+def _groups(program: NetworkProgram, platform: bool) -> tuple[GroupView, ...]:
+    """Layers with tiles run on the controller, as many in a row as no fetch comes between.
+
+    `platform` says whether there is one: whether the runtime is that of ma_platform.h.
+    """
     starts = {index for stream in program.streams for index in (stream.start, stream.step)}
     groups: list[GroupView] = []
     for index, step in enumerate(program.schedule.steps):
-        offloaded = step.layer is not None and step.layer.tiles is not None
+        offloaded = platform and step.layer is not None and step.layer.tiles is not None
         if offloaded and groups and groups[-1].offloaded and index not in starts:
             groups[-1] = GroupView((*groups[-1].steps, index), True)
         else:
@@ -302,7 +305,7 @@ def network_view(
         headers=runtime.headers,
         guard=runtime.guard,
         entry=runtime.entry,
-        groups=_groups(program),
+        groups=_groups(program, bool(runtime.entry)),
         streams=_streams(program),
     )
 
