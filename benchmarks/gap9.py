@@ -38,6 +38,7 @@ PARTS = ("networks", "mappings", "ne16", "modules", "l1", "micro", "time")
 #: Random inputs that deviations are looked for with, random mappings of a network, and their seed.
 INPUTS, MAPPINGS, SEED = 3, 200, 1
 
+
 def network_rows(bench: Bench, network: str) -> list[Row]:
     """A network's layers, one by one, and in all."""
     net = bench.compile(network)

@@ -50,7 +50,7 @@ def module_rows(bench: Bench, network: str) -> list[Row]:
         run = bench.compile(network, Roomy(modules=modules)).simulate(record=False)
         per_ms = run.frequency_hz / 1e3
         share = sum(step.cycles for step in run.steps if step.simulated) / run.cycles
-        note = f"whole network; {100 * share:.0f} % of it simulated, the core's part modelled; L2 without limit"
+        note = f"whole network, L2 without limit; {100 * share:.0f} % simulated, the rest modelled"
         predicted = sum(step.predicted for step in run.steps)
         case = f"{network}/modules {name}"
         how = "simulated" if share else "modelled"

@@ -55,8 +55,7 @@ def answers_are_the_recorded_ones(project, shape, recorded):
 def test_with_8_kilobytes_of_l1_the_bits_are_the_same(file, tmp_path):
     net = compiled(file, GAP9(l1_bytes=8 << 10))
     assert all(
-        layer.tiles is None or layer.tiles.total <= 8 << 10
-        for layer in net.program.schedule.layers
+        layer.tiles is None or layer.tiles.total <= 8 << 10 for layer in net.program.schedule.layers
     )
     project = net.write(tmp_path / "net")
     rng = np.random.default_rng(2)
