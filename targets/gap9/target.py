@@ -12,6 +12,7 @@ from match_aie.hardware import (
     MatchTarget,
     NetworkSimulator,
     Runtime,
+    Storage,
     runtime_files,
 )
 from match_aie.simulation import ScratchpadSimulator
@@ -49,6 +50,7 @@ class GAP9(MatchTarget):
 
     Attributes:
         l1_bytes: of L1 that tiles may take.
+        l2_bytes: of L2 that a network's tensors and constants may take.
         frequency: of all clocks, in Hz.
     """
 
@@ -61,6 +63,7 @@ class GAP9(MatchTarget):
         l1_bytes: int | None = None,
         modules: Sequence[str] = ("ne16", "cluster"),
         frequency_mhz: float = 260.0,
+        l2_bytes: int | None = None,
     ) -> None:
         """Everything has a default.
 
@@ -69,9 +72,12 @@ class GAP9(MatchTarget):
                 bytes, DORY's figure) where None or more than that.
             modules: which of "ne16" and "cluster" run layers; the control core always does.
             frequency_mhz: clock of control core and cluster; 260 is what MATCH's paper uses.
+            l2_bytes: of L2 for inputs, outputs, activations and constants together; constants
+                beyond it are streamed from L3. What MATCH leaves a program (1,214,464 bytes)
+                where None or more than that.
 
         Raises:
-            TargetError: there is no such module, or no L1, or no clock.
+            TargetError: there is no such module, or no L1, no L2, or no clock.
         """
         usable = facts().memory.l1_usable_bytes
         known = ("ne16", "cluster")
@@ -82,7 +88,11 @@ class GAP9(MatchTarget):
             )
         if (l1_bytes is not None and l1_bytes < 1) or not frequency_mhz > 0:
             raise TargetError(f"GAP9 with {l1_bytes} bytes of L1 at {frequency_mhz} MHz")
+        if l2_bytes is not None and l2_bytes < 1:
+            raise TargetError(f"GAP9 with {l2_bytes} bytes of L2")
         self.l1_bytes = min(usable, l1_bytes or usable)
+        roomy = facts().memory.l2_usable_bytes
+        self.l2_bytes = min(roomy, l2_bytes or roomy)
         self._megahertz = frequency_mhz
         self.frequency = frequency_mhz * 1e6
         self._names = tuple(name for name in known if name in modules)
@@ -99,6 +109,10 @@ class GAP9(MatchTarget):
     def build_profile(self) -> BuildProfile:
         """The host's emulation."""
         return BuildProfile(flags=("-O3", "-DMA_EMULATION"))
+
+    def storage(self) -> Storage:
+        """L2; constants that do not fit are streamed from L3."""
+        return Storage("L2", self.l2_bytes, "L3")
 
     def runtime(self) -> Runtime:
         """Headers, kernels, the emulation and the binding to PMSIS."""
@@ -119,4 +133,5 @@ class GAP9(MatchTarget):
             "l1_bytes": self.l1_bytes,
             "modules": list(self._names),
             "frequency_mhz": self._megahertz,
+            "l2_bytes": self.l2_bytes,
         }

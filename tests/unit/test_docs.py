@@ -39,7 +39,7 @@ def test_every_documented_verb_and_option_exists(
     assert run([]) == 0
     listed = capsys.readouterr().out
     helps = {}
-    for verb in ("compile", "run", "explain", "map", "targets", "doctor", "demo"):
+    for verb in ("compile", "run", "explain", "map", "simulate", "targets", "doctor", "demo"):
         assert run([verb, "--help"]) == 0
         helps[verb] = capsys.readouterr().out
     everything = " ".join([listed, *helps.values()])

@@ -1,0 +1,170 @@
+"""Networks on GAP9: simulated time, how well it is predicted, ablations, microbenchmarks.
+
+    python benchmarks/gap9.py [--json FILE] [--models FOLDER] [--data FOLDER] [--parts PART ...]
+
+Parts: networks, mappings, ne16, modules, l1, micro, time. The folders hold the `_u8` networks and
+`ne16_cycles.csv`; by default they are `shared/models` and `shared/data` beside the repository.
+Every row says where its value comes from: "simulated" (NE16 and DMA fitted to measured cycles,
+the cluster counted, the controller's share partly assumed: docs/gap9.md), "modelled" (the
+cost model that the search uses), or "measured" (on this machine: bits and seconds).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import gap9_sweeps
+import numpy as np
+from gap9_bench import NETWORKS, Bench, Row, ends, inner_cycles, row
+from gap9_mappings import SampledLayer, rank_correlation, sampled
+from gap9_timing import ne16_rows
+from machine import machine_row
+
+import match_aie as match
+from match_aie.compilation import Compilation
+from match_aie.targets.gap9 import GAP9
+from match_aie.targets.gap9.timing.measured import read_layers
+from match_aie.targets.gap9.timing.network import Gap9Timing
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+PARTS = ("networks", "mappings", "ne16", "modules", "l1", "micro", "time")
+
+#: Random inputs that deviations are looked for with, random mappings of a network, and their seed.
+INPUTS, MAPPINGS, SEED = 3, 200, 1
+
+
+def network_rows(bench: Bench, network: str) -> list[Row]:
+    """A network's layers, one by one, and in all."""
+    net = bench.compile(network)
+    run = net.simulate(record=False)
+    found = []
+    for index, (step, end) in enumerate(zip(run.steps, ends(net), strict=True)):
+        case = f"{network}/{index:02d} {step.label}"
+        note = f"{step.module}{', a float end: not in the total' if end else ''}"
+        provenance = "simulated" if step.simulated else "modelled"
+        found.append(row(case, "predicted_cycles", step.predicted, "cycles", "modelled", note))
+        found.append(row(case, "simulated_cycles", step.cycles, "cycles", provenance, note))
+    predicted, simulated = inner_cycles(net, run)
+    milliseconds = 1e3 / run.frequency_hz
+    about = f"uint8 input to last integer tensor, {run.frequency_hz / 1e6:g} MHz, {control()}"
+    apart = run.cycles - simulated
+    found.append(row(network, "simulated_ms", simulated * milliseconds, "ms", "simulated", about))
+    found.append(row(network, "predicted_ms", predicted * milliseconds, "ms", "modelled", about))
+    found.append(row(network, "ends_ms", apart * milliseconds, "ms", "simulated", "float ends"))
+    return [*found, *deviation_rows(bench, network, net)]
+
+
+def control() -> str:
+    """The controller's figures that are in force."""
+    timing = Gap9Timing(260e6)
+    return f"walk {timing.enter:g} a layer and {timing.visit:g} a tile"
+
+
+def deviation_rows(bench: Bench, network: str, net: Compilation) -> list[Row]:
+    """Emulated runs: equal to the reference, and how far layers are from the model's arithmetic."""
+    project = net.write(bench.folder / network)
+    rng = np.random.default_rng(SEED)
+    port = net.inputs[0]
+    worst = 0
+    for _ in range(INPUTS):
+        result = project.run(rng.standard_normal(port.shape).astype(np.float32))
+        if not result.matches_reference:
+            raise SystemExit(f"{network}: emulation differs from the reference")
+        worst = max(worst, *(found.max_lsb for found in result.deviations))
+    note = f"worst layer, {INPUTS} random inputs; every layer equals its reference bit for bit"
+    return [row(network, "max_lsb", worst, "LSB", "measured", note)]
+
+
+def mapping_rows(bench: Bench, network: str) -> list[Row]:
+    """Prediction against simulation over random legal mappings."""
+    net = bench.compile(network)
+    layers = sampled(net, MAPPINGS, SEED)
+    everything = [sample for layer in layers for sample in layer.others]
+    within = [rank_correlation(layer.others) for layer in layers if len(layer.others) > 2]
+    within = [value for value in within if not np.isnan(value)]
+    errors = [abs(sample.predicted / sample.simulated - 1) for sample in everything]
+    note = f"{len(everything)} random mappings of {len(layers)} layers, {control()}"
+    found = [
+        (network, "rank_correlation", rank_correlation(everything), "", note),
+        (network, "rank_correlation_mean", float(np.mean(within)), "", "within each layer"),
+        (network, "rank_correlation_min", min(within), "", "within each layer"),
+        (network, "mapping_error_mean_percent", 100 * float(np.mean(errors)), "%", note),
+        (network, "chosen_gap_max_percent", *_gap(layers)),
+    ]
+    return [row(*facts[:4], "simulated", facts[4]) for facts in found]
+
+
+def _gap(layers: Sequence[SampledLayer]) -> tuple[float, str, str]:
+    """By how much a chosen mapping is slower, simulated, than the best one known; at worst."""
+    gaps = {}
+    for layer in layers:
+        best = min(sample.simulated for sample in (layer.chosen, *layer.others))
+        gaps[layer.symbol] = 100 * (layer.chosen.simulated / best - 1)
+    worst = max(gaps, key=lambda symbol: gaps[symbol])
+    above = sum(gap > 3 for gap in gaps.values())
+    return gaps[worst], "%", f"{worst}; {above} of {len(gaps)} layers above 3 %"
+
+
+def time_rows(bench: Bench) -> list[Row]:
+    """Seconds to compile and to simulate MobileNet, nothing in the cache."""
+    importlib.import_module("match_aie.tvm_api")
+    path = bench.path("mobilenet")
+    start, working = time.perf_counter(), time.process_time()
+    net = match.compile(path, GAP9(), cache=False)
+    compiled, worked = time.perf_counter(), time.process_time()
+    net.simulate(record=False)
+    note = "wall clock, default search, cold cache, beyond `import tvm`"
+    return [
+        row("mobilenet", "compile_cpu_seconds", worked - working, "s", "measured", "CPU time"),
+        row("mobilenet", "compile_seconds", compiled - start, "s", "measured", note),
+        row("mobilenet", "simulate_seconds", time.perf_counter() - compiled, "s", "measured"),
+    ]
+
+
+def collect(parts: Sequence[str], bench: Bench, data: Path) -> list[Row]:
+    """The rows of the parts asked for, printed as they come."""
+    rows = [machine_row()]
+
+    def add(found: Sequence[Row]) -> None:
+        rows.extend(found)
+        for entry in found:
+            value = f"{entry['value']:12.4f} {entry['unit']:9} {entry['provenance']:9}"
+            print(f"{entry['case']:40.40} {entry['metric']:26} {value} {entry['note']}", flush=True)
+
+    work: dict[str, Callable[[], object]] = {
+        "time": lambda: add(time_rows(bench)),
+        "networks": lambda: [add(network_rows(bench, name)) for name in NETWORKS],
+        "mappings": lambda: [add(mapping_rows(bench, name)) for name in NETWORKS],
+        "ne16": lambda: add(ne16_rows(read_layers(data / "ne16_cycles.csv"))),
+        "modules": lambda: [add(gap9_sweeps.module_rows(bench, name)) for name in NETWORKS],
+        "l1": lambda: [add(gap9_sweeps.l1_rows(bench, name)) for name in NETWORKS],
+        "micro": lambda: add(gap9_sweeps.micro_rows()),
+    }
+    for part, act in work.items():
+        if part in parts:
+            act()
+    return rows
+
+
+def main() -> None:
+    """Print a line a row, and write the rows."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--models", type=Path, default=SHARED / "models")
+    parser.add_argument("--data", type=Path, default=SHARED / "data")
+    parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="match_aie_gap9_") as folder:
+        rows = collect(options.parts, Bench(options.models, Path(folder)), options.data)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""What the parts of the GAP9 benchmark share: networks compiled once, rows, totals."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import match_aie as match
+from match_aie.compilation import Compilation
+from match_aie.hardware import SimulatedRun
+from match_aie.targets.gap9 import GAP9
+
+#: What is called how in the tables, and the file's name.
+NETWORKS = {
+    "mobilenet": "mobilenetv1_025_u8",
+    "resnet8": "resnet8_u8",
+    "dscnn": "dscnn_u8",
+    "dae": "dae_u8",
+}
+
+Row = dict[str, Any]
+
+
+def row(case: str, metric: str, value: float, unit: str, provenance: str, note: str = "") -> Row:
+    """A row of the table."""
+    found = {"case": case, "metric": metric, "value": round(value, 4), "unit": unit}
+    return {**found, "provenance": provenance, "note": note}
+
+
+class Bench:
+    """Compiles networks, each once a target, with a cache of searches that begins empty."""
+
+    def __init__(self, models: Path, folder: Path) -> None:
+        """`folder` is for the cache and for projects."""
+        self._models = models
+        self.folder = folder
+        self._made: dict[str, Compilation] = {}
+
+    def path(self, network: str) -> Path:
+        """The file of a network."""
+        return self._models / f"{NETWORKS[network]}.onnx"
+
+    def compile(self, network: str, target: GAP9 | None = None) -> Compilation:
+        """A network for `target`, by default GAP9 as it is."""
+        chip = target or GAP9()
+        key = f"{network} {type(chip).__name__} {sorted(chip.options().items())}"
+        if key not in self._made:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                cache = self.folder / "cache"
+                self._made[key] = match.compile(self.path(network), chip, cache=cache)
+        return self._made[key]
+
+
+def ends(net: Compilation) -> list[bool]:
+    """For every step, whether it belongs to the float ends: floats in or out, or a softmax."""
+    schedule = net.program.schedule
+    found = []
+    for step in schedule.steps:
+        types = {schedule.tensor(name).dtype for name in (*step.reads(), *step.writes())}
+        softmax = step.layer is not None and step.layer.workload.kind == "softmax"
+        found.append("float32" in types or softmax)
+    return found
+
+
+def inner_cycles(net: Compilation, run: SimulatedRun) -> tuple[float, float]:
+    """Predicted and simulated cycles from uint8 input to the last integer tensor."""
+    inside = [step for step, end in zip(run.steps, ends(net), strict=True) if not end]
+    return sum(step.predicted for step in inside), sum(step.cycles for step in inside)

@@ -1,0 +1,70 @@
+"""Real networks on GAP9: the emulated chip gives the reference's bits and the model's answers."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import match_aie as match
+from match_aie.targets.gap9 import GAP9
+from tests.shared import TINY, U8, random_inputs, recordings, shared
+
+pytestmark = pytest.mark.slow
+SAMPLES = 20
+FILES = (*(f"{name}.onnx" for name in U8), *(f"tiny/{name}.tflite" for name in TINY))
+
+
+def compiled(file, target):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return match.compile(shared(file), target)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_emulation_equals_the_reference_and_recorded_answers(file, tmp_path):
+    """Bit for bit, at most 1 LSB from the model's own arithmetic in each layer."""
+    net = compiled(file, GAP9())
+    project = net.write(tmp_path / "net")
+    layers = net.program.schedule.layers
+    assert {"ne16", "cluster"} == {layer.module for layer in layers}
+    own = sum(layer.original is not None for layer in layers)
+    rng = np.random.default_rng(1)
+    for _ in range(SAMPLES):
+        result = project.run(random_inputs(net.inputs, rng))
+        assert result.mismatches == ()
+        assert result.matches_reference
+        assert result.layers_checked == len(layers)
+        assert len(result.deviations) == own > 0
+        assert max(found.max_lsb for found in result.deviations) <= 1
+    name = file.removeprefix("tiny/").removesuffix(".tflite")
+    if name in TINY:
+        answers_are_the_recorded_ones(project, net.inputs[0].shape, recordings(TINY[name]))
+
+
+def answers_are_the_recorded_ones(project, shape, recorded):
+    assert len(recorded["inputs"]) >= 4
+    for sample, expected in zip(recorded["inputs"], recorded["outputs_xnnpack"], strict=True):
+        result = project.run(sample.reshape(shape))
+        assert result.matches_reference
+        (got,) = result.outputs.values()
+        # Where the model itself is undecided, any of its best classes is its answer.
+        assert expected.reshape(-1)[got.reshape(-1).argmax()] == expected.max()
+
+
+@pytest.mark.parametrize("file", ["resnet8_u8.onnx", "mobilenetv1_025_u8.onnx"])
+def test_with_8_kilobytes_of_l1_the_bits_are_the_same(file, tmp_path):
+    net = compiled(file, GAP9(l1_bytes=8 << 10))
+    assert all(
+        layer.tiles is None or layer.tiles.total <= 8 << 10 for layer in net.program.schedule.layers
+    )
+    project = net.write(tmp_path / "net")
+    rng = np.random.default_rng(2)
+    for _ in range(3):
+        assert project.run(random_inputs(net.inputs, rng)).matches_reference
+
+
+def test_sanitizers_find_nothing(tmp_path):
+    net = compiled("dscnn_u8.onnx", GAP9(l1_bytes=16 << 10))
+    build = net.write(tmp_path / "net").build(sanitize=True)
+    result = build.run(random_inputs(net.inputs, np.random.default_rng(3)))
+    assert result.matches_reference
