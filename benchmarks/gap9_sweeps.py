@@ -32,7 +32,7 @@ class QuickBuild(GAP9):
 
     def build_profile(self) -> BuildProfile:
         """As GAP9's, but for -O1."""
-        return BuildProfile(flags=("-O1", "-DMA_EMULATION"))
+        return BuildProfile(flags=("-O1",))
 
 
 class Roomy(GAP9):

@@ -97,7 +97,7 @@ class Diana(MatchTarget):
             f"-DMA_ACTIVATION_BYTES={self.activation_bytes}",
             f"-DMA_WEIGHT_BYTES={self.weight_bytes}",
         )
-        return BuildProfile(flags=("-O3", "-DMA_EMULATION", *sizes))
+        return BuildProfile(flags=("-O3", *sizes))
 
     def runtime(self) -> Runtime:
         """Headers and the emulation."""

@@ -108,7 +108,7 @@ class GAP9(MatchTarget):
 
     def build_profile(self) -> BuildProfile:
         """The host's emulation."""
-        return BuildProfile(flags=("-O3", "-DMA_EMULATION"))
+        return BuildProfile(flags=("-O3",))
 
     def storage(self) -> Storage:
         """L2; constants that do not fit are streamed from L3."""

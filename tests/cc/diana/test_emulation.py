@@ -50,7 +50,7 @@ def emulation(request, tmp_path_factory):
         HERE / "faults.c",
     ]
     includes = [f"-I{folder / name}" for folder in FOLDERS for name in ("include", "emulation")]
-    command = [request.param, *FLAGS, "-DMA_EMULATION", *includes, *map(str, sources), "-o", out]
+    command = [request.param, *FLAGS, *includes, *map(str, sources), "-o", out]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     library = ctypes.CDLL(str(out))

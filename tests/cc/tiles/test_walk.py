@@ -140,7 +140,6 @@ class Rig:
             "-O1",
             "-fPIC",
             "-shared",
-            "-DMA_EMULATION",
         ]
         subprocess.run(
             ["cc", *flags, "walk.c", "ma_host.c", "-o", name], cwd=self.folder, check=True
@@ -245,7 +244,7 @@ def test_the_printed_table_is_the_program(rig):
         '#include "ma_tiles.h"\n' + text.replace("static const", "const")
     )
     subprocess.run(
-        ["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-DMA_EMULATION", "-fPIC",
+        ["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fPIC",
          "-shared", "table.c", "walk.c", "ma_host.c", "-o", "table.so"],
         cwd=rig.folder, check=True,
     )  # fmt: skip

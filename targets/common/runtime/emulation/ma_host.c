@@ -8,9 +8,6 @@
  * what accelerators have to: MA_CHIP_RESET before a network, MA_CHIP_TOUCH where a transfer is about
  * to use L1, MA_CHIP_IDLE at the end of a layer. MA_REVERSE_CORES runs workers in the opposite order, to show what depends on it.
  */
-#ifndef MA_EMULATION
-#define MA_EMULATION
-#endif
 #include "ma_host.h"
 
 #include <setjmp.h>

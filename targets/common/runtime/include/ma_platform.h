@@ -39,11 +39,8 @@ void ma_l1_close(uint8_t *l1);
 
 /* Says that [base, base + bytes) of L2 is an operand of the open layer, where transfers stay
  * inside; and that a kernel is about to use [l1, l1 + bytes), where no transfer may be under way.
- * The emulation, whose builds define MA_EMULATION, checks both; on a chip they are nothing. */
-#ifdef MA_EMULATION
-void ma_l2_operand(const void *base, uint32_t bytes);
-void ma_l1_settled(const void *l1, uint32_t bytes);
-#else
+ * The emulation checks both; on a chip, whose builds define MA_CHIP, they are nothing. */
+#ifdef MA_CHIP
 static inline void ma_l2_operand(const void *base, uint32_t bytes)
 {
     (void)base;
@@ -54,6 +51,9 @@ static inline void ma_l1_settled(const void *l1, uint32_t bytes)
     (void)l1;
     (void)bytes;
 }
+#else
+void ma_l2_operand(const void *base, uint32_t bytes);
+void ma_l1_settled(const void *l1, uint32_t bytes);
 #endif
 
 /* A block of lines: `bytes` contiguous bytes, repeated along up to three levels, innermost first.

@@ -272,7 +272,7 @@ static inline void ma_take(struct ma_walk *w, const struct ma_turn *turn)
 /* No transfer may touch what a kernel works on; only the emulation looks. */
 static inline void ma_tile_settled(const struct ma_tile *tile)
 {
-#ifdef MA_EMULATION
+#ifndef MA_CHIP
     const struct ma_program *const p = tile->walk->program;
     for (int32_t i = 0; i < p->operands; ++i) {
         const struct ma_view *const view = tile->view[i];
