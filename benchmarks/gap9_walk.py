@@ -74,7 +74,15 @@ def count(folder: Path, source: str) -> int:
     (folder / "w.c").write_text(source)
     places = {"__flash": PROGRAM, "__flash_size": RAM - PROGRAM}
     places |= {"__ram": RAM, "__ram_size": DATA - RAM}
-    command = [GCC, *ISAS["rv32imc"], "-specs=picolibc.specs", "-std=c11", "-O2", "-nostartfiles"]
+    command = [
+        GCC,
+        *ISAS["rv32imc"],
+        "-specs=picolibc.specs",
+        "-std=c11",
+        "-O2",
+        "-nostartfiles",
+        "-DMA_CHIP",
+    ]
     command += ["-I", str(ROOT / "targets/common/runtime/include"), "w.c", "-o", "w.elf"]
     command += ["-Wl,--no-relax,-e,w_run"]
     command += [f"-Wl,--defsym={name}={place:#x}" for name, place in places.items()]
