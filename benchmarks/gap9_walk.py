@@ -48,7 +48,7 @@ STUB uint32_t start(const struct ma_tile *t, const void *c)
 STUB void finish(uint32_t t) { (void)t; __asm__ volatile(""); }
 int w_run(void)
 {
-    void *const l2[MA_OPERANDS] = {memory, memory, memory, memory, memory, memory};
+    void *const l2[MA_OPERANDS] = {memory, memory, memory, memory, memory};
     const struct ma_kernel kernel = {start, @WAIT@, NULL};
     const struct ma_program *p = &@SYMBOL@_program;
     __asm__ volatile("" : "+r"(p)); /* layers share the code: nothing is known of the table */

@@ -34,7 +34,8 @@ class Gap9Timing:
         visit: `ma_run_tiles` around one kernel call: 530 instructions.
         one_tile: all of `ma_run_tiles` in a layer of one tile: 280 instructions, the most of any
             layer. All three are counted on an emulated rv32imc core (GCC 12, -O2) in the layers of
-            two networks, the first two fitted to them (`benchmarks/gap9_walk.py`), and rounded;
+            two networks, the first two fitted to them (`benchmarks/gap9_walk.py`; the split between
+            them moves with the mappings, the sum hardly), and rounded;
             that an instruction is a cycle is an ASSUMPTION.
         wait: a wait for a transfer that is over. ASSUMPTION, 10.
         dma_channels: one transfer moves at a time: the port to L2 has 8 bytes a cycle.

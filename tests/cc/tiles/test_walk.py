@@ -157,7 +157,7 @@ class Rig:
         words += [0] * (4 * (12 - len(program.loops)))
         for o in program.operands:
             words += operand_words(program, o)
-        words += [0] * (41 + 8 * 11) * (8 - len(program.operands))
+        words += [0] * (41 + 8 * 11) * (7 - len(program.operands))
         return (ctypes.c_int32 * len(words))(*words)
 
     def run(self, program, arrays, asynchronous):

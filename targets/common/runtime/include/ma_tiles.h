@@ -16,7 +16,7 @@
 #define MA_AXES 4
 #define MA_TERMS 2
 #define MA_LOOPS 12
-#define MA_OPERANDS 8
+#define MA_OPERANDS 7
 
 /* A loop over a dimension of `size`, or over an iteration of loop `parent` (-1 for none). */
 struct ma_loop {
