@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from match_aie.cost_models.diana import DianaDigital, packed_bytes
 from match_aie.errors import Infeasible
 from match_aie.hardware import TileCostModel
+from match_aie.lowering import tile_program
 from match_aie.mapping import search
+from match_aie.simulation import ScratchpadSimulator
 from match_aie.targets.diana.facts import FACTS
 from match_aie.targets.diana.module import DigitalArray
 from match_aie.targets.diana.packing import pack, swap_words
@@ -60,7 +62,7 @@ LAYERS = {
     "conv": convolution(64, 64, 32, 32),
     "first": convolution(3, 16, 32, 32),
     "halved": convolution(16, 32, 32, 32, stride=2),
-    "wide": convolution(20, 33, 17, 29, 7),
+    "wide": convolution(20, 33, 17, 29, 5),
     "five": convolution(32, 16, 9, 40, 5, 2),
     "point": convolution(64, 128, 12, 12, 1),
     "depthwise": convolution(64, 0, 25, 5, depthwise=True),
@@ -109,6 +111,19 @@ def test_tiles_of_rows_add_up(channels, rows, columns, size):
     assert sum(parts) == pytest.approx(cycles(layer))
 
 
+@pytest.mark.parametrize("name", LAYERS)
+def test_mappings_take_what_they_are_simulated_to(name):
+    """Transfers and the controller's walk included, on tiles of small memories."""
+    module, layer = DigitalArray(16_384, 40_960), converted(LAYERS[name])
+    found = search(layer.workload, module)
+    assert not isinstance(found, Infeasible)
+    packed = pack(layer.workload, layer.constants)
+    tiles = tile_program(layer.workload, module, found[0].mapping, packed)
+    simulator = ScratchpadSimulator(DianaTiming(FACTS.frequency_hz))
+    simulated = simulator.layer(module.name, layer.workload, tiles)
+    assert found[0].cost.cycles == pytest.approx(simulated, rel=0.02)
+
+
 @pytest.mark.parametrize("name", [name for name in LAYERS if name != "add"])
 def test_packed_constants_are_as_long_as_the_model_says(name):
     found = converted(LAYERS[name])
@@ -122,8 +137,8 @@ def test_layout():
     found = converted(LAYERS["wide"])
     weight = found.constants["weight"]
     rows = swap_words(pack(found.workload, found.constants)["weight"])
-    blocks = rows.reshape(3, 32, 7, 7, 16)
-    assert blocks[1, 5, 2, 6, 3] == weight[19, 2, 6, 5]
+    blocks = rows.reshape(3, 32, 5, 5, 16)
+    assert blocks[1, 5, 2, 4, 3] == weight[19, 2, 4, 5]
     assert not blocks[2, :, :, :, 1:].any()
     assert not blocks[:, 20:].any()
     planes = swap_words(pack(found.workload, found.constants)["offset"]).reshape(3, 4, 16)
@@ -168,6 +183,13 @@ def test_layout():
 )
 def test_refusals(workload, reason):
     assert reason in (refuses(workload) or "")
+
+
+def test_weights_that_cannot_be_cut():
+    """33 channels are no whole blocks of 16; 48 are, and are cut."""
+    assert "75456 bytes, of 65536" in converted(convolution(20, 33, 9, 9, 7))
+    found = search(converted(convolution(20, 48, 9, 9, 7)).workload, DigitalArray())
+    assert not isinstance(found, Infeasible)
 
 
 def test_takes_what_it_says():
