@@ -63,7 +63,7 @@ def network_rows(bench: Bench, network: str) -> list[Row]:
 def control() -> str:
     """The controller's figures that are in force."""
     timing = Gap9Timing(260e6)
-    return f"walk {timing.enter:g} a layer and {timing.visit:g} a tile"
+    return f"walk {timing.enter:g} + {timing.visit:g} a tile, {timing.one_tile:g} for one tile"
 
 
 def deviation_rows(bench: Bench, network: str, net: Compilation) -> list[Row]:
@@ -127,12 +127,14 @@ def time_rows(bench: Bench) -> list[Row]:
     ]
 
 
-def collect(parts: Sequence[str], bench: Bench, data: Path) -> list[Row]:
-    """The rows of the parts asked for, printed as they come."""
+def collect(parts: Sequence[str], bench: Bench, data: Path, file: Path | None) -> None:
+    """The rows of the parts asked for, printed, and written to `file`, as they come."""
     rows = [machine_row()]
 
     def add(found: Sequence[Row]) -> None:
         rows.extend(found)
+        if file:
+            file.write_text(json.dumps(rows, indent=1) + "\n")
         for entry in found:
             value = f"{entry['value']:12.4f} {entry['unit']:9} {entry['provenance']:9}"
             print(f"{entry['case']:40.40} {entry['metric']:26} {value} {entry['note']}", flush=True)
@@ -149,7 +151,6 @@ def collect(parts: Sequence[str], bench: Bench, data: Path) -> list[Row]:
     for part, act in work.items():
         if part in parts:
             act()
-    return rows
 
 
 def main() -> None:
@@ -161,9 +162,8 @@ def main() -> None:
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="match_aie_gap9_") as folder:
-        rows = collect(options.parts, Bench(options.models, Path(folder)), options.data)
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+        bench = Bench(options.models, Path(folder))
+        collect(options.parts, bench, options.data, options.json)
 
 
 if __name__ == "__main__":
