@@ -99,8 +99,8 @@ class Controller:
         reprogram: of every further job of a tile: six registers (in proportion; modelled).
     """
 
-    layer: float = 860.0
-    visit: float = 530.0
+    layer: float = 640.0
+    visit: float = 590.0
     one_tile: float = 280.0
     wait: float = 10.0
     start: float = 16.0

@@ -22,7 +22,7 @@ ARITHMETIC = FixedPoint(multiplier_bits=31, inputs="centred")
 #: What the controller does around a call beside starting it, and around a layer, in layers of
 #: several tiles; and all it does in one of one tile: instructions of `ma_run_tiles` counted on an
 #: emulated rv32imc core (GCC 12, -O2; `benchmarks/gap9_walk.py`), as cycles.
-WALK, LAYER, ONE_TILE = 530.0, 860.0, 280.0
+WALK, LAYER, ONE_TILE = 590.0, 640.0, 280.0
 
 
 class Cluster(ExecModule):

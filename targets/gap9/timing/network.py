@@ -30,12 +30,11 @@ class Gap9Timing:
         frequency_hz: of all clocks.
         offload: control core to controller and back: an event each way and a task queue.
             ASSUMPTION, 500 cycles; the SDK's task dispatch is not published with a figure.
-        enter: `ma_run_tiles` before the first tile and after the last one: 860 instructions.
-        visit: `ma_run_tiles` around one kernel call: 530 instructions.
+        enter: `ma_run_tiles` before the first tile and after the last one: 640 instructions.
+        visit: `ma_run_tiles` around one kernel call: 590 instructions.
         one_tile: all of `ma_run_tiles` in a layer of one tile: 280 instructions, the most of any
             layer. All three are counted on an emulated rv32imc core (GCC 12, -O2) in the layers of
-            two networks, the first two fitted to them (`benchmarks/gap9_walk.py`; the split between
-            them moves with the mappings, the sum hardly), and rounded;
+            two networks, the first two fitted to them (`benchmarks/gap9_walk.py`), and rounded;
             that an instruction is a cycle is an ASSUMPTION.
         wait: a wait for a transfer that is over. ASSUMPTION, 10.
         dma_channels: one transfer moves at a time: the port to L2 has 8 bytes a cycle.
@@ -43,8 +42,8 @@ class Gap9Timing:
 
     frequency_hz: float
     offload: float = 500.0
-    enter: float = 860.0
-    visit: float = 530.0
+    enter: float = 640.0
+    visit: float = 590.0
     one_tile: float = 280.0
     wait: float = 10.0
     dma_channels: int = 1
