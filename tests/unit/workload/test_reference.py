@@ -19,6 +19,7 @@ from match_aie.workload import (
     dense,
     elementwise,
     full_range,
+    permute,
     pool2d,
     reference,
     rowwise,
@@ -240,3 +241,14 @@ def test_arrays_that_do_not_fit_are_refused(array):
         reference(w, [np.zeros((1, 3), np.int8)], {"weight": constants["weight"]})
     with pytest.raises(OptionError, match="0 input arrays"):
         reference(w, [], constants)
+
+
+@given(
+    st.lists(st.integers(1, 5), min_size=4, max_size=4),
+    st.permutations(range(4)),
+    st.integers(0, 99),
+)
+def test_permute_is_numpys_transpose(shape, axes, seed):
+    workload = permute(Quantized("int8"), shape=tuple(shape), axes=axes)
+    x = np.random.default_rng(seed).integers(-128, 128, shape).astype(np.int8)
+    np.testing.assert_array_equal(reference(workload, [x]), x.transpose(axes))
