@@ -88,7 +88,7 @@ class Case:
             last = axis.offset + sum(c * (sum(self.ranges[d]) - 1) for d, c in axis.terms)
             start = min(max(first, 0), size)
             slices.append(slice(start, max(start, min(last, size - 1) + 1)))
-            before.append(start - first)
+            before.append(max(0, start - first))  # as ma_tiles.h: none where a tile begins after it
         return tuple(slices), before
 
 
