@@ -21,8 +21,8 @@ def vectorised(machine: Machine, workload: Workload) -> bool:
     """Whether elements are bytes or float32, and lie side by side along the last dimension."""
     if workload.kind not in ("add", "mul", "quantize", "dequantize") or machine.lanes == 1:
         return False
-    if workload.fixed_point:
-        return False
+    if workload.fixed_point or workload.output.size == 1:
+        return False  # a single element has no loop, whose step would say that it is a stream
     if workload.fixed_point:
         return False
     reads = ("float32",) if workload.kind == "quantize" else _BYTES
