@@ -100,7 +100,7 @@ def network_rows(case: str, net: Compilation) -> Iterator[dict[str, Any]]:
         ("predicted_ms", predicted / run.frequency_hz * 1e3, "ms", "modelled"),
         ("array_cycles", sum(step.cycles for step in array), "cycles", "simulated"),
         ("array_predicted_cycles", sum(step.predicted for step in array), "cycles", "modelled"),
-        ("matches_reference", float(result.matches_reference), "", "emulated"),
+        ("matches_reference", float(result.matches_reference), "", "measured"),
     ):
         yield {
             **{"case": case, "metric": metric, "value": round(value, 4), "unit": unit},

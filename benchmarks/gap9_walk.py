@@ -124,7 +124,7 @@ def fit(layers: Sequence[Walked]) -> tuple[float, float]:
 def row(case: str, metric: str, value: float, note: str) -> dict[str, Any]:
     """A row of the table."""
     found = {"case": case, "metric": metric, "value": round(value, 1), "unit": "instructions"}
-    return {**found, "provenance": "emulated", "note": note}
+    return {**found, "provenance": "simulated", "note": note}
 
 
 def main() -> None:
