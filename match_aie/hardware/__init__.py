@@ -29,6 +29,7 @@ from match_aie.hardware.pattern import (
     Structure,
     integer_patterns,
 )
+from match_aie.hardware.quantised import binary, clipped, real, unary, weighted
 from match_aie.hardware.registry import load_target, target_names
 from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
 from match_aie.hardware.simulated import (
@@ -92,7 +93,9 @@ __all__ = [
     "TileOperand",
     "TileProgram",
     "Visit",
+    "binary",
     "check_memories",
+    "clipped",
     "combine_cycles",
     "computes_model",
     "convert",
@@ -102,8 +105,11 @@ __all__ = [
     "load_target",
     "mapping_from_json",
     "mapping_to_json",
+    "real",
     "runtime_files",
     "target_names",
     "tiles_from_json",
     "tiles_to_json",
+    "unary",
+    "weighted",
 ]

@@ -96,6 +96,10 @@ def accepts_all(workload: Workload) -> str | None:
     return None
 
 
+#: Says in a sentence why a module cannot run a workload; None if it can.
+Check = Callable[[Workload], str | None]
+
+
 @dataclass(frozen=True)
 class Pattern:
     """One thing a module can run.
@@ -110,7 +114,7 @@ class Pattern:
     name: str
     kind: Kind
     structure: Op
-    refuses: Callable[[Workload], str | None] = accepts_all
+    refuses: Check = accepts_all
 
 
 def integer_patterns(

@@ -5,45 +5,19 @@ from __future__ import annotations
 from match_aie.hardware import (
     AVG_POOL_HALF_AWAY,
     Any,
-    Const,
     Op,
     Pattern,
-    Structure,
+    binary,
+    clipped,
     integer_patterns,
+    unary,
+    weighted,
 )
 from match_aie.workload import Kind, Workload
 
 _BYTES = ("int8", "uint8")
 _STORED = ("int8", "uint8", "int16", "uint16")
 _INT32_MAX = (1 << 31) - 1
-
-
-def _real(operand: Structure) -> Op:
-    return Op("dequantize", operand)
-
-
-def _clipped(name: str, kind: Kind, structure: Op) -> tuple[Pattern, Pattern]:
-    """The pattern with an integer clip (a fused activation) after it, and without."""
-    return (
-        Pattern(f"{name}_clip", kind, Op("clip", structure), refuses),
-        Pattern(name, kind, structure, refuses),
-    )
-
-
-def _weighted(name: str, kind: Kind, operator: str) -> tuple[Pattern, ...]:
-    """Operator with constant weights: with and without bias, clip."""
-    product = Op(operator, _real(Any("x")), _real(Const("weight")))
-    biased = Op("quantize", Op("add", product, _real(Const("bias"))))
-    with_bias = _clipped(f"{name}_bias", kind, biased)
-    return (*with_bias, *_clipped(name, kind, Op("quantize", product)))
-
-
-def _binary(name: str, kind: Kind, operator: str) -> tuple[Pattern, Pattern]:
-    return _clipped(name, kind, Op("quantize", Op(operator, _real(Any("x")), _real(Any("x1")))))
-
-
-def _unary(name: str, kind: Kind, operator: str) -> tuple[Pattern, Pattern]:
-    return _clipped(name, kind, Op("quantize", Op(operator, _real(Any("x")))))
 
 
 def refuses(workload: Workload) -> str | None:
@@ -162,17 +136,17 @@ def _integers(name: str, kind: Kind) -> tuple[Pattern, ...]:
 
 #: Layers that the model requantises through float32; `Const` forms come before `Any` forms.
 REAL_PATTERNS: tuple[Pattern, ...] = (
-    *_weighted("conv2d", "conv2d", "nn.conv2d"),
-    *_weighted("dense", "dense", "matmul"),
-    *_binary("matmul", "matmul", "matmul"),
-    *_binary("add", "add", "add"),
-    *_binary("mul", "mul", "multiply"),
-    *_unary("avg_pool2d", "avg_pool2d", "nn.avg_pool2d"),
-    *_unary("global_avg_pool2d", "avg_pool2d", "mean"),
-    *_clipped("avg_pool2d_half_away", "avg_pool2d", Op(AVG_POOL_HALF_AWAY, Any("x"))),
-    *_clipped("max_pool2d", "max_pool2d", Op("nn.max_pool2d", Any("x"))),
-    *_unary("softmax", "softmax", "nn.softmax"),
-    *_clipped("quantize", "quantize", Op("quantize", Any("x"))),
+    *weighted("conv2d", "conv2d", "nn.conv2d", refuses),
+    *weighted("dense", "dense", "matmul", refuses),
+    *binary("matmul", "matmul", "matmul", refuses),
+    *binary("add", "add", "add", refuses),
+    *binary("mul", "mul", "multiply", refuses),
+    *unary("avg_pool2d", "avg_pool2d", "nn.avg_pool2d", refuses),
+    *unary("global_avg_pool2d", "avg_pool2d", "mean", refuses),
+    *clipped("avg_pool2d_half_away", "avg_pool2d", Op(AVG_POOL_HALF_AWAY, Any("x")), refuses),
+    *clipped("max_pool2d", "max_pool2d", Op("nn.max_pool2d", Any("x")), refuses),
+    *unary("softmax", "softmax", "nn.softmax", refuses),
+    *clipped("quantize", "quantize", Op("quantize", Any("x")), refuses),
     Pattern("dequantize", "dequantize", Op("dequantize", Any("x")), refuses),
 )
 

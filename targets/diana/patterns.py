@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from match_aie.hardware import Any, Const, Op, Pattern, Structure, integer_patterns
+from match_aie.hardware import (
+    Pattern,
+    binary,
+    integer_patterns,
+    weighted,
+)
 from match_aie.targets.diana.facts import FACTS
-from match_aie.workload import Kind, Workload
+from match_aie.workload import Workload
 
 
 def refuses(workload: Workload) -> str | None:
@@ -67,32 +72,11 @@ def _shapes(workload: Workload) -> str | None:
     return None
 
 
-def _real(operand: Structure) -> Op:
-    return Op("dequantize", operand)
-
-
-def _clipped(name: str, kind: Kind, quantized: Op) -> tuple[Pattern, ...]:
-    return (
-        Pattern(f"{name}_clip", kind, Op("clip", quantized), refuses),
-        Pattern(name, kind, quantized, refuses),
-    )
-
-
-def _weighted(name: str, kind: Kind, operator: str) -> tuple[Pattern, ...]:
-    """Operator with constant weights: with and without bias, and clip."""
-    product = Op(operator, _real(Any("x")), _real(Const("weight")))
-    biased = Op("quantize", Op("add", product, _real(Const("bias"))))
-    return (
-        *_clipped(f"{name}_bias", kind, biased),
-        *_clipped(name, kind, Op("quantize", product)),
-    )
-
-
 #: All of them, longest forms first.
 PATTERNS: tuple[Pattern, ...] = (
-    *_weighted("conv2d", "conv2d", "nn.conv2d"),
-    *_weighted("dense", "dense", "matmul"),
-    *_clipped("add", "add", Op("quantize", Op("add", _real(Any("x")), _real(Any("x1"))))),
+    *weighted("conv2d", "conv2d", "nn.conv2d", refuses),
+    *weighted("dense", "dense", "matmul", refuses),
+    *binary("add", "add", "add", refuses),
     *integer_patterns("conv2d", "conv2d", refuses),
     *integer_patterns("dense", "dense", refuses),
     *integer_patterns("add", "add", refuses),

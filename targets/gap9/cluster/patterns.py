@@ -5,13 +5,15 @@ from __future__ import annotations
 from match_aie.hardware import (
     AVG_POOL_HALF_AWAY,
     Any,
-    Const,
     Op,
     Pattern,
-    Structure,
+    binary,
+    clipped,
     integer_patterns,
+    unary,
+    weighted,
 )
-from match_aie.workload import Kind, Workload
+from match_aie.workload import Workload
 
 _BYTES = ("int8", "uint8")
 #: Element types by operand, where they are not those of an activation.
@@ -100,40 +102,16 @@ def _extent(workload: Workload) -> str | None:
     return None
 
 
-def _real(operand: Structure) -> Op:
-    return Op("dequantize", operand)
-
-
-def _clipped(name: str, kind: Kind, structure: Op) -> tuple[Pattern, Pattern]:
-    """The pattern with an integer clip (a fused activation) after it, and without."""
-    return (
-        Pattern(f"{name}_clip", kind, Op("clip", structure), refuses),
-        Pattern(name, kind, structure, refuses),
-    )
-
-
-def _weighted(name: str, kind: Kind, operator: str) -> tuple[Pattern, ...]:
-    """Operator with constant weights: with and without bias, clip."""
-    product = Op(operator, _real(Any("x")), _real(Const("weight")))
-    biased = Op("quantize", Op("add", product, _real(Const("bias"))))
-    with_bias = _clipped(f"{name}_bias", kind, biased)
-    return (*with_bias, *_clipped(name, kind, Op("quantize", product)))
-
-
-def _unary(name: str, kind: Kind, operator: str) -> tuple[Pattern, Pattern]:
-    return _clipped(name, kind, Op("quantize", Op(operator, _real(Any("x")))))
-
-
 PATTERNS: tuple[Pattern, ...] = (
-    *_weighted("conv2d", "conv2d", "nn.conv2d"),
-    *_weighted("dense", "dense", "matmul"),
-    *_clipped("add", "add", Op("quantize", Op("add", _real(Any("x")), _real(Any("x1"))))),
-    *_unary("avg_pool2d", "avg_pool2d", "nn.avg_pool2d"),
-    *_unary("global_avg_pool2d", "avg_pool2d", "mean"),
-    *_clipped("avg_pool2d_half_away", "avg_pool2d", Op(AVG_POOL_HALF_AWAY, Any("x"))),
-    *_clipped("max_pool2d", "max_pool2d", Op("nn.max_pool2d", Any("x"))),
-    *_unary("softmax", "softmax", "nn.softmax"),
-    *_clipped("quantize", "quantize", Op("quantize", Any("x"))),
+    *weighted("conv2d", "conv2d", "nn.conv2d", refuses),
+    *weighted("dense", "dense", "matmul", refuses),
+    *binary("add", "add", "add", refuses),
+    *unary("avg_pool2d", "avg_pool2d", "nn.avg_pool2d", refuses),
+    *unary("global_avg_pool2d", "avg_pool2d", "mean", refuses),
+    *clipped("avg_pool2d_half_away", "avg_pool2d", Op(AVG_POOL_HALF_AWAY, Any("x")), refuses),
+    *clipped("max_pool2d", "max_pool2d", Op("nn.max_pool2d", Any("x")), refuses),
+    *unary("softmax", "softmax", "nn.softmax", refuses),
+    *clipped("quantize", "quantize", Op("quantize", Any("x")), refuses),
     Pattern("dequantize", "dequantize", Op("dequantize", Any("x")), refuses),
     Pattern("permute", "permute", Op("permute_dims", Any("x")), refuses),
     *integer_patterns("conv2d", "conv2d", refuses),

@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from match_aie.hardware import Any, Const, Op, Pattern, Structure, integer_patterns
-from match_aie.workload import Kind, Workload
+from match_aie.hardware import Pattern, integer_patterns, weighted
+from match_aie.workload import Workload
 
 #: What stored integers clip to, by element type: NE16 knows no other bounds.
 CLIPS = {"uint8": (0, 255), "int8": (-128, 127)}
-
-
-def _real(operand: Structure) -> Op:
-    return Op("dequantize", operand)
-
-
-def _weighted(name: str, kind: Kind, operator: str) -> tuple[Pattern, ...]:
-    """Operator with constant weights: with and without bias, and clip."""
-    product = Op(operator, _real(Any("x")), _real(Const("weight")))
-    biased = Op("quantize", Op("add", product, _real(Const("bias"))))
-    plain = Op("quantize", product)
-    return (
-        Pattern(f"{name}_bias_clip", kind, Op("clip", biased), refuses),
-        Pattern(f"{name}_bias", kind, biased, refuses),
-        Pattern(f"{name}_clip", kind, Op("clip", plain), refuses),
-        Pattern(name, kind, plain, refuses),
-    )
 
 
 def refuses(workload: Workload) -> str | None:
@@ -101,8 +84,8 @@ def _channels(workload: Workload) -> str | None:
 
 #: All of them, longest forms first.
 PATTERNS: tuple[Pattern, ...] = (
-    *_weighted("conv2d", "conv2d", "nn.conv2d"),
-    *_weighted("dense", "dense", "matmul"),
+    *weighted("conv2d", "conv2d", "nn.conv2d", refuses),
+    *weighted("dense", "dense", "matmul", refuses),
     *integer_patterns("conv2d", "conv2d", refuses),
     *integer_patterns("dense", "dense", refuses),
 )

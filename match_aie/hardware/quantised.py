@@ -1,0 +1,42 @@
+"""Patterns of quantised layers that most modules share: from the input dequantize to the quantize.
+
+Each comes with an integer clip (a fused activation) after it and without, longest first; `refuses`
+is the module's check.
+"""
+
+from __future__ import annotations
+
+from match_aie.hardware.pattern import Any, Check, Const, Op, Pattern, Structure
+from match_aie.workload import Kind
+
+
+def real(operand: Structure) -> Op:
+    """A quantised operand as operators see it."""
+    return Op("dequantize", operand)
+
+
+def clipped(name: str, kind: Kind, structure: Op, refuses: Check) -> tuple[Pattern, Pattern]:
+    """`structure` with an integer clip after it, and without."""
+    return (
+        Pattern(f"{name}_clip", kind, Op("clip", structure), refuses),
+        Pattern(name, kind, structure, refuses),
+    )
+
+
+def weighted(name: str, kind: Kind, operator: str, refuses: Check) -> tuple[Pattern, ...]:
+    """`operator` of x and constant weights, with bias and without."""
+    product = Op(operator, real(Any("x")), real(Const("weight")))
+    biased = Op("quantize", Op("add", product, real(Const("bias"))))
+    with_bias = clipped(f"{name}_bias", kind, biased, refuses)
+    return (*with_bias, *clipped(name, kind, Op("quantize", product), refuses))
+
+
+def binary(name: str, kind: Kind, operator: str, refuses: Check) -> tuple[Pattern, Pattern]:
+    """`operator` of two activations, x and x1."""
+    both = Op(operator, real(Any("x")), real(Any("x1")))
+    return clipped(name, kind, Op("quantize", both), refuses)
+
+
+def unary(name: str, kind: Kind, operator: str, refuses: Check) -> tuple[Pattern, Pattern]:
+    """`operator` of one activation, x."""
+    return clipped(name, kind, Op("quantize", Op(operator, real(Any("x")))), refuses)
