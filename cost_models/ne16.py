@@ -89,9 +89,12 @@ class Controller:
 
     Attributes:
         layer: cycles to enter a layer of several tiles; being offloaded is a hand-over, which
-            targets price. This, `visit` and `one_tile` are instructions of `ma_run_tiles` counted
-            on an emulated rv32imc core (GCC 12, -O2; `benchmarks/gap9_walk.py`), taken as cycles.
+            targets price. This, `visit`, `many` and `one_tile` are instructions of `ma_run_table`
+            and `ma_run_tiles` counted on an emulated rv32imc core (GCC 12, -O2;
+            `benchmarks/gap9_walk.py`), taken as cycles.
         visit: of the walk, around each of several tiles.
+        many: the last two in a layer of more than `listed` tiles.
+        listed: see there.
         one_tile: of the whole walk in a layer of one tile.
         wait: of a wait for what is over; an assumption.
         start: of starting a transfer (measured with GVSoC).
@@ -99,13 +102,20 @@ class Controller:
         reprogram: of every further job of a tile: six registers (in proportion; modelled).
     """
 
-    layer: float = 640.0
-    visit: float = 590.0
-    one_tile: float = 280.0
+    layer: float = 80.0
+    visit: float = 95.0
+    many: tuple[float, float] = (1750.0, 660.0)
+    listed: int = 32
+    one_tile: float = 210.0
     wait: float = 10.0
     start: float = 16.0
     program: float = 578.0
     reprogram: float = 578.0 * 8 / 26
+
+    def walk(self, calls: Array) -> tuple[Array, Array]:
+        """Cycles to enter a layer of so many tiles, and around each of them."""
+        many = calls > self.listed
+        return np.where(many, self.many[0], self.layer), np.where(many, self.many[1], self.visit)
 
 
 @dataclass(frozen=True)
@@ -148,9 +158,9 @@ class Ne16Cost(MchanTransfers):
 
         The walk to the first tile hides behind its loads, as far as these take so long.
         """
-        core = self.controller
-        walked = np.maximum(0.0, core.visit - sum(self._loads(workload, t)))
-        return np.asarray(core.layer - core.one_tile + walked)
+        enter, visit = self.controller.walk(_calls(workload, t))
+        walked = np.maximum(0.0, visit - sum(self._loads(workload, t)))
+        return np.asarray(enter - self.controller.one_tile + walked)
 
     def _first(self, run: Array, jobs: Array) -> Array:
         """Cycles of a layer's first tile from the start of its first job to the end of its last."""
@@ -233,7 +243,8 @@ class Ne16Cost(MchanTransfers):
         # Where channels and columns are both cut, every row is a transfer of its own.
         planes = (outputs < sizes["G"] * sizes["K"]) & (t["OX"] < sizes["OX"])
         started = np.where(planes, t["OY"], 1) + count
-        walked = core.visit + started * core.start
+        _, visit = core.walk(_calls(workload, t))
+        walked = visit + started * core.start
         return np.asarray(np.maximum(moving, walked) + (count + 2) * core.wait)
 
     def _weights(self, workload: Workload, t: Tile) -> Array:

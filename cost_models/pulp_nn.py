@@ -47,6 +47,8 @@ class PulpNN(MchanTransfers):
         layer: cycles of a layer beside kernels and transfers.
         several: cycles beyond that of a layer of several tiles.
         walk: cycles beyond `call` of a call in such a layer.
+        many: the last two in a layer of more than `listed` tiles.
+        listed: see there.
     """
 
     cores: int = 8
@@ -55,6 +57,8 @@ class PulpNN(MchanTransfers):
     layer: float = 0.0
     several: float = 0.0
     walk: float = 0.0
+    many: tuple[float, float] = (0.0, 0.0)
+    listed: int = 32
 
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
         """Double buffering: the longer of kernels and transfers, and what has nothing to hide it.
@@ -76,7 +80,8 @@ class PulpNN(MchanTransfers):
         calls = np.asarray(1)
         for dim, size in workload.dims:
             calls = calls * -(-size // t[dim])
-        walked = np.where(calls > 1, self.walk + self.several / calls, 0.0)
+        few, many = self.walk + self.several / calls, self.many[1] + self.many[0] / calls
+        walked = np.where(calls > self.listed, many, np.where(calls > 1, few, 0.0))
         return np.asarray(self.call + walked + self._kernel(workload, t))
 
     def _kernel(self, workload: Workload, t: Tile) -> Array:
