@@ -140,6 +140,11 @@ class Step:
         """Names of the tensors written, in argument order."""
         return tuple(a.name for a in self.arguments if (a.kind, a.access) == ("tensor", "write"))
 
+    def stays(self) -> tuple[str, ...]:
+        """Names of the tensors written that only the inner memory ever holds."""
+        tiles = self.layer.tiles if self.layer else None
+        return self.writes() if tiles and tiles.operands[-1].moves == "never" else ()
+
 
 @dataclass(frozen=True)
 class Alias:
