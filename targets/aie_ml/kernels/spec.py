@@ -265,7 +265,8 @@ class KernelSpec:
     def family(self) -> str:
         """Identifier that kernels with the same source share: everything but numbers.
 
-        A flat kernel's number of K steps is part of its source."""
+        A flat kernel's number of K steps is part of its source.
+        """
         r, t = self.requantise, self.tiling
         added = f"_{r.addend}" if r.addend != "zero_point" else ""
         clips = ("_lo" if self.lo is not None else "") + ("_hi" if r.hi is not None else "")

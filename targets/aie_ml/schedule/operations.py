@@ -200,9 +200,7 @@ def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
     elif kernel.resumes:
         latency = _resume_latency(kernel, core)
         for part in range(ceil(t.m * t.n * 4 / core.load_bytes)):
-            yield Operation(
-                "load_accumulator", f"sum{part}", (LOAD_A,), (), name, latency, "S", 32
-            )
+            yield Operation("load_accumulator", f"sum{part}", (LOAD_A,), (), name, latency, "S", 32)
     elif kernel.bias and kernel.variant == "exposed":
         yield Operation("copy", "bias", (MOVE,), (), name, core.move)
     elif kernel.bias:
