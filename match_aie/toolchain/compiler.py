@@ -77,6 +77,7 @@ def build(
     sanitize: bool = False,
     trace: bool = False,
     edited: bool = False,
+    quick: bool = False,
 ) -> Product:
     """Build the project in `folder`, into `folder`/build; nothing is done twice.
 
@@ -88,6 +89,7 @@ def build(
             library does not load into Python; else a shared library.
         trace: with the hook that hands out every tensor.
         edited: build files as they are, whether or not they are what was compiled.
+        quick: without optimisation: built fast, runs slowly.
 
     Raises:
         ToolchainError: no compiler, none that takes the target's flags, or it refuses; carries
@@ -99,6 +101,7 @@ def build(
     flags = [*CORRECTNESS, *checked(record.flags), *WARNINGS, "-Iinclude"]
     flags += [*SANITIZERS] if sanitize else ["-fPIC", "-shared"]
     flags += ["-DMATCH_AIE_TRACE"] if trace else []
+    flags += ["-O0"] if quick else []
     sources = [*record.sources, record.main] if sanitize else [*record.sources]
     # Named by content: a library that is loaded already cannot be replaced under its name.
     key = _key([shutil.which(words[0]) or "", *words[1:], *flags, *sources], files)

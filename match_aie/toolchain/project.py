@@ -70,19 +70,24 @@ class Project:
         return self.record.everything
 
     def build(
-        self, *, compiler: str | Sequence[str] | None = None, sanitize: bool = False
+        self,
+        *,
+        compiler: str | Sequence[str] | None = None,
+        sanitize: bool = False,
+        quick: bool = False,
     ) -> Build:
         """Build the shared library, or with `sanitize` an executable that works on raw files.
 
         Args:
             compiler: command; $CC, cc, gcc, clang or the ziglang package by default.
             sanitize: with address and undefined-behaviour sanitizers.
+            quick: without optimisation: built fast, runs slowly.
 
         Raises:
             ToolchainError: no compiler, or it refuses.
             ProjectError: a file is not what was compiled, or the build folder cannot be written.
         """
-        made = self._build(compiler, sanitize=sanitize)
+        made = self._build(compiler, sanitize=sanitize, quick=quick)
         return Build(self, made, sanitize)
 
     def runner(self, *, compiler: str | Sequence[str] | None = None, trace: bool = False) -> Runner:
@@ -96,7 +101,12 @@ class Project:
         return Runner(self._build(compiler, trace=trace).path, self.record)
 
     def _build(
-        self, compiler: str | Sequence[str] | None, *, sanitize: bool = False, trace: bool = False
+        self,
+        compiler: str | Sequence[str] | None,
+        *,
+        sanitize: bool = False,
+        trace: bool = False,
+        quick: bool = False,
     ) -> Product:
         return build(
             self.folder,
@@ -105,6 +115,7 @@ class Project:
             sanitize=sanitize,
             trace=trace,
             edited=self.edited,
+            quick=quick,
         )
 
     def run(
@@ -154,16 +165,25 @@ class Project:
         )
 
     def run_sanitized(
-        self, inputs: Inputs, *, compiler: str | Sequence[str] | None = None
+        self,
+        inputs: Inputs,
+        *,
+        compiler: str | Sequence[str] | None = None,
+        quick: bool = False,
     ) -> dict[str, np.ndarray]:
         """Outputs of a build with sanitizers, run as a process of its own on raw files.
+
+        Args:
+            inputs: as `run` takes them.
+            compiler: see `build`.
+            quick: see `build`.
 
         Raises:
             OptionError: inputs that do not fit.
             ToolchainError: no compiler, it refuses, or a sanitizer found something.
         """
         arrays = match_inputs(inputs, self.record.inputs)
-        made = self._build(compiler, sanitize=True)
+        made = self._build(compiler, sanitize=True, quick=quick)
         with tempfile.TemporaryDirectory(prefix="match_aie_") as scratch:
             sent = [Path(scratch, f"input_{i}") for i in range(len(arrays))]
             received = [Path(scratch, f"output_{i}") for i in range(len(self.record.outputs))]
