@@ -91,7 +91,7 @@ class LayerProgram:
         symbol: its C function's name.
         module: name of the execution module.
         pattern: name of the matched pattern.
-        template: layer template below `templates/`.
+        template: name of the layer template, as `ExecModule.template` gives it.
         workload: what it computes.
         mapping: how it runs.
         cost: what the module's cost model says; modelled.
