@@ -48,6 +48,7 @@ from match_aie.hardware.tiles import (
     tiles_from_json,
     tiles_to_json,
 )
+from match_aie.hardware.unit import ChosenLayer, Unit
 from match_aie.workload import Converted
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "Block",
     "BuildProfile",
     "Chain",
+    "ChosenLayer",
     "Const",
     "Converted",
     "CoreCost",
@@ -92,6 +94,7 @@ __all__ = [
     "TileCostModel",
     "TileOperand",
     "TileProgram",
+    "Unit",
     "Visit",
     "binary",
     "check_memories",

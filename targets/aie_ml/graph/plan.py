@@ -13,8 +13,10 @@ from typing import Literal, Protocol
 import numpy as np
 
 from match_aie.errors import InternalError
+from match_aie.hardware import Unit
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.call import Parameter
+from match_aie.targets.aie_ml.kernels.spec import BYTES
 
 #: Column and row of a core, counted from the layer's own first column and the first row of cores.
 Place = tuple[int, int]
@@ -35,6 +37,10 @@ class Call(Protocol):
     def parameters(self) -> tuple[Parameter, ...]:
         """Run-time parameters, in the order of the arguments."""
 
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """Its source `<symbol>.cpp` and the headers that it includes, by name without a folder."""
+
 
 @dataclass(frozen=True)
 class Outside:
@@ -43,12 +49,32 @@ class Outside:
     Attributes:
         name: a C identifier, unique in the graph.
         dtype: of its elements.
-        elements: of one run of the layer.
+        elements: of one run of the layer, as the array moves them: whole 32-bit words.
+        run: elements that lie together in the network's tensor and here, such as a row or the
+            channels of a pixel; 0 where all of them do.
+        pitch: elements here from the beginning of one run to that of the next; 0 likewise. The
+            Arm core puts zeros between them, and drops what comes back there.
     """
 
     name: str
     dtype: str
     elements: int
+    run: int = 0
+    pitch: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse runs that do not make up the data, and data that is no words."""
+        if (self.run > 0) != (self.pitch > 0) or self.run > self.pitch:
+            raise InternalError(f"{self.name}: runs of {self.run} every {self.pitch}")
+        if self.pitch and self.elements % self.pitch:
+            raise InternalError(f"{self.name}: {self.elements} elements, {self.pitch} a run")
+        if self.elements * BYTES[self.dtype] % 4:
+            raise InternalError(f"{self.name}: {self.elements} {self.dtype} are no 32-bit words")
+
+    @property
+    def tensor_elements(self) -> int:
+        """Elements of the network's tensor."""
+        return self.elements // self.pitch * self.run if self.pitch else self.elements
 
 
 @dataclass(frozen=True)
@@ -159,6 +185,20 @@ class LayerGraph:
         places = [kernel.place for kernel in self.kernels]
         if len(set(places)) != len(places):
             raise InternalError(f"two kernels of graph {self.name} share a core")
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The functions, each once."""
+        return tuple({kernel.call.symbol: kernel.call for kernel in self.kernels}.values())
+
+    @property
+    def parameters(self) -> tuple[tuple[int, int, Parameter], ...]:
+        """(kernel, its input, what the host sets there), kernel by kernel."""
+        return tuple(
+            (number, len(kernel.inputs) + at, parameter)
+            for number, kernel in enumerate(self.kernels)
+            for at, parameter in enumerate(kernel.call.parameters)
+        )
 
     @property
     def outside(self) -> tuple[Outside, ...]:

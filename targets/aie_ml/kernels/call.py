@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_aie.errors import TargetError
+from match_aie.hardware import Unit
 from match_aie.targets.aie_ml.kernels.spec import C_TYPES, KernelSpec
 
 
@@ -100,6 +101,12 @@ class LayerCall:
             if s.stores
             else f"output_cascade<{s.accumulator}> *to",
         )
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """Its source and the header of its kernel, by name without a folder."""
+        header = Unit(f"{self.spec.family}.hpp", self.spec.template, {"k": self.spec})
+        return header, Unit(f"{self.symbol}.cpp", "aie/layer.cpp.mako", {"call": self})
 
     @property
     def tables(self) -> tuple[tuple[str, tuple[int, ...]], ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from match_aie.errors import TargetError
+from match_aie.hardware import Unit
 from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter
 from match_aie.targets.aie_ml.kernels.spec import C_TYPES, KernelSpec, Requantise
 
@@ -93,6 +94,17 @@ class Nest:
             if s.stores
             else f"output_cascade<{s.accumulator}> *to",
         )
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """Its source and the headers of its kernels, by name without a folder."""
+        headers = tuple(Unit(f"{k.family}.hpp", k.template, {"k": k}) for k in self.kernels)
+        return *headers, Unit(f"{self.symbol}.cpp", "aie/nest.cpp.mako", {"nest": self})
+
+    @property
+    def symbol(self) -> str:
+        """The function's name."""
+        return self.call.symbol
 
     @property
     def fetches_x(self) -> Literal["outer", "inner", "k"]:
