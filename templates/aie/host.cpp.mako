@@ -1,6 +1,14 @@
+<%
+    def move(how, to, source, buffer):
+        if not buffer.part:
+            return f'std::memcpy({to}, {source}, {buffer.nbytes});'
+        fields = ', '.join(f'.{name} = {value}' for name, value in buffer.part)
+        return f'ma_array_{how}({to}, {source}, ma_array_part{{{fields}}});'
+%>\
 // The Arm core's side of the layers on the array: called by the network's C.
 //
 // Weights are run-time parameters, set when a layer runs for the first time, and stay in the tiles.
+#include <cstring>
 #include <mutex>
 
 #include "${network}_graphs.h"
@@ -49,7 +57,7 @@ extern "C" void ${g.name}_array(${', '.join(f"const void *{name}" for name in la
     (void)${name};
 % endfor
 % for buffer in layer.inputs:
-    ma_array_spread(${buffer.name}_memory, ${buffer.operand}, ${buffer.runs}, ${buffer.run_bytes}, ${buffer.pitch_bytes});
+    ${move('cut', f'{buffer.name}_memory', f'static_cast<const char *>({buffer.operand}) + {buffer.begin}' if buffer.begin else buffer.operand, buffer)}
     ${g.name}.${buffer.name}.gm2aie_nb(${buffer.name}_memory, ${buffer.nbytes});
 % endfor
 % for buffer in layer.outputs:
@@ -58,7 +66,7 @@ extern "C" void ${g.name}_array(${', '.join(f"const void *{name}" for name in la
     ${g.name}.run(1);
 % for buffer in layer.outputs:
     ${g.name}.${buffer.name}.wait();
-    ma_array_collect(${buffer.operand}, ${buffer.name}_memory, ${buffer.runs}, ${buffer.run_bytes}, ${buffer.pitch_bytes});
+    ${move('paste', f'static_cast<char *>({buffer.operand}) + {buffer.begin}' if buffer.begin else buffer.operand, f'{buffer.name}_memory', buffer)}
 % endfor
 }
 % endfor

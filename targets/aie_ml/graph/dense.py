@@ -16,13 +16,14 @@ import numpy as np
 from match_aie.targets.aie_ml.array.floor import Floor, Net
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.gather import Part, gather
+from match_aie.targets.aie_ml.graph.gather import Rectangle, gather
 from match_aie.targets.aie_ml.graph.plan import (
     Connection,
     End,
     GraphKernel,
     LayerGraph,
     Outside,
+    Part,
     Shared,
 )
 from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue, epilogue
@@ -42,6 +43,12 @@ def _up(size: int, step: int) -> int:
 def words(elements: int, dtype: str) -> int:
     """`elements`, and as many more as fill the last 32-bit word."""
     return _up(elements, max(1, 4 // BYTES[dtype]))
+
+
+def _outside(name: str, dtype: str, rows: int, columns: int, pitch: int) -> Outside:
+    """Rows of `columns` elements, of which the array moves `pitch`."""
+    whole = name, (rows, 1, columns), 0, rows, 1, pitch
+    return Outside(name, dtype, rows * pitch, None if pitch == columns else Part(*whole))
 
 
 def _scalar(number: np.ndarray | int | None) -> int:
@@ -179,9 +186,7 @@ class DenseGraph:
     def x(self) -> Outside:
         """Rows of whole words."""
         layer = self.mapping.layer
-        pitch = words(layer.reduction, layer.a)
-        padding = (layer.reduction, pitch) if pitch > layer.reduction else (0, 0)
-        return Outside("x", layer.a, layer.rows * pitch, *padding)
+        return _outside("x", layer.a, layer.rows, layer.reduction, words(layer.reduction, layer.a))
 
     def _read(self, net: Net) -> Access:
         """How the part of x of one column of tiles leaves: [M/m][K/k][m][k], zeros around it."""
@@ -214,7 +219,7 @@ class DenseGraph:
                     joined.append(Connection(End("shared", index, port), End("buffer", tile)))
         return buffers, joined
 
-    def _results(self) -> list[Part]:
+    def _results(self) -> list[Rectangle]:
         """What each chain stores, by its place among the parts."""
         m, t, s = self.mapping, self.mapping.tiling, self.spec
         found = []
@@ -223,7 +228,8 @@ class DenseGraph:
             last = (chain + 1) * m.cas_length - 1
             order = ((0, t.n, s.n // t.n), (2, t.m, self.rows // t.m))
             place = self.floor.place(chain, m.cas_length - 1)[0]
-            found.append(Part(End("buffer", last), row, column, 1, 1, (t.n, 1, t.m), order, place))
+            source = End("buffer", last)
+            found.append(Rectangle(source, row, column, 1, 1, (t.n, 1, t.m), order, place))
         return found
 
     @property
@@ -250,14 +256,13 @@ class DenseGraph:
         read = Access(grid, (width, m.column_parts, m.layer.rows), (0, 0, 0))
         outputs[-1] = replace(outputs[-1], reads=(read,))
         end = End("shared", len(inputs) + len(outputs) - 1)
-        pitch = width * m.column_parts
-        padding = (m.layer.columns, pitch) if pitch > m.layer.columns else (0, 0)
+        y = _outside("y", m.layer.out, m.layer.rows, m.layer.columns, width * m.column_parts)
         return LayerGraph(
             self.name,
             f"x [{m.layer.rows}, {m.layer.reduction}] times w [{m.layer.reduction}, "
             f"{m.layer.columns}] on {m.chains} chains of {m.cas_length} tiles",
             (self.x,),
-            (Outside("y", m.layer.out, m.layer.rows * pitch, *padding),),
+            (y,),
             (*inputs, *outputs),
             self.kernels,
             (*joined, *more, Connection(end, End("outside", 1))),

@@ -10,7 +10,7 @@ from match_aie.targets.aie_ml.kernels.block import Access
 
 
 @dataclass(frozen=True)
-class Part:
+class Rectangle:
     """A rectangle of the results, and where it comes from.
 
     Attributes:
@@ -35,7 +35,7 @@ class Part:
 
 
 def gather(
-    parts: list[Part],
+    parts: list[Rectangle],
     grid: tuple[int, int, int],
     part_rows: int,
     rows: int,
@@ -81,16 +81,16 @@ def gather(
         buffers.append(Shared(f"y{number}", dtype, size, tuple(writes), read, column=place))
         if last:
             return buffers, joined
-        merged = Part(End("shared", first + number), row, column, high, wide, (), (), place)
+        merged = Rectangle(End("shared", first + number), row, column, high, wide, (), (), place)
         left = sorted(
             [*(p for p in left if p not in taken), merged], key=lambda p: (p.row, p.column)
         )
 
 
-def _group(left: list[Part], most: int) -> list[Part]:
+def _group(left: list[Rectangle], most: int) -> list[Rectangle]:
     """Neighbours that make a rectangle, no more than needed: of one row of parts, else of rows."""
     wanted = min(most, len(left) - most + 1)
-    best: list[Part] = []
+    best: list[Rectangle] = []
     for start in range(len(left)):
         for end in range(start + 2, min(start + wanted, len(left)) + 1):
             some = left[start:end]
@@ -103,7 +103,7 @@ def _group(left: list[Part], most: int) -> list[Part]:
     return best
 
 
-def _rectangle(parts: list[Part]) -> bool:
+def _rectangle(parts: list[Rectangle]) -> bool:
     row, column = min(p.row for p in parts), min(p.column for p in parts)
     high = max(p.row + p.rows for p in parts) - row
     wide = max(p.column + p.columns for p in parts) - column

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,14 +32,22 @@ class Update:
 
 @dataclass(frozen=True)
 class BufferView:
-    """An outside as the host sees it: the operand, and how its runs lie in the array's memory."""
+    """An outside as the host sees it.
+
+    Attributes:
+        name: of it.
+        operand: of the layer.
+        nbytes: of the array's buffer.
+        begin: byte of the operand where it begins.
+        part: C initialisers of a `struct ma_array_part`, where the tensor's elements do not lie
+            together in it; empty where they do.
+    """
 
     name: str
     operand: str
     nbytes: int
-    runs: int
-    run_bytes: int
-    pitch_bytes: int
+    begin: int
+    part: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +126,11 @@ def host_layer(graph: LayerGraph, workload: Workload) -> HostLayer:
     used = {update.operand for update in packing.updates}
     names = [operand.name for operand in workload.operands[:-1]]
     constants = {operand.name for operand in workload.constants}
-    inputs = zip(graph.inputs, workload.inputs, strict=True)
+    inputs = [operand.name for operand in workload.inputs]
     return HostLayer(
         graph,
         tuple(names),
-        tuple(_buffer(outside, operand.name) for outside, operand in inputs),
+        tuple(_buffer(o, inputs[min(at, len(inputs) - 1)]) for at, o in enumerate(graph.inputs)),
         tuple(_buffer(outside, "y") for outside in graph.outputs),
         packing.updates,
         tuple(name for name in names if name in constants - used),
@@ -130,24 +138,38 @@ def host_layer(graph: LayerGraph, workload: Workload) -> HostLayer:
 
 
 def _buffer(outside: Outside, operand: str) -> BufferView:
-    size = BYTES[outside.dtype]
-    run, pitch = outside.run or outside.elements, outside.pitch or outside.elements
-    return BufferView(
-        outside.name,
-        operand,
-        outside.elements * size,
-        outside.elements // pitch,
-        run * size,
-        pitch * size,
-    )
+    """The view of `outside`, which holds `operand` whole where it does not say what it holds."""
+    size, part = BYTES[outside.dtype], outside.part
+    nbytes = outside.elements * size
+    if part is None:
+        return BufferView(outside.name, operand, nbytes, 0, ())
+    if part.contiguous:
+        return BufferView(outside.name, part.operand, nbytes, part.begin * size, ())
+    (first, count), (_, wide, deep) = part.real, part.tensor
+    fields = {
+        "size": size,
+        "rows": part.rows,
+        "columns": part.columns,
+        "channels": part.channels,
+        "first": first - part.first,
+        "left": part.left,
+        "real_rows": count,
+        "real_columns": wide,
+        "real_channels": deep,
+        "fill": part.fill,
+    }
+    begin = first * wide * deep * size
+    return BufferView(outside.name, part.operand, nbytes, begin, tuple(fields.items()))
 
 
 def graph_units(placed: Placed) -> list[Unit]:
     """The sources of one layer: kernels, their families' headers, and the graph."""
     graph = placed.graph
-    found = [
-        replace(unit, path=f"{FOLDER}/{unit.path}") for call in graph.calls for unit in call.units
-    ]
+    found = []
+    for call in graph.calls:
+        path = f"{FOLDER}/{call.symbol}.cpp"
+        found += [Unit(f"{FOLDER}/{k.family}.hpp", k.template, {"k": k}) for k in call.headers]
+        found.append(Unit(path, call.template, {"call": call}))
     head, name = f"{FOLDER}/{graph.name}", graph.name
     kernels = {"name": name, "calls": graph.calls}
     values = {"g": graph, "column": placed.column, "c_type": C_TYPES.__getitem__}

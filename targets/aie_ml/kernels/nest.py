@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from match_aie.errors import TargetError
-from match_aie.hardware import Unit
 from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter
 from match_aie.targets.aie_ml.kernels.spec import C_TYPES, KernelSpec, Requantise
 
@@ -64,6 +63,21 @@ class Nest:
         return (first, middle, last) if self.k_tiles > 2 else (first, last)
 
     @property
+    def symbol(self) -> str:
+        """The function's name."""
+        return self.call.symbol
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads it under the name `call`."""
+        return "aie/nest.cpp.mako"
+
+    @property
+    def headers(self) -> tuple[KernelSpec, ...]:
+        """Kernels that its source includes."""
+        return self.kernels
+
+    @property
     def stack_bytes(self) -> int:
         """Local arrays of the function, beside what its compiler needs."""
         return 2 * self.call.spec.m * self.call.spec.n * 4 if self.k_tiles > 1 else 0
@@ -94,17 +108,6 @@ class Nest:
             if s.stores
             else f"output_cascade<{s.accumulator}> *to",
         )
-
-    @property
-    def units(self) -> tuple[Unit, ...]:
-        """Its source and the headers of its kernels, by name without a folder."""
-        headers = tuple(Unit(f"{k.family}.hpp", k.template, {"k": k}) for k in self.kernels)
-        return *headers, Unit(f"{self.symbol}.cpp", "aie/nest.cpp.mako", {"nest": self})
-
-    @property
-    def symbol(self) -> str:
-        """The function's name."""
-        return self.call.symbol
 
     @property
     def fetches_x(self) -> Literal["outer", "inner", "k"]:
