@@ -78,7 +78,7 @@ def write_y(plan: CutLayer, part: int, channel: int, row: int, rows: int) -> Acc
     return Access(dimensions, (n, dimensions[1], plan.band_rows), (channel, 0, row), kept)
 
 
-def read_y(plan: CutLayer, rows: int, kept: int) -> Access:
-    """The first `kept` rows of the buffer, row-major, without padding of columns and channels."""
+def read_y(plan: CutLayer, rows: int, kept: int, first: int = 0) -> Access:
+    """So many rows of the buffer, row-major, without padding of columns and channels."""
     tile = plan.left_channels, plan.layer.geometry.out_width, kept
-    return Access(y_dimensions(plan, rows), tile, (0, 0, 0))
+    return Access(y_dimensions(plan, rows), tile, (0, 0, first))

@@ -126,6 +126,11 @@ class Assembly:
         self._row += chains
         return placed
 
+    @property
+    def taken(self) -> int:
+        """Columns so far."""
+        return self._column + self._width
+
     def _next_columns(self, length: int) -> None:
         self._column += self._width
         self._width, self._row = length, 0
@@ -218,5 +223,5 @@ class Assembly:
             tuple(self.shared),
             tuple(self.kernels),
             tuple(Connection(self._end(a), self._end(b)) for a, b in self.connections),
-            self._column + self._width,
+            self.taken,
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.graph.image import CutLayer
+from match_aie.targets.aie_ml.graph.image import CutLayer, ImageLayer
 from match_aie.targets.aie_ml.kernels.window import taps_inside
 
 
@@ -33,10 +33,10 @@ class Borders:
         return len(self.row_masks) * len(self.column_masks)
 
 
-def borders(plan: CutLayer) -> Borders:
+def borders(layer: ImageLayer) -> Borders:
     """Of a layer; a single class where it has no border."""
-    g = plan.layer.geometry
-    if not plan.layer.bordered:
+    g = layer.geometry
+    if not layer.bordered:
         none = np.zeros(0, np.int64)
         return Borders(np.ones((1, g.filter[0])), np.ones((1, g.filter[1])), none, none)
     rows, row_of = np.unique(taps_inside(g, 0), axis=0, return_inverse=True)

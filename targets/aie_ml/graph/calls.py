@@ -40,7 +40,7 @@ class Functions:
 
     @cached_property
     def _borders(self) -> Borders:
-        return borders(self._plan)
+        return borders(self._plan.layer)
 
     @cached_property
     def _tables(self) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import Literal
 
 import numpy as np
@@ -269,7 +270,7 @@ class CutLayer:
     @property
     def x_elements(self) -> int:
         """Of a kernel's input buffer."""
-        return int(np.prod(self.walk.shape))
+        return prod(self.walk.shape)
 
     @property
     def y_elements(self) -> int:

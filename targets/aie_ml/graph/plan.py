@@ -20,18 +20,6 @@ from match_aie.targets.aie_ml.kernels.call import Parameter
 Place = tuple[int, int]
 
 
-class Header(Protocol):
-    """A generated header: `KernelSpec`, `AddSpec`, `MaxPoolSpec`."""
-
-    @property
-    def family(self) -> str:
-        """The header is called `<family>.hpp`."""
-
-    @property
-    def template(self) -> str:
-        """Path of the template that prints it, which reads it under the name `k`."""
-
-
 class Call(Protocol):
     """A kernel function as a graph sees it: `LayerCall`, `Nest`, `Bands`, `PoolCall`, `AddCall`."""
 
@@ -46,14 +34,6 @@ class Call(Protocol):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Run-time parameters, in the order of the arguments."""
-
-    @property
-    def template(self) -> str:
-        """Path of the template that prints it, which reads it under the name `call`."""
-
-    @property
-    def headers(self) -> tuple[Header, ...]:
-        """Kernels that its source includes."""
 
 
 @dataclass(frozen=True)
