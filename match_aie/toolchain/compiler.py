@@ -15,6 +15,7 @@ from pathlib import Path
 
 from match_aie.codegen.flags import CORRECTNESS, SANITIZERS, WARNINGS, checked
 from match_aie.errors import ProjectError, ToolchainError
+from match_aie.toolchain.integrity import Verified, verify
 from match_aie.toolchain.record import Record
 
 _NAMES = ("cc", "gcc", "clang")
@@ -31,6 +32,7 @@ class Product:
         command: that made it, run in the project's folder.
         log: what the compiler said.
         reused: whether it was there already.
+        edited: files that are not as they were compiled.
     """
 
     path: Path
@@ -38,6 +40,7 @@ class Product:
     command: tuple[str, ...]
     log: Path
     reused: bool
+    edited: tuple[str, ...] = ()
 
 
 def find_compiler(compiler: str | Sequence[str] | None = None) -> tuple[str, ...]:
@@ -73,6 +76,8 @@ def build(
     compiler: str | Sequence[str] | None = None,
     sanitize: bool = False,
     trace: bool = False,
+    edited: bool = False,
+    quick: bool = False,
 ) -> Product:
     """Build the project in `folder`, into `folder`/build; nothing is done twice.
 
@@ -83,24 +88,28 @@ def build(
         sanitize: an executable with address and undefined-behaviour sanitizers, since a sanitized
             library does not load into Python; else a shared library.
         trace: with the hook that hands out every tensor.
+        edited: build files as they are, whether or not they are what was compiled.
+        quick: without optimisation: built fast, runs slowly.
 
     Raises:
         ToolchainError: no compiler, none that takes the target's flags, or it refuses; carries
             the first lines that it said.
-        ProjectError: the build folder cannot be written.
+        ProjectError: a file is not what was compiled, or the build folder cannot be written.
     """
+    files = verify(folder, record, edited=edited)
     words = _taking(record, compiler)
     flags = [*CORRECTNESS, *checked(record.flags), *WARNINGS, "-Iinclude"]
     flags += [*SANITIZERS] if sanitize else ["-fPIC", "-shared"]
     flags += ["-DMATCH_AIE_TRACE"] if trace else []
+    flags += ["-O0"] if quick else []
     sources = [*record.sources, record.main] if sanitize else [*record.sources]
     # Named by content: a library that is loaded already cannot be replaced under its name.
-    key = _key([shutil.which(words[0]) or "", *words[1:], *flags, *sources], folder, record)
+    key = _key([shutil.which(words[0]) or "", *words[1:], *flags, *sources], files)
     target = f"build/{record.network}-{key}{'-sanitize' if sanitize else '.so'}"
     command = (*words, *flags, *sources, "-o", target, "-lm")
     log = folder / "build" / f"{record.network}-{key}.log"
     if (folder / target).is_file():
-        return Product(folder / target, words, command, log, True)
+        return Product(folder / target, words, command, log, True, files.edited)
     try:
         (folder / "build").mkdir(exist_ok=True)
         _compile(folder, command, target, log)
@@ -110,7 +119,7 @@ def build(
             where=str(error.filename or folder),
             hint="copy the project to a folder that you may write to",
         ) from error
-    return Product(folder / target, words, command, log, False)
+    return Product(folder / target, words, command, log, False, files.edited)
 
 
 def _taking(record: Record, compiler: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -148,19 +157,11 @@ def _rejection(words: Sequence[str], flags: Sequence[str]) -> str | None:
     return (lines or [f"it failed with status {done.returncode}"])[0][:200]
 
 
-def _key(words: Iterable[str], folder: Path, record: Record) -> str:
-    """What the build depends on, as a short name: the command and all that it reads."""
+def _key(words: Iterable[str], files: Verified) -> str:
+    """What the build depends on, as a short name: the command and all that it may read."""
     digest = hashlib.sha256("\0".join(words).encode())
-    read = [p for p in record.files if p.startswith(("src/", "include/", "weights/"))]
-    for name in read:
-        path = folder / name
-        digest.update(name.encode())
-        if name.startswith("weights/"):
-            # Weights may be gigabytes, and nobody edits them by hand.
-            stat = path.stat()
-            digest.update(f"{stat.st_size} {stat.st_mtime_ns}".encode())
-        else:
-            digest.update(path.read_bytes())
+    for name, content in sorted(files.digests.items()):
+        digest.update(f"\0{name}\0{content}".encode())
     return digest.hexdigest()[:12]
 
 

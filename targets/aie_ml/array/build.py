@@ -8,8 +8,7 @@ from math import ceil
 from typing import Literal
 
 from match_aie.errors import Infeasible
-from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
-from match_aie.targets.aie_ml.array.fit import Fit, fit, schedules
+from match_aie.targets.aie_ml.array.fit import Fit, fit, program_bytes, schedules
 from match_aie.targets.aie_ml.array.floor import Net
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.array.program import (
@@ -157,7 +156,8 @@ def build(mapping: ArrayMapping, device: Device) -> ArrayProgram | Infeasible:
     for chain in range(mapping.chains):
         _result(builder, chain)
     copies_a, copies_w = builder.floor.copies
-    sends = mapping.row_steps if builder.held else mapping.input_sends()
+    held = mapping.row_steps * mapping.reduction_steps
+    sends = held if builder.held else mapping.input_sends()
     entering = copies_a * sends * mapping.input_bytes
     if mapping.home == "chip":
         entering += copies_w * mapping.weight_sends() * mapping.weight_bytes
@@ -185,6 +185,7 @@ def _cores(builder: Builder, device: Device) -> Iterator[Core]:
     weights = tuple(range(local.input_banks, local.input_banks + local.weight_banks))
     others = tuple(range(weights[-1] + 1, weights[-1] + 1 + local.other_banks))
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
+    stack += mapping.sums_bytes  # an array of the kernel's function
     for chain in range(mapping.chains):
         for at in range(mapping.cas_length):
             tile = builder.tile(chain, at)
@@ -194,7 +195,7 @@ def _cores(builder: Builder, device: Device) -> Iterator[Core]:
                 names.append("w")
                 builder.buffer(Buffer("w", tile, weights, mapping.weight_bytes, 2, "w"), moved=True)
             else:
-                size = mapping.weight_bytes * mapping.column_steps
+                size = mapping.part_weight_bytes
                 builder.buffer(Buffer("w", tile, weights, size, 1, "w"), moved=False)
             builder.buffer(Buffer("stack", tile, others, stack, 1, "stack"), moved=False)
             if at == 0 and mapping.bias_bytes:
@@ -204,8 +205,9 @@ def _cores(builder: Builder, device: Device) -> Iterator[Core]:
                 names.append("out")
                 out = Buffer("out", tile, others, mapping.output_bytes, 2, "out")
                 builder.buffer(out, moved=True)
-            program = calls[at].program_bytes + RUNTIME_BYTES
-            yield Core(tile, chain, at, calls[at], mapping.calls, program, tuple(names))
+            first, *more = calls[at]
+            program = program_bytes(calls[at])
+            yield Core(tile, chain, at, first, mapping.calls, program, tuple(names), tuple(more))
 
 
 def _cascades(builder: Builder) -> Iterator[Cascade]:
@@ -261,7 +263,7 @@ def _kept(builder: Builder, net: Net, size: int) -> tuple[int, int]:
         element = ELEMENT_BYTES[mapping.layer.a]
         return mapping.part_rows * mapping.part_reduction * element, 2
     if net.kind == "w" and mapping.home == "memory tile":
-        return mapping.weight_bytes * mapping.column_steps, 1
+        return mapping.part_weight_bytes, 1
     return size, 2
 
 
@@ -271,9 +273,10 @@ def _tiled(builder: Builder, kind: str, streams: int) -> tuple[tuple[int, int], 
         return ()
     mapping, t = builder.mapping, builder.mapping.tiling
     element = ELEMENT_BYTES[mapping.layer.a]
-    row = mapping.part_reduction * element // WORD
+    whole = mapping.part_reduction if builder.held else mapping.call_reduction
+    row = whole * element // WORD
     piece = max(1, t.k * element // WORD)
-    k_tiles = ceil(mapping.part_reduction / t.k)
+    k_tiles = ceil(mapping.call_reduction / t.k)
     rows = ceil(mapping.call_rows / t.m / streams)
     return ((piece, 1), (t.m, row), (k_tiles, piece), (rows, t.m * row))
 

@@ -131,10 +131,11 @@ class Core:
         tile: where.
         chain: which it belongs to.
         at: place in the chain, west to east.
-        schedule: of one call.
+        schedule: of one call, or of its first turn.
         calls: for one run of the layer.
         program_bytes: estimate of the program memory taken.
         buffers: names, of the same tile, that a call takes and gives.
+        further: schedules of a call's further turns, where the reduction is walked over time.
     """
 
     tile: Tile
@@ -144,6 +145,12 @@ class Core:
     calls: int
     program_bytes: int
     buffers: tuple[str, ...]
+    further: tuple[CallSchedule, ...] = ()
+
+    @property
+    def turns(self) -> tuple[CallSchedule, ...]:
+        """Schedules of a call, turn by turn."""
+        return (self.schedule, *self.further)
 
 
 @dataclass(frozen=True)
@@ -170,7 +177,7 @@ class ArrayProgram:
         entering: bytes that come into the memory tiles for one run.
         leaving: bytes of results that leave them.
         inputs_held: whether memory tiles keep whole parts of the activations.
-        shared_bytes: bytes a call that the DMA writes into a bank that the core loads from.
+        shared_bytes: bytes a turn that the DMA writes into a bank that the core loads from.
     """
 
     device: str

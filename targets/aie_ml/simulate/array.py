@@ -115,6 +115,7 @@ class ArraySimulation:
             mapping.column_steps,
             rows_outer=mapping.outer == "m",
             streamed=mapping.streamed,
+            turns=mapping.reduction_steps,
         )
         self._set_up()
 
@@ -146,10 +147,10 @@ class ArraySimulation:
         for members in lanes.values():
             self._spawn_lane(members)
         west = {cascade.sink: cascade.source for cascade in self.program.cascades}
-        plans: dict[int, tuple[Moment, ...]] = {}
+        plans: dict[int, tuple[tuple[Moment, ...], ...]] = {}
         for core in self.program.cores:
             if core.at not in plans:
-                plans[core.at] = moments(core.schedule, self.assumed.cascade)
+                plans[core.at] = tuple(moments(t, self.assumed.cascade) for t in core.turns)
             process = self._core(
                 core, plans[core.at], self._cascades.get(west.get(core.tile, core.tile))
             )
@@ -158,7 +159,7 @@ class ArraySimulation:
     def _sends(self, role: str) -> int:
         """Transfers that the simulated calls need."""
         takes = [step.takes_a if role == "a" else step.takes_w for step in self._steps]
-        whole, rest = divmod(self.calls, len(takes))
+        whole, rest = divmod(self.calls * self.program.mapping.reduction_steps, len(takes))
         return whole * sum(takes) + sum(takes[:rest])
 
     def _spawn_lane(self, members: list[tuple[int, Route]]) -> None:
@@ -172,7 +173,7 @@ class ArraySimulation:
         for number, route in members:
             tokens = None
             if role == "a" or mapping.home == "chip":
-                depth = 2 * mapping.row_steps if self._holds(route) else 2
+                depth = 2 * self._fresh if self._holds(route) else 2
                 tokens = Channel(f"slices for {route.name}", depth)
                 feeds = self._feed_count(route, count)
                 self.sim.spawn(f"feed {route.name}", self._feed(route, tokens, feeds))
@@ -186,6 +187,11 @@ class ArraySimulation:
             for transfer in transfers:
                 yield from transfer
 
+    @property
+    def _fresh(self) -> int:
+        """Slices of activations that differ, of one tile in one run of the layer."""
+        return self.program.mapping.row_steps * self.program.mapping.reduction_steps
+
     def _holds(self, route: Route) -> bool:
         return route.role == "a" and self.program.inputs_held
 
@@ -194,7 +200,7 @@ class ArraySimulation:
         if not self._holds(route):
             return count
         per_run = self.program.mapping.input_sends()
-        fresh = self.program.mapping.row_steps
+        fresh = self._fresh
         whole, rest = divmod(count, per_run)
         return whole * fresh + min(rest, fresh)
 
@@ -219,7 +225,7 @@ class ArraySimulation:
         again: tuple[Command, ...] = (*ready, Delay(cycles, name, route.name, "dma"), *done)
         if tokens is None:
             return [again] * count
-        per_run, fresh = self.program.mapping.input_sends(), self.program.mapping.row_steps
+        per_run, fresh = self.program.mapping.input_sends(), self._fresh
         new: tuple[Command, ...] = (Get(tokens), *again)
         held = self._holds(route)
         return [new if not held or at % per_run < fresh else again for at in range(count)]
@@ -263,25 +269,28 @@ class ArraySimulation:
             yield move
             yield Release(self._way_out)
 
-    def _core(self, core: Core, plan: tuple[Moment, ...], west: Channel | None) -> Run:
-        """Call after call: start, locks, body, locks."""
+    def _core(self, core: Core, plans: tuple[tuple[Moment, ...], ...], west: Channel | None) -> Run:
+        """Call after call: start, then turn by turn locks, body, locks."""
         assumed = self.assumed
         ports = len(core.buffers)
         start = Delay(assumed.start + assumed.start_port * ports)
         feeds = self._feeds[core.tile]
-        body = core.schedule.body + self._bank_stall()
-        waits = self._waits(core, plan, west, body)
-        for call in range(self.calls):
-            step = self._steps[call % len(self._steps)]
-            yield start
+        bodies = [turn.body + self._bank_stall() for turn in core.turns]
+        waits = [
+            self._waits(core, plan, west, body) for plan, body in zip(plans, bodies, strict=True)
+        ]
+        for turn in range(self.calls * len(bodies)):
+            step, of_call = self._steps[turn % len(self._steps)], turn % len(bodies)
+            if step.begins:
+                yield start
             taken = _taken(feeds, step)
             for role, number in taken:
                 state = self._empty if role == "out" else self._full
                 yield Acquire(state[core.tile, role, number])
             yield Delay(assumed.acquire * len({role for role, _ in taken}))
             begun = self.sim.now
-            yield from waits
-            self._note(core, begun, body)
+            yield from waits[of_call]
+            self._note(core, begun, bodies[of_call])
             given = _given(feeds, step)
             yield Delay(assumed.release * len({role for role, _ in given}))
             for role, number in given:
@@ -325,10 +334,10 @@ class ArraySimulation:
 
 
 def _taken(feeds: list[tuple[str, int]], step: Step) -> list[tuple[str, int]]:
-    wanted = {"a": step.takes_a, "w": step.takes_w, "out": True}
+    wanted = {"a": step.takes_a, "w": step.takes_w, "out": step.begins}
     return [feed for feed in feeds if wanted[feed[0]]]
 
 
 def _given(feeds: list[tuple[str, int]], step: Step) -> list[tuple[str, int]]:
-    wanted = {"a": step.gives_a, "w": step.gives_w, "out": True}
+    wanted = {"a": step.gives_a, "w": step.gives_w, "out": step.ends}
     return [feed for feed in feeds if wanted[feed[0]]]

@@ -56,9 +56,11 @@ def moments(call: CallSchedule, cascade: int) -> tuple[Moment, ...]:
 
 @dataclass(frozen=True)
 class Step:
-    """A call of a core: what it takes before and gives after.
+    """A turn of a core's call: what it takes before and gives after.
 
     Attributes:
+        begins: whether it is the call's first turn, which takes a buffer for results.
+        ends: whether it is the last, which gives the results.
         takes_a: whether new activations are needed.
         takes_w: whether new weights are.
         gives_a: whether its activations are used for the last time.
@@ -69,12 +71,23 @@ class Step:
     takes_w: bool
     gives_a: bool
     gives_w: bool
+    begins: bool = True
+    ends: bool = True
 
 
 def steps(
-    row_steps: int, column_steps: int, *, rows_outer: bool, streamed: bool
+    row_steps: int, column_steps: int, *, rows_outer: bool, streamed: bool, turns: int = 1
 ) -> tuple[Step, ...]:
-    """Calls of one run of a layer, in order."""
+    """Turns of the calls of one run of a layer, in order.
+
+    A call of several turns keeps nothing from one to the next but its sums.
+    """
+    if turns > 1:
+        call = [
+            Step(True, streamed, True, streamed, turn == 0, turn == turns - 1)
+            for turn in range(turns)
+        ]
+        return tuple(call * (row_steps * column_steps))
     found = []
     outer, inner = (row_steps, column_steps) if rows_outer else (column_steps, row_steps)
     for i in range(outer):
