@@ -127,6 +127,76 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Part:
+    """The part of a tensor [rows, columns, channels], row-major, that an `Outside` carries.
+
+    What it carries beyond the tensor is `fill` on the way in and means nothing on the way out.
+    Where `contiguous`, it is a piece of the tensor as it lies in memory; else the processor
+    gathers it before the run, or spreads it after.
+
+    Attributes:
+        operand: of the workload: "x", "x1", "y".
+        tensor: rows, columns, channels of the tensor.
+        first: row of the tensor where the part begins; negative where rows come before.
+        rows: that it carries.
+        left: columns that it carries before the tensor's.
+        columns: that it carries, `left` included.
+        channels: likewise.
+        fill: value of what is not in the tensor.
+    """
+
+    operand: str
+    tensor: tuple[int, int, int]
+    first: int
+    rows: int
+    columns: int
+    channels: int
+    left: int = 0
+    fill: int = 0
+
+    @property
+    def elements(self) -> int:
+        """Carried, what is filled included."""
+        return self.rows * self.columns * self.channels
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether it is a piece of the tensor as it lies in memory."""
+        same = (self.left, self.columns, self.channels) == (0, *self.tensor[1:])
+        return same and self.first >= 0 and self.first + self.rows <= self.tensor[0]
+
+    @property
+    def begin(self) -> int:
+        """Element of the tensor where a contiguous part begins."""
+        return self.first * self.tensor[1] * self.tensor[2]
+
+    @property
+    def real(self) -> tuple[int, int]:
+        """Rows of the tensor that it holds: first and count."""
+        first = max(self.first, 0)
+        return first, min(self.first + self.rows, self.tensor[0]) - first
+
+    def cut(self, tensor: np.ndarray) -> np.ndarray:
+        """What goes in, flat, of a tensor of any shape with the same elements."""
+        whole = np.full((self.rows, self.columns, self.channels), self.fill, tensor.dtype)
+        first, count = self.real
+        _, wide, deep = self.tensor
+        at = first - self.first
+        inside = tensor.reshape(self.tensor)[first : first + count]
+        whole[at : at + count, self.left : self.left + wide, :deep] = inside
+        return whole.reshape(-1)
+
+    def paste(self, carried: np.ndarray, tensor: np.ndarray) -> None:
+        """What came out, flat, into `tensor`."""
+        whole = carried.reshape(self.rows, self.columns, self.channels)
+        first, count = self.real
+        _, wide, deep = self.tensor
+        at = first - self.first
+        inside = whole[at : at + count, self.left : self.left + wide, :deep]
+        tensor.reshape(self.tensor)[first : first + count] = inside
+
+
+@dataclass(frozen=True)
 class Outside:
     """Data that enters the array from memory, or leaves it.
 
