@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from match_aie.errors import Infeasible, InfeasibleError
-from match_aie.simulation import extrapolate, find_steady
+from match_aie.simulation import Steady, extrapolate, find_steady
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.build import build
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.array.program import ArrayProgram
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.simulate.array import ArraySimulation
+from match_aie.targets.aie_ml.simulate.outside import Beyond
 from match_aie.targets.aie_ml.simulate.result import ArrayResult
 
-#: Calls that are simulated at first, and at most; the number doubles until a steady state shows.
+#: Results after which a steady state is looked for first, and at most; the number doubles between.
 FIRST_CALLS = 24
 MOST_CALLS = 192
 
@@ -48,21 +49,25 @@ def simulate_program(
     device: Device,
     *,
     assumed: Assumed | None = None,
+    beyond: Beyond | None = None,
     trace: bool = False,
 ) -> ArrayResult:
-    """How long `program` takes; as `simulate`."""
-    mapping = program.mapping
-    per_run = mapping.calls
-    calls = FIRST_CALLS
-    while True:
-        run = ArraySimulation(program, device, assumed or Assumed(), calls, trace=trace)
-        books = run.run()
-        # The last results leave an array that no longer works on further ones.
-        times = books.done[: calls - 2]
-        steady = find_steady(times, repeats=3, longest=max(8, min(64, 2 * per_run)))
-        if steady is not None or calls >= MOST_CALLS:
-            break
-        calls *= 2
+    """How long `program` takes when it is repeated for ever; as `simulate`."""
+    watch = _Watch()
+    per_run = max(route.sends for route in program.routes if route.role == "out")
+    watch.longest = max(8, min(64, 2 * per_run))
+    runs = -(-(MOST_CALLS + 8) // per_run)
+    run = ArraySimulation(
+        program,
+        device,
+        assumed or Assumed(),
+        runs,
+        enough=watch,
+        trace=trace,
+        beyond=beyond,
+    )
+    times = run.run().done
+    steady = watch.found
     if steady is not None:
         each = steady.interval
         latency = extrapolate(times, steady, per_run)
@@ -74,17 +79,33 @@ def simulate_program(
             if per_run <= len(times)
             else times[-1] + each * (per_run - len(times))
         )
-    end = books.done[-1]
-    peak = device.architecture.core.macs_of(mapping.layer.a, mapping.layer.w) or 1
+    end = times[-1] - (run.books.first or 0)
     return ArrayResult(
         interval=each * per_run,
         latency=latency,
-        macs=mapping.layer.macs,
+        macs=program.macs,
         clock_ghz=device.clock_ghz,
-        peak=peak * device.core_tiles,
+        peak=program.core_macs * device.core_tiles,
         steady=steady is not None,
-        simulated=calls,
-        busy={tile: cycles / end for tile, cycles in books.busy.items()},
-        stalled={tile: cycles / end for tile, cycles in books.stalled.items()},
+        simulated=len(times),
+        busy={tile: cycles / end for tile, cycles in run.books.busy.items()},
+        stalled={tile: cycles / end for tile, cycles in run.books.stalled.items()},
         timeline=run.timeline if trace else None,
     )
+
+
+class _Watch:
+    """Looks for a steady state now and then."""
+
+    def __init__(self) -> None:
+        self.longest = 64
+        self.found: Steady | None = None
+        self._next = FIRST_CALLS
+
+    def __call__(self, times: list[float]) -> bool:
+        """Whether one is found, or has been looked for long enough."""
+        if len(times) < self._next:
+            return False
+        self._next *= 2
+        self.found = find_steady(times, repeats=3, longest=self.longest)
+        return self.found is not None or len(times) >= MOST_CALLS
