@@ -224,10 +224,7 @@ def _net(builder: Builder, net: Net) -> None:
     whole, copies, fills = _kept(builder, net, size)
     name = f"in {net.kind}{net.part}.{net.at}"
     held = builder.buffer(Buffer(name, source, (), whole, copies, net.kind, fills), moved=True)
-    entry = builder.fill(source, builder.ways_into(source)[0], "s2mm")
-    builder.describe(entry, held, ceil(whole / WORD))
-    if fills:
-        builder.crossings.append(Crossing(f"feed {name}", entry, name, whole, fills))
+    _enter(builder, held, streams)
     for part, lane in enumerate(lanes):
         channel = builder.upward(source, lane)
         words = ceil(size / streams / WORD)
@@ -252,6 +249,17 @@ def _net(builder: Builder, net: Net) -> None:
                 writes=(net.kind,) * len(sinks),
             )
         )
+
+
+def _enter(builder: Builder, held: Buffer, streams: int) -> None:
+    """What fills a slice from outside: as many streams as read it."""
+    for part in range(streams):
+        entry = builder.fill(held.tile, builder.ways_into(held.tile)[0], "s2mm")
+        size = ceil(held.bytes / streams / WORD) * WORD
+        builder.describe(entry, held, size // WORD)
+        if held.fills:
+            feed = Crossing(f"feed {held.name}.{part}", entry, held.name, size, held.fills)
+            builder.crossings.append(feed)
 
 
 def _kept(builder: Builder, net: Net, size: int) -> tuple[int, int, int]:

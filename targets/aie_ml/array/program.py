@@ -16,6 +16,7 @@ from match_aie.targets.aie_ml.schedule import Scheduled
 
 Tile = tuple[int, int]
 Direction = Literal["s2mm", "mm2s"]
+State = Literal["empty", "full"]
 
 
 @dataclass(frozen=True, order=True)
@@ -58,7 +59,7 @@ class Lock:
     tile: Tile
     index: int
     buffer: str
-    state: Literal["empty", "full"]
+    state: State
     initial: int
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from match_aie.errors import Infeasible, InfeasibleError
 from match_aie.simulation import Steady, extrapolate, find_steady
 from match_aie.targets.aie_ml.array.assumed import Assumed
@@ -15,6 +17,8 @@ from match_aie.targets.aie_ml.simulate.result import ArrayResult
 
 #: Results after which a steady state is looked for first, and at most; the number doubles between.
 FIRST_CALLS = 24
+#: Whole runs that are simulated at least, where they are short.
+RUNS = 6
 MOST_CALLS = 192
 
 
@@ -53,40 +57,27 @@ def simulate_program(
     trace: bool = False,
 ) -> ArrayResult:
     """How long `program` takes when it is repeated for ever; as `simulate`."""
-    watch = _Watch()
     per_run = max(route.sends for route in program.routes if route.role == "out")
-    watch.longest = max(8, min(64, 2 * per_run))
-    runs = -(-(MOST_CALLS + 8) // per_run)
+    watch = _Watch(per_run)
     run = ArraySimulation(
         program,
         device,
         assumed or Assumed(),
-        runs,
+        ceil(watch.most / per_run) + 2,
         enough=watch,
         trace=trace,
         beyond=beyond,
     )
     times = run.run().done
-    steady = watch.found
-    if steady is not None:
-        each = steady.interval
-        latency = extrapolate(times, steady, per_run)
-    else:
-        half = len(times) // 2
-        each = (times[-1] - times[half]) / (len(times) - 1 - half)
-        latency = (
-            times[per_run - 1]
-            if per_run <= len(times)
-            else times[-1] + each * (per_run - len(times))
-        )
+    interval, latency = watch.figures(times)
     end = times[-1] - (run.books.first or 0)
     return ArrayResult(
-        interval=each * per_run,
+        interval=interval,
         latency=latency,
         macs=program.macs,
         clock_ghz=device.clock_ghz,
         peak=program.core_macs * device.core_tiles,
-        steady=steady is not None,
+        steady=watch.found is not None,
         simulated=len(times),
         busy={tile: cycles / end for tile, cycles in run.books.busy.items()},
         stalled={tile: cycles / end for tile, cycles in run.books.stalled.items()},
@@ -95,17 +86,41 @@ def simulate_program(
 
 
 class _Watch:
-    """Looks for a steady state now and then."""
+    """Looks for a steady state now and then.
 
-    def __init__(self) -> None:
-        self.longest = 64
+    Runs of a few results are compared as wholes, since buffers that a run fills or empties once
+    hold it up once; of longer ones single results are.
+    """
+
+    def __init__(self, per_run: int) -> None:
+        self._per_run = per_run
+        self._whole = RUNS * per_run <= MOST_CALLS
+        self.most = 2 * MOST_CALLS if self._whole else MOST_CALLS
         self.found: Steady | None = None
-        self._next = FIRST_CALLS
+        self._next = max(FIRST_CALLS, RUNS * per_run) if self._whole else FIRST_CALLS
 
     def __call__(self, times: list[float]) -> bool:
         """Whether one is found, or has been looked for long enough."""
         if len(times) < self._next:
             return False
         self._next *= 2
-        self.found = find_steady(times, repeats=3, longest=self.longest)
-        return self.found is not None or len(times) >= MOST_CALLS
+        if self._whole:
+            self.found = find_steady(times[self._per_run - 1 :: self._per_run], longest=8)
+        else:
+            self.found = find_steady(times, longest=64)
+        return self.found is not None or len(times) >= self.most
+
+    def figures(self, times: list[float]) -> tuple[float, float]:
+        """(cycles between runs, of the first run)."""
+        per_run = self._per_run
+        if self._whole:
+            ends = times[per_run - 1 :: per_run]
+            half = len(ends) // 2
+            mean = (ends[-1] - ends[half]) / (len(ends) - 1 - half)
+            return self.found.interval if self.found else mean, ends[0]
+        if self.found is not None:
+            return self.found.interval * per_run, extrapolate(times, self.found, per_run)
+        half = len(times) // 2
+        each = (times[-1] - times[half]) / (len(times) - 1 - half)
+        reached = min(per_run, len(times))
+        return each * per_run, times[reached - 1] + each * (per_run - reached)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 
 from match_aie.simulation import Acquire, Command, Delay, Release, Resource
 from match_aie.targets.aie_ml.devices import Device
@@ -80,8 +81,9 @@ class ChipMemory:
         yield Delay(self.latency, resource, f"request {name}", "dma")
         for first in range(0, size, GRAIN):
             part = min(GRAIN, size - first)
-            served = part / self.rate
+            served = ceil(part / self.rate)
             yield Acquire(self._port)
             yield Delay(served)
             yield Release(self._port)
-            yield Delay(max(0.0, part / self.channel_rate - served), resource, name, "dma")
+            left = ceil(part / self.channel_rate) - served
+            yield Delay(max(0, left), resource, name, "dma")

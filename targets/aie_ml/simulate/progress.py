@@ -24,7 +24,9 @@ class Progress:
     A mark is done when every stream has sent its share up to it.
     """
 
-    def __init__(self, sends: Sequence[int], runs: int, enough: Callable[[list[float]], bool]):
+    def __init__(
+        self, sends: Sequence[int], runs: int, enough: Callable[[list[float]], bool]
+    ) -> None:
         """Nothing has been sent.
 
         Args:

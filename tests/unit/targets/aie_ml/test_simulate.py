@@ -8,9 +8,9 @@ import pytest
 from match_aie.errors import Infeasible, InfeasibleError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.array import ArrayMapping, Assumed, DenseLayer, price, search
+from match_aie.targets.aie_ml.array.order import steps
 from match_aie.targets.aie_ml.schedule import schedule_call
 from match_aie.targets.aie_ml.simulate import simulate
-from match_aie.targets.aie_ml.array.order import steps
 from match_aie.targets.aie_ml.simulate.core import moments
 
 VEK280 = device("vek280")
