@@ -8,11 +8,10 @@ from math import ceil
 from typing import Literal
 
 from match_aie.errors import Infeasible
-from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
-from match_aie.targets.aie_ml.array.fit import Fit, fit, schedules
+from match_aie.targets.aie_ml.array.fit import Fit, fit, program_bytes, schedules
 from match_aie.targets.aie_ml.array.floor import Net
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
-from match_aie.targets.aie_ml.array.order import steps
+from match_aie.targets.aie_ml.array.order import Step, steps
 from match_aie.targets.aie_ml.array.program import (
     ArrayProgram,
     Buffer,
@@ -29,6 +28,7 @@ from match_aie.targets.aie_ml.array.program import (
     Work,
 )
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.schedule import CallSchedule
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 
 WORD = 4
@@ -183,6 +183,7 @@ def _cores(builder: Builder, device: Device) -> Iterator[Core]:
     weights = tuple(range(local.input_banks, local.input_banks + local.weight_banks))
     others = tuple(range(weights[-1] + 1, weights[-1] + 1 + local.other_banks))
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
+    stack += mapping.sums_bytes  # an array of the kernel's function
     order = steps(mapping)
     for chain in range(mapping.chains):
         for at in range(mapping.cas_length):
@@ -191,7 +192,7 @@ def _cores(builder: Builder, device: Device) -> Iterator[Core]:
             if mapping.streamed:
                 builder.buffer(Buffer("w", tile, weights, mapping.weight_bytes, 2, "w"), moved=True)
             else:
-                size = mapping.weight_bytes * mapping.column_steps
+                size = mapping.part_weight_bytes
                 builder.buffer(Buffer("w", tile, weights, size, 1, "w"), moved=False)
             builder.buffer(Buffer("stack", tile, others, stack, 1, "stack"), moved=False)
             if at == 0 and mapping.bias_bytes:
@@ -200,10 +201,21 @@ def _cores(builder: Builder, device: Device) -> Iterator[Core]:
             if at == mapping.cas_length - 1:
                 out = Buffer("out", tile, others, mapping.output_bytes, 2, "out")
                 builder.buffer(out, moved=True)
-            program = calls[at].program_bytes + RUNTIME_BYTES
             last = at == mapping.cas_length - 1
-            work = tuple(Work(calls[at], *step.names(stores=last)) for step in order)
-            yield Core(tile, work, program, local.shared)
+            work = tuple(_works(order, calls[at], stores=last))
+            yield Core(tile, work, program_bytes(calls[at]), local.shared)
+
+
+def _works(
+    order: tuple[Step, ...], turns: tuple[CallSchedule, ...], *, stores: bool
+) -> Iterator[Work]:
+    """The calls of a tile, turn by turn; alike ones are one object."""
+    alike: dict[tuple[int, Step], Work] = {}
+    for number, step in enumerate(order):
+        key = number % len(turns), step
+        if key not in alike:
+            alike[key] = Work(turns[key[0]], *step.names(stores=stores), step.begins)
+        yield alike[key]
 
 
 def _cascades(builder: Builder) -> Iterator[Cascade]:
@@ -269,7 +281,7 @@ def _kept(builder: Builder, net: Net, size: int) -> tuple[int, int, int]:
         element = ELEMENT_BYTES[mapping.layer.a]
         return mapping.part_rows * mapping.part_reduction * element, 2, 1
     if net.kind == "w" and mapping.home == "memory tile":
-        return mapping.weight_bytes * mapping.column_steps, 1, 0
+        return mapping.part_weight_bytes, 1, 0
     return size, 2, mapping.input_sends() if net.kind == "a" else mapping.weight_sends()
 
 
@@ -279,9 +291,10 @@ def _tiled(builder: Builder, kind: str, streams: int) -> tuple[tuple[int, int], 
         return ()
     mapping, t = builder.mapping, builder.mapping.tiling
     element = ELEMENT_BYTES[mapping.layer.a]
-    row = mapping.part_reduction * element // WORD
+    whole = mapping.part_reduction if builder.held else mapping.call_reduction
+    row = whole * element // WORD
     piece = max(1, t.k * element // WORD)
-    k_tiles = ceil(mapping.part_reduction / t.k)
+    k_tiles = ceil(mapping.call_reduction / t.k)
     rows = ceil(mapping.call_rows / t.m / streams)
     return ((piece, 1), (t.m, row), (k_tiles, piece), (rows, t.m * row))
 

@@ -9,10 +9,6 @@ class Scheduled(Protocol):
     """A call of a kernel function; cycles are modelled."""
 
     @property
-    def call(self) -> int:
-        """Cycles of calling an empty function."""
-
-    @property
     def body(self) -> int:
         """Cycles from the first load to the last store."""
 

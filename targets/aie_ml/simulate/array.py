@@ -332,7 +332,7 @@ class ArraySimulation:
                 continue
             ports = len(core.buffers)
             cycles = assumed.start + assumed.start_port * ports
-            start = Delay(cycles if work.starts else work.schedule.call)
+            start = Delay(cycles if work.starts else 0)
             taken: list[Command] = []
             for name in work.takes:
                 place = core.tile, name

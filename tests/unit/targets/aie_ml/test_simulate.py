@@ -28,7 +28,7 @@ def test_one_tile_takes_its_calls() -> None:
 
 
 def test_a_narrow_layer_waits_for_its_stream() -> None:
-    narrow = replace(ONE, layer=DenseLayer(512, 128, 8), call_columns=8)
+    narrow = replace(ONE, layer=DenseLayer(512, 128, 8), call_columns=8, block=(2, 1))
     result = simulate(narrow, VEK280)
     assert result.interval == 16 * (8 + 32 * 128 / 4)
     halved = simulate(replace(narrow, input_channels=2), VEK280)
@@ -86,6 +86,23 @@ def test_streamed_weights_run_in_every_order(home: str, outer: str) -> None:
     priced = price(mapping, VEK280, Assumed())
     assert not isinstance(priced, Infeasible)
     assert result.interval == pytest.approx(priced.cost.interval, rel=0.25)
+
+
+def test_a_call_in_turns_starts_once_and_takes_its_inputs_every_turn() -> None:
+    """Start 40 + 10 a port; of three ports, results wait for the last turn."""
+    layer = DenseLayer(64, 512, 32)
+    mapping = ArrayMapping(
+        layer, I8, (2, 2), "overlapped", 1, 1, 1, 64, 32, home="memory tile", reduction_steps=4
+    )
+    result = simulate(mapping, VEK280)
+    bodies = [schedule_call(k, VEK280.architecture, 64, 128, 32).body for k in mapping.kernels(0)]
+    stream = 4 * (8 + 64 * 128 / 4)
+    assert result.interval == max(sum(bodies) + 40 + 3 * 22 + 3 * 2 * 12, stream)
+    chain = replace(mapping, layer=replace(layer, reduction=1536), cas_length=3)
+    for one in (mapping, chain):
+        priced = price(one, VEK280, Assumed())
+        assert not isinstance(priced, Infeasible)
+        assert simulate(one, VEK280).interval == pytest.approx(priced.cost.interval, rel=0.03)
 
 
 def test_lanes_that_are_shared_do_not_deadlock() -> None:
