@@ -117,8 +117,8 @@ def best_of_all(layer: DenseLayer, parts: tuple[int, int, int]) -> float:
 @pytest.mark.parametrize(
     ("layer", "parts"),
     [
-        (DenseLayer(64, 512, 512), (1, 2, 1)),
         (DenseLayer(512, 256, 256), (2, 2, 4)),
+        pytest.param(DenseLayer(64, 512, 512), (1, 2, 1), marks=pytest.mark.slow),
         pytest.param(DenseLayer(256, 2048, 512), (3, 2, 2), marks=pytest.mark.slow),
         pytest.param(DenseLayer(100, 1000, 700), (2, 3, 1), marks=pytest.mark.slow),
     ],
@@ -148,13 +148,13 @@ def test_what_does_not_fit_says_which_resource() -> None:
 
 
 def test_a_reduction_that_is_too_long_is_walked_over_time() -> None:
-    long = DenseLayer(4, 100_000, 8, a="int16", w="int16", out="int16")
+    long = DenseLayer(4, 40_000, 8, a="int16", w="int16", out="int16")
     npu1 = device("npu1")
     found = search(long, npu1)
     assert not isinstance(found, Infeasible)
     mapping = found[0].mapping
     assert mapping.reduction_steps > 1
-    assert mapping.part_reduction * mapping.cas_length >= 100_000
+    assert mapping.part_reduction * mapping.cas_length >= 40_000
     program = build(mapping, npu1)
     assert not isinstance(program, Infeasible)
     assert violations(program, npu1) == ()
@@ -178,10 +178,10 @@ def test_columns_are_not_padded_to_two_tiles() -> None:
 def test_streams_and_compute_bound_are_told_apart() -> None:
     wide = ArrayMapping(DenseLayer(512, 128, 128), I8, (2, 2), "flat", 1, 1, 1, 32, 128)
     narrow = replace(wide, layer=DenseLayer(512, 128, 8), call_columns=8, block=(2, 1))
-    for mapping, bound in ((wide, "compute"), (narrow, "activation streams")):
+    for mapping, slowest in ((wide, "compute"), (narrow, "activation streams")):
         priced = price(mapping, VEK280, Assumed())
         assert not isinstance(priced, Infeasible)
-        assert priced.cost.bound == bound
+        assert priced.cost.bound == slowest
 
 
 def test_lanes_are_shared_within_a_kind_only() -> None:
