@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from match_aie.errors import TargetError
 from match_aie.hardware import BuildProfile, ExecModule, MatchTarget, Runtime, runtime_files
 from match_aie.targets.cpu.float_module import float_modules
-from match_aie.targets.cpu.machine import NATIVE, PORTABLE, Machine, machine
+from match_aie.targets.cpu.machine import NATIVE, PORTABLE, Machine, machine, with_caches
 from match_aie.targets.cpu.module import (
     CPUModule,
     Int8Module,
@@ -29,13 +29,17 @@ class CPU(MatchTarget):
 
     name = "CPU"
 
-    def __init__(self, arch: str = NATIVE, cores: int = 1) -> None:
+    def __init__(
+        self, arch: str = NATIVE, cores: int = 1, cache_bytes: Sequence[int] | None = None
+    ) -> None:
         """Look up the facts about `arch`.
 
         Args:
             arch: "native", "portable", "x86-64-v3", "x86-64-v4", either with "+avxvnni" or
                 "+avx512vnni", "aarch64", "rv64gcv" (also "_zvl256b", "_zvl512b"), "rv32imc".
             cores: that run a layer; layers are not split yet, so only 1 is taken.
+            cache_bytes: sizes of the data caches, nearest first; this machine's own for "native",
+                else those that the facts about `arch` state.
 
         Raises:
             TargetError: there are no facts about `arch`, or `cores` is not 1.
@@ -46,6 +50,8 @@ class CPU(MatchTarget):
                 hint="cores=1; run several networks at a time, each in a thread with its arena",
             )
         self.machine: Machine = machine(arch)
+        if cache_bytes is not None:
+            self.machine = with_caches(self.machine, dict(enumerate(cache_bytes, start=1)))
         self.cores = cores
         self._modules = _modules(self.machine)
 
@@ -69,6 +75,11 @@ class CPU(MatchTarget):
         paths = tuple(f"include/{name}" for name in HEADERS)
         found = runtime_files("match_aie.targets.cpu", paths)
         return Runtime(found, HEADERS, guard="ma_cpu_missing")
+
+    def options(self) -> Mapping[str, object]:
+        """Arguments that make an equal target on any machine: never "native"."""
+        caches = [cache.bytes for cache in self.machine.caches]
+        return {"arch": self.machine.name, "cores": self.cores, "cache_bytes": caches}
 
     def built_for(self) -> str:
         """The machine's name."""
