@@ -9,10 +9,10 @@ from match_aie.errors import TargetError
 
 
 def render_template(name: str, /, **view: object) -> str:
-    """The text of template `name`, a path below templates/, indented by its braces.
+    """The text of template `name`, indented by its braces.
 
     Args:
-        name: such as "aie/dense.hpp.mako".
+        name: such as "aie/dense.hpp.mako", or "package:path".
         view: what the template reads, by the names it reads them under.
 
     Raises:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 
 from match_aie.codegen import manifest as manifests
+from match_aie.codegen.digests import digests, seal
 from match_aie.codegen.flags import checked, is_cxx
 from match_aie.codegen.fragment import render_template
 from match_aie.codegen.network import NetworkView, network_view, render_common
@@ -121,7 +122,7 @@ def render(
     _add(files, runtime.files)
     _add(files, runtime.vendor)
     _add(files, units(program.units))
-    build = _build(profile, name, compiled)
+    build = _build(profile, name, compiled, runtime)
     described = manifests.describe(program, blob, references, ports)
     _add_manifest(files, manifest, described | {"model": stored, "build": build})
     return Sources(files)
@@ -184,13 +185,17 @@ def _add_manifest(
     files: dict[str, bytes], told: Mapping[str, object], described: dict[str, object]
 ) -> None:
     described["files"] = sorted([*files, MANIFEST])
+    described["digests"] = digests(files)
     twice = sorted(described.keys() & told.keys())
     if twice:
         raise InternalError(f"match_aie.json says {', '.join(twice)} of its own")
-    _add(files, {MANIFEST: manifests.dump({**told, **described})})
+    whole = {**told, **described}
+    _add(files, {MANIFEST: manifests.dump({**whole, "seal": seal(whole)})})
 
 
-def _build(profile: BuildProfile, name: str, compiled: Sequence[str]) -> dict[str, object]:
+def _build(
+    profile: BuildProfile, name: str, compiled: Sequence[str], runtime: Runtime
+) -> dict[str, object]:
     cxx = {"cxx_flags": profile.cxx_flags} if any(is_cxx(path) for path in compiled) else {}
     return {
         "flags": profile.flags,
@@ -198,6 +203,7 @@ def _build(profile: BuildProfile, name: str, compiled: Sequence[str]) -> dict[st
         "compilers": profile.compilers,
         "sources": compiled,
         "main": f"src/{name}_main.c",
+        "unread": sorted(["Makefile", *runtime.vendor]),
     }
 
 

@@ -32,6 +32,7 @@ from match_aie.hardware.pattern import (
 from match_aie.hardware.quantised import binary, clipped, real, unary, weighted
 from match_aie.hardware.registry import load_target, target_names
 from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
+from match_aie.hardware.sequence import Call, Repeat, SequenceCostModel
 from match_aie.hardware.simulated import (
     NetworkSimulator,
     SimulatedRun,
@@ -60,6 +61,7 @@ __all__ = [
     "Array",
     "Block",
     "BuildProfile",
+    "Call",
     "Chain",
     "ChosenLayer",
     "Const",
@@ -82,7 +84,9 @@ __all__ = [
     "Original",
     "Pattern",
     "Region",
+    "Repeat",
     "Runtime",
+    "SequenceCostModel",
     "SimulatedRun",
     "SimulatedStep",
     "StepResult",

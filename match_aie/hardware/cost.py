@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -87,11 +87,14 @@ class Block:
         nbytes: that move.
         chunks: contiguous pieces that these bytes are in the outer memory, where the operand (or
             the enclosing tile of it) lies row-major and dense.
+        planes: sets of evenly spaced chunks that these are: one where all are the same distance
+            apart, as a two-dimensional transfer moves them.
     """
 
     operand: Operand
     nbytes: Array
     chunks: Array
+    planes: Array = field(default_factory=lambda: np.asarray(1))
 
 
 @runtime_checkable

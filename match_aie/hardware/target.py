@@ -65,6 +65,9 @@ class MatchTarget(ABC):
     #: Cycles of the reference clock to hand over between two units: one starts the other, waits,
     #: and is told. An assumption; what a chip really takes belongs in its target.
     synchronisation: float = 100.0
+    #: Inner memory that layers on the controller find as the layer before left it, so that what one
+    #: writes may stay there for the next ones; empty where nothing may stay.
+    shared_memory: str = ""
     #: "unsigned": int8 tensors inside the network become uint8, exactly, before modules see it.
     activations: Literal["as_is", "unsigned"] = "as_is"
 

@@ -91,7 +91,7 @@ class LayerProgram:
         symbol: its C function's name.
         module: name of the execution module.
         pattern: name of the matched pattern.
-        template: layer template below `templates/`.
+        template: name of the layer template, as `ExecModule.template` gives it.
         workload: what it computes.
         mapping: how it runs.
         cost: what the module's cost model says; modelled.
@@ -139,6 +139,11 @@ class Step:
     def writes(self) -> tuple[str, ...]:
         """Names of the tensors written, in argument order."""
         return tuple(a.name for a in self.arguments if (a.kind, a.access) == ("tensor", "write"))
+
+    def stays(self) -> tuple[str, ...]:
+        """Names of the tensors written that only the inner memory ever holds."""
+        tiles = self.layer.tiles if self.layer else None
+        return self.writes() if tiles and tiles.operands[-1].moves == "never" else ()
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,7 @@ def counterpart(c_compiler: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def build_cxx(
-    folder: Path, record: Record, c_compiler: Sequence[str], *, sanitize: bool
+    folder: Path, record: Record, c_compiler: Sequence[str], *, sanitize: bool, quick: bool
 ) -> tuple[list[str], list[str]]:
     """Objects of the project's C++ sources, in `folder`/build, and what to link them with.
 
@@ -80,6 +80,7 @@ def build_cxx(
         record: its manifest.
         c_compiler: command that compiles its C.
         sanitize: with sanitizers, else for a shared library.
+        quick: without optimisation.
 
     Raises:
         ToolchainError: no compiler, or it refuses.
@@ -91,6 +92,7 @@ def build_cxx(
     words = find_cxx_compiler(c_compiler)
     flags = [*CXX_CORRECTNESS, *checked(record.cxx_flags), *WARNINGS, "-Iinclude"]
     flags += [*CXX_SANITIZERS] if sanitize else ["-fPIC"]
+    flags += ["-O0"] if quick else []
     key = _key([shutil.which(words[0]) or "", *words[1:], *flags], folder, record)
     objects = []
     for source in sources:

@@ -76,6 +76,9 @@ class Record:
         sources: paths of what makes the library.
         main: path of the sanitizer build's `main`.
         files: paths of everything that was written.
+        digests: SHA-256 of these files as they were written, the manifest left out.
+        unread: those that a build for this machine does not read.
+        seal: SHA-256 of the manifest as it was written.
         model: path of the model's own file, None where it is not kept.
         everything: the whole document, for reports.
     """
@@ -95,6 +98,9 @@ class Record:
     sources: tuple[str, ...]
     main: str
     files: tuple[str, ...]
+    digests: Mapping[str, str]
+    unread: frozenset[str]
+    seal: str
     model: str | None
     everything: Mapping[str, Any]
 
@@ -144,6 +150,9 @@ def _record(document: dict[str, Any]) -> Record:
         sources=tuple(map(str, build["sources"])),
         main=str(build["main"]),
         files=tuple(map(str, document["files"])),
+        digests={str(name): str(digest) for name, digest in document["digests"].items()},
+        unread=frozenset(map(str, build["unread"])),
+        seal=str(document["seal"]),
         model=None if model is None else model["file"],
         everything=document,
     )

@@ -8,6 +8,7 @@ splits are priced in its order until no other can be better.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil
@@ -17,12 +18,13 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.build import build
 from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.fit import program_bytes, schedules
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer, Home, Order, Outer
 from match_aie.targets.aie_ml.array.local import LocalPlan, demand, logical_banks
 from match_aie.targets.aie_ml.array.price import Priced, bound, price
 from match_aie.targets.aie_ml.devices import Device, Tiling, pair_name
-from match_aie.targets.aie_ml.schedule import Variant, machine, schedule_call
+from match_aie.targets.aie_ml.schedule import Variant, machine
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 
 Objective = Literal["interval", "latency"]
@@ -34,8 +36,13 @@ VARIANTS: tuple[Variant, ...] = ("flat", "overlapped")
 STREAMED: tuple[Home, ...] = ("memory tile", "chip")
 
 #: Blocks of accumulators that mappings use, by whether a call has several row tiles.
-TALL = ((2, 2), (4, 1), (2, 1))
-FLAT = ((1, 4), (1, 2), (1, 1))
+TALL = ((2, 2), (4, 1), (3, 1), (2, 1))
+FLAT = ((1, 4), (1, 3), (1, 2), (1, 1))
+
+#: Numbers of turns of a call, and of calls along the columns, that are tried where the reduction is
+#: walked over time: evenly spread on a logarithmic scale.
+MOST_TURNS = 6
+MOST_COLUMN_STEPS = 8
 
 
 @dataclass(frozen=True)
@@ -108,6 +115,8 @@ class Task:
 def _search(task: Task, *, strict: bool) -> tuple[Priced, ...] | Infeasible:
     """The best mappings; `strict` where each must keep all rules before it counts.
 
+    The reduction is walked over time where it must be, and where streams that carry something more
+    than once set the pace without.
     Channels, descriptors and ports hardly ever refuse what memories accept, and checking them
     means building the program: they are looked at only where the quick answer breaks a rule.
     """
@@ -115,11 +124,13 @@ def _search(task: Task, *, strict: bool) -> tuple[Priced, ...] | Infeasible:
     found: list[Priced] = []
     refused: Infeasible | None = None
     worst = float("inf")
-    for tiling in native_tilings(layer, device):
+    for tiling, turns in itertools.product(native_tilings(layer, device), (False, True)):
+        if turns and found and not _sent_again(found[0]):
+            continue
         for split in sorted(_splits(task, tiling), key=lambda s: s.bound):
             if split.bound >= worst:
                 break
-            for shape in candidates(layer, device, tiling, split):
+            for shape in candidates(layer, device, tiling, split, turns=turns):
                 quick = bound(shape, device, assumed)
                 if isinstance(quick, Infeasible):
                     refused = _closer(refused, quick)
@@ -145,6 +156,14 @@ def _search(task: Task, *, strict: bool) -> tuple[Priced, ...] | Infeasible:
     if not found:
         return refused or Infeasible("tiles", 1, 0, "tiles")
     return tuple(found)
+
+
+def _sent_again(priced: Priced) -> bool:
+    """Whether the streams that set the pace carry the same thing more than once."""
+    m, which = priced.mapping, priced.cost.bound
+    if which == "activation streams":
+        return m.input_sends() > m.row_steps
+    return which == "weight streams" and m.weight_sends() > m.column_steps
 
 
 def _legal(mapping: ArrayMapping, device: Device) -> bool:
@@ -217,9 +236,9 @@ def _counts(tiles: int, most: int) -> list[int]:
 
 
 def candidates(
-    layer: DenseLayer, device: Device, tiling: Tiling, split: Split
+    layer: DenseLayer, device: Device, tiling: Tiling, split: Split, *, turns: bool = False
 ) -> Iterator[ArrayMapping]:
-    """Mappings of one split: calls, residency, order and channels."""
+    """Mappings of one split: calls, residency, order and channels; with `turns`, in turns."""
     base = ArrayMapping(
         layer,
         tiling,
@@ -231,7 +250,7 @@ def candidates(
         tiling.m,
         tiling.n,
     )
-    for shape in _calls(base, device):
+    for shape in _turns(base, device) if turns else _calls(base, device):
         one = split.row_parts == 1 or split.column_parts == 1
         orders: tuple[Order, ...] = ("m",) if one else ("m", "n")
         for order in orders:
@@ -261,6 +280,32 @@ def _calls(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
                 yield from _rows(streamed, device)
 
 
+def _turns(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
+    """Calls whose reduction is walked in turns: weights that stay, else weights by stream."""
+    k_tiles = base.part_reduction // base.tiling.k
+    pieces = [steps for steps in _counts(k_tiles, k_tiles) if steps > 1]
+    column_tiles = base.part_columns // base.tiling.n
+    for steps in _spread(pieces, MOST_TURNS):
+        turned = replace(base, reduction_steps=steps)
+        resident = list(_rows(replace(turned, call_columns=base.part_columns), device))
+        yield from resident
+        if resident:
+            continue
+        for calls in _spread(_counts(column_tiles, column_tiles), MOST_COLUMN_STEPS):
+            columns = ceil(column_tiles / calls) * base.tiling.n
+            for home in STREAMED:
+                yield from _rows(replace(turned, call_columns=columns, home=home), device)
+
+
+def _spread(values: list[int], most: int) -> list[int]:
+    """At most `most` of ascending values, the first and the last among them."""
+    if len(values) <= most:
+        return values
+    first, ratio = values[0], values[-1] / values[0]
+    wanted = [first * ratio ** (at / (most - 1)) for at in range(most)]
+    return sorted({min(values, key=lambda value: abs(value - want)) for want in wanted})
+
+
 def _rows(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
     """The largest calls that fit, with and without banks that the DMA shares with the core."""
     unit = base.tiling.m
@@ -269,8 +314,7 @@ def _rows(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
     banks, size = logical_banks(device)
 
     def fits(tiles: int) -> LocalPlan | None:
-        more = replace(one, inputs=one.inputs * tiles, outputs=one.outputs * tiles)
-        return more.plan(banks, size)
+        return one.times(tiles).plan(banks, size)
 
     seen: set[int] = set()
     for shared in (True, False):
@@ -283,8 +327,8 @@ def _rows(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
         if not low:
             continue
         even = ceil(row_tiles / ceil(row_tiles / low))
-        # Blocks of two row tiles waste a step on an odd number of them.
-        seen |= {even, even + even % 2 if even + even % 2 <= low else even}
+        # Blocks of two row tiles must divide a call.
+        seen |= {even, even + even % 2 if even < low else max(1, even - even % 2)}
     for tiles in sorted(seen, reverse=True):
         yield replace(base, call_rows=tiles * unit)
 
@@ -300,20 +344,30 @@ def _with_channels(mapping: ArrayMapping, device: Device) -> ArrayMapping:
 def _kernel(
     mapping: ArrayMapping, device: Device, variants: tuple[Variant, ...]
 ) -> ArrayMapping | None:
-    """The mapping with the fastest block that the last tile of a chain can run."""
-    arch = device.architecture
-    row_tiles = mapping.call_rows // mapping.tiling.m
+    """The mapping with the block that is fastest in the last tile of a chain."""
+    most = device.architecture.core.program_memory_bytes
     best: tuple[int, ArrayMapping] | None = None
-    for block in TALL if row_tiles > 1 else FLAT:
+    for block in blocks(mapping):
         for variant in variants:
             tried = replace(mapping, block=block, variant=variant)
-            size = (tried.call_rows, tried.part_reduction, tried.call_columns)
             try:
-                call = schedule_call(tried.kernel(tried.cas_length - 1), arch, *size)
+                calls = schedules(tried, device)
             except TargetError:
                 continue
-            if call.program_bytes > 3 * arch.core.program_memory_bytes // 4:
+            body = sum(turn.body for turn in calls[-1])
+            if max(program_bytes(turns) for turns in calls[:2] + calls[-1:]) > most:
                 continue
-            if best is None or call.body < best[0]:
-                best = call.body, tried
+            if best is None or body < best[0]:
+                best = body, tried
     return None if best is None else best[1]
+
+
+def blocks(mapping: ArrayMapping) -> tuple[tuple[int, int], ...]:
+    """Blocks of accumulators that divide a call; those of several row tiles where there are."""
+    t = mapping.tiling
+    rows, columns = mapping.call_rows // t.m, mapping.call_columns // t.n
+    for shapes in (TALL, FLAT):
+        found = tuple((r, c) for r, c in shapes if rows % r == 0 and columns % c == 0)
+        if found:
+            return found
+    return ()

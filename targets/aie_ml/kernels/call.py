@@ -138,12 +138,10 @@ class LayerCall:
             named += [("y", "y.data()"), ("y_m_step", steps[0]), ("y_n_step", steps[1])]
             named += self._epilogue()
         m_blocks, n_blocks = s.blocks
-        return (
-            *named,
-            ("m_blocks", m_blocks),
-            ("k_steps", s.k_steps),
-            ("n_blocks", n_blocks),
-        )
+        named.append(("m_blocks", m_blocks))
+        if not s.flat:
+            named.append(("k_steps", s.k_steps))
+        return (*named, ("n_blocks", n_blocks))
 
     def _epilogue(self) -> list[tuple[str, object]]:
         r = self.spec.requantise

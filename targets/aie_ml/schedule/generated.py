@@ -10,8 +10,8 @@ from match_aie.targets.aie_ml.schedule.call import CallSchedule, schedule_call
 from match_aie.targets.aie_ml.schedule.kernel import Kernel, Requantise, Variant
 
 
-def kernel_of(spec: KernelSpec, variant: Variant = "overlapped") -> Kernel:
-    """What the scheduler knows of `spec`.
+def kernel_of(spec: KernelSpec, variant: Variant | None = None) -> Kernel:
+    """What the scheduler knows of `spec`; `variant` as the source has it where None.
 
     Raises:
         TargetError: the kernel is no plain matrix product, which is all that is scheduled.
@@ -27,7 +27,7 @@ def kernel_of(spec: KernelSpec, variant: Variant = "overlapped") -> Kernel:
         "shift": "shift",
         "tensor": "multiplier",
         "channel": "channel",
-        "none": "shift" if spec.floating else "none",
+        "none": "shift" if tail.dtype == "bfloat16" else "none",
     }
     return Kernel(
         a=spec.a,
@@ -40,12 +40,13 @@ def kernel_of(spec: KernelSpec, variant: Variant = "overlapped") -> Kernel:
         bias=spec.bias,
         relu=spec.lo is not None or spec.relu,
         requantise=forms[tail.form],
-        variant=variant,
+        variant=variant or ("flat" if spec.flat else "overlapped"),
+        resumes=spec.resumes,
     )
 
 
 def schedule_of(
-    spec: KernelSpec, arch: Architecture, variant: Variant = "overlapped"
+    spec: KernelSpec, arch: Architecture, variant: Variant | None = None
 ) -> CallSchedule:
     """Modelled cycles of one call of `spec` on `arch`.
 

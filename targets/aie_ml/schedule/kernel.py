@@ -47,6 +47,7 @@ class Kernel:
         requantise: how sums become `out`.
         variant: how an epilogue meets the next block.
         weight_banks: banks over which the weights are spread, 1 or 2.
+        resumes: whether accumulators start with 32-bit sums that an earlier call stored.
     """
 
     a: str
@@ -61,6 +62,7 @@ class Kernel:
     requantise: Requantise = "shift"
     variant: Variant = "overlapped"
     weight_banks: int = 1
+    resumes: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no kernel is."""
@@ -76,10 +78,17 @@ class Kernel:
         ):
             if value not in get_args(values):
                 raise TargetError(f"kernel: {value!r} is none of {get_args(values)}")
+        if self.resumes and (self.bias or self.cascade_in):
+            raise TargetError("kernel: earlier sums start it, and a bias or a cascade too")
         if self.bias and self.cascade_in:
             raise TargetError(
                 "kernel: bias behind a cascade", hint="add it in the first kernel of the chain"
             )
+
+    @property
+    def starts(self) -> bool:
+        """Whether accumulators start with anything but zeros."""
+        return self.bias or self.resumes or self.cascade_in
 
     @property
     def cascade_in(self) -> bool:

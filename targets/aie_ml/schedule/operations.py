@@ -137,7 +137,7 @@ def block_operations(kernel: Kernel, core: Machine) -> Block:
         start=tuple(op for name in sums for op in _start(name, kernel, core)),
         finish=tuple(tuple(_finish(name, kernel, core)) for name in sums),
         sums=sums,
-        first_adds=kernel.bias or kernel.cascade_in,
+        first_adds=kernel.starts,
         width={"c": bits / core.accumulator_bits, "t": 1.0},
     )
 
@@ -189,7 +189,7 @@ WIDEST_START = 1024
 
 
 def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
-    """Bias a row at a time, the same row for all rows of a tile; or the cascade's sums."""
+    """Bias a row at a time, the same row for all rows of a tile; earlier or the cascade's sums."""
     t = kernel.tiling
     size = t.m * t.n * kernel.accumulator_bits // 8
     if kernel.cascade_in:
@@ -197,6 +197,10 @@ def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
             yield Operation(
                 "cascade_read", f"in{part}", (LOAD_A,), (), name, core.cascade_read, "", size
             )
+    elif kernel.resumes:
+        latency = _resume_latency(kernel, core)
+        for part in range(ceil(t.m * t.n * 4 / core.load_bytes)):
+            yield Operation("load_accumulator", f"sum{part}", (LOAD_A,), (), name, latency, "S", 32)
     elif kernel.bias and kernel.variant == "exposed":
         yield Operation("copy", "bias", (MOVE,), (), name, core.move)
     elif kernel.bias:
@@ -206,6 +210,15 @@ def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
             yield Operation(
                 "load_accumulator", f"bias{part}", (LOAD_A,), (), name, core.load, "S", 32
             )
+
+
+def _resume_latency(kernel: Kernel, core: Machine) -> int:
+    """Sums that wait have 32 bits; wider accumulators are filled through the up-shift."""
+    if kernel.accumulator_bits == 32:
+        return core.load
+    if core.load_up is None:
+        raise TargetError(f"latency of a load that widens is not known of {core.name}")
+    return core.load_up
 
 
 def _finish(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
@@ -235,16 +248,23 @@ def _finish(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
 
 
 def _whole(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
-    """Sums stored with 32 bits; wider ones are rounded to them."""
+    """Sums stored with 32 bits; wider ones are rounded to them, and ReLU needs a vector."""
     tag = name[1:]
     whole = kernel.tiling.m * kernel.tiling.n * 4
     piece = min(whole, core.store_bytes)
     for part in range(ceil(whole / core.store_bytes)):
-        if kernel.accumulator_bits == 32:
+        if kernel.accumulator_bits == 32 and not kernel.relu:
             yield Operation("store_accumulator", f"st{part}", (STORE,), (name,), "", 0, "S", piece)
             continue
         result = f"v{tag}.{part}"
-        yield Operation("srs", f"srs{part}", (STORE,), (name,), result, core.srs, "", piece)
+        if kernel.accumulator_bits == 32:
+            yield Operation("copy", f"move{part}", (MOVE,), (name,), result, core.move)
+        else:
+            yield Operation("srs", f"srs{part}", (STORE,), (name,), result, core.srs, "", piece)
+        if kernel.relu:
+            largest = f"x{tag}.{part}"
+            yield Operation("maximum", "relu", (MOVE,), (result,), largest, core.move)
+            result = largest
         yield Operation("store", f"st{part}", (STORE,), (result,), "", 0, "S", piece)
 
 

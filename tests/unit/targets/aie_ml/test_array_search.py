@@ -93,10 +93,25 @@ def test_what_does_not_fit_says_which_resource() -> None:
     )
     assert isinstance(chains, Infeasible)
     assert (chains.demand, chains.bound) == (32, 8)
-    long = DenseLayer(4, 100_000, 8, a="int16", w="int16", out="int16")
-    none = search(long, device("npu1"))
+    wide = DenseLayer(4, 8, 1_000_000)  # its bias alone fills sixteen tiles
+    none = search(wide, device("npu1"))
     assert isinstance(none, Infeasible)
     assert none.demand > none.bound
+
+
+def test_a_reduction_that_is_too_long_is_walked_over_time() -> None:
+    long = DenseLayer(4, 100_000, 8, a="int16", w="int16", out="int16")
+    npu1 = device("npu1")
+    found = search(long, npu1)
+    assert not isinstance(found, Infeasible)
+    mapping = found[0].mapping
+    assert mapping.reduction_steps > 1
+    assert mapping.part_reduction * mapping.cas_length >= 100_000
+    program = build(mapping, npu1)
+    assert not isinstance(program, Infeasible)
+    assert violations(program, npu1) == ()
+    turns = mapping.calls * mapping.reduction_steps
+    assert {len(core.work) for core in program.cores} == {turns}
 
 
 def test_element_types_without_a_product_are_refused() -> None:
@@ -107,7 +122,7 @@ def test_element_types_without_a_product_are_refused() -> None:
 
 
 def test_columns_are_not_padded_to_two_tiles() -> None:
-    mapping = ArrayMapping(DenseLayer(64, 128, 72), I8, (2, 2), "overlapped", 1, 1, 1, 32, 72)
+    mapping = ArrayMapping(DenseLayer(64, 128, 72), I8, (4, 1), "overlapped", 1, 1, 1, 32, 72)
     assert mapping.part_columns == 72
     priced = price(mapping, VEK280, Assumed())
     assert not isinstance(priced, Infeasible)
@@ -115,7 +130,7 @@ def test_columns_are_not_padded_to_two_tiles() -> None:
 
 def test_streams_and_compute_bound_are_told_apart() -> None:
     wide = ArrayMapping(DenseLayer(512, 128, 128), I8, (2, 2), "flat", 1, 1, 1, 32, 128)
-    narrow = replace(wide, layer=DenseLayer(512, 128, 8), call_columns=8)
+    narrow = replace(wide, layer=DenseLayer(512, 128, 8), call_columns=8, block=(2, 1))
     for mapping, bound in ((wide, "compute"), (narrow, "activation streams")):
         priced = price(mapping, VEK280, Assumed())
         assert not isinstance(priced, Infeasible)
