@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
@@ -28,9 +28,6 @@ BLOCKS = ((2, 2), (4, 1), (1, 4), (2, 1), (1, 2), (1, 1))
 #: Lanes of kernels that multiply none: neighbouring pixels and channels of one vector.
 LANES = {1: Tiling(4, 1, 8, native=False), 2: Tiling(4, 1, 4, native=False)}
 
-#: Cuts of one layer that are laid out, cheapest first, before it is given up.
-TRIED = 400
-
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
@@ -50,20 +47,27 @@ def choose_image(
         TargetError: element types without a kernel there, or facts that are not known.
     """
     reason: Infeasible | None = None
-    found: list[Chosen] = []
+    able: list[tuple[float, int, CutLayer]] = []
     border = borders(layer)
-    for plan in cuts(layer, device, columns):
+    for number, plan in enumerate(cuts(layer, device, columns)):
         refused = fits_local(image_demand(plan, border, device), device)
         if refused is None and runs(plan, device):
-            found.append(Chosen(plan, price_image(plan, device, assumed)))
+            able.append((least_latency(plan, device, assumed), number, plan))
         elif refused is not None and (reason is None or refused.demand < reason.demand):
             reason = refused
-    found.sort(key=lambda chosen: (chosen.cost.latency, tiles_of(chosen.plan)))
-    for chosen in found[:TRIED]:
-        taken = window_columns(chosen.plan, device, columns)
-        if not isinstance(taken, Infeasible):
-            return replace(chosen, columns=taken)
-        reason = taken
+    best: Chosen | None = None
+    for least, _, plan in sorted(able, key=lambda a: (a[0], tiles_of(a[2]), a[1])):
+        if best is not None and least >= best.cost.latency:
+            break
+        cost = price_image(plan, device, assumed)
+        if best is None or cost.latency < best.cost.latency:
+            taken = window_columns(plan, device, columns)
+            if isinstance(taken, Infeasible):
+                reason = taken
+            else:
+                best = Chosen(plan, cost, taken)
+    if best is not None:
+        return best
     if reason is None:
         raise TargetError(f"layer {layer.name} has no kernel on {device.name}")
     return reason
@@ -136,9 +140,21 @@ def runs(plan: CutLayer, device: Device) -> bool:
 
 def price_image(plan: CutLayer, device: Device, assumed: Assumed) -> BandCost:
     """Modelled cost of one run."""
+    return _price(plan, device, assumed, *_body(plan, device, assumed))
+
+
+def least_latency(plan: CutLayer, device: Device, assumed: Assumed) -> float:
+    """A latency that no schedule of the kernel beats: products at the core's full rate."""
+    if plan.layer.apart:
+        return price_image(plan, device, assumed).latency
+    spec = plan.kernel()
+    rate = device.architecture.core.macs_of(spec.a, spec.b) or spec.tiling.macs
+    return _price(plan, device, assumed, spec.m * spec.k * spec.n / rate, 0.0).latency
+
+
+def _price(plan: CutLayer, device: Device, assumed: Assumed, body: float, skew: float) -> BandCost:
     arch, layer = device.architecture, plan.layer
     lock = assumed.acquire + assumed.release
-    body, skew = _body(plan, device, assumed)
     walks = layer.epilogue is not None
     entering, leaving, handed = _ways(plan, device)
     return band_cost(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -19,6 +19,7 @@ from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.sum import CutSum, SumCut, SumLayer, sum_graph
 from match_aie.targets.aie_ml.graph.window import window_graph
 from match_aie.targets.aie_ml.kernels.arithmetic import add_kernel
+from match_aie.targets.aie_ml.known import device as known
 from match_aie.workload import Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -92,9 +93,22 @@ def sum_layer(workload: Workload, constants: Arrays, name: str) -> SumLayer:
     return SumLayer(name, spec, numbers, workload.output.size)
 
 
+def share(name: str, ways: int) -> Device:
+    """Device `name` with so many ways in for each input of a layer, and out of it."""
+    return replace(known(name), gmio_in=2 * ways, gmio_out=ways)
+
+
 @lru_cache(maxsize=4096)
-def plan_image(workload: Workload, device: Device, columns: int) -> ImagePlan | Infeasible:
-    """How an image layer or a sum in fixed point runs on at most `columns` columns of `device`.
+def plan_image(
+    workload: Workload, name: str, columns: int, ways: int = 1
+) -> ImagePlan | Infeasible:
+    """How an image layer or a sum in fixed point runs on some columns of the array.
+
+    Args:
+        workload: in the fixed point that `arithmetic.in_fixed_point` gave.
+        name: of the device.
+        columns: at most.
+        ways: from the chip's memory for each input, and back to it, at most.
 
     Raises:
         TargetError: `refuses` says why there is no kernel, or facts of the device are not known.
@@ -102,6 +116,7 @@ def plan_image(workload: Workload, device: Device, columns: int) -> ImagePlan | 
     reason = refuses(workload)
     if reason is not None:
         raise TargetError(reason)
+    device = share(name, ways)
     zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
     if workload.kind in IMAGE_KINDS:
         chosen = choose_image(image_layer(workload, zeros, "layer"), device, columns)
