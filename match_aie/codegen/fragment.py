@@ -8,7 +8,7 @@ from match_aie.codegen.layer import indent, library, place
 from match_aie.errors import TargetError
 
 
-def render_template(name: str, **view: object) -> str:
+def render_template(name: str, /, **view: object) -> str:
     """The text of template `name`, indented by its braces.
 
     Args:

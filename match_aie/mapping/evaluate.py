@@ -92,7 +92,8 @@ class Evaluation:
         edges = [np.asarray(t.exposed) for t in tiers]
         cycles = float(self._model.combine(np.asarray(compute), moves, edges))
         if hasattr(self._model, "sequence_cycles"):
-            from match_aie.mapping.sequence import Prices, Nest
+            from match_aie.mapping.sequence import Nest, Prices
+
             self.lower = cycles
             nest = Nest(Prices(self._workload, self._module, self._model), self._mapping)
             cycles = self._model.sequence_cycles(self._workload, nest.calls())

@@ -13,13 +13,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from match_aie.codegen.flags import CORRECTNESS, SANITIZERS, WARNINGS, checked
+from match_aie.codegen.flags import CORRECTNESS, SANITIZERS, WARNINGS, checked, is_cxx
 from match_aie.errors import ProjectError, ToolchainError
+from match_aie.toolchain.cxx import build_cxx
 from match_aie.toolchain.integrity import Verified, verify
 from match_aie.toolchain.record import Record
+from match_aie.toolchain.step import compile_file
 
 _NAMES = ("cc", "gcc", "clang")
-_SHOWN_LINES = 12
 
 
 @dataclass(frozen=True)
@@ -98,21 +99,23 @@ def build(
     """
     files = verify(folder, record, edited=edited)
     words = _taking(record, compiler)
+    objects, libraries = build_cxx(folder, record, words, sanitize=sanitize, quick=quick)
     flags = [*CORRECTNESS, *checked(record.flags), *WARNINGS, "-Iinclude"]
     flags += [*SANITIZERS] if sanitize else ["-fPIC", "-shared"]
     flags += ["-DMATCH_AIE_TRACE"] if trace else []
     flags += ["-O0"] if quick else []
-    sources = [*record.sources, record.main] if sanitize else [*record.sources]
+    sources = [path for path in record.sources if not is_cxx(path)]
+    sources += [record.main, *objects] if sanitize else objects
     # Named by content: a library that is loaded already cannot be replaced under its name.
     key = _key([shutil.which(words[0]) or "", *words[1:], *flags, *sources], files)
     target = f"build/{record.network}-{key}{'-sanitize' if sanitize else '.so'}"
-    command = (*words, *flags, *sources, "-o", target, "-lm")
+    command = (*words, *flags, *sources, "-o", target, "-lm", *libraries)
     log = folder / "build" / f"{record.network}-{key}.log"
     if (folder / target).is_file():
         return Product(folder / target, words, command, log, True, files.edited)
     try:
         (folder / "build").mkdir(exist_ok=True)
-        _compile(folder, command, target, log)
+        compile_file(folder, command, target, log)
     except OSError as error:
         raise ProjectError(
             f"the build folder cannot be written: {error.strerror or error}",
@@ -163,33 +166,3 @@ def _key(words: Iterable[str], files: Verified) -> str:
     for name, content in sorted(files.digests.items()):
         digest.update(f"\0{name}\0{content}".encode())
     return digest.hexdigest()[:12]
-
-
-def _compile(folder: Path, command: Sequence[str], target: str, log: Path) -> None:
-    # Two processes may build at once: each makes its own file, the last rename stays.
-    partial = f"{target}.{os.getpid()}"
-    own = [partial if word == target else word for word in command]
-    try:
-        done = subprocess.run(
-            own, cwd=folder, capture_output=True, text=True, errors="replace", check=False
-        )
-        said = (done.stdout + done.stderr).strip()
-        log.write_text(f"{shlex.join(command)}\n{said}\n", encoding="utf-8")
-        if done.returncode != 0:
-            raise _refusal(command, done.returncode, said, log)
-        os.replace(folder / partial, folder / target)
-    finally:
-        (folder / partial).unlink(missing_ok=True)
-
-
-def _refusal(command: Sequence[str], status: int, said: str, log: Path) -> ToolchainError:
-    lines = said.splitlines()
-    shown = [line[:200] for line in lines[:_SHOWN_LINES]]
-    if len(lines) > len(shown):
-        shown.append(f"... {len(lines) - len(shown)} more lines in the log")
-    how = f"was killed by signal {-status}" if status < 0 else f"failed with status {status}"
-    return ToolchainError(
-        "\n    ".join([f"the C compiler {command[0]} {how}:", *shown]),
-        where=str(log),
-        hint="another compiler (CC=clang); if none works, report this as a defect of match_aie",
-    )

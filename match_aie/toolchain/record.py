@@ -71,6 +71,7 @@ class Record:
         arena: bytes.
         alignment: of arena, inputs and outputs, in bytes.
         flags: compiler flags of the target.
+        cxx_flags: the same for C++ sources.
         compilers: to try where the default compiler does not take these flags.
         sources: paths of what makes the library.
         main: path of the sanitizer build's `main`.
@@ -92,6 +93,7 @@ class Record:
     arena: int
     alignment: int
     flags: tuple[str, ...]
+    cxx_flags: tuple[str, ...]
     compilers: tuple[str, ...]
     sources: tuple[str, ...]
     main: str
@@ -143,6 +145,7 @@ def _record(document: dict[str, Any]) -> Record:
         arena=int(document["memory"]["nbytes"]),
         alignment=int(document["memory"]["alignment"]),
         flags=tuple(map(str, build["flags"])),
+        cxx_flags=tuple(map(str, build.get("cxx_flags", ()))),
         compilers=tuple(map(str, build.get("compilers", ()))),
         sources=tuple(map(str, build["sources"])),
         main=str(build["main"]),

@@ -20,6 +20,18 @@ from match_aie.targets.aie_ml.kernels.call import Parameter
 Place = tuple[int, int]
 
 
+class Header(Protocol):
+    """A generated header: `KernelSpec`, `AddSpec`, `MaxPoolSpec`."""
+
+    @property
+    def family(self) -> str:
+        """The header is called `<family>.hpp`."""
+
+    @property
+    def template(self) -> str:
+        """Path of the template that prints it, which reads it under the name `k`."""
+
+
 class Call(Protocol):
     """A kernel function as a graph sees it: `LayerCall`, `Nest`, `Bands`, `PoolCall`, `AddCall`."""
 
@@ -34,6 +46,14 @@ class Call(Protocol):
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Run-time parameters, in the order of the arguments."""
+
+    @property
+    def template(self) -> str:
+        """Path of the template that prints it, which reads it under the name `call`."""
+
+    @property
+    def headers(self) -> tuple[Header, ...]:
+        """Kernels that its source includes."""
 
 
 @dataclass(frozen=True)
@@ -237,6 +257,20 @@ class LayerGraph:
         places = [kernel.place for kernel in self.kernels]
         if len(set(places)) != len(places):
             raise InternalError(f"two kernels of graph {self.name} share a core")
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The functions, each once."""
+        return tuple({kernel.call.symbol: kernel.call for kernel in self.kernels}.values())
+
+    @property
+    def parameters(self) -> tuple[tuple[int, int, Parameter], ...]:
+        """(kernel, its input, what the host sets there), kernel by kernel."""
+        return tuple(
+            (number, len(kernel.inputs) + at, parameter)
+            for number, kernel in enumerate(self.kernels)
+            for at, parameter in enumerate(kernel.call.parameters)
+        )
 
     @property
     def outside(self) -> tuple[Outside, ...]:

@@ -76,6 +76,16 @@ class LayerCall:
                 )
 
     @property
+    def template(self) -> str:
+        """Its template, which reads it under the name `call`."""
+        return "aie/layer.cpp.mako"
+
+    @property
+    def headers(self) -> tuple[KernelSpec, ...]:
+        """Kernels that its source includes."""
+        return (self.spec,)
+
+    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """What the host hands over before the first run, in the order of the arguments."""
         s, found = self.spec, []

@@ -6,6 +6,7 @@ from match_aie.targets.aie_ml.schedule.machine import Machine, machine
 from match_aie.targets.aie_ml.schedule.operations import Counts, Operation
 from match_aie.targets.aie_ml.schedule.place import BlockSchedule, schedule_block
 from match_aie.targets.aie_ml.schedule.registers import Placed
+from match_aie.targets.aie_ml.schedule.scheduled import Scheduled
 from match_aie.targets.aie_ml.schedule.verify import verify
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Placed",
     "Position",
     "Requantise",
+    "Scheduled",
     "Variant",
     "best_block",
     "machine",

@@ -106,6 +106,28 @@ class CallSchedule:
         return 2 * self.macs * clock_ghz / self.cycles
 
     @property
+    def reads(self) -> tuple[int, ...]:
+        """Cycles of the body at which each block has read the cascade; none without one."""
+        if not self.kernel.cascade_in:
+            return ()
+        return tuple(begin + block.read_last for begin, block in self._begins())
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """Cycles of the body at which each block has written to the cascade, likewise."""
+        if not self.kernel.cascade_out:
+            return ()
+        return tuple(min(begin + b.write_done, self.body) for begin, b in self._begins())
+
+    def _begins(self) -> Iterator[tuple[int, BlockSchedule]]:
+        """Cycle of every block's first product, and the block."""
+        now = self.lead
+        for part in self.parts:
+            for _ in range(part.times):
+                yield now, part.schedule
+                now += part.schedule.length
+
+    @property
     def counts(self) -> Counts:
         """Instructions of a call."""
         total = Counts()

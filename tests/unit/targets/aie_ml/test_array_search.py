@@ -110,7 +110,8 @@ def test_a_reduction_that_is_too_long_is_walked_over_time() -> None:
     program = build(mapping, npu1)
     assert not isinstance(program, Infeasible)
     assert violations(program, npu1) == ()
-    assert {len(core.turns) for core in program.cores} == {mapping.reduction_steps}
+    turns = mapping.calls * mapping.reduction_steps
+    assert {len(core.work) for core in program.cores} == {turns}
 
 
 def test_element_types_without_a_product_are_refused() -> None:

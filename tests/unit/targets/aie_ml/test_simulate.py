@@ -8,9 +8,10 @@ import pytest
 from match_aie.errors import Infeasible, InfeasibleError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.array import ArrayMapping, Assumed, DenseLayer, price, search
+from match_aie.targets.aie_ml.array.order import steps
 from match_aie.targets.aie_ml.schedule import schedule_call
 from match_aie.targets.aie_ml.simulate import simulate
-from match_aie.targets.aie_ml.simulate.core import moments, steps
+from match_aie.targets.aie_ml.simulate.core import moments
 
 VEK280 = device("vek280")
 I8 = Tiling(4, 8, 8, True)
@@ -136,13 +137,20 @@ def test_slow_memory_outside_is_seen() -> None:
     assert priced.cost.bound == "way in"
 
 
+def shaped(rows: int, columns: int, rows_outer: bool, home: str) -> ArrayMapping:
+    """One tile whose calls are so many along rows and columns."""
+    layer = DenseLayer(32 * rows, 64, 32 * columns)
+    outer = "m" if rows_outer else "n"
+    return ArrayMapping(layer, I8, (2, 2), "overlapped", 1, 1, 1, 32, 32, outer=outer, home=home)
+
+
 def test_calls_take_and_give_buffers_in_pairs() -> None:
     for rows, columns, outer in ((3, 2, True), (3, 2, False), (1, 4, False), (4, 1, True)):
-        order = steps(rows, columns, rows_outer=outer, streamed=True)
+        order = steps(shaped(rows, columns, outer, "chip"))
         assert len(order) == rows * columns
         assert sum(s.takes_a for s in order) == sum(s.gives_a for s in order) >= rows
         assert sum(s.takes_w for s in order) == sum(s.gives_w for s in order) >= columns
-    resident = steps(3, 2, rows_outer=False, streamed=False)
+    resident = steps(shaped(3, 2, False, "tile"))
     assert not any(s.takes_w or s.gives_w for s in resident)
 
 
