@@ -38,10 +38,30 @@ class Chosen:
     columns: int = 0
 
 
+@dataclass(frozen=True)
+class Split:
+    """How a layer is spread over tiles: what `ImageCut` says of that."""
+
+    bands: int
+    parts: int
+    length: int
+
+
 def choose_image(
-    layer: ImageLayer, device: Device, columns: int, assumed: Assumed = Assumed()
+    layer: ImageLayer,
+    device: Device,
+    columns: int,
+    split: Split | None = None,
+    assumed: Assumed = Assumed(),
 ) -> Chosen | Infeasible:
     """The cut of least latency on at most `columns` columns of `device`.
+
+    Args:
+        layer: what is cut.
+        device: for which.
+        columns: at most.
+        split: over tiles; any where None.
+        assumed: times that no document states.
 
     Raises:
         TargetError: element types without a kernel there, or facts that are not known.
@@ -49,7 +69,7 @@ def choose_image(
     reason: Infeasible | None = None
     able: list[tuple[float, int, CutLayer]] = []
     border = borders(layer)
-    for number, plan in enumerate(cuts(layer, device, columns)):
+    for number, plan in enumerate(cuts(layer, device, columns, split)):
         refused = fits_local(image_demand(plan, border, device), device)
         if refused is None and runs(plan, device):
             able.append((least_latency(plan, device, assumed), number, plan))
@@ -78,27 +98,36 @@ def tiles_of(plan: CutLayer) -> int:
     return plan.cut.bands * plan.cut.parts * plan.cut.length
 
 
-def cuts(layer: ImageLayer, device: Device, columns: int) -> Iterator[CutLayer]:
-    """All cuts that differ in their sizes."""
-    most = columns * device.core_rows
+def cuts(
+    layer: ImageLayer, device: Device, columns: int, split: Split | None = None
+) -> Iterator[CutLayer]:
+    """All cuts, or those of one split over tiles, that differ in their sizes."""
+    splits = (split,) if split is not None else tuple(_splits(layer, device, columns))
     seen: set[tuple[object, ...]] = set()
     for tiling, rows, wide in _blocks(layer, device):
-        for parts in range(1, min(MOST_PARTS, device.core_rows) + 1):
-            for length in range(1, 2 if layer.apart else columns + 1):
-                for bands in range(1, most // (parts * length) + 1):
-                    for plan in _over_time(layer, tiling, rows, wide, bands, parts, length):
-                        key = (
-                            tiling,
-                            rows,
-                            wide,
-                            plan.band_rows,
-                            plan.part_rows,
-                            plan.part_channels,
-                            plan.slice_channels,
-                        )
-                        if key not in seen:
-                            seen.add(key)
-                            yield plan
+        for each in splits:
+            for plan in _over_time(layer, tiling, rows, wide, each):
+                key = (
+                    tiling,
+                    rows,
+                    wide,
+                    plan.band_rows,
+                    plan.part_rows,
+                    plan.part_channels,
+                    plan.slice_channels,
+                )
+                if key not in seen:
+                    seen.add(key)
+                    yield plan
+
+
+def _splits(layer: ImageLayer, device: Device, columns: int) -> Iterator[Split]:
+    """Over at most so many columns, in which every tile may have something to do."""
+    most = columns * device.core_rows
+    for parts in range(1, min(MOST_PARTS, device.core_rows) + 1):
+        for length in range(1, 2 if layer.apart else columns + 1):
+            for bands in range(1, min(most // (parts * length), layer.geometry.out_height) + 1):
+                yield Split(bands, parts, length)
 
 
 def _blocks(layer: ImageLayer, device: Device) -> Iterator[tuple[Tiling, int, int]]:
@@ -115,15 +144,16 @@ def _blocks(layer: ImageLayer, device: Device) -> Iterator[tuple[Tiling, int, in
 
 
 def _over_time(
-    layer: ImageLayer, tiling: Tiling, rows: int, wide: int, bands: int, parts: int, length: int
+    layer: ImageLayer, tiling: Tiling, rows: int, wide: int, split: Split
 ) -> Iterator[CutLayer]:
     """Cuts that differ in the rows of a band; without those that are no whole blocks."""
-    high = -(-layer.geometry.out_height // bands)
-    sizes = {-(-layer.geometry.out_height // (bands * firings)) for firings in range(1, high + 1)}
-    for size in sizes:
-        firings = -(-high // size)
+    whole, bands = layer.geometry.out_height, split.bands
+    high = -(-whole // bands)
+    sizes = {-(-whole // (bands * firings)) for firings in range(1, high + 1)}
+    for size in sorted(sizes):
+        cut = ImageCut(tiling, rows, wide, bands, -(-high // size), split.parts, split.length)
         with suppress(TargetError):
-            yield CutLayer(layer, ImageCut(tiling, rows, wide, bands, firings, parts, length))
+            yield CutLayer(layer, cut)
 
 
 def runs(plan: CutLayer, device: Device) -> bool:
