@@ -52,7 +52,7 @@ int w_run(void)
     const struct ma_kernel kernel = {start, @WAIT@, NULL};
     const struct ma_program *p = &@SYMBOL@_program;
     __asm__ volatile("" : "+r"(p)); /* layers share the code: nothing is known of the table */
-    ma_run_tiles(p, l2, &kernel);
+    ma_run_tiles(p, l2, &kernel, NULL);
     return 0;
 }
 """

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from match_aie.cost_models.walk import Move
 from match_aie.cost_models.transfers import MemoryTransfers
 from match_aie.hardware import Array, Block, Direction, Memory, Mode
 from match_aie.workload import Workload
@@ -34,6 +35,8 @@ class MchanTransfers(MemoryTransfers):
     """
 
     setup: float = 20.0
+    start: float = 16.0
+    start_lines: float = 2.0
     bytes_per_cycle: float = 8.0
     short_line: float = 16.0
     short_line_stall: float = 37.0 / 512.0
@@ -47,6 +50,33 @@ class MchanTransfers(MemoryTransfers):
         """Setup, a cycle for every 8 bytes begun of every line, and stalls."""
         del workload, outer, inner
         return self.moved_cycles(block.nbytes, block.chunks, direction)
+
+    def transfer_price(
+        self, workload: Workload, block: Block, outer: Memory, inner: Memory, direction: Direction
+    ) -> Move:
+        """A command for every plane; polling for the end is the controller's wait."""
+        del outer, inner
+        moved = self.as_stored(workload, block)
+        planes = float(moved.planes)
+        start = self.start + (self.start_lines if moved.chunks > planes else 0.0)
+        engine = float(self.engine_cycles(moved.nbytes, moved.chunks, direction))
+        return Move(planes * start, engine)
+
+    def as_stored(self, workload: Workload, block: Block) -> Block:
+        """What really moves for a block: the operand as it lies in memory."""
+        del workload
+        return block
+
+    def engine_cycles(self, nbytes: Array, chunks: Array, direction: Direction) -> Array:
+        """Cycles of the engine for `nbytes` in `chunks` equal lines; 0 bytes take none."""
+        line = nbytes / np.maximum(chunks, 1)
+        cycles = chunks * np.ceil(line / self.bytes_per_cycle)
+        stalls = (line < self.short_line) & (chunks > 1)
+        cycles = cycles + np.where(stalls, chunks * self.short_line_stall, 0.0)
+        if direction == "store":
+            long = nbytes > self.store_burst
+            cycles = cycles + np.where(long, nbytes / self.store_stall_bytes, 0.0)
+        return np.asarray(np.where(nbytes > 0, cycles, 0.0))
 
     def moved_cycles(self, nbytes: Array, chunks: Array, direction: Direction) -> Array:
         """Cycles to move `nbytes` in `chunks` equal lines; 0 bytes take none."""

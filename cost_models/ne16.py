@@ -13,13 +13,15 @@ A published form with fitted constants: modelled. No layer with stride 2 has bee
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
-from match_aie.hardware import Array, Block, Direction, Loop, Memory, Tile
+from match_aie.cost_models.walk import Controller, Jobs, QueuedWalk
+from match_aie.hardware import Array, Block, Call, Direction, Loop, Memory, Repeat, Tile
+from match_aie.hardware.sequence import Ranges
 from match_aie.workload import Workload
 
 Filter = Literal["conv3x3", "depthwise", "conv1x1"]
@@ -84,25 +86,15 @@ class ClosedForm:
 
 
 @dataclass(frozen=True)
-class Controller:
-    """The core that walks over a layer's tiles, moves them, and programs NE16's jobs.
+class Programming(Controller):
+    """The controller, and what it takes to set up NE16's jobs.
 
     Attributes:
-        layer: cycles to enter a layer of several tiles; being offloaded is a hand-over, which
-            targets price. This, `visit` and `one_tile` are instructions of `ma_run_tiles` counted
-            on an emulated rv32imc core (GCC 12, -O2; `benchmarks/gap9_walk.py`), taken as cycles.
-        visit: of the walk, around each of several tiles.
-        one_tile: of the whole walk in a layer of one tile.
-        wait: of a wait for what is over; an assumption.
         start: of starting a transfer (measured with GVSoC).
         program: to program and start the first two jobs of a tile: 24 registers (measured).
         reprogram: of every further job of a tile: six registers (in proportion; modelled).
     """
 
-    layer: float = 640.0
-    visit: float = 590.0
-    one_tile: float = 280.0
-    wait: float = 10.0
     start: float = 16.0
     program: float = 578.0
     reprogram: float = 578.0 * 8 / 26
@@ -129,7 +121,7 @@ class Ne16Cost(MchanTransfers):
     weight_bits: int = 8
     scale_bits: int = 16
     job: float = 8.0
-    controller: Controller = Controller()
+    controller: Programming = Programming()
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
         """Cycles of one tile, with what of the next tile's preparation does not hide behind it.
@@ -259,6 +251,57 @@ class Ne16Cost(MchanTransfers):
         elif name == "offset" and bordered(workload):
             nbytes = nbytes * 9
         return self.moved_cycles(nbytes, chunks, direction)
+
+    def as_stored(self, workload: Workload, block: Block) -> Block:
+        """Weights and factors as they are packed."""
+        name = block.operand.name
+        if name == "weight":
+            one = np.asarray(1)
+            return replace(block, nbytes=self.packed(workload, block), chunks=one, planes=one)
+        if name == "multiplier":
+            return replace(block, nbytes=block.nbytes * self.scale_bits // 32)
+        if name == "offset" and bordered(workload):
+            return replace(block, nbytes=block.nbytes * 9)
+        return block
+
+    def sequence_cycles(self, workload: Workload, calls: Sequence[Call | Repeat]) -> float:
+        """NE16 holds two jobs."""
+        del workload
+        return QueuedWalk(self.controller).cycles(calls)
+
+    def call_price(self, workload: Workload, ranges: Ranges) -> tuple[Jobs, ...]:
+        """The jobs of a tile."""
+        core, kind = self.controller, filter_of(workload)
+        t = {dim: np.asarray(length) for dim, (_, length) in ranges.items()}
+        t = _filled(t)
+        if bordered(workload) and not strides_by_jobs(workload):
+            return self._bordered_jobs(workload, ranges, t)
+        run, jobs = self._jobs(workload, t)
+        count = int(jobs)
+        found = (Jobs(core.program, float(run), min(2, count)),)
+        if count > 2:
+            found += (Jobs(core.reprogram, float(run), count - 2),)
+        return found
+
+    def _bordered_jobs(self, workload, ranges, t):
+        core, kind = self.controller, filter_of(workload)
+        outputs = t["G"] if kind == "depthwise" else t["K"]
+        bands = []
+        for axis, dim in enumerate(("OY", "OX")):
+            size = workload.sizes[dim]
+            window = workload.window
+            start, length = ranges[dim]
+            low = 1 if window.padding[axis] else 0
+            seen = (size - 1) * window.stride[axis] + workload.sizes["FY"] - window.padding[axis]
+            high = size - 1 if seen > workload.operand("x").shape[1 + axis] else size
+            edges = [start, *(min(max(e, start), start + length) for e in (low, high)), start + length]
+            bands.append([b - a for a, b in zip(edges, edges[1:]) if b > a])
+        found = []
+        for r in bands[0]:
+            for c in bands[1]:
+                run = self.job + self.form.cycles(kind, (np.asarray(r), np.asarray(c)), t["C"], outputs, self.weight_bits, self.scale_bits)
+                found.append(Jobs(core.program, float(run)))
+        return tuple(found) * int(t["B"])
 
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
         """Pipelined; before the first tile and after the last one nothing overlaps."""

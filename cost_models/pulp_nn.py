@@ -22,7 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
-from match_aie.hardware import Array, Loop, Tile
+from match_aie.cost_models.walk import BlockingWalk, Controller, Jobs
+from match_aie.hardware import Array, Call, Loop, Repeat, Tile
+from match_aie.hardware.sequence import Ranges
 from match_aie.workload import Workload
 from match_aie.workload.reference import whole_image
 
@@ -55,6 +57,7 @@ class PulpNN(MchanTransfers):
     layer: float = 0.0
     several: float = 0.0
     walk: float = 0.0
+    controller: Controller = Controller()
 
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
         """Double buffering: the longer of kernels and transfers, and what has nothing to hide it.
@@ -67,6 +70,17 @@ class PulpNN(MchanTransfers):
             last = total * edge / np.maximum(move, 1.0)
             total = np.where(move >= total, move + last, total + edge)
         return np.asarray(total + self.layer)
+
+    def call_price(self, workload: Workload, ranges: Ranges) -> tuple[Jobs, ...]:
+        """One job."""
+        t = {dim: np.asarray(1) for dim in ("B", "G", "K", "C", "OY", "OX", "FY", "FX")}
+        t |= {dim: np.asarray(length) for dim, (_, length) in ranges.items()}
+        return (Jobs(0.0, self.call + float(self._kernel(workload, t))),)
+
+    def sequence_cycles(self, workload: Workload, calls: Sequence[Call | Repeat]) -> float:
+        """Waits for each."""
+        del workload
+        return BlockingWalk(self.controller).cycles(calls)
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
         """Cycles of one call; `tile` has every dimension of the workload."""

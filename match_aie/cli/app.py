@@ -134,12 +134,15 @@ def run(
     sanitize: Annotated[
         bool, typer.Option("--sanitize", help="With address and undefined-behaviour checks.")
     ] = False,
+    edited: Annotated[
+        bool, typer.Option("--edited", help="Run files as they are that were changed since.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Build a project for this machine, run it once, and compare it with its references."""
     from match_aie.cli.running import RunRequest, run_project
 
-    run_project(RunRequest(folder, inputs, outputs, seed, compiler, sanitize), as_json)
+    run_project(RunRequest(folder, inputs, outputs, seed, compiler, sanitize, edited), as_json)
 
 
 @app.command()

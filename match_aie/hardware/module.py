@@ -173,7 +173,7 @@ class ExecModule(ABC):
 
     @abstractmethod
     def template(self, workload: Workload) -> str:
-        """Path of the layer template below `templates/`."""
+        """Name of the layer template: a path below `templates/`, or "package:path"."""
 
     def tiled_reductions(self, workload: Workload) -> tuple[str, ...]:
         """Reduction dimensions of which the kernel can do a part, adding to partial sums."""

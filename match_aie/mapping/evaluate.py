@@ -91,6 +91,12 @@ class Evaluation:
         moves = [np.asarray(t.cycles) for t in tiers]
         edges = [np.asarray(t.exposed) for t in tiers]
         cycles = float(self._model.combine(np.asarray(compute), moves, edges))
+        if hasattr(self._model, "sequence_cycles"):
+            from match_aie.mapping.sequence import Nest, Prices
+
+            self.lower = cycles
+            nest = Nest(Prices(self._workload, self._module, self._model), self._mapping)
+            cycles = self._model.sequence_cycles(self._workload, nest.calls())
         names = ["+".join(m.name for m in tier) for tier in self._layout.tiers]
         waits: list[tuple[str, float]] = [
             (f"transfers {name}", t.cycles) for name, t in zip(names, tiers, strict=True)

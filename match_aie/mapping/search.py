@@ -64,7 +64,8 @@ def search(
     if len(module.memories) < 2:
         mapping = untiled(workload, module)
         if isinstance(model, CostModel):
-            return [MappedCost(mapping, model.cost(workload, mapping))]
+            cost = model.cost(workload, mapping)
+            return cost if isinstance(cost, Infeasible) else [MappedCost(mapping, cost)]
         return [MappedCost(mapping, Evaluation(workload, module, model, mapping).cost())]
     if not isinstance(model, TileCostModel):
         raise TargetError(

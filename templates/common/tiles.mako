@@ -24,6 +24,8 @@ static const struct ma_program ${layer.symbol}_program = {
     .operands = ${len(program.operands)},
     .l1_bytes = ${max(program.total, 16)},
     .scratch = ${program.scratch},
+    .ahead = ${sum(1 << index for index, operand in enumerate(program.operands) if operand.moves == "ahead")},
+    .left = ${sum(1 << index for index, operand in enumerate(program.operands) if operand.moves == "never")},
 % if program.loops:
     .loop = {${", ".join(listed((loop.step, program.around(i)[1], program.around(i)[0])) for i, loop in enumerate(program.loops))}},
 % endif
@@ -61,6 +63,6 @@ static void ${layer.symbol}(${layer.parameters})
         (void *)(uintptr_t)${operand.name},
 % endfor
     };
-    ma_run_tiles(&${layer.symbol}_program, l2, &kernel);
+    ma_run_tiles(&${layer.symbol}_program, l2, &kernel, ${"ahead" if layer.tiles.linked else "NULL"});
 }
 </%def>

@@ -149,6 +149,8 @@ class Rig:
     def table(self, program):
         """The table as bytes, in the layout of struct ma_program."""
         words = [len(program.loops), len(program.operands), max(program.total, 16), program.scratch]
+        for moves in ("ahead", "never"):
+            words += [sum(1 << i for i, o in enumerate(program.operands) if o.moves == moves)]
         for index, loop in enumerate(program.loops):
             parent, size = program.around(index)
             words += [loop.step, size, parent]

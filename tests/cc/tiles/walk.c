@@ -153,7 +153,7 @@ static void run(void *argument)
     const struct ma_program *const p = a[0];
     struct context *const c = a[1];
     const struct ma_kernel sync = {at_once, NULL, c}, async = {queued, finish, c};
-    ma_run_tiles(p, c->l2, a[2] ? &async : &sync);
+    ma_run_tiles(p, c->l2, a[2] ? &async : &sync, NULL);
 }
 
 /* l2: operands, then the expected output. Returns -1 for a fault, else wrong elements. */

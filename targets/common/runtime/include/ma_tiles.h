@@ -60,13 +60,23 @@ struct ma_turn {
     uint32_t doubled, single, seen, output;
 };
 
-/* A layer's program; its last operand is the output. turn[0] is the begin, turn[1 + i] loop i. */
+/* A layer's program; its last operand is the output. turn[0] is the begin, turn[1 + i] loop i. A bit
+ * for each operand: `ahead` are those that the layer before loads, `left` those that an earlier
+ * layer left in L1 and, of the output, that a later one finds there: nobody moves them. */
 struct ma_program {
     int32_t loops, operands;
-    uint32_t l1_bytes, scratch;
+    uint32_t l1_bytes, scratch, ahead, left;
     struct ma_loop loop[MA_LOOPS];
     struct ma_turn turn[1 + MA_LOOPS];
     struct ma_operand operand[MA_OPERANDS];
+};
+
+/* What goes from layer to layer where they share L1: transfers of operands of the layer that starts
+ * next; and while a layer runs, the program of the next one and its operands' addresses in L2. */
+struct ma_ahead {
+    ma_dma loading[MA_OPERANDS];
+    const struct ma_program *next;
+    const void *const *l2;
 };
 
 /* One call of the kernel. Transfers of its operands may still be under way: a kernel that is
@@ -115,6 +125,7 @@ struct ma_state {
  * is on its way; the output has one per copy. */
 struct ma_walk {
     const struct ma_program *program;
+    struct ma_ahead *ahead;
     uint8_t *l1;
     uint32_t moved;
     struct ma_block edge[3];
@@ -125,6 +136,38 @@ struct ma_walk {
 static inline int32_t ma_least(int32_t a, int32_t b)
 {
     return a < b ? a : b;
+}
+
+/* Lets the layer that starts now load operands of the layer after it, `next`. */
+static inline void ma_ahead_next(
+    struct ma_ahead *ahead, const struct ma_program *next, const void *const *l2)
+{
+    ahead->next = next;
+    ahead->l2 = l2;
+}
+
+/* Starts to load the next layer's operands, once. */
+static inline void ma_ahead_start(struct ma_ahead *ahead, uint8_t *l1)
+{
+    if (!ahead || !ahead->next) {
+        return;
+    }
+    const struct ma_operand *o = ahead->next->operand;
+    const void *const *l2 = ahead->l2;
+    ma_dma *loading = ahead->loading;
+    for (uint32_t inputs = ahead->next->ahead; inputs; inputs >>= 1, ++o, ++l2, ++loading) {
+        if (inputs & 1) {
+            ma_l2_operand(*l2, o->l2_bytes);
+            *loading = ma_dma_load(l1 + o->l1, (const uint8_t *)*l2 + o->from, &o->block);
+        }
+    }
+    ahead->next = NULL;
+}
+
+/* Whether the layer itself moves its output. */
+static inline uint32_t ma_stores(const struct ma_program *p)
+{
+    return !(p->left >> (p->operands - 1) & 1);
 }
 
 /* Puts loop i at the begin of its range. */
@@ -266,7 +309,7 @@ static inline void ma_take(struct ma_walk *w, const struct ma_turn *turn)
             ma_swap(s);
         }
     }
-    w->moved = turn->doubled | turn->single;
+    w->moved |= turn->doubled | turn->single;
 }
 
 /* No transfer may touch what a kernel works on; only the emulation looks. */
@@ -297,6 +340,7 @@ static inline void ma_tile_arrive(const struct ma_tile *tile)
             s->loading = 0;
         }
     }
+    tile->walk->moved = 0;
     ma_tile_settled(tile);
 }
 
@@ -383,10 +427,25 @@ static inline void ma_operand_open(
     ma_l2_operand(s->l2, o->l2_bytes);
 }
 
+/* Finds operand i in L1 where another layer put it, or is about to. */
+static inline void ma_find(
+    const struct ma_program *p, int32_t i, struct ma_ahead *ahead, struct ma_state *s, uint8_t *at)
+{
+    if (p->ahead >> i & 1) {
+        s->loading = ahead->loading[i];
+    }
+    if ((p->ahead | p->left) >> i & 1 && i + 1 < p->operands) {
+        ma_l1_found(at, p->operand[i].l2_bytes);
+    }
+}
+
 /* Puts all loops at their begin, and every operand with them. */
-static inline void ma_open(struct ma_walk *w, const struct ma_program *p, void *const *l2)
+static inline void ma_open(
+    struct ma_walk *w, const struct ma_program *p, void *const *l2, struct ma_ahead *ahead)
 {
     w->program = p;
+    w->ahead = ahead;
+    w->moved = p->ahead;
     w->l1 = ma_l1_open(p->l1_bytes);
     for (int32_t i = 0; i < p->loops; ++i) {
         ma_begin(w, i);
@@ -394,6 +453,7 @@ static inline void ma_open(struct ma_walk *w, const struct ma_program *p, void *
     for (int32_t i = 0; i < p->operands; ++i) {
         w->state[i].l2 = (uint8_t *)l2[i];
         ma_operand_open(w, &p->operand[i], &w->state[i], i + 1 == p->operands);
+        ma_find(p, i, ahead, &w->state[i], w->state[i].now->spot.view.at);
     }
 }
 
@@ -429,7 +489,7 @@ static inline void ma_remember(const struct ma_walk *w, struct ma_pending *pendi
     pending->begun = 1;
     pending->ticket = ticket;
     pending->finished = NULL;
-    if (!after || after->output) {
+    if ((!after || after->output) && ma_stores(w->program)) {
         pending->finished = w->state[w->program->operands - 1].now;
     }
 }
@@ -445,6 +505,7 @@ static inline const struct ma_turn *ma_step_waiting(struct ma_walk *w,
         ma_prefetch(w, after->doubled); /* the tile before this one is done with its copies */
         ma_tile_settled(tile);
     }
+    ma_ahead_start(w->ahead, w->l1);
     ma_remember(w, pending, kernel->start(tile, kernel->context), after);
     ma_settle(w, kernel, pending);
     return after;
@@ -461,54 +522,60 @@ static inline const struct ma_turn *ma_step_queued(struct ma_walk *w,
     if (after) {
         ma_prefetch(w, after->doubled);
     }
+    ma_ahead_start(w->ahead, w->l1);
     return after;
 }
 
 /* Runs a layer of one tile, whose every number is in the table. */
-static inline void ma_run_one(
-    const struct ma_program *p, void *const *l2, const struct ma_kernel *kernel)
+static inline void ma_run_one(const struct ma_program *p, void *const *l2,
+    const struct ma_kernel *kernel, struct ma_ahead *ahead)
 {
-    const struct ma_operand *o = p->operand;
-    const struct ma_operand *const y = o + p->operands - 1;
+    const struct ma_operand *const y = &p->operand[p->operands - 1];
     struct ma_walk w;
     struct ma_tile tile;
-    struct ma_state *s = w.state;
     w.program = p;
-    w.moved = p->turn[0].doubled | p->turn[0].single;
     w.l1 = ma_l1_open(p->l1_bytes);
     tile.scratch = w.l1 + p->scratch;
     tile.walk = &w;
-    for (const struct ma_view **view = tile.view;; ++view, ++o, ++s, ++l2) {
-        *view = &s->part.view;
-        s->part.view = (struct ma_view){w.l1 + o->l1, o->extent, o->stride, o->start, o->before};
-        ma_l2_operand(*l2, o->l2_bytes);
-        if (o == y) {
-            break;
+    w.moved = p->turn[0].doubled | p->turn[0].single | p->ahead;
+    for (int32_t i = 0; i < p->operands; ++i) {
+        const struct ma_operand *const o = &p->operand[i];
+        struct ma_state *const s = &w.state[i];
+        uint8_t *const at = w.l1 + o->l1;
+        s->part.view = (struct ma_view){at, o->extent, o->stride, o->start, o->before};
+        tile.view[i] = &s->part.view;
+        ma_l2_operand(l2[i], o->l2_bytes);
+        ma_find(p, i, ahead, s, at);
+        if (p->turn[0].single >> i & 1) {
+            s->loading
+                = o->bytes ? ma_dma_load(at, (const uint8_t *)l2[i] + o->from, &o->block) : 0;
         }
-        s->loading = o->bytes
-            ? ma_dma_load(s->part.view.at, (const uint8_t *)*l2 + o->from, &o->block) : 0;
     }
     if (!kernel->wait) {
         ma_tile_arrive(&tile);
     }
+    ma_ahead_start(ahead, w.l1);
     const uint32_t ticket = kernel->start(&tile, kernel->context);
     if (kernel->wait) {
         kernel->wait(ticket);
     }
-    ma_dma_wait(ma_dma_store((uint8_t *)*l2 + y->from, s->part.view.at, &y->block));
+    if (ma_stores(p)) {
+        uint8_t *const to = (uint8_t *)l2[p->operands - 1] + y->from;
+        ma_dma_wait(ma_dma_store(to, w.l1 + y->l1, &y->block));
+    }
     ma_l1_close(w.l1);
 }
 
 /* Runs a layer of several tiles. */
-static inline void ma_run_all(
-    const struct ma_program *p, void *const *l2, const struct ma_kernel *kernel)
+static inline void ma_run_all(const struct ma_program *p, void *const *l2,
+    const struct ma_kernel *kernel, struct ma_ahead *ahead)
 {
     const struct ma_turn *turn = p->turn;
     struct ma_walk w;
     struct ma_pending pending = {0, 0, NULL};
     struct ma_tile tile;
     struct ma_state *const y = &w.state[p->operands - 1];
-    ma_open(&w, p, l2);
+    ma_open(&w, p, l2, ahead);
     tile.scratch = w.l1 + p->scratch;
     tile.walk = &w;
     ma_prefetch(&w, turn->doubled);
@@ -539,14 +606,15 @@ static inline void ma_run_all(
     ma_l1_close(w.l1);
 }
 
-/* Runs a layer; `l2` holds the operands' addresses in L2, the output's last. */
-static inline void ma_run_tiles(
-    const struct ma_program *p, void *const *l2, const struct ma_kernel *kernel)
+/* Runs a layer; `l2` holds the operands' addresses in L2, the output's last. `ahead` is what layers
+ * share that have L1 together, NULL for a layer that is alone. */
+static inline void ma_run_tiles(const struct ma_program *p, void *const *l2,
+    const struct ma_kernel *kernel, struct ma_ahead *ahead)
 {
     if (p->loops) {
-        ma_run_all(p, l2, kernel);
+        ma_run_all(p, l2, kernel, ahead);
     } else {
-        ma_run_one(p, l2, kernel);
+        ma_run_one(p, l2, kernel, ahead);
     }
 }
 
