@@ -10,7 +10,14 @@ from mako.template import Template
 
 from match_aie import templates
 from match_aie.codegen.ctype import float_literal
-from match_aie.codegen.flags import CORRECTNESS, SANITIZERS, WARNINGS
+from match_aie.codegen.flags import (
+    CORRECTNESS,
+    CXX_CORRECTNESS,
+    CXX_SANITIZERS,
+    SANITIZERS,
+    WARNINGS,
+    is_cxx,
+)
 from match_aie.codegen.names import comment, network_symbols
 from match_aie.codegen.port import PortRecord
 from match_aie.codegen.weights import Blob, Member, element_type
@@ -95,7 +102,10 @@ class NetworkView:
         flags: for the compiler, correctness and target.
         warnings: for the compiler.
         sanitizers: for the compiler.
-        sources: paths of what makes the library.
+        cxx_sanitizers: for that of C++.
+        sources: paths of what makes the library, C and assembler.
+        cxx_sources: the same, C++.
+        cxx_flags: for the compiler of C++, correctness and target.
         headers: of the target's runtime.
         guard: C function of it that says why this machine cannot run the code; "" for none.
         entry: C function of it that runs the steps; "" for none.
@@ -119,7 +129,10 @@ class NetworkView:
     flags: tuple[str, ...]
     warnings: tuple[str, ...]
     sanitizers: tuple[str, ...]
+    cxx_sanitizers: tuple[str, ...]
     sources: tuple[str, ...]
+    cxx_sources: tuple[str, ...]
+    cxx_flags: tuple[str, ...]
     headers: tuple[str, ...]
     guard: str
     entry: str
@@ -199,6 +212,14 @@ def _streams(program: NetworkProgram) -> tuple[StreamView, ...]:
         found.append(StreamView(stream.start, stream.step, place, offset, stream.nbytes))
         offset += stream.nbytes
     return tuple(found)
+
+
+def _calls(schedule: Schedule, addresses: Addresses) -> tuple[CallView, ...]:
+    kept = kept_after(schedule)
+    return tuple(
+        _call(step, schedule, addresses, kept.get(index, ()))
+        for index, step in enumerate(schedule.steps)
+    )
 
 
 def _call(
@@ -292,11 +313,7 @@ def network_view(
     schedule = program.schedule
     addresses = Addresses(program, blob)
     macro = schedule.name.upper()
-    kept = kept_after(schedule)
-    calls = tuple(
-        _call(step, schedule, addresses, kept.get(index, ()))
-        for index, step in enumerate(schedule.steps)
-    )
+    calls = _calls(schedule, addresses)
     words = [word for call in calls for word in call.arguments]
     return NetworkView(
         name=schedule.name,
@@ -315,7 +332,10 @@ def network_view(
         flags=(*CORRECTNESS, *profile.flags),
         warnings=WARNINGS,
         sanitizers=SANITIZERS,
-        sources=tuple(sources),
+        cxx_sanitizers=CXX_SANITIZERS,
+        sources=tuple(path for path in sources if not is_cxx(path)),
+        cxx_sources=tuple(path for path in sources if is_cxx(path)),
+        cxx_flags=(*CXX_CORRECTNESS, *profile.cxx_flags),
         headers=runtime.headers,
         guard=runtime.guard,
         entry=runtime.entry,

@@ -148,6 +148,16 @@ const char *${net.name}_unsupported(void) {
 }
 
 % endif
+const size_t *${net.name}_sizes(void) {
+    static const size_t sizes[] = {
+        ${net.macro}_ALIGNMENT, ${net.macro}_ARENA_BYTES, ${net.macro}_INPUTS, ${net.macro}_OUTPUTS,
+% for port in (*net.inputs, *net.outputs):
+        ${port.macro}_BYTES,
+% endfor
+    };
+    return sizes;
+}
+
 int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]) {
 % if net.guard:
     if (${net.name}_unsupported()) {

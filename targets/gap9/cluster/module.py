@@ -19,13 +19,6 @@ from match_aie.workload import Converted, FixedPoint, Workload, to_fixed_point
 #: round down. Zero points stay with the inputs (padding is the zero point); `pack` folds them.
 ARITHMETIC = FixedPoint(multiplier_bits=31, inputs="centred")
 
-#: What the controller does around a call beside starting it, and around a layer, in layers of
-#: several tiles (in those of more than 32: MANY); and all it does in one of one tile: instructions
-#: of `ma_run_table` and `ma_run_tiles` counted on an emulated rv32imc core (GCC 12, -O2;
-#: `benchmarks/gap9_walk.py`), as cycles.
-WALK, LAYER, ONE_TILE = 95.0, 80.0, 210.0
-MANY_WALK, MANY_LAYER = 660.0, 1750.0
-
 
 class Cluster(ExecModule):
     """Eight RISC-V cores with 8-bit SIMD, own kernels."""
@@ -46,15 +39,9 @@ class Cluster(ExecModule):
             ),
             Memory("L2", None, bytes_per_cycle=known.dma.bytes_per_cycle),
         )
-        start = PulpNN()
         self._cost = PulpNN(
             cores=known.cores.workers,
             banks=known.memory.l1_banks,
-            call=start.call,
-            layer=ONE_TILE,
-            several=LAYER - ONE_TILE,
-            walk=WALK,
-            many=(MANY_LAYER - ONE_TILE, MANY_WALK),
         )
 
     def patterns(self) -> Sequence[Pattern]:
