@@ -44,7 +44,6 @@ class Prices:
         self._moves: dict[tuple[object, ...], Hashable | None] = {}
         self._calls: dict[Ranges, Hashable] = {}
 
-
     @cached_property
     def border(self) -> tuple[tuple[int, int], ...]:
         """Of every dimension, iterations at its begin, and at its end, that may see padding."""
