@@ -96,6 +96,18 @@ class CoreTiles(MemoryTransfers):
         parts = (("compute", compute), ("prepare", work + rows), ("memory", traffic))
         return Cost(sum(cycles for _, cycles in parts), parts)
 
+    def part(self, workload: Workload, dim: str, size: int) -> float:
+        """Cycles of the layer in one call of the kernel, of which `dim` has `size` elements only.
+
+        What preparation and memory take shrinks too where x lies along `dim`.
+        """
+        tile = {name: np.asarray(full) for name, full in workload.dims} | {dim: np.asarray(size)}
+        every = self.cost(workload, Mapping((), ()))
+        beside = every.cycles - dict(every.parts)["compute"]
+        along = any(dim in dict(axis.terms) for axis in workload.operand("x").axes)
+        share = size / workload.sizes[dim] if along else 1.0
+        return float(self.kernel_cycles(workload, tile)) + beside * share
+
     def _width(self) -> int:
         """Bytes of a prepared element of x; 0 where it is not prepared."""
         return 2 if self.channelwise else 0

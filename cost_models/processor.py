@@ -62,6 +62,7 @@ class Machine:
         caches: innermost first; at least one.
         memory_bytes_per_cycle: sustained, of main memory into the last cache.
         peaks: per cycle.
+        cores: that a layer may be divided over.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Machine:
     caches: tuple[Cache, ...]
     memory_bytes_per_cycle: float
     peaks: Peaks
+    cores: int = 1
 
     @property
     def lanes(self) -> int:

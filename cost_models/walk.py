@@ -30,21 +30,21 @@ class Controller:
 
     Attributes:
         layer: cycles to enter a layer of several tiles; being offloaded is a hand-over, which
-            targets price. This, `visit`, `many` and `one_tile` are instructions of `ma_run_tiles`
-            counted on an emulated rv32imc core (GCC 12, -O2; `benchmarks/gap9_walk.py`), taken as
-            cycles.
+            targets price. This, `visit`, `many` and `one_tile` are instructions of `ma_run_table`
+            and `ma_run_tiles` counted on an emulated rv32imc core (GCC 12, -O2;
+            `benchmarks/gap9_walk.py`), taken as cycles.
         visit: of the walk, around each of several tiles.
         many: the last two in a layer of more than `listed` tiles.
-        listed: see there.
+        listed: see there; `match_aie.hardware.tables` decides it.
         one_tile: of the whole walk in a layer of one tile.
         wait: of a wait for what is over; an assumption.
     """
 
-    layer: float = 640.0
-    visit: float = 590.0
-    many: tuple[float, float] = (640.0, 590.0)
+    layer: float = 80.0
+    visit: float = 95.0
+    many: tuple[float, float] = (1750.0, 660.0)
     listed: int = 32
-    one_tile: float = 280.0
+    one_tile: float = 210.0
     wait: float = 10.0
 
     def walk(self, calls: Array) -> tuple[Array, Array]:

@@ -49,6 +49,7 @@ from match_aie.hardware.tiles import (
     tiles_from_json,
     tiles_to_json,
 )
+from match_aie.hardware.unit import ChosenLayer, Unit
 from match_aie.workload import Converted
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "BuildProfile",
     "Call",
     "Chain",
+    "ChosenLayer",
     "Const",
     "Converted",
     "CoreCost",
@@ -96,6 +98,7 @@ __all__ = [
     "TileCostModel",
     "TileOperand",
     "TileProgram",
+    "Unit",
     "Visit",
     "binary",
     "check_memories",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from match_aie.errors import ProjectError
+from match_aie.errors import Infeasible, ProjectError
 from match_aie.hardware.mapping import Mapping
 from match_aie.workload import Operand, Workload
 
@@ -101,8 +101,8 @@ class Block:
 class CostModel(Protocol):
     """Prices a mapping of a workload on a module that has a single memory."""
 
-    def cost(self, workload: Workload, mapping: Mapping) -> Cost:
-        """Modelled cost of running `workload` as `mapping` says."""
+    def cost(self, workload: Workload, mapping: Mapping) -> Cost | Infeasible:
+        """Modelled cost of running `workload` as `mapping` says, or what the module lacks."""
 
 
 @runtime_checkable

@@ -71,10 +71,14 @@ class Record:
         arena: bytes.
         alignment: of arena, inputs and outputs, in bytes.
         flags: compiler flags of the target.
+        cxx_flags: the same for C++ sources.
         compilers: to try where the default compiler does not take these flags.
         sources: paths of what makes the library.
         main: path of the sanitizer build's `main`.
         files: paths of everything that was written.
+        digests: SHA-256 of these files as they were written, the manifest left out.
+        unread: those that a build for this machine does not read.
+        seal: SHA-256 of the manifest as it was written.
         model: path of the model's own file, None where it is not kept.
         everything: the whole document, for reports.
     """
@@ -89,10 +93,14 @@ class Record:
     arena: int
     alignment: int
     flags: tuple[str, ...]
+    cxx_flags: tuple[str, ...]
     compilers: tuple[str, ...]
     sources: tuple[str, ...]
     main: str
     files: tuple[str, ...]
+    digests: Mapping[str, str]
+    unread: frozenset[str]
+    seal: str
     model: str | None
     everything: Mapping[str, Any]
 
@@ -137,10 +145,14 @@ def _record(document: dict[str, Any]) -> Record:
         arena=int(document["memory"]["nbytes"]),
         alignment=int(document["memory"]["alignment"]),
         flags=tuple(map(str, build["flags"])),
+        cxx_flags=tuple(map(str, build.get("cxx_flags", ()))),
         compilers=tuple(map(str, build.get("compilers", ()))),
         sources=tuple(map(str, build["sources"])),
         main=str(build["main"]),
         files=tuple(map(str, document["files"])),
+        digests={str(name): str(digest) for name, digest in document["digests"].items()},
+        unread=frozenset(map(str, build["unread"])),
+        seal=str(document["seal"]),
         model=None if model is None else model["file"],
         everything=document,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_aie.hardware import Mapping
+from match_aie.targets.cpu.cores import BEGIN, END, Split
 from match_aie.workload import Workload
 
 
@@ -71,23 +72,31 @@ class Blocks:
         return dict(self.ranges[index]).get(dim, Range("0", "1", 1, 1))
 
 
-def blocks(workload: Workload, mapping: Mapping, whole: tuple[str, ...] = ()) -> Blocks:
+def blocks(
+    workload: Workload, mapping: Mapping, whole: tuple[str, ...] = (), split: Split | None = None
+) -> Blocks:
     """The loops of `mapping` outside the kernel, those that run once left out.
 
-    Loops along `whole` are left out too: the kernel does these dimensions at once.
+    Loops along `whole` are left out too: the kernel does these dimensions at once. Of `split` they
+    cover one part.
     """
     now = {dim: Range("0", str(size), size, size) for dim, size in workload.dims}
+    sizes = {dim: frozenset({size}) for dim, size in workload.dims}
+    if split is not None:
+        sizes[split.dim] = split.sizes
+        now[split.dim] = Range(BEGIN, END, min(split.sizes), split.most)
     loops: list[BlockLoop] = []
     ranges = [tuple(now.items())]
     for loop in mapping.temporal[: mapping.kernel]:
         outer = now[loop.dim]
         if loop.step < outer.most and loop.dim not in whole:
             variable = f"{loop.dim.lower()}{sum(1 for made in loops if made.dim == loop.dim)}"
-            exact = outer.least % loop.step == 0 and outer.most % loop.step == 0
+            exact = all(size % loop.step == 0 for size in sizes[loop.dim])
             loops.append(BlockLoop(loop.dim, variable, outer.start, outer.end, loop.step, exact))
-            smallest = min(size % loop.step or loop.step for size in (outer.least, outer.most))
+            lasts = frozenset(size % loop.step or loop.step for size in sizes[loop.dim])
+            sizes[loop.dim] = lasts | {loop.step}
             end = f"({variable} + {loop.step})" if exact else f"{variable}_end"
-            now[loop.dim] = Range(variable, end, smallest, loop.step)
+            now[loop.dim] = Range(variable, end, min(lasts), loop.step)
         else:
             # It runs once: nothing to write, but cuts count it.
             loops.append(BlockLoop(loop.dim, "", outer.start, outer.end, loop.step, True))

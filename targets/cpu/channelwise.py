@@ -15,6 +15,7 @@ import numpy as np
 from match_aie.hardware import Mapping
 from match_aie.hardware.module import Constants
 from match_aie.targets.cpu.blocks import Blocks, Range, blocks
+from match_aie.targets.cpu.cores import Split
 from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.product import SLACK
 from match_aie.workload import Workload
@@ -41,6 +42,7 @@ class ChannelwiseKernel:
         line: prepared rows between output rows.
         taps: elements from the first tap to each.
         elements: of prepared data, without `SLACK`.
+        split: over cores; None for one.
     """
 
     lanes: int
@@ -57,6 +59,7 @@ class ChannelwiseKernel:
     line: int
     taps: tuple[int, ...]
     elements: int
+    split: Split | None = None
 
     def range(self, index: int, dim: str) -> Range:
         """The range of `dim` inside `index` loops over tiles."""
@@ -64,7 +67,12 @@ class ChannelwiseKernel:
 
     @property
     def scratch_bytes(self) -> int:
-        """Scratch for prepared data; two vectors behind it may be read."""
+        """Scratch for prepared data, of every core its own."""
+        return self.part_bytes * (self.split.parts if self.split else 1)
+
+    @property
+    def part_bytes(self) -> int:
+        """Scratch of one core; two vectors behind prepared data may be read."""
         return -(-(2 * self.elements + 2 * SLACK) // SLACK) * SLACK
 
 
@@ -82,12 +90,14 @@ def layout(machine: Machine, channels: int) -> tuple[int, bool]:
     return -(-channels // wide), False
 
 
-def plan_channelwise(machine: Machine, workload: Workload, mapping: Mapping) -> ChannelwiseKernel:
+def plan_channelwise(
+    machine: Machine, workload: Workload, mapping: Mapping, split: Split | None = None
+) -> ChannelwiseKernel:
     """The kernel of a depthwise `workload` in the loops of `mapping`."""
     assert workload.window is not None
     d, window = workload.sizes, workload.window
     (sy, sx), (dy, dx) = window.stride, window.dilation
-    around = blocks(workload, mapping, whole=("G",))
+    around = blocks(workload, mapping, whole=("G",), split=split)
     cuts = [cut.index for cut in mapping.cuts if cut.operand == "x"]
     prepare = max(cuts, default=0)
     most = {dim: around.inside(prepare, dim).most for dim in ("B", "G", "OY", "OX")}
@@ -117,6 +127,7 @@ def plan_channelwise(machine: Machine, workload: Workload, mapping: Mapping) -> 
         line=sy // row_step,
         taps=taps,
         elements=most["B"] * rows * row,
+        split=split,
     )
 
 

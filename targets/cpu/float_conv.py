@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.hardware.module import Constants
+from match_aie.targets.cpu.cores import Split, over, part_bytes
 from match_aie.targets.cpu.float_kernel import Ending, Product, literal
 from match_aie.targets.cpu.float_tile import choose, pack_panels, padded
 from match_aie.targets.cpu.machine import Machine
@@ -31,7 +32,8 @@ class ConvKernel:
         copied_rows: of the image, into the frame.
         copied_columns: of the image, into the frame.
         bias_group: elements of the packed bias per group.
-        scratch: elements.
+        scratch: elements of one core.
+        split: over cores; None for one.
     """
 
     product: Product
@@ -43,6 +45,16 @@ class ConvKernel:
     copied_columns: int
     bias_group: int
     scratch: int
+    split: Split | None = None
+
+    def over(self, dim: str, size: int) -> tuple[str, str]:
+        """C expressions of where `dim` begins, and what it stays below."""
+        return over(self.split, dim, size)
+
+    @property
+    def part_bytes(self) -> int:
+        """Scratch of one core where there are more."""
+        return part_bytes(self.split, self.scratch)
 
 
 def _ending(workload: Workload, length: int) -> Ending:
@@ -59,7 +71,7 @@ def _ending(workload: Workload, length: int) -> Ending:
     )
 
 
-def conv_kernel(workload: Workload, machine: Machine) -> ConvKernel:
+def conv_kernel(workload: Workload, machine: Machine, split: Split | None = None) -> ConvKernel:
     """Tiles, the window's loops, and the frame."""
     d, window = workload.sizes, workload.window
     assert window is not None
@@ -70,6 +82,8 @@ def conv_kernel(workload: Workload, machine: Machine) -> ConvKernel:
     framed = bool(top or left or height > rows or width > columns)
     if not framed:
         height, width = rows, columns
+    elif split is not None and split.dim == "OY":
+        height = (split.most - 1) * sy + (d["FY"] - 1) * dy + 1
     inner = d["C"] * d["FY"] * d["FX"]
     line = (d["FY"], dy * width * channels)
     nest: tuple[tuple[int, int], ...]
@@ -99,6 +113,7 @@ def conv_kernel(workload: Workload, machine: Machine) -> ConvKernel:
         min(columns, width - left),
         padded(tile, d["K"]),
         height * width * channels if framed else 0,
+        split,
     )
 
 
@@ -123,15 +138,23 @@ class DepthwiseKernel:
         channels: (start, stop, elements that exist) of the vectors: whole ones, then the rest.
         padded: channels in whole vectors.
         ending: what happens to the sums.
+        split: over cores; None for one.
     """
 
     lanes: int
     channels: tuple[tuple[int, int, int], ...]
     padded: int
     ending: Ending
+    split: Split | None = None
+
+    def over(self, dim: str, size: int) -> tuple[str, str]:
+        """C expressions of where `dim` begins, and what it stays below."""
+        return over(self.split, dim, size)
 
 
-def depthwise_kernel(workload: Workload, machine: Machine) -> DepthwiseKernel:
+def depthwise_kernel(
+    workload: Workload, machine: Machine, split: Split | None = None
+) -> DepthwiseKernel:
     """Vectors of channels."""
     count, lanes = workload.sizes["G"], machine.lanes
     whole = count - count % lanes
@@ -139,7 +162,7 @@ def depthwise_kernel(workload: Workload, machine: Machine) -> DepthwiseKernel:
     if whole < count:
         parts.append((whole, count, count - whole))
     full = -(-count // lanes) * lanes
-    return DepthwiseKernel(lanes, tuple(parts), full, _ending(workload, 0))
+    return DepthwiseKernel(lanes, tuple(parts), full, _ending(workload, 0), split)
 
 
 def pack_depthwise(kernel: DepthwiseKernel, constants: Constants) -> Constants:

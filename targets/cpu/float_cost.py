@@ -69,10 +69,13 @@ class ProductCost(MemoryTransfers):
     ) -> Array:
         """Bytes over the bandwidth of the first cache beyond the second that holds the operand."""
         del workload, outer, inner, direction
-        nbytes = block.operand.nbytes
+        return np.asarray(block.nbytes / self._rate(block.operand.nbytes))
+
+    def _rate(self, nbytes: int) -> float:
+        """Bytes per cycle of an operand of `nbytes`."""
         beyond = self.machine.caches[2:]
         rates = [cache.bytes_per_cycle for cache in beyond if nbytes <= SHARE * cache.bytes]
-        return np.asarray(block.nbytes / (rates or [self.machine.memory_bytes_per_cycle])[0])
+        return (rates or [self.machine.memory_bytes_per_cycle])[0]
 
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
         """The longer of the two, and a share of the shorter."""
@@ -112,6 +115,17 @@ class ProductCost(MemoryTransfers):
         once = packing * done / workload.output.size
         return np.asarray(cycles + activation_cycles(self.machine, workload, done) + once)
 
+    def part(self, workload: Workload, dim: str, size: int) -> float:
+        """Cycles of the layer in one block, of which `dim` has `size` elements only."""
+        tile = {name: np.asarray(full) for name, full in workload.dims} | {dim: np.asarray(size)}
+        moved = 0.0
+        for operand in workload.operands:
+            along = any(dim in dict(axis.terms) for axis in operand.axes)
+            share = size / workload.sizes[dim] if along else 1.0
+            moved += share * operand.nbytes / self._rate(operand.nbytes)
+        cycles = self.kernel_cycles(workload, tile)
+        return float(self.combine(cycles, [np.asarray(moved)], [])) + CALL
+
 
 def packing_stores(workload: Workload) -> float:
     """Stores to pack inputs at run time, before the product: those that lie the other way."""
@@ -149,6 +163,10 @@ class RowCost:
         stall = max(0.0, traffic - compute)
         parts = (("compute", compute), ("memory", stall), ("call", CALL))
         return Cost(compute + stall + CALL, parts)
+
+    def meetings(self, workload: Workload) -> int:
+        """Times that cores wait for each other: recurrent layers have a state."""
+        return workload.sizes["OY"] + 1 if workload.kind in ("gru", "lstm") else 0
 
     def _compute(self, workload: Workload) -> float:
         d = workload.sizes

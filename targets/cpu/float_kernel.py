@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as MappingOf
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from match_aie.hardware import Mapping
+from match_aie.targets.cpu.cores import BEGIN, END, Split, part_bytes
 from match_aie.targets.cpu.float_tile import (
     Panel,
     Tile,
@@ -139,7 +140,9 @@ class GemmKernel:
         batches: around everything.
         loops: over blocks, outermost first.
         b_offset: elements of the scratch before the packed panels.
-        scratch: elements of the scratch.
+        scratch: elements of the scratch; of one core where products are divided, not one product.
+        split: over cores; None for one.
+        axis: what is divided: "m", "n", or the variable of a batch.
     """
 
     tile: Tile
@@ -155,6 +158,25 @@ class GemmKernel:
     loops: tuple[BlockLoop, ...]
     b_offset: int
     scratch: int
+    split: Split | None = None
+    axis: str = ""
+
+    def over(self, axis: str, size: int) -> tuple[str, str]:
+        """C expressions of where `axis` begins, and what it stays below."""
+        return (BEGIN, END) if axis == self.axis else ("0", str(size))
+
+    @property
+    def part_bytes(self) -> int:
+        """Scratch of one core; 0 where all have one scratch, of which each fills its own part."""
+        own = self.split is not None and self.axis not in ("m", "n")
+        return part_bytes(self.split, self.scratch) if own else 0
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Scratch of all cores."""
+        if self.split is None or not self.part_bytes:
+            return 4 * self.scratch
+        return self.part_bytes * self.split.parts
 
     @property
     def panels(self) -> tuple[Panel, ...]:
@@ -255,6 +277,13 @@ def block_loops(workload: Workload, mapping: Mapping, tile: Tile) -> tuple[Block
         if step < inside:
             loops.append(BlockLoop(axis, step))
     return tuple(loops)
+
+
+def divided(kernel: GemmKernel, workload: Workload, split: Split | None) -> GemmKernel:
+    """`kernel` over the cores of `split`."""
+    if split is None:
+        return kernel
+    return replace(kernel, split=split, axis=axes(workload).get(split.dim, split.dim.lower()))
 
 
 def dense_kernel(workload: Workload, mapping: Mapping, machine: Machine) -> GemmKernel:

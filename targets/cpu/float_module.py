@@ -6,27 +6,39 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from match_aie.cost_models.cores import SharedLayer, SharedTiles, meeting
 from match_aie.hardware import (
     CORE,
+    CostModel,
     ExecModule,
     Loop,
     Mapping,
     Memory,
     Pattern,
+    TileCostModel,
 )
 from match_aie.hardware.module import Constants
+from match_aie.targets.cpu.cores import Split, Way, divide
 from match_aie.targets.cpu.float_conv import channelwise
 from match_aie.targets.cpu.float_cost import SHARE, ProductCost, RowCost
 from match_aie.targets.cpu.float_kernel import (
     GemmKernel,
+    axes,
     dense_kernel,
+    divided,
     extents,
     matmul_kernel,
     swapped,
     tile_of,
 )
 from match_aie.targets.cpu.float_patterns import PRODUCTS, ROWS
-from match_aie.targets.cpu.float_rows import RowKernel, pack, row_kernel, scratch_elements
+from match_aie.targets.cpu.float_rows import (
+    RowKernel,
+    pack,
+    row_kernel,
+    row_ways,
+    scratch_elements,
+)
 from match_aie.targets.cpu.float_tile import Tile, pack_panels, pack_rows, padded
 from match_aie.targets.cpu.machine import Machine
 from match_aie.workload import ITEMSIZE, Workload
@@ -95,9 +107,37 @@ class FloatProducts(ExecModule):
         """They are float32, as the output is."""
         return workload.kind in ("dense", "matmul")
 
-    def cost_model(self, workload: Workload) -> ProductCost:
-        """Register tiles and cache bandwidths."""
+    def cost_model(self, workload: Workload) -> TileCostModel:
+        """Register tiles and cache bandwidths; of the slowest part where the layer is divided."""
+        split, whole = self.split(workload), self._one_core(workload)
+        return SharedTiles(whole, split.share, split.join) if split else whole
+
+    def _one_core(self, workload: Workload) -> ProductCost:
         return ProductCost(self.machine, self._tile(workload))
+
+    def split(self, workload: Workload) -> Split | None:
+        """How the layer is divided over cores; None where it is not.
+
+        Independent products first. A product is divided along the side that is packed at run time,
+        so that each core packs what it needs.
+        """
+        if self.machine.cores == 1:
+            return None
+        whole, tile = self._one_core(workload), self._tile(workload)
+        kernel = self._kernel(workload, Mapping((), ()))
+        ways = [Way(dim, size) for dim, size in workload.dims if dim in ("B", "G")]
+        ways = ways if workload.kind == "matmul" else []
+        sides = {axis: dim for dim, axis in axes(workload).items()}
+        if kernel.a.how != "pack_rows":
+            ways.append(Way(sides["n"], kernel.columns, tile.width))
+        if kernel.b.how == "constant":
+            ways.append(Way(sides["m"], kernel.rows, tile.mr))
+
+        def price(dim: str, size: int) -> float:
+            return whole.part(workload, dim, size)
+
+        least = price(sides["m"], kernel.rows)
+        return divide(self.machine.cores, ways, least, price)
 
     def template(self, workload: Workload) -> str:
         """One for all products."""
@@ -105,7 +145,10 @@ class FloatProducts(ExecModule):
         return "cpu/float/gemm.c.mako"
 
     def kernel(self, workload: Workload, mapping: Mapping) -> GemmKernel:
-        """Register tile, roles and block loops."""
+        """Register tile, roles and block loops; what each core does."""
+        return divided(self._kernel(workload, mapping), workload, self.split(workload))
+
+    def _kernel(self, workload: Workload, mapping: Mapping) -> GemmKernel:
         make = matmul_kernel if workload.kind == "matmul" else dense_kernel
         return make(workload, mapping, self.machine)
 
@@ -124,8 +167,7 @@ class FloatProducts(ExecModule):
 
     def scratch_bytes(self, workload: Workload) -> int:
         """What is packed at run time."""
-        untiled = Mapping((), ())
-        return FLOAT * self.kernel(workload, untiled).scratch
+        return self.kernel(workload, Mapping((), ())).scratch_bytes
 
 
 class FloatRows(ExecModule):
@@ -148,10 +190,23 @@ class FloatRows(ExecModule):
         del workload
         return ()
 
-    def cost_model(self, workload: Workload) -> RowCost:
-        """Operations per vector."""
-        del workload
-        return RowCost(self.machine)
+    def cost_model(self, workload: Workload) -> CostModel:
+        """Operations per vector; of the slowest part where the layer is divided."""
+        split, whole = self.split(workload), RowCost(self.machine)
+        return SharedLayer(whole, split.share, split.join) if split else whole
+
+    def split(self, workload: Workload) -> Split | None:
+        """How the layer is divided over cores; None where it is not."""
+        if self.machine.cores == 1:
+            return None
+        whole = RowCost(self.machine)
+        least = whole.cost(workload, Mapping((), ())).cycles
+
+        def price(dim: str, size: int) -> float:
+            waits = whole.meetings(workload) * meeting(self.machine.cores)
+            return least * size / workload.sizes[dim] + waits
+
+        return divide(self.machine.cores, row_ways(workload, self.machine), least, price)
 
     def template(self, workload: Workload) -> str:
         """By kind."""
@@ -167,7 +222,7 @@ class FloatRows(ExecModule):
     def kernel(self, workload: Workload, mapping: Mapping) -> RowKernel:
         """Numbers that the templates print."""
         del mapping
-        return row_kernel(workload, self.machine)
+        return row_kernel(workload, self.machine, self.split(workload))
 
     def pack(self, workload: Workload, constants: Constants) -> Constants:
         """Weights in panels of register tiles."""
@@ -175,7 +230,7 @@ class FloatRows(ExecModule):
 
     def scratch_bytes(self, workload: Workload) -> int:
         """What attention, recurrent layers and framed images need."""
-        return FLOAT * scratch_elements(workload, self.machine)
+        return FLOAT * scratch_elements(workload, self.machine, self.split(workload))
 
     def in_place(self, workload: Workload) -> tuple[str, ...]:
         """Rows are read before they are written, element by element."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.hardware.module import Constants
+from match_aie.targets.cpu.cores import Split, Way, bounds, over, part_bytes
 from match_aie.targets.cpu.float_conv import (
     ConvKernel,
     DepthwiseKernel,
@@ -24,9 +25,10 @@ from match_aie.workload import Workload
 
 @dataclass(frozen=True)
 class NormKernel:
-    """A layer norm: epsilon as a C literal."""
+    """A softmax or layer norm: its rows over cores (None for one), epsilon as a C literal."""
 
-    epsilon: str
+    epsilon: str = ""
+    split: Split | None = None
 
 
 @dataclass(frozen=True)
@@ -38,20 +40,33 @@ class AttentionKernel:
         values: weights by values.
         block: query rows whose scores are there at a time.
         line: elements between rows of the scores.
+        split: over cores; None for one.
     """
 
     scores: Product
     values: Product
     block: int
     line: int
+    split: Split | None = None
 
     @property
     def scratch(self) -> int:
-        """Elements: packed keys, packed values, scores, a factor per row."""
+        """Elements of one core: packed keys, packed values, scores, a factor per row."""
         return self.scores.packed + self.values.packed + self.block * (self.line + 1)
 
+    def over(self, dim: str, size: int) -> tuple[str, str]:
+        """C expressions of where `dim` begins, and what it stays below."""
+        return over(self.split, dim, size)
 
-def attention_kernel(workload: Workload, machine: Machine) -> AttentionKernel:
+    @property
+    def part_bytes(self) -> int:
+        """Scratch of one core where there are more."""
+        return part_bytes(self.split, self.scratch)
+
+
+def attention_kernel(
+    workload: Workload, machine: Machine, split: Split | None = None
+) -> AttentionKernel:
     """Tiles, and as many rows as leave their scores in half of the first cache."""
     d = workload.sizes
     assert workload.real is not None
@@ -66,7 +81,7 @@ def attention_kernel(workload: Workload, machine: Machine) -> AttentionKernel:
     scores = Product(first, heights, d["OX"], d["C"], d["G"] * d["C"], line, weigh)
     mean = Ending(row_scale=True, length=d["OX"])
     values = Product(second, heights, d["K"], d["OX"], line, d["G"] * d["K"], mean)
-    return AttentionKernel(scores, values, block, line)
+    return AttentionKernel(scores, values, block, line, split)
 
 
 #: Time steps whose input products are made at a time: enough rows for whole register tiles.
@@ -104,6 +119,7 @@ class RecurrentKernel:
         ending: of the product with the state.
         chunk: time steps whose input products are made at a time.
         state_bias: elements of the packed bias before those of the state's product.
+        split: of the hidden units over cores, which meet after every time step; None for one.
     """
 
     kind: str
@@ -113,6 +129,13 @@ class RecurrentKernel:
     ending: Ending
     chunk: int
     state_bias: int
+    split: Split | None = None
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Where parts of the inputs' product begin and end."""
+        parts = self.split.parts if self.split else 1
+        return bounds(Way("", self.product.columns, self.product.tile.width), parts)
 
     @property
     def padded(self) -> int:
@@ -120,7 +143,9 @@ class RecurrentKernel:
         return sum(-(-(u.stop - u.start) // u.width) * u.width for u in self.units)
 
 
-def recurrent_kernel(workload: Workload, machine: Machine) -> RecurrentKernel:
+def recurrent_kernel(
+    workload: Workload, machine: Machine, split: Split | None = None
+) -> RecurrentKernel:
     """Tiles for the inputs' product, panels for the state's."""
     d = workload.sizes
     chunk = min(d["OY"], max(1, CHUNK // d["B"]))
@@ -132,7 +157,7 @@ def recurrent_kernel(workload: Workload, machine: Machine) -> RecurrentKernel:
     state = Ending(bias="columns", length=d["K"])
     units = _units(machine, d["G"], d["K"])
     before = padded(tile, columns)
-    return RecurrentKernel(workload.kind, d["G"], product, units, state, chunk, before)
+    return RecurrentKernel(workload.kind, d["G"], product, units, state, chunk, before, split)
 
 
 def _units(machine: Machine, gates: int, hidden: int) -> tuple[Units, ...]:
@@ -193,23 +218,38 @@ def recurrent_scratch(kernel: RecurrentKernel, workload: Workload) -> int:
     return kernel.chunk * d["B"] * d["G"] * d["K"] + zero + cells
 
 
-RowKernel = NormKernel | AttentionKernel | RecurrentKernel | ConvKernel | DepthwiseKernel | None
+RowKernel = NormKernel | AttentionKernel | RecurrentKernel | ConvKernel | DepthwiseKernel
 
 
-def row_kernel(workload: Workload, machine: Machine) -> RowKernel:
+def row_kernel(workload: Workload, machine: Machine, split: Split | None = None) -> RowKernel:
     """What the template of `workload` reads."""
     match workload.kind:
         case "layer_norm":
-            return NormKernel(literal(workload.parameter("epsilon")))
+            return NormKernel(literal(workload.parameter("epsilon")), split)
         case "conv2d":
             make = depthwise_kernel if channelwise(workload) else conv_kernel
-            return make(workload, machine)
+            return make(workload, machine, split)
         case "attention":
-            return attention_kernel(workload, machine)
+            return attention_kernel(workload, machine, split)
         case "gru" | "lstm":
-            return recurrent_kernel(workload, machine)
+            return recurrent_kernel(workload, machine, split)
         case _:
-            return None
+            return NormKernel(split=split)
+
+
+def row_ways(workload: Workload, machine: Machine) -> tuple[Way, ...]:
+    """What a layer can be divided along: rows, heads, lines of an image, hidden units."""
+    d = workload.sizes
+    match workload.kind:
+        case "conv2d":
+            return (Way("OY", d["OY"]), Way("B", d["B"]))
+        case "attention":
+            return (Way("B", d["B"]), Way("G", d["G"]))
+        case "gru" | "lstm":
+            panel = _units(machine, d["G"], d["K"])[0]
+            return (Way("K", d["K"], panel.width),)
+        case _:
+            return (Way("B", d["B"]),)
 
 
 def pack(workload: Workload, machine: Machine, constants: Constants) -> Constants:
@@ -224,11 +264,12 @@ def pack(workload: Workload, machine: Machine, constants: Constants) -> Constant
     return constants
 
 
-def scratch_elements(workload: Workload, machine: Machine) -> int:
+def scratch_elements(workload: Workload, machine: Machine, split: Split | None = None) -> int:
     """Packed keys and values with scores; inputs' products and states; a framed image."""
-    kernel = row_kernel(workload, machine)
+    kernel = row_kernel(workload, machine, split)
     if isinstance(kernel, AttentionKernel | ConvKernel):
-        return kernel.scratch
+        own = kernel.part_bytes
+        return own // 4 * split.parts if split and own else kernel.scratch
     if isinstance(kernel, RecurrentKernel):
         return recurrent_scratch(kernel, workload)
     return 0

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from match_aie.cost_models.cores import SharedLayer, SharedTiles
 from match_aie.cost_models.cpu import CoreTiles, ProductTiles
 from match_aie.cost_models.products import RegisterTile, best_tile
 from match_aie.cost_models.roofline import Roofline
@@ -27,6 +28,7 @@ from match_aie.targets.cpu.channelwise import (
     pack_channelwise,
     plan_channelwise,
 )
+from match_aie.targets.cpu.cores import Split, Way, divide
 from match_aie.targets.cpu.elementwise import ElementwiseKernel, vectorised
 from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.pack import pack_product
@@ -151,8 +153,31 @@ class Int8Module(ExecModule):
         row = product.pixels if product.line else min(tile.rows, product.pixels)
         return (Loop("K", wide), Loop(product.pixel, row))
 
-    def cost_model(self, workload: Workload) -> CoreTiles:
-        """Register tiles and caches."""
+    def cost_model(self, workload: Workload) -> CostModel | TileCostModel:
+        """Register tiles and caches; of the slowest part where the layer is divided."""
+        split, whole = self.split(workload), self._one_core(workload)
+        return SharedTiles(whole, split.share, split.join) if split else whole
+
+    def split(self, workload: Workload) -> Split | None:
+        """How the layer is divided over cores; None where it is not."""
+        whole = self._one_core(workload)
+        sizes = workload.sizes
+        least = float(whole.cost(workload, Mapping((), ())).cycles)
+        ways = [Way("OY", sizes["OY"]), Way("B", sizes["B"])]
+        if not channelwise(workload):
+            tile, product = self.tile(workload), shape(workload)
+            ways = [Way(dim, sizes[dim]) for dim in (product.line, product.outer) if dim]
+            ways += [Way(product.pixel, product.pixels, tile.rows)] * (not product.line)
+            if workload.kind != "matmul":
+                ways.append(Way("G", product.groups))
+                ways.append(Way("K", product.outputs, tile.vectors * self.machine.lanes))
+
+        def price(dim: str, size: int) -> float:
+            return whole.part(workload, dim, size)
+
+        return divide(self.machine.cores, ways, least, price)
+
+    def _one_core(self, workload: Workload) -> CoreTiles:
         if channelwise(workload):
             return CoreTiles(self.machine, channelwise=True)
         made, product = form(self.machine, workload), shape(workload)
@@ -192,8 +217,8 @@ class Int8Module(ExecModule):
     def kernel(self, workload: Workload, mapping: Mapping) -> ProductKernel | ChannelwiseKernel:
         """Register tiles, loops over tiles, and where prepared data lie."""
         if channelwise(workload):
-            return plan_channelwise(self.machine, workload, mapping)
-        return plan(self.machine, workload, mapping, self.tile(workload))
+            return plan_channelwise(self.machine, workload, mapping, self.split(workload))
+        return plan(self.machine, workload, mapping, self.tile(workload), self.split(workload))
 
     def pack(self, workload: Workload, constants: Constants) -> Constants:
         """Weights in the order of the kernels."""
@@ -220,6 +245,11 @@ class UntiledModule(Int8Module):
         super().__init__(machine)
         self.memories = self.memories[1:]
 
+    def cost_model(self, workload: Workload) -> CostModel | TileCostModel:
+        """Of the layer as a whole."""
+        split, whole = self.split(workload), self._one_core(workload)
+        return SharedLayer(whole, split.share, split.join) if split else whole
+
 
 class VectorModule(CPUModule):
     """The layers of `CPUModule` that are no products, in vectors where they have some."""
@@ -241,15 +271,27 @@ class VectorModule(CPUModule):
             return "cpu/int8/elementwise.c.mako"
         return super().template(workload)
 
-    def cost_model(self, workload: Workload) -> TileCostModel:
-        """A rate per element."""
-        del workload
-        return CoreTiles(self.machine)
+    def cost_model(self, workload: Workload) -> CostModel | TileCostModel:
+        """A rate per element; of the slowest part where the layer is divided."""
+        split, whole = self.split(workload), CoreTiles(self.machine)
+        return SharedLayer(whole, split.share, split.join) if split else whole
+
+    def split(self, workload: Workload) -> Split | None:
+        """How elements are divided over cores, all of them as one row; None where they are not."""
+        if not vectorised(self.machine, workload):
+            return None
+        size = workload.output.size
+        whole = float(CoreTiles(self.machine).cost(workload, Mapping((), ())).cycles)
+        ways = [Way("elements", size, 2 * self.machine.lanes)]
+        return divide(self.machine.cores, ways, whole, lambda _, most: whole * most / size)
 
     def kernel(self, workload: Workload, mapping: Mapping) -> object:
-        """Lanes of a vector."""
+        """Lanes of a vector, and how many cores there are for it."""
         del mapping
-        return ElementwiseKernel(self.machine.lanes) if vectorised(self.machine, workload) else None
+        if not vectorised(self.machine, workload):
+            return None
+        split = self.split(workload)
+        return ElementwiseKernel(self.machine.lanes, split.parts if split else 1)
 
 
 def memories(machine: Machine) -> tuple[Memory, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from match_aie.cost_models.products import RegisterTile
 from match_aie.hardware import Mapping
 from match_aie.targets.cpu.blocks import Blocks, Range, blocks
+from match_aie.targets.cpu.cores import Split
 from match_aie.targets.cpu.machine import Dot, Machine
 from match_aie.workload import ITEMSIZE, Operand, Workload
 
@@ -185,6 +186,7 @@ class ProductKernel:
         last: of what is left; None where nothing is.
         flat: whether the rows of a block follow each other without a gap.
         packed: elements of packed x1 of one tile; 0 where weights are constant.
+        split: over cores; None for one.
     """
 
     lanes: int
@@ -200,6 +202,7 @@ class ProductKernel:
     last: Panel | None
     flat: bool
     packed: int
+    split: Split | None = None
 
     def range(self, index: int, dim: str) -> Range:
         """The range of `dim` inside `index` loops over tiles; one element where there is none."""
@@ -226,8 +229,14 @@ class ProductKernel:
 
     @property
     def scratch_bytes(self) -> int:
-        """Scratch for prepared data and for packed x1."""
-        return self.image_bytes + (2 * self.packed + SLACK if self.packed else 0)
+        """Scratch for prepared data and for packed x1, of every core its own."""
+        return self.part_bytes * (self.split.parts if self.split else 1)
+
+    @property
+    def part_bytes(self) -> int:
+        """Scratch of one core."""
+        nbytes = self.image_bytes + (2 * self.packed + SLACK if self.packed else 0)
+        return -(-nbytes // SLACK) * SLACK if self.split else nbytes
 
 
 def panels(outputs: int, vectors: int, lanes: int) -> tuple[int, Panel, Panel | None]:
@@ -242,11 +251,15 @@ def panels(outputs: int, vectors: int, lanes: int) -> tuple[int, Panel, Panel | 
 
 
 def plan(
-    machine: Machine, workload: Workload, mapping: Mapping, tile: RegisterTile
+    machine: Machine,
+    workload: Workload,
+    mapping: Mapping,
+    tile: RegisterTile,
+    split: Split | None = None,
 ) -> ProductKernel:
     """The kernel of `workload` with register tiles of `tile`, in the loops of `mapping`."""
     made, product = form(machine, workload), shape(workload)
-    around = blocks(workload, mapping)
+    around = blocks(workload, mapping, split=split)
     prepare = _cut(workload, mapping, "x")
     image = _image(workload, product, made, around, prepare)
     whole, panel, last = panels(product.outputs, tile.vectors, machine.lanes)
@@ -274,6 +287,7 @@ def plan(
         last=last,
         flat=flat,
         packed=packed,
+        split=split,
     )
 
 

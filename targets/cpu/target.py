@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from match_aie.errors import TargetError
 from match_aie.hardware import BuildProfile, ExecModule, MatchTarget, Runtime, runtime_files
 from match_aie.targets.cpu.float_module import float_modules
-from match_aie.targets.cpu.machine import NATIVE, PORTABLE, Machine, machine
+from match_aie.targets.cpu.machine import NATIVE, PORTABLE, Machine, machine, with_caches
 from match_aie.targets.cpu.module import (
     CPUModule,
     Int8Module,
@@ -17,6 +18,10 @@ from match_aie.targets.cpu.module import (
 
 #: Headers that emitted code includes: what differs between processors, and float32 vectors.
 HEADERS = ("ma_cpu.h", "ma_cpu_float.h")
+#: What layers that are divided over cores call.
+CORES_HEADER = "ma_cores.h"
+#: More threads than any machine with caches as in the facts has cores.
+MOST_CORES = 256
 
 
 class CPU(MatchTarget):
@@ -24,28 +29,37 @@ class CPU(MatchTarget):
 
     Attributes:
         machine: what it is compiled for.
-        cores: that run a layer; always 1.
+        cores: that a layer may be divided over.
     """
 
     name = "CPU"
 
-    def __init__(self, arch: str = NATIVE, cores: int = 1) -> None:
+    def __init__(
+        self, arch: str = NATIVE, cores: int = 1, cache_bytes: Sequence[int] | None = None
+    ) -> None:
         """Look up the facts about `arch`.
 
         Args:
             arch: "native", "portable", "x86-64-v3", "x86-64-v4", either with "+avxvnni" or
                 "+avx512vnni", "aarch64", "rv64gcv" (also "_zvl256b", "_zvl512b"), "rv32imc".
-            cores: that run a layer; layers are not split yet, so only 1 is taken.
+            cores: that a layer may be divided over, the caller's own among them. With more than
+                one the emitted code starts threads (POSIX); the results are the same bits.
+            cache_bytes: sizes of the data caches, nearest first; this machine's own for "native",
+                else those that the facts about `arch` state.
 
         Raises:
-            TargetError: there are no facts about `arch`, or `cores` is not 1.
+            TargetError: there are no facts about `arch`, or it has not so many cores.
         """
-        if cores != 1:
+        facts = machine(arch)
+        most = MOST_CORES if facts.lanes > 1 and facts.name != PORTABLE else 1
+        if not isinstance(cores, int) or not 1 <= cores <= most:
             raise TargetError(
-                f"layers cannot be split over {cores} cores",
-                hint="cores=1; run several networks at a time, each in a thread with its arena",
+                f"layers cannot be divided over {cores} cores of {facts.name}",
+                hint=f"cores=1{f' to {most}' if most > 1 else ''}",
             )
-        self.machine: Machine = machine(arch)
+        self.machine: Machine = replace(facts, cores=cores)
+        if cache_bytes is not None:
+            self.machine = with_caches(self.machine, dict(enumerate(cache_bytes, start=1)))
         self.cores = cores
         self._modules = _modules(self.machine)
 
@@ -57,8 +71,9 @@ class CPU(MatchTarget):
         """The machine's flags, and compilers that take them."""
         if self.machine.name == PORTABLE:
             return BuildProfile()
+        threads = ("-pthread", "-D_POSIX_C_SOURCE=200809L", f"-DMA_CORES={self.cores}")
         return BuildProfile(
-            flags=("-O3", *self.machine.flags),
+            flags=("-O3", *self.machine.flags, *(threads if self.cores > 1 else ())),
             compilers=self.machine.compilers,
         )
 
@@ -66,13 +81,19 @@ class CPU(MatchTarget):
         """The headers, and the guard: does this machine have the features?"""
         if self.machine.name == PORTABLE:
             return Runtime()
-        paths = tuple(f"include/{name}" for name in HEADERS)
+        names = (*HEADERS, *((CORES_HEADER,) if self.cores > 1 else ()))
+        paths = tuple(f"include/{name}" for name in names)
         found = runtime_files("match_aie.targets.cpu", paths)
-        return Runtime(found, HEADERS, guard="ma_cpu_missing")
+        return Runtime(found, names, guard="ma_cpu_missing")
+
+    def options(self) -> Mapping[str, object]:
+        """Arguments that make an equal target on any machine: never "native"."""
+        caches = [cache.bytes for cache in self.machine.caches]
+        return {"arch": self.machine.name, "cores": self.cores, "cache_bytes": caches}
 
     def built_for(self) -> str:
-        """The machine's name."""
-        return self.machine.name
+        """The machine's name, and its cores where it uses more than one."""
+        return self.machine.name + (f", {self.cores} cores" if self.cores > 1 else "")
 
 
 def _modules(facts: Machine) -> tuple[ExecModule, ...]:

@@ -1,5 +1,6 @@
 """The exact text of the vector templates, one case for each way of summing products."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,20 @@ CASES = {
                scales=1),
     ),
     "dense": ("x86-64-v3", dense(X, Y, rows=2, inputs=7, outputs=19, tail=TAIL, scales=19)),
+    "dense_cores": (
+        replace(machine("x86-64-v3"), cores=2),
+        dense(X, Y, rows=1, inputs=640, outputs=256, tail=TAIL, scales=1),
+    ),
+    "conv2d_cores": (
+        replace(machine("x86-64-v3"), cores=3),
+        conv2d(X, Y, shape=(1, 32, 31, 16), weight_shape=(16, 3, 3, 16), window=SAME, tail=RELU,
+               scales=16),
+    ),
+    "add_cores": (
+        replace(machine("x86-64-v3"), cores=2),
+        elementwise("add", X, Y, Y, shape=(1, 32, 32, 17), shape1=(1, 32, 32, 17),
+                    out=(1, 32, 32, 17), tail=TAIL),
+    ),
     "matmul": ("x86-64-v3", matmul(X, Y, Y, batch=2, rows=3, inner=5, columns=18, tail=TAIL)),
     "mul_broadcast": (
         "x86-64-v3",

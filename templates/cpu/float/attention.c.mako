@@ -1,5 +1,6 @@
 ## Attention: the scores of a block of query rows stay in the first cache until they are used.
 <%namespace name="micro" file="cpu/float/micro.mako"/>
+<%namespace name="cores" file="cpu/cores.mako"/>
 <%
 k = layer.kernel
 d = layer.dim
@@ -11,15 +12,13 @@ _Static_assert(MA_LANES == ${k.scores.tile.lanes}, "tiles are of vectors of ${k.
 ${micro.tiles(scores, k.scores)}
 ${micro.tiles(values, k.values)}
 
-/* ${layer.summary} */
-static void ${layer.symbol}(${layer.parameters})
-{
+${cores.open(layer, k.split, k.part_bytes)}
     float *const keys = (float *)(void *)scratch;
     float *const sums = keys + ${k.scores.packed};
     float *const weights = sums + ${k.values.packed};
     float *const scale = weights + ${k.block * k.line};
-    for (int32_t b = 0; b < ${d.B}; ++b) {
-        for (int32_t g = 0; g < ${d.G}; ++g) {
+    for (int32_t b = ${k.over("B", d.B)[0]}; b < ${k.over("B", d.B)[1]}; ++b) {
+        for (int32_t g = ${k.over("G", d.G)[0]}; g < ${k.over("G", d.G)[1]}; ++g) {
             const float *const key = x1 + b * ${d.OX * d.G * d.C} + g * ${d.C};
             const float *const value = x2 + b * ${d.OX * d.G * d.K} + g * ${d.K};
 % for panel in k.scores.panels:
@@ -44,4 +43,4 @@ static void ${layer.symbol}(${layer.parameters})
             }
         }
     }
-}
+${cores.close(layer, k.split)}

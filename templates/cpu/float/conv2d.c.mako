@@ -2,6 +2,7 @@
 ## reduction. Register tiles read the image as it lies; where windows reach over its edges, it is
 ## copied into a frame of zeros first.
 <%namespace name="micro" file="cpu/float/micro.mako"/>
+<%namespace name="cores" file="cpu/cores.mako"/>
 <%
 k = layer.kernel
 p = k.product
@@ -9,6 +10,7 @@ d = layer.dim
 w = layer.window
 channels, outputs = d.G * d.C, d.G * d.K
 tile = f"{layer.symbol}_tile"
+lines = k.framed and k.split is not None and k.split.dim == "OY"
 def more(m, n):
     bias = f", bias + g * {k.bias_group} + {n}" if p.ending.bias else ""
     return bias + (f", residual + at + {m} * {outputs} + {n}" if p.ending.residual else "")
@@ -16,28 +18,34 @@ def more(m, n):
 _Static_assert(MA_LANES == ${p.tile.lanes}, "weights are packed for vectors of ${p.tile.lanes} elements");
 ${micro.tiles(tile, p, k.nest)}
 
-/* ${layer.summary} */
-static void ${layer.symbol}(${layer.parameters})
-{
+${cores.open(layer, k.split, k.part_bytes)}
 % if k.framed:
     float *const image = (float *)(void *)scratch;
 % endif
-    for (int32_t b = 0; b < ${d.B}; ++b) {
+    for (int32_t b = ${k.over("B", d.B)[0]}; b < ${k.over("B", d.B)[1]}; ++b) {
 % if k.framed:
         memset(image, 0, sizeof(float) * ${k.height * k.width * channels});
+% if lines:
+        /* Lines of the image that the part sees, from `top` on. */
+        const int32_t top = part_begin * ${w.sy} - ${w.top}, bottom = (part_end - 1) * ${w.sy} + ${(d.FY - 1) * w.dy + 1} - ${w.top};
+        for (int32_t line = top > 0 ? top : 0; line < bottom && line < ${w.rows}; ++line) {
+            memcpy(image + ((line - top) * ${k.width} + ${w.left}) * ${channels}, x + (b * ${w.rows} + line) * ${w.columns * channels}, sizeof(float) * ${k.copied_columns * channels});
+        }
+% else:
         for (int32_t line = 0; line < ${k.copied_rows}; ++line) {
             memcpy(image + ((line + ${w.top}) * ${k.width} + ${w.left}) * ${channels}, x + (b * ${w.rows} + line) * ${w.columns * channels}, sizeof(float) * ${k.copied_columns * channels});
         }
+% endif
 % else:
         const float *const image = x + b * ${w.rows * w.columns * channels};
 % endif
         for (int32_t g = 0; g < ${d.G}; ++g) {
             const float *const panels = weight + g * ${p.packed};
-            for (int32_t oy = 0; oy < ${d.OY}; ++oy) {
+            for (int32_t oy = ${k.over("OY", d.OY)[0]}; oy < ${k.over("OY", d.OY)[1]}; ++oy) {
                 const int32_t at = (b * ${d.OY} + oy) * ${d.OX * outputs} + g * ${d.K};
-                const float *const line = image + oy * ${w.sy * k.width * channels} + g * ${d.C};
+                const float *const line = image + ${"(oy - part_begin)" if lines else "oy"} * ${w.sy * k.width * channels} + g * ${d.C};
                 ${micro.cover(tile, p, "0", str(d.OX), "line", "panels", "(y + at)", more)}
             }
         }
     }
-}
+${cores.close(layer, k.split)}

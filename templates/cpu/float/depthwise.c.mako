@@ -1,6 +1,7 @@
 ## Depthwise convolution in float32: channels along vectors, a pixel at a time; taps outside the
 ## image are left out.
 <%namespace name="micro" file="cpu/float/micro.mako"/>
+<%namespace name="cores" file="cpu/cores.mako"/>
 <%
 k = layer.kernel
 d = layer.dim
@@ -8,11 +9,9 @@ w = layer.window
 act = {"identity": "{}", "clip": f"ma_clip({{}}, {k.ending.lo}, {k.ending.hi})"}.get(k.ending.activation, f"ma_{k.ending.activation}({{}})")
 %>
 _Static_assert(MA_LANES == ${k.lanes}, "weights are packed for vectors of ${k.lanes} elements");
-/* ${layer.summary} */
-static void ${layer.symbol}(${layer.parameters})
-{
-    for (int32_t b = 0; b < ${d.B}; ++b) {
-        for (int32_t oy = 0; oy < ${d.OY}; ++oy) {
+${cores.open(layer, k.split)}
+    for (int32_t b = ${k.over("B", d.B)[0]}; b < ${k.over("B", d.B)[1]}; ++b) {
+        for (int32_t oy = ${k.over("OY", d.OY)[0]}; oy < ${k.over("OY", d.OY)[1]}; ++oy) {
             for (int32_t ox = 0; ox < ${d.OX}; ++ox) {
                 const int32_t at = ((b * ${d.OY} + oy) * ${d.OX} + ox) * ${d.G};
 % for start, stop, valid in k.channels:
@@ -39,4 +38,4 @@ static void ${layer.symbol}(${layer.parameters})
             }
         }
     }
-}
+${cores.close(layer, k.split)}

@@ -1,12 +1,14 @@
 ## Matrix products in float32, one factor perhaps known at compile time: rows by columns by a
 ## reduction, in register tiles over panels of the second factor.
 <%namespace name="micro" file="cpu/float/micro.mako"/>
+<%namespace name="cores" file="cpu/cores.mako"/>
 <%
 k = layer.kernel
 t = k.tile
 name = layer.symbol
 a_row, a_step = (k.a.row, 1) if k.a.how == "direct" else (1, None)
 ending = k.ending
+m_range, n_range = k.over("m", k.rows), k.over("n", k.columns)
 %>
 _Static_assert(MA_LANES == ${t.lanes}, "weights are packed for vectors of ${t.lanes} elements");
 <%def name="variant(mr, panel)">${layer.symbol}_${mr}x${panel.vectors}${"" if panel.valid == layer.kernel.tile.lanes else "p"}</%def>
@@ -17,36 +19,34 @@ ${micro.tile(capture(variant, mr, panel).strip(), mr, panel.vectors, panel.valid
 % endfor
 % endfor
 
-/* ${layer.summary} */
-static void ${name}(${layer.parameters})
-{
+${cores.open(layer, k.split, k.part_bytes)}
 % if k.scratch:
     float *const packed = (float *)(void *)scratch;
 % endif
 % for outer in k.batches:
-    for (int32_t ${outer.variable} = 0; ${outer.variable} < ${outer.size}; ++${outer.variable}) {
+    for (int32_t ${outer.variable} = ${k.over(outer.variable, outer.size)[0]}; ${outer.variable} < ${k.over(outer.variable, outer.size)[1]}; ++${outer.variable}) {
 % endfor
     const float *const a_base = ${k.a.base};
     const float *const b_base = ${k.b.base};
     float *const y_base = ${k.y_base};
 % if k.a.how == "pack_rows":
-    for (int32_t m = 0; m < ${k.rows}; m += ${t.mr}) {
+    for (int32_t m = ${m_range[0]}; m < ${m_range[1]}; m += ${t.mr}) {
         const int32_t tall = ${k.rows} - m < ${t.mr} ? ${k.rows} - m : ${t.mr};
         ma_pack_rows(packed + m * ${k.inner}, a_base + m, ${k.inner}, tall, tall, ${k.a.row});
     }
 % endif
 % if k.b.how != "constant":
 % for panel in k.panels:
-    for (int32_t n = ${panel.start}; n < ${panel.stop}; n += ${t.width}) {
+    ${micro.panels(panel, *n_range, k.columns, t.width)}
         ma_${k.b.how}(packed + ${k.b_offset} + n * ${k.inner}, b_base + n * ${k.b.step}, ${k.inner}, ${panel.width}, ${panel.elements}, ${k.b.row});
     }
 % endfor
 % endif
-    ${nest(k.loops, 0, {"m": ("0", k.rows), "n": ("0", k.columns), "r": ("0", k.inner)})}
+    ${nest(k.loops, 0, {"m": m_range, "n": n_range, "r": ("0", k.inner)})}
 % for _ in k.batches:
     }
 % endfor
-}
+${cores.close(layer, k.split)}
 
 ## The mapping's loops over blocks, outermost first; then the panels and tiles of a block.
 <%def name="nest(loops, depth, ranges)">

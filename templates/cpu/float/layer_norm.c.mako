@@ -1,9 +1,11 @@
 ## Layer norm along rows.
-<% d = layer.dim %>
-/* ${layer.summary} */
-static void ${layer.symbol}(${layer.parameters})
-{
-    for (int32_t b = 0; b < ${d.B}; ++b) {
+<%namespace name="cores" file="cpu/cores.mako"/>
+<%
+d, split = layer.dim, layer.kernel.split
+begin, end = ("0", d.B) if split is None else ("part_begin", "part_end")
+%>
+${cores.open(layer, layer.kernel.split)}
+    for (int32_t b = ${begin}; b < ${end}; ++b) {
         ma_norm_row(y + b * ${d.K}, x + b * ${d.K}, weight, bias, ${d.K}, ${layer.kernel.epsilon});
     }
-}
+${cores.close(layer, split)}

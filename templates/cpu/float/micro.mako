@@ -156,9 +156,9 @@ ${tile(f"{prefix}_{mr}x{panel.vectors}{panel.mark}", mr, panel.vectors, panel.va
 
 ## Call them for rows m_lo .. m_hi and all columns: a, b, y are C expressions of addresses (of row
 ## 0, of the first panel), `more` gives further arguments.
-<%def name="cover(prefix, p, m_lo, m_hi, a, b, y, more)">
+<%def name="cover(prefix, p, m_lo, m_hi, a, b, y, more, n_lo='0', n_hi=None)">
 % for panel in p.panels:
-for (int32_t n = ${panel.start}; n < ${panel.stop}; n += ${panel.width}) {
+${panels(panel, n_lo, n_hi or str(p.columns), p.columns, panel.width)}
     int32_t m = ${m_lo};
 % for mr in p.row_tiles:
     ${"while" if mr == p.tile.mr else "if"} (${m_hi} - m ${">=" if mr == p.tile.mr else "=="} ${mr}) {
@@ -168,4 +168,13 @@ for (int32_t n = ${panel.start}; n < ${panel.stop}; n += ${panel.width}) {
 % endfor
 }
 % endfor
+</%def>
+
+## Open a loop over the panels of one width that begin within columns n_lo to n_hi, of `columns`.
+<%def name="panels(panel, n_lo, n_hi, columns, width)">
+<%
+lo = str(panel.start) if n_lo == "0" else (n_lo if panel.start == 0 else f"({n_lo} > {panel.start} ? {n_lo} : {panel.start})")
+hi = str(panel.stop) if n_hi == str(columns) else (n_hi if panel.stop == columns else f"({n_hi} < {panel.stop} ? {n_hi} : {panel.stop})")
+%>
+for (int32_t n = ${lo}; n < ${hi}; n += ${width}) {
 </%def>

@@ -1,10 +1,12 @@
 ## Softmax along rows.
-<% d = layer.dim %>
-/* ${layer.summary} */
-static void ${layer.symbol}(${layer.parameters})
-{
-    for (int32_t b = 0; b < ${d.B}; ++b) {
+<%namespace name="cores" file="cpu/cores.mako"/>
+<%
+d, split = layer.dim, layer.kernel.split
+begin, end = ("0", d.B) if split is None else ("part_begin", "part_end")
+%>
+${cores.open(layer, layer.kernel.split)}
+    for (int32_t b = ${begin}; b < ${end}; ++b) {
         const float sum = ma_exp_row(y + b * ${d.K}, x + b * ${d.K}, ${d.K});
         ma_scale_row(y + b * ${d.K}, 1.0f / sum, ${d.K});
     }
-}
+${cores.close(layer, split)}

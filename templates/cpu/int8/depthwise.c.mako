@@ -1,4 +1,5 @@
 ## Depthwise convolution: along a row of output, vectors of pixels and channels side by side.
+<%namespace name="cores" file="cpu/cores.mako"/>
 <%namespace name="blocks" file="cpu/int8/blocks.mako"/>
 <%namespace name="image" file="cpu/int8/image.mako"/>
 <%
@@ -45,9 +46,7 @@ static inline void ${layer.symbol}_wide(const int16_t *a, const ${weights} *w, c
 % endif
 }
 
-/* ${layer.summary} */
-static void ${layer.symbol}(${layer.parameters})
-{
+${cores.open(layer, k.split, k.part_bytes)}
     _Static_assert(MA_LANES == ${lanes}, "vectors are those that the weights were packed for");
     int16_t *const image = (int16_t *)scratch;
 % for index in range(inside + 1):
@@ -88,7 +87,7 @@ static void ${layer.symbol}(${layer.parameters})
     }
 % endif
 % endfor
-}
+${cores.close(layer, k.split)}
 
 <%def name="tap(first, second, at)">
 <%

@@ -1,5 +1,6 @@
 ## Sum or product of two tensors with broadcasting, and conversions between float and bytes: along
 ## the innermost loop two vectors at a time, its end through buffers of as many elements.
+<%namespace name="cores" file="cpu/cores.mako"/>
 <%
 k, t = layer.kernel, layer.tail
 inputs, y = layer.operands[:-1], layer.operand("y")
@@ -9,6 +10,11 @@ wide, lanes = 2 * k.lanes, k.lanes
 whole, left = inner.size // wide * wide, inner.size % wide
 signed = 1 if y.ctype == "int8_t" else 0
 streams = [operand for operand in inputs if steps[operand.name]]
+divided, split = k.split([loop_.size for loop_ in layer.elements])
+alone = split is not None and not outer
+def over(index, size):
+    """Where the loop starts and what it stays below."""
+    return ("part_begin", "part_end") if split is not None and index == divided else (0, size)
 def at(name):
     """Where the innermost loop starts."""
     terms = []
@@ -18,24 +24,26 @@ def at(name):
             terms.append(loop.variable if step == 1 else f"{loop.variable} * {step}")
     return " + ".join(terms) or "0"
 %>
-/* ${layer.summary} */
-static void ${layer.symbol}(${layer.parameters})
-{
+${cores.open(layer, split)}
     _Static_assert(MA_LANES == ${lanes}, "vectors are as long as the project says");
-% for loop_ in outer:
-    for (int32_t ${loop_.variable} = 0; ${loop_.variable} < ${loop_.size}; ++${loop_.variable}) {
+% for index, loop_ in enumerate(outer):
+    for (int32_t ${loop_.variable} = ${over(index, loop_.size)[0]}; ${loop_.variable} < ${over(index, loop_.size)[1]}; ++${loop_.variable}) {
 % endfor
 % for operand in streams:
-    const ${operand.ctype} *from_${operand.name} = ${operand.name} + ${at(operand.name)};
+    const ${operand.ctype} *from_${operand.name} = ${operand.name} + ${"part_begin" if alone else at(operand.name)};
 % endfor
-    ${y.ctype} *to = y + ${at("y")};
+    ${y.ctype} *to = y + ${"part_begin" if alone else at("y")};
 % for operand in inputs:
 % if not steps[operand.name]:
     const ma_f32 same_${operand.name} = ma_splat_f32((float)${operand.centred(f"{operand.name}[{at(operand.name)}]")} * ${operand.scale});
 % endif
 % endfor
 % if whole:
+% if alone:
+    for (int32_t i = part_begin; i + ${wide} <= part_end; i += ${wide}) {
+% else:
     for (int32_t i = 0; i < ${whole}; i += ${wide}) {
+% endif
         ${values(layer, k, steps, streams, "to")}
 % for operand in streams:
         from_${operand.name} += ${wide};
@@ -44,7 +52,7 @@ static void ${layer.symbol}(${layer.parameters})
     }
 % endif
 % if left:
-    {
+    ${f"if (part_end == {inner.size}) " if alone else ""}{
 % for operand in streams:
     ${operand.ctype} last_${operand.name}[${wide}] = {0};
     memcpy(last_${operand.name}, from_${operand.name}, sizeof(${operand.ctype}) * ${left});
@@ -58,7 +66,7 @@ static void ${layer.symbol}(${layer.parameters})
 % for _ in outer:
     }
 % endfor
-}
+${cores.close(layer, split)}
 
 <%def name="values(layer, k, steps, streams, to)">
 <%

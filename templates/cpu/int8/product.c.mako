@@ -1,5 +1,6 @@
 ## conv2d, dense and matmul in 8 bits: data in the form that the processor multiplies, then register
 ## tiles of pixels by channels whose sums never leave the registers.
+<%namespace name="cores" file="cpu/cores.mako"/>
 <%namespace name="blocks" file="cpu/int8/blocks.mako"/>
 <%namespace name="image" file="cpu/int8/image.mako"/>
 <%namespace name="tile" file="cpu/int8/tile.mako"/>
@@ -51,9 +52,7 @@ ${tile.product(layer, k, f"{layer.symbol}_{name}{rows}", rows, panel, element, w
 % endfor
 % endfor
 
-/* ${layer.summary} */
-static void ${layer.symbol}(${layer.parameters})
-{
+${cores.open(layer, k.split, k.part_bytes)}
     _Static_assert(MA_LANES == ${k.lanes}, "vectors are those that the weights were packed for");
 % if not k.image.direct:
     ${element} *const image = (${element} *)scratch;
@@ -126,4 +125,4 @@ end = str(k.panels) if n_cols.fixed == p.outputs else f"(({n_cols.end} + {wide -
     }
 % endif
 % endfor
-}
+${cores.close(layer, k.split)}

@@ -29,6 +29,9 @@ HEAD = r"""
 #include <stdlib.h>
 #include <string.h>
 #include "ma_cpu.h"
+#ifdef MA_CORES
+#include "ma_cores.h"
+#endif
 """
 #: With a main that needs no C library where there is none to link.
 MAIN = r"""
@@ -170,11 +173,18 @@ def _data(name, data):
     return f"static const _Alignas(16) uint8_t {name}[] = {{{','.join(map(str, data))}}};"
 
 
+def threads(facts):
+    """Flags of a machine on which layers are divided over cores."""
+    if facts.cores == 1:
+        return ()
+    return ("-pthread", "-D_POSIX_C_SOURCE=200809L", f"-DMA_CORES={facts.cores}")
+
+
 def build(layers, folder, command, *flags, link=()):
     """The program of `layers`, which are all for one machine; `link` where another tool links."""
     source, out = folder / "layers.c", folder / "layers"
     source.write_text(text(layers))
-    own = layers[0].module.machine.flags
+    own = (*layers[0].module.machine.flags, *threads(layers[0].module.machine))
     words = [*command, *FLAGS, *own, *(flags or ("-O3",)), INCLUDE, str(source)]
     if link:
         _call_tool([*words, "-c", "-o", f"{out}.o"])

@@ -89,10 +89,21 @@ def test_an_unknown_arch_is_refused_with_what_there_is():
     assert NATIVE in caught.value.hint
 
 
-@pytest.mark.parametrize("cores", [0, 2])
-def test_layers_run_on_one_core(cores):
-    with pytest.raises(TargetError, match=f"over {cores} cores"):
-        CPU(cores=cores)
+@pytest.mark.parametrize(
+    ("arch", "cores"), [("x86-64-v3", 0), ("x86-64-v3", 257), ("portable", 2), ("rv32imc", 2)]
+)
+def test_cores_that_there_are_not_are_refused(arch, cores):
+    with pytest.raises(TargetError, match=f"over {cores} cores of {arch}"):
+        CPU(arch, cores=cores)
+
+
+def test_more_cores_are_part_of_the_project():
+    one, four = CPU("x86-64-v3"), CPU("x86-64-v3", cores=4)
+    assert four.built_for() == "x86-64-v3, 4 cores"
+    assert "-DMA_CORES=4" in four.build_profile().flags
+    assert "include/ma_cores.h" in four.runtime().files
+    assert "include/ma_cores.h" not in one.runtime().files
+    assert not [flag for flag in one.build_profile().flags if "thread" in flag]
 
 
 def test_projects_say_what_they_were_built_for():

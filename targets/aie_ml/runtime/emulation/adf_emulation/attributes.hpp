@@ -10,7 +10,12 @@ struct stack {};
 struct ratio {};
 struct interface_tile {};
 struct PLIO {};
-struct GMIO {};
+
+/// Memory that the array's interfaces reach.
+struct GMIO {
+    static void *malloc(std::size_t bytes) { return std::aligned_alloc(64, (bytes + 63) / 64 * 64); }
+    static void free(void *memory) { std::free(memory); }
+};
 
 struct location_constraint {
     int column = -1;

@@ -36,7 +36,8 @@ struct Actor;
 /// One end of connections. Ports of a graph only pass on; ports of actors hold data.
 struct PortState {
     std::string name = "port";
-    Actor *owner = nullptr;
+    Actor *owner = nullptr;                           // nullptr for a graph's own port
+    unsigned graph = 0;                               // of a graph's own port
     bool input = false;
     bool cascade = false;
     bool parameter = false;
@@ -117,6 +118,7 @@ struct Actor {
     std::string name = "actor";
     std::vector<Port> in, out;
     unsigned repetition = 1;
+    unsigned graph = 0;                       // that began last when it was made
     std::optional<std::pair<int, int>> tile;  // column, row
     Core core;
 
@@ -139,16 +141,26 @@ struct Actor {
     }
 };
 
-/// Every actor that exists; one top-level graph makes up a program.
+/// Every actor that exists, and which graph was the last to begin when it was made.
 struct Design {
     std::vector<std::shared_ptr<Actor>> actors;
-    unsigned graphs = 0;
+    std::vector<bool> made;  // by graph: whether it made anything before the next one began
+    unsigned graphs = 0;     // that live
+
+    unsigned current() const { return made.empty() ? 0 : static_cast<unsigned>(made.size() - 1); }
+
+    /// Something is made: the graph that began last gets it.
+    unsigned own() {
+        if (!made.empty()) made.back() = true;
+        return current();
+    }
 
     template <typename A, typename... Arguments>
     std::shared_ptr<A> make(const std::string &kind, Arguments &&...arguments) {
         auto actor = std::make_shared<A>(std::forward<Arguments>(arguments)...);
         actor->name = kind + std::to_string(actors.size());
         actor->core.name = actor->name;
+        actor->graph = own();
         actors.push_back(actor);
         return actor;
     }
@@ -182,7 +194,9 @@ inline constexpr direction inout = direction::inout;
 /// A handle of a port; a graph's own ports are made here, actors' ports by their actors.
 class port_handle {
   public:
-    port_handle() : state_(std::make_shared<aie_emulation::PortState>()) {}
+    port_handle() : state_(std::make_shared<aie_emulation::PortState>()) {
+        state_->graph = aie_emulation::design().own();
+    }
     explicit port_handle(aie_emulation::Port state) : state_(std::move(state)) {}
     const aie_emulation::Port &state() const { return state_; }
 

@@ -1,0 +1,278 @@
+"""`LayerGraph`: what one layer's ADF graph is made of, every number final.
+
+Dense and image layers are planned into it; one template prints it, and `ArrayProgram` is laid out
+from it. Data comes from outside into memory tiles as the network stores it (row-major), memory
+tiles hand kernels what they read in the order in which they read it, and gather what they store.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from match_aie.errors import InternalError
+from match_aie.targets.aie_ml.kernels.block import Access
+from match_aie.targets.aie_ml.kernels.call import Parameter
+
+#: Column and row of a core, counted from the layer's own first column and the first row of cores.
+Place = tuple[int, int]
+
+
+class Header(Protocol):
+    """A generated header: `KernelSpec`, `AddSpec`, `MaxPoolSpec`."""
+
+    @property
+    def family(self) -> str:
+        """The header is called `<family>.hpp`."""
+
+    @property
+    def template(self) -> str:
+        """Path of the template that prints it, which reads it under the name `k`."""
+
+
+class Call(Protocol):
+    """A kernel function as a graph sees it: `LayerCall`, `Nest`, `Bands`, `PoolCall`, `AddCall`."""
+
+    @property
+    def symbol(self) -> str:
+        """Its name, a C identifier."""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Its arguments as C++ text: buffers, parameters, cascade in, then what it stores to."""
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Run-time parameters, in the order of the arguments."""
+
+    @property
+    def template(self) -> str:
+        """Path of the template that prints it, which reads it under the name `call`."""
+
+    @property
+    def headers(self) -> tuple[Header, ...]:
+        """Kernels that its source includes."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The part of a tensor [rows, columns, channels], row-major, that an `Outside` carries.
+
+    What it carries beyond the tensor is `fill` on the way in and means nothing on the way out.
+    Where `contiguous`, it is a piece of the tensor as it lies in memory; else the processor
+    gathers it before the run, or spreads it after.
+
+    Attributes:
+        operand: of the workload: "x", "x1", "y".
+        tensor: rows, columns, channels of the tensor.
+        first: row of the tensor where the part begins; negative where rows come before.
+        rows: that it carries.
+        left: columns that it carries before the tensor's.
+        columns: that it carries, `left` included.
+        channels: likewise.
+        fill: value of what is not in the tensor.
+    """
+
+    operand: str
+    tensor: tuple[int, int, int]
+    first: int
+    rows: int
+    columns: int
+    channels: int
+    left: int = 0
+    fill: int = 0
+
+    @property
+    def elements(self) -> int:
+        """Carried, what is filled included."""
+        return self.rows * self.columns * self.channels
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether it is a piece of the tensor as it lies in memory."""
+        same = (self.left, self.columns, self.channels) == (0, *self.tensor[1:])
+        return same and self.first >= 0 and self.first + self.rows <= self.tensor[0]
+
+    @property
+    def begin(self) -> int:
+        """Element of the tensor where a contiguous part begins."""
+        return self.first * self.tensor[1] * self.tensor[2]
+
+    @property
+    def real(self) -> tuple[int, int]:
+        """Rows of the tensor that it holds: first and count."""
+        first = max(self.first, 0)
+        return first, min(self.first + self.rows, self.tensor[0]) - first
+
+    def cut(self, tensor: np.ndarray) -> np.ndarray:
+        """What goes in, flat, of a tensor of any shape with the same elements."""
+        whole = np.full((self.rows, self.columns, self.channels), self.fill, tensor.dtype)
+        first, count = self.real
+        _, wide, deep = self.tensor
+        at = first - self.first
+        inside = tensor.reshape(self.tensor)[first : first + count]
+        whole[at : at + count, self.left : self.left + wide, :deep] = inside
+        return whole.reshape(-1)
+
+    def paste(self, carried: np.ndarray, tensor: np.ndarray) -> None:
+        """What came out, flat, into `tensor`."""
+        whole = carried.reshape(self.rows, self.columns, self.channels)
+        first, count = self.real
+        _, wide, deep = self.tensor
+        at = first - self.first
+        inside = whole[at : at + count, self.left : self.left + wide, :deep]
+        tensor.reshape(self.tensor)[first : first + count] = inside
+
+
+@dataclass(frozen=True)
+class Outside:
+    """Data that enters the array from memory, or leaves it.
+
+    Attributes:
+        name: a C identifier, unique in the graph.
+        dtype: of its elements.
+        elements: of one run of the layer.
+        part: what of which tensor it carries; None where it is a whole tensor, as it lies in
+            memory, and the graph's inputs are the workload's in their order.
+    """
+
+    name: str
+    dtype: str
+    elements: int
+    part: Part | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a part of another size."""
+        if self.part is not None and self.part.elements != self.elements:
+            raise InternalError(f"outside {self.name} carries {self.part.elements} elements")
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A buffer in a memory tile.
+
+    Attributes:
+        name: a C identifier, unique in the graph.
+        dtype: of its elements.
+        dimensions: elements, dimension 0 contiguous.
+        writes: how each of its input ports fills it.
+        reads: how each of its output ports empties it.
+        copies: 2 for a ping-pong pair.
+        column: of the memory tile, counted from the layer's first; None where nobody minds.
+    """
+
+    name: str
+    dtype: str
+    dimensions: tuple[int, ...]
+    writes: tuple[Access, ...]
+    reads: tuple[Access, ...]
+    copies: int = 2
+    column: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class GraphKernel:
+    """A kernel on its core.
+
+    Attributes:
+        call: the function.
+        place: its core.
+        inputs: elements of each input buffer, in the order of the arguments.
+        output: elements of the output buffer; None where sums go on over the cascade.
+        firings: for one run of the layer.
+        values: of the run-time parameters, by name.
+        walks: whether the function fetches its buffers itself (`adf::async` ports, `Nest`).
+    """
+
+    call: Call
+    place: Place
+    inputs: tuple[int, ...]
+    output: int | None
+    firings: int
+    values: tuple[tuple[str, np.ndarray], ...] = ()
+    walks: bool = False
+
+
+@dataclass(frozen=True)
+class End:
+    """One end of a connection.
+
+    Attributes:
+        kind: "outside", "shared", "buffer" (of a kernel) or "cascade".
+        of: index among the graph's outsides, shared buffers or kernels.
+        port: of a shared buffer or among a kernel's buffers; 0 elsewhere.
+    """
+
+    kind: Literal["outside", "shared", "buffer", "cascade"]
+    of: int
+    port: int = 0
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Data that goes from one end to another."""
+
+    source: End
+    sink: End
+
+
+@dataclass(frozen=True, eq=False)
+class LayerGraph:
+    """One layer on the array.
+
+    Attributes:
+        name: prefix of everything emitted, a C identifier.
+        remark: a sentence for the head of the source.
+        inputs: outsides that the layer reads, in the order of the layer's operands.
+        outputs: outsides that it writes.
+        shared: buffers in memory tiles.
+        kernels: on cores.
+        connections: between them. An `End` of kind "outside" counts inputs first, then outputs.
+        columns: of the array that it takes.
+    """
+
+    name: str
+    remark: str
+    inputs: tuple[Outside, ...]
+    outputs: tuple[Outside, ...]
+    shared: tuple[Shared, ...]
+    kernels: tuple[GraphKernel, ...]
+    connections: tuple[Connection, ...]
+    columns: int
+
+    def __post_init__(self) -> None:
+        """Refuse ends that do not exist and cores that two kernels share."""
+        counts = {
+            "outside": len(self.inputs) + len(self.outputs),
+            "shared": len(self.shared),
+            "buffer": len(self.kernels),
+            "cascade": len(self.kernels),
+        }
+        for connection in self.connections:
+            for end in (connection.source, connection.sink):
+                if not 0 <= end.of < counts[end.kind]:
+                    raise InternalError(f"graph {self.name} has no {end.kind} {end.of}")
+        places = [kernel.place for kernel in self.kernels]
+        if len(set(places)) != len(places):
+            raise InternalError(f"two kernels of graph {self.name} share a core")
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The functions, each once."""
+        return tuple({kernel.call.symbol: kernel.call for kernel in self.kernels}.values())
+
+    @property
+    def parameters(self) -> tuple[tuple[int, int, Parameter], ...]:
+        """(kernel, its input, what the host sets there), kernel by kernel."""
+        return tuple(
+            (number, len(kernel.inputs) + at, parameter)
+            for number, kernel in enumerate(self.kernels)
+            for at, parameter in enumerate(kernel.call.parameters)
+        )
+
+    @property
+    def outside(self) -> tuple[Outside, ...]:
+        """Inputs, then outputs: what an `End` of kind "outside" counts."""
+        return (*self.inputs, *self.outputs)

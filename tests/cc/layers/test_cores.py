@@ -1,0 +1,55 @@
+"""Layers divided over cores compute the same bits; what threads share is clean under sanitizers."""
+
+from dataclasses import replace
+
+import pytest
+import vector_cases
+from layer_harness import COMPILERS
+from test_vectors import ARCH, has_vectors
+from vector_harness import SANITIZERS, build, layer, run, small_cache
+
+from match_aie.targets.cpu import cores
+from match_aie.targets.cpu.machine import machine
+
+pytestmark = [
+    pytest.mark.skipif(not COMPILERS, reason="no gcc and no clang"),
+    pytest.mark.skipif(not has_vectors(), reason="this machine has no AVX2"),
+]
+
+
+@pytest.fixture(autouse=True)
+def free_hand_over(monkeypatch):
+    """So that even the smallest layers are divided."""
+    monkeypatch.setattr(cores, "fork_join", lambda _: 0.0)
+
+
+def layers_on(count, nbytes=None):
+    facts = replace(machine(ARCH), cores=count)
+    facts = small_cache(facts, nbytes) if nbytes else facts
+    return [layer(w, facts, seed) for seed, w in enumerate(vector_cases.everything())]
+
+
+def divided(layers):
+    return [made for made in layers if made.module.split(made.workload) is not None]
+
+
+@pytest.mark.parametrize(("count", "nbytes"), [(2, None), (5, 1500)])
+def test_equals_reference(count, nbytes, tmp_path):
+    layers = layers_on(count, nbytes)
+    assert len(divided(layers)) > 40
+    assert {made.module.split(made.workload).dim for made in divided(layers)} >= {"K", "OY", "B"}
+    run(layers, build(layers, tmp_path, COMPILERS[count % len(COMPILERS) :][:1], "-O1"))
+
+
+@pytest.mark.slow
+def test_no_undefined_behaviour(tmp_path):
+    """Every operand in a heap block of its exact size."""
+    layers = layers_on(3, 2000)
+    run(layers, build(layers, tmp_path, COMPILERS[:1], *SANITIZERS))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_no_data_race(compiler, tmp_path):
+    layers = layers_on(3, 2000)
+    run(layers, build(layers, tmp_path, (compiler,), "-g", "-O1", "-fsanitize=thread"))
