@@ -139,7 +139,7 @@ def dense_plan(workload: Workload, name: str, spatial: tuple[Loop, ...]) -> Dens
 def _best(layer: DenseLayer, name: str, columns: int) -> DensePlan | Infeasible:
     """The plan of least latency on at most `columns` columns."""
     device = region(name, columns)
-    found = search(layer, device, objective="latency", keep=CANDIDATES, variants=("overlapped",))
+    found = search(layer, device, objective="latency", keep=CANDIDATES)
     if isinstance(found, Infeasible):
         return found
     splits = dict.fromkeys(
@@ -159,14 +159,7 @@ def _of_split(layer: DenseLayer, name: str, split: Given) -> DensePlan | Infeasi
     length = split.cas_length or 1
     chains = (split.column_parts or 1) * (split.row_parts or 1)
     device = region(name, -(-chains // whole.core_rows) * length)
-    found = search(
-        layer,
-        device,
-        objective="latency",
-        keep=CANDIDATES,
-        given=split,
-        variants=("overlapped",),
-    )
+    found = search(layer, device, objective="latency", keep=CANDIDATES, given=split)
     if isinstance(found, Infeasible):
         return found
     able = [plan for p in found if (plan := _expressible(p.mapping, device)) is not None]
@@ -199,9 +192,10 @@ def region(name: str, columns: int) -> Device:
 def _expressible(mapping: ArrayMapping, device: Device) -> DensePlan | None:
     """The mapping with one channel of activations a tile.
 
-    None where weights are streamed, or slices of activations take turns on a lane.
+    None where weights are streamed, the reduction is walked over time, or slices of activations
+    take turns on a lane.
     """
-    if mapping.streamed:
+    if mapping.streamed or mapping.reduction_steps > 1:
         return None
     single = mapping.with_channels(1)
     if Floor(single, device).shares != (1, 1):
