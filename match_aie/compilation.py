@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from match_aie import codegen
+from match_aie.errors import MatchError
 from match_aie.frontend import Model, Port
 from match_aie.hardware import MatchTarget, SimulatedRun
 from match_aie.lowering import NetworkProgram
@@ -21,6 +22,7 @@ from match_aie.partition.pricing import core_work
 from match_aie.partition.select import Assignment
 
 if TYPE_CHECKING:
+    from match_aie.report import Page
     from match_aie.toolchain import Project
 
 
@@ -74,6 +76,24 @@ class Compilation:
 
     @cached_property
     def _sources(self) -> codegen.Sources:
+        """The project, and the page that describes it."""
+        files = dict(self._project)
+        files[codegen.page.FILE] = codegen.render_page(self._page())
+        return codegen.Sources(files)
+
+    def _page(self) -> Page:
+        from match_aie.report import network_page
+
+        run, note = None, ""
+        if self.target.simulator() is not None:
+            try:
+                run = self.simulate(record=False)
+            except MatchError as error:
+                note = f"not simulated: {error.what}"
+        return network_page(json.loads(self._project[codegen.sources.MANIFEST]), run, note)
+
+    @cached_property
+    def _project(self) -> codegen.Sources:
         modules = {module.name: module for module in self.target.modules()}
         layers = {
             layer.symbol: codegen.render_layer(layer, modules[layer.module])
@@ -112,7 +132,7 @@ class Compilation:
         from match_aie.simulating import simulate
         from match_aie.toolchain.record import parse
 
-        manifest = json.loads(self._sources[codegen.sources.MANIFEST])
+        manifest = json.loads(self._project[codegen.sources.MANIFEST])
         made = parse(manifest, Path(self.symbol))
         return simulate(made, self.target, record_events=record)
 
