@@ -22,7 +22,6 @@ from match_aie.partition.pricing import core_work
 from match_aie.partition.select import Assignment
 
 if TYPE_CHECKING:
-    from match_aie.report import Page
     from match_aie.toolchain import Project
 
 
@@ -76,21 +75,25 @@ class Compilation:
 
     @cached_property
     def _sources(self) -> codegen.Sources:
-        """The project, and the page that describes it."""
-        files = dict(self._project)
-        files[codegen.page.FILE] = codegen.render_page(self._page())
-        return codegen.Sources(files)
-
-    def _page(self) -> Page:
+        """The project with simulated cycles in its manifest, and the page that describes it."""
         from match_aie.report import network_page
 
-        run, note = None, ""
-        if self.target.simulator() is not None:
-            try:
-                run = self.simulate(record=False)
-            except MatchError as error:
-                note = f"not simulated: {error.what}"
-        return network_page(json.loads(self._project[codegen.sources.MANIFEST]), run, note)
+        manifest = json.loads(self._project[codegen.sources.MANIFEST])
+        manifest["simulated"] = self._simulated()
+        page = codegen.render_page(network_page(manifest))
+        return codegen.described(self._project, manifest, page)
+
+    def _simulated(self) -> dict[str, object] | None:
+        """Cycles of every step; of those that no simulator knows, the modelled ones."""
+        if self.target.simulator() is None:
+            return None
+        try:
+            run = self.simulate(record=False)
+        except MatchError as error:
+            return {"note": f"not simulated: {error.what}"}
+        steps = [{"cycles": step.cycles, "simulated": step.simulated} for step in run.steps]
+        numbers = {"microseconds": run.microseconds, "frequency_hz": run.frequency_hz}
+        return {"cycles": run.cycles, **numbers, "steps": steps, "provenance": "simulated"}
 
     @cached_property
     def _project(self) -> codegen.Sources:

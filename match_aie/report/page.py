@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from match_aie.errors import shorten
-from match_aie.hardware import SimulatedRun
 from match_aie.report.memory_map import MemoryMap, memory_map
 from match_aie.report.network import (
     Attempt,
@@ -130,32 +129,26 @@ ORIGINS = (
 )
 
 
-def network_page(
-    manifest: Mapping[str, Any], simulated: SimulatedRun | None, note: str = ""
-) -> Page:
+def network_page(manifest: Mapping[str, Any]) -> Page:
     """The page of a `match_aie.json`.
 
-    Args:
-        manifest: the document.
-        simulated: a run in the target's simulator.
-        note: why there is none, where that is worth saying.
+    Raises:
+        ProjectError: it is damaged.
     """
     report = network_report(manifest)
-    steps = {} if simulated is None else dict(enumerate(simulated.steps))
-    cycles = {index: step.cycles for index, step in steps.items() if step.simulated}
     names = {step.name for step in report.steps}
     built = str(manifest.get("built_for") or "")
     return Page(
         title=_name(report.name),
         target=report.target + (f" ({built})" if built else ""),
-        headline=_headline(report, simulated),
+        headline=_headline(report),
         ports=_ports(manifest),
-        rows=tuple(_row(report, step, cycles.get(step.index)) for step in report.steps),
+        rows=tuple(_row(report, step) for step in report.steps),
         unmatched=tuple(
             (_name(a.layer), _considered(a)) for a in report.attempts if a.layer not in names
         ),
         memory=memory_map(manifest),
-        warnings=(*report.warnings, *([note] if note else [])),
+        warnings=report.warnings,
         origins=ORIGINS,
     )
 
@@ -168,16 +161,16 @@ def _cycles(value: float | None, origin: str = "modelled") -> Figure:
     return NONE if value is None else Figure(count(value), origin, "cycles")
 
 
-def _headline(report: NetworkReport, run: SimulatedRun | None) -> tuple[tuple[str, Figure], ...]:
+def _headline(report: NetworkReport) -> tuple[tuple[str, Figure], ...]:
     made: list[tuple[str, Figure]] = []
     if report.cover is not None:
         made.append(("in all", _cycles(report.cover.cycles)))
         made.append(("in modules", _cycles(report.cover.layers)))
         made.append(("on the core", _cycles(report.cover.fallback)))
         made.append(("to hand over", _cycles(report.cover.moves)))
-    if run is not None and any(step.simulated for step in run.steps):
-        rest = sum(step.cycles for step in run.steps if not step.simulated)
-        known = f", of which {count(rest)} modelled" if rest else ""
+    if report.simulated is not None:
+        run = report.simulated
+        known = f", of which {count(run.modelled)} modelled" if run.modelled else ""
         made.append((f"in all{known}", _cycles(run.cycles, "simulated")))
         time = f"{run.microseconds:,.1f}"
         made.append((f"at {run.frequency_hz / 1e6:g} MHz", Figure(time, "simulated", "us")))
@@ -196,7 +189,7 @@ def _ports(manifest: Mapping[str, Any]) -> tuple[PortRow, ...]:
     )
 
 
-def _row(report: NetworkReport, step: StepRow, simulated: float | None) -> LayerRow:
+def _row(report: NetworkReport, step: StepRow) -> LayerRow:
     layer, (dtype, shape) = step.layer, step.output
     attempts = [a for a in report.attempts if a.layer == step.name]
     total = report.cycles
@@ -208,7 +201,7 @@ def _row(report: NetworkReport, step: StepRow, simulated: float | None) -> Layer
         output=f"{dtype} {extent(shape)}",
         macs=_macs(layer),
         predicted=_cycles(layer.cycles) if layer else NONE,
-        simulated=_cycles(simulated, "simulated"),
+        simulated=_cycles(step.simulated, "simulated"),
         share=100 * layer.cycles / total if layer and total else 0.0,
         deviation=_deviation(layer),
         facts=_facts(step),

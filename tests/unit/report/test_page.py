@@ -134,7 +134,7 @@ def test_every_number_says_where_it_is_from(diana):
 
 def test_the_memory_map_is_the_plan(diana):
     manifest = json.loads(diana.sources()["match_aie.json"])
-    drawn = network_page(manifest, None).memory
+    drawn = network_page(manifest).memory
     placements = manifest["memory"]["placements"]
     assert len(drawn.blocks) == len(placements) > 0
     scale = 320 / manifest["memory"]["nbytes"]
@@ -181,7 +181,7 @@ def test_warnings_and_a_missing_simulation_are_said():
     page = Reader(net.sources()["report.html"])
     assert "not simulated: the clock <stands> still" in page.texts
     manifest = json.loads(net.sources()["match_aie.json"]) | {"warnings": ["an <b>old</b> opset"]}
-    text = render_page(network_page(manifest, None)).decode()
+    text = render_page(network_page(manifest)).decode()
     assert "an &lt;b&gt;old&lt;/b&gt; opset" in text
 
 
@@ -207,4 +207,4 @@ def test_what_was_not_simulated_is_not_called_so():
 
 def network_headline(net):
     manifest = json.loads(net.sources()["match_aie.json"])
-    return network_page(manifest, net.simulate(record=False)).headline
+    return network_page(manifest).headline
