@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from match_aie.hardware import Pattern, integer_patterns, weighted
+from match_aie.hardware import (
+    AVG_POOL_HALF_AWAY,
+    Any,
+    Op,
+    Pattern,
+    binary,
+    clipped,
+    integer_patterns,
+    unary,
+    weighted,
+)
+from match_aie.targets.aie_ml.graph.image_plan import refuses
 from match_aie.workload import Workload
 
 #: (activations, weights) that the generated kernels multiply.
@@ -28,4 +39,24 @@ def refuses_product(workload: Workload) -> str | None:
 DENSE: tuple[Pattern, ...] = (
     *weighted("dense", "dense", "matmul", refuses_product),
     *integer_patterns("dense", "dense", refuses_product),
+)
+
+
+def refuses_image(workload: Workload) -> str | None:
+    """Why the array cannot run a convolution, a pool or a sum; None where it can."""
+    if workload.kind == "conv2d" and workload.operand("weight").zero_point:
+        return f"its weights have the zero point {workload.operand('weight').zero_point}"
+    return refuses(workload)
+
+
+#: Convolutions, pools and sums, likewise.
+IMAGES: tuple[Pattern, ...] = (
+    *weighted("conv2d", "conv2d", "nn.conv2d", refuses_image),
+    *binary("add", "add", "add", refuses_image),
+    *unary("avg_pool2d", "avg_pool2d", "nn.avg_pool2d", refuses_image),
+    *unary("global_avg_pool2d", "avg_pool2d", "mean", refuses_image),
+    *clipped("avg_pool2d_half_away", "avg_pool2d", Op(AVG_POOL_HALF_AWAY, Any("x")), refuses_image),
+    *clipped("max_pool2d", "max_pool2d", Op("nn.max_pool2d", Any("x")), refuses_image),
+    *integer_patterns("conv2d", "conv2d", refuses_image),
+    *integer_patterns("add", "add", refuses_image),
 )
