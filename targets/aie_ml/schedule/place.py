@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from match_aie.errors import InternalError, TargetError
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A, Machine
-from match_aie.targets.aie_ml.schedule.operations import Block, Operation, block_operations
+from match_aie.targets.aie_ml.schedule.operation import ACCUMULATING, Operation
+from match_aie.targets.aie_ml.schedule.operations import Block, block_operations
 from match_aie.targets.aie_ml.schedule.registers import VECTOR_UNITS, Placed, fit
 
 #: Cycles of steps that are scheduled one by one: long enough to hide any start and finish. Further
@@ -177,8 +178,8 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
 
 def schedule_step(block: Block, kernel: Kernel, core: Machine) -> Step:
     """One step of the reduction at the least interval."""
-    products = [op for op in block.step if op.kind == "product"]
-    loads = [op for op in block.step if op.kind == "load"]
+    products = [op for op in block.step if op.kind in ACCUMULATING]
+    loads = [op for op in block.step if op.kind not in ACCUMULATING]
     distance = core.float_distance if kernel.floating else core.product_distance
     across = sorted(products, key=lambda op: (op.name, op.writes.partition(".")[::-1]))
     for interval in range(max(len(products), (len(loads) + 1) // 2), 16 * len(loads) + 64):
@@ -207,15 +208,28 @@ def _place_step(
         last[op.writes] = cycle
     if any(first[name] + interval - last[name] < distance for name in first):
         return None
-    latest = {
-        op.writes: min(p.cycle for p in placed if op.writes in p.operation.reads) for op in loads
-    }
-    for op in sorted(loads, key=lambda op: (latest[op.writes], op.bank == "A")):
-        at = latest[op.writes] - op.latency
-        found = table.search(op, range(at, at - 2 * interval, -1), 0)
-        if found is None:
-            return None
-        placed.append(found)
+    return _place_operands(loads, placed, table, interval)
+
+
+def _place_operands(
+    operands: list[Operation], placed: list[Placed], table: Table, interval: int
+) -> tuple[Placed, ...] | None:
+    """What feeds the products, each as late as it can be, what is read last first."""
+    left = list(operands)
+    while left:
+        needed = {name for op in left for name in op.reads}
+        ready = [op for op in left if op.writes not in needed]
+        latest = {
+            op.writes: min(p.cycle for p in placed if op.writes in p.operation.reads)
+            for op in ready
+        }
+        for op in sorted(ready, key=lambda op: (latest[op.writes], op.bank == "A")):
+            at = latest[op.writes] - op.latency
+            found = table.search(op, range(at, at - 2 * interval, -1), 0)
+            if found is None:
+                return None
+            placed.append(found)
+        left = [op for op in left if op.writes in needed]
     return tuple(placed)
 
 
@@ -306,7 +320,7 @@ def place_finish(
     """As early as possible after the last product of each accumulator."""
     ready: dict[str, int] = {}
     for p in placed:
-        if p.operation.kind == "product":
+        if p.operation.kind in ACCUMULATING:
             landed = p.cycle + p.operation.latency
             ready[p.operation.writes] = max(landed, ready.get(p.operation.writes, landed))
     found = []

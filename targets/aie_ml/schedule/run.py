@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from match_aie.errors import InternalError
+from match_aie.targets.aie_ml.schedule.operation import OF_STEP
 from match_aie.targets.aie_ml.schedule.place import (
     BlockSchedule,
     Table,
@@ -40,7 +41,7 @@ class Issue:
 
     def value(self, name: str) -> Value:
         """Which value `name` is here: loads belong to a step, all else to the block."""
-        return self.block, self.placed.step if name[0] in "aw" else None, name
+        return self.block, self.placed.step if name[0] in OF_STEP else None, name
 
 
 def ends(schedule: BlockSchedule, blocks: int) -> tuple[int, int]:
