@@ -13,7 +13,7 @@ from match_aie.hardware import (
     unary,
     weighted,
 )
-from match_aie.targets.aie_ml.graph.image_plan import refuses
+from match_aie.targets.aie_ml.graph.image_plan import refuses as refuses_image
 from match_aie.workload import Workload
 
 #: (activations, weights) that the generated kernels multiply.
@@ -41,15 +41,7 @@ DENSE: tuple[Pattern, ...] = (
     *integer_patterns("dense", "dense", refuses_product),
 )
 
-
-def refuses_image(workload: Workload) -> str | None:
-    """Why the array cannot run a convolution, a pool or a sum; None where it can."""
-    if workload.kind == "conv2d" and workload.operand("weight").zero_point:
-        return f"its weights have the zero point {workload.operand('weight').zero_point}"
-    return refuses(workload)
-
-
-#: Convolutions, pools and sums, likewise.
+#: Convolutions, pools and sums of images, longest forms first.
 IMAGES: tuple[Pattern, ...] = (
     *weighted("conv2d", "conv2d", "nn.conv2d", refuses_image),
     *binary("add", "add", "add", refuses_image),
@@ -60,3 +52,5 @@ IMAGES: tuple[Pattern, ...] = (
     *integer_patterns("conv2d", "conv2d", refuses_image),
     *integer_patterns("add", "add", refuses_image),
 )
+
+PATTERNS = (*DENSE, *IMAGES)
