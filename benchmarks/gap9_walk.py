@@ -25,7 +25,7 @@ import numpy as np
 from machine import machine_row
 
 import match_aie
-from match_aie.toolchain.record import parse
+from match_aie.toolchain.record import LayerRecord, parse
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
@@ -42,7 +42,7 @@ STUB ma_dma ma_dma_store(void *a, const void *b, const struct ma_block *c)
 STUB void ma_dma_wait(ma_dma t) { (void)t; __asm__ volatile(""); }
 STUB uint8_t *ma_l1_open(uint32_t b) { (void)b; __asm__ volatile(""); return memory; }
 STUB void ma_l1_close(uint8_t *l) { (void)l; __asm__ volatile(""); }
-@TABLE@
+@TABLES@
 STUB uint32_t start(const struct ma_tile *t, const void *c)
 { (void)c; (void)t; @ARRIVE@ __asm__ volatile("" ::: "memory"); return 1; }
 STUB void finish(uint32_t t) { (void)t; __asm__ volatile(""); }
@@ -50,9 +50,13 @@ int w_run(void)
 {
     void *const l2[MA_OPERANDS] = {memory, memory, memory, memory, memory};
     const struct ma_kernel kernel = {start, @WAIT@, NULL};
+    const void *const next[MA_OPERANDS] = {memory, memory, memory, memory, memory};
+    struct ma_ahead ahead = {0}, *linked = @AHEAD@;
     const struct ma_program *p = &@SYMBOL@_program;
-    __asm__ volatile("" : "+r"(p)); /* layers share the code: nothing is known of the table */
-    ma_run_tiles(p, l2, &kernel, NULL);
+    /* Layers share the code: nothing is known of the tables. */
+    __asm__ volatile("" : "+r"(p), "+r"(linked)::"memory");
+    @NEXT@
+    ma_run_tiles(p, l2, &kernel, linked);
     return 0;
 }
 """
@@ -92,25 +96,54 @@ def count(folder: Path, source: str) -> int:
 
 def walks(model: str | Path) -> list[Walked]:
     """Every layer of a network that moves tiles."""
-    network = match_aie.compile(str(model), target="GAP9")
+    network = match_aie.compile(str(model), target="GAP9", integer_io=True)
     sources = network.sources()
     text = sources[f"src/{network.symbol}.c"].decode()
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        for layer in parse(json.loads(sources["match_aie.json"]), Path(folder)).layers.values():
-            pattern = rf"static const struct ma_program {layer.symbol}_program = \{{.*?\n\}};"
-            table = re.search(pattern, text, re.DOTALL)
-            if table is None or layer.tiles is None:
+        record = parse(json.loads(sources["match_aie.json"]), Path(folder))
+        layers = [record.layers[step.layer] if step.layer else None for step in record.steps]
+        for layer, after in zip(layers, [*layers[1:], None], strict=True):
+            if layer is None or layer.tiles is None:
                 continue
-            queued = layer.module == "ne16"
-            source = HARNESS.replace("@TABLE@", table.group()).replace("@SYMBOL@", layer.symbol)
-            source = source.replace("@ARRIVE@", "ma_tile_arrive(t);" if queued else "")
-            source = source.replace("@WAIT@", "finish" if queued else "NULL")
+            next_one = after if after and after.tiles and after.tiles.ahead else None
+            source = harness(text, layer, next_one)
             visits = list(layer.tiles.visits())
             moved = sum(len(visit.loads) + visit.stores for visit in visits)
+            early = len(next_one.tiles.ahead) if next_one and next_one.tiles else 0
             instructions = count(Path(folder), source)
-            found.append(Walked(layer.name, layer.module, len(visits), moved, instructions))
+            found.append(
+                Walked(layer.name, layer.module, len(visits), moved + early, instructions)
+            )
     return found
+
+
+def harness(text: str, layer: LayerRecord, after: LayerRecord | None) -> str:
+    """C that runs the walk of `layer`, which loads operands of `after`."""
+    queued = layer.module == "ne16"
+    linked = layer.tiles is not None and layer.tiles.linked
+    tables = [table(text, each.symbol) for each in (layer, after) if each is not None]
+    fields = {
+        "@TABLES@": "\n".join(tables),
+        "@SYMBOL@": layer.symbol,
+        "@ARRIVE@": "ma_tile_arrive(t);" if queued else "",
+        "@WAIT@": "finish" if queued else "NULL",
+        "@AHEAD@": "&ahead" if linked else "NULL",
+        "@NEXT@": f"ma_ahead_next(&ahead, &{after.symbol}_program, next);" if after else "(void)next;",
+    }
+    source = HARNESS
+    for name, value in fields.items():
+        source = source.replace(name, value)
+    return source
+
+
+def table(text: str, symbol: str) -> str:
+    """The program of a layer, cut out of a network's C."""
+    pattern = rf"static const struct ma_program {symbol}_program = \{{.*?\n\}};"
+    found = re.search(pattern, text, re.DOTALL)
+    if found is None:
+        raise SystemExit(f"{symbol} has no table")
+    return found.group()
 
 
 def fit(layers: Sequence[Walked]) -> tuple[float, float]:

@@ -14,7 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from match_aie.hardware import Call, Repeat
+import numpy as np
+
+from match_aie.hardware import Array, Call, Repeat
 
 #: Distances between times are the same where they differ by less, in cycles.
 _SAME = 1e-6
@@ -39,6 +41,18 @@ class Controller:
     visit: float = 590.0
     one_tile: float = 280.0
     wait: float = 10.0
+
+    def least(self, compute: Array, moves: Array, loads: Array, ahead: float = 0.0) -> Array:
+        """What a layer takes at least.
+
+        Args:
+            compute: cycles after the first tiles are there, the walk to them taken off.
+            moves: cycles of the engine.
+            loads: of these, of the first tiles.
+            ahead: cycles that the controller sets the first job up.
+        """
+        begin = np.maximum(loads, self.visit + ahead)
+        return np.maximum(compute + begin, moves + min(self.layer, self.one_tile))
 
 
 @dataclass(frozen=True, slots=True)

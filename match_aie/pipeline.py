@@ -194,7 +194,7 @@ def run(
             program = lowering.hand_over(program, target, limit=options.memory_limit)
         if isinstance(program, Infeasible):
             raise InfeasibleError(program, where=normal.name)
-        units = target.units(symbol, schedule.chosen)
+        units = target.companions(symbol, schedule.chosen)
         if isinstance(units, Infeasible):
             raise InfeasibleError(units, where=normal.name)
         program = replace(program, units=tuple(units))

@@ -212,6 +212,35 @@ def targets(
     show_targets(name, as_json)
 
 
+@app.command("check-target")
+def check_target(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="An installed target.")],
+    compiler: Annotated[
+        str | None, typer.Option(metavar="CC", help="C compiler; the system's own by default.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Try a target on small layers of every kind: compile, build, run, compare, simulate."""
+    from match_aie.cli.checking import check_named
+
+    check_named(name, compiler, as_json)
+
+
+@app.command("new-target")
+def new_target(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the chip is called.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Where to write; ./NAME by default."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a Python package with a target of one module and one template, to start from."""
+    from match_aie.cli.checking import show_new_target
+
+    show_new_target(name, output, as_json)
+
+
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Say what is installed, what is missing, and what does not work without it."""

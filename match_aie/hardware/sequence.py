@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from match_aie.hardware.cost import Block, Direction, TileCostModel
+from match_aie.hardware.cost import Array, Block, Direction, Tile, TileCostModel
 from match_aie.hardware.module import Memory
 from match_aie.workload import Workload
 
@@ -49,9 +49,27 @@ class Repeat:
 class SequenceCostModel(TileCostModel, Protocol):
     """A `TileCostModel` that also prices whole layers, for modules with one tier of memories.
 
-    The search then minimises `sequence_cycles`, and `combine` (of the sums over all tiles) is what
-    it prunes with: for no mapping may `combine` be larger than `sequence_cycles`.
+    The search then minimises `sequence_cycles`. What it prunes with is a lower bound of it,
+    `combine(compute, moves, exposed)`, where
+
+    - `compute` is the largest of `call_bounds` of all calls plus `layer_bounds`, plus the
+      `held_cycles` of all transfers but the first loads; in place of the last store's, its
+      `transfer_cycles`;
+    - `moves` are the `transfer_cycles` of all transfers, `exposed` those of the first loads.
+
+    For no mapping may the bound be larger than `sequence_cycles`. Tiles that may see padding
+    count in it as if they saw all of it, in one chunk: a transfer of fewer bytes in fewer chunks
+    may not take longer.
     """
+
+    def call_bounds(self, workload: Workload, tile: Tile) -> tuple[Array, ...]:
+        """Cycles of one call of the kernel on `tile`, at least, as several units see it."""
+
+    def layer_bounds(self, calls: Array) -> tuple[Array, ...]:
+        """Cycles of a layer of so many calls beside them, at least, for each of these units."""
+
+    def held_cycles(self, workload: Workload, block: Block) -> Array:
+        """Cycles of a transfer in which nothing else of the layer goes on, at least."""
 
     def call_price(self, workload: Workload, ranges: Ranges) -> Hashable:
         """What one call of the kernel takes, in the model's own form.

@@ -87,7 +87,16 @@ class MatchTarget(ABC):
         """C that every emitted project carries and calls; none by default."""
         return Runtime()
 
-    def units(self, network: str, layers: Sequence[ChosenLayer]) -> Sequence[Unit] | Infeasible:
+    def capacities(self) -> Mapping[str, int]:
+        """What the network's layers share, by name (`ExecModule.demands`); nothing by default.
+
+        Selection keeps the sum of the chosen layers' demands within it.
+        """
+        return {}
+
+    def companions(
+        self, network: str, layers: Sequence[ChosenLayer]
+    ) -> Sequence[Unit] | Infeasible:
         """Sources that the chosen layers need beside the network's C; none by default.
 
         Here a target places layers that share something of the chip.

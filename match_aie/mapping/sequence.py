@@ -7,9 +7,18 @@ from functools import cached_property
 
 import numpy as np
 
-from match_aie.hardware import Call, Direction, ExecModule, Mapping, Repeat, SequenceCostModel
+from match_aie.hardware import (
+    Array,
+    Call,
+    Direction,
+    ExecModule,
+    Mapping,
+    Repeat,
+    SequenceCostModel,
+    Tile,
+)
 from match_aie.mapping.footprint import block
-from match_aie.mapping.layout import Route, lay_out
+from match_aie.mapping.layout import Route, dims_of, lay_out
 from match_aie.workload import Operand, Workload
 
 #: (first index, elements), of every loop dimension in the workload's order.
@@ -22,14 +31,17 @@ class Prices:
     def __init__(self, workload: Workload, module: ExecModule, model: SequenceCostModel) -> None:
         """Only looks."""
         self.workload = workload
-        self._model = model
+        self.model = model
         layout = lay_out(workload, module)
         routes = [route for group in layout.groups for route in group.routes] + [*layout.whole]
         order = [operand.name for operand in workload.operands]
         self.routes = sorted(routes, key=lambda route: order.index(route.operand.name))
         self.sizes = dict(workload.dims)
         self._dims = tuple(self.sizes)
-        self._moves: dict[tuple[int, tuple[int, ...]], Hashable | None] = {}
+        self._indexed = [
+            [self._dims.index(dim) for dim in dims_of(route.operand)] for route in self.routes
+        ]
+        self._moves: dict[tuple[object, ...], Hashable | None] = {}
         self._calls: dict[Ranges, Hashable] = {}
 
     @cached_property
@@ -45,6 +57,39 @@ class Prices:
                     low, high = found[dim]
                     found[dim] = (max(low, before), max(high, after))
         return tuple(found.values())
+
+    def padding(self, operand: Operand) -> tuple[int, ...]:
+        """Rows of padding on both sides of each axis that tiles may see."""
+        found = []
+        for axis, size in zip(operand.axes, operand.shape, strict=True):
+            last = axis.offset + sum(c * (self.sizes[d] - 1) for d, c in axis.terms)
+            found.append(max(0, -axis.offset) + max(0, last - size + 1) if axis.terms else 0)
+        return tuple(found)
+
+    def least_extents(self, operand: Operand, tile: Tile) -> list[Array]:
+        """What tiles of these sizes touch at least, wherever they are, along each axis."""
+        found = []
+        for axis, size, seen in zip(
+            operand.axes, operand.shape, self.padding(operand), strict=True
+        ):
+            if not axis.terms:
+                found.append(np.asarray(size))
+                continue
+            span = 1 - seen + sum(step * (tile[dim] - 1) for dim, step in axis.terms)
+            found.append(np.clip(span, 0, size))
+        return found
+
+    def first_extents(self, operand: Operand, tile: Tile) -> list[Array]:
+        """What the first tiles of these sizes touch, along each axis."""
+        found = []
+        for axis, size in zip(operand.axes, operand.shape, strict=True):
+            if not axis.terms:
+                found.append(np.asarray(size))
+                continue
+            last = axis.offset + sum(step * (tile[dim] - 1) for dim, step in axis.terms)
+            touched = np.minimum(last, size - 1) - max(axis.offset, 0) + 1
+            found.append(np.asarray(np.maximum(touched, 0)))
+        return found
 
     def pieces(
         self, at: int, begin: int, length: int, step: int
@@ -73,15 +118,16 @@ class Prices:
         """The price of a call of the kernel."""
         if ranges not in self._calls:
             named = dict(zip(self._dims, ranges, strict=True))
-            self._calls[ranges] = self._model.call_price(self.workload, named)
+            self._calls[ranges] = self.model.call_price(self.workload, named)
         return self._calls[ranges]
 
     def move(self, at: int, ranges: Ranges) -> Hashable | None:
         """The price of moving the tile of operand `at`; None where all of it is padding."""
-        route = self.routes[at]
-        extents = tuple(_touched(route.operand, dict(zip(self._dims, ranges, strict=True))))
-        key = (at, extents)
+        key = (at, *[ranges[dim] for dim in self._indexed[at]])
         if key not in self._moves:
+            route = self.routes[at]
+            named = dict(zip(self._dims, ranges, strict=True))
+            extents = tuple(_touched(route.operand, named))
             self._moves[key] = self._moved(route, extents) if all(extents) else None
         return self._moves[key]
 
@@ -91,7 +137,7 @@ class Prices:
         whole = [np.asarray(size) for size in route.operand.shape]
         moved = block(route.operand, axes, whole)
         way: Direction = "store" if route.operand is self.workload.output else "load"
-        return self._model.transfer_price(self.workload, moved, outer, inner, way)
+        return self.model.transfer_price(self.workload, moved, outer, inner, way)
 
 
 def _touched(operand: Operand, ranges: dict[str, tuple[int, int]]) -> Iterator[int]:
@@ -152,3 +198,21 @@ class Nest:
         loads = tuple(move for move in moves[:-1] if move is not None)
         opens = turn < self._cuts[-1] or turn < 0
         return Call(prices.call(ranges[-1]), loads, moves[-1], opens)
+
+
+def prices_of(workload: Workload, module: ExecModule, model: object) -> Prices | None:
+    """Who prices whole layers; None where tiles are added up.
+
+    That is also so where there are memories between the innermost and the home memory, and where
+    kernels may leave partial sums: `Nest` knows neither.
+    """
+    if not isinstance(model, SequenceCostModel) or module.tiled_reductions(workload):
+        return None
+    if len(lay_out(workload, module).tiers) != 1:
+        return None
+    return Prices(workload, module, model)
+
+
+def sequence_cycles(prices: Prices, mapping: Mapping) -> float:
+    """Cycles of the layer as `mapping` runs it."""
+    return prices.model.sequence_cycles(prices.workload, Nest(prices, mapping).calls())

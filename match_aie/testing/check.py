@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from match_aie.errors import shorten
-from match_aie.hardware import MatchTarget
+from match_aie.hardware import ExecModule, MatchTarget
+from match_aie.options import Selection
 from match_aie.pipeline import resolve
 from match_aie.testing import declared
 from match_aie.testing.examine import Examined, examine
 from match_aie.testing.result import CheckRow, TargetCheck
 from match_aie.testing.zoo import ZOO, Case
+from match_aie.toolchain import find_compiler
 
 #: A simulator and a cost model that are further apart than this are worth a remark.
 FAR = 2.0
@@ -38,12 +42,16 @@ def check_target(
 
     Raises:
         TargetError: `target` is neither a target nor the name of one.
+        ToolchainError: there is no C compiler.
     """
     chip = resolve(target)
+    find_compiler(compiler)
     problems = declared.problems(chip)
     if problems:
         return TargetCheck(chip.name, (), tuple(problems))
-    found = _divided(list(cases), chip, compiler, progress or (lambda stage: None))
+    trial = Trial(chip, compiler, progress or (lambda stage: None))
+    found = trial.divided(list(cases))
+    found += trial.overlooked(list(cases), [row for part in found for row in part.rows])
     rows = tuple(row for part in found for row in part.rows)
     remarks = [remark for part in found for remark in part.remarks]
     remarks += [*declared.remarks(chip), *_far(rows), *_untried(rows, chip)]
@@ -52,31 +60,60 @@ def check_target(
     )
 
 
-def _divided(
-    cases: Sequence[Case],
-    target: MatchTarget,
-    compiler: str | None,
-    progress: Callable[[str], None],
-) -> list[Examined]:
-    """`cases` in one network; where that fails in two halves, down to the case that fails."""
-    progress(cases[0].name if len(cases) == 1 else f"{len(cases)} layers, {cases[0].name} first")
-    whole = examine(cases, target, compiler)
-    if not whole.problem:
-        return [whole]
-    if len(cases) == 1:
-        return [Examined((CheckRow(cases[0].name, whole.problem),), remarks=whole.remarks)]
-    half = len(cases) // 2
-    parts = [
-        part
-        for group in (cases[:half], cases[half:])
-        for part in _divided(group, target, compiler, progress)
-    ]
-    if any(row.problem for part in parts for row in part.rows):
-        return parts
-    rows = tuple(row for part in parts for row in part.rows)
-    names = f"{cases[0].name} to {cases[-1].name}"
-    together = CheckRow(f"{names} in one network", whole.problem)
-    return [Examined((*rows, together), remarks=whole.remarks)]
+@dataclass(frozen=True)
+class Trial:
+    """A target under examination.
+
+    Attributes:
+        target: whose layers are tried.
+        compiler: command of the C compiler.
+        progress: called with what is being done.
+        selection: the rule by which it is decided who runs what.
+    """
+
+    target: MatchTarget
+    compiler: str | None
+    progress: Callable[[str], None]
+    selection: Selection = "cheapest"
+
+    def divided(self, cases: Sequence[Case]) -> list[Examined]:
+        """`cases` in one network; where that fails in two halves, down to the case that fails."""
+        self.progress(cases[0].name + (f" and {len(cases) - 1} more" if len(cases) > 1 else ""))
+        whole = examine(cases, self.target, self.compiler, self.selection)
+        if not whole.problem:
+            return [whole]
+        if len(cases) == 1:
+            return [Examined((CheckRow(cases[0].name, whole.problem),))]
+        half = len(cases) // 2
+        parts = [part for group in (cases[:half], cases[half:]) for part in self.divided(group)]
+        if any(row.problem for part in parts for row in part.rows):
+            return parts
+        name = f"{cases[0].name} to {cases[-1].name} in one network"
+        return [*parts, Examined((CheckRow(name, whole.problem),))]
+
+    def overlooked(self, cases: Sequence[Case], rows: Sequence[CheckRow]) -> list[Examined]:
+        """Modules that others were preferred to everywhere, each alone with what it can run."""
+        found = []
+        for module in self.target.modules():
+            able = {row.case for row in rows if module.name in row.able}
+            if able and module.name not in _busy(rows):
+                alone = replace(self, target=only(self.target, module), selection="match")
+                parts = alone.divided([case for case in cases if case.name in able])
+                found += [_renamed(part, f"{module.name} alone: ") for part in parts]
+        return found
+
+
+def only(target: MatchTarget, module: ExecModule) -> MatchTarget:
+    """The same chip with `module` as its only one."""
+    kind = type(target)
+    fewer = type(kind.__name__, (kind,), {"modules": lambda self: [module]})
+    one = copy.copy(target)
+    one.__class__ = fewer
+    return one
+
+
+def _renamed(part: Examined, prefix: str) -> Examined:
+    return replace(part, rows=tuple(replace(row, case=prefix + row.case) for row in part.rows))
 
 
 def _idle(rows: Sequence[CheckRow], target: MatchTarget) -> Iterator[str]:
@@ -106,17 +143,12 @@ def _untried(rows: Sequence[CheckRow], target: MatchTarget) -> Iterator[str]:
 
 def _far(rows: Sequence[CheckRow]) -> Iterator[str]:
     """The layer whose simulated cycles are furthest from the modelled ones."""
-    ratios = [
-        (max(r.simulated / r.predicted, r.predicted / r.simulated), r)
-        for row in rows
-        for r in row.ran
-        if r.simulated and r.predicted > 0
-    ]
-    ratio, ran = max(ratios, key=lambda pair: pair[0], default=(1.0, None))
-    if ran is not None and ratio > FAR:
-        number = sum(r > FAR for r, _ in ratios)
+    known = [ran for row in rows for ran in row.ran if ran.simulated is not None]
+    worst = max(known, key=lambda ran: ran.apart, default=None)
+    if worst is not None and worst.apart > FAR:
+        number = sum(ran.apart > FAR for ran in known)
         yield (
-            f"{number} of {len(ratios)} layers: cost model and simulator are more than a factor of "
-            f"{FAR:g} apart, most of all {ran.layer} on {ran.module}: {ran.predicted:,.0f} cycles "
-            f"modelled, {ran.simulated:,.0f} simulated"
+            f"{number} of {len(known)} layers: cost model and simulator are more than a factor of "
+            f"{FAR:g} apart, most of all {worst.layer} on {worst.module}: {worst.predicted:,.0f} "
+            f"cycles modelled, {worst.simulated:,.0f} simulated"
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from match_aie.codegen.manifest import plain
 from match_aie.errors import MatchError, shorten
 from match_aie.hardware import ExecModule, MatchTarget, target_names
 
@@ -57,6 +59,10 @@ def _module(module: ExecModule) -> Iterator[str]:
 
 def _remade(target: MatchTarget) -> Iterator[str]:
     """`simulate DIR` makes the target again from what the project says of it."""
+    options, error = _asked(lambda: json.dumps(plain(target.options())))
+    if options is None:
+        yield f"options() is not plain data: {error}"
+        return
     again, error = _asked(lambda: type(target)(**dict(target.options())))
     if again is None:
         yield f"options() does not give what the constructor takes: {error}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from onnx.reference import ReferenceEvaluator
 from match_aie.compilation import Compilation
 from match_aie.errors import ToolchainError
 from match_aie.hardware import MatchTarget
+from match_aie.options import Selection
 from match_aie.pipeline import compile
 from match_aie.report import NetworkReport, network_report
 from match_aie.report.network import LayerDetail, StepRow
@@ -29,6 +30,10 @@ from match_aie.toolchain import Project, RunResult
 #: `workload.TOLERANCE` of a reference in float64.
 FLOAT = 1e-5
 
+#: A cost model that is further than this from the simulator is called wrong: choices made by it
+#: mean nothing.
+WRONG = 10.0
+
 
 @dataclass(frozen=True)
 class Examined:
@@ -39,20 +44,25 @@ class Examined:
     remarks: tuple[str, ...] = ()
 
 
-def examine(cases: Sequence[Case], target: MatchTarget, compiler: str | None) -> Examined:
+def examine(
+    cases: Sequence[Case],
+    target: MatchTarget,
+    compiler: str | None,
+    selection: Selection = "cheapest",
+) -> Examined:
     """All that can be said of `cases` in one network; raises nothing that the target causes."""
     model = network(cases)
     stage = "it does not compile"
     try:
-        net = compile(model, target, name="zoo")
+        net = compile(model, target, name="zoo", selection=selection)
         sources = net.sources()
-        again = compile(model, target, name="zoo").sources()
+        again = compile(model, target, name="zoo", selection=selection).sources()
         if dict(again) != dict(sources):
             return Examined(problem="compiling it twice gives different bytes")
         report = network_report(json.loads(sources["match_aie.json"]))
-        rows = tuple(_considered(case, report) for case in cases)
         stage = "it cannot be simulated"
-        rows = _simulated(rows, net)
+        simulated = _simulated(net)
+        rows = tuple(_considered(case, report, simulated) for case in cases)
         stage = "it does not build and run"
         with tempfile.TemporaryDirectory(prefix="match_aie_") as folder:
             project = net.write(Path(folder, "zoo"))
@@ -61,11 +71,17 @@ def examine(cases: Sequence[Case], target: MatchTarget, compiler: str | None) ->
         return Examined(problem=f"{stage}: {said(error)}")
 
 
-def _considered(case: Case, report: NetworkReport) -> CheckRow:
-    """Who runs `case`, and who refused."""
+def _considered(case: Case, report: NetworkReport, simulated: Mapping[int, float]) -> CheckRow:
+    """Who runs `case`, at what cost, and who refused."""
     steps = [step for step in report.steps if _belongs(step.name, case)]
     ran = [
-        Ran(step.name, step.layer.module, step.layer.pattern, step.layer.cycles)
+        Ran(
+            step.name,
+            step.layer.module,
+            step.layer.pattern,
+            step.layer.cycles,
+            simulated.get(step.index),
+        )
         for step in steps
         if step.layer is not None
     ]
@@ -74,13 +90,19 @@ def _considered(case: Case, report: NetworkReport) -> CheckRow:
         for a in report.attempts
         if a.reason and _belongs(a.layer, case)
     }
-    wrong = [f"{s.name}: {text}" for s in steps if s.layer for text in [_cost(s.layer)] if text]
+    able = {
+        a.module: None
+        for a in report.attempts
+        if not a.reason and not a.chosen and _belongs(a.layer, case)
+    }
+    wrong = [text for text in map(_cost, ran) if text]
     return CheckRow(
         case.name,
         "; ".join(wrong),
         tuple(ran),
         tuple(_operators(step) for step in steps if step.layer is None),
         tuple(refused),
+        tuple(able),
         bound_lsb=_bound([s.layer for s in steps if s.layer], case),
     )
 
@@ -93,17 +115,14 @@ def _belongs(label: str, case: Case) -> bool:
     return label == case.name or label.startswith(f"{case.name}/")
 
 
-def _cost(layer: LayerDetail) -> str:
-    """What is impossible about the modelled cycles of a layer; "" where nothing is."""
-    if not (math.isfinite(layer.cycles) and layer.cycles > 0):
-        return f"the cost model of {layer.module} says {layer.cycles:g} cycles"
-    lanes = math.prod(size for _, size in layer.spatial)
-    least = layer.workload.macs / lanes
-    if layer.spatial and layer.cycles < least:
+def _cost(ran: Ran) -> str:
+    """What is impossible about the cycles of a layer; "" where nothing is."""
+    if not (math.isfinite(ran.predicted) and ran.predicted > 0):
+        return f"{ran.layer}: the cost model of {ran.module} says {ran.predicted:g} cycles"
+    if ran.simulated is not None and ran.apart > WRONG:
         return (
-            f"the cost model of {layer.module} says {layer.cycles:,.0f} cycles, but "
-            f"{layer.workload.macs:,} multiply-accumulates on the {lanes} that spatial() unrolls "
-            f"take at least {least:,.0f}"
+            f"{ran.layer}: the cost model of {ran.module} says {ran.predicted:,.0f} cycles, the "
+            f"simulator {ran.simulated:,.0f}"
         )
     return ""
 
@@ -115,15 +134,12 @@ def _bound(layers: Sequence[LayerDetail], case: Case) -> int | None:
     return 1 + sum(math.floor(la.error_lsb) + 1 for la in layers if la.error_lsb)
 
 
-def _simulated(rows: tuple[CheckRow, ...], net: Compilation) -> tuple[CheckRow, ...]:
-    """`rows` with simulated cycles, where the target has a simulator."""
+def _simulated(net: Compilation) -> dict[int, float]:
+    """Simulated cycles by step, where the target has a simulator."""
     if net.target.simulator() is None:
-        return rows
-    cycles = {s.label: s.cycles for s in net.simulate(record=False).steps if s.simulated}
-    return tuple(
-        replace(row, ran=tuple(replace(r, simulated=cycles.get(r.layer)) for r in row.ran))
-        for row in rows
-    )
+        return {}
+    steps = net.simulate(record=False).steps
+    return {index: step.cycles for index, step in enumerate(steps) if step.simulated}
 
 
 def _run(

@@ -27,6 +27,13 @@ class Ran:
     predicted: float
     simulated: float | None = None
 
+    @property
+    def apart(self) -> float:
+        """By what factor modelled and simulated cycles differ; 1 where there is nothing to say."""
+        if not self.simulated or not self.predicted > 0:
+            return 1.0
+        return max(self.simulated / self.predicted, self.predicted / self.simulated)
+
 
 @dataclass(frozen=True)
 class Refusal:
@@ -48,6 +55,7 @@ class CheckRow:
         ran: the layers in modules.
         fallback: what the core ran: operators by C function.
         refused: who could not run it.
+        able: modules that could have run a layer which another one ran.
         max_lsb: largest measured difference of the output from numpy's, in integer steps; None
             for float outputs.
         bound_lsb: the largest that it may have; None where the case is more than one layer.
@@ -59,6 +67,7 @@ class CheckRow:
     ran: tuple[Ran, ...] = ()
     fallback: tuple[str, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    able: tuple[str, ...] = ()
     max_lsb: int | None = None
     bound_lsb: int | None = None
     max_abs: float | None = None

@@ -203,6 +203,7 @@ ZOO = (
     Case("conv 1x1 int8", Conv(_sized(INT8, 1, 32, 6, 6), 24, (1, 1), pads=NO_PADS)),
     Case("conv 1x1 uint8, no bias", Conv(UINT8, 7, (1, 1), pads=NO_PADS, bias=False)),
     Case("conv 3x3 int8, scales powers of two", Conv(SHIFT, relu=True)),
+    Case("conv 3x3 int8, relu, zero point -128", Conv(replace(INT8, zero_point=-128), relu=True)),
     Case("depthwise 3x3 int8", depthwise(INT8)),
     Case("depthwise 3x3 uint8, odd sizes, stride 2", depthwise(_sized(UINT8, *ODD), (2, 2))),
     Case("dense int8", dense(_sized(INT8, 1, 64), 10)),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from match_aie.errors import Infeasible
+from match_aie.errors import Infeasible, InternalError
 from match_aie.hardware import (
     Converted,
     Cost,
@@ -18,13 +19,16 @@ from match_aie.hardware import (
     Pattern,
 )
 from match_aie.hardware.module import Constants
-from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, plan_dense
+from match_aie.targets.aie_ml.graph.dense_plan import dense_plan, dense_plans
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.patterns import DENSE
 from match_aie.workload import Workload
+
+#: What the layers of a network share: columns, channels from the chip's memory, and to it.
+SHARED = ("columns of the array", "channels into the array", "channels out of the array")
 
 #: Nanoseconds that the Arm core takes around a layer: it programs a transfer each way, starts the
 #: graph and waits. ASSUMPTION, not measured: some hundred accesses of uncached registers.
@@ -35,9 +39,14 @@ AROUND_NS = 1000.0
 COPIED_PER_NS = 5.6
 
 
-def plan_layer(workload: Workload, name: str, columns: int) -> LayerPlan | Infeasible:
-    """How the layer runs on at most `columns` columns of device `name`."""
-    return plan_dense(dense_layer(workload), name, columns)
+def plans(workload: Workload, name: str, most: int) -> Sequence[LayerPlan] | Infeasible:
+    """How the layer can run on up to `most` columns of device `name`, narrowest first."""
+    return dense_plans(workload, name, most)
+
+
+def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
+    """The one of these plans that `mapping` names."""
+    return dense_plan(workload, name, mapping.spatial)
 
 
 @dataclass(frozen=True)
@@ -55,11 +64,13 @@ class ArrayCost:
     gigahertz: float
 
     def cost(self, workload: Workload, mapping: Mapping) -> Cost | Infeasible:
-        """Of the plan that `plan_layer` gives; `mapping` only shows it."""
-        del mapping
-        plan = plan_layer(workload, self.device, self.columns)
-        if isinstance(plan, Infeasible):
-            return plan
+        """Of the plan that `mapping` names; why there is none where it names none."""
+        if not mapping.spatial:
+            none = plans(workload, self.device, self.columns)
+            if isinstance(none, Infeasible):
+                return none
+            raise InternalError("a layer on the array without spatial loops")
+        plan = plan_of(workload, self.device, mapping)
         moved = sum(operand.nbytes for operand in (*workload.inputs, workload.output))
         host = (AROUND_NS + moved / COPIED_PER_NS) * self.gigahertz
         return Cost(plan.cycles + host, (("array", plan.cycles), ("host", host)))
@@ -91,14 +102,24 @@ class AieArray(ExecModule):
         """The layer in the fixed point of its kernel, or why not."""
         return in_fixed_point(workload, constants)
 
-    def plan(self, workload: Workload) -> LayerPlan | Infeasible:
-        """How the layer runs."""
-        return plan_layer(workload, self.device, self.columns)
+    def plan(self, workload: Workload, mapping: Mapping) -> LayerPlan:
+        """How the layer runs as `mapping` says."""
+        return plan_of(workload, self.device, mapping)
 
     def spatial(self, workload: Workload) -> Sequence[Loop]:
-        """Tiles and lanes; nothing for a layer that does not fit."""
-        plan = self.plan(workload)
-        return () if isinstance(plan, Infeasible) else plan.spatial
+        """Nothing that holds for all plans; see `unrollings`."""
+        del workload
+        return ()
+
+    def unrollings(self, workload: Workload) -> Sequence[Sequence[Loop]]:
+        """One for each plan; an empty one for a layer that does not fit."""
+        found = plans(workload, self.device, self.columns)
+        return ((),) if isinstance(found, Infeasible) else [plan.spatial for plan in found]
+
+    def demands(self, workload: Workload, mapping: Mapping) -> MappingOf[str, int]:
+        """Columns of the array, and channels from and to the chip's memory."""
+        plan = self.plan(workload, mapping)
+        return dict(zip(SHARED, (plan.columns, *plan.ways), strict=True))
 
     def cost_model(self, workload: Workload) -> CostModel:
         """See `match_aie.cost_models.aie_array`."""
@@ -110,9 +131,7 @@ class AieArray(ExecModule):
         del workload
         return "aie/layer.c.mako"
 
-    def pack(self, workload: Workload, constants: Constants) -> Constants:
+    def pack_mapped(self, workload: Workload, mapping: Mapping, constants: Constants) -> Constants:
         """Run-time parameters of all kernels."""
-        plan = self.plan(workload)
-        if isinstance(plan, Infeasible):
-            return constants
-        return pack(plan.graph("layer", workload, constants), workload).constants
+        graph = self.plan(workload, mapping).graph("layer", workload, constants)
+        return pack(graph, workload).constants

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from match_aie.cost_models.roofline import Roofline
-from match_aie.errors import Infeasible, InternalError, TargetError
+from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import (
     BuildProfile,
     ChosenLayer,
@@ -17,10 +17,11 @@ from match_aie.hardware import (
     runtime_files,
 )
 from match_aie.targets.aie_ml.emulation import emulation_files
+from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.write import Placed, network_units
 from match_aie.targets.aie_ml.known import device as known_device
 from match_aie.targets.cpu import CPUModule
-from match_aie.targets.versal.module import AieArray
+from match_aie.targets.versal.module import SHARED, AieArray
 from match_aie.workload import Workload
 
 #: Clock of the Arm Cortex-A72: ASSUMPTION, 1.4 GHz; speed grades differ.
@@ -48,7 +49,7 @@ class VersalAIEML(MatchTarget):
 
     Attributes:
         device: name of the device.
-        columns_per_layer: columns of the array that one layer may take.
+        columns_per_layer: columns of the array that one layer may take at most.
         frequency: of the Arm core, in Hz.
     """
 
@@ -57,7 +58,7 @@ class VersalAIEML(MatchTarget):
     def __init__(
         self,
         device: str = "vek280",
-        columns_per_layer: int = 2,
+        columns_per_layer: int = 4,
         modules: Sequence[str] = ("array", "arm"),
         arm_mhz: float = ARM_MHZ,
     ) -> None:
@@ -65,8 +66,8 @@ class VersalAIEML(MatchTarget):
 
         Args:
             device: such as "vek280".
-            columns_per_layer: columns of the array that one layer may take; layers lie side by
-                side, and all that run on the array must fit.
+            columns_per_layer: columns of the array that one layer may take at most. Layers lie
+                side by side; selection divides the columns among them.
             modules: which of "array" and "arm" (the CPU target's layers on the Arm core) run
                 layers; the fallback runs the rest.
             arm_mhz: clock of the Arm core.
@@ -109,29 +110,39 @@ class VersalAIEML(MatchTarget):
         files = runtime_files("match_aie.targets.aie_ml", ("include/ma_array.h",))
         return Runtime({**files, **emulation_files()})
 
-    def units(self, network: str, layers: Sequence[ChosenLayer]) -> Sequence[Unit] | Infeasible:
+    def capacities(self) -> Mapping[str, int]:
+        """Columns, and DMA channels between the array and the chip's memory."""
+        array = known_device(self.device)
+        ways = (array.gmio_in or 0, array.gmio_out or 0)
+        return dict(zip(SHARED, (array.columns, *ways), strict=True))
+
+    def companions(
+        self, network: str, layers: Sequence[ChosenLayer]
+    ) -> Sequence[Unit] | Infeasible:
         """Every layer's graph, side by side."""
         mine = [layer for layer in layers if layer.module == self._array.name]
-        if not mine:
-            return ()
+        plans = [self._array.plan(layer.workload, layer.mapping) for layer in mine]
+        lacking = self._lacking(mine, plans)
+        if lacking is not None or not mine:
+            return lacking or ()
         placed, column = [], 0
-        for layer in mine:
-            plan = self._array.plan(layer.workload)
-            if isinstance(plan, Infeasible):
-                raise InternalError("a layer was chosen that does not fit", where=layer.label)
+        for layer, plan in zip(mine, plans, strict=True):
             graph = plan.graph(layer.symbol, layer.workload, layer.constants)
             placed.append(Placed(graph, column, layer.workload))
-            column += graph.columns
-        columns = known_device(self.device).columns
-        if column > columns:
-            return Infeasible(
-                "columns of the array",
-                column,
-                columns,
-                "columns",
-                ("fewer columns_per_layer", "run some layers on the Arm core"),
-            )
+            column += plan.columns
         return network_units(network, placed)
+
+    def _lacking(
+        self, layers: Sequence[ChosenLayer], plans: Sequence[LayerPlan]
+    ) -> Infeasible | None:
+        """What there is too little of; nothing where selection kept to `capacities`."""
+        for at, (name, most) in enumerate(self.capacities().items()):
+            taken = [float((plan.columns, *plan.ways)[at]) for plan in plans]
+            if sum(taken) > most:
+                users = tuple(zip((layer.label for layer in layers), taken, strict=True))
+                levers = ("selection='cheapest'", "fewer layers on the array")
+                return Infeasible(name, sum(taken), most, "in all", levers, users)
+        return None
 
     def options(self) -> Mapping[str, object]:
         """Arguments that make an equal target."""

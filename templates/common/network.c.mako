@@ -73,7 +73,7 @@ ${function.strip()}
     ma_l1_keep(${offset}, ${nbytes});
 % endfor
 % if after is not None and after.ahead:
-    ma_ahead_next(&ahead, &${after.symbol}_program, (const void *const[]){${", ".join(after.ahead)}});
+    ma_ahead_next(&ahead, ${after.symbol}_ahead, ${sum(text != "NULL" for text in after.ahead)}, ${after.symbol}_facts, (const void *const[]){${", ".join(after.ahead)}});
 % endif
     ${one.symbol}(${", ".join(one.arguments)}, &ahead);
 % else:

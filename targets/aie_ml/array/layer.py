@@ -120,9 +120,9 @@ class ArrayMapping:
         if self.call_rows % t.m or self.call_columns % t.n:
             raise TargetError(f"a call of {self.call_rows}x{self.call_columns}: no multiple of {t}")
         if self.call_rows // t.m % self.block[0] or self.call_columns // t.n % self.block[1]:
-            call = f"{self.call_rows}x{self.call_columns}"
+            call = f"a call of {self.call_rows}x{self.call_columns}"
             raise TargetError(
-                f"a call of {call}: no multiple of blocks {self.block}",
+                f"{call}: no multiple of blocks {self.block}",
                 hint="another block of accumulators, or more rows of padding",
             )
         if min(self.call_rows, self.call_columns) < 1 or self.input_channels not in (1, 2):

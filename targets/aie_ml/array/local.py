@@ -7,7 +7,7 @@ DMA takes cycles of a bank from the core.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 
 from match_aie.errors import Infeasible
@@ -65,34 +65,27 @@ class Demand:
     fixed: int
     sums: int = 0
 
-    @property
-    def others(self) -> int:
+    def others(self, times: int = 1) -> int:
         """Bytes of all that is neither activations nor weights."""
-        return 2 * self.outputs + self.fixed + self.sums
+        return times * (2 * self.outputs + self.sums) + self.fixed
 
-    def times(self, tiles: int) -> Demand:
-        """Of calls that have so many times the rows."""
-        return replace(
-            self,
-            inputs=self.inputs * tiles,
-            outputs=self.outputs * tiles,
-            sums=self.sums * tiles,
-        )
+    def plan(self, banks: int, size: int, times: int = 1) -> LocalPlan | None:
+        """Banks of `size` bytes for all of it, as few pairs together as possible.
 
-    def plan(self, banks: int, size: int) -> LocalPlan | None:
-        """Banks of `size` bytes for all of it, as few pairs together as possible."""
-        other = ceil(self.others / size)
-        apart = 2 * ceil(self.inputs / size)
+        Of calls that have so many `times` the rows.
+        """
+        inputs, other = self.inputs * times, ceil(self.others(times) / size)
+        apart = 2 * ceil(inputs / size)
         weights = ceil(self.resident / size) + 2 * ceil(self.streamed / size)
         w_together = ceil((self.resident + 2 * self.streamed) / size)
         for i, w in (
             (apart, weights),
-            (ceil(2 * self.inputs / size), weights),
+            (ceil(2 * inputs / size), weights),
             (apart, w_together),
-            (ceil(2 * self.inputs / size), w_together),
+            (ceil(2 * inputs / size), w_together),
         ):
             if i + w + other <= banks:
-                shared = (self.inputs if i < apart else 0) + (self.streamed if w < weights else 0)
+                shared = (inputs if i < apart else 0) + (self.streamed if w < weights else 0)
                 return LocalPlan(i, w, other, shared)
         return None
 
@@ -128,7 +121,7 @@ def plan_local(mapping: ArrayMapping, device: Device) -> LocalPlan | Infeasible:
     breakdown = (
         ("activations, twice", 2 * needed.inputs),
         ("weights", needed.resident + 2 * needed.streamed),
-        ("results, bias, stack, waiting sums", needed.others),
+        ("results, bias, stack, waiting sums", needed.others()),
     )
     taken = sum(ceil(much / size) for _, much in breakdown)
     return Infeasible(

@@ -16,10 +16,11 @@ from match_aie.targets.aie_ml.array.fit import (
     schedules,
 )
 from match_aie.targets.aie_ml.array.floor import Floor
-from match_aie.targets.aie_ml.array.layer import ArrayMapping
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.local import LocalPlan
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.schedule import CallSchedule
+from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,18 @@ def hand_over(first: CallSchedule, second: CallSchedule, assumed: Assumed) -> in
     """Cycles from a block's first product to that of the same block in the next tile."""
     before, after = first.parts[0].schedule, second.parts[0].schedule
     return before.write_done + assumed.cascade - after.read_last
+
+
+def outside(layer: DenseLayer, device: Device) -> float:
+    """Cycles that the layer's operands take on the ways in and out: no mapping is faster.
+
+    Raises:
+        TargetError: as `external_rates`.
+    """
+    in_rate, out_rate = external_rates(device)
+    entering = layer.rows * layer.reduction * ELEMENT_BYTES[layer.a]
+    leaving = layer.rows * layer.columns * ELEMENT_BYTES[layer.out]
+    return max(entering / in_rate, leaving / out_rate)
 
 
 def external_rates(device: Device) -> tuple[float, float]:

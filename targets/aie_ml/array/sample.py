@@ -11,7 +11,7 @@ from match_aie.targets.aie_ml.array.build import build
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.price import Priced, price
-from match_aie.targets.aie_ml.array.search import (
+from match_aie.targets.aie_ml.array.shapes import (
     Split,
     blocks,
     candidates,

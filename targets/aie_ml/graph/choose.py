@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
@@ -28,9 +28,6 @@ BLOCKS = ((2, 2), (4, 1), (1, 4), (2, 1), (1, 2), (1, 1))
 #: Lanes of kernels that multiply none: neighbouring pixels and channels of one vector.
 LANES = {1: Tiling(4, 1, 8, native=False), 2: Tiling(4, 1, 4, native=False)}
 
-#: Cuts of one layer that are laid out, cheapest first, before it is given up.
-TRIED = 400
-
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
@@ -41,29 +38,56 @@ class Chosen:
     columns: int = 0
 
 
+@dataclass(frozen=True)
+class Split:
+    """How a layer is spread over tiles: what `ImageCut` says of that."""
+
+    bands: int
+    parts: int
+    length: int
+
+
 def choose_image(
-    layer: ImageLayer, device: Device, columns: int, assumed: Assumed = Assumed()
+    layer: ImageLayer,
+    device: Device,
+    columns: int,
+    split: Split | None = None,
+    assumed: Assumed = Assumed(),
 ) -> Chosen | Infeasible:
     """The cut of least latency on at most `columns` columns of `device`.
+
+    Args:
+        layer: what is cut.
+        device: for which.
+        columns: at most.
+        split: over tiles; any where None.
+        assumed: times that no document states.
 
     Raises:
         TargetError: element types without a kernel there, or facts that are not known.
     """
     reason: Infeasible | None = None
-    found: list[Chosen] = []
+    able: list[tuple[float, int, CutLayer]] = []
     border = borders(layer)
-    for plan in cuts(layer, device, columns):
+    for number, plan in enumerate(cuts(layer, device, columns, split)):
         refused = fits_local(image_demand(plan, border, device), device)
         if refused is None and runs(plan, device):
-            found.append(Chosen(plan, price_image(plan, device, assumed)))
+            able.append((least_latency(plan, device, assumed), number, plan))
         elif refused is not None and (reason is None or refused.demand < reason.demand):
             reason = refused
-    found.sort(key=lambda chosen: (chosen.cost.latency, tiles_of(chosen.plan)))
-    for chosen in found[:TRIED]:
-        taken = window_columns(chosen.plan, device, columns)
-        if not isinstance(taken, Infeasible):
-            return replace(chosen, columns=taken)
-        reason = taken
+    best: Chosen | None = None
+    for least, _, plan in sorted(able, key=lambda a: (a[0], tiles_of(a[2]), a[1])):
+        if best is not None and least >= best.cost.latency:
+            break
+        cost = price_image(plan, device, assumed)
+        if best is None or cost.latency < best.cost.latency:
+            taken = window_columns(plan, device, columns)
+            if isinstance(taken, Infeasible):
+                reason = taken
+            else:
+                best = Chosen(plan, cost, taken)
+    if best is not None:
+        return best
     if reason is None:
         raise TargetError(f"layer {layer.name} has no kernel on {device.name}")
     return reason
@@ -74,27 +98,36 @@ def tiles_of(plan: CutLayer) -> int:
     return plan.cut.bands * plan.cut.parts * plan.cut.length
 
 
-def cuts(layer: ImageLayer, device: Device, columns: int) -> Iterator[CutLayer]:
-    """All cuts that differ in their sizes."""
-    most = columns * device.core_rows
+def cuts(
+    layer: ImageLayer, device: Device, columns: int, split: Split | None = None
+) -> Iterator[CutLayer]:
+    """All cuts, or those of one split over tiles, that differ in their sizes."""
+    splits = (split,) if split is not None else tuple(_splits(layer, device, columns))
     seen: set[tuple[object, ...]] = set()
     for tiling, rows, wide in _blocks(layer, device):
-        for parts in range(1, min(MOST_PARTS, device.core_rows) + 1):
-            for length in range(1, 2 if layer.apart else columns + 1):
-                for bands in range(1, most // (parts * length) + 1):
-                    for plan in _over_time(layer, tiling, rows, wide, bands, parts, length):
-                        key = (
-                            tiling,
-                            rows,
-                            wide,
-                            plan.band_rows,
-                            plan.part_rows,
-                            plan.part_channels,
-                            plan.slice_channels,
-                        )
-                        if key not in seen:
-                            seen.add(key)
-                            yield plan
+        for each in splits:
+            for plan in _over_time(layer, tiling, rows, wide, each):
+                key = (
+                    tiling,
+                    rows,
+                    wide,
+                    plan.band_rows,
+                    plan.part_rows,
+                    plan.part_channels,
+                    plan.slice_channels,
+                )
+                if key not in seen:
+                    seen.add(key)
+                    yield plan
+
+
+def _splits(layer: ImageLayer, device: Device, columns: int) -> Iterator[Split]:
+    """Over at most so many columns, in which every tile may have something to do."""
+    most = columns * device.core_rows
+    for parts in range(1, min(MOST_PARTS, device.core_rows) + 1):
+        for length in range(1, 2 if layer.apart else columns + 1):
+            for bands in range(1, min(most // (parts * length), layer.geometry.out_height) + 1):
+                yield Split(bands, parts, length)
 
 
 def _blocks(layer: ImageLayer, device: Device) -> Iterator[tuple[Tiling, int, int]]:
@@ -111,15 +144,16 @@ def _blocks(layer: ImageLayer, device: Device) -> Iterator[tuple[Tiling, int, in
 
 
 def _over_time(
-    layer: ImageLayer, tiling: Tiling, rows: int, wide: int, bands: int, parts: int, length: int
+    layer: ImageLayer, tiling: Tiling, rows: int, wide: int, split: Split
 ) -> Iterator[CutLayer]:
     """Cuts that differ in the rows of a band; without those that are no whole blocks."""
-    high = -(-layer.geometry.out_height // bands)
-    sizes = {-(-layer.geometry.out_height // (bands * firings)) for firings in range(1, high + 1)}
-    for size in sizes:
-        firings = -(-high // size)
+    whole, bands = layer.geometry.out_height, split.bands
+    high = -(-whole // bands)
+    sizes = {-(-whole // (bands * firings)) for firings in range(1, high + 1)}
+    for size in sorted(sizes):
+        cut = ImageCut(tiling, rows, wide, bands, -(-high // size), split.parts, split.length)
         with suppress(TargetError):
-            yield CutLayer(layer, ImageCut(tiling, rows, wide, bands, firings, parts, length))
+            yield CutLayer(layer, cut)
 
 
 def runs(plan: CutLayer, device: Device) -> bool:
@@ -136,9 +170,21 @@ def runs(plan: CutLayer, device: Device) -> bool:
 
 def price_image(plan: CutLayer, device: Device, assumed: Assumed) -> BandCost:
     """Modelled cost of one run."""
+    return _price(plan, device, assumed, *_body(plan, device, assumed))
+
+
+def least_latency(plan: CutLayer, device: Device, assumed: Assumed) -> float:
+    """A latency that no schedule of the kernel beats: products at the core's full rate."""
+    if plan.layer.apart:
+        return price_image(plan, device, assumed).latency
+    spec = plan.kernel()
+    rate = device.architecture.core.macs_of(spec.a, spec.b) or spec.tiling.macs
+    return _price(plan, device, assumed, spec.m * spec.k * spec.n / rate, 0.0).latency
+
+
+def _price(plan: CutLayer, device: Device, assumed: Assumed, body: float, skew: float) -> BandCost:
     arch, layer = device.architecture, plan.layer
     lock = assumed.acquire + assumed.release
-    body, skew = _body(plan, device, assumed)
     walks = layer.epilogue is not None
     entering, leaving, handed = _ways(plan, device)
     return band_cost(

@@ -31,12 +31,24 @@ class ChosenSum:
 
 
 def choose_sum(
-    layer: SumLayer, device: Device, columns: int, assumed: Assumed = Assumed()
+    layer: SumLayer,
+    device: Device,
+    columns: int,
+    tiles: int | None = None,
+    assumed: Assumed = Assumed(),
 ) -> ChosenSum | Infeasible:
-    """The cut of least latency on at most `columns` columns of `device`."""
+    """The cut of least latency on at most `columns` columns of `device`.
+
+    Args:
+        layer: what is cut.
+        device: for which.
+        columns: at most.
+        tiles: that take part; any number where None.
+        assumed: times that no document states.
+    """
     reason: Infeasible | None = None
     found = []
-    for plan in sum_cuts(layer, device, columns):
+    for plan in sum_cuts(layer, device, columns, tiles):
         refused = fits_local(sum_demand(plan, device), device)
         if refused is None:
             found.append(ChosenSum(plan, price_sum(plan, device, assumed)))
@@ -52,12 +64,15 @@ def choose_sum(
     return reason
 
 
-def sum_cuts(layer: SumLayer, device: Device, columns: int) -> Iterator[CutSum]:
-    """Cuts without tiles that have nothing to do."""
-    for tiles in range(1, columns * min(TILES, device.core_rows) + 1):
+def sum_cuts(
+    layer: SumLayer, device: Device, columns: int, tiles: int | None = None
+) -> Iterator[CutSum]:
+    """Cuts, or those on so many tiles, without tiles that have nothing to do."""
+    most = columns * min(TILES, device.core_rows)
+    for each in range(1, most + 1) if tiles is None else (tiles,):
         for firings in FIRINGS:
             with suppress(TargetError):
-                yield CutSum(layer, SumCut(tiles, firings))
+                yield CutSum(layer, SumCut(each, firings))
 
 
 def sum_demand(plan: CutSum, device: Device) -> Demand:
@@ -70,7 +85,7 @@ def sum_demand(plan: CutSum, device: Device) -> Demand:
 def price_sum(plan: CutSum, device: Device, assumed: Assumed) -> BandCost:
     """Modelled cost of one run."""
     arch, layer, spec = device.architecture, plan.layer, plan.layer.spec
-    groups = -(-plan.cut.tiles // min(TILES, device.core_rows))
+    groups = plan.groups(device)
     single = groups > ways(device, operands=2)
     each = layer.elements if single else -(-layer.elements // groups)
     group = plan.share * min(TILES, device.core_rows)

@@ -1,4 +1,8 @@
-"""The best mapping of a dense layer on a few columns, of those that a graph can express."""
+"""How a dense layer runs on a few columns: of the best mappings, those that a graph can express.
+
+A split over tiles (chains, parts of rows and columns) is what tells plans of a layer apart: it is
+what the network's manifest keeps, and from it the same plan is found again.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.price import price
-from match_aie.targets.aie_ml.array.search import search
+from match_aie.targets.aie_ml.array.search import Given, search
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense import DenseGraph
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
@@ -25,6 +29,9 @@ from match_aie.workload import Workload
 #: Mappings that are looked at: the best ones may need packets, or weights that are streamed.
 CANDIDATES = 12
 
+#: Dimensions of a split, in the order in which its loops are named.
+SPLIT = ("B", "K", "C")
+
 
 @dataclass(frozen=True)
 class DensePlan:
@@ -32,7 +39,7 @@ class DensePlan:
 
     Attributes:
         mapping: how the layer is spread.
-        device: with as many columns as the layer may take.
+        device: with as many columns as the layer takes.
         cycles: of one run, modelled.
     """
 
@@ -43,15 +50,24 @@ class DensePlan:
     @property
     def columns(self) -> int:
         """Of the array that it takes."""
-        return Floor(self.mapping, self.device).slots * self.mapping.cas_length
+        return self.device.columns
+
+    @property
+    def ways(self) -> tuple[int, int]:
+        """Channels from the chip's memory into the array, and back."""
+        return 1, 1
 
     @property
     def spatial(self) -> tuple[Loop, ...]:
-        """Tiles first, then the lanes of one `mmul`."""
+        """The split over tiles, then the lanes of one `mmul`."""
         m, t = self.mapping, self.mapping.tiling
-        parts = (("B", m.row_parts), ("K", m.column_parts), ("C", m.cas_length))
-        lanes = (("B", t.m), ("K", t.n), ("C", t.k))
-        return tuple(Loop(dim, size) for dim, size in (*parts, *lanes) if size > 1)
+        parts = (m.row_parts, m.column_parts, m.cas_length)
+        lanes = (t.m, t.n, t.k)
+        return tuple(
+            Loop(dim, size)
+            for sizes in (parts, lanes)
+            for dim, size in zip(SPLIT, sizes, strict=True)
+        )
 
     def graph(
         self, name: str, workload: Workload, constants: Mapping[str, np.ndarray]
@@ -83,6 +99,89 @@ def dense_layer(workload: Workload) -> DenseLayer:
     )
 
 
+def dense_plans(workload: Workload, name: str, most: int) -> tuple[DensePlan, ...] | Infeasible:
+    """Plans of a dense layer on up to `most` columns of device `name`, the best of every width.
+
+    No plan is as good as one of fewer columns.
+
+    Raises:
+        TargetError: element types without a product there, or facts that are not known.
+    """
+    layer = dense_layer(workload)
+    widths = sorted({1 << i for i in range(most.bit_length())} | {most})
+    found: dict[int, DensePlan] = {}
+    refused: Infeasible | None = None
+    for width in (w for w in widths if w <= most):
+        best = _best(layer, name, width)
+        if isinstance(best, Infeasible):
+            refused = best
+        elif all(best.cycles < other.cycles for other in found.values()):
+            found[best.columns] = best
+    if refused is not None and not found:
+        return refused
+    return tuple(found.values())
+
+
+def dense_plan(workload: Workload, name: str, spatial: tuple[Loop, ...]) -> DensePlan:
+    """The plan that `dense_plans` gave for these spatial loops.
+
+    Raises:
+        TargetError: there is none.
+    """
+    split = Given(spatial[2].size, spatial[1].size, spatial[0].size)
+    plan = _of_split(dense_layer(workload), name, split)
+    if isinstance(plan, Infeasible):
+        raise TargetError(f"a dense layer has no plan for {split}")
+    return plan
+
+
+@lru_cache(maxsize=1024)
+def _best(layer: DenseLayer, name: str, columns: int) -> DensePlan | Infeasible:
+    """The plan of least latency on at most `columns` columns."""
+    device = region(name, columns)
+    found = search(layer, device, objective="latency", keep=CANDIDATES, variants=("overlapped",))
+    if isinstance(found, Infeasible):
+        return found
+    splits = dict.fromkeys(
+        Given(p.mapping.cas_length, p.mapping.column_parts, p.mapping.row_parts) for p in found
+    )
+    plans = [_of_split(layer, name, split) for split in splits]
+    able = [plan for plan in plans if isinstance(plan, DensePlan)]
+    if able:
+        return min(able, key=lambda plan: (plan.cycles, plan.mapping.tiles))
+    return next(plan for plan in plans if isinstance(plan, Infeasible))
+
+
+@lru_cache(maxsize=4096)
+def _of_split(layer: DenseLayer, name: str, split: Given) -> DensePlan | Infeasible:
+    """The best plan of a split, on as few columns as hold it."""
+    whole = known(name)
+    length = split.cas_length or 1
+    chains = (split.column_parts or 1) * (split.row_parts or 1)
+    device = region(name, -(-chains // whole.core_rows) * length)
+    found = search(
+        layer,
+        device,
+        objective="latency",
+        keep=CANDIDATES,
+        given=split,
+        variants=("overlapped",),
+    )
+    if isinstance(found, Infeasible):
+        return found
+    able = [plan for p in found if (plan := _expressible(p.mapping, device)) is not None]
+    if able:
+        return min(able, key=lambda plan: plan.cycles)
+    weights = found[0].mapping.weight_bytes * found[0].mapping.column_steps
+    return Infeasible(
+        "memory of a tile",
+        weights,
+        device.architecture.core.data_memory_bytes,
+        "bytes for weights that stay there, beside activations",
+        ("more columns for a layer (columns_per_layer)", "run the layer on the Arm core"),
+    )
+
+
 def region(name: str, columns: int) -> Device:
     """Device `name` with so many columns, which one DMA channel feeds and one empties."""
     whole = known(name)
@@ -94,31 +193,6 @@ def region(name: str, columns: int) -> Device:
         plio_out=None,
         gmio_in=1,
         gmio_out=1,
-    )
-
-
-@lru_cache(maxsize=1024)
-def plan_dense(layer: DenseLayer, name: str, columns: int) -> DensePlan | Infeasible:
-    """The mapping of least latency on at most `columns` columns of device `name`.
-
-    Raises:
-        TargetError: element types without a product there, or facts that are not known.
-    """
-    device = region(name, columns)
-    found = search(layer, device, objective="latency", keep=CANDIDATES, variants=("overlapped",))
-    if isinstance(found, Infeasible):
-        return found
-    able = [plan for p in found if (plan := _expressible(p.mapping, device)) is not None]
-    if able:
-        return min(able, key=lambda plan: (plan.cycles, plan.mapping.tiles))
-    weights = found[0].mapping.weight_bytes * found[0].mapping.column_steps
-    room = device.architecture.core.data_memory_bytes
-    return Infeasible(
-        "weights that stay in the tiles",
-        weights,
-        room,
-        "bytes a tile",
-        ("more columns for a layer (columns_per_layer)", "run the layer on the Arm core"),
     )
 
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
+from match_aie.cost_models.aie_image import BandCost
 from match_aie.errors import Infeasible, InternalError, TargetError
 from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.choose import choose_image
+from match_aie.targets.aie_ml.graph.choose import Split, choose_image
 from match_aie.targets.aie_ml.graph.choose_sum import choose_sum
-from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut
+from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
 from match_aie.targets.aie_ml.graph.layers import IMAGE_KINDS, image_layer, refuses_image
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.sum import CutSum, SumCut, SumLayer, sum_graph
+from match_aie.targets.aie_ml.graph.window import groups as window_groups
+from match_aie.targets.aie_ml.graph.window import ways as max_ways
 from match_aie.targets.aie_ml.graph.window import window_graph
 from match_aie.targets.aie_ml.kernels.arithmetic import add_kernel
+from match_aie.targets.aie_ml.known import device as known
 from match_aie.workload import Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -45,25 +49,22 @@ class ImagePlan:
         cut: how it is spread.
         device: that it is for.
         columns: of the array that it takes.
-        cycles: of the array's clock, first word in to last word out; modelled.
-        interval: between the ends of repeated runs; modelled.
+        cost: of one run, modelled.
+        spatial: the split over tiles, then the lanes of one; no other plan of a layer has the same.
+        ways: channels from the chip's memory into the array, and back.
     """
 
     cut: ImageCut | SumCut
     device: Device
     columns: int
-    cycles: float
-    interval: float
+    cost: BandCost
+    spatial: tuple[Loop, ...]
+    ways: tuple[int, int]
 
     @property
-    def spatial(self) -> tuple[Loop, ...]:
-        """Tiles first, then the lanes of one; nothing for sums, whose loops have many names."""
-        if isinstance(self.cut, SumCut):
-            return ()
-        c, t = self.cut, self.cut.tiling
-        parts = (("OY", c.bands), ("K", c.parts), ("C", c.length))
-        lanes = (("OX", t.m), ("K", t.n), ("C", t.k))
-        return tuple(Loop(dim, size) for dim, size in (*parts, *lanes) if size > 1)
+    def cycles(self) -> float:
+        """Of the array's clock, first word in to last word out; modelled."""
+        return self.cost.latency
 
     def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
         """The graph, called `name`, with the numbers of `constants`.
@@ -92,25 +93,98 @@ def sum_layer(workload: Workload, constants: Arrays, name: str) -> SumLayer:
     return SumLayer(name, spec, numbers, workload.output.size)
 
 
-@lru_cache(maxsize=4096)
-def plan_image(workload: Workload, device: Device, columns: int) -> ImagePlan | Infeasible:
-    """How an image layer or a sum in fixed point runs on at most `columns` columns of `device`.
+def share(name: str, ways: int) -> Device:
+    """Device `name` with so many ways in for each input of a layer, and out of it."""
+    return replace(known(name), gmio_in=2 * ways, gmio_out=ways)
+
+
+def image_plans(workload: Workload, name: str, most: int) -> tuple[ImagePlan, ...] | Infeasible:
+    """Plans of an image layer or a sum on up to `most` columns, the best of every width.
+
+    No plan is as good as one of fewer columns.
+
+    Raises:
+        TargetError: as `plan_image`.
+    """
+    widths = sorted({1 << i for i in range(most.bit_length())} | {most})
+    found: list[ImagePlan] = []
+    refused: Infeasible | None = None
+    for width in (w for w in widths if w <= most):
+        plan = plan_image(workload, name, width)
+        if isinstance(plan, Infeasible):
+            refused = plan
+        elif all(plan.cycles < other.cycles for other in found):
+            found.append(plan)
+    return refused if refused is not None and not found else tuple(found)
+
+
+def image_plan(workload: Workload, name: str, spatial: Sequence[Loop]) -> ImagePlan:
+    """The plan that `image_plans` gave for these spatial loops.
+
+    Raises:
+        TargetError: there is none.
+    """
+    sizes = tuple(loop.size for loop in spatial)
+    plan = _planned(workload, name, known(name).columns, 1, sizes)
+    if isinstance(plan, Infeasible):
+        raise TargetError(f"a {workload.kind} has no plan for the spatial loops {sizes}: {plan}")
+    return plan
+
+
+def plan_image(
+    workload: Workload, name: str, columns: int, ways: int = 1
+) -> ImagePlan | Infeasible:
+    """How an image layer or a sum in fixed point runs on some columns of the array.
+
+    Args:
+        workload: in the fixed point that `arithmetic.in_fixed_point` gave.
+        name: of the device.
+        columns: at most.
+        ways: from the chip's memory for each input, and back to it, at most.
 
     Raises:
         TargetError: `refuses` says why there is no kernel, or facts of the device are not known.
     """
+    return _planned(workload, name, columns, ways, ())
+
+
+@lru_cache(maxsize=4096)
+def _planned(
+    workload: Workload, name: str, columns: int, ways: int, sizes: tuple[int, ...]
+) -> ImagePlan | Infeasible:
+    """The best plan; that of one split where `sizes` of spatial loops are given."""
     reason = refuses(workload)
     if reason is not None:
         raise TargetError(reason)
+    device = share(name, ways)
     zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
     if workload.kind in IMAGE_KINDS:
-        chosen = choose_image(image_layer(workload, zeros, "layer"), device, columns)
-        if isinstance(chosen, Infeasible):
-            return chosen
-        cost, taken = chosen.cost, chosen.columns
-        return ImagePlan(chosen.plan.cut, device, taken, cost.latency, cost.interval)
-    summed = choose_sum(sum_layer(workload, zeros, "layer"), device, columns)
-    if isinstance(summed, Infeasible):
-        return summed
-    cost, taken = summed.cost, summed.columns
-    return ImagePlan(summed.plan.cut, device, taken, cost.latency, cost.interval)
+        layer = image_layer(workload, zeros, "layer")
+        return _window_plan(workload, layer, device, columns, sizes)
+    summed = sum_layer(workload, zeros, "layer")
+    found = choose_sum(summed, device, columns, sizes[0] if sizes else None)
+    if isinstance(found, Infeasible):
+        return found
+    cut = found.plan.cut
+    longest = max(workload.dims, key=lambda dim: dim[1])[0]
+    groups = found.plan.groups(device)
+    taken = (2, 1) if groups > max_ways(device, 2) else (2 * groups, groups)
+    loops = (Loop(longest, cut.tiles), Loop(longest, summed.spec.lanes))
+    return ImagePlan(cut, device, found.columns, found.cost, loops, taken)
+
+
+def _window_plan(
+    workload: Workload, layer: ImageLayer, device: Device, columns: int, sizes: tuple[int, ...]
+) -> ImagePlan | Infeasible:
+    split = Split(sizes[0], sizes[1], sizes[2] if len(sizes) > 5 else 1) if sizes else None
+    found = choose_image(layer, device, columns, split)
+    if isinstance(found, Infeasible):
+        return found
+    cut, t = found.plan.cut, found.plan.cut.tiling
+    outputs = "G" if layer.apart else "K"
+    loops = [("OY", cut.bands), (outputs, cut.parts), ("C", cut.length)]
+    loops += [("OX", t.m), (outputs, t.n), ("C", t.k)]
+    kept = [Loop(dim, size) for dim, size in loops if dim != "C" or not layer.apart]
+    groups = len(window_groups(found.plan, device))
+    taken = (1, 1) if groups > max_ways(device) else (groups, groups)
+    return ImagePlan(cut, device, found.columns, found.cost, tuple(kept), taken)

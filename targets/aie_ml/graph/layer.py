@@ -24,8 +24,12 @@ class LayerPlan(Protocol):
         """Of the array's clock, from the first word in to the last word out; modelled."""
 
     @property
+    def ways(self) -> tuple[int, int]:
+        """Channels from the chip's memory into the array, and back."""
+
+    @property
     def spatial(self) -> tuple[Loop, ...]:
-        """What the tiles, and the lanes of one, do at the same time; for reports."""
+        """What the tiles, and the lanes of one, do at the same time; no other plan has the same."""
 
     def graph(
         self, name: str, workload: Workload, constants: Mapping[str, np.ndarray]

@@ -73,6 +73,10 @@ class CutSum:
         if self.cut.tiles > TILES and self.layer.elements % self.grain:
             raise TargetError(f"layer {self.layer.name} has no whole number of words")
 
+    def groups(self, device: Device) -> int:
+        """Groups of tiles that share buffers."""
+        return -(-self.cut.tiles // min(TILES, device.core_rows))
+
     @property
     def grain(self) -> int:
         """Elements of a stream's word, of either type."""

@@ -204,7 +204,7 @@ def test_transfers():
     for row in read_transfers(DATA / "dma_cycles.csv"):
         moved = row.transfer
         nbytes, lines = np.asarray(moved.nbytes), np.asarray(moved.lines)
-        found = float(MchanTransfers().moved_cycles(nbytes, lines, moved.direction))
+        found = float(MchanTransfers().alone_cycles(nbytes, lines, moved.direction))
         # What a core notices late, and the cold caches of the first transfer, are not charged.
         assert -8 <= found - row.cycles <= 8 or row.cold
 
