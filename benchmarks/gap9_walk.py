@@ -112,9 +112,7 @@ def walks(model: str | Path) -> list[Walked]:
             moved = sum(len(visit.loads) + visit.stores for visit in visits)
             early = len(next_one.tiles.ahead) if next_one and next_one.tiles else 0
             instructions = count(Path(folder), source)
-            found.append(
-                Walked(layer.name, layer.module, len(visits), moved + early, instructions)
-            )
+            found.append(Walked(layer.name, layer.module, len(visits), moved + early, instructions))
     return found
 
 
@@ -129,7 +127,9 @@ def harness(text: str, layer: LayerRecord, after: LayerRecord | None) -> str:
         "@ARRIVE@": "ma_tile_arrive(t);" if queued else "",
         "@WAIT@": "finish" if queued else "NULL",
         "@AHEAD@": "&ahead" if linked else "NULL",
-        "@NEXT@": f"ma_ahead_next(&ahead, &{after.symbol}_program, next);" if after else "(void)next;",
+        "@NEXT@": f"ma_ahead_next(&ahead, &{after.symbol}_program, next);"
+        if after
+        else "(void)next;",
     }
     source = HARNESS
     for name, value in fields.items():

@@ -20,11 +20,12 @@ from match_aie.hardware import (
 )
 from match_aie.hardware.module import Constants
 from match_aie.targets.aie_ml.graph.dense_plan import dense_plan, dense_plans
+from match_aie.targets.aie_ml.graph.image_plan import image_plan, image_plans
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.versal.patterns import DENSE
+from match_aie.targets.versal.patterns import PATTERNS, refuses_image
 from match_aie.workload import Workload
 
 #: What the layers of a network share: columns, channels from the chip's memory, and to it.
@@ -41,12 +42,16 @@ COPIED_PER_NS = 5.6
 
 def plans(workload: Workload, name: str, most: int) -> Sequence[LayerPlan] | Infeasible:
     """How the layer can run on up to `most` columns of device `name`, narrowest first."""
-    return dense_plans(workload, name, most)
+    if workload.kind == "dense":
+        return dense_plans(workload, name, most)
+    return image_plans(workload, name, most)
 
 
 def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
     """The one of these plans that `mapping` names."""
-    return dense_plan(workload, name, mapping.spatial)
+    if workload.kind == "dense":
+        return dense_plan(workload, name, mapping.spatial)
+    return image_plan(workload, name, mapping.spatial)
 
 
 @dataclass(frozen=True)
@@ -95,12 +100,15 @@ class AieArray(ExecModule):
         self.frequency = device(device_name).clock_ghz * 1e9
 
     def patterns(self) -> Sequence[Pattern]:
-        """Dense layers."""
-        return DENSE
+        """Dense layers, convolutions, pools and sums."""
+        return PATTERNS
 
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
         """The layer in the fixed point of its kernel, or why not."""
-        return in_fixed_point(workload, constants)
+        made = in_fixed_point(workload, constants)
+        if isinstance(made, str) or workload.kind == "dense":
+            return made
+        return refuses_image(made.workload) or made
 
     def plan(self, workload: Workload, mapping: Mapping) -> LayerPlan:
         """How the layer runs as `mapping` says."""
