@@ -154,10 +154,10 @@ class Ne16Cost(MchanTransfers):
         The first walk and the first job's programming count with the first loads (`combine`).
         """
         core = self.controller
-        one, several = core.one_tile - core.visit, np.full(np.shape(calls), core.layer)
-        walks = several + (calls - 1) * (core.visit + core.wait)
+        (enter, visit), one = core.walk(calls), core.one_tile - core.visit
+        walks = enter + (calls - 1) * (visit + core.wait)
         return (
-            np.where(calls > 1, several, one),
+            np.where(calls > 1, enter, one),
             np.where(calls > 1, walks, one) - core.program,
         )
 

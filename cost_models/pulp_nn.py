@@ -65,7 +65,8 @@ class PulpNN(MchanTransfers):
     def layer_bounds(self, calls: Array) -> tuple[Array, ...]:
         """Its walk; the one to the first tile counts with the first loads (`combine`)."""
         core = self.controller
-        several = core.layer + (calls - 1) * core.visit
+        enter, visit = core.walk(calls)
+        several = enter + (calls - 1) * visit
         return (np.where(calls > 1, several, core.one_tile - core.visit),)
 
     def held_cycles(self, workload: Workload, block: Block) -> Array:

@@ -30,17 +30,27 @@ class Controller:
 
     Attributes:
         layer: cycles to enter a layer of several tiles; being offloaded is a hand-over, which
-            targets price. This, `visit` and `one_tile` are instructions of `ma_run_tiles` counted
-            on an emulated rv32imc core (GCC 12, -O2; `benchmarks/gap9_walk.py`), taken as cycles.
+            targets price. This, `visit`, `many` and `one_tile` are instructions of `ma_run_table`
+            and `ma_run_tiles` counted on an emulated rv32imc core (GCC 12, -O2;
+            `benchmarks/gap9_walk.py`), taken as cycles.
         visit: of the walk, around each of several tiles.
+        many: the last two in a layer of more than `listed` tiles.
+        listed: see there; `match_aie.hardware.tables` decides it.
         one_tile: of the whole walk in a layer of one tile.
         wait: of a wait for what is over; an assumption.
     """
 
-    layer: float = 640.0
-    visit: float = 590.0
-    one_tile: float = 280.0
+    layer: float = 80.0
+    visit: float = 95.0
+    many: tuple[float, float] = (1750.0, 660.0)
+    listed: int = 32
+    one_tile: float = 210.0
     wait: float = 10.0
+
+    def walk(self, calls: Array) -> tuple[Array, Array]:
+        """Cycles to enter a layer of so many tiles (several), and around each of them."""
+        many = np.asarray(calls) > self.listed
+        return np.where(many, self.many[0], self.layer), np.where(many, self.many[1], self.visit)
 
     def least(self, compute: Array, moves: Array, loads: Array, ahead: float = 0.0) -> Array:
         """What a layer takes at least.
@@ -91,9 +101,10 @@ class Walk(ABC):
 
     def cycles(self, calls: Sequence[Call | Repeat]) -> float:
         """Of all `calls`."""
-        single = len(calls) == 1 and isinstance(calls[0], Call)
-        self._visit = 0.0 if single else self._core.visit
-        self._now = self._core.one_tile if single else self._core.layer
+        count = _count(calls)
+        enter, visit = self._core.walk(np.asarray(count))
+        self._visit = 0.0 if count == 1 else float(visit)
+        self._now = self._core.one_tile if count == 1 else float(enter)
         self._follow(calls)
         self._leave()
         for stored in self._stored:
@@ -259,6 +270,11 @@ class QueuedWalk(Walk):
         self._settle()
         self._pending = (self._ends[1], self._last, True)
         self._settle()
+
+
+def _count(items: Sequence[Call | Repeat]) -> int:
+    """Calls, repeated ones as often as they are made."""
+    return sum(i.times * _count(i.body) if isinstance(i, Repeat) else 1 for i in items)
 
 
 def _same(one: Sequence[float], other: Sequence[float]) -> bool:

@@ -73,7 +73,9 @@ def _chosen(record: Record) -> list[ChosenLayer]:
         if step.layer is None:
             continue
         layer = record.layers[step.layer]
-        zeros = {o.name: np.zeros(o.shape, element_dtype(o.dtype)) for o in layer.workload.constants}
+        zeros = {
+            o.name: np.zeros(o.shape, element_dtype(o.dtype)) for o in layer.workload.constants
+        }
         chosen = ChosenLayer(
             layer.symbol, step.label, layer.module, layer.workload, layer.mapping, zeros
         )

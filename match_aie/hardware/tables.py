@@ -1,4 +1,4 @@
-"""A layer's tiles as the list that `ma_run_table` (ma_tiles.h) goes through: nothing left to compute.
+"""A layer's tiles as the list that `ma_run_table` (ma_tiles.h) goes through: nothing to compute.
 
 Worth its bytes where tiles are few; `TileProgram` with more of them is walked by loops instead.
 """
@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 
 from match_aie.hardware.tiles import Region, TileOperand, TileProgram, Visit
 
-#: Layers of more calls of the kernel are loops (`ma_run_tiles`): a list takes up to 150 bytes a call.
+#: Layers of more calls are loops (`ma_run_tiles`): a list takes about 200 bytes a call.
 MOST_CALLS = 32
 
 #: Axes of a view in C.

@@ -91,8 +91,11 @@ class Choices:
         if not held:
             return (Choice(layer.mapping, layer.tiles, layer.cost, 0.0),)
         module, names = self._modules[layer.module], dict(held)
+        ways = [_whole(layer.mapping)]
+        if len(names) < len(layer.workload.operands):
+            ways.append(_uncut(layer.mapping, names))  # there are transfers to hide
         found = []
-        for mapping in dict.fromkeys((_whole(layer.mapping), _uncut(layer.mapping, names))):
+        for mapping in dict.fromkeys(ways):
             try:
                 tiles = self._tiles(layer, module, mapping, names)
             except InternalError:

@@ -114,14 +114,10 @@ class Inner:
             sums: of the groups, as `Moves.stacked`, [4, ...].
         """
         outer, fixed = self._outer, self._fixed
-        cycles, exposed, energy, held = (
-            part + more for part, more in zip(sums, fixed, strict=True)
-        )
+        cycles, exposed, energy, held = (part + more for part, more in zip(sums, fixed, strict=True))
         moves = [cycles, *(np.asarray(m) for m in outer.moves)]
         edges = [exposed, *(np.asarray(e) for e in outer.exposed)]
-        return self._scorer(
-            compute + held, moves, edges, energy + outer.energy + self._kernels.energy
-        )
+        return self._scorer(compute + held, moves, edges, energy + outer.energy + self._kernels.energy)
 
     def solve(self, pool: Pool) -> None:
         """Row by row: the group whose tile is innermost, and its node; best bounds first."""
@@ -158,7 +154,9 @@ class Inner:
 
     def _row(self, first: int, node: int, upward: Sequence[Array], pool: Pool) -> None:
         """Everything with the innermost tile at `node`, held by group `first`."""
-        part = _Part(self.sums[first][:, node], self.bytes[first][:, node], ((first, node),))
+        part = _Part(
+            self.sums[first][:, node], self.bytes[first][:, node], ((first, node),)
+        )
         rest = [at for at in range(len(self.groups)) if at != first]
         above = self._exact.below[node]
         choices = {at: np.nonzero(self.ok[at] & above)[0] for at in rest}
@@ -201,7 +199,9 @@ class Inner:
         fits = np.all(self.bytes[at][:, nodes] + part.nbytes[:, None] <= self.free[:, None], axis=0)
         nodes = nodes[fits]
         decided = sum((least[a] for a in choices if a != at), part.sums)
-        bound = self.score(self._kernels.cycles[node], self.sums[at][:, nodes] + decided[:, None])
+        bound = self.score(
+            self._kernels.cycles[node], self.sums[at][:, nodes] + decided[:, None]
+        )
         limit = pool.limit[0]
         value = np.broadcast_to(bound.value, nodes.shape)
         return np.asarray(nodes[value <= limit * (1 + 1e-9)]) if np.isfinite(limit) else nodes

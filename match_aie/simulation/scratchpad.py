@@ -64,14 +64,11 @@ class ScratchpadSimulator:
 
     Args:
         timing: what things take there.
-        one_tile: cycles of the controller for a layer of one tile, in place of the timing's `enter`
-            and `visit`; None where such layers take no other way.
     """
 
-    def __init__(self, timing: ScratchpadTiming, one_tile: float | None = None) -> None:
+    def __init__(self, timing: ScratchpadTiming) -> None:
         """Only keeps what it is given."""
         self._timing = timing
-        self._one_tile = one_tile
 
     def run(self, steps: Sequence[SimulatedStep], *, record: bool = True) -> Simulation:
         """Simulate one inference, from the first step to the end of the last.
@@ -82,7 +79,7 @@ class ScratchpadSimulator:
         """
         simulator = Simulator(record=record)
         results: list[StepResult] = []
-        chip = _Chip(simulator, self._timing, self._one_tile)
+        chip = _Chip(simulator, self._timing)
 
         def control() -> Steps:
             fetches: dict[int, Task] = {}
@@ -128,12 +125,9 @@ class _Pending:
 class _Chip:
     """The units, and what the controller does with them."""
 
-    def __init__(
-        self, simulator: Simulator, timing: ScratchpadTiming, one_tile: float | None
-    ) -> None:
+    def __init__(self, simulator: Simulator, timing: ScratchpadTiming) -> None:
         self._simulator = simulator
         self._timing = timing
-        self._one_tile = one_tile
         self._dma = Resource("DMA", timing.dma_channels)
         self._backing = Resource("backing memory")
         self._units: dict[str, Resource] = {}
@@ -210,12 +204,6 @@ class _Chip:
     def timing(self) -> ScratchpadTiming:
         return self._timing
 
-    def walk(self, tiles: TileProgram) -> tuple[float, float]:
-        """Cycles of the controller to enter a layer, and around each call of its kernel."""
-        if tiles.loops or self._one_tile is None:
-            return self._timing.enter, self._timing.visit
-        return self._one_tile, 0.0
-
 
 class _Layer:
     """One layer on the controller: the same order of things as `ma_run_tiles`."""
@@ -237,7 +225,7 @@ class _Layer:
         self._pending: _Pending | None = None
 
     def run(self) -> Steps:
-        enter, walk = self._chip.walk(self._tiles)
+        enter, walk = self._chip.timing.walk(self._tiles)
         yield Delay(enter, "controller", self._label, "layer")
         yield from self._fetch(self._visits[0].loads)
         if not self._early:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from match_aie.hardware import Region, Visit
+from match_aie.hardware import Region, TileProgram, Visit
 from match_aie.workload import Workload
 
 
@@ -55,8 +55,6 @@ class ScratchpadTiming(Protocol):
         frequency_hz: of that clock.
         offload: the control core starts the controller on layers in a row, and is told of their
             end.
-        enter: the controller, before the first transfer of a layer.
-        visit: the controller's own work around each call of a kernel.
         wait: the controller's work of a wait that is over at once.
         dma_channels: transfers that move at the same time.
     """
@@ -66,13 +64,12 @@ class ScratchpadTiming(Protocol):
     @property
     def offload(self) -> float: ...  # noqa: D102
     @property
-    def enter(self) -> float: ...  # noqa: D102
-    @property
-    def visit(self) -> float: ...  # noqa: D102
-    @property
     def wait(self) -> float: ...  # noqa: D102
     @property
     def dma_channels(self) -> int: ...  # noqa: D102
+
+    def walk(self, tiles: TileProgram) -> tuple[float, float]:
+        """The controller's own work: before a layer's first transfer, and around each call."""
 
     def kernel(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
         """What a call of the kernel takes."""

@@ -128,8 +128,7 @@ class GAP9(MatchTarget):
 
     def simulator(self) -> NetworkSimulator:
         """Cycles of the clock `frequency`."""
-        timing = Gap9Timing(self._megahertz * 1e6)
-        return ScratchpadSimulator(timing, timing.one_tile)
+        return ScratchpadSimulator(Gap9Timing(self._megahertz * 1e6))
 
     def options(self) -> Mapping[str, object]:
         """Arguments that make an equal target."""

@@ -151,7 +151,8 @@ class VersalAIEML(MatchTarget):
 
     def simulator(self) -> ArrayNetworkSimulator:
         """The array, and the Arm core around it."""
-        return ArrayNetworkSimulator(known_device(self.device), self.frequency, self._graph)
+        hertz = self._megahertz * 1e6
+        return ArrayNetworkSimulator(known_device(self.device), hertz, self._graph)
 
     def _graph(self, step: SimulatedStep) -> LayerGraph | None:
         """The graph of a layer on the array, its numbers apart."""

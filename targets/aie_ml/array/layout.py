@@ -206,7 +206,7 @@ class _Layout:
             self._add(Buffer(name, home, (), size, shared.copies, "a", fills), moved=True)
 
     def _home(self, index: int, rooms: dict[Tile, _Room], links: dict[int, _Links]) -> Tile:
-        """The nearest memory tile with room, in a column with links to the cores if there is one."""
+        """The nearest memory tile with room, in a column with links to the cores if any has."""
         shared = self.graph.shared[index]
         wanted = self.column + (self._wanted(index) if shared.column is None else shared.column)
         size = shared.copies * _bytes(shared)

@@ -159,7 +159,16 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
         tried = (
             (
                 _place(
-                    kernel, block, step, explicit, {**inserts}, gap, switch, sets, core, serial=serial
+                    kernel,
+                    block,
+                    step,
+                    explicit,
+                    {**inserts},
+                    gap,
+                    switch,
+                    sets,
+                    core,
+                    serial=serial,
                 ),
                 serial,
             )
