@@ -108,7 +108,7 @@ class VersalAIEML(MatchTarget):
 
     def build_profile(self) -> BuildProfile:
         """The host's emulation."""
-        return BuildProfile(cxx_flags=("-O2", "-Iemulation", "-Iaie"))
+        return BuildProfile(cxx_flags=("-O1", "-Iemulation", "-Iaie"))
 
     def runtime(self) -> Runtime:
         """The header between tensors and the array's buffers, and the emulation's headers."""
