@@ -214,6 +214,14 @@ def _streams(program: NetworkProgram) -> tuple[StreamView, ...]:
     return tuple(found)
 
 
+def _calls(schedule: Schedule, addresses: Addresses) -> tuple[CallView, ...]:
+    kept = kept_after(schedule)
+    return tuple(
+        _call(step, schedule, addresses, kept.get(index, ()))
+        for index, step in enumerate(schedule.steps)
+    )
+
+
 def _call(
     step: Step,
     schedule: Schedule,
