@@ -22,11 +22,22 @@ from machine import machine_row
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array import ArrayMapping, Assumed, DenseLayer, search
+from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
+from match_aie.targets.aie_ml.array.emit import call_spec
 from match_aie.targets.aie_ml.devices import Device, Tiling
 from match_aie.targets.aie_ml.schedule import Kernel, schedule_call
+from match_aie.targets.aie_ml.schedule.generated import kernel_of
 from match_aie.targets.aie_ml.simulate import simulate
 
 Row = dict[str, object]
+
+#: Assumed times that are varied one kind at a time.
+KINDS = {
+    "start": ("start", "start_port"),
+    "lock": ("acquire", "release"),
+    "descriptor": ("descriptor",),
+    "cascade": ("cascade",),
+}
 
 #: case -> element types, tiling, sizes of a 128-row call.
 TILES = {
@@ -67,16 +78,25 @@ def row(case: str, metric: str, value: float, unit: str, provenance: str, note: 
 
 
 def tiles(vek280: Device) -> list[Row]:
-    """Kernel calls by epilogue and requantisation, and ping-pong throughput of one tile."""
+    """Kernel calls by epilogue and requantisation, and ping-pong throughput of one tile.
+
+    Figures without a suffix are of the kernel that the generator emits by default: flat where
+    program memory holds it.
+    """
     rows = []
     for case, ((a, w, out), tiling, size) in TILES.items():
         for requantise in ("shift", "multiplier"):
-            for variant in ("overlapped", "flat"):
+            for variant in ("flat", "overlapped"):
                 kernel = Kernel(a, w, out, tiling, requantise=requantise, variant=variant)
                 call = schedule_call(kernel, vek280.architecture, *size)
-                main = (requantise, variant) == ("shift", "overlapped")
+                main = (requantise, variant) == ("shift", "flat")
                 tag = "" if main else f"_{requantise}_{variant}"
-                note = f"{size} call, bias, ReLU, {requantise}, {variant} epilogue"
+                used = call.program_bytes + RUNTIME_BYTES
+                assert used <= vek280.architecture.core.program_memory_bytes
+                note = (
+                    f"{size} call, bias, ReLU, {requantise}, {variant}; "
+                    f"{used} bytes of program memory (estimated)"
+                )
                 rows += [
                     row(case, f"modelled_cycles{tag}", call.cycles, "cycles", "modelled", note),
                     row(case, f"modelled_gops{tag}", call.gops(1.25), "GOPS", "modelled", note),
@@ -90,7 +110,7 @@ def tiles(vek280: Device) -> list[Row]:
                     ),
                 ]
         layer = DenseLayer(768, size[1], size[2], a, w, out)
-        for variant, tag in (("overlapped", ""), ("flat", "_flat")):
+        for variant, tag in (("flat", ""), ("overlapped", "_overlapped")):
             found = search(layer, vek280, most_tiles=1, variants=(variant,))
             assert not isinstance(found, Infeasible)
             mapping = found[0].mapping
@@ -99,6 +119,11 @@ def tiles(vek280: Device) -> list[Row]:
             gops = result.tops * 1000
             rows.append(row(case, f"simulated_gops{tag}", gops, "GOPS", "simulated", note))
     return rows
+
+
+def chain(mapping: ArrayMapping) -> range:
+    """Tiles of a chain."""
+    return range(mapping.cas_length)
 
 
 def gemms(vek280: Device) -> list[Row]:
@@ -110,12 +135,14 @@ def gemms(vek280: Device) -> list[Row]:
         searched = time.perf_counter() - begun
         assert not isinstance(found, Infeasible)
         mapping = found[0].mapping
+        emitted = [kernel_of(spec) for spec in (call_spec(mapping, at) for at in chain(mapping))]
+        assert emitted == [mapping.kernel(at) for at in chain(mapping)]
         begun = time.perf_counter()
         result = simulate(mapping, vek280)
         took = time.perf_counter() - begun
         how = (
             f"{mapping.tiles} tiles: K/{mapping.cas_length} N/{mapping.column_parts} "
-            f"M/{mapping.row_parts}, {mapping.call_rows} rows a call, {mapping.variant}"
+            f"M/{mapping.row_parts}, {mapping.call_rows} rows a call, {mapping.variant}, as emitted"
         )
         rows += [
             row(case, "simulated_cycles", result.interval, "cycles", "simulated", how),
@@ -132,10 +159,10 @@ def gemms(vek280: Device) -> list[Row]:
             varied = simulate(mapping, vek280, assumed=Assumed().scaled(factor))
             note = f"assumed times (start, locks, descriptors, cascade) at {name}"
             rows.append(row(case, f"simulated_tops_{name}", varied.tops, "TOPS", "simulated", note))
-            for field in ("start", "acquire", "descriptor"):
-                one = replace(Assumed(), **{field: round(getattr(Assumed(), field) * factor)})
-                varied = simulate(mapping, vek280, assumed=one)
-                metric = f"simulated_tops_{field}_{name}"
+            for kind, fields in KINDS.items():
+                changed = {field: round(getattr(Assumed(), field) * factor) for field in fields}
+                varied = simulate(mapping, vek280, assumed=replace(Assumed(), **changed))
+                metric, note = f"simulated_tops_{kind}_{name}", f"{', '.join(fields)} at {name}"
                 rows.append(row(case, metric, varied.tops, "TOPS", "simulated", note))
     return rows
 
@@ -162,25 +189,46 @@ def growth(vek280: Device, variant: str = "flat") -> list[tuple[int, float, floa
 
 
 def figure(points: list[tuple[int, float, float]]) -> str:
-    """Throughput over tiles as a small SVG."""
-    wide, high = 640, 400
-    most = max(tops for _, tops, _ in points)
-    at = [(40 + 560 * t / 304, high - 40 - 320 * tops / most) for t, tops, _ in points]
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
-    ideal = high - 40 - 320 * 304 * points[0][1] / most
-    dots = "".join(
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{t} tiles: {tops:.1f} TOPS, '
-        f"{100 * e:.1f} %</title></circle>"
-        for (x, y), (t, tops, e) in zip(at, points, strict=True)
-    )
-    return (
+    """Throughput and efficiency over tiles as a small SVG."""
+    wide, high, left, top = 640, 400, 56, 30
+    across, down = wide - left - 56, high - top - 50
+    most = 200.0
+
+    def place(tiles: float, share: float) -> tuple[float, float]:
+        return left + across * tiles / 304, top + down * (1 - share)
+
+    parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" '
-        f'font-family="sans-serif" font-size="12">'
-        f'<line x1="40" y1="{high - 40}" x2="600" y2="{ideal:.1f}" stroke="#bbb"/>'
-        f'<polyline points="{line}" fill="none" stroke="#06c" stroke-width="2"/>{dots}'
-        f'<text x="40" y="{high - 12}">tiles (0 to 304)</text>'
-        f'<text x="44" y="20">TOPS int8, simulated (up to {most:.0f}); grey: linear</text></svg>\n'
+        'font-family="sans-serif" font-size="12">'
+    ]
+    for step in range(5):
+        x, y = place(0, step / 4)
+        parts.append(
+            f'<line x1="{x}" y1="{y}" x2="{left + across}" y2="{y}" stroke="#ddd"/>'
+            f'<text x="{x - 6}" y="{y + 4}" text-anchor="end">{most * step / 4:.0f}</text>'
+            f'<text x="{left + across + 6}" y="{y + 4}" fill="#c50">{25 * step} %</text>'
+        )
+    for tiles in (1, 64, 128, 192, 256, 304):
+        x, y = place(tiles, 0)
+        parts.append(f'<text x="{x}" y="{y + 18}" text-anchor="middle">{tiles}</text>')
+    for colour, name, values in (
+        ("#06c", "TOPS", [(t, tops / most) for t, tops, _ in points]),
+        ("#c50", "efficiency", [(t, e) for t, _, e in points]),
+    ):
+        at = [place(*value) for value in values]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
+        dots = "".join(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"><title>{name}: {t} tiles, '
+            f"{tops:.1f} TOPS, {100 * e:.1f} %</title></circle>"
+            for (x, y), (t, tops, e) in zip(at, points, strict=True)
+        )
+        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}"/>{dots}')
+    parts.append(
+        f'<text x="{left}" y="16">int8 TOPS, simulated (blue, left); efficiency against one tile '
+        f'(orange, right)</text><text x="{left + across / 2}" y="{high - 10}" '
+        'text-anchor="middle">tiles</text></svg>\n'
     )
+    return "".join(parts)
 
 
 def main() -> None:

@@ -63,7 +63,11 @@ def network_rows(bench: Bench, network: str) -> list[Row]:
 def control() -> str:
     """The controller's figures that are in force."""
     timing = Gap9Timing(260e6)
-    return f"walk {timing.enter:g} + {timing.visit:g} a tile, {timing.one_tile:g} for one tile"
+    (few, each), (many, loops) = timing.few, timing.many
+    return (
+        f"walk {timing.one_tile:g} for one tile, {few:g} + {each:g} a tile up to 32, "
+        f"{many:g} + {loops:g} beyond"
+    )
 
 
 def deviation_rows(bench: Bench, network: str, net: Compilation) -> list[Row]:

@@ -25,14 +25,16 @@ import numpy as np
 from machine import machine_row
 
 import match_aie
-from match_aie.toolchain.record import parse
+from match_aie.hardware.tables import is_listed
+from match_aie.targets.gap9 import GAP9
+from match_aie.toolchain.record import LayerRecord, parse
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 from riscv import DATA, GCC, ISAS, PROGRAM, RAM, Core  # noqa: E402
 
-HARNESS = """#include "ma_tiles.h"
+HARNESS = """#include "ma_walk.h"
 static uint8_t memory[1 << 17];
 #define STUB __attribute__((noinline))
 STUB ma_dma ma_dma_load(void *a, const void *b, const struct ma_block *c)
@@ -42,7 +44,7 @@ STUB ma_dma ma_dma_store(void *a, const void *b, const struct ma_block *c)
 STUB void ma_dma_wait(ma_dma t) { (void)t; __asm__ volatile(""); }
 STUB uint8_t *ma_l1_open(uint32_t b) { (void)b; __asm__ volatile(""); return memory; }
 STUB void ma_l1_close(uint8_t *l) { (void)l; __asm__ volatile(""); }
-@TABLE@
+@TABLES@
 STUB uint32_t start(const struct ma_tile *t, const void *c)
 { (void)c; (void)t; @ARRIVE@ __asm__ volatile("" ::: "memory"); return 1; }
 STUB void finish(uint32_t t) { (void)t; __asm__ volatile(""); }
@@ -50,9 +52,13 @@ int w_run(void)
 {
     void *const l2[MA_OPERANDS] = {memory, memory, memory, memory, memory};
     const struct ma_kernel kernel = {start, @WAIT@, NULL};
-    const struct ma_program *p = &@SYMBOL@_program;
-    __asm__ volatile("" : "+r"(p)); /* layers share the code: nothing is known of the table */
-    ma_run_tiles(p, l2, &kernel);
+    const void *const next[MA_OPERANDS] = {memory, memory, memory, memory, memory};
+    struct ma_ahead ahead = {0}, *linked = @AHEAD@;
+    const @KIND@ *p = &@SYMBOL@;
+    /* Layers share the code: nothing is known of the tables. */
+    __asm__ volatile("" : "+r"(p), "+r"(linked)::"memory");
+    @NEXT@
+    @RUN@(p, @FACTS@l2, &kernel, linked);
     return 0;
 }
 """
@@ -60,13 +66,14 @@ int w_run(void)
 
 @dataclass(frozen=True)
 class Walked:
-    """A layer: its module, calls of the kernel, transfers, instructions."""
+    """A layer: its module, calls of the kernel, transfers, instructions, whether it is a list."""
 
     name: str
     module: str
     visits: int
     transfers: int
     instructions: int
+    listed: bool
 
 
 def count(folder: Path, source: str) -> int:
@@ -90,32 +97,86 @@ def count(folder: Path, source: str) -> int:
     return int(Core(folder / "w.elf").run([], []).instructions)
 
 
-def walks(model: str | Path) -> list[Walked]:
-    """Every layer of a network that moves tiles."""
-    network = match_aie.compile(str(model), target="GAP9")
+def walks(model: str | Path, target: GAP9 | None = None) -> list[Walked]:
+    """Every layer of a network that moves tiles, on GAP9 as it is or on `target`."""
+    network = match_aie.compile(str(model), target or GAP9(), integer_io=True)
     sources = network.sources()
     text = sources[f"src/{network.symbol}.c"].decode()
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        for layer in parse(json.loads(sources["match_aie.json"]), Path(folder)).layers.values():
-            pattern = rf"static const struct ma_program {layer.symbol}_program = \{{.*?\n\}};"
-            table = re.search(pattern, text, re.DOTALL)
-            if table is None or layer.tiles is None:
+        record = parse(json.loads(sources["match_aie.json"]), Path(folder))
+        layers = [record.layers[step.layer] if step.layer else None for step in record.steps]
+        for layer, after in zip(layers, [*layers[1:], None], strict=True):
+            if layer is None or layer.tiles is None:
                 continue
-            queued = layer.module == "ne16"
-            source = HARNESS.replace("@TABLE@", table.group()).replace("@SYMBOL@", layer.symbol)
-            source = source.replace("@ARRIVE@", "ma_tile_arrive(t);" if queued else "")
-            source = source.replace("@WAIT@", "finish" if queued else "NULL")
+            next_one = after if after and after.tiles and after.tiles.ahead else None
+            source = harness(text, layer, next_one)
             visits = list(layer.tiles.visits())
             moved = sum(len(visit.loads) + visit.stores for visit in visits)
+            early = len(next_one.tiles.ahead) if next_one and next_one.tiles else 0
             instructions = count(Path(folder), source)
-            found.append(Walked(layer.name, layer.module, len(visits), moved, instructions))
+            found.append(
+                Walked(
+                    layer.name,
+                    layer.module,
+                    len(visits),
+                    moved + early,
+                    instructions,
+                    is_listed(layer.tiles),
+                )
+            )
     return found
 
 
-def fit(layers: Sequence[Walked]) -> tuple[float, float]:
-    """(instructions of a layer, and of a tile) of layers of several tiles, by least squares."""
-    several = [layer for layer in layers if layer.visits > 1]
+def harness(text: str, layer: LayerRecord, after: LayerRecord | None) -> str:
+    """C that runs the walk of `layer`, which loads operands of `after`."""
+    queued = layer.module == "ne16"
+    assert layer.tiles is not None
+    linked, few = layer.tiles.linked, is_listed(layer.tiles)
+    tables = [table(text, each.symbol) for each in (layer, after) if each is not None]
+    fields = {
+        "@TABLES@": "\n".join(tables),
+        "@KIND@": "struct ma_table" if few else "struct ma_program",
+        "@SYMBOL@": f"{layer.symbol}_{'table' if few else 'program'}",
+        "@RUN@": "ma_run_table" if few else "ma_run_tiles",
+        "@FACTS@": "" if few else f"{layer.symbol}_facts, ",
+        "@ARRIVE@": "ma_tile_arrive(t);" if queued else "",
+        "@WAIT@": "finish" if queued else "NULL",
+        "@AHEAD@": "&ahead" if linked else "NULL",
+        "@NEXT@": _next(after),
+    }
+    source = HARNESS
+    for name, value in fields.items():
+        source = source.replace(name, value)
+    return source
+
+
+def _next(after: LayerRecord | None) -> str:
+    """C that names the loads for the layer after."""
+    if after is None or after.tiles is None:
+        return "(void)next;"
+    name, count = after.symbol, len(after.tiles.ahead)
+    return f"ma_ahead_next(&ahead, {name}_ahead, {count}, {name}_facts, next);"
+
+
+def table(text: str, symbol: str) -> str:
+    """The constants of a layer's walk, cut out of a network's C."""
+    begin = rf"static const struct ma_facts {symbol}_facts\[\].*?"
+    end = rf"static const struct ma_(?:table|program) {symbol}_(?:table|program) = \{{.*?\n\}};"
+    found = re.search(begin + end, text, re.DOTALL)
+    if found is None:
+        raise SystemExit(f"{symbol} has no table")
+    return found.group()
+
+
+def fit(layers: Sequence[Walked], *, listed: bool) -> tuple[float, float]:
+    """(instructions of a layer, and of a tile) of layers of several tiles, by least squares.
+
+    Args:
+        layers: all that were counted.
+        listed: whether those whose tiles are a list are meant, or those that are loops.
+    """
+    several = [layer for layer in layers if layer.visits > 1 and layer.listed == listed]
     factors = np.array([[1.0, layer.visits] for layer in several])
     found, *_ = np.linalg.lstsq(factors, [layer.instructions for layer in several], rcond=None)
     return float(found[0]), float(found[1])
@@ -127,23 +188,34 @@ def row(case: str, metric: str, value: float, note: str) -> dict[str, Any]:
     return {**found, "provenance": "simulated", "note": note}
 
 
+def everything(models: Sequence[Path]) -> dict[str, list[Walked]]:
+    """Layers of all networks: as compiled, each for itself, and with little L1."""
+    targets = {"": GAP9(), "alone": GAP9(handover=False), "8 kB": GAP9(l1_bytes=8 << 10)}
+    return {
+        f"{model.stem} {name}".strip(): walks(model, target)
+        for name, target in targets.items()
+        for model in models
+    }
+
+
 def main() -> None:
     """Print the table; write it where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="+", type=Path)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    rows, layers = [machine_row()], []
-    for model in options.models:
-        for layer in walks(model):
-            layers.append(layer)
+    rows, found = [machine_row()], everything(options.models)
+    for case, walked in found.items():
+        for layer in walked:
             note = f"{layer.module}, {layer.visits} tiles, {layer.transfers} transfers"
-            rows.append(row(f"{model.stem}/{layer.name}", "walk", layer.instructions, note))
+            rows.append(row(f"{case}/{layer.name}", "walk", layer.instructions, note))
+    layers = [layer for walked in found.values() for layer in walked]
     alone = [layer.instructions for layer in layers if layer.visits == 1]
-    enter, visit = fit(layers)
     rows.append(row("layers of one tile", "most", max(alone), f"{len(alone)} layers"))
-    rows.append(row("layers of several tiles", "layer", enter, "least squares"))
-    rows.append(row("layers of several tiles", "tile", visit, "least squares"))
+    for name, listed in (("few", True), ("many", False)):
+        enter, visit = fit(layers, listed=listed)
+        rows.append(row(f"layers of {name} tiles", "layer", enter, "least squares"))
+        rows.append(row(f"layers of {name} tiles", "tile", visit, "least squares"))
     for entry in rows[1:]:
         print(f"{entry['case']:50} {entry['metric']:6} {entry['value']:8} {entry['note']}")
     if options.json:

@@ -14,17 +14,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.cost_models.transfers import MemoryTransfers
+from match_aie.cost_models.walk import Move
 from match_aie.hardware import Array, Block, Direction, Memory, Mode
 from match_aie.workload import Workload
 
 
 @dataclass(frozen=True)
 class MchanTransfers(MemoryTransfers):
-    """Inherit, and add `kernel_cycles`. `Memory` facts do not enter: the constants are here.
+    """Inherit, and add kernels. `Memory` facts do not enter: the constants are here.
 
     Attributes:
-        setup: cycles of a transfer beside its bytes; one of several that are started together
-            costs its programming and the engine's start, not the polling.
+        start: cycles of the core to start a transfer.
+        start_lines: more, of one of several lines.
+        alone: cycles of a transfer that a core starts and waits for, beside its bytes, polling
+            not counted.
         bytes_per_cycle: that the engine moves, at least a cycle a line.
         short_line: bytes below which a line stalls the engine.
         short_line_stall: cycles of such a stall.
@@ -33,7 +36,9 @@ class MchanTransfers(MemoryTransfers):
         mode: how kernels and transfers overlap.
     """
 
-    setup: float = 20.0
+    start: float = 16.0
+    start_lines: float = 2.0
+    alone: float = 20.0
     bytes_per_cycle: float = 8.0
     short_line: float = 16.0
     short_line_stall: float = 37.0 / 512.0
@@ -44,12 +49,32 @@ class MchanTransfers(MemoryTransfers):
     def transfer_cycles(
         self, workload: Workload, block: Block, outer: Memory, inner: Memory, direction: Direction
     ) -> Array:
-        """Setup, a cycle for every 8 bytes begun of every line, and stalls."""
-        del workload, outer, inner
-        return self.moved_cycles(block.nbytes, block.chunks, direction)
+        """The engine's: a cycle for every 8 bytes begun of every line, and stalls."""
+        del outer, inner
+        moved = self.as_stored(workload, block)
+        return self.engine_cycles(moved.nbytes, moved.chunks, direction)
 
-    def moved_cycles(self, nbytes: Array, chunks: Array, direction: Direction) -> Array:
-        """Cycles to move `nbytes` in `chunks` equal lines; 0 bytes take none."""
+    def transfer_price(
+        self, workload: Workload, block: Block, outer: Memory, inner: Memory, direction: Direction
+    ) -> Move:
+        """A command for every plane; polling for the end is the controller's wait."""
+        del outer, inner
+        moved = self.as_stored(workload, block)
+        engine = float(self.engine_cycles(moved.nbytes, moved.chunks, direction))
+        return Move(float(self.start_cycles(moved)), engine)
+
+    def start_cycles(self, moved: Block) -> Array:
+        """Of the core, to start the transfers of a block: a command for every plane."""
+        lines = np.where(moved.chunks > moved.planes, self.start_lines, 0.0)
+        return np.asarray(moved.planes * (self.start + lines))
+
+    def as_stored(self, workload: Workload, block: Block) -> Block:
+        """What really moves for a block: the operand as it lies in memory."""
+        del workload
+        return block
+
+    def engine_cycles(self, nbytes: Array, chunks: Array, direction: Direction) -> Array:
+        """Cycles of the engine for `nbytes` in `chunks` equal lines; 0 bytes take none."""
         line = nbytes / np.maximum(chunks, 1)
         cycles = chunks * np.ceil(line / self.bytes_per_cycle)
         stalls = (line < self.short_line) & (chunks > 1)
@@ -57,4 +82,9 @@ class MchanTransfers(MemoryTransfers):
         if direction == "store":
             long = nbytes > self.store_burst
             cycles = cycles + np.where(long, nbytes / self.store_stall_bytes, 0.0)
-        return np.asarray(np.where(nbytes > 0, self.setup + cycles, 0.0))
+        return np.asarray(np.where(nbytes > 0, cycles, 0.0))
+
+    def alone_cycles(self, nbytes: Array, chunks: Array, direction: Direction) -> Array:
+        """Cycles of a transfer that a core starts and waits for; 0 bytes take none."""
+        moved = self.alone + self.engine_cycles(nbytes, chunks, direction)
+        return np.asarray(np.where(nbytes > 0, moved, 0.0))

@@ -12,14 +12,17 @@ A published form with fitted constants: modelled. No layer with stride 2 has bee
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
 from typing import Literal
 
 import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
-from match_aie.hardware import Array, Block, Direction, Loop, Memory, Tile
+from match_aie.cost_models.walk import Controller, Jobs, QueuedWalk
+from match_aie.hardware import Array, Block, Call, Loop, Repeat, Tile
+from match_aie.hardware.sequence import Ranges
 from match_aie.workload import Workload
 
 Filter = Literal["conv3x3", "depthwise", "conv1x1"]
@@ -84,25 +87,15 @@ class ClosedForm:
 
 
 @dataclass(frozen=True)
-class Controller:
-    """The core that walks over a layer's tiles, moves them, and programs NE16's jobs.
+class Programming(Controller):
+    """The controller, and what it takes to set up NE16's jobs.
 
     Attributes:
-        layer: cycles to enter a layer of several tiles; being offloaded is a hand-over, which
-            targets price. This, `visit` and `one_tile` are instructions of `ma_run_tiles` counted
-            on an emulated rv32imc core (GCC 12, -O2; `benchmarks/gap9_walk.py`), taken as cycles.
-        visit: of the walk, around each of several tiles.
-        one_tile: of the whole walk in a layer of one tile.
-        wait: of a wait for what is over; an assumption.
         start: of starting a transfer (measured with GVSoC).
         program: to program and start the first two jobs of a tile: 24 registers (measured).
         reprogram: of every further job of a tile: six registers (in proportion; modelled).
     """
 
-    layer: float = 640.0
-    visit: float = 590.0
-    one_tile: float = 280.0
-    wait: float = 10.0
     start: float = 16.0
     program: float = 578.0
     reprogram: float = 578.0 * 8 / 26
@@ -110,12 +103,11 @@ class Controller:
 
 @dataclass(frozen=True)
 class Ne16Cost(MchanTransfers):
-    """A `TileCostModel` of NE16 behind MCHAN: conv2d 3x3 and 1x1, depthwise 3x3, and dense.
+    """NE16 behind MCHAN: conv2d 3x3 and 1x1, depthwise 3x3, and dense, priced call after call.
 
     While a tile's last jobs run, the controller stores the tile before, loads the next one, waits
     for it and programs its first job. A tile therefore takes as long as its jobs or as these steps,
-    whichever is more. `kernel_cycles` does not know the mapping: it takes what a nest of such tiles
-    in the better order moves.
+    whichever is more.
 
     Attributes:
         form: cycles of jobs.
@@ -129,141 +121,103 @@ class Ne16Cost(MchanTransfers):
     weight_bits: int = 8
     scale_bits: int = 16
     job: float = 8.0
-    controller: Controller = Controller()
+    controller: Programming = Programming()
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
-        """Cycles of one tile, with what of the next tile's preparation does not hide behind it.
+        """Cycles of one tile alone, from the start of its first job to the end of its last.
 
-        `tile` has every dimension of the workload.
-        """
-        t = _filled(tile)
-        run, jobs = self._jobs(workload, t)
-        alone, again = self._first(run, jobs), self._period(workload, t, run, jobs)
-        calls = _calls(workload, t)
-        alone = alone + np.where(calls > 1, self._entered(workload, t), 0.0)
-        return np.asarray((alone + (calls - 1) * again) / calls)
-
-    def _entered(self, workload: Workload, t: Tile) -> Array:
-        """Cycles that a layer of several tiles takes to its first one, beyond one of one tile.
-
-        The walk to the first tile hides behind its loads, as far as these take so long.
+        `tile` has every dimension of the workload. Where a padded image takes several jobs these
+        count as one.
         """
         core = self.controller
-        walked = np.maximum(0.0, core.visit - sum(self._loads(workload, t)))
-        return np.asarray(core.layer - core.one_tile + walked)
-
-    def _first(self, run: Array, jobs: Array) -> Array:
-        """Cycles of a layer's first tile from the start of its first job to the end of its last."""
-        core = self.controller
+        run, jobs = self._jobs(workload, _filled(tile))
         later = np.maximum(core.program, run) + (jobs - 2) * np.maximum(core.reprogram, run)
         return np.asarray(run + np.where(jobs > 1, later, 0.0))
 
-    def _period(self, workload: Workload, t: Tile, run: Array, jobs: Array) -> Array:
-        """Cycles from tile to tile, averaged over the better order of channels and pixels.
+    def call_bounds(self, workload: Workload, tile: Tile) -> tuple[Array, ...]:
+        """NE16's jobs; the controller's programming of them."""
+        core, t = self.controller, _filled(tile)
+        run, jobs = self._jobs(workload, t)
+        if bordered(workload) and not strides_by_jobs(workload):
+            # Borders are jobs apart, where they do not lie between tiles anyway: of the tiles that
+            # cover an axis one is a job more for each. Remainders count more tiles than there are.
+            parts = jobs * np.asarray(1.0)
+            for axis, dim in enumerate(("OY", "OX")):
+                tiles = _up(np.asarray(workload.sizes[dim]), t[dim])
+                split = [np.where(edge % t[dim], 1, 0) for edge in _edges(workload, axis)]
+                parts = parts * (1 + sum(split, np.asarray(0)) / tiles)
+            return np.asarray(jobs * run + (parts - jobs) * self.job), parts * core.program
+        programmed = np.minimum(jobs, 2) * core.program + np.maximum(jobs - 2, 0) * core.reprogram
+        return np.asarray(jobs * run), np.asarray(programmed)
 
-        The inner one of image and weights moves with every tile, the other one once a round.
+    def layer_bounds(self, calls: Array) -> tuple[Array, ...]:
+        """NE16 has nothing else to do; the controller walks, and waits for every tile.
+
+        The first walk and the first job's programming count with the first loads (`combine`).
         """
-        sizes, depthwise = workload.sizes, filter_of(workload) == "depthwise"
-        deep = _up(np.asarray(sizes["G"] * sizes["K"]), t["G"] * t["K"])
-        rounds = _calls(workload, t) // deep
-        image, weights = self._loads(workload, t)
-        both, one, other = (
-            self._after(run, jobs, self._preparation(workload, t, *what))
-            for what in ((image + weights, 4), (image, 1), (weights, 3))
-        )
-        pixels_inside = np.where(deep > 1, one + (both - one) / rounds, one)
-        if depthwise:
-            return np.asarray(pixels_inside)
-        channels_inside = np.where(rounds > 1, other + (both - other) / deep, other)
-        return np.asarray(np.where(deep > 1, np.minimum(pixels_inside, channels_inside), one))
-
-    def _after(self, run: Array, jobs: Array, prepared: Array) -> Array:
-        """Cycles from tile to tile: two jobs of the tile before may run while one is prepared."""
         core = self.controller
-        one = prepared + core.program
-        two = one + core.program
-        three = np.maximum(two, np.maximum(one, 2 * run) + run) + core.reprogram
-        many = three + (jobs - 3) * np.maximum(core.reprogram, run)
-        programmed = np.select([jobs < 2, jobs < 3], [one, two], many)
-        return np.asarray(np.maximum(jobs * run, programmed))
+        enter, visit = core.walk(calls)
+        walked = enter + (calls - 1) * (visit + core.wait)
+        alone = np.where(calls > 1, 0.0, core.first)
+        return enter - alone, walked - alone - core.program
+
+    def held_cycles(self, workload: Workload, block: Block) -> Array:
+        """None: NE16 works while the controller starts transfers."""
+        del workload
+        return np.zeros(np.shape(block.nbytes))
+
+    def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
+        """A lower bound: NE16's or the controller's time after the first loads, or the engine's."""
+        return self.controller.least(compute, moves[0], exposed[0], self.controller.program)
+
+    def call_price(self, workload: Workload, ranges: Ranges) -> tuple[Jobs, ...]:
+        """The jobs of a tile."""
+        core = self.controller
+        t = _filled({dim: np.asarray(length) for dim, (_, length) in ranges.items()})
+        if bordered(workload) and not strides_by_jobs(workload):
+            jobs = [self._part(workload, t, part) for part in _parts(workload, ranges)]
+            return tuple(Jobs(core.program, run) for run in jobs) * int(t["B"])
+        run, jobs_of_tile = (value.item() for value in self._jobs(workload, t))
+        first, later = min(2, int(jobs_of_tile)), max(0, int(jobs_of_tile) - 2)
+        more = (Jobs(core.reprogram, run, later),) if later else ()
+        return (Jobs(core.program, run, first), *more)
+
+    def sequence_cycles(self, workload: Workload, calls: Sequence[Call | Repeat]) -> float:
+        """NE16 holds two jobs."""
+        del workload
+        return QueuedWalk(self.controller).cycles(calls)
 
     def _jobs(self, workload: Workload, t: Tile) -> tuple[Array, Array]:
         """(cycles of a job, jobs of a tile)."""
+        if workload.kind == "dense":
+            return self._run(workload, t, (np.asarray(1), t["B"])), np.asarray(1)
+        if strides_by_jobs(workload):
+            run = self._run(workload, t, (np.asarray(3), np.asarray(3)))
+            return run, np.asarray(_up(t["OY"], 2) * _up(t["OX"], 2) * t["B"])
+        return self._run(workload, t, (t["OY"], t["OX"])), np.asarray(t["B"])
+
+    def _run(self, workload: Workload, t: Tile, image: tuple[Array, Array]) -> Array:
+        """Cycles of a job on so many rows and columns."""
         kind = filter_of(workload)
         outputs = t["G"] if kind == "depthwise" else t["K"]
-        if workload.kind == "dense":
-            image, jobs = (np.asarray(1), t["B"]), np.asarray(1)
-        elif strides_by_jobs(workload):
-            image, jobs = (np.asarray(3), np.asarray(3)), _up(t["OY"], 2) * _up(t["OX"], 2)
-        else:
-            image, jobs = (t["OY"], t["OX"]), np.asarray(1)
         bits = self.weight_bits, self.scale_bits
-        run = self.job + self.form.cycles(kind, image, t["C"], outputs, *bits)
-        if bordered(workload) and not strides_by_jobs(workload):
-            # As if every tile had all borders: nine jobs, whose edges are tiles of one row.
-            inner = tuple(np.maximum(n - 2, 1) for n in image)
-            lines = (np.asarray(1), inner[1]), (inner[0], np.asarray(1))
-            parts = [inner, *lines, *lines, *[(np.asarray(1), np.asarray(1))] * 4]
-            each = (self.form.cycles(kind, part, t["C"], outputs, *bits) for part in parts)
-            run = sum(
-                (np.maximum(self.job + one, self.controller.program) for one in each), np.zeros(1)
-            ).reshape(np.shape(run))
-        return run, jobs if workload.kind == "dense" else jobs * t["B"]
+        return np.asarray(self.job + self.form.cycles(kind, image, t["C"], outputs, *bits))
 
-    def _loads(self, workload: Workload, t: Tile) -> tuple[Array, Array]:
-        """Cycles to load a tile of the image, and of the weights."""
-        whole = np.asarray(1)
-        return (
-            self.moved_cycles(_image(workload, t), whole, "load"),
-            self.moved_cycles(self._weights(workload, t), whole, "load"),
-        )
+    def _part(self, workload: Workload, t: Tile, part: tuple[int, ...]) -> float:
+        rows, columns = part
+        return float(self._run(workload, t, (np.asarray(rows), np.asarray(columns))))
 
-    def _preparation(self, workload: Workload, t: Tile, loads: Array, count: int) -> Array:
-        """Cycles from the end of the tile before to the programming of the next one's first job.
-
-        The output is stored and `count` operands are loaded, while the controller starts these
-        transfers and walks on.
-        """
-        sizes, core = workload.sizes, self.controller
-        outputs, pixels = t["G"] * t["K"], t["B"] * t["OY"] * t["OX"]
-        stored = pixels * outputs * (4 if workload.output.dtype == "int32" else 1)
-        # The first of a layer's tiles is stored while the third one is loaded.
-        share = np.maximum(0, 1 - 1 / np.maximum(1, _calls(workload, t) - 1))
-        moving = loads + share * self.moved_cycles(stored, np.asarray(1), "store")
-        # Where channels and columns are both cut, every row is a transfer of its own.
-        planes = (outputs < sizes["G"] * sizes["K"]) & (t["OX"] < sizes["OX"])
-        started = np.where(planes, t["OY"], 1) + count
-        walked = core.visit + started * core.start
-        return np.asarray(np.maximum(moving, walked) + (count + 2) * core.wait)
-
-    def _weights(self, workload: Workload, t: Tile) -> Array:
-        """Bytes of a tile's packed weights, factors and offsets."""
-        channels, taps = workload.operand("weight").shape[-1], t["FY"] * t["FX"]
-        if filter_of(workload) == "depthwise":
-            rows, width = _up(t["G"], DEPTHWISE), DEPTHWISE
-        else:
-            rows, width = t["K"], -(-channels // INPUTS) * INPUTS
-        constants = t["G"] * t["K"] * (4 + self.scale_bits // 8)
-        return np.asarray(rows * width * taps * self.weight_bits // 8 + constants)
-
-    def transfer_cycles(
-        self, workload: Workload, block: Block, outer: Memory, inner: Memory, direction: Direction
-    ) -> Array:
-        """As MCHAN's, of weights and factors as they are packed."""
-        nbytes, chunks = block.nbytes, block.chunks
+    def as_stored(self, workload: Workload, block: Block) -> Block:
+        """Weights and factors as they are packed."""
         name = block.operand.name
         if name == "weight":
-            nbytes, chunks = self.packed(workload, block), np.ones_like(chunks)
-        elif name == "multiplier":
-            nbytes = nbytes * self.scale_bits // 32
-        elif name == "offset" and bordered(workload):
-            nbytes = nbytes * 9
-        return self.moved_cycles(nbytes, chunks, direction)
-
-    def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
-        """Pipelined; before the first tile and after the last one nothing overlaps."""
-        alone = self.controller.one_tile + self.controller.program
-        return np.asarray(super().combine(compute, moves, exposed) + alone)
+            one = np.ones_like(block.chunks)
+            return replace(block, nbytes=self.packed(workload, block), chunks=one, planes=one)
+        if name == "multiplier":
+            return replace(block, nbytes=block.nbytes * self.scale_bits // 32)
+        if name == "offset" and bordered(workload):
+            return replace(block, nbytes=block.nbytes * 9)
+        return block
 
     def packed(self, workload: Workload, block: Block) -> Array:
         """Bytes of a tile of weights as NE16 reads them."""
@@ -311,24 +265,26 @@ def _filled(tile: Tile) -> dict[str, Array]:
     return {d: tile.get(d, one) for d in ("B", "G", "K", "C", "OY", "OX", "FY", "FX")}
 
 
-def _calls(workload: Workload, t: Tile) -> Array:
-    """Tiles of this size that cover the layer."""
-    found = np.asarray(1)
-    for dim, size in workload.dims:
-        found = found * _up(np.asarray(size), t[dim])
-    return found
+def _edges(workload: Workload, axis: int) -> tuple[int, ...]:
+    """First outputs, along rows (0) or columns (1), of other padding than those before."""
+    window, dim = workload.window, ("OY", "OX")[axis]
+    assert window is not None
+    size = workload.sizes[dim]
+    seen = (size - 1) * window.stride[axis] + workload.sizes["FY"] - window.padding[axis]
+    low = 1 if window.padding[axis] else 0
+    high = size - 1 if seen > workload.operand("x").shape[1 + axis] else size
+    return tuple(sorted({edge for edge in (low, high) if 0 < edge < size}))
 
 
-def _image(workload: Workload, t: Tile) -> Array:
-    """Bytes of a tile's input."""
-    channels = t["G"] * t["C"]
-    if workload.window is None:
-        return np.asarray(t["B"] * channels)
-    (down, across), (_, rows, columns, _) = workload.window.stride, workload.operand("x").shape
-    seen = np.minimum((t["OY"] - 1) * down + t["FY"], rows)
-    return np.asarray(
-        t["B"] * seen * np.minimum((t["OX"] - 1) * across + t["FX"], columns) * channels
-    )
+def _parts(workload: Workload, ranges: Ranges) -> Iterator[tuple[int, ...]]:
+    """Rows and columns of the jobs of a tile whose padding is not 0: edges are jobs apart."""
+    bands = []
+    for axis, dim in enumerate(("OY", "OX")):
+        start, length = ranges[dim]
+        inside = (e for e in _edges(workload, axis) if start < e < start + length)
+        edges = (start, *inside, start + length)
+        bands.append([last - first for first, last in pairwise(edges)])
+    return product(*bands)
 
 
 def _up(a: Array, b: Array | int) -> Array:

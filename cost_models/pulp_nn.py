@@ -22,7 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
-from match_aie.hardware import Array, Loop, Tile
+from match_aie.cost_models.walk import BlockingWalk, Controller, Jobs
+from match_aie.hardware import Array, Block, Call, Loop, Repeat, Tile
+from match_aie.hardware.sequence import Ranges
 from match_aie.workload import Workload
 from match_aie.workload.reference import whole_image
 
@@ -44,40 +46,46 @@ class PulpNN(MchanTransfers):
         call: cycles to start a kernel on all cores and to meet again: filling its argument (100,
             assumed), fork and barrier (50, assumed; tens of cycles according to F. Glaser et al.,
             arXiv:2004.06662).
-        layer: cycles of a layer beside kernels and transfers.
-        several: cycles beyond that of a layer of several tiles.
-        walk: cycles beyond `call` of a call in such a layer.
+        controller: which walks over the tiles.
     """
 
     cores: int = 8
     banks: int = 16
     call: float = 150.0
-    layer: float = 0.0
-    several: float = 0.0
-    walk: float = 0.0
-
-    def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
-        """Double buffering: the longer of kernels and transfers, and what has nothing to hide it.
-
-        Where kernels take longer, that is the first loads and the last store; where transfers do,
-        the last tile's kernel, a tile being the part `exposed / moves` of the layer.
-        """
-        total = np.asarray(compute, float)
-        for move, edge in zip(moves, exposed, strict=True):
-            last = total * edge / np.maximum(move, 1.0)
-            total = np.where(move >= total, move + last, total + edge)
-        return np.asarray(total + self.layer)
+    controller: Controller = Controller()
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
         """Cycles of one call; `tile` has every dimension of the workload."""
-        t = {dim: np.asarray(1) for dim in ("B", "G", "K", "C", "OY", "OX", "FY", "FX")} | dict(
-            tile
-        )
-        calls = np.asarray(1)
-        for dim, size in workload.dims:
-            calls = calls * -(-size // t[dim])
-        walked = np.where(calls > 1, self.walk + self.several / calls, 0.0)
-        return np.asarray(self.call + walked + self._kernel(workload, t))
+        return np.asarray(self.call + self._kernel(workload, _filled(tile)))
+
+    def call_bounds(self, workload: Workload, tile: Tile) -> tuple[Array, ...]:
+        """The controller waits for each call."""
+        return (self.kernel_cycles(workload, tile),)
+
+    def layer_bounds(self, calls: Array) -> tuple[Array, ...]:
+        """Its walk; the one to the first tile counts with the first loads (`combine`)."""
+        enter, visit = self.controller.walk(calls)
+        return (enter + (calls - 1) * visit - np.where(calls > 1, 0.0, self.controller.first),)
+
+    def held_cycles(self, workload: Workload, block: Block) -> Array:
+        """It starts each transfer, and notices its end."""
+        moved = self.as_stored(workload, block)
+        held = self.start_cycles(moved) + self.controller.wait
+        return np.asarray(np.where(moved.nbytes > 0, held, 0.0))
+
+    def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
+        """A lower bound: the controller's time after the first loads, or the engine's."""
+        return self.controller.least(compute, moves[0], np.maximum(exposed[0], 0.0))
+
+    def call_price(self, workload: Workload, ranges: Ranges) -> tuple[Jobs, ...]:
+        """One job, which the controller starts."""
+        tile = {dim: np.asarray(length) for dim, (_, length) in ranges.items()}
+        return (Jobs(0.0, float(self.kernel_cycles(workload, tile))),)
+
+    def sequence_cycles(self, workload: Workload, calls: Sequence[Call | Repeat]) -> float:
+        """Call after call."""
+        del workload
+        return BlockingWalk(self.controller).cycles(calls)
 
     def _kernel(self, workload: Workload, t: Tile) -> Array:
         if workload.depthwise:
@@ -299,6 +307,12 @@ class PulpNN(MchanTransfers):
         for dim, _ in workload.dims:
             count = count * t[dim]
         return np.asarray(32 + 2 * _DIVISION + 4 * _up(_up(count, 4), self.cores) * each)
+
+
+def _filled(tile: Tile) -> dict[str, Array]:
+    """The tile with all loop dimensions, 1 where it has none."""
+    one = np.asarray(1)
+    return {d: tile.get(d, one) for d in ("B", "G", "K", "C", "OY", "OX", "FY", "FX")}
 
 
 def _up(a: Array, b: int) -> Array:

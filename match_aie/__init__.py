@@ -21,15 +21,19 @@ if TYPE_CHECKING:
 __version__ = version()
 
 
-def load(folder: str | os.PathLike[str]) -> Project:
+def load(folder: str | os.PathLike[str], *, edited: bool = False) -> Project:
     """Open a project that `Compilation.write` wrote.
+
+    Args:
+        folder: where it lies.
+        edited: run files that were changed since; without it only what was compiled runs.
 
     Raises:
         ProjectError: not a project, damaged, or of another schema version.
     """
     from match_aie.toolchain import load as open_project
 
-    return open_project(folder)
+    return open_project(folder, edited=edited)
 
 
 __all__ = ["Infeasible", "InfeasibleError", "MatchError", "__version__", "compile", "load"]

@@ -190,8 +190,14 @@ def run(
         program = lowering.store(
             schedule, target.storage(), alignment=alignment, limit=options.memory_limit
         )
+        if not isinstance(program, Infeasible):
+            program = lowering.hand_over(program, target, limit=options.memory_limit)
         if isinstance(program, Infeasible):
             raise InfeasibleError(program, where=normal.name)
+        units = target.companions(symbol, schedule.chosen)
+        if isinstance(units, Infeasible):
+            raise InfeasibleError(units, where=normal.name)
+        program = replace(program, units=tuple(units))
     return Compilation(
         symbol, target, options, normal, assignment, program, decision.searches, clock.seconds
     )

@@ -1,6 +1,10 @@
-"""Mako layer templates, one folder per chip; only `match_aie.codegen` opens them."""
+"""Mako layer templates, one folder per chip; only `match_aie.codegen` opens them.
+
+A target outside this package brings its own and names them "package:path".
+"""
 
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
 
 from match_aie.errors import TargetError, shorten
@@ -10,16 +14,38 @@ if __name__ != "match_aie.templates":
 
 
 def source(name: str) -> str:
-    """Text of the template at `name`, a path below this folder such as "cpu/conv2d.c.mako".
+    """Text of the template `name`.
+
+    Args:
+        name: a path below this folder such as "cpu/conv2d.c.mako"; or the name of any installed
+            package, a colon, and a path below that package, such as "my_chip:dense.c.mako".
 
     Raises:
-        TargetError: there is no such template.
+        TargetError: there is no such package or template.
     """
-    path = PurePosixPath(name)
-    found = files(__name__).joinpath(*path.parts)
-    if path.is_absolute() or ".." in path.parts or path.suffix != ".mako" or not found.is_file():
+    package, colon, below = name.rpartition(":")
+    path = PurePosixPath(below)
+    if not path.is_absolute() and ".." not in path.parts and path.suffix == ".mako":
+        found = _folder(package if colon else __name__, name).joinpath(*path.parts)
+        if found.is_file():
+            return found.read_text(encoding="utf-8")
+    raise TargetError(
+        f"there is no layer template {shorten(name, 80)!r}",
+        hint="ExecModule.template gives the path below templates/, such as 'cpu/dense.c.mako', or "
+        "below a package of your own, such as 'my_chip:dense.c.mako'",
+    )
+
+
+def _folder(package: str, name: str) -> Traversable:
+    """Where the files of `package` lie.
+
+    Raises:
+        TargetError: it is no installed package.
+    """
+    try:
+        return files(package)
+    except (ImportError, TypeError, ValueError) as error:
         raise TargetError(
-            f"there is no layer template {shorten(name, 80)!r}",
-            hint="ExecModule.template gives the path below templates/, such as 'cpu/dense.c.mako'",
-        )
-    return found.read_text(encoding="utf-8")
+            f"layer template {shorten(name, 80)!r}: there is no package {shorten(package, 60)!r}",
+            hint="before the colon stands the name that `import` takes",
+        ) from error

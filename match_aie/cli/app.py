@@ -134,12 +134,15 @@ def run(
     sanitize: Annotated[
         bool, typer.Option("--sanitize", help="With address and undefined-behaviour checks.")
     ] = False,
+    edited: Annotated[
+        bool, typer.Option("--edited", help="Run files as they are that were changed since.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Build a project for this machine, run it once, and compare it with its references."""
     from match_aie.cli.running import RunRequest, run_project
 
-    run_project(RunRequest(folder, inputs, outputs, seed, compiler, sanitize), as_json)
+    run_project(RunRequest(folder, inputs, outputs, seed, compiler, sanitize, edited), as_json)
 
 
 @app.command()
@@ -209,6 +212,35 @@ def targets(
     show_targets(name, as_json)
 
 
+@app.command("check-target")
+def check_target(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="An installed target.")],
+    compiler: Annotated[
+        str | None, typer.Option(metavar="CC", help="C compiler; the system's own by default.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Try a target on small layers of every kind: compile, build, run, compare, simulate."""
+    from match_aie.cli.checking import check_named
+
+    check_named(name, compiler, as_json)
+
+
+@app.command("new-target")
+def new_target(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What the chip is called.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Where to write; ./NAME by default."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a Python package with a target of one module and one template, to start from."""
+    from match_aie.cli.checking import show_new_target
+
+    show_new_target(name, output, as_json)
+
+
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Say what is installed, what is missing, and what does not work without it."""
@@ -222,9 +254,12 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Where the project goes.")
     ] = Path("build/digits"),
+    target: Annotated[
+        str, typer.Option("--target", "-t", metavar="NAME", help="What it is compiled for.")
+    ] = "VersalAIEML",
     as_json: Json = False,
 ) -> None:
     """Compile, build and run a trained network on 100 real images."""
     from match_aie.cli.demonstrating import show_demo
 
-    show_demo(output, as_json)
+    show_demo(output, as_json, target)

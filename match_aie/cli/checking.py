@@ -1,14 +1,18 @@
-"""`match-aie doctor`."""
+"""`match-aie doctor` and `match-aie check-target`: is everything there, and right?"""
 
 from __future__ import annotations
 
+import os
 import shlex
+import warnings
+from pathlib import Path
 
 import typer
 
-from match_aie.cli.terminal import say, say_json
+from match_aie.cli.terminal import program, say, say_json, working
 from match_aie.doctor import Diagnosis, diagnose
 from match_aie.errors import ToolchainError
+from match_aie.hardware import load_target
 from match_aie.report.table import table
 
 
@@ -23,18 +27,63 @@ def show_doctor(as_json: bool) -> None:
         raise typer.Exit(ToolchainError.exit_code)
 
 
+def check_named(name: str, compiler: str | None, as_json: bool) -> None:
+    """Try an installed target on the zoo, show what was found.
+
+    Raises:
+        TargetError: there is no such target.
+        ToolchainError: there is no C compiler.
+        MismatchError: something is wrong with the target.
+    """
+    from match_aie.testing import check_target
+
+    target = load_target(name)
+    with warnings.catch_warnings(), working(f"checking {target.name}") as progress:
+        warnings.simplefilter("ignore")
+        check = check_target(target, compiler=compiler, progress=progress)
+    if as_json:
+        say_json(check.to_json())
+    else:
+        say(str(check))
+    check.require()
+
+
+def show_new_target(name: str, folder: Path | None, as_json: bool) -> None:
+    """Write a new target's package, say what comes next.
+
+    Raises:
+        OptionError: the name is none, or taken.
+        ProjectError: the folder cannot be written.
+    """
+    from match_aie.scaffolding import new_target
+
+    made = new_target(name, folder)
+    files = sorted(p.relative_to(made).as_posix() for p in made.rglob("*") if p.is_file())
+    if as_json:
+        say_json({"name": name, "folder": str(made), "files": files})
+        return
+    say("\n".join([f"written to {made}", *(f"  {path}" for path in files)]))
+    place = shlex.quote(os.path.relpath(made))
+    say(f"\nnext: pip install -e {place}; {program()} check-target {name}")
+
+
 def diagnosis_text(diagnosis: Diagnosis) -> str:
     """The diagnosis for people: versions, compilers, what is skipped, what is wrong."""
     compilers = [
         (shlex.join(c.command), c.version or "does not run", "used" if c.used else "")
         for c in diagnosis.compilers
     ]
+    cxx = [
+        (shlex.join(c.command), c.version or "does not run", "used for C++")
+        for c in (diagnosis.cxx,)
+        if c is not None
+    ]
     packages = [(p.name, p.version or "missing", p.purpose) for p in diagnosis.packages]
     lines = [
         f"match_aie {diagnosis.match_aie}, Python {diagnosis.python}, {diagnosis.platform}",
         f"targets: {', '.join(diagnosis.targets) or 'none'}",
         "",
-        table(("C compiler", "version", ""), compilers, "", 80),
+        table(("compiler", "version", ""), [*compilers, *cxx], "", 80),
         "",
         table(("package", "version", "needed for"), packages, "", 80),
         "",

@@ -29,6 +29,7 @@ class RunRequest:
     seed: int
     compiler: str | None
     sanitize: bool
+    edited: bool = False
 
 
 def run_project(request: RunRequest, as_json: bool) -> None:
@@ -37,7 +38,7 @@ def run_project(request: RunRequest, as_json: bool) -> None:
     Raises:
         MismatchError: emitted code and reference disagree.
     """
-    project = match_aie.load(request.folder)
+    project = match_aie.load(request.folder, edited=request.edited)
     ports = project.record.inputs
     if request.inputs is None:
         arrays, source = random_inputs(ports, request.seed), f"random, seed {request.seed}"
@@ -58,11 +59,21 @@ def run_project(request: RunRequest, as_json: bool) -> None:
         if request.outputs is not None:
             say(f"written    {request.outputs}")
     if result.matches_reference is False:
-        raise MismatchError(
-            "the emitted code and the reference disagree: a defect in match_aie",
-            where=str(request.folder),
-            hint="please report it, with this folder and the inputs if you may",
+        raise _disagreement(request.folder, result)
+
+
+def _disagreement(folder: Path, result: RunResult) -> MismatchError:
+    if result.edited:
+        return MismatchError(
+            "the code, which was edited, and the reference disagree",
+            where=str(folder),
+            hint="mend " + ", ".join(result.edited[:5]),
         )
+    return MismatchError(
+        "the emitted code and the reference disagree: a defect in match_aie",
+        where=str(folder),
+        hint="please report it, with this folder and the inputs if you may",
+    )
 
 
 def _run_sanitized(
@@ -92,6 +103,7 @@ def result_json(result: RunResult, source: str) -> dict[str, object]:
         "outputs": {name: list(array.shape) for name, array in result.outputs.items()},
         "dtypes": {name: array.dtype.name for name, array in result.outputs.items()},
         "inputs": source,
+        "edited": list(result.edited),
     }
 
 
@@ -99,6 +111,8 @@ def result_text(result: RunResult, source: str) -> str:
     """The same for people; every difference is measured on this run."""
     lines = [f"inputs     {source}", f"reference  {_verdict(result)}"]
     lines += [f"           {_mismatch(mismatch)}" for mismatch in result.mismatches[:10]]
+    if result.edited:
+        lines.insert(1, f"edited     {', '.join(result.edited[:10])}: run as they are")
     if result.deviations:
         most = max(deviation.max_lsb for deviation in result.deviations)
         number = f"{len(result.deviations)} layers in their module's own arithmetic"

@@ -10,6 +10,14 @@ from match_aie.errors import TargetError, shorten
 #: Contraction into fused multiply-adds changes requantised bits. The arena is reused for tensors
 #: of different element types, which strict aliasing would allow the compiler to reorder.
 CORRECTNESS = ("-std=c11", "-ffp-contract=off", "-fno-strict-aliasing")
+#: The same for C++. Names stay inside the library, statics of inline functions included: two
+#: networks in one process share nothing.
+CXX_CORRECTNESS = (
+    "-std=c++20",
+    "-ffp-contract=off",
+    "-fno-strict-aliasing",
+    "-fvisibility=hidden",
+)
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 SANITIZERS = (
     "-g",
@@ -18,12 +26,20 @@ SANITIZERS = (
     "-fno-sanitize-recover=all",
 )
 
+#: Checks of virtual functions need a runtime that only compilers of C++ link.
+CXX_SANITIZERS = (*SANITIZERS, "-fno-sanitize=vptr")
+
 #: Flags that would undo `CORRECTNESS`.
 _FORBIDDEN = re.compile(
     r"-Ofast|-ffast-math|-funsafe-math-optimizations|-fassociative-math|-freciprocal-math"
     r"|-ffinite-math-only|-fno-signed-zeros|-fstrict-aliasing|-ffp-contract=(?!off).*"
 )
 _WELL_FORMED = re.compile(r"-[-A-Za-z0-9_=,.+/:]+")
+
+
+def is_cxx(path: str) -> bool:
+    """Whether a source is C++."""
+    return path.endswith(".cpp")
 
 
 def checked(flags: Sequence[str]) -> tuple[str, ...]:

@@ -8,11 +8,11 @@ from match_aie.codegen.layer import indent, library, place
 from match_aie.errors import TargetError
 
 
-def render_template(name: str, **view: object) -> str:
-    """The text of template `name`, a path below templates/, indented by its braces.
+def render_template(name: str, /, **view: object) -> str:
+    """The text of template `name`, indented by its braces.
 
     Args:
-        name: such as "aie/dense.hpp.mako".
+        name: such as "aie/dense.hpp.mako", or "package:path".
         view: what the template reads, by the names it reads them under.
 
     Raises:

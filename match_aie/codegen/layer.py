@@ -57,7 +57,7 @@ class _Library:
         self._compiled: dict[str, Template] = {}
 
     def get_template(self, uri: str) -> Template:
-        """The template at `uri`, a path below templates/."""
+        """The template called `uri`: a path below templates/, or "package:path"."""
         if uri not in self._compiled:
             self._compiled[uri] = Template(
                 text=templates.source(uri),
@@ -69,7 +69,7 @@ class _Library:
         return self._compiled[uri]
 
     def adjust_uri(self, uri: str, relativeto: str | None) -> str:
-        """Every reference between templates is a path below templates/ too."""
+        """References between templates are such names too, wherever they stand."""
         del relativeto
         return uri
 

@@ -61,7 +61,17 @@ RESERVED = frozenset(
 )
 
 #: What `match_aie.codegen.network` defines for every network, after "<network>_".
-NETWORK_SUFFIXES = ("run", "run_in", "set_trace", "trace", "weights", "arena", "steps", "main")
+NETWORK_SUFFIXES = (
+    "run",
+    "run_in",
+    "set_trace",
+    "sizes",
+    "trace",
+    "weights",
+    "arena",
+    "steps",
+    "main",
+)
 
 
 def network_symbols(network: str) -> frozenset[str]:

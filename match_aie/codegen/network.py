@@ -10,13 +10,21 @@ from mako.template import Template
 
 from match_aie import templates
 from match_aie.codegen.ctype import float_literal
-from match_aie.codegen.flags import CORRECTNESS, SANITIZERS, WARNINGS
+from match_aie.codegen.flags import (
+    CORRECTNESS,
+    CXX_CORRECTNESS,
+    CXX_SANITIZERS,
+    SANITIZERS,
+    WARNINGS,
+    is_cxx,
+)
 from match_aie.codegen.names import comment, network_symbols
 from match_aie.codegen.port import PortRecord
 from match_aie.codegen.weights import Blob, Member, element_type
 from match_aie.errors import InternalError
 from match_aie.hardware import BuildProfile, Runtime
-from match_aie.lowering import Argument, NetworkProgram, Schedule, Step
+from match_aie.lowering import Argument, NetworkProgram, Schedule, Step, kept_after
+from match_aie.lowering.groups import Group, groups
 from match_aie.lowering.plan import storages
 
 
@@ -46,20 +54,20 @@ class TraceView:
 
 @dataclass(frozen=True)
 class CallView:
-    """One step: what it is, for a comment; the call; what it wrote."""
+    """One step: what it is, for a comment; the call; what it wrote.
+
+    `linked` says that other layers have things in the inner memory meanwhile: `kept` are the
+    (offset, bytes) of it that outlive the step, and `ahead` are the addresses of its operands that
+    the step before loads, "NULL" for others.
+    """
 
     remark: str
     symbol: str
     arguments: tuple[str, ...]
     written: tuple[TraceView, ...]
-
-
-@dataclass(frozen=True)
-class GroupView:
-    """Steps that run one after the other on the controller; or one step of the control core."""
-
-    steps: tuple[int, ...]
-    offloaded: bool
+    linked: bool = False
+    kept: tuple[tuple[int, int], ...] = ()
+    ahead: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,10 @@ class NetworkView:
         flags: for the compiler, correctness and target.
         warnings: for the compiler.
         sanitizers: for the compiler.
-        sources: paths of what makes the library.
+        cxx_sanitizers: for that of C++.
+        sources: paths of what makes the library, C and assembler.
+        cxx_sources: the same, C++.
+        cxx_flags: for the compiler of C++, correctness and target.
         headers: of the target's runtime.
         guard: C function of it that says why this machine cannot run the code; "" for none.
         entry: C function of it that runs the steps; "" for none.
@@ -118,11 +129,14 @@ class NetworkView:
     flags: tuple[str, ...]
     warnings: tuple[str, ...]
     sanitizers: tuple[str, ...]
+    cxx_sanitizers: tuple[str, ...]
     sources: tuple[str, ...]
+    cxx_sources: tuple[str, ...]
+    cxx_flags: tuple[str, ...]
     headers: tuple[str, ...]
     guard: str
     entry: str
-    groups: tuple[GroupView, ...]
+    groups: tuple[Group, ...]
     streams: tuple[StreamView, ...]
 
 
@@ -139,10 +153,23 @@ class Addresses:
         self._members = {member.name: member for member in blob.members}
         self._weights = f"{schedule.name}_weights"
         self._streamed = streamed_addresses(program)
+        self._inner = {
+            self._owners[name]: step.layer.tiles.operands[-1].offset
+            for step in schedule.steps
+            if step.layer is not None and step.layer.tiles is not None
+            for name in step.stays()
+        }
+
+    def written(self, name: str) -> str:
+        """Where tensor `name` lies after the step that writes it."""
+        owner = self._owners[name]
+        return f"ma_l1_at({self._inner[owner]})" if owner in self._inner else self.tensor(name)
 
     def tensor(self, name: str) -> str:
-        """Where tensor `name` lies."""
+        """Where tensor `name` lies; NULL where only the inner memory ever holds it."""
         owner = self._owners[name]
+        if owner in self._inner:
+            return "NULL"
         if owner in self._outputs:
             return self._outputs[owner]
         if owner in self._inputs:
@@ -187,33 +214,29 @@ def _streams(program: NetworkProgram) -> tuple[StreamView, ...]:
     return tuple(found)
 
 
-def _groups(program: NetworkProgram, platform: bool) -> tuple[GroupView, ...]:
-    """Layers with tiles run on the controller, as many in a row as no fetch comes between.
-
-    `platform` says whether there is one: whether the runtime is that of ma_platform.h.
-    """
-    starts = {index for stream in program.streams for index in (stream.start, stream.step)}
-    groups: list[GroupView] = []
-    for index, step in enumerate(program.schedule.steps):
-        offloaded = platform and step.layer is not None and step.layer.tiles is not None
-        if offloaded and groups and groups[-1].offloaded and index not in starts:
-            groups[-1] = GroupView((*groups[-1].steps, index), True)
-        else:
-            groups.append(GroupView((index,), offloaded))
-    return tuple(groups)
-
-
-def _call(step: Step, schedule: Schedule, addresses: Addresses) -> CallView:
+def _call(
+    step: Step,
+    schedule: Schedule,
+    addresses: Addresses,
+    kept: tuple[tuple[int, int], ...],
+) -> CallView:
     indices = {tensor.name: index for index, tensor in enumerate(schedule.tensors)}
     sizes = {tensor.name: tensor.nbytes for tensor in schedule.tensors}
     by = f"{step.layer.module} {step.layer.pattern}" if step.layer else "fallback"
+    arguments = tuple(addresses.argument(a, _taken(step, a)) for a in step.arguments)
+    tiles = step.layer.tiles if step.layer else None
+    early = [operand.moves == "ahead" for operand in tiles.operands] if tiles else []
+    pairs = zip(early, arguments, strict=False)
     return CallView(
         comment(f"{step.label or step.symbol} ({by})", 80),
         step.symbol,
-        tuple(addresses.argument(a, _taken(step, a)) for a in step.arguments),
+        arguments,
         tuple(
-            TraceView(indices[name], addresses.tensor(name), sizes[name]) for name in step.writes()
+            TraceView(indices[name], addresses.written(name), sizes[name]) for name in step.writes()
         ),
+        linked=tiles is not None and tiles.linked,
+        kept=kept,
+        ahead=tuple(text if is_early else "NULL" for is_early, text in pairs if any(early)),
     )
 
 
@@ -253,6 +276,14 @@ def _functions(schedule: Schedule, layers: Mapping[str, str]) -> tuple[str, ...]
     return (*made.values(), *(layers[symbol] for symbol in called if symbol in layers))
 
 
+def _calls(schedule: Schedule, addresses: Addresses) -> tuple[CallView, ...]:
+    kept = kept_after(schedule)
+    return tuple(
+        _call(step, schedule, addresses, kept.get(index, ()))
+        for index, step in enumerate(schedule.steps)
+    )
+
+
 def network_view(
     program: NetworkProgram,
     layers: Mapping[str, str],
@@ -280,9 +311,8 @@ def network_view(
         InternalError: a call has no callee, or a name clashes.
     """
     schedule = program.schedule
-    addresses = Addresses(program, blob)
     macro = schedule.name.upper()
-    calls = tuple(_call(step, schedule, addresses) for step in schedule.steps)
+    calls = _calls(schedule, Addresses(program, blob))
     words = [word for call in calls for word in call.arguments]
     return NetworkView(
         name=schedule.name,
@@ -301,11 +331,14 @@ def network_view(
         flags=(*CORRECTNESS, *profile.flags),
         warnings=WARNINGS,
         sanitizers=SANITIZERS,
-        sources=tuple(sources),
+        cxx_sanitizers=CXX_SANITIZERS,
+        sources=tuple(path for path in sources if not is_cxx(path)),
+        cxx_sources=tuple(path for path in sources if is_cxx(path)),
+        cxx_flags=(*CXX_CORRECTNESS, *profile.cxx_flags),
         headers=runtime.headers,
         guard=runtime.guard,
         entry=runtime.entry,
-        groups=_groups(program, bool(runtime.entry)),
+        groups=groups(schedule, program.streams, bool(runtime.entry)),
         streams=_streams(program),
     )
 

@@ -9,18 +9,21 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 
 from match_aie.codegen import manifest as manifests
-from match_aie.codegen.flags import checked
+from match_aie.codegen.digests import digests, seal
+from match_aie.codegen.flags import checked, is_cxx
+from match_aie.codegen.fragment import render_template
 from match_aie.codegen.network import NetworkView, network_view, render_common
+from match_aie.codegen.page import FILE as PAGE
 from match_aie.codegen.port import PortLike, records
 from match_aie.codegen.weights import Blob, layout
 from match_aie.errors import InternalError, TargetError
-from match_aie.hardware import BuildProfile, Runtime
+from match_aie.hardware import BuildProfile, Runtime, Unit
 from match_aie.lowering import NetworkProgram
 
 #: Name of the file that makes a folder a project.
 MANIFEST = manifests.FILE
 
-_COMPILED = (".c", ".S", ".s")
+_COMPILED = (".c", ".cpp", ".S", ".s")
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ def render(
         TargetError: flags or alignment that no build can have.
         InternalError: the program is not well formed.
     """
-    _check_alignment(program)
+    _check(program, profile)
     schedule, name = program.schedule, program.schedule.name
     paths = (f"weights/{name}.bin", f"weights/{name}_reference.bin")
     blob, backing = _blobs(program)
@@ -101,9 +104,8 @@ def render(
         records(schedule, schedule.inputs, inputs),
         records(schedule, schedule.outputs, outputs),
     )
-    compiled = _compiled(name, bool(blob.members), bool(backing.members), runtime)
+    compiled = _compiled(program, bool(blob.members), bool(backing.members), runtime)
     title = str(manifest.get("name") or name)
-    checked(profile.flags)
     view = network_view(
         program,
         layers,
@@ -120,10 +122,32 @@ def render(
     stored = _model_file(model, files)
     _add(files, runtime.files)
     _add(files, runtime.vendor)
-    build = _build(profile, name, compiled)
+    _add(files, units(program.units))
+    build = _build(profile, name, compiled, runtime)
     described = manifests.describe(program, blob, references, ports)
     _add_manifest(files, manifest, described | {"model": stored, "build": build})
     return Sources(files)
+
+
+def described(project: Sources, manifest: Mapping[str, object], page: bytes) -> Sources:
+    """`project` with another manifest, sealed again, and the page that shows it."""
+    text = manifests.dump({**manifest, "seal": seal(manifest)})
+    return Sources({**project, MANIFEST: text, PAGE: page})
+
+
+def units(wanted: Sequence[Unit]) -> dict[str, bytes]:
+    """The text of every unit by its path.
+
+    Raises:
+        TargetError: a template is missing or fails.
+        InternalError: two units of one path have different texts.
+    """
+    files: dict[str, bytes] = {}
+    for unit in wanted:
+        text = render_template(unit.template, **unit.values).encode()
+        if files.setdefault(unit.path, text) != text:
+            raise InternalError(f"two units of a project are called {unit.path} and differ")
+    return files
 
 
 def _blobs(program: NetworkProgram) -> tuple[Blob, Blob]:
@@ -148,13 +172,17 @@ def _constants(view: NetworkView, blob: Blob, backing: Blob) -> dict[str, bytes]
     return files
 
 
-def _compiled(name: str, weights: bool, backing: bool, runtime: Runtime) -> list[str]:
+def _compiled(program: NetworkProgram, weights: bool, backing: bool, runtime: Runtime) -> list[str]:
+    name = program.schedule.name
     own = [f"src/{name}.c", *([f"src/{name}_weights.S"] if weights else [])]
     own += [f"src/{name}_backing.S"] if backing else []
-    return own + [path for path in sorted(runtime.files) if path.endswith(_COMPILED)]
+    own += [path for path in sorted(runtime.files) if path.endswith(_COMPILED)]
+    return own + sorted({unit.path for unit in program.units if unit.compiled})
 
 
-def _check_alignment(program: NetworkProgram) -> None:
+def _check(program: NetworkProgram, profile: BuildProfile) -> None:
+    checked(profile.flags)
+    checked(profile.cxx_flags)
     alignment = program.plan.alignment
     if alignment < 8 or alignment.bit_count() != 1:
         raise TargetError(f"alignment {alignment} is not a power of two of at least 8 bytes")
@@ -164,18 +192,25 @@ def _add_manifest(
     files: dict[str, bytes], told: Mapping[str, object], described: dict[str, object]
 ) -> None:
     described["files"] = sorted([*files, MANIFEST])
+    described["digests"] = digests(files)
     twice = sorted(described.keys() & told.keys())
     if twice:
         raise InternalError(f"match_aie.json says {', '.join(twice)} of its own")
-    _add(files, {MANIFEST: manifests.dump({**told, **described})})
+    whole = {**told, **described}
+    _add(files, {MANIFEST: manifests.dump({**whole, "seal": seal(whole)})})
 
 
-def _build(profile: BuildProfile, name: str, compiled: Sequence[str]) -> dict[str, object]:
+def _build(
+    profile: BuildProfile, name: str, compiled: Sequence[str], runtime: Runtime
+) -> dict[str, object]:
+    cxx = {"cxx_flags": profile.cxx_flags} if any(is_cxx(path) for path in compiled) else {}
     return {
         "flags": profile.flags,
+        **cxx,
         "compilers": profile.compilers,
         "sources": compiled,
         "main": f"src/{name}_main.c",
+        "unread": sorted(["Makefile", *runtime.vendor]),
     }
 
 

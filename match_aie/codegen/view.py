@@ -194,7 +194,7 @@ def layer_view(layer: LayerProgram, module: ExecModule) -> LayerView:
     sizes = workload.sizes
     return LayerView(
         symbol=layer.symbol,
-        parameters=parameters(workload, module),
+        parameters=parameters(workload, module, linked=bool(layer.tiles and layer.tiles.linked)),
         summary=summary(workload),
         kind=workload.kind,
         dim=Dims(*(sizes[d] for d in ("B", "G", "K", "C", "OY", "OX", "FY", "FX"))),
@@ -208,8 +208,11 @@ def layer_view(layer: LayerProgram, module: ExecModule) -> LayerView:
     )
 
 
-def parameters(workload: Workload, module: ExecModule) -> str:
-    """C parameter list; an input that the output may overwrite is not `restrict`, nor is y."""
+def parameters(workload: Workload, module: ExecModule, *, linked: bool = False) -> str:
+    """C parameter list; an input that the output may overwrite is not `restrict`, nor is y.
+
+    `linked` layers also take what goes between them and the next one.
+    """
     shared = set(module.in_place(workload))
     if shared:
         shared.add("y")
@@ -220,6 +223,8 @@ def parameters(workload: Workload, module: ExecModule) -> str:
         words.append(f"{const}{ctype(operand.dtype)} *{qualifier}{operand.name}")
     if module.scratch_bytes(workload):
         words.append("uint8_t *restrict scratch")
+    if linked:
+        words.append("struct ma_ahead *ahead")
     return ", ".join(words)
 
 

@@ -32,6 +32,7 @@ from match_aie.hardware.pattern import (
 from match_aie.hardware.quantised import binary, clipped, real, unary, weighted
 from match_aie.hardware.registry import load_target, target_names
 from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
+from match_aie.hardware.sequence import Call, Repeat, SequenceCostModel
 from match_aie.hardware.simulated import (
     NetworkSimulator,
     SimulatedRun,
@@ -48,6 +49,7 @@ from match_aie.hardware.tiles import (
     tiles_from_json,
     tiles_to_json,
 )
+from match_aie.hardware.unit import ChosenLayer, Unit
 from match_aie.workload import Converted
 
 __all__ = [
@@ -59,7 +61,9 @@ __all__ = [
     "Array",
     "Block",
     "BuildProfile",
+    "Call",
     "Chain",
+    "ChosenLayer",
     "Const",
     "Converted",
     "CoreCost",
@@ -80,7 +84,9 @@ __all__ = [
     "Original",
     "Pattern",
     "Region",
+    "Repeat",
     "Runtime",
+    "SequenceCostModel",
     "SimulatedRun",
     "SimulatedStep",
     "StepResult",
@@ -92,6 +98,7 @@ __all__ = [
     "TileCostModel",
     "TileOperand",
     "TileProgram",
+    "Unit",
     "Visit",
     "binary",
     "check_memories",

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from match_aie.errors import ProjectError
+from match_aie.errors import Infeasible, ProjectError
 from match_aie.hardware.mapping import Mapping
 from match_aie.workload import Operand, Workload
 
@@ -87,19 +87,22 @@ class Block:
         nbytes: that move.
         chunks: contiguous pieces that these bytes are in the outer memory, where the operand (or
             the enclosing tile of it) lies row-major and dense.
+        planes: sets of evenly spaced chunks that these are: one where all are the same distance
+            apart, as a two-dimensional transfer moves them.
     """
 
     operand: Operand
     nbytes: Array
     chunks: Array
+    planes: Array = field(default_factory=lambda: np.asarray(1))
 
 
 @runtime_checkable
 class CostModel(Protocol):
     """Prices a mapping of a workload on a module that has a single memory."""
 
-    def cost(self, workload: Workload, mapping: Mapping) -> Cost:
-        """Modelled cost of running `workload` as `mapping` says."""
+    def cost(self, workload: Workload, mapping: Mapping) -> Cost | Infeasible:
+        """Modelled cost of running `workload` as `mapping` says, or what the module lacks."""
 
 
 @runtime_checkable

@@ -167,13 +167,29 @@ class ExecModule(ABC):
     def spatial(self, workload: Workload) -> Sequence[Loop]:
         """What the hardware unrolls."""
 
+    def unrollings(self, workload: Workload) -> Sequence[Sequence[Loop]]:
+        """Spatial loops to choose from, for a module with a single memory; `spatial` by default.
+
+        Each is priced, and becomes a mapping of its own: where a network's layers share something
+        of the chip (`demands`), selection chooses among them.
+        """
+        return (self.spatial(workload),)
+
+    def demands(self, workload: Workload, mapping: Mapping) -> MappingOf[str, int]:
+        """What the layer takes of the target's `capacities` for as long as the network is there.
+
+        By name; nothing by default.
+        """
+        del workload, mapping
+        return {}
+
     @abstractmethod
     def cost_model(self, workload: Workload) -> CostModel | TileCostModel:
         """How to price a mapping of `workload`; a `TileCostModel` where memories are nested."""
 
     @abstractmethod
     def template(self, workload: Workload) -> str:
-        """Path of the layer template below `templates/`."""
+        """Name of the layer template: a path below `templates/`, or "package:path"."""
 
     def tiled_reductions(self, workload: Workload) -> tuple[str, ...]:
         """Reduction dimensions of which the kernel can do a part, adding to partial sums."""
@@ -198,6 +214,11 @@ class ExecModule(ABC):
         """Constants in the layout the template reads; by default as they are."""
         del workload
         return constants
+
+    def pack_mapped(self, workload: Workload, mapping: Mapping, constants: Constants) -> Constants:
+        """Constants as the layer reads them when run as `mapping` says; by default as `pack`."""
+        del mapping
+        return self.pack(workload, constants)
 
     def kernel(self, workload: Workload, mapping: Mapping) -> object:
         """What the template reads as `layer.kernel`: decisions that the layer does not show.

@@ -56,6 +56,7 @@ def runtime_files(package: str, names: Sequence[str]) -> dict[str, bytes]:
 SCRATCHPAD_FILES = (
     "include/ma_platform.h",
     "include/ma_tiles.h",
+    "include/ma_walk.h",
     "emulation/ma_host.c",
     "emulation/ma_host.h",
 )

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from match_aie.errors import TargetError
+from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware.core import CoreCost, Operation
 from match_aie.hardware.module import ExecModule
 from match_aie.hardware.move import Move
 from match_aie.hardware.runtime import Runtime
 from match_aie.hardware.simulated import NetworkSimulator
+from match_aie.hardware.unit import ChosenLayer, Unit
 
 
 @dataclass(frozen=True)
@@ -24,11 +25,13 @@ class BuildProfile:
         alignment: of the arena, of every buffer in it, and of every constant, in bytes.
         compilers: commands to try, in this order, where the flags are none of the default
             compiler's: cross compilers.
+        cxx_flags: for C++ sources in the place of `flags`.
     """
 
     flags: tuple[str, ...] = ("-O3",)
     alignment: int = 64
     compilers: tuple[str, ...] = ()
+    cxx_flags: tuple[str, ...] = ("-O2",)
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,9 @@ class MatchTarget(ABC):
     #: Cycles of the reference clock to hand over between two units: one starts the other, waits,
     #: and is told. An assumption; what a chip really takes belongs in its target.
     synchronisation: float = 100.0
+    #: Inner memory that layers on the controller find as the layer before left it, so that what one
+    #: writes may stay there for the next ones; empty where nothing may stay.
+    shared_memory: str = ""
     #: "unsigned": int8 tensors inside the network become uint8, exactly, before modules see it.
     activations: Literal["as_is", "unsigned"] = "as_is"
 
@@ -80,6 +86,30 @@ class MatchTarget(ABC):
     def runtime(self) -> Runtime:
         """C that every emitted project carries and calls; none by default."""
         return Runtime()
+
+    def capacities(self) -> Mapping[str, int]:
+        """What the network's layers share, by name (`ExecModule.demands`); nothing by default.
+
+        Selection keeps the sum of the chosen layers' demands within it.
+        """
+        return {}
+
+    def companions(
+        self, network: str, layers: Sequence[ChosenLayer]
+    ) -> Sequence[Unit] | Infeasible:
+        """Sources that the chosen layers need beside the network's C; none by default.
+
+        Here a target places layers that share something of the chip.
+
+        Args:
+            network: C identifier of the network, the prefix of all symbols.
+            layers: of all modules, in execution order.
+
+        Returns:
+            The sources, or what the chip lacks for these layers together.
+        """
+        del network, layers
+        return ()
 
     def simulator(self) -> NetworkSimulator | None:
         """Runs a compiled network in simulated cycles; None where the chip has no simulator."""

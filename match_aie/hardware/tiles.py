@@ -11,10 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 from match_aie.errors import ProjectError
 from match_aie.hardware.mapping import Loop
+
+#: Who moves an operand: this layer; the layer before it, while that runs; or nobody, since an
+#: earlier layer left it in the inner memory (an output: a later one finds it there).
+Moves = Literal["here", "ahead", "never"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,7 @@ class TileOperand:
         itemsize: bytes of an element, or of a row of a packed constant.
         nbytes: of the whole operand in the outer memory.
         axes: outermost first.
+        moves: who moves it; whole and in one copy where that is not this layer.
     """
 
     name: str
@@ -61,6 +66,7 @@ class TileOperand:
     itemsize: int
     nbytes: int
     axes: tuple[TileAxis, ...]
+    moves: Moves = "here"
 
     def region(self, ranges: Mapping[str, tuple[int, int]]) -> Region:
         """What the loop ranges (start, length) touch, clipped to the tensor."""
@@ -93,7 +99,9 @@ class Region:
 
     @property
     def inner_strides(self) -> tuple[int, ...]:
-        """Bytes from row to row of the dense tile in the inner memory."""
+        """Bytes from row to row in the inner memory: of the dense tile, or of the whole tensor."""
+        if self.operand.moves == "never":
+            return tuple(axis.stride for axis in self.operand.axes)
         return tuple(
             self.operand.itemsize * prod(self.extent[axis + 1 :])
             for axis in range(len(self.extent))
@@ -173,6 +181,7 @@ class TileProgram:
         total: bytes from the first inner memory's begin to the end of what is taken.
         scratch: offset of what the kernel needs beside its tiles, in front of all of them.
         scratch_bytes: how much that is.
+        linked: whether other layers have things in the inner memory while this one runs.
     """
 
     sizes: tuple[tuple[str, int], ...]
@@ -182,6 +191,13 @@ class TileProgram:
     total: int
     scratch: int
     scratch_bytes: int
+    linked: bool = False
+
+    @property
+    def ahead(self) -> tuple[Region, ...]:
+        """What is loaded while the layer before runs."""
+        whole = {dim: (0, size) for dim, size in self.sizes}
+        return tuple(o.region(whole) for o in self.operands if o.moves == "ahead")
 
     @property
     def calls(self) -> int:
@@ -255,9 +271,9 @@ class TileProgram:
         found = []
         for turn in range(-1, len(self.loops)):
             doubled = mask(turn < o.cut and o.copies == 2 for o in inputs)
-            single = mask(turn < o.cut and o.copies == 1 for o in inputs)
-            parts = mask(self.in_parts(o) for o in inputs)
-            found.append((doubled, single, doubled | single | parts, int(turn < output.cut)))
+            single = mask(turn < o.cut and o.copies == 1 and o.moves == "here" for o in inputs)
+            seen = mask(turn < o.cut or self.in_parts(o) for o in inputs)
+            found.append((doubled, single, seen, int(turn < output.cut)))
         return tuple(found)
 
     def in_parts(self, operand: TileOperand) -> bool:
@@ -296,7 +312,9 @@ class TileProgram:
         for index, (turn, at) in enumerate(positions):
             after = positions[index + 1][0] if index + 1 < len(positions) else -1
             loads = tuple(
-                o.region(self.ranges(at, o.cut)) for o in inputs if turn < o.cut or index == 0
+                o.region(self.ranges(at, o.cut))
+                for o in inputs
+                if o.moves == "here" and (turn < o.cut or index == 0)
             )
             yield Visit(
                 turn,
@@ -304,7 +322,7 @@ class TileProgram:
                 loads,
                 output.region(self.ranges(at, output.cut)),
                 turn < output.cut or index == 0,
-                after < output.cut,
+                after < output.cut and output.moves == "here",
             )
 
 
@@ -320,6 +338,7 @@ def tiles_to_json(tiles: TileProgram | None) -> dict[str, Any] | None:
         "total": tiles.total,
         "scratch": tiles.scratch,
         "scratch_bytes": tiles.scratch_bytes,
+        "linked": tiles.linked,
     }
 
 
@@ -340,6 +359,7 @@ def tiles_from_json(data: dict[str, Any] | None) -> TileProgram | None:
             int(data["total"]),
             int(data["scratch"]),
             int(data["scratch_bytes"]),
+            bool(data.get("linked", False)),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ProjectError(f"not a program of tiles: {error}") from error
@@ -363,4 +383,5 @@ def _operand(data: dict[str, Any]) -> TileOperand:
         itemsize=int(data["itemsize"]),
         nbytes=int(data["nbytes"]),
         axes=axes,
+        moves=data.get("moves", "here"),
     )

@@ -21,6 +21,7 @@ from match_aie.lowering.tiles import tile_program
 from match_aie.lowering.lower import MappedLayer, lower  # isort: skip
 from match_aie.lowering.plan import plan  # isort: skip
 from match_aie.lowering.streams import store  # isort: skip
+from match_aie.lowering.handover import hand_over, kept_after  # isort: skip
 
 __all__ = [
     "Alias",
@@ -37,6 +38,8 @@ __all__ = [
     "Stream",
     "Tensor",
     "Workspace",
+    "hand_over",
+    "kept_after",
     "lower",
     "plan",
     "store",

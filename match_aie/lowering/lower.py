@@ -68,7 +68,7 @@ def lower(name: str, remainder: Remainder, layers: MappingOf[str, MappedLayer]) 
             steps.append(Step(call.label, call.callee, call.arguments, workspaces=call.workspaces))
             continue
         symbol = f"{name}_layer{len([s for s in steps if s.layer])}"
-        packed = layer.module.pack(layer.workload, layer.constants)
+        packed = layer.module.pack_mapped(layer.workload, layer.mapping, layer.constants)
         names = tuple(operand.name for operand in layer.workload.constants)
         constants += [Constant(f"{symbol}_{o}", packed[o]) for o in names]
         tiles = tile_program(layer.workload, layer.module, layer.mapping, packed)

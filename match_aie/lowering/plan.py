@@ -51,12 +51,15 @@ def storages(schedule: Schedule) -> dict[str, str]:
 def lifetimes(schedule: Schedule, owners: Mapping[str, str]) -> dict[str, Life]:
     """When each storage is alive that is neither input nor output, in order of first use.
 
+    What stays in an inner memory has no storage.
+
     Raises:
         InternalError: a tensor is read before it is written, or a network input is written.
     """
     sizes = {tensor.name: tensor.nbytes for tensor in schedule.tensors}
     inputs = {owners[name] for name in schedule.inputs}
-    outputs = set(schedule.outputs)
+    elsewhere = {owners[name] for step in schedule.steps for name in step.stays()}
+    elsewhere |= set(schedule.outputs)
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     for index, step in enumerate(schedule.steps):
@@ -74,7 +77,7 @@ def lifetimes(schedule: Schedule, owners: Mapping[str, str]) -> dict[str, Life]:
     return {
         owner: Life(at, last[owner], sizes[owner])
         for owner, at in first.items()
-        if owner not in outputs
+        if owner not in elsewhere
     }
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from match_aie.hardware import Cost, Mapping, Original, TileProgram
+from match_aie.hardware import ChosenLayer, Cost, Mapping, Original, TileProgram, Unit
 from match_aie.workload import ITEMSIZE, Workload
 
 
@@ -91,7 +91,7 @@ class LayerProgram:
         symbol: its C function's name.
         module: name of the execution module.
         pattern: name of the matched pattern.
-        template: layer template below `templates/`.
+        template: name of the layer template, as `ExecModule.template` gives it.
         workload: what it computes.
         mapping: how it runs.
         cost: what the module's cost model says; modelled.
@@ -140,6 +140,11 @@ class Step:
         """Names of the tensors written, in argument order."""
         return tuple(a.name for a in self.arguments if (a.kind, a.access) == ("tensor", "write"))
 
+    def stays(self) -> tuple[str, ...]:
+        """Names of the tensors written that only the inner memory ever holds."""
+        tiles = self.layer.tiles if self.layer else None
+        return self.writes() if tiles and tiles.operands[-1].moves == "never" else ()
+
 
 @dataclass(frozen=True)
 class Alias:
@@ -185,6 +190,22 @@ class Schedule:
     def layers(self) -> tuple[LayerProgram, ...]:
         """The layers of all modules, each once, in execution order."""
         return tuple(step.layer for step in self.steps if step.layer is not None)
+
+    @property
+    def chosen(self) -> tuple[ChosenLayer, ...]:
+        """The same as the target sees them."""
+        return tuple(
+            ChosenLayer(
+                step.layer.symbol,
+                step.label,
+                step.layer.module,
+                step.layer.workload,
+                step.layer.mapping,
+                dict(step.layer.constants),
+            )
+            for step in self.steps
+            if step.layer is not None
+        )
 
 
 @dataclass(frozen=True)
@@ -255,8 +276,12 @@ class Stream:
 
 @dataclass(frozen=True, eq=False)
 class NetworkProgram:
-    """A schedule with its memory planned: ready to render."""
+    """A schedule with its memory planned: ready to render.
+
+    `units` are sources that the target's layers need beside the network's C.
+    """
 
     schedule: Schedule
     plan: MemoryPlan
     streams: tuple[Stream, ...] = ()
+    units: tuple[Unit, ...] = ()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 
 from match_aie.errors import InternalError, TargetError
 from match_aie.hardware import ExecModule, Memory, TileAxis, TileOperand, TileProgram
 from match_aie.hardware import Mapping as LoopMapping
+from match_aie.hardware.tiles import Moves
 from match_aie.workload import ITEMSIZE, Operand, Workload
 
 #: What `ma_tiles.h` has room for.
@@ -18,12 +20,16 @@ MAX_LOOPS, MAX_OPERANDS, MAX_AXES, MAX_TERMS = 12, 8, 4, 2
 #: Copies of tiles start at multiples of this many bytes.
 ALIGNMENT = 16
 
+#: Every operand is moved by the layer itself.
+_ALONE: Mapping[str, Moves] = MappingProxyType({})
+
 
 def tile_program(
     workload: Workload,
     module: ExecModule,
     mapping: LoopMapping,
     packed: Mapping[str, np.ndarray],
+    held: Mapping[str, Moves] = _ALONE,
 ) -> TileProgram | None:
     """The tiles of `mapping`; None for a module with a single memory, or whose others are caches.
 
@@ -33,6 +39,8 @@ def tile_program(
         mapping: how.
         packed: constants as the emitted code reads them. One whose shape is not the operand's is
             a list of rows along the operand's first axis, and its tiles are whole rows.
+        held: operands that others move (see `TileOperand.moves`), whole and not yet placed; the
+            mapping cuts none of them.
 
     Raises:
         TargetError: something that no lowering exists for: tiles in two inner memories, partial
@@ -59,15 +67,37 @@ def tile_program(
         copies = 2 if cut and memory.doubles(operand.name) else 1
         nbytes = -(-largest // ALIGNMENT) * ALIGNMENT
         shaped = _placed(shaped, copies, tops[memory.name], nbytes)
+        if operand.name in held:
+            operands.append(replace(shaped, offset=0, moves=held[operand.name]))
+            continue
         tops[memory.name] += copies * nbytes
         operands.append(shaped)
     taken = tuple((name, top - bases[name]) for name, top in tops.items())
-    total = max(top for name, top in tops.items() if top > bases[name])
+    total = max((top for name, top in tops.items() if top > bases[name]), default=0)
     program = TileProgram(
         workload.dims, loops, tuple(operands), taken, total, scratch, scratch_bytes
     )
     _fits(module, program)
     return program
+
+
+def relocated(
+    program: TileProgram, base: int, offsets: Mapping[str, int], total: int
+) -> TileProgram:
+    """`program` where layers share one inner memory; its scratch stays at the memory's begin.
+
+    Args:
+        program: placed as if it were alone.
+        base: where its tiles begin.
+        offsets: of operands that others move.
+        total: bytes that all layers take.
+    """
+    shift = base - program.scratch - program.scratch_bytes
+    operands = tuple(
+        replace(o, offset=offsets[o.name] if o.name in offsets else o.offset + shift)
+        for o in program.operands
+    )
+    return replace(program, operands=operands, total=total, linked=True)
 
 
 def _bases(module: ExecModule) -> dict[str, int]:

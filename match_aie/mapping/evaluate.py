@@ -11,6 +11,7 @@ import numpy as np
 from match_aie.hardware import Array, Cost, Direction, ExecModule, Mapping, Memory, TileCostModel
 from match_aie.mapping.footprint import axis_extents, block, resident_bytes
 from match_aie.mapping.layout import Layout, Route, dims_of, lay_out
+from match_aie.mapping.sequence import prices_of, sequence_cycles
 from match_aie.workload import Workload
 
 
@@ -90,7 +91,11 @@ class Evaluation:
         tiers = [self._tier(tier) for tier in range(len(self._layout.tiers))]
         moves = [np.asarray(t.cycles) for t in tiers]
         edges = [np.asarray(t.exposed) for t in tiers]
-        cycles = float(self._model.combine(np.asarray(compute), moves, edges))
+        prices = prices_of(self._workload, self._module, self._model)
+        if prices is not None:
+            cycles = sequence_cycles(prices, self._mapping)
+        else:
+            cycles = float(self._model.combine(np.asarray(compute), moves, edges))
         names = ["+".join(m.name for m in tier) for tier in self._layout.tiers]
         waits: list[tuple[str, float]] = [
             (f"transfers {name}", t.cycles) for name, t in zip(names, tiers, strict=True)

@@ -15,7 +15,9 @@ import numpy as np
 
 from match_aie.hardware import Array
 from match_aie.mapping.inner import Inner, Kernels, Outer, Rule
-from match_aie.mapping.pool import Pool, Score, Scorer
+from match_aie.mapping.nest import to_mapping
+from match_aie.mapping.pool import Placement, Pool, Score, Scorer
+from match_aie.mapping.sequence import sequence_cycles
 from match_aie.mapping.tables import Legs, Moves, Problem, fixed_moves, kernel_totals, reserved
 
 _INF = float("inf")
@@ -35,6 +37,8 @@ class Exact:
         self.mask = np.ones(problem.space.count, bool) if mask is None else mask
         self.problem = problem
         self.scorer = scorer
+        self.priced = 0
+        self._known: dict[Placement, float] = {}
         self.below = problem.space.below
         self.comparable = self.below | self.below.T
         self.spills = _may_spill(problem)
@@ -103,9 +107,15 @@ class Exact:
         return [reserved(self.problem, tier)[:, -1] for tier in range(len(self.tiers))]
 
     def solve(self, pool: Pool) -> None:
-        """Offer to `pool` all that may be among the best."""
-        last = len(self.tiers) - 1
-        self._descend(last, Outer(wide=self.spills), pool)
+        """Offer to `pool` all that may be among the best.
+
+        Where whole layers are priced, which takes its time, first what may be the best.
+        """
+        if self.problem.prices is not None and not pool.narrow and pool.keep > 1:
+            pool.narrow = True
+            self.solve(pool)
+            pool.narrow = False
+        self._descend(len(self.tiers) - 1, Outer(wide=self.spills), pool)
 
     def _descend(self, tier: int, outer: Outer, pool: Pool) -> None:
         if tier == 0:
@@ -157,6 +167,17 @@ class Exact:
         """Cycles of all kernel calls at least, with tiles that fit the innermost tier."""
         none = (0.0,) * (len(self.tiers) - 1)
         return self.floor(_compute_only, none, none)
+
+    def whole(self, placement: Placement, energy: Array) -> float:
+        """The score of a placement that is priced as a whole layer."""
+        prices = self.problem.prices
+        assert prices is not None
+        cycles = self._known.get(placement)
+        if cycles is None:
+            self.priced += 1
+            cycles = sequence_cycles(prices, to_mapping(self.problem, placement))
+            self._known[placement] = cycles
+        return self.scorer.whole(cycles, float(energy))
 
     # ---------------------------------------------------------------- tiers further out
 

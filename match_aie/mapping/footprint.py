@@ -62,12 +62,17 @@ def block(
     """
     elements: Array = np.asarray(1)
     chunks: Array = np.asarray(1)
+    planes: Array = np.asarray(1)
     whole: Array = np.asarray(True)
+    even: Array = np.asarray(True)
     for extent, full in zip(reversed(extents), reversed(parent), strict=True):
         elements = elements * extent
+        several = ~whole & (extent > 1)
+        planes = np.where(several & ~even, planes * extent, planes)
+        even = even & ((extent >= full) | (~several & (chunks == 1)))
         chunks = np.where(whole, chunks, chunks * extent)
         whole = whole & (extent >= full)
-    return Block(operand, elements * (itemsize or ITEMSIZE[operand.dtype]), chunks)
+    return Block(operand, elements * (itemsize or ITEMSIZE[operand.dtype]), chunks, planes)
 
 
 def resident_bytes(

@@ -10,7 +10,6 @@ import numpy as np
 
 from match_aie.hardware import Array
 from match_aie.mapping.pool import Placement, Pool, Score
-from match_aie.mapping.tables import Moves
 
 if TYPE_CHECKING:
     from match_aie.mapping.exact import Exact
@@ -73,7 +72,7 @@ class Inner:
     Attributes:
         groups: indices of the groups that have tiles in this tier.
         free: bytes for tiles in every memory.
-        moves: by group, transfers for every node.
+        sums: by group, transfers for every node, as `Moves.stacked`.
         bytes: by group, [memories, nodes].
         ok: by group, nodes that nest in what is decided and fit by themselves.
     """
@@ -88,7 +87,7 @@ class Inner:
         legs = exact.tiers[0] if exact.tiers else {}
         self.groups = list(legs)
         self.free = (exact.capacity[0] - kernels.reserved) if exact.tiers else np.zeros(0)
-        self.moves = [
+        moves = [
             leg.least if relaxed else leg.moves(outer.parent(0, at)) for at, leg in legs.items()
         ]
         self.bytes = [exact.footprints[0, at, kernels.partial] for at in self.groups]
@@ -96,21 +95,29 @@ class Inner:
             exact.allowed(0, at, outer) & np.all(need <= self.free[:, None], axis=0)
             for at, need in zip(self.groups, self.bytes, strict=True)
         ]
-        self._fixed = exact.fixed[0]
+        self._fixed = exact.fixed[0].stacked(1)[:, 0]
+        self.sums = [each.stacked(exact.problem.space.count) for each in moves]
         self._scorer = relaxed or exact.scorer
+        self._whole = None if relaxed else exact.problem.prices
 
     @property
     def possible(self) -> bool:
         """Whether every group has some node that fits by itself."""
         return all(ok.any() for ok in self.ok) and bool(np.all(self.free >= 0))
 
-    def score(self, compute: Array, cycles: Array, exposed: Array, energy: Array) -> Score:
-        """Score of sums over this tier's groups, with all that has been decided added."""
-        outer = self._outer
-        moves = [cycles + self._fixed.cycles, *(np.asarray(m) for m in outer.moves)]
-        edges = [exposed + self._fixed.exposed, *(np.asarray(e) for e in outer.exposed)]
-        total = energy + self._fixed.energy + outer.energy + self._kernels.energy
-        return self._scorer(compute, moves, edges, total)
+    def score(self, compute: Array, sums: Array) -> Score:
+        """Score of this tier's groups, with all that has been decided added.
+
+        Args:
+            compute: cycles of all calls.
+            sums: of the groups, as `Moves.stacked`, [4, ...].
+        """
+        outer, fixed = self._outer, self._fixed
+        cycles, exposed, energy, held = (a + b for a, b in zip(sums, fixed, strict=True))
+        moves = [cycles, *(np.asarray(m) for m in outer.moves)]
+        edges = [exposed, *(np.asarray(e) for e in outer.exposed)]
+        total = energy + outer.energy + self._kernels.energy
+        return self._scorer(compute + held, moves, edges, total)
 
     def solve(self, pool: Pool) -> None:
         """Row by row: the group whose tile is innermost, and its node; best bounds first."""
@@ -123,60 +130,42 @@ class Inner:
             pool.visited += 1
             self._row(*row, upward, pool)
 
-    def _least_above(self, at: int) -> Moves:
-        """For every node, the least that a group costs in a node that encloses it."""
+    def _least_above(self, at: int) -> Array:
+        """For every node, the least that a group costs in a node that encloses it, [4, nodes]."""
         within = self._exact.below & self.ok[at][None, :]
-        moves = self.moves[at]
-        return Moves(
-            *(
-                np.where(within, q, _INF).min(axis=1)
-                for q in (moves.cycles, moves.exposed, moves.energy)
-            )
-        )
+        return np.stack([np.where(within, part, _INF).min(axis=1) for part in self.sums[at]])
 
-    def _rows(self, upward: Sequence[Moves]) -> list[tuple[tuple[float, float], tuple[int, int]]]:
+    def _rows(self, upward: Sequence[Array]) -> list[tuple[tuple[float, float], tuple[int, int]]]:
         """Lower bounds of all (group, node) pairs, sorted."""
         found = []
         for first in range(len(self.groups)):
             others = [upward[at] for at in range(len(self.groups)) if at != first]
             ok = self.ok[first] & np.isfinite(self._kernels.cycles)
-            for moves in others:
-                ok = ok & np.isfinite(moves.cycles)
+            for sums in others:
+                ok = ok & np.isfinite(sums[0])
             nodes = np.nonzero(ok)[0]
-            parts = [self.moves[first], *others]
-            bound = self.score(
-                self._kernels.cycles[nodes],
-                _total([m.cycles[nodes] for m in parts]),
-                _total([m.exposed[nodes] for m in parts]),
-                _total([m.energy[nodes] for m in parts]),
-            )
+            total = sum((sums[:, nodes] for sums in others), self.sums[first][:, nodes])
+            bound = self.score(self._kernels.cycles[nodes], total)
             value = np.broadcast_to(bound.value, nodes.shape).tolist()
             tie = np.broadcast_to(bound.tie, nodes.shape).tolist()
             rows = zip(value, tie, nodes.tolist(), strict=True)
             found += [((v, t), (first, n)) for v, t, n in rows]
         return sorted(found)
 
-    def _row(self, first: int, node: int, upward: Sequence[Moves], pool: Pool) -> None:
+    def _row(self, first: int, node: int, upward: Sequence[Array], pool: Pool) -> None:
         """Everything with the innermost tile at `node`, held by group `first`."""
-        moves = self.moves[first]
-        part = _Part(
-            float(moves.cycles[node]),
-            float(moves.exposed[node]),
-            float(moves.energy[node]),
-            self.bytes[first][:, node],
-            ((first, node),),
-        )
+        part = _Part(self.sums[first][:, node], self.bytes[first][:, node], ((first, node),))
         rest = [at for at in range(len(self.groups)) if at != first]
         above = self._exact.below[node]
         choices = {at: np.nonzero(self.ok[at] & above)[0] for at in rest}
-        least = {at: _at(upward[at], node) for at in rest}
+        least = {at: upward[at][:, node] for at in rest}
         self._place(part, choices, least, node, pool)
 
     def _place(
         self,
         part: _Part,
         choices: dict[int, Array],
-        least: dict[int, tuple[float, float, float]],
+        least: dict[int, Array],
         node: int,
         pool: Pool,
     ) -> None:
@@ -191,8 +180,7 @@ class Inner:
         for chosen in nodes:
             line = self._exact.comparable[chosen]
             rest = {a: ns[line[ns]] for a, ns in choices.items() if a != at}
-            moves = self.moves[at]
-            more = part.plus(at, int(chosen), moves, self.bytes[at][:, chosen])
+            more = part.plus(at, int(chosen), self.sums[at], self.bytes[at])
             self._place(more, rest, {a: least[a] for a in rest}, node, pool)
 
     def _worth(
@@ -200,21 +188,16 @@ class Inner:
         at: int,
         part: _Part,
         choices: dict[int, Array],
-        least: dict[int, tuple[float, float, float]],
+        least: dict[int, Array],
         node: int,
         pool: Pool,
     ) -> Array:
         """Of the candidates of a group, those that fit and whose bound is not too bad."""
-        nodes, moves = choices[at], self.moves[at]
+        nodes = choices[at]
         fits = np.all(self.bytes[at][:, nodes] + part.nbytes[:, None] <= self.free[:, None], axis=0)
         nodes = nodes[fits]
-        others = [least[a] for a in choices if a != at]
-        bound = self.score(
-            self._kernels.cycles[node],
-            moves.cycles[nodes] + part.cycles + sum(o[0] for o in others),
-            moves.exposed[nodes] + part.exposed + sum(o[1] for o in others),
-            moves.energy[nodes] + part.energy + sum(o[2] for o in others),
-        )
+        decided = sum((least[a] for a in choices if a != at), part.sums)
+        bound = self.score(self._kernels.cycles[node], self.sums[at][:, nodes] + decided[:, None])
         limit = pool.limit[0]
         value = np.broadcast_to(bound.value, nodes.shape)
         return np.asarray(nodes[value <= limit * (1 + 1e-9)]) if np.isfinite(limit) else nodes
@@ -222,25 +205,24 @@ class Inner:
     def _finish(self, part: _Part, choices: dict[int, Array], node: int, pool: Pool) -> None:
         """Evaluate the last (at most two) groups all at once."""
         shape = tuple(len(nodes) for nodes in choices.values())
-        cycles: Array = np.full(shape, part.cycles)
-        exposed: Array = np.full(shape, part.exposed)
-        energy: Array = np.full(shape, part.energy)
-        nbytes = part.nbytes.reshape(len(self.free), *(1,) * len(shape))
+        ones = (1,) * len(shape)
+        sums = np.broadcast_to(part.sums.reshape(-1, *ones), (len(part.sums), *shape))
+        nbytes = part.nbytes.reshape(len(self.free), *ones)
         for axis, (at, nodes) in enumerate(choices.items()):
             view = tuple(-1 if a == axis else 1 for a in range(len(shape)))
-            moves = self.moves[at]
-            cycles = cycles + moves.cycles[nodes].reshape(view)
-            exposed = exposed + moves.exposed[nodes].reshape(view)
-            energy = energy + moves.energy[nodes].reshape(view)
+            sums = sums + self.sums[at][:, nodes].reshape(len(sums), *view)
             nbytes = nbytes + self.bytes[at][:, nodes].reshape(len(self.free), *view)
-        ok = np.all(nbytes <= self.free.reshape(-1, *(1,) * len(shape)), axis=0)
+        ok = np.all(nbytes <= self.free.reshape(-1, *ones), axis=0)
         if len(shape) == 2:
             a, b = choices.values()
             ok = ok & self._exact.comparable[np.ix_(a, b)]
         if not np.any(ok):
             return
-        score = self.score(self._kernels.cycles[node], cycles, exposed, energy)
-        self._offer_best(part, choices, node, score, ok, pool)
+        score = self.score(self._kernels.cycles[node], sums)
+        if self._whole is None:
+            self._offer_best(part, choices, node, score, ok, pool)
+        else:
+            self._offer_exact(part, choices, node, score, sums, ok, pool)
 
     def _offer_best(
         self,
@@ -254,38 +236,78 @@ class Inner:
         value = np.where(ok, score.value, _INF)
         least = float(value.min())
         tied = np.where(value <= least * (1 + 1e-12), score.tie, _INF)
-        where = np.unravel_index(int(np.argmin(tied)), ok.shape)
+        where = _position(int(np.argmin(tied)), ok.shape)
+        kernel = int(self._kernels.best[node])
+        placement = Placement(kernel, self._placed(part, choices, where))
+        pool.offer(least, float(tied[where]), placement)
+
+    def _placed(
+        self, part: _Part, choices: dict[int, Array], where: Sequence[int]
+    ) -> tuple[tuple[tuple[int, int], int], ...]:
+        """The nodes of all groups, of which `choices` have those at `where`."""
         chosen = list(part.chosen)
         for at, nodes, index in zip(choices, choices.values(), where, strict=True):
             chosen.append((at, int(nodes[index])))
         placed = tuple(((0, self.groups[at]), n) for at, n in sorted(chosen))
-        kernel = int(self._kernels.best[node])
-        pool.offer(least, float(tied[where]), Placement(kernel, self._outer.nodes + placed))
+        return self._outer.nodes + placed
+
+    # ---------------------------------------------------------------- layers priced as wholes
+
+    def _offer_exact(
+        self,
+        part: _Part,
+        choices: dict[int, Array],
+        node: int,
+        score: Score,
+        sums: Array,
+        ok: Array,
+        pool: Pool,
+    ) -> None:
+        """Price everything whose bound is below what is kept, best bounds first."""
+        value = np.where(ok, np.broadcast_to(score.value, ok.shape), _INF).ravel()
+        near = np.flatnonzero(value < pool.limit[0])
+        for flat in near[np.argsort(value[near], kind="stable")]:
+            if not pool.improves(float(value[flat])):
+                return
+            where = _position(int(flat), ok.shape)
+            placed = self._placed(part, choices, where)
+            self._offer_kernels(placed, node, sums.reshape(len(sums), -1)[:, flat], pool)
+
+    def _offer_kernels(
+        self,
+        placed: tuple[tuple[tuple[int, int], int], ...],
+        node: int,
+        sums: Array,
+        pool: Pool,
+    ) -> None:
+        """Price a placement with every kernel tile inside `node` that may be among the best."""
+        inside = self._exact.below[:, node] & np.isfinite(self._kernels.own)
+        kernels = np.flatnonzero(inside)
+        bound = self.score(self._kernels.own[kernels], sums[:, None])
+        value = np.broadcast_to(bound.value, kernels.shape)
+        tie = float(sums[0])
+        for at in np.argsort(value, kind="stable"):
+            if not pool.improves(float(value[at])):
+                return
+            placement = Placement(int(kernels[at]), placed)
+            energy = np.asarray(sums[2] + self._fixed[2] + self._kernels.energy)
+            pool.offer(self._exact.whole(placement, energy), tie, placement)
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Groups placed so far: their sums, and (group, node)."""
+    """Groups placed so far: their sums as `Moves.stacked`, their bytes, and (group, node)."""
 
-    cycles: float
-    exposed: float
-    energy: float
+    sums: Array
     nbytes: Array
     chosen: tuple[tuple[int, int], ...]
 
-    def plus(self, at: int, node: int, moves: Moves, nbytes: Array) -> _Part:
+    def plus(self, at: int, node: int, sums: Array, nbytes: Array) -> _Part:
         return _Part(
-            self.cycles + float(moves.cycles[node]),
-            self.exposed + float(moves.exposed[node]),
-            self.energy + float(moves.energy[node]),
-            self.nbytes + nbytes,
-            (*self.chosen, (at, node)),
+            self.sums + sums[:, node], self.nbytes + nbytes[:, node], (*self.chosen, (at, node))
         )
 
 
-def _total(arrays: Sequence[Array]) -> Array:
-    return sum(arrays, np.zeros(1))
-
-
-def _at(moves: Moves, node: int) -> tuple[float, float, float]:
-    return float(moves.cycles[node]), float(moves.exposed[node]), float(moves.energy[node])
+def _position(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Where an element of a flattened array is."""
+    return tuple(int(at) for at in np.unravel_index(flat, shape))

@@ -35,11 +35,16 @@ def run(exact: Exact, options: SearchOptions) -> Pool:
     """The placements that LOMA finds; those of engine `exact` where it finds none.
 
     Engine `exact` gives the bound at which the search stops early, and so does no harm where
-    LOMA's restricted orders hold nothing that fits.
+    LOMA's restricted orders hold nothing that fits. Where layers are priced as wholes its answer
+    stands: to cut orders by lower bounds would only find the same mapping later.
     """
     pool = Pool(keep=options.runners_up + 1)
     if options.engine == "zigzag":
         _stock(exact, options, pool)
+        return pool
+    if exact.problem.prices is not None:
+        pool.narrow = True
+        exact.solve(pool)
         return pool
     bound = Pool()
     exact.solve(bound)
@@ -186,20 +191,18 @@ def _cut_class(inner: Inner, kernels: Kernels, nodes: Array, pool: Pool) -> None
     positions = np.indices((length,) * count).reshape(count, -1)
     compute = least[:, positions.min(axis=0)]
     ok = np.isfinite(compute)
-    sums = [np.zeros_like(compute) for _ in range(3)]
+    sums = np.zeros((4, *compute.shape))
     nbytes = np.zeros((len(inner.free), *compute.shape))
     for at in range(count):
         allowed = (nodes >= 0) & inner.ok[at][safe]
         ok &= allowed[:, positions[at]]
-        moves = inner.moves[at]
-        for total, part in zip(sums, (moves.cycles, moves.exposed, moves.energy), strict=True):
-            total += part[safe][:, positions[at]]
+        sums += inner.sums[at][:, safe][:, :, positions[at]]
         nbytes += inner.bytes[at][:, safe][:, :, positions[at]]
     ok &= np.all(nbytes <= inner.free[:, None, None], axis=0)
     if not ok.any():
         return
     compute = np.where(ok, compute, 0.0)
-    score = inner.score(compute, *sums)
+    score = inner.score(compute, sums)
     value = np.where(ok, score.value, _INF)
     best = value.min(axis=1)
     for order in np.argsort(best, kind="stable")[:_OFFERED]:
@@ -320,6 +323,9 @@ def _offer(
             return
         moves.append(cycles)
         edges.append(exposed)
+    placement = Placement(kernel, tuple(sorted(nodes.items())))
     score = exact.scorer(np.asarray(compute), moves, edges, energy)
     value, tie = float(np.ravel(score.value)[0]), float(np.ravel(score.tie)[0])
-    pool.offer(value, tie, Placement(kernel, tuple(sorted(nodes.items()))))
+    if exact.problem.prices is not None:
+        value = exact.whole(placement, np.asarray(energy))
+    pool.offer(value, tie, placement)

@@ -53,6 +53,12 @@ class Scorer:
         cycles = self.model.combine(compute, moves, exposed)
         return Score(cycles * energy if self.objective == "edp" else cycles, tie)
 
+    def whole(self, cycles: float, energy: float) -> float:
+        """The objective of a layer of so many cycles and picojoules."""
+        if self.objective == "energy":
+            return energy
+        return cycles * energy if self.objective == "edp" else cycles
+
 
 @dataclass(frozen=True)
 class Placement:
@@ -77,6 +83,7 @@ class Pool:
         tolerance: candidates that are better by less than this, relatively, are not looked for.
         skipped: the least lower bound of anything left out because of the tolerance.
         visited: rows of candidates that were evaluated; for statistics.
+        narrow: whether only the best is looked for; the others are what is met on the way.
     """
 
     keep: int = 1
@@ -84,13 +91,15 @@ class Pool:
     found: dict[int, tuple[float, float, Placement]] = field(default_factory=dict)
     skipped: float = float("inf")
     visited: int = 0
+    narrow: bool = False
 
     @property
     def limit(self) -> tuple[float, float]:
         """Value and tie that a candidate must beat."""
-        if len(self.found) < self.keep:
+        keep = 1 if self.narrow else self.keep
+        if len(self.found) < keep:
             return float("inf"), float("inf")
-        value, tie, _ = sorted(self.found.values(), key=lambda f: f[:2])[self.keep - 1]
+        value, tie, _ = sorted(self.found.values(), key=lambda f: f[:2])[keep - 1]
         return value, tie
 
     def improves(self, value: float) -> bool:

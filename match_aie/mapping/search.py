@@ -62,10 +62,7 @@ def search(
         return reason
     model = module.cost_model(workload)
     if len(module.memories) < 2:
-        mapping = untiled(workload, module)
-        if isinstance(model, CostModel):
-            return [MappedCost(mapping, model.cost(workload, mapping))]
-        return [MappedCost(mapping, Evaluation(workload, module, model, mapping).cost())]
+        return _untiled(workload, module, model)
     if not isinstance(model, TileCostModel):
         raise TargetError(
             f"module {module.name!r} has {len(module.memories)} memories, but its cost model "
@@ -152,9 +149,31 @@ def _unrollings(spatial: tuple[Loop, ...]) -> Iterator[tuple[Loop, ...]]:
         spatial = (*islice(spatial, at), halved, *islice(spatial, at + 1, None))
 
 
-def untiled(workload: Workload, module: ExecModule) -> Mapping:
+def _untiled(
+    workload: Workload, module: ExecModule, model: CostModel | TileCostModel
+) -> list[MappedCost] | Infeasible:
+    """The module's unrollings, best first; or why the last of them does not fit."""
+    found: list[MappedCost] = []
+    refused: Infeasible | None = None
+    for spatial in module.unrollings(workload):
+        mapping = untiled(workload, tuple(spatial))
+        if not isinstance(model, CostModel):
+            cost = Evaluation(workload, module, model, mapping).cost()
+        else:
+            answer = model.cost(workload, mapping)
+            if isinstance(answer, Infeasible):
+                refused = answer
+                continue
+            cost = answer
+        found.append(MappedCost(mapping, cost))
+    if not found:
+        assert refused is not None, f"module {module.name} has no unrolling"
+        return refused
+    return sorted(found, key=lambda row: row.cost.cycles)
+
+
+def untiled(workload: Workload, spatial: tuple[Loop, ...]) -> Mapping:
     """Everything in one call of the kernel: spatial loops, then what they leave, in order."""
-    spatial = tuple(module.spatial(workload))
     unroll = {dim: 1 for dim, _ in workload.dims}
     for loop in spatial:
         unroll[loop.dim] *= loop.size

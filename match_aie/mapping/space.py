@@ -206,10 +206,19 @@ class Projection:
 
     def first(self, per_piece: Array) -> Array:
         """The quantity for a full-size tile of each candidate, [parents, candidates]."""
+        return self._taken(per_piece, [grid.extents for grid in self.grids])
+
+    def last(self, per_piece: Array) -> Array:
+        """The quantity for the last tile of each candidate, [parents, candidates]."""
+        sizes = [(grid.size - 1) % grid.extents + 1 for grid in self.grids]
+        return self._taken(per_piece, sizes)
+
+    def _taken(self, per_piece: Array, sizes: Sequence[Array]) -> Array:
+        """The quantity for one size of each candidate, given by dimension."""
         shape = tuple(len(grid.pieces) for grid in self.grids)
         found = per_piece.reshape(per_piece.shape[0], *shape)
-        for axis, grid in enumerate(self.grids):
-            found = np.take(found, np.searchsorted(grid.pieces, grid.extents), axis + 1)
+        for axis, (grid, size) in enumerate(zip(self.grids, sizes, strict=True)):
+            found = np.take(found, np.searchsorted(grid.pieces, size), axis + 1)
         return np.asarray(found.reshape(per_piece.shape[0], self.count))
 
 

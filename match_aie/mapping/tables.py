@@ -7,7 +7,7 @@ enclosing tile decides what is contiguous, on that tile too ("parent").
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from match_aie.hardware import Array, Block, Direction, ExecModule, Memory, TileCostModel
 from match_aie.mapping.footprint import axis_extents, block, resident_bytes
 from match_aie.mapping.layout import Group, Layout, Route, dims_of, lay_out
+from match_aie.mapping.sequence import Prices, prices_of
 from match_aie.mapping.space import Projection, Space, project
 from match_aie.workload import Workload
 
@@ -27,11 +28,19 @@ class Moves:
         cycles: of all transfers.
         exposed: of these, of the first load or the last store.
         energy: of all transfers, picojoules.
+        held: cycles beside `cycles` that compute waits for whatever overlaps; of a
+            `SequenceCostModel` only, whose last store counts here too.
     """
 
     cycles: Array
     exposed: Array
     energy: Array
+    held: Array = field(default_factory=lambda: np.zeros(1))
+
+    def stacked(self, count: int) -> Array:
+        """Cycles, exposed, energy and held cycles of `count` nodes, float64[4, nodes]."""
+        parts = (self.cycles, self.exposed, self.energy, self.held)
+        return np.stack([np.broadcast_to(part, count) for part in parts])
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,8 @@ class Problem:
         space: nodes.
         layout: groups, tiers.
         energy: whether energy matters; it counts as 0 otherwise.
+        prices: what prices whole layers, where the cost model does; the tables are then of lower
+            bounds.
     """
 
     workload: Workload
@@ -53,13 +64,15 @@ class Problem:
     space: Space
     layout: Layout
     energy: bool
+    prices: Prices | None = None
 
 
 def pose(
     workload: Workload, module: ExecModule, model: TileCostModel, space: Space, energy: bool
 ) -> Problem:
     """The problem of mapping `workload` on `module` within `space`."""
-    return Problem(workload, module, model, space, lay_out(workload, module), energy)
+    prices = prices_of(workload, module, model)
+    return Problem(workload, module, model, space, lay_out(workload, module), energy, prices)
 
 
 class Leg:
@@ -114,12 +127,19 @@ class Leg:
         at = self._projection.index
         return self._spread(*(table.min(axis=0)[at] for table in self._tables))
 
-    def _spread(self, once: Array, again: Array, first: Array, energy: Array, more: Array) -> Moves:
+    def _spread(
+        self, once: Array, again: Array, first: Array, energy: Array, more: Array, *held: Array
+    ) -> Moves:
         """Totals per node from totals over the operand's own dimensions."""
         visits = self._others
         if not self._output:
-            return Moves(visits * once, first, visits * energy)
-        return Moves(once + (visits - 1) * again, first, energy + (visits - 1) * more)
+            cycles, energy = visits * once, visits * energy
+        else:
+            cycles, energy = once + (visits - 1) * again, energy + (visits - 1) * more
+        if not held:
+            return Moves(cycles, first, energy)
+        each, edge = held
+        return Moves(cycles, first, energy, visits * each + edge)
 
     def _extents(self, pieces: bool) -> list[Array]:
         problem = self._problem
@@ -135,7 +155,8 @@ class Leg:
         """Cycles of one visit, of each further visit, of the first tile; energy of one, of more.
 
         Each [parents, candidates of the operand's dimensions]. A visit loads an input, or stores
-        the output; a further visit of the output loads and stores its partial sums.
+        the output; a further visit of the output loads and stores its partial sums. Where whole
+        layers are priced, two more: held cycles of a visit, and of all visits together.
         """
         operand = self.route.operand
         tile = self._extents(pieces=True)
@@ -146,6 +167,8 @@ class Leg:
         moved = block(operand, tile, parents)
         cycles, energy = self._price(moved, "store" if self._output else "load")
         zero = self._full(np.zeros((1, self._projection.count)))
+        if self._problem.prices is not None:
+            return self._bounds(self._problem.prices, parents, self._sum(energy))
         if not self._output or self._others.max() == 1:
             return self._sum(cycles), zero, self._first(cycles), self._sum(energy), zero
         sums = block(operand, tile, parents, self._problem.workload.partial_itemsize)
@@ -158,6 +181,31 @@ class Leg:
             self._sum(energy),
             self._sum(None if load_energy is None else load_energy + store_energy),
         )
+
+    def _bounds(self, prices: Prices, parents: list[Array], energy: Array) -> tuple[Array, ...]:
+        """`_tables` of lower bounds: tiles at the border are smaller than those inside.
+
+        Nothing moves while the first tiles are loaded, nor after the last one is stored.
+        """
+        operand, model = self.route.operand, prices.model
+        tile = prices.least_extents(operand, self._projection.tile(pieces=True))
+        moved = block(operand, tile, parents)
+        if any(prices.padding(operand)):
+            one = np.ones_like(moved.chunks)
+            moved = replace(moved, chunks=one, planes=one)
+        cycles, _ = self._price(moved, "store" if self._output else "load")
+        held = model.held_cycles(self._problem.workload, moved)
+        held = np.broadcast_to(held, cycles.shape)
+        zero = self._full(np.zeros((1, self._projection.count)))
+        total, each = self._sum(cycles), self._sum(held)
+        if self._output:
+            last = self._full(self._projection.last(cycles - held))
+            return total, zero, zero, energy, zero, each, last
+        begin = prices.first_extents(operand, self._projection.tile())
+        moved = block(operand, begin, [np.asarray([[size]]) for size in operand.shape])
+        first, _ = self._price(moved, "load")
+        ahead = np.broadcast_to(model.held_cycles(self._problem.workload, moved), first.shape)
+        return total, zero, self._full(first), energy, zero, each, -ahead
 
     def _sum(self, per_piece: Array | None) -> Array:
         if per_piece is None:
@@ -231,17 +279,28 @@ def _add(moves: Sequence[Moves]) -> Moves:
         sum((m.cycles for m in moves), np.zeros(1)),
         sum((m.exposed for m in moves), np.zeros(1)),
         sum((m.energy for m in moves), np.zeros(1)),
+        sum((m.held for m in moves), np.zeros(1)),
     )
 
 
 def kernel_totals(problem: Problem) -> tuple[Array, Array]:
-    """Cycles and picojoules of all calls of the kernel, for every node as the kernel's tile."""
+    """Cycles and picojoules of all calls of the kernel, for every node as the kernel's tile.
+
+    Where whole layers are priced, the cycles are what the layer takes at least beside transfers.
+    """
     space = problem.space
     projection = project(space, [grid.dim for grid in space.grids])
     tile = projection.tile(pieces=True)
     count = len(next(iter(tile.values()))) if not space.grids else len(tile[space.grids[0].dim])
-    cycles = np.broadcast_to(problem.model.kernel_cycles(problem.workload, tile), count)
-    total = projection.total(cycles[None])[0]
+    if problem.prices is None:
+        cycles = problem.model.kernel_cycles(problem.workload, tile)
+        total = projection.total(np.broadcast_to(cycles, count)[None])[0]
+    else:
+        model = problem.prices.model
+        bounds = model.call_bounds(problem.workload, tile)
+        sums = [projection.total(np.broadcast_to(each, count)[None])[0] for each in bounds]
+        beside = model.layer_bounds(space.tiles())
+        total = np.max([a + b for a, b in zip(sums, beside, strict=True)], axis=0)
     if not problem.energy:
         return total, np.zeros_like(total)
     energy = np.broadcast_to(problem.model.kernel_energy(problem.workload, tile), count)

@@ -6,7 +6,7 @@ them is exact and every way of solving gives the same answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,7 @@ class Problem:
             its `written`. The gates say so already; solvers of linear programs need it spelled out.
         resolution: units of a cycle.
         scale: weight of a unit of cost against one of rank.
+        limits: (what each choice takes, how much there is) of what the chosen ones share.
     """
 
     circuit: Circuit
@@ -50,6 +51,12 @@ class Problem:
     links: tuple[tuple[Literal, tuple[tuple[Literal, Literal], ...]], ...]
     resolution: float
     scale: int
+    limits: tuple[tuple[tuple[int, ...], int], ...] = ()
+
+    def fits(self, chosen: Iterable[int]) -> bool:
+        """Whether there is enough for all of `chosen`."""
+        taken = tuple(chosen)
+        return all(sum(of[c - 1] for c in taken) <= most for of, most in self.limits)
 
     def weight(self, choice: int) -> int:
         """What taking `choice` adds to the objective."""
@@ -60,8 +67,18 @@ class Problem:
         return round(cycles * self.resolution)
 
 
-def problem(pricing: Pricing, options: Sequence[Option]) -> Problem:
-    """The problem of covering `pricing.graph` by some of `options`, all of which are priced."""
+def problem(
+    pricing: Pricing,
+    options: Sequence[Option],
+    limits: tuple[tuple[tuple[int, ...], int], ...] = (),
+) -> Problem:
+    """The problem of covering `pricing.graph` by some of `options`, all of which are priced.
+
+    Args:
+        pricing: of the graph and the target.
+        options: to choose from.
+        limits: (what each option takes, how much there is) of what the chosen ones share.
+    """
     builder = _Builder(pricing, options)
     charges = builder.charges()
     costs = [pricing.option(option) for option in options]
@@ -84,6 +101,7 @@ def problem(pricing: Pricing, options: Sequence[Option]) -> Problem:
         tuple(builder.links),
         resolution,
         scale,
+        limits,
     )
 
 

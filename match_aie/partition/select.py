@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from match_aie.errors import Infeasible, InternalError, OptionError
@@ -83,16 +83,54 @@ def select(
     """
     if rule not in ("cheapest", "match"):
         raise OptionError(f"no selection called {rule!r}", hint="selection='cheapest' or 'match'")
-    able = [o for o in options if o.mapping is not None]
+    wide, origin = alternatives(options, target)
+    able = [o for o in wide if o.mapping is not None]
     pricing = Pricing(graph, target)
     by_rule = longest_first(graph, able)
     match_cost = audit(pricing, by_rule)
-    considered = tuple(options)
     if rule == "match":
+        considered = _considered(options, by_rule, origin)
         return Assignment(by_rule, considered, rule, match_cost, match_cost, False, pricing)
     chosen, proven = cheapest(pricing, able, by_rule)
     cost = audit(pricing, chosen)
+    considered = _considered(options, chosen, origin)
     return Assignment(chosen, considered, rule, cost, match_cost, proven, pricing)
+
+
+def alternatives(
+    options: Sequence[Option], target: MatchTarget
+) -> tuple[list[Option], dict[int, int]]:
+    """All options, those that take of something shared in every mapping that was found.
+
+    Returns:
+        The options, and the position in `options` of each one's origin, by `id`.
+    """
+    found: list[Option] = []
+    origin: dict[int, int] = {}
+    for position, option in enumerate(options):
+        made = [option]
+        if target.capacities() and demands(option):
+            made += [replace(option, mapping=m, cost=c) for m, c in option.others]
+        origin |= {id(each): position for each in made}
+        found += made
+    return found, origin
+
+
+def demands(option: Option) -> dict[str, int]:
+    """What an option takes of the target's capacities."""
+    if option.mapping is None or option.candidate.layer is None:
+        return {}
+    return dict(option.candidate.module.demands(option.candidate.layer.workload, option.mapping))
+
+
+def _considered(
+    options: Sequence[Option], chosen: Sequence[Option], origin: dict[int, int]
+) -> tuple[Option, ...]:
+    """The options, with what was chosen in the place of what it is an alternative to."""
+    found = list(options)
+    for option in chosen:
+        found[origin[id(option)]] = option
+    return tuple(found)
 
 
 def cheapest(
@@ -103,7 +141,11 @@ def cheapest(
     Raises:
         InternalError: the solver's sum is not what walking the graph gives: a defect.
     """
-    task = problem(pricing, able)
+    limits = tuple(
+        (tuple(demands(option).get(name, 0) for option in able), capacity)
+        for name, capacity in pricing.target.capacities().items()
+    )
+    task = problem(pricing, able, limits)
     numbers = {id(option): number for number, option in enumerate(able, 1)}
     solution = solve(task, (numbers[id(option)] for option in start))
     chosen = sorted((able[c - 1] for c in solution.chosen), key=lambda o: o.candidate.match.root)

@@ -47,12 +47,13 @@ def solve(problem: Problem, hint: Iterable[int], *, few: int = FEW) -> Solution:
 
     Args:
         problem: what to choose from.
-        hint: a cover to start from; the result is never worse.
+        hint: a cover to start from; the result is never worse, where it keeps the limits.
         few: frontiers up to which dynamic programming goes on.
     """
     chosen = sweep(problem, few)
-    if chosen is None:
-        return _search(problem, tuple(sorted(hint)))
+    if chosen is None or not problem.fits(chosen):
+        start = tuple(sorted(hint))
+        return _search(problem, start if problem.fits(start) else ())
     units = cost_of(problem, chosen)
     return Solution(chosen, units, units)
 
@@ -214,6 +215,8 @@ def _declare(model: Any, problem: Problem) -> dict[int, Any]:
         model.add_at_most_one(variables[choice] for choice in sorted(group))
     for choice, x in problem.required:
         model.add_implication(variables[choice], literal(x))
+    for of, most in problem.limits:
+        model.add(sum(of[c - 1] * variables[c] for c in range(1, circuit.choices + 1)) <= most)
     for read, ways in problem.links:
         model.add(sum(literal(moved) for _, moved in ways) >= literal(read))
         for written, moved in ways:

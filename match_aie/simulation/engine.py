@@ -59,6 +59,7 @@ class Simulator:
         self.now: float = 0
         self.commands = 0
         self._record = record
+        self._stopped = False
         self._events: list[Event] = []
         self._ready: deque[tuple[Task, Any]] = deque()
         self._later: list[tuple[float, int, Task]] = []
@@ -93,14 +94,18 @@ class Simulator:
         if self._record:
             self._events.append(event)
 
+    def stop(self) -> None:
+        """End the run as it is; who still waits is left waiting."""
+        self._stopped = True
+
     def run(self, until: float | None = None) -> Timeline:
-        """Run until nothing is left to do, or the clock would pass `until`.
+        """Run until nothing is left to do, `stop` is called, or the clock would pass `until`.
 
         Raises:
             DeadlockError: processes that are no daemons wait for what never comes.
         """
         ready, later = self._ready, self._later
-        while ready or later:
+        while (ready or later) and not self._stopped:
             if not ready:
                 if until is not None and later[0][0] > until:
                     self.now = until
@@ -109,7 +114,8 @@ class Simulator:
                 ready.append((task, None))
             task, value = ready.popleft()
             self._advance(task, value)
-        self._complain()
+        if not self._stopped:
+            self._complain()
         return Timeline(tuple(self._events), self.now)
 
     def _advance(self, task: Task, value: object) -> None:

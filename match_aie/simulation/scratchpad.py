@@ -9,90 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from match_aie.hardware import Region, SimulatedStep, StepResult, TileProgram, Visit
 from match_aie.simulation.commands import Acquire, Delay, Release, Resource, Task, Wait
 from match_aie.simulation.engine import Simulator
+from match_aie.simulation.scratchpad_timing import (
+    Jobs,
+    KernelTime,
+    ScratchpadTiming,
+    TransferTime,
+)
 from match_aie.simulation.timeline import Timeline
 from match_aie.workload import Workload
 
 Steps = Generator[Any, Any, Any]
-
-
-@dataclass(frozen=True)
-class Jobs:
-    """`count` equal jobs that a unit does, one after the other.
-
-    Attributes:
-        program: cycles in which the controller sets one up.
-        run: cycles in which the unit works on it.
-        count: how many.
-    """
-
-    program: float
-    run: float
-    count: int = 1
-
-
-@dataclass(frozen=True)
-class KernelTime:
-    """One call of a kernel.
-
-    Attributes:
-        unit: who works.
-        jobs: in order.
-        queue: jobs that the unit holds, the running one included; 0 where the controller itself
-            waits for the end.
-    """
-
-    unit: str
-    jobs: tuple[Jobs, ...]
-    queue: int = 0
-
-
-@dataclass(frozen=True)
-class TransferTime:
-    """One transfer: cycles of the controller to start it, cycles of the engine to do it."""
-
-    program: float
-    engine: float
-
-
-class ScratchpadTiming(Protocol):
-    """What things take on a chip, in cycles of its reference clock.
-
-    Attributes:
-        frequency_hz: of that clock.
-        offload: the control core starts the controller on layers in a row, and is told of their
-            end.
-        enter: the controller, before the first transfer of a layer.
-        visit: the controller's own work around each call of a kernel.
-        wait: the controller's work of a wait that is over at once.
-        dma_channels: transfers that move at the same time.
-    """
-
-    @property
-    def frequency_hz(self) -> float: ...  # noqa: D102
-    @property
-    def offload(self) -> float: ...  # noqa: D102
-    @property
-    def enter(self) -> float: ...  # noqa: D102
-    @property
-    def visit(self) -> float: ...  # noqa: D102
-    @property
-    def wait(self) -> float: ...  # noqa: D102
-    @property
-    def dma_channels(self) -> int: ...  # noqa: D102
-
-    def kernel(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
-        """What a call of the kernel takes."""
-
-    def transfer(self, region: Region, *, store: bool) -> TransferTime:
-        """What moving a tile takes."""
-
-    def fetch(self, nbytes: int) -> TransferTime:
-        """What fetching constants from the backing memory takes; `program` is the core's."""
 
 
 @dataclass(frozen=True)
@@ -133,14 +64,11 @@ class ScratchpadSimulator:
 
     Args:
         timing: what things take there.
-        one_tile: cycles of the controller for a layer of one tile, in place of the timing's `enter`
-            and `visit`; None where such layers take no other way.
     """
 
-    def __init__(self, timing: ScratchpadTiming, one_tile: float | None = None) -> None:
+    def __init__(self, timing: ScratchpadTiming) -> None:
         """Only keeps what it is given."""
         self._timing = timing
-        self._one_tile = one_tile
 
     def run(self, steps: Sequence[SimulatedStep], *, record: bool = True) -> Simulation:
         """Simulate one inference, from the first step to the end of the last.
@@ -151,7 +79,7 @@ class ScratchpadSimulator:
         """
         simulator = Simulator(record=record)
         results: list[StepResult] = []
-        chip = _Chip(simulator, self._timing, self._one_tile)
+        chip = _Chip(simulator, self._timing)
 
         def control() -> Steps:
             fetches: dict[int, Task] = {}
@@ -162,7 +90,7 @@ class ScratchpadSimulator:
                         fetches[ahead] = yield from chip.fetch(steps[ahead])
                 if index in fetches:
                     yield Wait(fetches.pop(index), "control core")
-                yield from chip.step(step)
+                yield from chip.step(step, steps[index + 1] if index + 1 < len(steps) else None)
                 taken = simulator.now - begin
                 results.append(
                     StepResult(
@@ -197,19 +125,17 @@ class _Pending:
 class _Chip:
     """The units, and what the controller does with them."""
 
-    def __init__(
-        self, simulator: Simulator, timing: ScratchpadTiming, one_tile: float | None
-    ) -> None:
+    def __init__(self, simulator: Simulator, timing: ScratchpadTiming) -> None:
         self._simulator = simulator
         self._timing = timing
-        self._one_tile = one_tile
         self._dma = Resource("DMA", timing.dma_channels)
         self._backing = Resource("backing memory")
         self._units: dict[str, Resource] = {}
         self._slots: dict[str, Resource] = {}
         self._offloaded = False
+        self.early: dict[str, Task] = {}
 
-    def step(self, step: SimulatedStep) -> Steps:
+    def step(self, step: SimulatedStep, after: SimulatedStep | None) -> Steps:
         if step.tiles is None or step.workload is None:
             self._offloaded = False
             yield Delay(step.cycles, "control core", step.label, "modelled")
@@ -217,7 +143,8 @@ class _Chip:
         if not self._offloaded or step.fetched:
             yield Delay(self._timing.offload, "control core", step.label, "offload")
         self._offloaded = True
-        layer = _Layer(self, step)
+        ahead = after.tiles.ahead if after is not None and after.tiles is not None else ()
+        layer = _Layer(self, step, ahead)
         yield from layer.run()
 
     def fetch(self, step: SimulatedStep) -> Generator[Any, Any, Task]:
@@ -277,17 +204,11 @@ class _Chip:
     def timing(self) -> ScratchpadTiming:
         return self._timing
 
-    def walk(self, tiles: TileProgram) -> tuple[float, float]:
-        """Cycles of the controller to enter a layer, and around each call of its kernel."""
-        if tiles.loops or self._one_tile is None:
-            return self._timing.enter, self._timing.visit
-        return self._one_tile, 0.0
-
 
 class _Layer:
     """One layer on the controller: the same order of things as `ma_run_tiles`."""
 
-    def __init__(self, chip: _Chip, step: SimulatedStep) -> None:
+    def __init__(self, chip: _Chip, step: SimulatedStep, ahead: tuple[Region, ...]) -> None:
         assert step.tiles is not None
         assert step.workload is not None
         self._chip = chip
@@ -296,15 +217,20 @@ class _Layer:
         self._workload = step.workload
         self._tiles = step.tiles
         self._visits = tuple(step.tiles.visits())
+        self._ahead = ahead
+        self._early, chip.early = chip.early, {}
         self._loading: dict[str, Task] = {}
         self._storing: list[Task | None] = [None, None]
         self._copy = 1
         self._pending: _Pending | None = None
 
     def run(self) -> Steps:
-        enter, walk = self._chip.walk(self._tiles)
+        enter, walk = self._chip.timing.walk(self._tiles)
         yield Delay(enter, "controller", self._label, "layer")
         yield from self._fetch(self._visits[0].loads)
+        if not self._early:
+            # The layer before did not run: it would have loaded them.
+            yield from self._fetch(self._tiles.ahead)
         for index, visit in enumerate(self._visits):
             last = index + 1 == len(self._visits)
             after = () if last else self._visits[index + 1].loads
@@ -329,6 +255,7 @@ class _Layer:
         if blocking:
             yield from arriving
             yield from self._fetch(ahead)
+            yield from self._fetch_early()
         done = yield from self._chip.start(self._label, time, arriving)
         yield from self._settle()
         output = visit.output if visit.stores else None
@@ -337,6 +264,14 @@ class _Layer:
             yield from self._settle()
         else:
             yield from self._fetch(ahead)
+            yield from self._fetch_early()
+
+    def _fetch_early(self) -> Steps:
+        """Start to load what the next layer needs, once."""
+        ahead, self._ahead = self._ahead, ()
+        for region in ahead:
+            task = yield from self._chip.transfer(region, store=False)
+            self._chip.early[region.operand.name] = task
 
     def _fetch(self, regions: tuple[Region, ...]) -> Steps:
         for region in regions:
@@ -345,6 +280,9 @@ class _Layer:
                 self._loading[region.operand.name] = task
 
     def _take(self, visit: Visit) -> Steps:
+        early, self._early = self._early, {}
+        for task in early.values():
+            yield from self._wait(task)
         for region in visit.loads:
             yield from self._wait(self._loading.pop(region.operand.name, None))
 

@@ -86,8 +86,22 @@ def check(
         trace: what every step wrote, in order.
 
     Raises:
-        ProjectError: a file of constants is too short.
+        ProjectError: a file of constants is too short, or the manifest says something else of the
+            tensors than the code.
     """
+    try:
+        return _check(folder, record, inputs, trace)
+    except (ValueError, KeyError, IndexError) as error:
+        raise ProjectError(
+            f"the code and match_aie.json do not agree: {type(error).__name__}: {error}",
+            where=str(folder),
+            hint="compile the model again",
+        ) from error
+
+
+def _check(
+    folder: Path, record: Record, inputs: Mapping[str, np.ndarray], trace: Iterable[Written]
+) -> Checked:
     values = {record.owners[p.tensor]: inputs[p.name].tobytes() for p in record.inputs}
     written: dict[int, dict[str, bytes]] = {}
     for item in trace:

@@ -13,12 +13,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from match_aie.codegen.flags import CORRECTNESS, SANITIZERS, WARNINGS, checked
+from match_aie.codegen.flags import CORRECTNESS, SANITIZERS, WARNINGS, checked, is_cxx
 from match_aie.errors import ProjectError, ToolchainError
+from match_aie.toolchain.cxx import build_cxx
+from match_aie.toolchain.integrity import Verified, verify
 from match_aie.toolchain.record import Record
+from match_aie.toolchain.step import compile_file
 
 _NAMES = ("cc", "gcc", "clang")
-_SHOWN_LINES = 12
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Product:
         command: that made it, run in the project's folder.
         log: what the compiler said.
         reused: whether it was there already.
+        edited: files that are not as they were compiled.
     """
 
     path: Path
@@ -38,6 +41,7 @@ class Product:
     command: tuple[str, ...]
     log: Path
     reused: bool
+    edited: tuple[str, ...] = ()
 
 
 def find_compiler(compiler: str | Sequence[str] | None = None) -> tuple[str, ...]:
@@ -73,6 +77,8 @@ def build(
     compiler: str | Sequence[str] | None = None,
     sanitize: bool = False,
     trace: bool = False,
+    edited: bool = False,
+    quick: bool = False,
 ) -> Product:
     """Build the project in `folder`, into `folder`/build; nothing is done twice.
 
@@ -83,34 +89,40 @@ def build(
         sanitize: an executable with address and undefined-behaviour sanitizers, since a sanitized
             library does not load into Python; else a shared library.
         trace: with the hook that hands out every tensor.
+        edited: build files as they are, whether or not they are what was compiled.
+        quick: without optimisation: built fast, runs slowly.
 
     Raises:
         ToolchainError: no compiler, none that takes the target's flags, or it refuses; carries
             the first lines that it said.
-        ProjectError: the build folder cannot be written.
+        ProjectError: a file is not what was compiled, or the build folder cannot be written.
     """
+    files = verify(folder, record, edited=edited)
     words = _taking(record, compiler)
+    objects, libraries = build_cxx(folder, record, words, sanitize=sanitize, quick=quick)
     flags = [*CORRECTNESS, *checked(record.flags), *WARNINGS, "-Iinclude"]
     flags += [*SANITIZERS] if sanitize else ["-fPIC", "-shared"]
     flags += ["-DMATCH_AIE_TRACE"] if trace else []
-    sources = [*record.sources, record.main] if sanitize else [*record.sources]
+    flags += ["-O0"] if quick else []
+    sources = [path for path in record.sources if not is_cxx(path)]
+    sources += [record.main, *objects] if sanitize else objects
     # Named by content: a library that is loaded already cannot be replaced under its name.
-    key = _key([shutil.which(words[0]) or "", *words[1:], *flags, *sources], folder, record)
+    key = _key([shutil.which(words[0]) or "", *words[1:], *flags, *sources], files)
     target = f"build/{record.network}-{key}{'-sanitize' if sanitize else '.so'}"
-    command = (*words, *flags, *sources, "-o", target, "-lm")
+    command = (*words, *flags, *sources, "-o", target, "-lm", *libraries)
     log = folder / "build" / f"{record.network}-{key}.log"
     if (folder / target).is_file():
-        return Product(folder / target, words, command, log, True)
+        return Product(folder / target, words, command, log, True, files.edited)
     try:
         (folder / "build").mkdir(exist_ok=True)
-        _compile(folder, command, target, log)
+        compile_file(folder, command, target, log)
     except OSError as error:
         raise ProjectError(
             f"the build folder cannot be written: {error.strerror or error}",
             where=str(error.filename or folder),
             hint="copy the project to a folder that you may write to",
         ) from error
-    return Product(folder / target, words, command, log, False)
+    return Product(folder / target, words, command, log, False, files.edited)
 
 
 def _taking(record: Record, compiler: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -148,47 +160,9 @@ def _rejection(words: Sequence[str], flags: Sequence[str]) -> str | None:
     return (lines or [f"it failed with status {done.returncode}"])[0][:200]
 
 
-def _key(words: Iterable[str], folder: Path, record: Record) -> str:
-    """What the build depends on, as a short name: the command and all that it reads."""
+def _key(words: Iterable[str], files: Verified) -> str:
+    """What the build depends on, as a short name: the command and all that it may read."""
     digest = hashlib.sha256("\0".join(words).encode())
-    read = [p for p in record.files if p.startswith(("src/", "include/", "weights/"))]
-    for name in read:
-        path = folder / name
-        digest.update(name.encode())
-        if name.startswith("weights/"):
-            # Weights may be gigabytes, and nobody edits them by hand.
-            stat = path.stat()
-            digest.update(f"{stat.st_size} {stat.st_mtime_ns}".encode())
-        else:
-            digest.update(path.read_bytes())
+    for name, content in sorted(files.digests.items()):
+        digest.update(f"\0{name}\0{content}".encode())
     return digest.hexdigest()[:12]
-
-
-def _compile(folder: Path, command: Sequence[str], target: str, log: Path) -> None:
-    # Two processes may build at once: each makes its own file, the last rename stays.
-    partial = f"{target}.{os.getpid()}"
-    own = [partial if word == target else word for word in command]
-    try:
-        done = subprocess.run(
-            own, cwd=folder, capture_output=True, text=True, errors="replace", check=False
-        )
-        said = (done.stdout + done.stderr).strip()
-        log.write_text(f"{shlex.join(command)}\n{said}\n", encoding="utf-8")
-        if done.returncode != 0:
-            raise _refusal(command, done.returncode, said, log)
-        os.replace(folder / partial, folder / target)
-    finally:
-        (folder / partial).unlink(missing_ok=True)
-
-
-def _refusal(command: Sequence[str], status: int, said: str, log: Path) -> ToolchainError:
-    lines = said.splitlines()
-    shown = [line[:200] for line in lines[:_SHOWN_LINES]]
-    if len(lines) > len(shown):
-        shown.append(f"... {len(lines) - len(shown)} more lines in the log")
-    how = f"was killed by signal {-status}" if status < 0 else f"failed with status {status}"
-    return ToolchainError(
-        "\n    ".join([f"the C compiler {command[0]} {how}:", *shown]),
-        where=str(log),
-        hint="another compiler (CC=clang); if none works, report this as a defect of match_aie",
-    )

@@ -131,14 +131,18 @@ def _files(manifest: Path) -> tuple[str, ...]:
         return ()
 
 
-def load(folder: str | os.PathLike[str]) -> Project:
+def load(folder: str | os.PathLike[str], *, edited: bool = False) -> Project:
     """The project in `folder`.
+
+    Args:
+        folder: where.
+        edited: run files as they are, whether or not they are what was compiled.
 
     Raises:
         ProjectError: there is none, it is damaged or incomplete, or of another schema version.
     """
     place = Path(folder).expanduser().absolute()
-    return Project(place, _read(place))
+    return Project(place, _read(place), edited)
 
 
 def _read(place: Path) -> Record:

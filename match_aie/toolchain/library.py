@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from match_aie.codegen.port import PortRecord
-from match_aie.errors import ToolchainError
+from match_aie.errors import ProjectError, ToolchainError, shorten
 from match_aie.toolchain.record import Record, element_dtype
 
 _TRACE = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
@@ -50,6 +50,7 @@ class Runner:
 
         Raises:
             ToolchainError: the library does not load, or this processor cannot run it.
+            ProjectError: the library's sizes are not the manifest's.
         """
         self._record = record
         # A copy of its own per file name, and no symbols for others: two networks do not clash.
@@ -62,6 +63,7 @@ class Runner:
                 where=str(path),
                 hint="delete the project's build folder and build again",
             ) from error
+        _compare_sizes(self._library, record, path)
         _refuse_unsupported(self._library, record, path)
         self.inputs = self._buffers(record.inputs)
         self.outputs = self._buffers(record.outputs)
@@ -123,6 +125,42 @@ class Runner:
         finally:
             setter(None)
         return tuple(seen)
+
+
+def _compare_sizes(library: ctypes.CDLL, record: Record, path: Path) -> None:
+    """Refuse buffers of other sizes than the library will read and write.
+
+    Raises:
+        ToolchainError: the library does not say what its sizes are.
+        ProjectError: they are not the manifest's.
+    """
+    try:
+        function = getattr(library, f"{record.network}_sizes")
+    except AttributeError as error:
+        raise ToolchainError(
+            f"the built library does not say its sizes: {error}",
+            where=str(path),
+            hint="compile the model again",
+        ) from error
+    function.restype, function.argtypes = ctypes.POINTER(ctypes.c_size_t), []
+    own = function()
+    ports = [("input", p) for p in record.inputs] + [("output", p) for p in record.outputs]
+    # The counts stand before the sizes that they count: what follows is read only if they agree.
+    expected = [
+        ("alignment", record.alignment),
+        ("arena", record.arena),
+        ("inputs", len(record.inputs)),
+        ("outputs", len(record.outputs)),
+        *((f"{kind} {shorten(port.name, 60)!r}", port.nbytes) for kind, port in ports),
+    ]
+    for index, (what, size) in enumerate(expected):
+        if own[index] != size:
+            raise ProjectError(
+                f"the library and match_aie.json do not agree: {what} is {own[index]} in the "
+                f"code and {size} in the manifest",
+                where=str(path),
+                hint="a changed size needs a changed model: compile it again",
+            )
 
 
 def _refuse_unsupported(library: ctypes.CDLL, record: Record, path: Path) -> None:

@@ -36,6 +36,7 @@ class RunResult:
         model_note: why there is no comparison with the model, or an empty string.
         deviations: how far layers in a module's own arithmetic are from the model's, each on the
             inputs it really had; layers in the model's arithmetic are not in it.
+        edited: files of the project that are not what was compiled, and were run as they are.
     """
 
     outputs: Mapping[str, np.ndarray]
@@ -46,6 +47,7 @@ class RunResult:
     max_abs_vs_model: Mapping[str, float] = field(default_factory=dict)
     model_note: str = ""
     deviations: tuple[Deviation, ...] = ()
+    edited: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +57,12 @@ class Project:
     Attributes:
         folder: where.
         record: its manifest.
+        edited: whether files that are not what was compiled run as they are.
     """
 
     folder: Path
     record: Record
+    edited: bool = False
 
     @property
     def manifest(self) -> Mapping[str, Any]:
@@ -66,19 +70,24 @@ class Project:
         return self.record.everything
 
     def build(
-        self, *, compiler: str | Sequence[str] | None = None, sanitize: bool = False
+        self,
+        *,
+        compiler: str | Sequence[str] | None = None,
+        sanitize: bool = False,
+        quick: bool = False,
     ) -> Build:
         """Build the shared library, or with `sanitize` an executable that works on raw files.
 
         Args:
             compiler: command; $CC, cc, gcc, clang or the ziglang package by default.
             sanitize: with address and undefined-behaviour sanitizers.
+            quick: without optimisation: built fast, runs slowly.
 
         Raises:
             ToolchainError: no compiler, or it refuses.
-            ProjectError: the build folder cannot be written.
+            ProjectError: a file is not what was compiled, or the build folder cannot be written.
         """
-        made = build(self.folder, self.record, compiler=compiler, sanitize=sanitize)
+        made = self._build(compiler, sanitize=sanitize, quick=quick)
         return Build(self, made, sanitize)
 
     def runner(self, *, compiler: str | Sequence[str] | None = None, trace: bool = False) -> Runner:
@@ -86,9 +95,28 @@ class Project:
 
         Raises:
             ToolchainError: no compiler, it refuses, or the library does not load.
+            ProjectError: a file is not what was compiled, or the library has other sizes than
+                the manifest.
         """
-        made = build(self.folder, self.record, compiler=compiler, trace=trace)
-        return Runner(made.path, self.record)
+        return Runner(self._build(compiler, trace=trace).path, self.record)
+
+    def _build(
+        self,
+        compiler: str | Sequence[str] | None,
+        *,
+        sanitize: bool = False,
+        trace: bool = False,
+        quick: bool = False,
+    ) -> Product:
+        return build(
+            self.folder,
+            self.record,
+            compiler=compiler,
+            sanitize=sanitize,
+            trace=trace,
+            edited=self.edited,
+            quick=quick,
+        )
 
     def run(
         self, inputs: Inputs, *, check: bool = True, compiler: str | Sequence[str] | None = None
@@ -105,17 +133,21 @@ class Project:
         Raises:
             OptionError: inputs that do not fit.
             ToolchainError: no compiler, it refuses, or the run fails.
+            ProjectError: a file is not what was compiled, or sizes do not agree.
         """
         arrays = match_inputs(inputs, self.record.inputs)
-        runner = self.runner(compiler=compiler, trace=check)
+        made = self._build(compiler, trace=check)
+        runner = Runner(made.path, self.record)
         for name, array in arrays.items():
             runner.inputs[name][...] = array
         if not check:
             runner()
-            return RunResult(dict(runner.outputs))
-        return self._checked(runner, arrays)
+            return RunResult(dict(runner.outputs), edited=made.edited)
+        return self._checked(runner, arrays, made.edited)
 
-    def _checked(self, runner: Runner, arrays: Mapping[str, np.ndarray]) -> RunResult:
+    def _checked(
+        self, runner: Runner, arrays: Mapping[str, np.ndarray], edited: tuple[str, ...]
+    ) -> RunResult:
         trace = runner.traced()
         outputs = dict(runner.outputs)
         done = check(self.folder, self.record, arrays, trace)
@@ -129,19 +161,29 @@ class Project:
             model.max_abs,
             model.note,
             done.deviations,
+            edited,
         )
 
     def run_sanitized(
-        self, inputs: Inputs, *, compiler: str | Sequence[str] | None = None
+        self,
+        inputs: Inputs,
+        *,
+        compiler: str | Sequence[str] | None = None,
+        quick: bool = False,
     ) -> dict[str, np.ndarray]:
         """Outputs of a build with sanitizers, run as a process of its own on raw files.
+
+        Args:
+            inputs: as `run` takes them.
+            compiler: see `build`.
+            quick: see `build`.
 
         Raises:
             OptionError: inputs that do not fit.
             ToolchainError: no compiler, it refuses, or a sanitizer found something.
         """
         arrays = match_inputs(inputs, self.record.inputs)
-        made = build(self.folder, self.record, compiler=compiler, sanitize=True)
+        made = self._build(compiler, sanitize=True, quick=quick)
         with tempfile.TemporaryDirectory(prefix="match_aie_") as scratch:
             sent = [Path(scratch, f"input_{i}") for i in range(len(arrays))]
             received = [Path(scratch, f"output_{i}") for i in range(len(self.record.outputs))]

@@ -12,7 +12,8 @@ import numpy as np
 from match_aie.codegen.manifest import FILE, SCHEMA_VERSION, Found
 from match_aie.codegen.port import PortRecord
 from match_aie.errors import ProjectError
-from match_aie.hardware import TileProgram, tiles_from_json
+from match_aie.hardware import Loop, TileProgram, tiles_from_json
+from match_aie.hardware import Mapping as LoopMapping
 from match_aie.lowering import Tensor
 from match_aie.workload import Workload
 from match_aie.workload.codec import from_json
@@ -43,7 +44,7 @@ class OriginalRecord:
 
 @dataclass(frozen=True)
 class LayerRecord:
-    """A layer: who runs it, what it computes, predicted cycles, constants, and how tiles move."""
+    """A layer: who runs it and how, what it computes, predicted cycles, constants, tiles."""
 
     name: str
     symbol: str
@@ -54,6 +55,7 @@ class LayerRecord:
     constants: Members
     original: OriginalRecord | None = None
     tiles: TileProgram | None = None
+    mapping: LoopMapping = LoopMapping((), ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +73,14 @@ class Record:
         arena: bytes.
         alignment: of arena, inputs and outputs, in bytes.
         flags: compiler flags of the target.
+        cxx_flags: the same for C++ sources.
         compilers: to try where the default compiler does not take these flags.
         sources: paths of what makes the library.
         main: path of the sanitizer build's `main`.
         files: paths of everything that was written.
+        digests: SHA-256 of these files as they were written, the manifest left out.
+        unread: those that a build for this machine does not read.
+        seal: SHA-256 of the manifest as it was written.
         model: path of the model's own file, None where it is not kept.
         everything: the whole document, for reports.
     """
@@ -89,10 +95,14 @@ class Record:
     arena: int
     alignment: int
     flags: tuple[str, ...]
+    cxx_flags: tuple[str, ...]
     compilers: tuple[str, ...]
     sources: tuple[str, ...]
     main: str
     files: tuple[str, ...]
+    digests: Mapping[str, str]
+    unread: frozenset[str]
+    seal: str
     model: str | None
     everything: Mapping[str, Any]
 
@@ -137,10 +147,14 @@ def _record(document: dict[str, Any]) -> Record:
         arena=int(document["memory"]["nbytes"]),
         alignment=int(document["memory"]["alignment"]),
         flags=tuple(map(str, build["flags"])),
+        cxx_flags=tuple(map(str, build.get("cxx_flags", ()))),
         compilers=tuple(map(str, build.get("compilers", ()))),
         sources=tuple(map(str, build["sources"])),
         main=str(build["main"]),
         files=tuple(map(str, document["files"])),
+        digests={str(name): str(digest) for name, digest in document["digests"].items()},
+        unread=frozenset(map(str, build["unread"])),
+        seal=str(document["seal"]),
         model=None if model is None else model["file"],
         everything=document,
     )
@@ -192,7 +206,17 @@ def _layer(item: Mapping[str, Any]) -> LayerRecord:
         _members(item["constants"]),
         None if original is None else _original(original),
         tiles_from_json(item.get("tiles")),
+        _mapping(item["mapping"]),
     )
+
+
+def _mapping(item: Mapping[str, Any]) -> LoopMapping:
+    """The loops; cuts are in the tile program."""
+
+    def loops(key: str) -> tuple[Loop, ...]:
+        return tuple(Loop(str(i["dim"]), int(i["size"]), int(i["step"])) for i in item[key])
+
+    return LoopMapping(loops("spatial"), loops("temporal"), int(item["kernel"]))
 
 
 def _original(item: Mapping[str, Any]) -> OriginalRecord:

@@ -20,6 +20,13 @@ def include_folder() -> Path:
     return Path(str(files("match_aie.targets.aie_ml"))) / "runtime" / "emulation"
 
 
+def emulation_files() -> dict[str, bytes]:
+    """The emulation's headers by path in an emitted project, below `emulation/`."""
+    folder = include_folder()
+    headers = sorted([*folder.rglob("*.h"), *folder.rglob("*.hpp")])
+    return {f"emulation/{h.relative_to(folder).as_posix()}": h.read_bytes() for h in headers}
+
+
 def tilings_header() -> str:
     """Text of `aie_api/emulation/tilings.hpp`: legal mmul shapes and rates of every generation."""
     arrays = {ARCH_MACRO[device(n).architecture.name]: device(n) for n in reversed(devices())}

@@ -18,7 +18,18 @@ from typing import Any
 from match_aie.cost_models.processor import Cache, Dot, Machine, Peaks
 from match_aie.errors import TargetError, shorten
 
-__all__ = ["NATIVE", "PORTABLE", "Cache", "Dot", "Machine", "Peaks", "machine", "names", "native"]
+__all__ = [
+    "NATIVE",
+    "PORTABLE",
+    "Cache",
+    "Dot",
+    "Machine",
+    "Peaks",
+    "machine",
+    "names",
+    "native",
+    "with_caches",
+]
 
 NATIVE = "native"
 #: What runs everywhere: C without vector types or flags of its own.
@@ -96,8 +107,8 @@ def native(cpuinfo: Path = Path("/proc/cpuinfo"), caches: Path | None = None) ->
         facts = machine(name)
         needs = {_LINUX.get(feature, feature) for feature in facts.features}
         if facts.family == family and needs <= features:
-            return _with_caches(facts, sizes)
-    return _with_caches(machine(PORTABLE), sizes)
+            return with_caches(facts, sizes)
+    return with_caches(machine(PORTABLE), sizes)
 
 
 def _features(cpuinfo: Path) -> set[str]:
@@ -127,7 +138,8 @@ def _cache_sizes(folder: Path) -> dict[int, int]:
     return found
 
 
-def _with_caches(facts: Machine, sizes: Mapping[int, int]) -> Machine:
+def with_caches(facts: Machine, sizes: Mapping[int, int]) -> Machine:
+    """`facts` with these bytes of data caches by level, from 1; others stay."""
     caches = tuple(
         replace(cache, bytes=sizes.get(level, cache.bytes))
         for level, cache in enumerate(facts.caches, start=1)

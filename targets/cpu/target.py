@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from match_aie.errors import TargetError
 from match_aie.hardware import BuildProfile, ExecModule, MatchTarget, Runtime, runtime_files
 from match_aie.targets.cpu.float_module import float_modules
-from match_aie.targets.cpu.machine import NATIVE, PORTABLE, Machine, machine
+from match_aie.targets.cpu.machine import NATIVE, PORTABLE, Machine, machine, with_caches
 from match_aie.targets.cpu.module import (
     CPUModule,
     Int8Module,
@@ -34,7 +34,9 @@ class CPU(MatchTarget):
 
     name = "CPU"
 
-    def __init__(self, arch: str = NATIVE, cores: int = 1) -> None:
+    def __init__(
+        self, arch: str = NATIVE, cores: int = 1, cache_bytes: Sequence[int] | None = None
+    ) -> None:
         """Look up the facts about `arch`.
 
         Args:
@@ -42,6 +44,8 @@ class CPU(MatchTarget):
                 "+avx512vnni", "aarch64", "rv64gcv" (also "_zvl256b", "_zvl512b"), "rv32imc".
             cores: that a layer may be divided over, the caller's own among them. With more than
                 one the emitted code starts threads (POSIX); the results are the same bits.
+            cache_bytes: sizes of the data caches, nearest first; this machine's own for "native",
+                else those that the facts about `arch` state.
 
         Raises:
             TargetError: there are no facts about `arch`, or it has not so many cores.
@@ -54,6 +58,8 @@ class CPU(MatchTarget):
                 hint=f"cores=1{f' to {most}' if most > 1 else ''}",
             )
         self.machine: Machine = replace(facts, cores=cores)
+        if cache_bytes is not None:
+            self.machine = with_caches(self.machine, dict(enumerate(cache_bytes, start=1)))
         self.cores = cores
         self._modules = _modules(self.machine)
 
@@ -79,6 +85,11 @@ class CPU(MatchTarget):
         paths = tuple(f"include/{name}" for name in names)
         found = runtime_files("match_aie.targets.cpu", paths)
         return Runtime(found, names, guard="ma_cpu_missing")
+
+    def options(self) -> Mapping[str, object]:
+        """Arguments that make an equal target on any machine: never "native"."""
+        caches = [cache.bytes for cache in self.machine.caches]
+        return {"arch": self.machine.name, "cores": self.cores, "cache_bytes": caches}
 
     def built_for(self) -> str:
         """The machine's name, and its cores where it uses more than one."""

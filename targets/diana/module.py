@@ -27,9 +27,10 @@ ARITHMETIC = FixedPoint(
 )
 
 #: Cycles of the controller around a call (the tile walk, and 100 to program the array, assumed)
-#: and around a layer: instructions of `ma_run_tiles` counted on an emulated rv32imc core (GCC 12,
-#: -O2, five operands), as cycles.
-CALL, LAYER = 900.0 + 100.0, 1100.0
+#: and around a layer of one tile (of up to 32, 35 less): instructions of `ma_run_table` counted on
+#: an emulated rv32imc core (GCC 12, -O2; `benchmarks/gap9_walk.py`), as cycles; and of a wait for
+#: a transfer that is over (assumed).
+CALL, LAYER, WAIT = 95.0 + 100.0, 115.0, 10.0
 
 #: More than any memory has: a kernel on such a tile fits nowhere.
 _NOWHERE = 1 << 40
@@ -67,7 +68,13 @@ class DigitalArray(ExecModule):
                 operands=("weight", "offset"),
                 alignment=16,
             ),
-            Memory("L2", FACTS.l2_bytes, FACTS.dma_rate, chunk_cycles=FACTS.chunk_cycles),
+            Memory(
+                "L2",
+                FACTS.l2_bytes,
+                FACTS.dma_rate,
+                transfer_cycles=WAIT,
+                chunk_cycles=FACTS.chunk_cycles,
+            ),
         )
         self._cost = DianaDigital(FACTS.lanes, call=CALL, layer=LAYER)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, prod
 
-from match_aie.hardware import Region, Visit
+from match_aie.hardware import Region, TileProgram, Visit
+from match_aie.hardware.tables import is_listed
 from match_aie.simulation import Jobs, KernelTime, TransferTime
 from match_aie.targets.diana.facts import FACTS
 from match_aie.workload import Workload
@@ -26,9 +27,11 @@ class DianaTiming:
     Attributes:
         frequency_hz: of that clock.
         offload: none, the control core itself walks the tiles.
-        enter: `ma_run_tiles` before the first tile and after the last one: 1,100 instructions.
-        visit: `ma_run_tiles` around a call: 900 instructions; both counted on an emulated rv32imc
-            core (GCC 12, -O2, five operands). A cycle an instruction is an ASSUMPTION.
+        one_tile: the walk over a layer of one tile: 210 instructions.
+        few: over a layer of up to 32 tiles: 80 instructions, and 95 a tile.
+        many: over a layer of more: 1750, and 660. All counted for GAP9's layers, whose walk it is,
+            on an emulated rv32imc core (GCC 12, -O2; `benchmarks/gap9_walk.py`). A cycle an
+            instruction is an ASSUMPTION.
         wait: a wait for a transfer: over at once, as the DMA blocked. ASSUMPTION, 10.
         dma_channels: one.
         program: of the controller, to start the array. ASSUMPTION, 100.
@@ -36,11 +39,18 @@ class DianaTiming:
 
     frequency_hz: float
     offload: float = 0.0
-    enter: float = 1100.0
-    visit: float = 900.0
+    one_tile: float = 210.0
+    few: tuple[float, float] = (80.0, 95.0)
+    many: tuple[float, float] = (1750.0, 660.0)
     wait: float = 10.0
     dma_channels: int = 1
     program: float = 100.0
+
+    def walk(self, tiles: TileProgram) -> tuple[float, float]:
+        """By the form that the layer's tiles have in C."""
+        if not tiles.loops:
+            return self.one_tile, 0.0
+        return self.few if is_listed(tiles) else self.many
 
     def kernel(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
         """The array on one tile; the controller waits for its end."""

@@ -64,6 +64,7 @@ class GAP9(MatchTarget):
         modules: Sequence[str] = ("ne16", "cluster"),
         frequency_mhz: float = 260.0,
         l2_bytes: int | None = None,
+        handover: bool = True,
     ) -> None:
         """Everything has a default.
 
@@ -75,6 +76,8 @@ class GAP9(MatchTarget):
             l2_bytes: of L2 for inputs, outputs, activations and constants together; constants
                 beyond it are streamed from L3. What MATCH leaves a program (1,214,464 bytes)
                 where None or more than that.
+            handover: whether layers may leave results in L1 for the next ones, and load constants
+                of the next one.
 
         Raises:
             TargetError: there is no such module, or no L1, no L2, or no clock.
@@ -95,6 +98,7 @@ class GAP9(MatchTarget):
         self.l2_bytes = min(roomy, l2_bytes or roomy)
         self._megahertz = frequency_mhz
         self.frequency = frequency_mhz * 1e6
+        self.shared_memory = "L1" if handover else ""
         self._names = tuple(name for name in known if name in modules)
         made: dict[str, ExecModule] = {
             "ne16": Ne16(self.l1_bytes),
@@ -124,8 +128,7 @@ class GAP9(MatchTarget):
 
     def simulator(self) -> NetworkSimulator:
         """Cycles of the clock `frequency`."""
-        timing = Gap9Timing(self._megahertz * 1e6)
-        return ScratchpadSimulator(timing, timing.one_tile)
+        return ScratchpadSimulator(Gap9Timing(self._megahertz * 1e6))
 
     def options(self) -> Mapping[str, object]:
         """Arguments that make an equal target."""
@@ -134,4 +137,5 @@ class GAP9(MatchTarget):
             "modules": list(self._names),
             "frequency_mhz": self._megahertz,
             "l2_bytes": self.l2_bytes,
+            "handover": bool(self.shared_memory),
         }

@@ -16,6 +16,7 @@
     operands = [(i, j) for i in rows for j in (range(1) if mmul else columns)]
     a_name = {(i, j): f'a{i}' if mmul else f'a{i}{j}' for i, j in operands}
     positioned = k.bias and (k.border_bias or k.row_bias)
+    k_steps = 'k_steps' if k.flat else 'call.k_steps'
 
     def sums(unit, of):
         parts = [f'{of}.s{unit[0]}{unit[1] + j}' + ('.to_accum()' if mmul else '') for j in range(join)]
@@ -62,6 +63,9 @@ using Sum = aie::accum<${k.accumulator}, ${size_c}>;
 constexpr unsigned size_a = ${t.m * t.k if mmul else size_c};
 constexpr unsigned size_b = ${t.k * t.n if mmul else size_c};
 constexpr unsigned size_c = ${size_c};
+% if k.flat:
+constexpr unsigned k_steps = ${k.k_steps};
+% endif
 
 /// Accumulators of one block.
 struct Sums {
@@ -127,7 +131,9 @@ struct Call {
     output_cascade<${k.accumulator}> *to;
 % endif
     unsigned m_blocks;
+% if not k.flat:
     unsigned k_steps;                 // at least ${k.drain_steps + k.refill_steps}
+% endif
     unsigned n_blocks;
 };
 
@@ -261,11 +267,11 @@ MATCH_AIE_INLINE Walk begin(const Call &call, Place place) {
     % if k.gathered:
     at.${a_name[i, j]} = call.x + call.origins[place.m * ${k.rows} + ${i}]${'' if mmul else f' + (place.n * {k.columns} + {j}) * call.x_n_step'};
     % else:
-    at.${a_name[i, j]} = call.x + (place.m * ${k.rows} + ${i}) * call.k_steps * size_a;
+    at.${a_name[i, j]} = call.x + (place.m * ${k.rows} + ${i}) * ${k_steps} * size_a;
     % endif
 % endfor
 % if k.weighted:
-    at.b = call.w + place.n * ${k.columns} * ${'size_b' if mmul else 'call.k_steps * size_b'};
+    at.b = call.w + place.n * ${k.columns} * ${'size_b' if mmul else f'{k_steps} * size_b'};
 % endif
 % if k.gathered:
     at.offset = call.offsets;
@@ -292,7 +298,7 @@ MATCH_AIE_INLINE void step(Sums &c, Walk &at, const Call &call) {
     % elif mmul:
     const auto b${j} = aie::load_v<size_b>(at.b${f' + {j} * size_b' if j else ''});
     % else:
-    const auto b${j} = aie::load_v<size_b>(at.b${f' + {j} * call.k_steps * size_b' if j else ''});
+    const auto b${j} = aie::load_v<size_b>(at.b${f' + {j} * {k_steps} * size_b' if j else ''});
     % endif
 % endfor
 % for i, j in cells:
@@ -308,6 +314,15 @@ MATCH_AIE_INLINE void step(Sums &c, Walk &at, const Call &call) {
     (void)call;
 }
 
+% if k.flat and k.rest_steps:
+/// So many steps, one after the other: there is no loop to set up.
+template <unsigned count>
+MATCH_AIE_INLINE void steps(Sums &c, Walk &at, const Call &call) {
+    step(c, at, call);
+    if constexpr (count > 1) steps<count - 1>(c, at, call);
+}
+
+% endif
 /// Sums block `here` in `c`. With `drains`, the block `before` leaves `p` meanwhile; with
 /// `refills`, `p` is then set to what block `next` starts from.
 template <bool drains, bool refills>
@@ -329,9 +344,13 @@ MATCH_AIE_INLINE void block(Sums &c, Sums &p, const Call &call, Place before, Pl
     % endfor
     }
 % endfor
+% if k.flat and k.rest_steps:
+    steps<${k.rest_steps}>(c, at, call);
+% elif not k.flat:
     for (unsigned k = ${k.drain_steps + k.refill_steps}; k < call.k_steps; ++k) chess_prepare_for_pipelining {
         step(c, at, call);
     }
+% endif
 % if not refills:
     if constexpr (refills) {
     % for i, j in cells:

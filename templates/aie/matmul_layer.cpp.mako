@@ -52,7 +52,9 @@ void ${symbol}(adf::input_buffer<${k.c_type(k.a)}> &__restrict a, adf::input_buf
         .hi = ${k.requantise.hi},
 % endif
         .m_blocks = ${k.blocks[0]},
+% if not k.flat:
         .k_steps = ${k.k_steps},
+% endif
         .n_blocks = ${k.blocks[1]},
     });
 }

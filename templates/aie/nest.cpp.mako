@@ -1,5 +1,5 @@
 <%
-    call, s = nest.call, nest.call.spec
+    nest, s = call, call.call.spec
     (outer, outer_count), (inner, inner_count) = nest.outer
     kernels = nest.kernels
     sums_type = s.c_type(s.bias_dtype)
@@ -16,9 +16,9 @@
 % for family in dict.fromkeys(k.family for k in kernels):
 #include "${family}.hpp"
 % endfor
-#include "${call.header}"
+#include "${nest.call.header}"
 
-void ${call.symbol}(${', '.join(nest.arguments)}) {
+void ${nest.symbol}(${', '.join(nest.arguments)}) {
     aie::set_rounding(aie::rounding_mode::${s.requantise.rounding});
     aie::set_saturation(aie::saturation_mode::${s.requantise.saturation});
 % if nest.k_tiles > 1:

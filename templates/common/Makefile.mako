@@ -3,24 +3,44 @@
 #   make             build/lib${net.name}.so, with ${net.name}_run of include/${net.name}.h
 #   make sanitize    build/${net.name}_main, checked by address and undefined-behaviour sanitizers
 #   make WERROR=     for a compiler with warnings of its own
+<%
+    warnings = " ".join(w for w in net.warnings if w != "-Werror")
+    objects = {kind: " ".join(f"build/{kind}/{path.removesuffix('.cpp')}.o" for path in net.cxx_sources) for kind in ("plain", "checked")}
+%>\
 
 CC ?= cc
+% if net.cxx_sources:
+CXX ?= c++
+% endif
 WERROR ?= ${" ".join(w for w in net.warnings if w == "-Werror")}
-FLAGS := ${" ".join(net.flags)} ${" ".join(w for w in net.warnings if w != "-Werror")} $(WERROR) -Iinclude
+FLAGS := ${" ".join(net.flags)} ${warnings} $(WERROR) -Iinclude
+% if net.cxx_sources:
+CXX_FLAGS := ${" ".join(net.cxx_flags)} ${warnings} $(WERROR) -Iinclude
+% endif
 SOURCES := ${" ".join(net.sources)}
 INPUTS := $(SOURCES) $(wildcard include/* src/* weights/*)
 
 .PHONY: all sanitize clean
 all: build/lib${net.name}.so
 sanitize: build/${net.name}_main
+% if net.cxx_sources:
 
-build/lib${net.name}.so: $(INPUTS)
-	@mkdir -p build
-	$(CC) $(FLAGS) -fPIC -shared $(SOURCES) -o $@ -lm
+build/plain/%.o: %.cpp $(wildcard */*.h */*.hpp)
+	@mkdir -p $(@D)
+	$(CXX) $(CXX_FLAGS) -fPIC -c $< -o $@
 
-build/${net.name}_main: $(INPUTS)
+build/checked/%.o: %.cpp $(wildcard */*.h */*.hpp)
+	@mkdir -p $(@D)
+	$(CXX) $(CXX_FLAGS) ${" ".join(net.cxx_sanitizers)} -c $< -o $@
+% endif
+
+build/lib${net.name}.so: $(INPUTS)${" " + objects["plain"] if net.cxx_sources else ""}
 	@mkdir -p build
-	$(CC) $(FLAGS) ${" ".join(net.sanitizers)} $(SOURCES) src/${net.name}_main.c -o $@ -lm
+	$(CC) $(FLAGS) -fPIC -shared $(SOURCES)${" " + objects["plain"] if net.cxx_sources else ""} -o $@ -lm${" -lstdc++" if net.cxx_sources else ""}
+
+build/${net.name}_main: $(INPUTS)${" " + objects["checked"] if net.cxx_sources else ""}
+	@mkdir -p build
+	$(CC) $(FLAGS) ${" ".join(net.sanitizers)} $(SOURCES) src/${net.name}_main.c${" " + objects["checked"] if net.cxx_sources else ""} -o $@ -lm${" -lstdc++" if net.cxx_sources else ""}
 
 clean:
 	rm -rf build

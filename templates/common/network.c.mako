@@ -67,7 +67,18 @@ ${function.strip()}
 <%def name="call(index)">\
 <% one = net.calls[index] %>\
     /* ${index}: ${one.remark} */
+% if one.linked:
+<% after = net.calls[index + 1] if index + 1 < len(net.calls) else None %>\
+% for offset, nbytes in one.kept:
+    ma_l1_keep(${offset}, ${nbytes});
+% endfor
+% if after is not None and after.ahead:
+    ma_ahead_next(&ahead, ${after.symbol}_ahead, ${sum(text != "NULL" for text in after.ahead)}, ${after.symbol}_facts, (const void *const[]){${", ".join(after.ahead)}});
+% endif
+    ${one.symbol}(${", ".join(one.arguments)}, &ahead);
+% else:
     ${one.symbol}(${", ".join(one.arguments)});
+% endif
 % for written in one.written:
     ${net.macro}_TRACE(${index}, ${written.tensor}, ${written.address}, ${written.nbytes});
 % endfor
@@ -86,6 +97,9 @@ static void ${net.name}_group_${number}(void *argument) {
     uint8_t *const arena = call->arena;
     const void *const *const in = call->in;
     void *const *const out = call->out;
+% if any(net.calls[index].linked for index in group.steps):
+    struct ma_ahead ahead = {0};
+% endif
     (void)arena;
     (void)in;
     (void)out;
@@ -134,6 +148,16 @@ const char *${net.name}_unsupported(void) {
 }
 
 % endif
+const size_t *${net.name}_sizes(void) {
+    static const size_t sizes[] = {
+        ${net.macro}_ALIGNMENT, ${net.macro}_ARENA_BYTES, ${net.macro}_INPUTS, ${net.macro}_OUTPUTS,
+% for port in (*net.inputs, *net.outputs):
+        ${port.macro}_BYTES,
+% endfor
+    };
+    return sizes;
+}
+
 int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]) {
 % if net.guard:
     if (${net.name}_unsupported()) {

@@ -51,6 +51,10 @@ int ${net.name}_run(const void *const in[], void *const out[]);
  * any number of threads, each with its arena. Returns 0${refused}. */
 int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]);
 
+/* What the library was built with: ${net.macro}_ALIGNMENT, _ARENA_BYTES, _INPUTS, _OUTPUTS, then the
+ * bytes of every input and every output. Callers compare before the first run. */
+const size_t *${net.name}_sizes(void);
+
 #ifdef MATCH_AIE_TRACE
 /* After each step, `trace` gets every tensor that the step wrote, by its index in match_aie.json;
  * NULL for none. Each thread has its own. */

@@ -1,5 +1,7 @@
-## A layer that moves tiles: the table for `ma_run_tiles`, and the layer's function around it.
+## A layer that moves tiles: its table for `ma_run_table` or `ma_run_tiles`, and its function.
 <%!
+from match_aie.hardware import tables
+
 def listed(values):
     return "{" + ", ".join(str(value) for value in values) + "}"
 
@@ -14,19 +16,90 @@ def block(region):
     nbytes, levels = region.block
     padded = [*levels, *[(1, 0, 0)] * (3 - len(levels))]
     return listed([nbytes, *(listed(level[i] for level in padded) for i in range(3))])
+
+def place(name, index):
+    return "NULL" if index is None else f"&{name}[{index}]"
 %>
 
-## The program as a constant table; nothing here is computed, `match_aie.hardware.tiles` is.
+## Constants; nothing here is computed, `match_aie.hardware` has done it.
 <%def name="table(layer)">
-<% program = layer.tiles %>
+% if tables.is_listed(layer.tiles):
+${visits(layer)}
+% else:
+${loops(layer)}
+% endif
+</%def>
+
+## An array of rows.
+<%def name="array(type, name, rows)">
+static const ${type} ${name}[] = {
+% for row in rows:
+    ${row},
+% endfor
+};
+</%def>
+
+<%def name="moves(name, found, blocks)">
+% if found:
+${array("struct ma_move", name, [listed([m.l1, m.l2, m.operand, f"&{blocks}[{m.block}]"]) for m in found])}
+% endif
+</%def>
+
+<%def name="blocks(name, rows)">
+% if rows:
+${array("struct ma_block", name, [listed([row[0], *(listed(row[i : i + 3]) for i in (1, 4, 7))]) for row in rows])}
+% endif
+</%def>
+
+<%def name="facts(layer)">
+${array("struct ma_facts", layer.symbol + "_facts", [listed(row) for row in tables.facts(layer.tiles)])}
+</%def>
+
+## Every call of the kernel as a row.
+<%def name="visits(layer)">
+<%
+name, program, table = layer.symbol, layer.tiles, tables.table(layer.tiles)
+count = len(program.operands)
+%>
+${facts(layer)}
+static const int32_t ${name}_axes[][MA_AXES] = {
+% for row in table.axes:
+    ${listed(row)},
+% endfor
+};
+${blocks(name + "_blocks", table.blocks)}
+${array("struct ma_view", name + "_views", [listed([v.at, *(f"{name}_axes[{i}]" for i in (v.extent, v.stride, v.start, v.before))]) for v in table.views])}
+${array("struct ma_view *const", name + "_seen", [", ".join(f"&{name}_views[{i}]" for i in visit.views) for visit in table.visits])}
+${moves(name + "_moves", table.moves, name + "_blocks")}
+${moves(name + "_ahead", table.ahead, name + "_blocks")}
+${array("struct ma_visit", name + "_visits", [listed([f"&{name}_seen[{at * count}]", place(name + "_moves", v.loads), place(name + "_moves", v.store), v.doubled, v.single, int(v.opens), v.copy]) for at, v in enumerate(table.visits)])}
+static const struct ma_table ${name}_table = {
+    .visit = ${name}_visits,
+    .visits = ${len(table.visits)},
+    .operands = ${count},
+    .l1_bytes = ${max(program.total, 16)},
+    .scratch = ${program.scratch},
+    .settles = ${int(program.operands[-1].copies == 1)},
+    .facts = ${name}_facts,
+};
+</%def>
+
+## The loops that the kernel's calls are made by.
+<%def name="loops(layer)">
+<%
+program = layer.tiles
+early, rows = tables.ahead(program)
+%>
+${facts(layer)}
+${blocks(layer.symbol + "_blocks", rows)}
+${moves(layer.symbol + "_ahead", early, layer.symbol + "_blocks")}
 static const struct ma_program ${layer.symbol}_program = {
     .loops = ${len(program.loops)},
     .operands = ${len(program.operands)},
     .l1_bytes = ${max(program.total, 16)},
     .scratch = ${program.scratch},
-% if program.loops:
+    .stores = ${int(program.operands[-1].moves == "here")},
     .loop = {${", ".join(listed((loop.step, program.around(i)[1], program.around(i)[0])) for i, loop in enumerate(program.loops))}},
-% endif
     .turn = {${", ".join(listed(turn) for turn in program.turns())}},
     .operand = {
 % for operand in program.operands:
@@ -52,6 +125,10 @@ tile, part = program.moving(operand, operand.cut), program.parts(operand) %>\
 
 ## The layer's function, called on the controller. `kernel` initialises a struct ma_kernel.
 <%def name="function(layer, kernel)">
+<%
+ahead = "ahead" if layer.tiles.linked else "NULL"
+of = f"table(&{layer.symbol}_table" if tables.is_listed(layer.tiles) else f"tiles(&{layer.symbol}_program, {layer.symbol}_facts"
+%>
 /* ${layer.summary} */
 static void ${layer.symbol}(${layer.parameters})
 {
@@ -61,6 +138,6 @@ static void ${layer.symbol}(${layer.parameters})
         (void *)(uintptr_t)${operand.name},
 % endfor
     };
-    ma_run_tiles(&${layer.symbol}_program, l2, &kernel);
+    ma_run_${of}, l2, &kernel, ${ahead});
 }
 </%def>

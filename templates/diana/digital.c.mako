@@ -14,9 +14,9 @@ static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *conte
     struct ma_diana_job job = {
         .kind = MA_DIANA_${kind},
 % if "weight" in names:
-        .weight = ${view("weight")}->at,
+        .weight = ma_at(t, ${view("weight")}),
 % endif
-        .offset = ${view("offset")}->at,
+        .offset = ma_at(t, ${view("offset")}),
         .filter = ${layer.dim.FY if layer.kind == "conv2d" else 1},
         .stride = ${layer.window.sy if layer.kind == "conv2d" else 1},
         .shift = ${layer.tail.shift},
@@ -24,11 +24,11 @@ static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *conte
     };
     (void)context;
 % if layer.kind == "conv2d":
-    ma_diana_image(&job, ${view("x")}, ${view("y")});
+    ma_diana_image(&job, t, ${view("x")}, ${view("y")});
 % elif layer.kind == "dense":
-    ma_diana_rows(&job, ${view("x")}, ${view("y")});
+    ma_diana_rows(&job, t, ${view("x")}, ${view("y")});
 % else:
-    ma_diana_elements(&job, ${view("x")}, ${view("x1")}, ${view("y")}, ${len(layer.operand("y").shape)});
+    ma_diana_elements(&job, t, ${view("x")}, ${view("x1")}, ${view("y")}, ${len(layer.operand("y").shape)});
 % endif
     return 0;
 }

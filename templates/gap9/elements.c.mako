@@ -15,28 +15,28 @@ static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *conte
 {
     struct ma_elements elements = {
 % if "table" in names:
-        .table = (const float *)(const void *)${parts.view(layer, "table")}.at,
+        .table = (const float *)(const void *)${parts.at(layer, "table")},
 % endif
 % if "multiplier" in names:
-        .multiplier = (const int32_t *)(const void *)${parts.view(layer, "multiplier")}.at,
+        .multiplier = (const int32_t *)(const void *)${parts.at(layer, "multiplier")},
 % endif
 % if "offset" in names:
-        .offset = (const int32_t *)(const void *)${parts.view(layer, "offset")}.at,
+        .offset = (const int32_t *)(const void *)${parts.at(layer, "offset")},
 % endif
         .zero_x = ${x.zero_point},
         ${parts.tail(layer)}
     };
     (void)context;
 % if layer.kind == "softmax":
-    elements.x = ${parts.view(layer, "x")}.at;
-    elements.y = ${parts.view(layer, "y")}.at;
+    elements.x = ${parts.at(layer, "x")};
+    elements.y = ${parts.at(layer, "y")};
     elements.rows = ${parts.view(layer, "x")}.extent[0];
     elements.columns = ${parts.view(layer, "x")}.extent[1];
     elements.x_row = ${parts.view(layer, "x")}.stride[0];
     elements.y_row = ${parts.view(layer, "y")}.stride[0];
     ma_fork(${kernel}, &elements);
 % else:
-    ma_fork_elements(${kernel}, &elements, &${parts.view(layer, "x")}, &${parts.view(layer, second)}, &${parts.view(layer, "y")}, ${len(x.shape)}, ${bytes_of[x.ctype]}, ${bytes_of[y.ctype]});
+    ma_fork_elements(${kernel}, &elements, t, &${parts.view(layer, "x")}, &${parts.view(layer, second)}, &${parts.view(layer, "y")}, ${len(x.shape)}, ${bytes_of[x.ctype]}, ${bytes_of[y.ctype]});
 % endif
     return 0;
 }

@@ -10,8 +10,8 @@ static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *conte
 {
     const struct ma_view *const x = t->view[0], *const y = t->view[1];
     const struct ma_permutation permutation = {
-        x->at,
-        y->at,
+        ma_at(t, x),
+        ma_at(t, y),
         {y->extent[0], y->extent[1], y->extent[2], y->extent[3]},
         {${", ".join(f"x->stride[{axis}]" for axis in axes)}},
         {y->stride[0], y->stride[1], y->stride[2], y->stride[3]},

@@ -21,13 +21,13 @@ static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *conte
 {
     struct ma_window window = {
 % if "weight" in names:
-        .weight = (const int8_t *)${parts.view(layer, "weight")}.at,
+        .weight = (const int8_t *)${parts.at(layer, "weight")},
 % endif
 % if "multiplier" in names:
-        .multiplier = (const int32_t *)${parts.view(layer, "multiplier")}.at,
+        .multiplier = (const int32_t *)${parts.at(layer, "multiplier")},
 % endif
 % if offset:
-        .offset = (const int32_t *)${parts.view(layer, offset)}.at,
+        .offset = (const int32_t *)${parts.at(layer, offset)},
 % endif
         .scratch = t->scratch,
 % if layer.window is not None:
@@ -47,7 +47,7 @@ static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *conte
         ${parts.tail(layer)}
     };
     (void)context;
-    ma_window_${"rows" if layer.kind == "dense" else "image"}(&window, &${parts.view(layer, "x")}, &${parts.view(layer, "y")}, ${y_bytes});
+    ma_window_${"rows" if layer.kind == "dense" else "image"}(&window, t, &${parts.view(layer, "x")}, &${parts.view(layer, "y")}, ${y_bytes});
     ma_fork(${kernel}_${suffix}, &window);
     return 0;
 }

@@ -1,5 +1,7 @@
 """The exact text of emitted AI Engine kernels, a layer function and a graph."""
 
+from dataclasses import replace
+
 import pytest
 
 from match_aie.codegen import render_template
@@ -46,6 +48,7 @@ CALLS = [
 ]
 KERNELS = {
     "aie_dense.hpp": DENSE,
+    "aie_dense_flat.hpp": replace(DENSE, k=96, flat=True),
     "aie_conv_last.hpp": CONV,
     "aie_depthwise.hpp": DEPTHWISE,
     "aie_add.hpp": AddSpec("uint8", "uint8", lo=True),

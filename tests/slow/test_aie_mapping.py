@@ -12,18 +12,46 @@ from match_aie.targets.aie_ml.array.check import violations
 
 pytestmark = pytest.mark.slow
 VEK280 = device("vek280")
-SIDES = (8, 100, 512, 4096)
+SIDES = (1, 7, 8, 64, 100, 512, 1000, 4096)
+
+#: Element types, and the numbers in `SIDES` of the sides that are tried of them: all for int8.
+TYPES = (("int8", "int8"), ("int16", "int8"), ("int16", "int16"), ("bfloat16", "bfloat16"))
 
 
-@pytest.mark.parametrize("rows", [1, 3, 64, 1000, 4096])
+@pytest.mark.parametrize("rows", SIDES)
 def test_every_layer_maps_legally(rows: int) -> None:
-    for reduction in SIDES:
-        for columns in SIDES:
-            found = search(DenseLayer(rows, reduction, columns), VEK280)
-            assert not isinstance(found, Infeasible), (rows, reduction, columns, str(found))
-            program = build(found[0].mapping, VEK280)
-            assert not isinstance(program, Infeasible)
-            assert violations(program, VEK280) == ()
+    """Every reduction with three numbers of columns; all numbers of columns occur with all rows."""
+    for at, reduction in enumerate(SIDES):
+        for step in (0, 3, 5):
+            columns = SIDES[(at + step) % len(SIDES)]
+            maps(DenseLayer(rows, reduction, columns), "vek280")
+
+
+@pytest.mark.parametrize(("a", "w"), TYPES[1:])
+def test_other_element_types_map_legally(a: str, w: str) -> None:
+    for rows, reduction, columns in ((1, 4096, 100), (7, 512, 4096), (100, 7, 1), (512, 1000, 64)):
+        maps(DenseLayer(rows, reduction, columns, a, w, a), "vek280")
+
+
+@pytest.mark.parametrize("rows", [1, 64, 4096])
+def test_a_small_array_streams_or_says_why_not(rows: int) -> None:
+    """Sixteen tiles: weights and reductions that are too large for them go by in turns."""
+    for reduction, columns in ((8, 4096), (4096, 8), (1000, 1000), (4096, 4096)):
+        maps(DenseLayer(rows, reduction, columns), "npu1")
+
+
+def maps(layer: DenseLayer, name: str) -> None:
+    """The layer has a program that keeps all rules, or what it lacks is named."""
+    array = device(name)
+    found = search(layer, array)
+    if isinstance(found, Infeasible):
+        assert found.resource
+        assert found.demand > found.bound
+        assert array.core_tiles < 20, (layer, str(found))
+        return
+    program = build(found[0].mapping, array)
+    assert not isinstance(program, Infeasible)
+    assert violations(program, array) == ()
 
 
 def test_cost_model_and_simulator_agree_on_the_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,18 @@ from match_aie.cli.guard import run
 from match_aie.compilation import Compilation
 
 ROOT = Path(__file__).resolve().parents[2]
+VERBS = (
+    "compile",
+    "run",
+    "explain",
+    "map",
+    "simulate",
+    "targets",
+    "check-target",
+    "new-target",
+    "doctor",
+    "demo",
+)
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
 
@@ -39,7 +51,7 @@ def test_every_documented_verb_and_option_exists(
     assert run([]) == 0
     listed = capsys.readouterr().out
     helps = {}
-    for verb in ("compile", "run", "explain", "map", "simulate", "targets", "doctor", "demo"):
+    for verb in VERBS:
         assert run([verb, "--help"]) == 0
         helps[verb] = capsys.readouterr().out
     everything = " ".join([listed, *helps.values()])

@@ -8,24 +8,27 @@ from math import ceil
 from typing import Literal
 
 from match_aie.errors import Infeasible
-from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
-from match_aie.targets.aie_ml.array.fit import Fit, fit, schedules
+from match_aie.targets.aie_ml.array.fit import Fit, fit, program_bytes, schedules
 from match_aie.targets.aie_ml.array.floor import Net
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
+from match_aie.targets.aie_ml.array.order import Step, steps
 from match_aie.targets.aie_ml.array.program import (
     ArrayProgram,
     Buffer,
     Cascade,
     Channel,
     Core,
+    Crossing,
     Descriptor,
     Direction,
     Hop,
     Lock,
     Route,
     Tile,
+    Work,
 )
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.schedule import CallSchedule
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 
 WORD = 4
@@ -45,6 +48,7 @@ class Builder:
         self.locks: list[Lock] = []
         self.descriptors: list[Descriptor] = []
         self.routes: list[Route] = []
+        self.crossings: list[Crossing] = []
         self._locks: dict[Tile, int] = defaultdict(int)
         self._numbers: dict[tuple[Tile, int], int] = defaultdict(int)
         self._channels: dict[tuple[Tile, Direction], int] = defaultdict(int)
@@ -156,24 +160,18 @@ def build(mapping: ArrayMapping, device: Device) -> ArrayProgram | Infeasible:
         _net(builder, net)
     for chain in range(mapping.chains):
         _result(builder, chain)
-    copies_a, copies_w = builder.floor.copies
-    sends = mapping.row_steps if builder.held else mapping.input_sends()
-    entering = copies_a * sends * mapping.input_bytes
-    if mapping.home == "chip":
-        entering += copies_w * mapping.weight_sends() * mapping.weight_bytes
+    layer = mapping.layer
     return ArrayProgram(
         device=device.name,
-        mapping=mapping,
         cores=cores,
         buffers=tuple(builder.buffers),
         locks=tuple(builder.locks),
         descriptors=tuple(builder.descriptors),
         routes=tuple(builder.routes),
         cascades=tuple(_cascades(builder)),
-        entering=entering,
-        leaving=mapping.chains * mapping.calls * mapping.output_bytes,
-        inputs_held=builder.held,
-        shared_bytes=builder.local.shared,
+        crossings=tuple(builder.crossings),
+        macs=layer.macs,
+        core_macs=device.architecture.core.macs_of(layer.a, layer.w) or 1,
     )
 
 
@@ -185,27 +183,39 @@ def _cores(builder: Builder, device: Device) -> Iterator[Core]:
     weights = tuple(range(local.input_banks, local.input_banks + local.weight_banks))
     others = tuple(range(weights[-1] + 1, weights[-1] + 1 + local.other_banks))
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
+    stack += mapping.sums_bytes  # an array of the kernel's function
+    order = steps(mapping)
     for chain in range(mapping.chains):
         for at in range(mapping.cas_length):
             tile = builder.tile(chain, at)
-            names = ["a"]
             builder.buffer(Buffer("a", tile, inputs, mapping.input_bytes, 2, "a"), moved=True)
             if mapping.streamed:
-                names.append("w")
                 builder.buffer(Buffer("w", tile, weights, mapping.weight_bytes, 2, "w"), moved=True)
             else:
-                size = mapping.weight_bytes * mapping.column_steps
+                size = mapping.part_weight_bytes
                 builder.buffer(Buffer("w", tile, weights, size, 1, "w"), moved=False)
             builder.buffer(Buffer("stack", tile, others, stack, 1, "stack"), moved=False)
             if at == 0 and mapping.bias_bytes:
                 bias = Buffer("bias", tile, others, mapping.bias_bytes, 1, "bias")
                 builder.buffer(bias, moved=False)
             if at == mapping.cas_length - 1:
-                names.append("out")
                 out = Buffer("out", tile, others, mapping.output_bytes, 2, "out")
                 builder.buffer(out, moved=True)
-            program = calls[at].program_bytes + RUNTIME_BYTES
-            yield Core(tile, chain, at, calls[at], mapping.calls, program, tuple(names))
+            last = at == mapping.cas_length - 1
+            work = tuple(_works(order, calls[at], stores=last))
+            yield Core(tile, work, program_bytes(calls[at]), local.shared)
+
+
+def _works(
+    order: tuple[Step, ...], turns: tuple[CallSchedule, ...], *, stores: bool
+) -> Iterator[Work]:
+    """The calls of a tile, turn by turn; alike ones are one object."""
+    alike: dict[tuple[int, Step], Work] = {}
+    for number, step in enumerate(order):
+        key = number % len(turns), step
+        if key not in alike:
+            alike[key] = Work(turns[key[0]], *step.names(stores=stores), step.begins)
+        yield alike[key]
 
 
 def _cascades(builder: Builder) -> Iterator[Cascade]:
@@ -223,11 +233,10 @@ def _net(builder: Builder, net: Net) -> None:
     source = builder.memory_tile(column, lanes[0] // streams)
     size = mapping.input_bytes if net.kind == "a" else mapping.weight_bytes
     sends = mapping.input_sends() if net.kind == "a" else mapping.weight_sends()
-    whole, copies = _kept(builder, net, size)
+    whole, copies, fills = _kept(builder, net, size)
     name = f"in {net.kind}{net.part}.{net.at}"
-    held = builder.buffer(Buffer(name, source, (), whole, copies, net.kind), moved=True)
-    entry = builder.fill(source, builder.ways_into(source)[0], "s2mm")
-    builder.describe(entry, held, ceil(whole / WORD))
+    held = builder.buffer(Buffer(name, source, (), whole, copies, net.kind, fills), moved=True)
+    _enter(builder, held, streams)
     for part, lane in enumerate(lanes):
         channel = builder.upward(source, lane)
         words = ceil(size / streams / WORD)
@@ -248,21 +257,32 @@ def _net(builder: Builder, net: Net) -> None:
                 sends=sends,
                 packet=floor.shares[net.kind == "w"] > 1,
                 role="a" if net.kind == "a" else "w",
-                chains=net.chains,
-                at=net.at,
+                reads=name,
+                writes=(net.kind,) * len(sinks),
             )
         )
 
 
-def _kept(builder: Builder, net: Net, size: int) -> tuple[int, int]:
-    """(bytes, copies) of what a memory tile keeps of a slice."""
+def _enter(builder: Builder, held: Buffer, streams: int) -> None:
+    """What fills a slice from outside: as many streams as read it."""
+    for part in range(streams):
+        entry = builder.fill(held.tile, builder.ways_into(held.tile)[0], "s2mm")
+        size = ceil(held.bytes / streams / WORD) * WORD
+        builder.describe(entry, held, size // WORD)
+        if held.fills:
+            feed = Crossing(f"feed {held.name}.{part}", entry, held.name, size, held.fills)
+            builder.crossings.append(feed)
+
+
+def _kept(builder: Builder, net: Net, size: int) -> tuple[int, int, int]:
+    """(bytes, copies, fills a run) of what a memory tile keeps of a slice."""
     mapping = builder.mapping
     if net.kind == "a" and builder.held:
         element = ELEMENT_BYTES[mapping.layer.a]
-        return mapping.part_rows * mapping.part_reduction * element, 2
+        return mapping.part_rows * mapping.part_reduction * element, 2, 1
     if net.kind == "w" and mapping.home == "memory tile":
-        return mapping.weight_bytes * mapping.column_steps, 1
-    return size, 2
+        return mapping.part_weight_bytes, 1, 0
+    return size, 2, mapping.input_sends() if net.kind == "a" else mapping.weight_sends()
 
 
 def _tiled(builder: Builder, kind: str, streams: int) -> tuple[tuple[int, int], ...]:
@@ -271,9 +291,10 @@ def _tiled(builder: Builder, kind: str, streams: int) -> tuple[tuple[int, int], 
         return ()
     mapping, t = builder.mapping, builder.mapping.tiling
     element = ELEMENT_BYTES[mapping.layer.a]
-    row = mapping.part_reduction * element // WORD
+    whole = mapping.part_reduction if builder.held else mapping.call_reduction
+    row = whole * element // WORD
     piece = max(1, t.k * element // WORD)
-    k_tiles = ceil(mapping.part_reduction / t.k)
+    k_tiles = ceil(mapping.call_reduction / t.k)
     rows = ceil(mapping.call_rows / t.m / streams)
     return ((piece, 1), (t.m, row), (k_tiles, piece), (rows, t.m * row))
 
@@ -306,9 +327,12 @@ def _result(builder: Builder, chain: int) -> None:
     builder.describe(source, Buffer("out", tile, (), mapping.output_bytes, 2, "out"), words)
     sink = builder.fill(sink_tile, builder.ways_into(sink_tile)[1], "s2mm")
     name = f"out {chain}"
-    kept = builder.buffer(Buffer(name, sink_tile, (), mapping.output_bytes, 2, "out"), moved=True)
+    size, calls = mapping.output_bytes, mapping.calls
+    kept = builder.buffer(Buffer(name, sink_tile, (), size, 2, "out", calls), moved=True)
     builder.describe(sink, kept, words)
-    builder.describe(builder.outward(sink_tile), kept, words)
+    way = builder.outward(sink_tile)
+    builder.describe(way, kept, words)
+    builder.crossings.append(Crossing(f"leave {name}", way, name, words * WORD, calls))
     members = len(floor.members(chain // builder.device.core_rows))
     builder.routes.append(
         Route(
@@ -320,8 +344,8 @@ def _result(builder: Builder, chain: int) -> None:
             sends=mapping.calls,
             packet=members > floor.lanes_down,
             role="out",
-            chains=(chain,),
-            at=mapping.cas_length - 1,
+            reads="out",
+            writes=(name,),
         )
     )
 

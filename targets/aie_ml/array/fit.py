@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.array.local import LocalPlan, plan_local
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.schedule import CallSchedule, schedule_call
+from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 
 
@@ -47,7 +49,7 @@ def plan_memory_tiles(
     call = 2 * a * mapping.input_bytes
     weights = 2 * w * mapping.weight_bytes
     if mapping.home == "memory tile":
-        weights = w * mapping.weight_bytes * mapping.column_steps
+        weights = w * mapping.part_weight_bytes
     results = -(-min(device.core_rows, mapping.chains) // max(1, device.mem_rows))
     outputs = 2 * results * mapping.output_bytes
     for held, inputs in ((True, whole), (False, call)):
@@ -73,15 +75,27 @@ def _slices(floor: Floor, device: Device) -> tuple[int, int]:
     return a, -(-lanes_w // rows) * share_w if floor.mapping.streamed else 0
 
 
-def schedules(mapping: ArrayMapping, device: Device) -> tuple[CallSchedule, ...]:
-    """Of each tile of a chain: one call."""
+def schedules(mapping: ArrayMapping, device: Device) -> tuple[tuple[CallSchedule, ...], ...]:
+    """Of each tile of a chain: one call, turn by turn."""
     arch = device.architecture
-    size = (mapping.call_rows, mapping.part_reduction, mapping.call_columns)
+    size = (mapping.call_rows, mapping.call_reduction, mapping.call_columns)
     by_position = {
-        mapping.position(at): schedule_call(mapping.kernel(at), arch, *size)
+        mapping.position(at): tuple(
+            schedule_call(kernel, arch, *size) for kernel in mapping.kernels(at)
+        )
         for at in (0, min(1, mapping.cas_length - 1), mapping.cas_length - 1)
     }
     return tuple(by_position[mapping.position(at)] for at in range(mapping.cas_length))
+
+
+def program_bytes(turns: tuple[CallSchedule, ...]) -> int:
+    """Estimate of a tile's program memory: every different kernel of its turns, and run time.
+
+    They are in one function, which is entered once.
+    """
+    different = {turn.kernel: turn for turn in turns}.values()
+    frames = (len(different) - 1) * FRAME_BUNDLES * BUNDLE_BYTES
+    return sum(call.program_bytes for call in different) - frames + RUNTIME_BYTES
 
 
 def buffer_ports(mapping: ArrayMapping, at: int) -> int:

@@ -69,8 +69,9 @@ class ArrayMapping:
 
     A chain of `cas_length` tiles, west to east, shares one part of the rows and one of the
     columns; each tile has its part of the reduction, and sums go along the cascade. There are
-    `row_parts * column_parts` chains. In a tile, calls of `call_rows` x whole part of the
-    reduction x `call_columns` follow each other.
+    `row_parts * column_parts` chains. In a tile, calls of `call_rows` x part of the reduction x
+    `call_columns` follow each other; each of them takes `reduction_steps` turns, one a piece of
+    the part, between which 32-bit sums wait in the tile's memory.
 
     Attributes:
         layer: what runs.
@@ -86,6 +87,7 @@ class ArrayMapping:
         outer: outer loop over calls.
         home: of the weights.
         input_channels: DMA channels that bring activations into a tile, 1 or 2.
+        reduction_steps: turns of a call.
     """
 
     layer: DenseLayer
@@ -101,20 +103,28 @@ class ArrayMapping:
     outer: Outer = "n"
     home: Home = "tile"
     input_channels: int = 1
+    reduction_steps: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse parts without work, and calls that are no multiples of the tiling."""
+        """Refuse parts without work, and calls that are no multiples of tiling and block."""
         layer, t = self.layer, self.tiling
         for what, parts, size, unit in (
             ("cas_length", self.cas_length, layer.reduction, t.k),
             ("column_parts", self.column_parts, layer.columns, t.n),
             ("row_parts", self.row_parts, layer.rows, t.m),
+            ("reduction_steps", self.reduction_steps, layer.reduction / self.cas_length, t.k),
         ):
             units = ceil(size / unit)
             if not 1 <= parts <= units:
                 raise TargetError(f"{what} {parts}: {units} tiles of {unit} cannot be split so")
         if self.call_rows % t.m or self.call_columns % t.n:
             raise TargetError(f"a call of {self.call_rows}x{self.call_columns}: no multiple of {t}")
+        if self.call_rows // t.m % self.block[0] or self.call_columns // t.n % self.block[1]:
+            call = f"a call of {self.call_rows}x{self.call_columns}"
+            raise TargetError(
+                f"{call}: no multiple of blocks {self.block}",
+                hint="another block of accumulators, or more rows of padding",
+            )
         if min(self.call_rows, self.call_columns) < 1 or self.input_channels not in (1, 2):
             raise TargetError("a call without rows or columns, or without an input channel")
         for value, values in ((self.order, Order), (self.outer, Outer), (self.home, Home)):
@@ -129,7 +139,13 @@ class ArrayMapping:
     @property
     def part_reduction(self) -> int:
         """Reduction of the largest part, padded."""
-        return ceil(ceil(self.layer.reduction / self.tiling.k) / self.cas_length) * self.tiling.k
+        return self.call_reduction * self.reduction_steps
+
+    @property
+    def call_reduction(self) -> int:
+        """Reduction of one turn, padded."""
+        part = ceil(ceil(self.layer.reduction / self.tiling.k) / self.cas_length)
+        return ceil(part / self.reduction_steps) * self.tiling.k
 
     @property
     def part_columns(self) -> int:
@@ -168,13 +184,23 @@ class ArrayMapping:
 
     @property
     def input_bytes(self) -> int:
-        """Of the activations of one call."""
-        return self.call_rows * self.part_reduction * ELEMENT_BYTES[self.layer.a]
+        """Of the activations of one turn."""
+        return self.call_rows * self.call_reduction * ELEMENT_BYTES[self.layer.a]
 
     @property
     def weight_bytes(self) -> int:
-        """Of the weights of one call, in one tile."""
-        return self.part_reduction * self.call_columns * ELEMENT_BYTES[self.layer.w]
+        """Of the weights of one turn, in one tile."""
+        return self.call_reduction * self.call_columns * ELEMENT_BYTES[self.layer.w]
+
+    @property
+    def part_weight_bytes(self) -> int:
+        """Of all weights of a tile."""
+        return self.weight_bytes * self.column_steps * self.reduction_steps
+
+    @property
+    def sums_bytes(self) -> int:
+        """Of the sums that wait between turns: those of one turn beside those of the next."""
+        return 2 * 4 * self.call_rows * self.call_columns if self.reduction_steps > 1 else 0
 
     @property
     def output_bytes(self) -> int:
@@ -189,8 +215,11 @@ class ArrayMapping:
     def input_sends(self) -> int:
         """How often a tile is sent activations for a layer: again for every column step if outer.
 
-        A tile whose part of the rows is a single call keeps its activations.
+        A tile whose part of the rows is a single call keeps its activations, and nothing is kept
+        from one turn to the next.
         """
+        if self.reduction_steps > 1:
+            return self.calls * self.reduction_steps
         if self.outer == "n" and self.row_steps > 1:
             return self.calls
         return self.row_steps
@@ -199,6 +228,8 @@ class ArrayMapping:
         """How often a tile is sent weights for a layer."""
         if not self.streamed:
             return 0
+        if self.reduction_steps > 1:
+            return self.calls * self.reduction_steps
         if self.outer == "m" and self.column_steps > 1:
             return self.calls
         return self.column_steps
@@ -211,11 +242,15 @@ class ArrayMapping:
             return "first"
         return "last" if at == self.cas_length - 1 else "middle"
 
-    def kernel(self, at: int) -> Kernel:
-        """What tile number `at` of a chain runs."""
+    def kernel(self, at: int, turn: int = 0) -> Kernel:
+        """What tile number `at` of a chain runs in a turn of a call.
+
+        The first turn starts from the bias or the cascade, the others from what the turn before
+        left; the last one stores or passes on, the others leave their sums.
+        """
         layer, position = self.layer, self.position(at)
         last = position in ("single", "last")
-        return Kernel(
+        kernel = Kernel(
             a=layer.a,
             w=layer.w,
             out=layer.out,
@@ -228,6 +263,19 @@ class ArrayMapping:
             requantise=layer.requantise,
             variant=self.variant,
         )
+        begins, ends = turn == 0, turn == self.reduction_steps - 1
+        if not ends:
+            sums = "float32" if kernel.floating else "int32"
+            position = "last" if begins and kernel.cascade_in else "single"
+            kernel = replace(kernel, position=position, out=sums, requantise="none", relu=False)
+        if not begins:
+            position = "single" if last or not ends else "first"
+            kernel = replace(kernel, position=position, bias=False, resumes=True)
+        return kernel
+
+    def kernels(self, at: int) -> tuple[Kernel, ...]:
+        """What tile number `at` of a chain runs, turn by turn."""
+        return tuple(self.kernel(at, turn) for turn in range(self.reduction_steps))
 
     def chain(self, index: int) -> tuple[int, int]:
         """(part of the rows, part of the columns) of chain `index`."""

@@ -14,7 +14,12 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.devices import Device
 
-LEVERS = ("fewer rows a call", "fewer columns a call", "more tiles along the reduction")
+LEVERS = (
+    "fewer rows a call",
+    "fewer columns a call",
+    "more tiles along the reduction",
+    "the reduction in more turns",
+)
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class LocalPlan:
         input_banks: of the two activation buffers together.
         weight_banks: of the weights.
         other_banks: of results, bias and stack.
-        shared: bytes a call that the DMA writes into a bank from which the core loads.
+        shared: bytes a turn that the DMA writes into a bank from which the core loads.
     """
 
     input_banks: int
@@ -34,7 +39,7 @@ class LocalPlan:
     shared: int
 
     def stall(self, device: Device) -> int:
-        """Cycles a call that the core loses to the DMA (+1 an access: the facts' penalty)."""
+        """Cycles a turn that the core loses to the DMA (+1 an access: the facts' penalty)."""
         width = device.need(device.architecture.core.banks.width_bits, "width of a memory bank")
         penalty = device.architecture.latency("bank_conflict_penalty")
         return penalty * ceil(self.shared / (width // 8)) if self.shared else 0
@@ -45,11 +50,12 @@ class Demand:
     """Bytes of a tile's buffers, one copy of each.
 
     Attributes:
-        inputs: activations of a call.
+        inputs: activations of a turn.
         resident: weights that stay.
-        streamed: weights of a call that come by stream.
+        streamed: weights of a turn that come by stream.
         outputs: results of a call.
         fixed: bias and stack.
+        sums: that wait between the turns of a call, all copies.
     """
 
     inputs: int
@@ -57,21 +63,29 @@ class Demand:
     streamed: int
     outputs: int
     fixed: int
+    sums: int = 0
 
-    def plan(self, banks: int, size: int) -> LocalPlan | None:
-        """Banks of `size` bytes for all of it, as few pairs together as possible."""
-        other = ceil((2 * self.outputs + self.fixed) / size)
-        apart = 2 * ceil(self.inputs / size)
+    def others(self, times: int = 1) -> int:
+        """Bytes of all that is neither activations nor weights."""
+        return times * (2 * self.outputs + self.sums) + self.fixed
+
+    def plan(self, banks: int, size: int, times: int = 1) -> LocalPlan | None:
+        """Banks of `size` bytes for all of it, as few pairs together as possible.
+
+        Of calls that have so many `times` the rows.
+        """
+        inputs, other = self.inputs * times, ceil(self.others(times) / size)
+        apart = 2 * ceil(inputs / size)
         weights = ceil(self.resident / size) + 2 * ceil(self.streamed / size)
         w_together = ceil((self.resident + 2 * self.streamed) / size)
         for i, w in (
             (apart, weights),
-            (ceil(2 * self.inputs / size), weights),
+            (ceil(2 * inputs / size), weights),
             (apart, w_together),
-            (ceil(2 * self.inputs / size), w_together),
+            (ceil(2 * inputs / size), w_together),
         ):
             if i + w + other <= banks:
-                shared = (self.inputs if i < apart else 0) + (self.streamed if w < weights else 0)
+                shared = (inputs if i < apart else 0) + (self.streamed if w < weights else 0)
                 return LocalPlan(i, w, other, shared)
         return None
 
@@ -89,10 +103,11 @@ def demand(mapping: ArrayMapping, device: Device) -> Demand:
     weights = mapping.weight_bytes
     return Demand(
         inputs=mapping.input_bytes,
-        resident=0 if mapping.streamed else weights * mapping.column_steps,
+        resident=0 if mapping.streamed else mapping.part_weight_bytes,
         streamed=weights if mapping.streamed else 0,
         outputs=mapping.output_bytes,
         fixed=mapping.bias_bytes + stack,
+        sums=mapping.sums_bytes,
     )
 
 
@@ -106,7 +121,7 @@ def plan_local(mapping: ArrayMapping, device: Device) -> LocalPlan | Infeasible:
     breakdown = (
         ("activations, twice", 2 * needed.inputs),
         ("weights", needed.resident + 2 * needed.streamed),
-        ("results, bias, stack", 2 * needed.outputs + needed.fixed),
+        ("results, bias, stack, waiting sums", needed.others()),
     )
     taken = sum(ceil(much / size) for _, much in breakdown)
     return Infeasible(

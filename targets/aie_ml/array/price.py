@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from match_aie.cost_models.aie_array import ArrayCost, Work, array_cost
 from match_aie.errors import Infeasible
-from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES, Assumed
-from match_aie.targets.aie_ml.array.fit import MemoryPlan, buffer_ports, fit, schedules
+from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.fit import (
+    MemoryPlan,
+    buffer_ports,
+    fit,
+    program_bytes,
+    schedules,
+)
 from match_aie.targets.aie_ml.array.floor import Floor
-from match_aie.targets.aie_ml.array.layer import ArrayMapping
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.local import LocalPlan
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.schedule import CallSchedule
+from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 
 
 @dataclass(frozen=True)
@@ -44,29 +52,53 @@ def price(mapping: ArrayMapping, device: Device, assumed: Assumed) -> Priced | I
         return fitted
     floor, local, memory = fitted.floor, fitted.local, fitted.memory
     calls = schedules(mapping, device)
-    program = max(call.program_bytes for call in calls) + RUNTIME_BYTES
+    program = max(program_bytes(turns) for turns in calls)
     bound = device.architecture.core.program_memory_bytes
     if program > bound:
         return Infeasible("program memory", program, bound, "bytes", ("smaller blocks", "a loop"))
-    slowest = max(
-        range(len(calls)), key=lambda at: calls[at].body + assumed.call(buffer_ports(mapping, at))
-    )
-    skew = sum(hand_over(call, calls[at + 1], assumed) for at, call in enumerate(calls[:-1]))
-    body = Body(calls[slowest].body, assumed.call(buffer_ports(mapping, slowest)), skew)
-    work = _work(mapping, device, assumed, floor, memory, local, body)
+    work = _work(mapping, device, assumed, floor, memory, local, _slowest(mapping, calls, assumed))
     return Priced(mapping, array_cost(work), local)
 
 
-def bound(mapping: ArrayMapping, device: Device, assumed: Assumed) -> float | Infeasible:
-    """Cycles that no schedule of the kernels beats: products at the core's full rate."""
+def bound(mapping: ArrayMapping, device: Device, assumed: Assumed) -> ArrayCost | Infeasible:
+    """A cost that no schedule of the kernels beats: products at the core's full rate."""
     fitted = fit(mapping, device)
     if isinstance(fitted, Infeasible):
         return fitted
     floor, local, memory = fitted.floor, fitted.local, fitted.memory
     rate = device.architecture.core.macs_of(mapping.layer.a, mapping.layer.w) or 1
     macs = mapping.call_rows * mapping.part_reduction * mapping.call_columns
-    body = Body(macs / rate, assumed.call(buffer_ports(mapping, 0)), 0)
-    return array_cost(_work(mapping, device, assumed, floor, memory, local, body)).interval
+    body = Body(macs / rate, _around(mapping, 0, assumed), 0)
+    return array_cost(_work(mapping, device, assumed, floor, memory, local, body))
+
+
+def _around(mapping: ArrayMapping, at: int, assumed: Assumed) -> float:
+    """Cycles around the turns of a call: it starts once, each turn takes and gives its inputs."""
+    again = assumed.acquire + assumed.release
+    turns = (mapping.reduction_steps - 1) * again * (2 if mapping.streamed else 1)
+    return assumed.call(buffer_ports(mapping, at)) + turns
+
+
+def _slowest(
+    mapping: ArrayMapping, calls: tuple[tuple[CallSchedule, ...], ...], assumed: Assumed
+) -> Body:
+    """The slowest tile of a chain, and how far its last tile is behind its first.
+
+    Sums go from the last turn of a tile to the first turn of the next: the two run together, and
+    take as long as the slower.
+    """
+    cycles = []
+    for at, turns in enumerate(calls):
+        body = sum(turn.body for turn in turns)
+        if len(turns) > 1:
+            before = calls[at - 1][-1].body if at else 0
+            after = calls[at + 1][0].body if at + 1 < len(calls) else 0
+            body += max(0, before - turns[0].body) + max(0, after - turns[-1].body)
+        cycles.append((body, _around(mapping, at, assumed)))
+    skew = 0.0
+    for turns, later in itertools.pairwise(calls):
+        skew += sum(turn.body for turn in turns[:-1]) + hand_over(turns[-1], later[0], assumed)
+    return Body(*max(cycles, key=sum), skew)
 
 
 def _work(
@@ -82,17 +114,18 @@ def _work(
     share_a, share_w = floor.shares
     in_rate, out_rate = external_rates(device)
     copies_a, copies_w = floor.copies
-    sends = mapping.row_steps if memory.inputs_held else mapping.input_sends()
+    held = mapping.row_steps * mapping.reduction_steps
+    sends = held if memory.inputs_held else mapping.input_sends()
     entering = copies_a * sends * mapping.input_bytes
     if mapping.home == "chip":
         entering += copies_w * mapping.weight_sends() * mapping.weight_bytes
     first = 0
     if not mapping.streamed and not layer.resident:
-        first = mapping.weight_bytes * mapping.column_steps
+        first = mapping.part_weight_bytes
     return Work(
         calls=mapping.calls,
         body=body.cycles,
-        around=body.around + local.stall(device),
+        around=body.around + mapping.reduction_steps * local.stall(device),
         inputs=mapping.input_sends(),
         input_bytes=mapping.input_bytes / mapping.input_channels,
         weights=mapping.weight_sends(),
@@ -119,6 +152,18 @@ def hand_over(first: CallSchedule, second: CallSchedule, assumed: Assumed) -> in
     """Cycles from a block's first product to that of the same block in the next tile."""
     before, after = first.parts[0].schedule, second.parts[0].schedule
     return before.write_done + assumed.cascade - after.read_last
+
+
+def outside(layer: DenseLayer, device: Device) -> float:
+    """Cycles that the layer's operands take on the ways in and out: no mapping is faster.
+
+    Raises:
+        TargetError: as `external_rates`.
+    """
+    in_rate, out_rate = external_rates(device)
+    entering = layer.rows * layer.reduction * ELEMENT_BYTES[layer.a]
+    leaving = layer.rows * layer.columns * ELEMENT_BYTES[layer.out]
+    return max(entering / in_rate, leaving / out_rate)
 
 
 def external_rates(device: Device) -> tuple[float, float]:

@@ -1,8 +1,9 @@
 """`ArrayProgram`: everything on the array that one layer takes, every number final.
 
-The writer of the graph, the checker and the simulator read it; none adds to it. Tiles are
-(column, row) with row 0 the interface tiles, then memory tiles, then cores. Sizes are bytes, what
-descriptors count is 32-bit words.
+Built from a dense `ArrayMapping` (`build`) or laid out from a `LayerGraph` (`layout`); the checker
+and the simulator read nothing else. Tiles are (column, row) with row 0 the interface tiles, then
+memory tiles, then cores. Sizes are bytes, what descriptors count is 32-bit words. A run is one
+execution of the layer.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from match_aie.targets.aie_ml.array.layer import ArrayMapping
-from match_aie.targets.aie_ml.schedule import CallSchedule
+from match_aie.targets.aie_ml.schedule import Scheduled
 
 Tile = tuple[int, int]
 Direction = Literal["s2mm", "mm2s"]
+State = Literal["empty", "full"]
 
 
 @dataclass(frozen=True, order=True)
@@ -38,6 +39,8 @@ class Buffer:
         bytes: of one copy.
         copies: 2 for a ping-pong pair.
         role: "a", "w", "out", "bias" or "stack".
+        fills: in a memory tile, how often a run writes one copy as a whole; 0 for what lies there
+            before the first run. Read by whoever reads it in as many equal parts as it is sent.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Buffer:
     bytes: int
     copies: int
     role: str
+    fills: int = 0
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class Lock:
     tile: Tile
     index: int
     buffer: str
-    state: Literal["empty", "full"]
+    state: State
     initial: int
 
 
@@ -68,9 +72,12 @@ class Descriptor:
         index: among the tile's descriptors.
         buffer: of the same tile.
         copy: 0 or 1 of a ping-pong pair.
-        words: that move.
+        words: that move, those of padding included.
         dims: (size, step) from the innermost dimension outward; empty where it is linear.
-        pad: words of zeros (before, after) in the dimensions from the innermost outward.
+        pad: words, rows, ... of zeros (before, after) in the dimensions from the innermost outward.
+        offset: first word in the buffer.
+        iteration: (size, step): each use of the descriptor begins a step further, and the first
+            again after so many; None where all uses are alike.
     """
 
     channel: Channel
@@ -80,6 +87,8 @@ class Descriptor:
     words: int
     dims: tuple[tuple[int, int], ...] = ()
     pad: tuple[tuple[int, int], ...] = ()
+    offset: int = 0
+    iteration: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -96,7 +105,7 @@ class Hop:
 
 @dataclass(frozen=True)
 class Route:
-    """A stream from one DMA channel to others.
+    """A stream from one DMA channel to others; in an interface tile it ends in the chip's memory.
 
     Attributes:
         name: for people.
@@ -104,11 +113,11 @@ class Route:
         sinks: where it goes to; all must be ready.
         hops: switch connections.
         bytes: of one transfer.
-        sends: transfers for one run of the layer.
+        sends: transfers for one run.
         packet: whether ports are shared with other packet-switched routes.
-        role: "a", "w" or "out".
-        chains: whose tiles it serves.
-        at: which tile of these chains.
+        role: "a", "w" or "out": what it carries, as buffers say it.
+        reads: buffer of the source's tile; empty in an interface tile.
+        writes: buffer of each sink's tile; empty likewise.
     """
 
     name: str
@@ -119,8 +128,47 @@ class Route:
     sends: int
     packet: bool
     role: Literal["a", "w", "out"]
-    chains: tuple[int, ...]
-    at: int
+    reads: str
+    writes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Data between a memory tile and programmable logic, over any stream that is free.
+
+    Which column's interface it uses is not laid out (facts: `PL_columns` is not known).
+
+    Attributes:
+        name: for people.
+        channel: of the memory tile; into it where that is S2MM.
+        buffer: of the same tile.
+        bytes: of one transfer.
+        sends: transfers for one run.
+    """
+
+    name: str
+    channel: Channel
+    buffer: str
+    bytes: int
+    sends: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a core does between taking buffers and giving them back: one call of a function.
+
+    Attributes:
+        schedule: of the call.
+        takes: buffers of the tile whose full (of results: empty) copy it waits for.
+        gives: buffers that it is done with.
+        starts: whether the array's runtime starts the kernel for it; not where a function that
+            fetches its buffers itself goes on.
+    """
+
+    schedule: Scheduled
+    takes: tuple[str, ...]
+    gives: tuple[str, ...]
+    starts: bool = True
 
 
 @dataclass(frozen=True)
@@ -129,21 +177,20 @@ class Core:
 
     Attributes:
         tile: where.
-        chain: which it belongs to.
-        at: place in the chain, west to east.
-        schedule: of one call.
-        calls: for one run of the layer.
+        work: of one run, in order.
         program_bytes: estimate of the program memory taken.
-        buffers: names, of the same tile, that a call takes and gives.
+        shared_bytes: bytes a call that the DMA writes into a bank that the core loads from.
     """
 
     tile: Tile
-    chain: int
-    at: int
-    schedule: CallSchedule
-    calls: int
+    work: tuple[Work, ...]
     program_bytes: int
-    buffers: tuple[str, ...]
+    shared_bytes: int = 0
+
+    @cached_property
+    def buffers(self) -> tuple[str, ...]:
+        """Names, of the same tile, that its work takes and gives."""
+        return tuple(dict.fromkeys(name for work in self.work for name in work.takes))
 
 
 @dataclass(frozen=True)
@@ -160,33 +207,34 @@ class ArrayProgram:
 
     Attributes:
         device: name of the device.
-        mapping: that it follows.
         cores: kernels.
         buffers: of cores and memory tiles.
         locks: likewise.
         descriptors: likewise.
-        routes: streams between memory tiles and cores.
+        routes: streams between interface tiles, memory tiles and cores.
         cascades: between cores.
-        entering: bytes that come into the memory tiles for one run.
-        leaving: bytes of results that leave them.
-        inputs_held: whether memory tiles keep whole parts of the activations.
-        shared_bytes: bytes a call that the DMA writes into a bank that the core loads from.
+        crossings: between memory tiles and programmable logic.
+        macs: useful multiply-accumulates of a run.
+        core_macs: multiply-accumulates per cycle of one core, of the layer's element types.
     """
 
     device: str
-    mapping: ArrayMapping
     cores: tuple[Core, ...]
     buffers: tuple[Buffer, ...]
     locks: tuple[Lock, ...]
     descriptors: tuple[Descriptor, ...]
     routes: tuple[Route, ...]
     cascades: tuple[Cascade, ...]
-    entering: int
-    leaving: int
-    inputs_held: bool
-    shared_bytes: int
+    crossings: tuple[Crossing, ...]
+    macs: int
+    core_macs: int
 
     @cached_property
     def core_at(self) -> dict[Tile, Core]:
         """Cores by tile."""
         return {core.tile: core for core in self.cores}
+
+    @cached_property
+    def buffer_at(self) -> dict[tuple[Tile, str], Buffer]:
+        """Buffers by tile and name."""
+        return {(buffer.tile, buffer.name): buffer for buffer in self.buffers}

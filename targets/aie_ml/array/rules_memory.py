@@ -154,6 +154,10 @@ def addressing(program: ArrayProgram, device: Device) -> Iterator[Violation]:
             checks.append(("words", d.words, 2**limits.length_bits - 1))
         if limits.step_bits is not None:
             checks += [("words a step", step, 2**limits.step_bits) for _, step in d.dims]
+        if d.iteration is not None and limits.iteration_wrap_bits is not None:
+            checks.append(("uses of an iteration", d.iteration[0], 2**limits.iteration_wrap_bits))
+        if limits.step_bits is not None and d.iteration is not None:
+            checks.append(("words an iteration", d.iteration[1], 2**limits.step_bits))
         if limits.wrap_bits is not None:
             inner = d.dims[: limits.dims - 1]
             checks += [("elements a wrap", size, 2**limits.wrap_bits - 1) for size, _ in inner]

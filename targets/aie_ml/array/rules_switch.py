@@ -46,29 +46,43 @@ def channels(program: ArrayProgram, device: Device) -> Iterator[Violation]:
     for d in program.descriptors:
         streams.setdefault((d.channel.tile, d.channel.direction, d.channel.index), 0)
     for (tile, direction, index), many in streams.items():
-        core = is_core(tile, device)
+        kind = _kind(tile, device)
+        core = kind == "core_tile"
         dma = arch.core.dma if core or arch.mem is None else arch.mem.dma
+        if kind == "shim_tile":
+            dma = arch.shim_dma
+            if tile[0] not in (device.shim_noc_columns or ()):
+                yield Violation(f"tile {tile}", "DMAs to memory", 1, 0, "another column")
         count = dma.s2mm if direction == "s2mm" else dma.mm2s
         where = f"tile {tile}, {direction} channel {index}"
         if not 0 <= index < count:
             yield Violation(
                 where, "as number of a channel", index, count - 1, "one input channel, no streams"
             )
-        if core and many > 1:
+        if kind != "mem_tile" and many > 1:
             yield Violation(where, "streams on one channel", many, 1, "another channel")
+
+
+def _kind(tile: Tile, device: Device) -> str:
+    if is_core(tile, device):
+        return "core_tile"
+    return "shim_tile" if tile[1] < device.shim_rows else "mem_tile"
 
 
 def ports(program: ArrayProgram, device: Device) -> Iterator[Violation]:
     """Switch ports exist and are not shared, but by packets."""
     table = device.architecture.switch_ports
+    shim = device.architecture.shim_dma
     drivers: dict[tuple[Tile, tuple[str, int]], set[tuple[str, int]]] = defaultdict(set)
     users: dict[tuple[Tile, tuple[str, int]], set[str]] = defaultdict(set)
     packets = {route.name for route in program.routes if route.packet}
     for route in program.routes:
         for hop in route.hops:
-            kind = "core_tile" if is_core(hop.tile, device) else "mem_tile"
+            kind = _kind(hop.tile, device)
             for role, (side, lane) in (("slave", hop.slave), ("master", hop.master)):
                 count = table.get((kind, role, side), 0)
+                if kind == "shim_tile" and side == "dma":
+                    count = shim.mm2s if role == "slave" else shim.s2mm
                 if not 0 <= lane < count:
                     yield Violation(
                         f"{route.name}, tile {hop.tile}",
@@ -120,7 +134,8 @@ def pass_through(program: ArrayProgram, device: Device) -> Iterator[Violation]:
     for route in program.routes:
         for hop in route.hops:
             through = {hop.slave[0], hop.master[0]} == {"N", "S"}
-            if through and not is_core(hop.tile, device) and hop.slave[1] != hop.master[1]:
+            mem = _kind(hop.tile, device) == "mem_tile"
+            if through and mem and hop.slave[1] != hop.master[1]:
                 yield Violation(
                     f"{route.name}, memory tile {hop.tile}",
                     "lanes changed",

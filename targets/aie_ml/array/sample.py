@@ -11,16 +11,18 @@ from match_aie.targets.aie_ml.array.build import build
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.price import Priced, price
-from match_aie.targets.aie_ml.array.search import (
-    FLAT,
-    TALL,
+from match_aie.targets.aie_ml.array.shapes import (
     Split,
+    blocks,
     candidates,
     native_tilings,
     splits,
 )
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.schedule import Variant
+
+#: Share of mappings that walk the reduction in turns.
+IN_TURNS = 0.2
 
 VARIANTS: tuple[Variant, ...] = ("flat", "overlapped", "exposed")
 
@@ -56,16 +58,17 @@ def _draw(
     layer: DenseLayer, device: Device, split: Split, dice: random.Random
 ) -> ArrayMapping | None:
     """A mapping of `split`, with calls no larger than the largest that fit."""
-    shapes = list(candidates(layer, device, native_tilings(layer, device)[0], split))
+    tiling, turns = native_tilings(layer, device)[0], dice.random() < IN_TURNS
+    shapes = list(candidates(layer, device, tiling, split, turns=turns))
     if not shapes:
         return None
     shape = dice.choice(shapes)
     tiles = shape.call_rows // shape.tiling.m
     rows = dice.choice([tiles, tiles, max(1, tiles // 2)])
+    sized = replace(shape, call_rows=rows * shape.tiling.m)
     return replace(
-        shape,
-        call_rows=rows * shape.tiling.m,
-        block=dice.choice(TALL if rows > 1 else FLAT),
+        sized,
+        block=dice.choice(blocks(sized)),
         variant=dice.choice(VARIANTS),
         input_channels=dice.choice([1, shape.input_channels]),
     )

@@ -20,8 +20,20 @@ from match_aie.targets.aie_ml.kernels.call import Parameter
 Place = tuple[int, int]
 
 
+class Header(Protocol):
+    """A generated header: `KernelSpec`, `AddSpec`, `MaxPoolSpec`."""
+
+    @property
+    def family(self) -> str:
+        """The header is called `<family>.hpp`."""
+
+    @property
+    def template(self) -> str:
+        """Path of the template that prints it, which reads it under the name `k`."""
+
+
 class Call(Protocol):
-    """A kernel function as a graph sees it: `LayerCall`, `Nest`, and those of other operators."""
+    """A kernel function as a graph sees it: `LayerCall`, `Nest`, `Bands`, `PoolCall`, `AddCall`."""
 
     @property
     def symbol(self) -> str:
@@ -35,6 +47,84 @@ class Call(Protocol):
     def parameters(self) -> tuple[Parameter, ...]:
         """Run-time parameters, in the order of the arguments."""
 
+    @property
+    def template(self) -> str:
+        """Path of the template that prints it, which reads it under the name `call`."""
+
+    @property
+    def headers(self) -> tuple[Header, ...]:
+        """Kernels that its source includes."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The part of a tensor [rows, columns, channels], row-major, that an `Outside` carries.
+
+    What it carries beyond the tensor is `fill` on the way in and means nothing on the way out.
+    Where `contiguous`, it is a piece of the tensor as it lies in memory; else the processor
+    gathers it before the run, or spreads it after.
+
+    Attributes:
+        operand: of the workload: "x", "x1", "y".
+        tensor: rows, columns, channels of the tensor.
+        first: row of the tensor where the part begins; negative where rows come before.
+        rows: that it carries.
+        left: columns that it carries before the tensor's.
+        columns: that it carries, `left` included.
+        channels: likewise.
+        fill: value of what is not in the tensor.
+    """
+
+    operand: str
+    tensor: tuple[int, int, int]
+    first: int
+    rows: int
+    columns: int
+    channels: int
+    left: int = 0
+    fill: int = 0
+
+    @property
+    def elements(self) -> int:
+        """Carried, what is filled included."""
+        return self.rows * self.columns * self.channels
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether it is a piece of the tensor as it lies in memory."""
+        same = (self.left, self.columns, self.channels) == (0, *self.tensor[1:])
+        return same and self.first >= 0 and self.first + self.rows <= self.tensor[0]
+
+    @property
+    def begin(self) -> int:
+        """Element of the tensor where a contiguous part begins."""
+        return self.first * self.tensor[1] * self.tensor[2]
+
+    @property
+    def real(self) -> tuple[int, int]:
+        """Rows of the tensor that it holds: first and count."""
+        first = max(self.first, 0)
+        return first, min(self.first + self.rows, self.tensor[0]) - first
+
+    def cut(self, tensor: np.ndarray) -> np.ndarray:
+        """What goes in, flat, of a tensor of any shape with the same elements."""
+        whole = np.full((self.rows, self.columns, self.channels), self.fill, tensor.dtype)
+        first, count = self.real
+        _, wide, deep = self.tensor
+        at = first - self.first
+        inside = tensor.reshape(self.tensor)[first : first + count]
+        whole[at : at + count, self.left : self.left + wide, :deep] = inside
+        return whole.reshape(-1)
+
+    def paste(self, carried: np.ndarray, tensor: np.ndarray) -> None:
+        """What came out, flat, into `tensor`."""
+        whole = carried.reshape(self.rows, self.columns, self.channels)
+        first, count = self.real
+        _, wide, deep = self.tensor
+        at = first - self.first
+        inside = whole[at : at + count, self.left : self.left + wide, :deep]
+        tensor.reshape(self.tensor)[first : first + count] = inside
+
 
 @dataclass(frozen=True)
 class Outside:
@@ -44,11 +134,19 @@ class Outside:
         name: a C identifier, unique in the graph.
         dtype: of its elements.
         elements: of one run of the layer.
+        part: what of which tensor it carries; None where it is a whole tensor, as it lies in
+            memory, and the graph's inputs are the workload's in their order.
     """
 
     name: str
     dtype: str
     elements: int
+    part: Part | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a part of another size."""
+        if self.part is not None and self.part.elements != self.elements:
+            raise InternalError(f"outside {self.name} carries {self.part.elements} elements")
 
 
 @dataclass(frozen=True)
@@ -159,6 +257,20 @@ class LayerGraph:
         places = [kernel.place for kernel in self.kernels]
         if len(set(places)) != len(places):
             raise InternalError(f"two kernels of graph {self.name} share a core")
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """The functions, each once."""
+        return tuple({kernel.call.symbol: kernel.call for kernel in self.kernels}.values())
+
+    @property
+    def parameters(self) -> tuple[tuple[int, int, Parameter], ...]:
+        """(kernel, its input, what the host sets there), kernel by kernel."""
+        return tuple(
+            (number, len(kernel.inputs) + at, parameter)
+            for number, kernel in enumerate(self.kernels)
+            for at, parameter in enumerate(kernel.call.parameters)
+        )
 
     @property
     def outside(self) -> tuple[Outside, ...]:

@@ -13,8 +13,9 @@ import numpy as np
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.kernels.lanes import AddNumbers, AddSpec
+from match_aie.targets.aie_ml.kernels.numeric import RoundingMode
 from match_aie.targets.aie_ml.kernels.spec import Form, Requantise
-from match_aie.workload import Converted, FixedPoint, Workload, to_fixed_point
+from match_aie.workload import Converted, FixedPoint, Rounding, Workload, to_fixed_point
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -50,16 +51,32 @@ class Epilogue:
     bias: np.ndarray
 
 
+#: How cores round what a tail rounds so.
+ROUNDINGS: Mapping[Rounding, RoundingMode] = {
+    "half_even": "conv_even",
+    "floor": "floor",
+    "half_up": "positive_inf",
+    "half_away": "symmetric_inf",
+}
+
+
 def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
-    """`workload` in the arithmetic of its kernel, or a sentence saying why it has none."""
+    """`workload` in the arithmetic of its kernel, or a sentence saying why it has none.
+
+    What is in fixed point already keeps its rounding: cores have them all.
+    """
+    tail = workload.tail
+    rounding = tail.rounding if tail is not None and tail.shift is not None else "half_even"
+
+    def fixed(how: FixedPoint) -> Converted | str:
+        return to_fixed_point(workload, constants, replace(how, rounding=rounding))
+
     if workload.kind == "add":
-        return to_fixed_point(workload, constants, ADDED)
+        return fixed(ADDED)
     if workload.kind == "avg_pool2d":
-        return to_fixed_point(workload, constants, POOLED)
-    shifted = to_fixed_point(workload, constants, SHIFT)
-    return (
-        shifted if isinstance(shifted, Converted) else to_fixed_point(workload, constants, SCALED)
-    )
+        return fixed(POOLED)
+    shifted = fixed(SHIFT)
+    return shifted if isinstance(shifted, Converted) else fixed(SCALED)
 
 
 def epilogue(workload: Workload, constants: Arrays) -> Epilogue:
@@ -72,12 +89,7 @@ def epilogue(workload: Workload, constants: Arrays) -> Epilogue:
     if tail is None:
         bias = constants.get("bias", np.zeros(1)).astype(np.int64)
         return Epilogue(Requantise("none", dtype), 0, None, None, bias)
-    if (
-        tail.shift is None
-        or tail.zero_point
-        or "bias" in constants
-        or (tail.shift and tail.rounding != "half_even")
-    ):
+    if tail.shift is None or tail.zero_point or "bias" in constants:
         raise TargetError(f"a {workload.kind} that is not in the fixed point of its kernel")
     info = np.iinfo(dtype)
     lo = tail.lo if tail.lo > info.min else None
@@ -85,11 +97,13 @@ def epilogue(workload: Workload, constants: Arrays) -> Epilogue:
     offset = constants.get("offset", np.zeros(1)).astype(np.int64)
     if "multiplier" not in constants:
         form: Form = "none" if dtype == "int32" else "shift"
-        return Epilogue(Requantise(form, dtype, lo=lo, hi=hi), tail.shift, None, None, offset)
+        plain = Requantise(form, dtype, rounding=ROUNDINGS[tail.rounding], lo=lo, hi=hi)
+        return Epilogue(plain, tail.shift, None, None, offset)
     multiplier = constants["multiplier"].astype(np.int64)
     scaled = Requantise(
         "channel" if multiplier.size > 1 else "tensor",
         dtype,
+        rounding=ROUNDINGS[tail.rounding],
         lo=lo,
         hi=hi,
         addend="channel" if offset.size > 1 else "tensor",
@@ -113,7 +127,8 @@ def add_kernel(workload: Workload, constants: Arrays) -> tuple[AddSpec, AddNumbe
     left, right = (int(v) for v in np.broadcast_to(constants["multiplier"], (2,)))
     offset = int(constants["offset"][0]) if "offset" in constants else 0
     spec = AddSpec(x.dtype, workload.output.dtype, tail.lo > info.min, tail.hi < info.max)
-    return spec, AddNumbers(left, right, offset, tail.shift, lo=tail.lo, hi=tail.hi)
+    rounding = ROUNDINGS[tail.rounding]
+    return spec, AddNumbers(left, right, offset, tail.shift, rounding, lo=tail.lo, hi=tail.hi)
 
 
 def _number(values: np.ndarray) -> np.ndarray | int:

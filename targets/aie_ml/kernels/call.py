@@ -40,7 +40,8 @@ class LayerCall:
         bias_size: elements of the bias; None for one per column.
         origins: of tiles of rows, for kernels that gather.
         offsets: of steps, likewise.
-        bias_of: of rows, for kernels with a border bias.
+        bias_of: of rows, for kernels with a border bias; empty where the function around the
+            call has tables of its own (`Bands`).
         x_n_step: elements of x between tiles of columns, for lane by lane kernels.
         image: whether y is an image [N/n][M/m][m][n], and not [M/m][N/n][m][n].
     """
@@ -66,11 +67,23 @@ class LayerCall:
             "offsets": s.k_steps if s.gathered else 0,
             "bias_of": s.m if s.border_bias else 0,
         }
+        if not self.bias_of:
+            wanted.pop("bias_of")
         for name, size in wanted.items():
             if len(getattr(self, name)) != size:
                 raise TargetError(
                     f"kernel {self.symbol} reads {size} {name}, not {len(getattr(self, name))}"
                 )
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads it under the name `call`."""
+        return "aie/layer.cpp.mako"
+
+    @property
+    def headers(self) -> tuple[KernelSpec, ...]:
+        """Kernels that its source includes."""
+        return (self.spec,)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -125,12 +138,10 @@ class LayerCall:
             named += [("y", "y.data()"), ("y_m_step", steps[0]), ("y_n_step", steps[1])]
             named += self._epilogue()
         m_blocks, n_blocks = s.blocks
-        return (
-            *named,
-            ("m_blocks", m_blocks),
-            ("k_steps", s.k_steps),
-            ("n_blocks", n_blocks),
-        )
+        named.append(("m_blocks", m_blocks))
+        if not s.flat:
+            named.append(("k_steps", s.k_steps))
+        return (*named, ("n_blocks", n_blocks))
 
     def _epilogue(self) -> list[tuple[str, object]]:
         r = self.spec.requantise

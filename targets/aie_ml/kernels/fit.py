@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import CoreTile, Device, Tiling, pair_name
 from match_aie.targets.aie_ml.kernels.counts import operand_loads
@@ -48,7 +50,8 @@ def program_bytes(spec: KernelSpec, device: Device) -> int:
     Sizes are constants of the call, so that of `run` in the template those copies of the block
     remain that its number of blocks needs. A copy holds its unrolled steps, one bundle for each
     vector instruction (or for two loads where there are more), and the loop over the rest with as
-    much again to fill and drain the pipeline as a load and a product take.
+    much again to fill and drain the pipeline as a load and a product take. All steps of a flat
+    kernel are unrolled.
     """
     arch = device.architecture
     t, core = spec.tiling, arch.core
@@ -57,20 +60,32 @@ def program_bytes(spec: KernelSpec, device: Device) -> int:
         vmacs *= device.need(core.instructions(spec.a, spec.b, t), f"instructions of {t}")
     step = max(vmacs, -(-operand_loads(spec) // core.loads.count))
     product = arch.latency("vmac_bf16_latency" if spec.floating else "vmac_int_latency")
-    loop = step + arch.latency("vector_load_to_use") + product
-    block = (spec.drain_steps + spec.refill_steps) * step + loop
+    pipeline = arch.latency("vector_load_to_use") + product
+    unrolled = spec.k_steps if spec.flat else spec.drain_steps + spec.refill_steps + 1
+    block = unrolled * step + pipeline
     drained = sum(arch.latency(name) for name in ("vsrs_latency", "vst_memory_stage"))
     blocks = spec.blocks[0] * spec.blocks[1]
-    bundles = _copies(blocks) * block + spec.drains * drained
+    bundles = copies(blocks) * block + spec.drains * drained
     return bundles * BUNDLE_BYTES
 
 
-def _copies(blocks: int) -> int:
+def copies(blocks: int) -> int:
     """Copies of the block in `run` that are reached: first, a pair in a loop, one or two last."""
     if blocks == 1:
         return 1
     pair = 2 if (blocks - 2) // 2 else 0
     return 1 + pair + (1 if blocks % 2 == 0 else 2)
+
+
+def flattened(spec: KernelSpec, device: Device, room: int | None = None) -> KernelSpec:
+    """`spec` with all steps of K unrolled, if so much code fits `room` bytes; else with a loop.
+
+    A block of a flat kernel sets up no loop, which is worth 2 cycles a block (fitted, see
+    `match_aie.targets.aie_ml.schedule.place`). `room` is the whole program memory where None.
+    """
+    flat = replace(spec, flat=True)
+    most = device.architecture.core.program_memory_bytes if room is None else room
+    return flat if program_bytes(flat, device) <= most else replace(spec, flat=False)
 
 
 def batch_one(a: str, b: str, core: CoreTile) -> tuple[Tiling, tuple[int, int]] | None:

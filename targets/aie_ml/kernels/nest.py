@@ -63,6 +63,21 @@ class Nest:
         return (first, middle, last) if self.k_tiles > 2 else (first, last)
 
     @property
+    def symbol(self) -> str:
+        """The function's name."""
+        return self.call.symbol
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads it under the name `call`."""
+        return "aie/nest.cpp.mako"
+
+    @property
+    def headers(self) -> tuple[KernelSpec, ...]:
+        """Kernels that its source includes."""
+        return self.kernels
+
+    @property
     def stack_bytes(self) -> int:
         """Local arrays of the function, beside what its compiler needs."""
         return 2 * self.call.spec.m * self.call.spec.n * 4 if self.k_tiles > 1 else 0

@@ -115,6 +115,8 @@ class KernelSpec:
         row_bias: a tile of addends for each tile of rows joins the bias.
         resumes: sums start from what an earlier call stored as 32-bit sums, tile by tile: K cut
             over time.
+        flat: the number of K steps is a constant of the source, and all of them are unrolled: no
+            loop is set up in a block. `fit.flattened` says where program memory holds that.
     """
 
     a: str
@@ -134,6 +136,7 @@ class KernelSpec:
     border_bias: bool = False
     row_bias: bool = False
     resumes: bool = False
+    flat: bool = False
 
     def __post_init__(self) -> None:
         """Refuse calls that the kernel cannot walk."""
@@ -254,8 +257,16 @@ class KernelSpec:
         return min(self.accumulators, LONGEST_HEAD, self.k_steps - self.drain_steps)
 
     @property
+    def rest_steps(self) -> int:
+        """K steps after those that drain and refill."""
+        return self.k_steps - self.drain_steps - self.refill_steps
+
+    @property
     def family(self) -> str:
-        """Identifier that kernels with the same source share: everything but numbers."""
+        """Identifier that kernels with the same source share: everything but numbers.
+
+        A flat kernel's number of K steps is part of its source.
+        """
         r, t = self.requantise, self.tiling
         added = f"_{r.addend}" if r.addend != "zero_point" else ""
         clips = ("_lo" if self.lo is not None else "") + ("_hi" if r.hi is not None else "")
@@ -265,7 +276,7 @@ class KernelSpec:
             f"{self.operation}_{self.a}_{self.b}_{t.m}x{t.k}x{t.n}_{self.rows}x{self.columns}_"
             f"{self.position}{'_gathered' if self.gathered else ''}{bias if self.bias else resumed}"
             f"{f'_{r.form}_{r.dtype}{added}{clips}' if self.stores else ''}"
-            f"_d{self.drain_steps}r{self.refill_steps}"
+            f"_d{self.drain_steps}r{self.refill_steps}{f'_k{self.k_steps}' if self.flat else ''}"
         )
 
     @property

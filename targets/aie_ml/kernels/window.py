@@ -77,6 +77,7 @@ class Walk:
         rows: tiles of a block along the pixels.
         columns: tiles of a block along the channels.
         apart: channels stay apart: depthwise convolution, pooling.
+        lead: columns read before the padding, so that memory is read from a whole stride on.
     """
 
     geometry: Geometry
@@ -84,6 +85,7 @@ class Walk:
     rows: int
     columns: int = 1
     apart: bool = False
+    lead: int = 0
 
     @property
     def tiles_per_row(self) -> int:
@@ -117,7 +119,7 @@ class Walk:
         blocks = self.n // lanes if self.apart else -(-g.channels // lanes)
         high = (g.out_height - 1) * g.stride[0] + (g.filter[0] - 1) * g.dilation[0] + 1
         pixels = self.tiles_per_row * self.tiling.m
-        wide = (pixels - 1) * g.stride[1] + (g.filter[1] - 1) * g.dilation[1] + 1
+        wide = self.lead + (pixels - 1) * g.stride[1] + (g.filter[1] - 1) * g.dilation[1] + 1
         return blocks, high, g.stride[1], -(-wide // g.stride[1]), lanes
 
     @property
@@ -132,6 +134,7 @@ def pack_image(x: np.ndarray, walk: Walk) -> np.ndarray:
     g = walk.geometry
     blocks, high, phases, columns, lanes = walk.shape
     top, left, _, _ = g.padding
+    left += walk.lead
     whole = np.zeros((high, columns * phases, blocks * lanes), dtype=x.dtype)
     rows = min(g.height, high - top)
     wide = min(g.width, columns * phases - left)
@@ -159,7 +162,7 @@ def offsets(walk: Walk) -> np.ndarray:
     for block in range(walk.k // walk.tiling.k // walk.taps):
         for fy in range(g.filter[0]):
             for fx in range(g.filter[1]):
-                phase, along = fx * g.dilation[1] % phases, fx * g.dilation[1] // phases
+                along, phase = divmod(fx * g.dilation[1] + walk.lead, phases)
                 row = fy * g.dilation[0] * phases + phase
                 table.append(block * walk.block_pitch + (row * columns + along) * lanes)
     return np.array(table, dtype=np.int32)
@@ -198,8 +201,8 @@ def border_biases(
         TargetError: a bias leaves int32.
     """
     g, sums = walk.geometry, w.astype(np.int64).sum(axis=3)
-    rows = _taps_inside(g, 0)
-    columns = _taps_inside(g, 1)
+    rows = taps_inside(g, 0)
+    columns = taps_inside(g, 1)
     classes: dict[bytes, int] = {}
     biases: list[np.ndarray] = []
     bias_of = np.zeros(walk.m, dtype=np.int32)
@@ -219,7 +222,7 @@ def border_biases(
     return table.astype(np.int32), bias_of
 
 
-def _taps_inside(g: Geometry, axis: int) -> np.ndarray:
+def taps_inside(g: Geometry, axis: int) -> np.ndarray:
     """Whether each output's taps fall on the image, by rows (0) or columns (1): [outputs, taps]."""
     outputs, size = ((g.out_height, g.height), (g.out_width, g.width))[axis]
     at = np.arange(outputs)[:, None] * g.stride[axis]

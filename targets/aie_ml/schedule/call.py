@@ -10,6 +10,7 @@ from math import ceil
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Architecture, pair_name
+from match_aie.targets.aie_ml.kernels.fit import copies
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
 from match_aie.targets.aie_ml.schedule.machine import Machine, machine
 from match_aie.targets.aie_ml.schedule.operations import Counts, count
@@ -105,6 +106,28 @@ class CallSchedule:
         return 2 * self.macs * clock_ghz / self.cycles
 
     @property
+    def reads(self) -> tuple[int, ...]:
+        """Cycles of the body at which each block has read the cascade; none without one."""
+        if not self.kernel.cascade_in:
+            return ()
+        return tuple(begin + block.read_last for begin, block in self._begins())
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """Cycles of the body at which each block has written to the cascade, likewise."""
+        if not self.kernel.cascade_out:
+            return ()
+        return tuple(min(begin + b.write_done, self.body) for begin, b in self._begins())
+
+    def _begins(self) -> Iterator[tuple[int, BlockSchedule]]:
+        """Cycle of every block's first product, and the block."""
+        now = self.lead
+        for part in self.parts:
+            for _ in range(part.times):
+                yield now, part.schedule
+                now += part.schedule.length
+
+    @property
     def counts(self) -> Counts:
         """Instructions of a call."""
         total = Counts()
@@ -117,13 +140,18 @@ class CallSchedule:
 
     @property
     def program_bytes(self) -> int:
-        """Estimate of the program memory taken: one inner loop and its ends a block shape."""
+        """Estimate of the program memory taken: the copies of a block that the source has.
+
+        A copy is the steps that are not in an inner loop, one of those that are, and what a block
+        takes beside its steps. Without pipelining over blocks there is one copy.
+        """
         bundles = FRAME_BUNDLES
         for part in self.parts:
             s = part.schedule
             unrolled = self.kernel.variant == "flat"
             inner = (s.steps if unrolled else min(s.steps, s.peeled + 1)) * s.interval
-            bundles += s.sets * (inner + s.length - s.steps * s.interval)
+            many = 1 if self.kernel.variant == "exposed" else copies(part.times)
+            bundles += many * (inner + s.length - s.steps * s.interval)
         bundles += self.lead
         last = self.parts[-1].schedule
         bundles += ends(last, self.blocks)[1] - last.length + last.gap

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.devices import Architecture
+from match_aie.targets.aie_ml.devices import Architecture, Tiling
 from match_aie.targets.aie_ml.kernels.counts import Counts as EmittedCounts
+from match_aie.targets.aie_ml.kernels.lanes import AddSpec, MaxPoolSpec
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.targets.aie_ml.schedule.call import CallSchedule, schedule_call
 from match_aie.targets.aie_ml.schedule.kernel import Kernel, Requantise, Variant
 
 
-def kernel_of(spec: KernelSpec, variant: Variant = "overlapped") -> Kernel:
-    """What the scheduler knows of `spec`.
+def kernel_of(spec: KernelSpec, variant: Variant | None = None) -> Kernel:
+    """What the scheduler knows of `spec`; `variant` as the source has it where None.
 
     Raises:
-        TargetError: the kernel is no plain matrix product, which is all that is scheduled.
+        TargetError: several tiles are stored together, which is not scheduled.
     """
     tail = spec.requantise
-    plain = spec.operation == "mmul" and not (spec.gathered or spec.border_bias or spec.row_bias)
-    if not plain or spec.joined > 1 or tail.addend != "zero_point":
+    if spec.joined > 1:
         raise TargetError(
             f"kernels of family {spec.family} have no schedule yet",
-            hint="plain matrix products have one",
+            hint="tiles of 16 bytes or more have one",
         )
     forms: dict[str, Requantise] = {
         "shift": "shift",
         "tensor": "multiplier",
         "channel": "channel",
-        "none": "shift" if spec.floating else "none",
+        "none": "shift" if tail.dtype == "bfloat16" else "none",
     }
     return Kernel(
         a=spec.a,
@@ -40,12 +40,64 @@ def kernel_of(spec: KernelSpec, variant: Variant = "overlapped") -> Kernel:
         bias=spec.bias,
         relu=spec.lo is not None or spec.relu,
         requantise=forms[tail.form],
-        variant=variant,
+        variant=variant or ("flat" if spec.flat else "overlapped"),
+        resumes=spec.resumes,
+        operation=spec.operation,
+        gathered=spec.gathered,
+        border_bias=spec.border_bias,
+        row_bias=spec.row_bias,
+        addends=spec.stores and tail.addend == "channel",
+        high=spec.stores and tail.hi is not None,
     )
 
 
+def add_kernel(spec: AddSpec) -> Kernel:
+    """What the scheduler knows of a sum of two activations: a block is one vector."""
+    tiling = Tiling(1, 1, spec.lanes, native=False)
+    return Kernel(
+        a=spec.a,
+        w=spec.a,
+        out=spec.dtype,
+        tiling=tiling,
+        rows=1,
+        columns=1,
+        bias=False,
+        relu=spec.lo,
+        variant="flat",
+        operation="add",
+        high=spec.hi,
+    )
+
+
+def pool_kernel(spec: MaxPoolSpec) -> Kernel:
+    """What the scheduler knows of a maximum pool: a block is a group of tiles."""
+    tiling = Tiling(spec.m, 1, spec.n, native=False)
+    return Kernel(
+        a=spec.dtype,
+        w=spec.dtype,
+        out=spec.dtype,
+        tiling=tiling,
+        rows=spec.rows,
+        columns=1,
+        bias=False,
+        relu=False,
+        operation="pool",
+        gathered=True,
+    )
+
+
+def add_schedule(spec: AddSpec, arch: Architecture, vectors: int) -> CallSchedule:
+    """Modelled cycles of one sum of so many vectors."""
+    return schedule_call(add_kernel(spec), arch, vectors, 1, spec.lanes)
+
+
+def pool_schedule(spec: MaxPoolSpec, arch: Architecture, tiles: int, taps: int) -> CallSchedule:
+    """Modelled cycles of one maximum pool of so many tiles, channel blocks included."""
+    return schedule_call(pool_kernel(spec), arch, tiles * spec.m, taps, spec.n)
+
+
 def schedule_of(
-    spec: KernelSpec, arch: Architecture, variant: Variant = "overlapped"
+    spec: KernelSpec, arch: Architecture, variant: Variant | None = None
 ) -> CallSchedule:
     """Modelled cycles of one call of `spec` on `arch`.
 
@@ -59,7 +111,7 @@ def emitted_counts(call: CallSchedule) -> EmittedCounts:
     """Operations of `call` in the terms in which the emulation counts them."""
     c = call.counts
     return EmittedCounts(
-        mmul=call.macs // call.kernel.tiling.macs,
+        mmul=call.macs // call.kernel.tiling.macs if call.kernel.operation == "mmul" else 0,
         vmac=c.products,
         multiply=c.multiplies,
         load=c.loads_a + c.loads_w + c.loads_bias + c.loads_factors,

@@ -18,6 +18,10 @@ Requantise = Literal["shift", "multiplier", "channel", "none"]
 #: "flat": overlapped, and the reduction unrolled, so that no inner loop is set up per block.
 Variant = Literal["overlapped", "exposed", "flat"]
 
+#: What a step adds: a product of tiles; lane by lane products over the taps of a window, sums or
+#: maxima over them; or, in a single step, two vectors times their factors.
+Work = Literal["mmul", "multiply", "sum", "pool", "add"]
+
 #: Bytes of an element.
 ELEMENT_BYTES = {
     "int8": 1,
@@ -47,6 +51,13 @@ class Kernel:
         requantise: how sums become `out`.
         variant: how an epilogue meets the next block.
         weight_banks: banks over which the weights are spread, 1 or 2.
+        resumes: whether accumulators start with 32-bit sums that an earlier call stored.
+        operation: what a step adds.
+        gathered: whether tiles of the activations lie where a table says, not aligned.
+        border_bias: whether a table says for every row which bias it starts from.
+        row_bias: whether addends by rows join the bias.
+        addends: whether there is an addend by column beside multipliers.
+        high: whether results are clipped from above.
     """
 
     a: str
@@ -61,6 +72,13 @@ class Kernel:
     requantise: Requantise = "shift"
     variant: Variant = "overlapped"
     weight_banks: int = 1
+    resumes: bool = False
+    operation: Work = "mmul"
+    gathered: bool = False
+    border_bias: bool = False
+    row_bias: bool = False
+    addends: bool = False
+    high: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no kernel is."""
@@ -73,13 +91,21 @@ class Kernel:
             (self.position, Position),
             (self.requantise, Requantise),
             (self.variant, Variant),
+            (self.operation, Work),
         ):
             if value not in get_args(values):
                 raise TargetError(f"kernel: {value!r} is none of {get_args(values)}")
+        if self.resumes and (self.bias or self.cascade_in):
+            raise TargetError("kernel: earlier sums start it, and a bias or a cascade too")
         if self.bias and self.cascade_in:
             raise TargetError(
                 "kernel: bias behind a cascade", hint="add it in the first kernel of the chain"
             )
+
+    @property
+    def starts(self) -> bool:
+        """Whether accumulators start with anything but zeros."""
+        return self.bias or self.resumes or self.cascade_in or self.operation == "add"
 
     @property
     def cascade_in(self) -> bool:

@@ -33,6 +33,7 @@ class Machine:
         vectors: vector registers of `load_bytes` bytes.
         cascade_bytes: of one cascade transfer.
         load: cycles from a vector load to its use.
+        load_up: of a load that widens into an accumulator; None where it is not known.
         product: of an integer product.
         product_distance: least cycles between two products on one accumulator.
         float_product: of a bf16 product.
@@ -52,6 +53,7 @@ class Machine:
     vectors: int
     cascade_bytes: int
     load: int
+    load_up: int | None
     product: int
     product_distance: int
     float_product: int
@@ -87,6 +89,7 @@ def machine(arch: Architecture) -> Machine:
         vectors=core.vector_registers * core.vector_bits // core.loads.bits,
         cascade_bytes=core.cascade_bits // 8,
         load=arch.latency("vector_load_to_use"),
+        load_up=arch.latencies.get("vector_load_ups_to_use"),
         product=arch.latency("vmac_int_latency"),
         product_distance=arch.latency("vmac_int_same_acc_min_distance"),
         float_product=arch.latency(f"{bf16}_latency"),

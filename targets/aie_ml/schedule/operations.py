@@ -5,52 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from math import ceil, prod
-from typing import Literal
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import pair_name
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Kernel
-from match_aie.targets.aie_ml.schedule.machine import LOAD_A, LOAD_B, MOVE, STORE, VECTOR, Machine
-
-Kind = Literal[
-    "product",
-    "multiply",
-    "load",
-    "load_accumulator",
-    "cascade_read",
-    "cascade_write",
-    "srs",
-    "store",
-    "store_accumulator",
-    "maximum",
-    "shuffle",
-    "copy",
-]
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One instruction.
-
-    Attributes:
-        kind: what it does.
-        name: for people.
-        slots: any one of which it issues in.
-        reads: values it needs at issue.
-        writes: the value that it (partly) defines; empty where it defines none.
-        latency: cycles until `writes` may be read.
-        bank: of the memory that it accesses; empty where it accesses none.
-        bytes: that it moves; of a multiplication twice its lanes, so that 16 of them count as one.
-    """
-
-    kind: Kind
-    name: str
-    slots: tuple[str, ...]
-    reads: tuple[str, ...] = ()
-    writes: str = ""
-    latency: int = 0
-    bank: str = ""
-    bytes: int = 0
+from match_aie.targets.aie_ml.schedule.lanes import (
+    add_step,
+    gathered,
+    kept,
+    lane_step,
+    load,
+    table_entry,
+    vectors,
+)
+from match_aie.targets.aie_ml.schedule.machine import LOAD_A, MOVE, STORE, VECTOR, Machine
+from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
 
 
 @dataclass(frozen=True)
@@ -133,63 +102,64 @@ def block_operations(kernel: Kernel, core: Machine) -> Block:
     sums = tuple(f"c{i}.{j}" for i in range(kernel.rows) for j in range(kernel.columns))
     bits = kernel.tiling.m * kernel.tiling.n * kernel.accumulator_bits
     return Block(
-        step=(*_loads(kernel, core), *_products(kernel, core)),
+        step=_step(kernel, core),
         start=tuple(op for name in sums for op in _start(name, kernel, core)),
         finish=tuple(tuple(_finish(name, kernel, core)) for name in sums),
         sums=sums,
-        first_adds=kernel.bias or kernel.cascade_in,
+        first_adds=kernel.starts,
         width={"c": bits / core.accumulator_bits, "t": 1.0},
     )
+
+
+def _step(kernel: Kernel, core: Machine) -> tuple[Operation, ...]:
+    if kernel.operation == "add":
+        return add_step(kernel, core)
+    if kernel.operation != "mmul":
+        return lane_step(kernel, core)
+    return (*_loads(kernel, core), *_products(kernel, core))
 
 
 def _loads(kernel: Kernel, core: Machine) -> Iterator[Operation]:
     t = kernel.tiling
     a_bytes = t.m * t.k * ELEMENT_BYTES[kernel.a]
     w_bytes = t.k * t.n * ELEMENT_BYTES[kernel.w]
+    if kernel.gathered:
+        yield table_entry(core)
     for i in range(kernel.rows):
-        for part in range(ceil(a_bytes / core.load_bytes)):
-            name = f"a{i}.{part}"
-            yield _load(name, "A", core, min(core.load_bytes, a_bytes))
+        if kernel.gathered:
+            yield from gathered(f"a{i}", a_bytes, core)
+            continue
+        for name in vectors(f"a{i}", a_bytes, kernel, core):
+            yield load(name, "A", core, min(core.load_bytes, a_bytes))
     for j in range(kernel.columns):
         for part in range(ceil(w_bytes / core.load_bytes)):
             name = f"w{j}.{part}"
             bank = "W" if kernel.weight_banks == 1 else f"W{(part + j) % 2}"
-            yield _load(name, bank, core, min(core.load_bytes, w_bytes))
-
-
-def _load(name: str, bank: str, core: Machine, size: int) -> Operation:
-    """Through load B where it is free: load A is also the only way in for accumulators, and.
-
-    shares its write port with the rounding of the store slot.
-    """
-    return Operation("load", name, (LOAD_B, LOAD_A), (), name, core.load, bank, size)
+            yield load(name, bank, core, min(core.load_bytes, w_bytes))
 
 
 def _products(kernel: Kernel, core: Machine) -> Iterator[Operation]:
     t = kernel.tiling
     parts = products_per_tile(kernel, core)
-    loads_a = ceil(t.m * t.k * ELEMENT_BYTES[kernel.a] / core.load_bytes)
+    a_bytes = t.m * t.k * ELEMENT_BYTES[kernel.a]
     loads_w = ceil(t.k * t.n * ELEMENT_BYTES[kernel.w] / core.load_bytes)
     latency = core.float_product if kernel.floating else core.product
     for part in range(parts):
         for i in range(kernel.rows):
             for j in range(kernel.columns):
                 reads = (
-                    *(f"a{i}.{n}" for n in range(loads_a)),
+                    *vectors(f"a{i}", a_bytes, kernel, core),
                     *(f"w{j}.{n}" for n in range(loads_w)),
                 )
                 yield Operation("product", f"p{part}", (VECTOR,), reads, f"c{i}.{j}", latency)
 
-
-#: Bytes of a counted load, store or result.
-WORD = 32
 
 #: Bits of sums that are begun at once; wider accumulators repeat them.
 WIDEST_START = 1024
 
 
 def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
-    """Bias a row at a time, the same row for all rows of a tile; or the cascade's sums."""
+    """Bias a row at a time, the same row for all rows of a tile; earlier or the cascade's sums."""
     t = kernel.tiling
     size = t.m * t.n * kernel.accumulator_bits // 8
     if kernel.cascade_in:
@@ -197,15 +167,40 @@ def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
             yield Operation(
                 "cascade_read", f"in{part}", (LOAD_A,), (), name, core.cascade_read, "", size
             )
-    elif kernel.bias and kernel.variant == "exposed":
+    elif kernel.resumes:
+        latency = _resume_latency(kernel, core)
+        for part in range(ceil(t.m * t.n * 4 / core.load_bytes)):
+            yield Operation("load_accumulator", f"sum{part}", (LOAD_A,), (), name, latency, "S", 32)
+    elif kernel.operation == "add" or (kernel.bias and kernel.variant == "exposed"):
         yield Operation("copy", "bias", (MOVE,), (), name, core.move)
     elif kernel.bias:
-        lanes = min(t.m * t.n, WIDEST_START // kernel.accumulator_bits)
-        row = ceil(t.n * 4 / core.load_bytes)
-        for part in range(lanes // t.n * row):
+        for part in range(_bias_words(kernel, core)):
             yield Operation(
                 "load_accumulator", f"bias{part}", (LOAD_A,), (), name, core.load, "S", 32
             )
+
+
+def _bias_words(kernel: Kernel, core: Machine) -> int:
+    """Words of bias of one tile: a row of it for every row, of the first part where all are alike.
+
+    A bias by rows is loaded for all parts, and its addends beside it.
+    """
+    t = kernel.tiling
+    lanes = min(t.m * t.n, WIDEST_START // kernel.accumulator_bits)
+    row = ceil(t.n * 4 / core.load_bytes)
+    by_rows = kernel.row_bias or kernel.border_bias
+    parts = t.m * t.n // lanes if by_rows else 1
+    addends = ceil(lanes * 4 / core.load_bytes) if kernel.row_bias else 0
+    return parts * (lanes // t.n * row + addends)
+
+
+def _resume_latency(kernel: Kernel, core: Machine) -> int:
+    """Sums that wait have 32 bits; wider accumulators are filled through the up-shift."""
+    if kernel.accumulator_bits == 32:
+        return core.load
+    if core.load_up is None:
+        raise TargetError(f"latency of a load that widens is not known of {core.name}")
+    return core.load_up
 
 
 def _finish(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
@@ -215,6 +210,9 @@ def _finish(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
     if kernel.cascade_out:
         for part in range(ceil(size / core.cascade_bytes)):
             yield Operation("cascade_write", f"out{part}", (STORE,), (name,), bytes=size)
+        return
+    if kernel.operation == "pool":
+        yield from kept(name, kernel, core)
         return
     if kernel.requantise == "none":
         yield from _whole(name, kernel, core)
@@ -231,20 +229,31 @@ def _finish(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
             largest = f"x{tag}.{part}"
             yield Operation("maximum", "relu", (MOVE,), (result,), largest, core.move)
             result = largest
+        if kernel.high:
+            least = f"x{tag}.{part}h"
+            yield Operation("maximum", "least", (MOVE,), (result,), least, core.move)
+            result = least
         yield Operation("store", f"st{part}", (STORE,), (result,), "", 0, "S", piece)
 
 
 def _whole(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
-    """Sums stored with 32 bits; wider ones are rounded to them."""
+    """Sums stored with 32 bits; wider ones are rounded to them, and ReLU needs a vector."""
     tag = name[1:]
     whole = kernel.tiling.m * kernel.tiling.n * 4
     piece = min(whole, core.store_bytes)
     for part in range(ceil(whole / core.store_bytes)):
-        if kernel.accumulator_bits == 32:
+        if kernel.accumulator_bits == 32 and not kernel.relu:
             yield Operation("store_accumulator", f"st{part}", (STORE,), (name,), "", 0, "S", piece)
             continue
         result = f"v{tag}.{part}"
-        yield Operation("srs", f"srs{part}", (STORE,), (name,), result, core.srs, "", piece)
+        if kernel.accumulator_bits == 32:
+            yield Operation("copy", f"move{part}", (MOVE,), (name,), result, core.move)
+        else:
+            yield Operation("srs", f"srs{part}", (STORE,), (name,), result, core.srs, "", piece)
+        if kernel.relu:
+            largest = f"x{tag}.{part}"
+            yield Operation("maximum", "relu", (MOVE,), (result,), largest, core.move)
+            result = largest
         yield Operation("store", f"st{part}", (STORE,), (result,), "", 0, "S", piece)
 
 
@@ -265,11 +274,12 @@ def _multiply(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
             "srs", f"wide{part}", (STORE,), (name,), f"y{tag}.{part}", core.srs, "", narrowed
         )
     factors: tuple[str, ...] = ()
-    if kernel.requantise == "channel":
-        for part in range(max(1, 16 // t.n)):
+    by_column = (kernel.requantise == "channel") + kernel.addends
+    if by_column:
+        for part in range(by_column * max(1, 16 // t.n)):
             factor = f"f{tag}.{part}"
             factors = (*factors, factor)
-            yield Operation("load", factor, (LOAD_B, LOAD_A), (), factor, core.load, "S", WORD)
+            yield load(factor, "S", core, WORD)
     for part in range(parts):
         wide, scaled = f"y{tag}.{part}", f"t{tag}.{part}"
         needed = (wide, *factors)
@@ -300,6 +310,8 @@ def count(operations: Iterator[Operation]) -> Counts:
             "cascade_write": "cascade_writes",
             "srs": "srs",
         }.get(op.kind)
+        if op.kind == "product" and op.bytes:
+            key = "multiplies"
         if key is not None:
             counted = key in ("products", "cascade_reads", "cascade_writes")
             tally[key] += 1 if counted else ceil(op.bytes / WORD)

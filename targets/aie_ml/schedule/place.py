@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from match_aie.errors import InternalError, TargetError
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A, Machine
-from match_aie.targets.aie_ml.schedule.operations import Block, Operation, block_operations
+from match_aie.targets.aie_ml.schedule.operation import ACCUMULATING, Operation
+from match_aie.targets.aie_ml.schedule.operations import Block, block_operations
 from match_aie.targets.aie_ml.schedule.registers import VECTOR_UNITS, Placed, fit
 
 #: Cycles of steps that are scheduled one by one: long enough to hide any start and finish. Further
@@ -54,6 +55,7 @@ class BlockSchedule:
         block: the operations.
         gap: bundles without operations of the steps at its end.
         registers: of vectors and of accumulators.
+        serial: whether the sums come out one after the other.
     """
 
     length: int
@@ -66,6 +68,7 @@ class BlockSchedule:
     block: Block
     gap: int
     registers: tuple[float, float]
+    serial: bool = False
 
     @property
     def hidden(self) -> int:
@@ -153,7 +156,25 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
     switch = 0 if kernel.variant == "flat" else LOOP_SWITCH
     inserts = _inserts(block, step, explicit)
     for gap in range(switch, switch + LONGEST_GAP):
-        placed = _place(kernel, block, step, explicit, {**inserts}, gap, switch, sets, core)
+        tried = (
+            (
+                _place(
+                    kernel,
+                    block,
+                    step,
+                    explicit,
+                    {**inserts},
+                    gap,
+                    switch,
+                    sets,
+                    core,
+                    serial=serial,
+                ),
+                serial,
+            )
+            for serial in (False, True)
+        )
+        placed, serial = next(((p, s) for p, s in tried if p is not None), (None, False))
         if placed is not None:
             length = explicit * step.interval + sum(inserts.values()) + gap
             length += (steps - explicit) * step.interval
@@ -169,6 +190,7 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
                 block,
                 gap,
                 (core.vectors, core.accumulators),
+                serial,
             )
     raise TargetError(
         f"no schedule of {kernel} fits the registers of {core.name}", hint="use smaller blocks"
@@ -177,8 +199,8 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
 
 def schedule_step(block: Block, kernel: Kernel, core: Machine) -> Step:
     """One step of the reduction at the least interval."""
-    products = [op for op in block.step if op.kind == "product"]
-    loads = [op for op in block.step if op.kind == "load"]
+    products = [op for op in block.step if op.kind in ACCUMULATING]
+    loads = [op for op in block.step if op.kind not in ACCUMULATING]
     distance = core.float_distance if kernel.floating else core.product_distance
     across = sorted(products, key=lambda op: (op.name, op.writes.partition(".")[::-1]))
     for interval in range(max(len(products), (len(loads) + 1) // 2), 16 * len(loads) + 64):
@@ -207,15 +229,28 @@ def _place_step(
         last[op.writes] = cycle
     if any(first[name] + interval - last[name] < distance for name in first):
         return None
-    latest = {
-        op.writes: min(p.cycle for p in placed if op.writes in p.operation.reads) for op in loads
-    }
-    for op in sorted(loads, key=lambda op: (latest[op.writes], op.bank == "A")):
-        at = latest[op.writes] - op.latency
-        found = table.search(op, range(at, at - 2 * interval, -1), 0)
-        if found is None:
-            return None
-        placed.append(found)
+    return _place_operands(loads, placed, table, interval)
+
+
+def _place_operands(
+    operands: list[Operation], placed: list[Placed], table: Table, interval: int
+) -> tuple[Placed, ...] | None:
+    """What feeds the products, each as late as it can be, what is read last first."""
+    left = list(operands)
+    while left:
+        needed = {name for op in left for name in op.reads}
+        ready = [op for op in left if op.writes not in needed]
+        latest = {
+            op.writes: min(p.cycle for p in placed if op.writes in p.operation.reads)
+            for op in ready
+        }
+        for op in sorted(ready, key=lambda op: (latest[op.writes], op.bank == "A")):
+            at = latest[op.writes] - op.latency
+            found = table.search(op, range(at, at - 2 * interval, -1), 0)
+            if found is None:
+                return None
+            placed.append(found)
+        left = [op for op in left if op.writes in needed]
     return tuple(placed)
 
 
@@ -249,6 +284,8 @@ def _place(
     switch: int,
     sets: int,
     core: Machine,
+    *,
+    serial: bool,
 ) -> tuple[Placed, ...] | None:
     """All operations of a block, with `gap` empty bundles at its end; None if they do not fit."""
     total = steps * step.interval
@@ -262,7 +299,7 @@ def _place(
             table.take(p.operation, cycle, p.slot)
             placed.append(Placed(cycle, p.slot, p.operation, at))
     started = place_start(block, placed, table, length)
-    finished = place_finish(block, placed, table, length)
+    finished = place_finish(block, placed, table, length, serial=serial)
     if started is None or finished is None:
         return None
     everything = (*placed, *started, *finished)
@@ -301,26 +338,53 @@ def place_start(
 
 
 def place_finish(
-    block: Block, placed: list[Placed], table: Table, length: int
+    block: Block, placed: list[Placed], table: Table, length: int, *, serial: bool = False
 ) -> list[Placed] | None:
-    """As early as possible after the last product of each accumulator."""
+    """As early as possible after the last product of each accumulator.
+
+    Where `serial`, a chain begins when the one before has multiplied, which takes fewer registers.
+    """
     ready: dict[str, int] = {}
     for p in placed:
-        if p.operation.kind == "product":
+        if p.operation.kind in ACCUMULATING:
             landed = p.cycle + p.operation.latency
             ready[p.operation.writes] = max(landed, ready.get(p.operation.writes, landed))
     found = []
+    free = min(ready.values())
     for chain in sorted(block.finish, key=lambda c: ready[c[0].reads[0]]):
-        begin = ready[chain[0].reads[0]]
-        for op in chain:
-            at = max((ready[name] for name in op.reads), default=begin)
-            one = table.search(op, range(at, at + length))
-            if one is None:
+        begin = max(ready[chain[0].reads[0]], free)
+        late = {op.writes: op for op in chain if not op.reads}
+        for op in (op for op in chain if op.reads):
+            wanted = [late.pop(name) for name in op.reads if name in late]
+            at = max(begin, *(ready[name] for name in op.reads if name in ready))
+            placed_now = _with_loads(op, wanted, table, at, length)
+            if placed_now is None:
                 return None
-            found.append(one)
-            if op.writes:
-                landed = one.cycle + op.latency
-                ready[op.writes] = max(landed, ready.get(op.writes, landed))
+            found += placed_now
+            if serial and op.kind == "multiply":
+                free = placed_now[0].cycle
+            for one in placed_now:
+                name = one.operation.writes
+                if name:
+                    landed = one.cycle + one.operation.latency
+                    ready[name] = max(landed, ready.get(name, landed))
+    return found
+
+
+def _with_loads(
+    op: Operation, loads: list[Operation], table: Table, at: int, length: int
+) -> list[Placed] | None:
+    """`op` as early as possible from `at` on, and what only it needs as late as possible before."""
+    one = table.search(op, range(at, at + length))
+    if one is None:
+        return None
+    found = [one]
+    for load in loads:
+        latest = one.cycle - load.latency
+        before = table.search(load, range(latest, latest - length, -1))
+        if before is None:
+            return None
+        found.append(before)
     return found
 
 

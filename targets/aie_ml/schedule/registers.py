@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from match_aie.targets.aie_ml.schedule.operations import Operation
+from match_aie.targets.aie_ml.schedule.operation import OF_STEP, Operation
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Placed:
 
 
 #: 256-bit registers of values by their first letter; those of "c" and "t" are accumulators.
-VECTOR_UNITS = {"a": 1.0, "w": 1.0, "v": 1.0, "x": 1.0, "y": 2.0, "h": 0.5, "f": 1.0}
+VECTOR_UNITS = {"a": 1.0, "w": 1.0, "d": 2.0, "v": 1.0, "x": 1.0, "y": 2.0, "h": 0.5, "f": 1.0}
 
 
 Life = tuple[int, int, float]
@@ -80,12 +80,12 @@ def lifetimes(units: dict[str, float], issued: Iterable[tuple[int, int, Placed]]
         name = p.operation.writes
         if name and name[0] in units:
             landed = cycle + p.operation.latency
-            key = (block, name, p.step if name[0] in "aw" else None)
+            key = (block, name, p.step if name[0] in OF_STEP else None)
             span = spans.setdefault(key, [landed, landed])
             span[:] = min(span[0], landed), max(span[1], landed)
     for block, cycle, p in everything:
         for name in p.operation.reads:
-            read = spans.get((block, name, p.step if name[0] in "aw" else None))
+            read = spans.get((block, name, p.step if name[0] in OF_STEP else None))
             if read is not None:
                 read[1] = max(read[1], cycle)
     return [(begin, end, units[name[0]]) for (_, name, _), (begin, end) in spans.items()]

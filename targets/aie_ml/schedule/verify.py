@@ -18,8 +18,10 @@ from match_aie.targets.aie_ml.schedule.run import Issue, Value, unroll
 #: Slots in which each kind may issue (llvm-aie, as the hardware note's section A.7 lists them).
 LEGAL = {
     "product": {"vector"},
+    "compare": {"move"},
     "multiply": {"vector"},
     "load": {"load_a", "load_b"},
+    "scalar_load": {"load_a", "load_b"},
     "load_accumulator": {"load_a"},
     "cascade_read": {"load_a"},
     "cascade_write": {"store"},
@@ -32,7 +34,7 @@ LEGAL = {
 }
 
 #: 256-bit registers of values by their first letter; accumulators are "c" and "t".
-VECTORS = {"a": 1.0, "w": 1.0, "v": 1.0, "x": 1.0, "y": 2.0, "h": 0.5, "f": 1.0}
+VECTORS = {"a": 1.0, "w": 1.0, "d": 2.0, "v": 1.0, "x": 1.0, "y": 2.0, "h": 0.5, "f": 1.0}
 
 
 def verify(schedule: BlockSchedule, kernel: Kernel, core: Machine, blocks: int = 4) -> None:
@@ -105,16 +107,17 @@ def _dependences(run: list[Issue]) -> None:
         op = issue.placed.operation
         if op.writes:
             value = issue.value(op.writes)
-            landed[value] = max(landed.get(value, 0), issue.cycle + op.latency)
+            when = issue.cycle + op.latency
+            landed[value] = max(landed.get(value, when), when)
             parts[value] += 1
     for issue in run:
         op = issue.placed.operation
         for name in op.reads:
-            when = landed.get(issue.value(name))
-            if when is None:
+            written = landed.get(issue.value(name))
+            if written is None:
                 _fail(f"{name} is never written", issue)
-            elif when > issue.cycle:
-                _fail(f"{name} is read {when - issue.cycle} cycles early", issue)
+            elif written > issue.cycle:
+                _fail(f"{name} is read {written - issue.cycle} cycles early", issue)
 
 
 def _distances(run: list[Issue], distance: int) -> None:
@@ -126,7 +129,7 @@ def _distances(run: list[Issue], distance: int) -> None:
         if op.writes[:1] != "c":
             continue
         value = issue.value(op.writes)
-        if op.kind != "product":
+        if op.kind not in ("product", "compare"):
             if value in last:
                 _fail("starts an accumulator that products already use", issue)
             begun[value] = max(begun.get(value, issue.cycle), issue.cycle + op.latency)

@@ -8,8 +8,8 @@ room or data. It knows no cost model.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Generator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from math import ceil
 
 from match_aie.simulation import (
@@ -25,293 +25,353 @@ from match_aie.simulation import (
     Simulator,
 )
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.program import ArrayProgram, Core, Route, Tile
+from match_aie.targets.aie_ml.array.program import (
+    ArrayProgram,
+    Core,
+    Crossing,
+    Route,
+    Tile,
+    Work,
+)
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.simulate.core import Moment, Step, moments, steps
+from match_aie.targets.aie_ml.simulate.core import moments
+from match_aie.targets.aie_ml.simulate.outside import Beyond, ChipMemory, ways
+from match_aie.targets.aie_ml.simulate.progress import Books, Progress
+from match_aie.targets.aie_ml.simulate.store import Run, Store
 
-#: A process of this simulator: nothing is sent to it, it returns nothing.
-Run = Generator[Command, object, None]
+#: A buffer: whose tile, and its name.
+Place = tuple[Tile, str]
+
+
+def _on(_: list[float]) -> bool:
+    """To the end."""
+    return False
 
 
 @dataclass(frozen=True)
-class Ways:
-    """Ways between the array and what is around it: how many, and bytes per cycle of each."""
+class End:
+    """One end of a stream at a buffer: its number among the buffer's writers or readers.
 
-    inputs: int
-    input_rate: float
-    outputs: int
-    output_rate: float
-
-
-def ways(device: Device) -> Ways:
-    """Streams of programmable logic (128 bits at its clock), else DMA channels to memory.
-
-    Raises:
-        TargetError: neither is known of the device.
+    Attributes:
+        store: the buffer.
+        index: of the writer or reader.
+        parts: transfers that make up one copy.
     """
-    if device.plio_in is not None and device.plio_out is not None:
-        clock = device.need(device.pl_clock_mhz, "clock of programmable logic") / 1000
-        rate = 16 * clock / device.clock_ghz
-        inputs, outputs = device.plio_in, device.plio_out
-        if device.if_to_array_gbps is not None:
-            inputs = min(inputs, int(device.if_to_array_gbps / device.clock_ghz / rate))
-        if device.array_to_if_gbps is not None:
-            outputs = min(outputs, int(device.array_to_if_gbps / device.clock_ghz / rate))
-        return Ways(inputs, rate, outputs, rate)
-    inputs = device.need(device.gmio_in, "DMA channels from memory")
-    outputs = device.need(device.gmio_out, "DMA channels to memory")
-    rate = float(device.architecture.shim_dma.bytes_per_cycle)
-    if device.dram_gbps is None:
-        return Ways(inputs, rate, outputs, rate)
-    # Reading and writing share the memory: half each, as long as both are at work.
-    half = device.dram_gbps / device.clock_ghz / 2
-    return Ways(inputs, min(rate, half / inputs), outputs, min(rate, half / outputs))
 
-
-@dataclass
-class Books:
-    """What a run has counted: when each call's results were in memory tiles, and tiles' time."""
-
-    done: list[float] = field(default_factory=list)
-    missing: list[int] = field(default_factory=list)
-    busy: dict[Tile, float] = field(default_factory=lambda: defaultdict(float))
-    stalled: dict[Tile, float] = field(default_factory=lambda: defaultdict(float))
+    store: Store
+    index: int
+    parts: int
 
 
 class ArraySimulation:
-    """One run of a program, for a number of calls of every core."""
+    """Runs of a program, one after the other as fast as buffers allow.
+
+    Args:
+        program: what runs.
+        device: where.
+        assumed: times that no document states.
+        runs: of the layer.
+        enough: asked after each result whether to stop, with the times of all.
+        trace: whether to keep a timeline.
+        beyond: what is assumed of the world outside the array.
+    """
 
     def __init__(
         self,
         program: ArrayProgram,
         device: Device,
         assumed: Assumed,
-        calls: int,
+        runs: int,
         *,
+        enough: Callable[[list[float]], bool] = _on,
         trace: bool = False,
+        beyond: Beyond | None = None,
     ) -> None:
         """Processes are set up, nothing has run."""
         self.program = program
         self.device = device
         self.assumed = assumed
-        self.calls = calls
+        self.runs = runs
         self.trace = trace
-        self.books = Books(missing=[program.mapping.chains] * calls)
+        self.books = Books()
         self.sim = Simulator(record=trace)
         arch = device.architecture
-        self.rate = arch.core.dma.bytes_per_cycle
-        self.hop = arch.hop_cycles
-        self.ways = ways(device)
-        self._way_in = Resource("ways in", self.ways.inputs)
-        self._way_out = Resource("ways out", self.ways.outputs)
-        self._empty: dict[tuple[Tile, str, int], Resource] = {}
-        self._full: dict[tuple[Tile, str, int], Resource] = {}
-        self._feeds: dict[Tile, list[tuple[str, int]]] = defaultdict(list)
+        self._rates = {
+            True: arch.core.dma.bytes_per_cycle,
+            False: (arch.mem.dma if arch.mem is not None else arch.core.dma).bytes_per_cycle,
+        }
+        self._memory = ChipMemory(device, beyond or Beyond())
+        self._lanes: dict[tuple[object, ...], Resource] = {}
         self._cascades: dict[Tile, Channel] = {}
-        self._lanes: dict[tuple[int, str, int], Resource] = {}
-        mapping = program.mapping
-        self._steps = steps(
-            mapping.row_steps,
-            mapping.column_steps,
-            rows_outer=mapping.outer == "m",
-            streamed=mapping.streamed,
-        )
+        self._stores: dict[Place, Store] = {}
+        self._ends: dict[tuple[str, int, Place], End] = {}
+        self._of_core: dict[Place, End] = {}
+        self._writes_itself: set[Place] = set()
+        self._connect()
+        finals = self._finals()
+        self.progress = Progress([r.sends for r in finals], runs, enough)
+        self._final = {route.name: number for number, route in enumerate(finals)}
         self._set_up()
 
-    def run(self) -> Books:
+    def run(self) -> Progress:
         """Simulate.
 
         Raises:
             DeadlockError: the program cannot go on.
         """
         self.timeline = self.sim.run()
-        return self.books
+        return self.progress
+
+    def _is_core(self, tile: Tile) -> bool:
+        return tile[1] >= self.device.shim_rows + self.device.mem_rows
+
+    def _is_shim(self, tile: Tile) -> bool:
+        return tile[1] < self.device.shim_rows
+
+    def _connect(self) -> None:
+        """Stores with their writers and readers in order."""
+        writers: dict[Place, list[tuple[str, int, int]]] = defaultdict(list)
+        readers: dict[Place, list[tuple[str, int, int]]] = defaultdict(list)
+        for number, route in enumerate(self.program.routes):
+            if not self._is_shim(route.source.tile):
+                readers[route.source.tile, route.reads].append(("route", number, route.sends))
+            for sink, name in zip(route.sinks, route.writes, strict=True):
+                if not self._is_shim(sink.tile):
+                    writers[sink.tile, name].append(("route", number, route.sends))
+        for number, crossing in enumerate(self.program.crossings):
+            place = crossing.channel.tile, crossing.buffer
+            into = crossing.channel.direction == "s2mm"
+            (writers if into else readers)[place].append(("crossing", number, crossing.sends))
+        for core in self.program.cores:
+            for name in core.buffers:
+                side = writers if (core.tile, name) in readers else readers
+                side[core.tile, name].append(("core", 0, 0))
+                if side is writers:
+                    self._writes_itself.add((core.tile, name))
+        for place in {**writers, **readers}:
+            self._store(place, writers[place], readers[place])
+
+    def _store(
+        self,
+        place: Place,
+        writers: list[tuple[str, int, int]],
+        readers: list[tuple[str, int, int]],
+    ) -> None:
+        buffer = self.program.buffer_at[place]
+        resident = not self._is_core(place[0]) and not buffer.fills
+        into = [] if resident else writers
+        name = f"{buffer.name} of {place[0]}"
+        store = Store(name, buffer.copies, len(into), len(readers))
+        self._stores[place] = store
+        for side in (into, readers):
+            for index, (kind, number, sends) in enumerate(side):
+                fills = buffer.fills or sends
+                end = End(store, index, max(1, sends // fills) if fills else 1)
+                if kind == "core":
+                    self._of_core[place] = end
+                else:
+                    self._ends[kind, number, place] = end
+
+    def _finals(self) -> list[Route]:
+        """Streams of results out of cores that leave the array, or the memory tiles behind them."""
+        leaving = {(c.channel.tile, c.buffer) for c in self.program.crossings}
+        for route in self.program.routes:
+            if any(self._is_shim(sink.tile) for sink in route.sinks):
+                leaving.add((route.source.tile, route.reads))
+        return [
+            route
+            for route in self.program.routes
+            if self._is_core(route.source.tile)
+            and any(
+                self._is_shim(sink.tile) or (sink.tile, name) in leaving
+                for sink, name in zip(route.sinks, route.writes, strict=True)
+            )
+        ]
 
     def _set_up(self) -> None:
-        for number, route in enumerate(self.program.routes):
-            ends = (route.source,) if route.role == "out" else route.sinks
-            for tile in (end.tile for end in ends):
-                self._empty[tile, route.role, number] = Resource(f"empty {route.name}", 2, 2)
-                self._full[tile, route.role, number] = Resource(f"full {route.name}", 2, 0)
-                self._feeds[tile].append((route.role, number))
         for cascade in self.program.cascades:
             self._cascades[cascade.source] = Channel(f"cascade {cascade.source}", 1)
-        lanes: dict[tuple[Tile, int, str], list[tuple[int, Route]]] = defaultdict(list)
+        lanes: dict[object, list[tuple[int, Route]]] = defaultdict(list)
         for number, route in enumerate(self.program.routes):
-            if route.role == "out":
-                self._spawn_result(number, route)
-            else:
-                key = (route.source.tile, route.source.index, route.role)
-                lanes[key].append((number, route))
+            lanes[route.source].append((number, route))
         for members in lanes.values():
-            self._spawn_lane(members)
+            self.sim.spawn(members[0][1].name, self._lane(members))
+        free = self._free_ways()
+        for number, crossing in enumerate(self.program.crossings):
+            into = crossing.channel.direction == "s2mm"
+            self.sim.spawn(crossing.name, self._cross(number, crossing, *free[into]))
         west = {cascade.sink: cascade.source for cascade in self.program.cascades}
-        plans: dict[int, tuple[Moment, ...]] = {}
         for core in self.program.cores:
-            if core.at not in plans:
-                plans[core.at] = moments(core.schedule, self.assumed.cascade)
-            process = self._core(
-                core, plans[core.at], self._cascades.get(west.get(core.tile, core.tile))
-            )
-            self.sim.spawn(f"core {core.tile}", process)
+            before = self._cascades.get(west.get(core.tile, core.tile))
+            self.sim.spawn(f"core {core.tile}", self._core(core, before))
 
-    def _sends(self, role: str) -> int:
-        """Transfers that the simulated calls need."""
-        takes = [step.takes_a if role == "a" else step.takes_w for step in self._steps]
-        whole, rest = divmod(self.calls, len(takes))
-        return whole * sum(takes) + sum(takes[:rest])
+    def _free_ways(self) -> dict[bool, tuple[Resource, float]]:
+        """(ways, bytes per cycle of each) into the array, and out of it."""
+        if not self.program.crossings:
+            return {}
+        known = ways(self.device)
+        return {
+            True: (Resource("ways in", known.inputs), known.input_rate),
+            False: (Resource("ways out", known.outputs), known.output_rate),
+        }
 
-    def _spawn_lane(self, members: list[tuple[int, Route]]) -> None:
-        """Slices that take turns on a lane, in order; or a route with a lane of its own."""
-        mapping = self.program.mapping
-        role = members[0][1].role
-        count = self._sends(role)
-        if not count:
-            return
-        streams = []
-        for number, route in members:
-            tokens = None
-            if role == "a" or mapping.home == "chip":
-                depth = 2 * mapping.row_steps if self._holds(route) else 2
-                tokens = Channel(f"slices for {route.name}", depth)
-                feeds = self._feed_count(route, count)
-                self.sim.spawn(f"feed {route.name}", self._feed(route, tokens, feeds))
-            streams.append(self._stream(number, route, tokens, count))
-        self.sim.spawn(members[0][1].name, self._turns(streams, members[0][1]))
-
-    def _turns(self, streams: list[list[tuple[Command, ...]]], route: Route) -> Run:
-        """One transfer of each stream after the other."""
-        yield Delay(self.hop * len({hop.tile for hop in route.hops}))
-        for transfers in zip(*streams, strict=True):
-            for transfer in transfers:
-                yield from transfer
-
-    def _holds(self, route: Route) -> bool:
-        return route.role == "a" and self.program.inputs_held
-
-    def _feed_count(self, route: Route, count: int) -> int:
-        """Slices that come from outside: once a run of the layer where they are kept."""
-        if not self._holds(route):
-            return count
-        per_run = self.program.mapping.input_sends()
-        fresh = self.program.mapping.row_steps
-        whole, rest = divmod(count, per_run)
-        return whole * fresh + min(rest, fresh)
-
-    def _feed(self, route: Route, tokens: Channel, count: int) -> Run:
-        """Slices come in through any free way."""
-        take, give, put = Acquire(self._way_in), Release(self._way_in), Put(tokens)
-        move = Delay(ceil(route.bytes / self.ways.input_rate), f"feed {route.name}", "in", "dma")
-        for _ in range(count):
+    def _cross(self, number: int, crossing: Crossing, way: Resource, rate: float) -> Run:
+        """Data between a memory tile and programmable logic, through any free way."""
+        end = self._ends["crossing", number, (crossing.channel.tile, crossing.buffer)]
+        into = crossing.channel.direction == "s2mm"
+        ready = end.store.to_write(end.index) if into else end.store.to_read(end.index)
+        done = end.store.wrote if into else end.store.read
+        take, give = Acquire(way), Release(way)
+        category = "in" if into else "out"
+        move = Delay(ceil(crossing.bytes / rate), crossing.name, category, "dma")
+        for _ in range(self.runs * crossing.sends):
+            yield from ready
             yield take
             yield move
             yield give
-            yield put
+            yield from done(end.index)
 
-    def _stream(
-        self, number: int, route: Route, tokens: Channel | None, count: int
-    ) -> list[tuple[Command, ...]]:
-        """A memory tile's channel: what each transfer to all sinks at once takes."""
-        ready = [Acquire(self._empty[s.tile, route.role, number]) for s in route.sinks]
-        done = [Release(self._full[s.tile, route.role, number]) for s in route.sinks]
-        name = f"dma {route.source.tile} {route.source.index}"
-        cycles = self.assumed.descriptor + ceil(route.bytes / self.rate)
-        again: tuple[Command, ...] = (*ready, Delay(cycles, name, route.name, "dma"), *done)
-        if tokens is None:
-            return [again] * count
-        per_run, fresh = self.program.mapping.input_sends(), self.program.mapping.row_steps
-        new: tuple[Command, ...] = (Get(tokens), *again)
-        held = self._holds(route)
-        return [new if not held or at % per_run < fresh else again for at in range(count)]
+    def _lane(self, members: list[tuple[int, Route]]) -> Run:
+        """Streams of one DMA channel take turns."""
+        first = members[0][1]
+        yield Delay(self.device.architecture.hop_cycles * len({hop.tile for hop in first.hops}))
+        streams = [self._stream(number, route) for number, route in members]
+        for at in range(self.runs * max(route.sends for _, route in members)):
+            for (_, route), stream in zip(members, streams, strict=True):
+                if at < self.runs * route.sends:
+                    yield from stream(at)
 
-    def _spawn_result(self, number: int, route: Route) -> None:
-        kept = Channel(f"results of {route.name}", 2)
-        self.sim.spawn(route.name, self._result(number, route, kept))
-        self.sim.spawn(f"leave {route.name}", self._leave(route, kept))
+    def _stream(self, number: int, route: Route) -> Callable[[int], Iterator[Command]]:
+        """What transfer number `at` of a stream takes."""
+        source = None
+        if not self._is_shim(route.source.tile):
+            source = self._ends["route", number, (route.source.tile, route.reads)]
+        sinks = [
+            self._ends["route", number, (sink.tile, name)]
+            for sink, name in zip(route.sinks, route.writes, strict=True)
+            if not self._is_shim(sink.tile)
+        ]
+        lane = self._shared_lane(route)
+        move = self._move(route)
+        final = self._final.get(route.name)
+        hops = self.device.architecture.hop_cycles * len({hop.tile for hop in route.hops})
 
-    def _result(self, number: int, route: Route, kept: Channel) -> Run:
-        """Results of a chain go down to a memory tile."""
-        books = self.books
-        lane = None
-        if route.packet:
-            down = (route.hops[-1].tile[0], *route.hops[-2].master)
-            lane = self._lanes.setdefault(down, Resource(f"lane {down}"))
-        key = (route.source.tile, "out", number)
-        full, empty = Acquire(self._full[key]), Release(self._empty[key])
-        cycles = self.assumed.descriptor + ceil(route.bytes / self.rate)
-        move = Delay(cycles, f"dma {route.source.tile} out", route.name, "dma")
-        hops = self.hop * len({hop.tile for hop in route.hops})
-        for call in range(self.calls):
-            yield full
+        def transfer(at: int) -> Iterator[Command]:
+            if source is not None and at % source.parts == 0:
+                yield from source.store.to_read(source.index)
+            for end in sinks:
+                if at % end.parts == 0:
+                    yield from end.store.to_write(end.index)
             if lane is not None:
                 yield Acquire(lane)
-            yield move
+            yield from move()
             if lane is not None:
                 yield Release(lane)
-            yield empty
-            yield Put(kept)
-            books.missing[call] -= 1
-            if not books.missing[call]:
-                books.done.append(self.sim.now + hops)
+            for end in sinks:
+                if (at + 1) % end.parts == 0:
+                    yield from end.store.wrote(end.index)
+            if source is not None and (at + 1) % source.parts == 0 and not source.store.resident:
+                yield from source.store.read(source.index)
+            if final is not None:
+                self.progress.sent(final, at, self.sim.now + hops)
+                if self.progress.stop:
+                    self.sim.stop()
 
-    def _leave(self, route: Route, kept: Channel) -> Run:
-        """Results leave the memory tile."""
-        move = Delay(ceil(route.bytes / self.ways.output_rate), f"leave {route.name}", "out", "dma")
-        for _ in range(self.calls):
-            yield Get(kept)
-            yield Acquire(self._way_out)
-            yield move
-            yield Release(self._way_out)
+        return transfer
 
-    def _core(self, core: Core, plan: tuple[Moment, ...], west: Channel | None) -> Run:
+    def _move(self, route: Route) -> Callable[[], Iterator[Command]]:
+        """The transfer itself."""
+        core = self._is_core(route.source.tile)
+        name = f"dma {route.source.tile} {'out' if core else route.source.index}"
+        cycles = self.assumed.descriptor + ceil(route.bytes / self._rates[core])
+        whole = (Delay(cycles, name, route.name, "dma"),)
+        beyond = self._is_shim(route.source.tile)
+        if not beyond and not any(self._is_shim(sink.tile) for sink in route.sinks):
+            return lambda: iter(whole)
+        switch = Delay(self.assumed.descriptor)
+
+        def through_memory() -> Iterator[Command]:
+            yield switch
+            yield from self._memory.move(route.bytes, name, route.name)
+
+        return through_memory
+
+    def _shared_lane(self, route: Route) -> Resource | None:
+        """The last link of a packet-switched route from a core, which others use too."""
+        if not route.packet or not self._is_core(route.source.tile) or len(route.hops) < 2:
+            return None
+        link = (route.hops[-1].tile[0], *route.hops[-2].master)
+        return self._lanes.setdefault(link, Resource(f"lane {link}"))
+
+    def _core(self, core: Core, west: Channel | None) -> Run:
         """Call after call: start, locks, body, locks."""
-        assumed = self.assumed
-        ports = len(core.buffers)
-        start = Delay(assumed.start + assumed.start_port * ports)
-        feeds = self._feeds[core.tile]
-        body = core.schedule.body + self._bank_stall()
-        waits = self._waits(core, plan, west, body)
-        for call in range(self.calls):
-            step = self._steps[call % len(self._steps)]
-            yield start
-            taken = _taken(feeds, step)
-            for role, number in taken:
-                state = self._empty if role == "out" else self._full
-                yield Acquire(state[core.tile, role, number])
-            yield Delay(assumed.acquire * len({role for role, _ in taken}))
-            begun = self.sim.now
-            yield from waits
-            self._note(core, begun, body)
-            given = _given(feeds, step)
-            yield Delay(assumed.release * len({role for role, _ in given}))
-            for role, number in given:
-                state = self._full if role == "out" else self._empty
-                yield Release(state[core.tile, role, number])
+        calls = self._calls(core, west)
+        for _ in range(self.runs):
+            for work in core.work:
+                start, taken, waits, body, given = calls[id(work)]
+                yield start
+                yield from taken
+                begun = self.sim.now
+                yield from waits
+                self._note(core, begun, body)
+                yield given
+                for name in work.gives:
+                    place = core.tile, name
+                    end = self._of_core[place]
+                    writes = place in self._writes_itself
+                    yield from (end.store.wrote if writes else end.store.read)(end.index)
+
+    def _calls(
+        self, core: Core, west: Channel | None
+    ) -> dict[int, tuple[Delay, tuple[Command, ...], tuple[Command, ...], int, Delay]]:
+        """Commands of each kind of work, by its identity."""
+        assumed, found = self.assumed, {}
+        plans: dict[int, tuple[Command, ...]] = {}
+        for work in core.work:
+            if id(work) in found:
+                continue
+            ports = len(core.buffers)
+            cycles = assumed.start + assumed.start_port * ports
+            start = Delay(cycles if work.starts else 0)
+            taken: list[Command] = []
+            for name in work.takes:
+                place = core.tile, name
+                end = self._of_core[place]
+                writes = place in self._writes_itself
+                taken += (end.store.to_write if writes else end.store.to_read)(end.index)
+            taken.append(Delay(assumed.acquire * len(work.takes)))
+            body = work.schedule.body + self._bank_stall(core)
+            if id(work.schedule) not in plans:
+                plans[id(work.schedule)] = self._waits(core, work, west, body)
+            given = Delay(assumed.release * len(work.gives))
+            found[id(work)] = start, tuple(taken), plans[id(work.schedule)], body, given
+        return found
 
     def _note(self, core: Core, begun: float, body: float) -> None:
         taken = self.sim.now - begun
+        if self.books.first is None:
+            self.books.first = begun
         self.books.busy[core.tile] += body
         self.books.stalled[core.tile] += taken - body
         if self.trace:
             self.sim.record(Event(f"tile {core.tile}", "call", begun, self.sim.now, "kernel"))
 
-    def _bank_stall(self) -> int:
-        """Cycles that the core loses where the DMA writes into a bank that it loads from."""
-        shared = self.program.shared_bytes
-        if not shared:
+    def _bank_stall(self, core: Core) -> int:
+        """Cycles a call that it loses where the DMA writes into a bank that it loads from."""
+        if not core.shared_bytes:
             return 0
         arch = self.device.architecture
         width = self.device.need(arch.core.banks.width_bits, "width of a memory bank") // 8
-        return ceil(shared / width) * arch.latency("bank_conflict_penalty")
+        return ceil(core.shared_bytes / width) * arch.latency("bank_conflict_penalty")
 
     def _waits(
-        self, core: Core, plan: tuple[Moment, ...], west: Channel | None, body: int
+        self, core: Core, work: Work, west: Channel | None, body: int
     ) -> tuple[Command, ...]:
         """Commands of a call's body; cascade waits shift all that follows."""
         commands: list[Command] = []
         now = 0
         east = self._cascades.get(core.tile)
-        for moment in plan:
+        for moment in moments(work.schedule, self.assumed.cascade):
             if moment.cycle > now:
                 commands.append(Delay(moment.cycle - now))
                 now = moment.cycle
@@ -322,13 +382,3 @@ class ArraySimulation:
         if body > now:
             commands.append(Delay(body - now))
         return tuple(commands)
-
-
-def _taken(feeds: list[tuple[str, int]], step: Step) -> list[tuple[str, int]]:
-    wanted = {"a": step.takes_a, "w": step.takes_w, "out": True}
-    return [feed for feed in feeds if wanted[feed[0]]]
-
-
-def _given(feeds: list[tuple[str, int]], step: Step) -> list[tuple[str, int]]:
-    wanted = {"a": step.gives_a, "w": step.gives_w, "out": True}
-    return [feed for feed in feeds if wanted[feed[0]]]

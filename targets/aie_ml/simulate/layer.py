@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from match_aie.errors import Infeasible, InfeasibleError
-from match_aie.simulation import extrapolate, find_steady
+from match_aie.simulation import Steady, extrapolate, find_steady
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.build import build
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.array.program import ArrayProgram
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.simulate.array import ArraySimulation
+from match_aie.targets.aie_ml.simulate.outside import Beyond
 from match_aie.targets.aie_ml.simulate.result import ArrayResult
 
-#: Calls that are simulated at first, and at most; the number doubles until a steady state shows.
+#: Results after which a steady state is looked for first, and at most; the number doubles between.
 FIRST_CALLS = 24
+#: Whole runs that are simulated at least, where they are short.
+RUNS = 6
 MOST_CALLS = 192
 
 
@@ -48,43 +53,74 @@ def simulate_program(
     device: Device,
     *,
     assumed: Assumed | None = None,
+    beyond: Beyond | None = None,
     trace: bool = False,
 ) -> ArrayResult:
-    """How long `program` takes; as `simulate`."""
-    mapping = program.mapping
-    per_run = mapping.calls
-    calls = FIRST_CALLS
-    while True:
-        run = ArraySimulation(program, device, assumed or Assumed(), calls, trace=trace)
-        books = run.run()
-        # The last results leave an array that no longer works on further ones.
-        times = books.done[: calls - 2]
-        steady = find_steady(times, repeats=3, longest=max(8, min(64, 2 * per_run)))
-        if steady is not None or calls >= MOST_CALLS:
-            break
-        calls *= 2
-    if steady is not None:
-        each = steady.interval
-        latency = extrapolate(times, steady, per_run)
-    else:
-        half = len(times) // 2
-        each = (times[-1] - times[half]) / (len(times) - 1 - half)
-        latency = (
-            times[per_run - 1]
-            if per_run <= len(times)
-            else times[-1] + each * (per_run - len(times))
-        )
-    end = books.done[-1]
-    peak = device.architecture.core.macs_of(mapping.layer.a, mapping.layer.w) or 1
+    """How long `program` takes when it is repeated for ever; as `simulate`."""
+    per_run = max(route.sends for route in program.routes if route.role == "out")
+    watch = _Watch(per_run)
+    run = ArraySimulation(
+        program,
+        device,
+        assumed or Assumed(),
+        ceil(watch.most / per_run) + 2,
+        enough=watch,
+        trace=trace,
+        beyond=beyond,
+    )
+    times = run.run().done
+    interval, latency = watch.figures(times)
+    end = times[-1] - (run.books.first or 0)
     return ArrayResult(
-        interval=each * per_run,
+        interval=interval,
         latency=latency,
-        macs=mapping.layer.macs,
+        macs=program.macs,
         clock_ghz=device.clock_ghz,
-        peak=peak * device.core_tiles,
-        steady=steady is not None,
-        simulated=calls,
-        busy={tile: cycles / end for tile, cycles in books.busy.items()},
-        stalled={tile: cycles / end for tile, cycles in books.stalled.items()},
+        peak=program.core_macs * device.core_tiles,
+        steady=watch.found is not None,
+        simulated=len(times),
+        busy={tile: cycles / end for tile, cycles in run.books.busy.items()},
+        stalled={tile: cycles / end for tile, cycles in run.books.stalled.items()},
         timeline=run.timeline if trace else None,
     )
+
+
+class _Watch:
+    """Looks for a steady state now and then.
+
+    Runs of a few results are compared as wholes, since buffers that a run fills or empties once
+    hold it up once; of longer ones single results are.
+    """
+
+    def __init__(self, per_run: int) -> None:
+        self._per_run = per_run
+        self._whole = RUNS * per_run <= MOST_CALLS
+        self.most = 2 * MOST_CALLS if self._whole else MOST_CALLS
+        self.found: Steady | None = None
+        self._next = max(FIRST_CALLS, RUNS * per_run) if self._whole else FIRST_CALLS
+
+    def __call__(self, times: list[float]) -> bool:
+        """Whether one is found, or has been looked for long enough."""
+        if len(times) < self._next:
+            return False
+        self._next *= 2
+        if self._whole:
+            self.found = find_steady(times[self._per_run - 1 :: self._per_run], longest=8)
+        else:
+            self.found = find_steady(times, longest=64)
+        return self.found is not None or len(times) >= self.most
+
+    def figures(self, times: list[float]) -> tuple[float, float]:
+        """(cycles between runs, of the first run)."""
+        per_run = self._per_run
+        if self._whole:
+            ends = times[per_run - 1 :: per_run]
+            half = len(ends) // 2
+            mean = (ends[-1] - ends[half]) / (len(ends) - 1 - half)
+            return self.found.interval if self.found else mean, ends[0]
+        if self.found is not None:
+            return self.found.interval * per_run, extrapolate(times, self.found, per_run)
+        half = len(times) // 2
+        each = (times[-1] - times[half]) / (len(times) - 1 - half)
+        reached = min(per_run, len(times))
+        return each * per_run, times[reached - 1] + each * (per_run - reached)

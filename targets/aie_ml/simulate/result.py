@@ -19,8 +19,9 @@ class ArrayResult:
         clock_ghz: of the array.
         peak: multiply-accumulates per cycle of the whole array.
         steady: whether a repeating state was found; else `interval` is a mean.
-        simulated: kernel calls that were simulated of every tile.
-        busy: share of time in which each tile's kernel runs and is not stalled, by tile.
+        simulated: results that were simulated, of each stream of results.
+        busy: share of time, from the first call on, in which each tile's kernel runs and is not
+            stalled, by tile.
         stalled: share of time in which it waits for a cascade in the middle of a call.
         timeline: where a trace was asked for.
     """

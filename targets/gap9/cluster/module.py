@@ -19,11 +19,6 @@ from match_aie.workload import Converted, FixedPoint, Workload, to_fixed_point
 #: round down. Zero points stay with the inputs (padding is the zero point); `pack` folds them.
 ARITHMETIC = FixedPoint(multiplier_bits=31, inputs="centred")
 
-#: What the controller does around a call beside starting it, and around a layer, in layers of
-#: several tiles; and all it does in one of one tile: instructions of `ma_run_tiles` counted on an
-#: emulated rv32imc core (GCC 12, -O2; `benchmarks/gap9_walk.py`), as cycles.
-WALK, LAYER, ONE_TILE = 590.0, 640.0, 280.0
-
 
 class Cluster(ExecModule):
     """Eight RISC-V cores with 8-bit SIMD, own kernels."""
@@ -44,14 +39,9 @@ class Cluster(ExecModule):
             ),
             Memory("L2", None, bytes_per_cycle=known.dma.bytes_per_cycle),
         )
-        start = PulpNN()
         self._cost = PulpNN(
             cores=known.cores.workers,
             banks=known.memory.l1_banks,
-            call=start.call,
-            layer=ONE_TILE,
-            several=LAYER - ONE_TILE,
-            walk=WALK,
         )
 
     def patterns(self) -> Sequence[Pattern]:

@@ -60,7 +60,7 @@ class Ne16(ExecModule):
         port, dma = facts().ne16.port_bytes, facts().dma
         self.memories = (
             Memory("L1", l1_bytes, float(port), double_buffered=None, alignment=16),
-            Memory("L2", l2_bytes, float(dma.bytes_per_cycle), transfer_cycles=self._model.setup),
+            Memory("L2", l2_bytes, float(dma.bytes_per_cycle), transfer_cycles=self._model.alone),
         )
 
     def patterns(self) -> Sequence[Pattern]:

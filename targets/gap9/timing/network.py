@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from match_aie.hardware import Region, Visit
+from match_aie.hardware import Region, TileProgram, Visit
+from match_aie.hardware.tables import is_listed
 from match_aie.simulation import Jobs, KernelTime, TransferTime
 from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tiles
 from match_aie.targets.gap9.timing.cluster import call_cycles
@@ -30,23 +31,32 @@ class Gap9Timing:
         frequency_hz: of all clocks.
         offload: control core to controller and back: an event each way and a task queue.
             ASSUMPTION, 500 cycles; the SDK's task dispatch is not published with a figure.
-        enter: `ma_run_tiles` before the first tile and after the last one: 640 instructions.
-        visit: `ma_run_tiles` around one kernel call: 590 instructions.
-        one_tile: all of `ma_run_tiles` in a layer of one tile: 280 instructions, the most of any
-            layer. All three are counted on an emulated rv32imc core (GCC 12, -O2) in the layers of
-            two networks, the first two fitted to them (`benchmarks/gap9_walk.py`), and rounded;
-            that an instruction is a cycle is an ASSUMPTION.
+        one_tile: all of `ma_run_table` in a layer of one tile: 210 instructions, the most of any
+            layer.
+        few: `ma_run_table` in a layer of several tiles: 80 instructions before the first tile and
+            after the last one, 95 around each kernel call.
+        many: the same of `ma_run_tiles`, in a layer of more than 32 tiles: 1750 and 660. All are
+            counted on an emulated rv32imc core (GCC 12, -O2) in the layers of two networks, each
+            for itself too and with little L1, the last two fitted to them
+            (`benchmarks/gap9_walk.py`), and rounded; that an instruction is a cycle is an
+            ASSUMPTION.
         wait: a wait for a transfer that is over. ASSUMPTION, 10.
         dma_channels: one transfer moves at a time: the port to L2 has 8 bytes a cycle.
     """
 
     frequency_hz: float
     offload: float = 500.0
-    enter: float = 640.0
-    visit: float = 590.0
-    one_tile: float = 280.0
+    one_tile: float = 210.0
+    few: tuple[float, float] = (80.0, 95.0)
+    many: tuple[float, float] = (1750.0, 660.0)
     wait: float = 10.0
     dma_channels: int = 1
+
+    def walk(self, tiles: TileProgram) -> tuple[float, float]:
+        """By the form that the layer's tiles have in C."""
+        if not tiles.loops:
+            return self.one_tile, 0.0
+        return self.few if is_listed(tiles) else self.many
 
     def kernel(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
         """Jobs of NE16, queued; or one call of a cluster kernel, waited for."""

@@ -101,7 +101,7 @@ void call_kernel(void (*kernel)(const Call &), Arguments &a, const char *name) {
     if constexpr (requires { call.lo; }) call.lo = a.lo;
     if constexpr (requires { call.hi; }) call.hi = a.hi;
     call.m_blocks = a.m_blocks;
-    call.k_steps = a.k_steps;
+    if constexpr (requires { call.k_steps; }) call.k_steps = a.k_steps;
     call.n_blocks = a.n_blocks;
     aie_emulation::Running running(core);
     if constexpr (requires { call.from; }) {

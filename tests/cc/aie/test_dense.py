@@ -87,7 +87,20 @@ DEFAULT = {
     "bf16": kernel("bfloat16", "bfloat16", native("bfloat16", "bfloat16"), (2, 2), relu=True),
     "i8 batch 1": kernel("int8", "int8", Tiling(1, 16, 8, native=False), (1, 4)),
     "i8 one step": kernel("int8", "int8", I8, (2, 2), steps=1),
-}
+    "i8 flat": kernel("int8", "int8", I8, (2, 2), steps=14, relu=True, flat=True),
+    "i8 flat middle": kernel("int8", "int8", I8, (4, 1), "middle", steps=28, flat=True),
+    "i16 flat resumes": kernel(
+        "int16", "int16", native("int16", "int16"), (2, 2), bias=False, resumes=True, flat=True
+    ),
+    "bf16 resumes, first": kernel(
+        "bfloat16", "bfloat16", native("bfloat16", "bfloat16"), (2, 2), "first",
+        bias=False, resumes=True,
+    ),
+    "bf16 last": kernel(
+        "bfloat16", "bfloat16", native("bfloat16", "bfloat16"), (2, 2), "last",
+        Requantise("none", "float32"), relu=True,
+    ),
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -103,12 +116,15 @@ def random_sizes(rng):
 
 @pytest.mark.parametrize("name", DEFAULT)
 def test_random_shapes_equal_numpy(library, name) -> None:
-    """25 shapes a kernel, 350 in all, and the counters that go with them."""
+    """25 shapes a kernel, 475 in all, and the counters that go with them.
+
+    Of a flat kernel the number of K steps is part of the source, so that only M and N vary.
+    """
     rng = np.random.default_rng(len(name))
     for _ in range(25):
         spec = resized(DEFAULT[name], *random_sizes(rng))
-        if name == "i8 one step":
-            spec = replace(spec, k=spec.tiling.k)
+        if DEFAULT[name].flat or name == "i8 one step":
+            spec = replace(spec, k=DEFAULT[name].k)
         outcome = check(library, spec, rng)
         assert outcome.counters == vars(kernel_counts(spec, CORE))
 

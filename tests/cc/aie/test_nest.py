@@ -148,7 +148,7 @@ def write_nests(folder) -> None:
         for kernel in n.kernels:
             text = render_template(kernel.template, k=kernel)
             (folder / f"{kernel.family}.hpp").write_text(text)
-        (folder / f"{n.call.symbol}.cpp").write_text(render_template("aie/nest.cpp.mako", nest=n))
+        (folder / f"{n.call.symbol}.cpp").write_text(render_template(n.template, call=n))
     declared = [f"void {n.call.symbol}({', '.join(n.arguments)});" for n in NESTS]
     header = ("#pragma once", "#include <adf.h>", *declared)
     (folder / "kernels.h").write_text("\n".join(header) + "\n")

@@ -12,7 +12,9 @@ from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.counts import kernel_counts
-from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
+from match_aie.targets.aie_ml.kernels.layout import untiled
+from match_aie.targets.aie_ml.kernels.numeric import to_bfloat16
+from match_aie.targets.aie_ml.kernels.reference import Numbers, dense_sums, requantised
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 from match_aie.targets.aie_ml.kernels.window import (
     Geometry,
@@ -36,7 +38,7 @@ def kernel(a, tiling, block, requantise, operation="mmul", border=False, taps=9,
     rows, columns = block
     return KernelSpec(
         a,
-        "int8" if a != "int16" or operation == "mmul" else "int16",
+        a if a == "bfloat16" or (a == "int16" and operation != "mmul") else "int8",
         tiling,
         rows,
         columns,
@@ -62,6 +64,7 @@ KERNELS = {
     ),
     "average": kernel("uint8", LANES, (2, 1), Requantise("tensor", "uint8"), "sum", bias=False),
 }
+FLOATS = kernel("bfloat16", Tiling(4, 8, 4, native=True), (2, 2), Requantise("none", "bfloat16"))
 GEOMETRIES = {
     "3x3": ((3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),
     "3x3 stride 2": ((3, 3), (2, 2), (1, 1), (0, 0, 1, 1)),
@@ -134,7 +137,7 @@ def check_window(library, spec, g, rng) -> None:
 def library(tmp_path_factory):
     if "g++" not in COMPILERS:
         pytest.skip("needs g++")
-    return build_kernels(KERNELS.values(), tmp_path_factory.mktemp("window"))
+    return build_kernels([*KERNELS.values(), FLOATS], tmp_path_factory.mktemp("window"))
 
 
 def fitting(spec, taps, size):
@@ -161,6 +164,51 @@ def test_windows_equal_numpy(library, name, taps) -> None:
     assert len(found) >= 2
     for g in found:
         check_window(library, sized(KERNELS[name], g), g, rng)
+
+
+@pytest.mark.parametrize("taps", GEOMETRIES)
+@pytest.mark.parametrize("whole", [True, False])
+def test_windows_of_bfloat16_equal_numpy(library, taps, whole) -> None:
+    """Whole numbers, whose sums are exact in any order; others in the order of the steps."""
+    rng = np.random.default_rng(len(taps))
+    for size in SIZES:
+        g = fitting(FLOATS, GEOMETRIES[taps], size)
+        if g is None:
+            continue
+        spec, walk = sized(FLOATS, g), walk_of(FLOATS, g)
+        shapes = ((g.height, g.width, g.channels), (g.outputs, *g.filter, g.channels), g.outputs)
+        draw = (lambda s: rng.integers(-8, 8, s)) if whole else rng.standard_normal
+        x, w, bias = (draw(shape).astype(np.float32) for shape in shapes)
+        flat = pack_image(to_bfloat16(x, "conv_even"), walk)
+        tables = {"origins": origins(walk), "offsets": offsets(walk)}
+        arrays = {"x": flat, "w": pack_filter(to_bfloat16(w, "conv_even"), walk), **tables}
+        tile = spec.tiling.m * spec.tiling.n
+        steps = (tile, spec.m * spec.tiling.n, walk.block_pitch)
+        outcome = call_on(library, spec, arrays, Numbers(bias=bias), *steps)
+        stored = unpack_image(outcome.stored, walk)
+        if whole:
+            wanted = to_bfloat16(plain(x, w, g, 0, apart=False) + bias, "conv_even")
+        else:
+            matrix = untiled(arrays["w"], (spec.k, spec.n), spec.tiling.k, spec.tiling.n)
+            numbers = Numbers(bias=np.pad(bias, (0, spec.n - g.outputs)))
+            sums = dense_sums(spec, gathered(flat, spec, **tables), matrix, numbers)
+            wanted = from_flat(requantised(spec, sums, numbers), walk)
+        np.testing.assert_array_equal(stored, wanted)
+        assert outcome.counters == vars(kernel_counts(spec, CORE))
+
+
+def gathered(flat, spec, origins, offsets):
+    """x [M, K] as the kernel reads it."""
+    t = spec.tiling
+    lanes = np.arange(t.m)[:, None] * t.k + np.arange(t.k)
+    at = origins[:, None, None, None] + offsets[:, None, None] + lanes
+    return flat[at.transpose(0, 2, 1, 3).reshape(spec.m, spec.k)]
+
+
+def from_flat(y, walk):
+    """y [M, N] as an image."""
+    blocks = y.reshape(walk.m, -1, walk.tiling.n).transpose(1, 0, 2)
+    return unpack_image(np.ascontiguousarray(blocks).reshape(-1), walk)
 
 
 def test_channels_cut_over_a_cascade(tmp_path) -> None:

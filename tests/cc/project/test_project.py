@@ -81,7 +81,7 @@ def test_a_build_is_made_once_and_again_after_an_edit(tmp_path):
     assert first.product.log.read_text().startswith(" ".join(first.product.compiler))
     code = tmp_path / "net" / "src" / "net.c"
     code.write_text(code.read_text().replace("= sum;", "= sum + 1;"))
-    again = load(tmp_path / "net")
+    again = load(tmp_path / "net", edited=True)
     assert not again.build().product.reused
     assert again.run(images(1)[0]).matches_reference is False
 
@@ -91,7 +91,7 @@ def test_a_refusal_shows_the_first_lines_and_leaves_no_library(tmp_path):
     code = tmp_path / "net" / "src" / "net.c"
     code.write_text(code.read_text() + "\nint broken(void) { return undeclared; }\n")
     with pytest.raises(ToolchainError) as caught:
-        project.build()
+        load(project.folder, edited=True).build()
     assert "undeclared" in str(caught.value)
     assert "undeclared" in (tmp_path / "net" / caught.value.where).read_text()
     assert not list((tmp_path / "net" / "build").glob("*.so*"))
@@ -294,7 +294,7 @@ def test_weights_of_another_size_are_refused_by_the_build(tmp_path, compiler, ch
     weights = project.folder / "weights" / "net.bin"
     weights.write_bytes(change(weights.read_bytes()))
     with pytest.raises(ToolchainError, match="weights is damaged"):
-        project.run(images(1)[0], check=False, compiler=compiler)
+        load(project.folder, edited=True).run(images(1)[0], check=False, compiler=compiler)
 
 
 def test_a_manifest_with_another_networks_name_is_a_typed_error(tmp_path):
@@ -303,4 +303,4 @@ def test_a_manifest_with_another_networks_name_is_a_typed_error(tmp_path):
     document = json.loads(manifest.read_bytes()) | {"network": "other"}
     manifest.write_text(json.dumps(document))
     with pytest.raises(ToolchainError, match="other_run_in"):
-        load(project.folder).run(images(1)[0])
+        load(project.folder, edited=True).run(images(1)[0])

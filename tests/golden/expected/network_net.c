@@ -96,6 +96,15 @@ static void net_steps(uint8_t *arena, const void *const in[], void *const out[])
     NET_TRACE(2, 4, out[0], 8);
 }
 
+const size_t *net_sizes(void) {
+    static const size_t sizes[] = {
+        NET_ALIGNMENT, NET_ARENA_BYTES, NET_INPUTS, NET_OUTPUTS,
+        NET_INPUT_0_BYTES,
+        NET_OUTPUT_0_BYTES,
+    };
+    return sizes;
+}
+
 int net_run_in(void *arena, const void *const in[], void *const out[]) {
     net_steps(arena, in, out);
     return 0;

@@ -41,6 +41,10 @@ int net_run(const void *const in[], void *const out[]);
  * any number of threads, each with its arena. Returns 0. */
 int net_run_in(void *arena, const void *const in[], void *const out[]);
 
+/* What the library was built with: NET_ALIGNMENT, _ARENA_BYTES, _INPUTS, _OUTPUTS, then the
+ * bytes of every input and every output. Callers compare before the first run. */
+const size_t *net_sizes(void);
+
 #ifdef MATCH_AIE_TRACE
 /* After each step, `trace` gets every tensor that the step wrote, by its index in match_aie.json;
  * NULL for none. Each thread has its own. */

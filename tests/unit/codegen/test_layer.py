@@ -86,7 +86,39 @@ def test_another_modules_layer_is_refused():
         render_layer(replace(layer(), module="npu"), CPUModule())
 
 
-@pytest.mark.parametrize("name", ["cpu/nothing.c.mako", "../setup.py", "/etc/passwd", "cpu"])
+def test_a_package_of_its_own_brings_templates(tmp_path, monkeypatch):
+    package = tmp_path / "outside_chip"
+    (package / "templates").mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    helper, tail = "outside_chip:templates/parts.mako", "cpu/tail.mako"
+    (package / "templates" / "parts.mako").write_text('<%def name="half(x)">${x} / 2</%def>')
+    (package / "templates" / "add.c.mako").write_text(
+        f'<%namespace name="parts" file="{helper}"/><%namespace name="tail" file="{tail}"/>\n'
+        "/* ${layer.symbol} ${parts.half('x')} */\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    text = render_layer(layer(template="outside_chip:templates/add.c.mako"), CPUModule())
+    assert text == "/* net_l0 x / 2 */\n"
+
+
+@pytest.mark.parametrize("name", ["no_such_chip:add.c.mako", ":add.c.mako", "os.path:add.c.mako"])
+def test_a_template_of_no_package_is_refused(name):
+    with pytest.raises(TargetError, match="template"):
+        render_layer(layer(template=name), CPUModule())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cpu/nothing.c.mako",
+        "../setup.py",
+        "/etc/passwd",
+        "cpu",
+        "match_aie:../templates/cpu/dense.c.mako",
+        "match_aie:/etc/passwd.mako",
+        "match_aie:errors.py",
+    ],
+)
 def test_a_missing_template_is_named(name):
     with pytest.raises(TargetError, match="no layer template"):
         render_layer(layer(template=name), CPUModule())

@@ -152,7 +152,7 @@ def in_fixed_point(layer):
 def test_mappings_rank_as_they_are_simulated():
     module, rng = Ne16(60_000), np.random.default_rng(5)
     timing = Gap9Timing(260e6, offload=0.0)
-    simulator = ScratchpadSimulator(timing, timing.one_tile)
+    simulator = ScratchpadSimulator(timing)
     predicted, simulated = [], []
     for mode, stride, size, inputs, outputs in (
         (Mode.CONV3X3, 1, 20, 32, 64),
@@ -204,7 +204,7 @@ def test_transfers():
     for row in read_transfers(DATA / "dma_cycles.csv"):
         moved = row.transfer
         nbytes, lines = np.asarray(moved.nbytes), np.asarray(moved.lines)
-        found = float(MchanTransfers().moved_cycles(nbytes, lines, moved.direction))
+        found = float(MchanTransfers().alone_cycles(nbytes, lines, moved.direction))
         # What a core notices late, and the cold caches of the first transfer, are not charged.
         assert -8 <= found - row.cycles <= 8 or row.cold
 

@@ -40,10 +40,11 @@ class Timing:
     program: float = 0.0
     frequency_hz: float = 1e6
     offload: float = 1000.0
-    enter: float = 0.0
-    visit: float = 0.0
     wait: float = 0.0
     dma_channels: int = 1
+
+    def walk(self, tiles):
+        return 0.0, 0.0
 
     def kernel(self, module, workload, visit):
         return KernelTime("unit", (Jobs(self.program, self.kernel_cycles),), self.queue)

@@ -18,6 +18,7 @@ from match_aie.targets.aie_ml.kernels.fit import (
     batch_one,
     block_shapes,
     check_kernel,
+    flattened,
     program_bytes,
 )
 from match_aie.targets.aie_ml.kernels.lanes import AddSpec, MaxPoolSpec
@@ -119,6 +120,22 @@ def test_program_memory_is_estimated() -> None:
     device_ = replace(VEK280, architecture=replace(VEK280.architecture, core=roomy))
     with pytest.raises(TargetError, match="bytes of program memory"):
         check_kernel(large, device_)
+
+
+def test_flat_where_the_program_memory_holds_it() -> None:
+    """Four copies of all steps; the number of steps is part of the source."""
+    many = replace(SPEC, m=64, k=224, n=64)
+    flat = flattened(many, VEK280)
+    assert flat.flat
+    assert program_bytes(flat, VEK280) == (4 * (28 * 4 + 7 + 5) + 4 * (4 + 5)) * 16
+    assert flat.family == f"{many.family}_k28"
+    assert flat.rest_steps == 28 - 8
+    text = render_template(flat.template, k=flat)
+    assert "constexpr unsigned k_steps = 28;" in text
+    assert "steps<20>(c, at, call);" in text
+    assert "k < call.k_steps" not in text
+    assert not flattened(replace(many, k=1024), VEK280).flat
+    assert not flattened(many, VEK280, room=8000).flat
 
 
 def test_batch_one() -> None:

@@ -113,3 +113,12 @@ def test_in_place_only_where_elements_meet():
     assert MODULE.in_place(pool()) == ()
     narrow = rowwise("quantize", Quantized("float32"), X, rows=1, columns=4, tail=TAIL)
     assert MODULE.in_place(narrow) == ()
+
+
+@pytest.mark.parametrize("arch", ["native", "portable", "x86-64-v3", "rv64gcv"])
+def test_the_options_make_the_same_target_anywhere(arch):
+    made = CPU(arch)
+    again = CPU(**made.options())
+    assert again.machine == made.machine
+    assert made.options()["arch"] != "native"
+    assert CPU(arch, cache_bytes=[1024]).machine.caches[0].bytes == 1024

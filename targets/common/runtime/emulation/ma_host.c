@@ -28,6 +28,7 @@
 
 #define MA_POISON 0xA5
 #define MA_L2_OPERANDS 16
+#define MA_KEPT 32
 #define MA_STOPPED 70 /* EX_SOFTWARE of sysexits.h */
 
 struct transfer {
@@ -38,11 +39,18 @@ struct transfer {
     uint32_t check;
 };
 
+/* Bytes of L1 that outlive a layer, and their sum when the last layer began. */
+struct kept {
+    uint32_t offset, bytes, check;
+};
+
 static _Thread_local struct {
     _Alignas(64) uint8_t l1[MA_L1_BYTES];
     uint32_t opened;
     struct { const uint8_t *base; uint32_t bytes; } operand[MA_L2_OPERANDS];
     int operands;
+    struct kept kept[MA_KEPT], keep[MA_KEPT]; /* from the layer before, and after this one */
+    int kept_count, keep_count;
     struct transfer transfer[MA_DMA_TRANSFERS];
     uint32_t issued;
     int32_t core;
@@ -109,6 +117,13 @@ void ma_offload(void (*entry)(void *argument), void *argument)
     if (chip.opened) {
         ma_stop("a layer ended without closing L1");
     }
+    for (int i = 0; i < MA_DMA_TRANSFERS; ++i) {
+        if (chip.transfer[i].id) {
+            ma_stop("the last layer ended and nobody waited for transfer %u",
+                (unsigned)chip.transfer[i].id);
+        }
+    }
+    chip.kept_count = 0;
     chip.offloaded = false;
 }
 
@@ -223,6 +238,39 @@ static void check_source(const struct transfer *t)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
+/* A sum over bytes that nobody may change. */
+static uint32_t sum_of(const struct kept *k)
+{
+    static const uint32_t none[3];
+    const struct ma_block block = {k->bytes, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}};
+    return sum(chip.l1 + k->offset, none, &block);
+}
+
+/* Whether [begin, begin + bytes) of L1 lies within one of `count` kept ones. */
+static bool is_kept(const struct kept *kept, int count, const uint8_t *begin, uint64_t bytes)
+{
+    for (int i = 0; i < count; ++i) {
+        const uint8_t *const at = chip.l1 + kept[i].offset;
+        if (begin >= at && begin + bytes <= at + kept[i].bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Poison wherever nothing was kept; remembers what was. */
+static void forget(void)
+{
+    for (int i = 0; i < chip.kept_count; ++i) {
+        chip.kept[i].check = sum_of(&chip.kept[i]);
+    }
+    for (uint32_t i = 0; i < MA_L1_BYTES; ++i) {
+        if (!is_kept(chip.kept, chip.kept_count, chip.l1 + i, 1)) {
+            chip.l1[i] = MA_POISON;
+        }
+    }
+}
+
 uint8_t *ma_l1_open(uint32_t bytes)
 {
     if (chip.opened) {
@@ -233,8 +281,38 @@ uint8_t *ma_l1_open(uint32_t bytes)
     }
     chip.opened = bytes;
     chip.operands = 0;
-    memset(chip.l1, MA_POISON, sizeof chip.l1);
+    forget();
     return chip.l1;
+}
+
+/* What was kept before this layer and is kept after it must be as it was. */
+static void check_kept(void)
+{
+    for (int i = 0; i < chip.kept_count; ++i) {
+        const struct kept *const k = &chip.kept[i];
+        if (is_kept(chip.keep, chip.keep_count, chip.l1 + k->offset, k->bytes)
+            && sum_of(k) != k->check) {
+            ma_stop("bytes %u to %u of L1, which a later layer needs, were overwritten",
+                (unsigned)k->offset, (unsigned)(k->offset + k->bytes - 1));
+        }
+    }
+}
+
+/* Only what the next layer needs may still be under way. */
+static void check_under_way(void)
+{
+    for (int i = 0; i < MA_DMA_TRANSFERS; ++i) {
+        const struct transfer *const t = &chip.transfer[i];
+        if (t->id) {
+            check_source(t);
+            if (!t->load
+                || !is_kept(chip.keep, chip.keep_count, t->l1,
+                    span(&t->block, t->block.l1_stride))) {
+                ma_stop(
+                    "a layer ended and never waited for its transfer %u", (unsigned)t->id);
+            }
+        }
+    }
 }
 
 void ma_l1_close(uint8_t *l1)
@@ -242,21 +320,42 @@ void ma_l1_close(uint8_t *l1)
     if (!chip.opened || l1 != chip.l1) {
         ma_stop("L1 was closed and is not open");
     }
-    for (int i = 0; i < MA_DMA_TRANSFERS; ++i) {
-        if (chip.transfer[i].id) {
-            check_source(&chip.transfer[i]);
-            ma_stop("a layer ended and never waited for its transfer %u",
-                (unsigned)chip.transfer[i].id);
-        }
-    }
+    check_under_way();
     MA_CHIP_IDLE("the end of a layer");
     for (uint32_t i = chip.opened; i < MA_L1_BYTES; ++i) {
-        if (chip.l1[i] != MA_POISON) {
+        if (chip.l1[i] != MA_POISON && !is_kept(chip.kept, chip.kept_count, chip.l1 + i, 1)) {
             ma_stop("L1 overflow: byte %u was written, the layer has %u", (unsigned)i,
                 (unsigned)chip.opened);
         }
     }
+    check_kept();
+    memcpy(chip.kept, chip.keep, sizeof chip.kept);
+    chip.kept_count = chip.keep_count;
+    chip.keep_count = 0;
     chip.opened = 0;
+}
+
+void ma_l1_keep(uint32_t offset, uint32_t bytes)
+{
+    if (chip.opened || chip.keep_count == MA_KEPT || offset > MA_L1_BYTES
+        || bytes > MA_L1_BYTES - offset) {
+        ma_stop("bytes %u to %u of L1 cannot be kept", (unsigned)offset,
+            (unsigned)(offset + bytes));
+    }
+    chip.keep[chip.keep_count++] = (struct kept){offset, bytes, 0};
+}
+
+void ma_l1_found(const void *l1, uint32_t bytes)
+{
+    if (!is_kept(chip.kept, chip.kept_count, l1, bytes)) {
+        ma_stop("a layer reads byte %ld of L1, which no layer before it kept",
+            (long)((const uint8_t *)l1 - chip.l1));
+    }
+}
+
+const void *ma_l1_at(uint32_t offset)
+{
+    return chip.l1 + offset;
 }
 
 void ma_l2_operand(const void *base, uint32_t bytes)

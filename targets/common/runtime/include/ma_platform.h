@@ -33,13 +33,19 @@ int32_t ma_cores(void);
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* The first `bytes` of L1, for one layer at a time; 16-byte aligned. Given back by ma_l1_close. */
+/* The first `bytes` of L1, for one layer at a time; 16-byte aligned. Given back by ma_l1_close. A
+ * layer in the same offload finds what the one before left there. */
 uint8_t *ma_l1_open(uint32_t bytes);
 void ma_l1_close(uint8_t *l1);
 
+/* Byte `offset` of L1, between layers. */
+const void *ma_l1_at(uint32_t offset);
+
 /* Says that [base, base + bytes) of L2 is an operand of the open layer, where transfers stay
  * inside; and that a kernel is about to use [l1, l1 + bytes), where no transfer may be under way.
- * The emulation checks both; on a chip, whose builds define MA_CHIP, they are nothing. */
+ * Before a layer starts: that [offset, offset + bytes) of L1 outlives it; and in it, that
+ * [l1, l1 + bytes) is what a layer before it kept. All else in L1 is forgotten between layers.
+ * The emulation checks all of that; on a chip, whose builds define MA_CHIP, it is nothing. */
 #ifdef MA_CHIP
 static inline void ma_l2_operand(const void *base, uint32_t bytes)
 {
@@ -51,9 +57,21 @@ static inline void ma_l1_settled(const void *l1, uint32_t bytes)
     (void)l1;
     (void)bytes;
 }
+static inline void ma_l1_keep(uint32_t offset, uint32_t bytes)
+{
+    (void)offset;
+    (void)bytes;
+}
+static inline void ma_l1_found(const void *l1, uint32_t bytes)
+{
+    (void)l1;
+    (void)bytes;
+}
 #else
 void ma_l2_operand(const void *base, uint32_t bytes);
 void ma_l1_settled(const void *l1, uint32_t bytes);
+void ma_l1_keep(uint32_t offset, uint32_t bytes);
+void ma_l1_found(const void *l1, uint32_t bytes);
 #endif
 
 /* A block of lines: `bytes` contiguous bytes, repeated along up to three levels, innermost first.

@@ -1,9 +1,10 @@
-/* Walks the tiles of a layer: moves operands between L2 and L1 and calls a kernel on each tile.
+/* The tiles of a layer: operands move between L2 and L1, and a kernel is called on each tile.
  *
- * The numbers (loops, cuts, places in L1, how a tile lies) are the layer's program, made by the
- * compiler; this is the loop around them. While the kernel works on a tile, the next one is loaded
- * and the last one is stored. The controller does this between kernels, so it computes only what
- * moves: the rest it points to in the table.
+ * The compiler works everything out: what is moved when, from where to where, and what the kernel
+ * sees. This is the loop around it, in two forms: layers of few tiles have a list of them (struct
+ * ma_table, here); of more, loops that compute them (struct ma_program, ma_walk.h). Both do the
+ * same things in the same order: while the kernel works on a tile, the next one is loaded and the
+ * last one is stored.
  */
 #ifndef MA_TILES_H
 #define MA_TILES_H
@@ -14,67 +15,52 @@
 #include "ma_platform.h"
 
 #define MA_AXES 4
-#define MA_TERMS 2
-#define MA_LOOPS 12
 #define MA_OPERANDS 7
 
-/* A loop over a dimension of `size`, or over an iteration of loop `parent` (-1 for none). */
-struct ma_loop {
-    int32_t step, size, parent;
-};
-
-/* An axis in L2 that loops divide: rows less one, elements that a row holds, bytes between rows. Its
- * part spans [begin, end] and, for every term, coefficient * (what loop `loop` is at) more; of `end`
- * also coefficient * (that iteration's length - 1). */
-struct ma_span {
-    int32_t axis, last, unit, stride;
-    int32_t terms, begin, end, loop[MA_TERMS], coefficient[MA_TERMS];
-};
-
-/* What is seen of an operand: its address in L1, rows along every axis, bytes between them, index
+/* What is seen of an operand: its place in L1, rows along every axis, bytes between them, index
  * of the first one in the tensor, and how many positions before it lie in the padding. */
 struct ma_view {
-    uint8_t *at;
+    uint32_t at;
     const int32_t *extent, *stride, *start, *before;
 };
 
-/* An operand: it is moved in every iteration of the first `cut` loops.
- *
- * `tile` are the axes that the loops outside the cut divide. Where the kernel works on less than
- * the tile, `part` are those that any loop divides; else there are none. The rest is known: bytes
- * between the rows in L2, the usual tile's rows, bytes between them in L1 and its block; of axes
- * that no loop divides also the first row, the padding before it, and their share of the address.
- */
-struct ma_operand {
-    int32_t cut, copies, rank, itemsize, tiles, parts;
-    uint32_t l1, copy_bytes, l2_bytes, bytes;
-    int32_t from, far[MA_AXES], extent[MA_AXES], stride[MA_AXES], start[MA_AXES], before[MA_AXES];
-    struct ma_block block;
-    struct ma_span tile[MA_AXES], part[MA_AXES];
+/* A transfer of an operand: places in L1 and, from its begin, in L2. */
+struct ma_move {
+    uint32_t l1, l2, operand;
+    const struct ma_block *block;
 };
 
-/* What changes when a loop moves on, a bit for each operand: the inputs that are loaded while the
- * kernel works (two copies), those that are loaded after it, and those with another view; and
- * whether the output's tile is another one. */
-struct ma_turn {
-    uint32_t doubled, single, seen, output;
+/* What only the emulation looks at: an operand's axes, bytes of an element, bytes in L2. Where other
+ * layers put it into L1 (`found`), it is whole, and lies at `l1`. */
+struct ma_facts {
+    int32_t rank, itemsize;
+    uint32_t l2_bytes, l1, found;
 };
 
-/* A layer's program; its last operand is the output. turn[0] is the begin, turn[1 + i] loop i. */
-struct ma_program {
-    int32_t loops, operands;
-    uint32_t l1_bytes, scratch;
-    struct ma_loop loop[MA_LOOPS];
-    struct ma_turn turn[1 + MA_LOOPS];
-    struct ma_operand operand[MA_OPERANDS];
+/* Transfers that are under way. */
+struct ma_waits {
+    uint32_t count;
+    ma_dma transfer[MA_OPERANDS];
+};
+
+/* What goes from layer to layer where they share L1: transfers for the layer that starts next; and
+ * while a layer runs, `count` loads that it starts for the next one, and its operands in L2. */
+struct ma_ahead {
+    struct ma_waits waits;
+    uint32_t count;
+    const struct ma_move *loads;
+    const void *const *l2;
+    const struct ma_facts *facts;
 };
 
 /* One call of the kernel. Transfers of its operands may still be under way: a kernel that is
  * started without waiting (see below) calls ma_tile_arrive before it touches them. */
 struct ma_tile {
-    const struct ma_view *view[MA_OPERANDS];
-    uint8_t *scratch;
-    struct ma_walk *walk;
+    const struct ma_view *const *view;
+    uint8_t *l1, *scratch;
+    struct ma_waits *waits;
+    uint32_t operands;
+    const struct ma_facts *facts;
 };
 
 /* Starts the kernel on a tile, and returns a ticket for `wait`; `context` is the caller's. Where
@@ -86,468 +72,204 @@ struct ma_kernel {
     const void *context;
 };
 
-/* A tile in L1, or a kernel's part of it; arrays hold what the table does not. */
-struct ma_spot {
-    struct ma_view view;
-    int32_t extent[MA_AXES], start[MA_AXES], before[MA_AXES];
+/* One tile: what of every operand the kernel sees; the transfers to begin with, `doubled` of which
+ * start while the tile before is worked on and `single` after it; how the output leaves, NULL where
+ * it does not. `copy` of the output's place, and whether it is another tile of it (`opens`). */
+struct ma_visit {
+    const struct ma_view *const *view;
+    const struct ma_move *loads, *store;
+    uint8_t doubled, single, opens, copy;
 };
 
-/* `edge` is where an unusual block goes; `storing` is the output's transfer. */
-struct ma_copy {
-    struct ma_spot spot;
-    int32_t from, stride[MA_AXES];
-    uint32_t bytes;
-    const struct ma_block *block;
-    struct ma_block *edge;
-    ma_dma storing;
+/* A layer as a list of tiles. `settles` says that the output has one place only. */
+struct ma_table {
+    const struct ma_visit *visit;
+    uint32_t visits, operands, l1_bytes, scratch, settles;
+    const struct ma_facts *facts;
 };
 
-/* Where the tiles of one operand are: the one in use, and where the next one goes. */
-struct ma_state {
-    uint8_t *l2;
-    struct ma_copy *now, *next;
-    ma_dma loading;
-    struct ma_copy tile[2];
-    struct ma_spot part;
-};
-
-/* `moved` are the inputs that are new in this tile. An input's unusual block is `edge[0]` until it
- * is on its way; the output has one per copy. */
-struct ma_walk {
-    const struct ma_program *program;
-    uint8_t *l1;
-    uint32_t moved;
-    struct ma_block edge[3];
-    int32_t at[MA_LOOPS], length[MA_LOOPS], end[MA_LOOPS];
-    struct ma_state state[MA_OPERANDS];
-};
-
-static inline int32_t ma_least(int32_t a, int32_t b)
+/* Where in L1 what is seen of an operand begins. */
+static inline uint8_t *ma_at(const struct ma_tile *tile, const struct ma_view *view)
 {
-    return a < b ? a : b;
-}
-
-/* Puts loop i at the begin of its range. */
-static inline void ma_begin(struct ma_walk *w, int32_t i)
-{
-    const struct ma_loop *const loop = &w->program->loop[i];
-    const int32_t p = loop->parent;
-    w->at[i] = p < 0 ? 0 : w->at[p];
-    w->end[i] = p < 0 ? loop->size : w->at[p] + w->length[p];
-    w->length[i] = ma_least(loop->step, w->end[i] - w->at[i]);
-}
-
-/* Goes to the next tile. Returns what changes with it, or NULL after the last tile. */
-static inline const struct ma_turn *ma_advance(struct ma_walk *w)
-{
-    for (int32_t i = w->program->loops - 1; i >= 0; --i) {
-        const int32_t step = w->program->loop[i].step;
-        if (w->at[i] + step < w->end[i]) {
-            w->at[i] += step;
-            w->length[i] = ma_least(step, w->end[i] - w->at[i]);
-            for (int32_t j = i + 1; j < w->program->loops; ++j) {
-                ma_begin(w, j);
-            }
-            return &w->program->turn[1 + i];
-        }
-    }
-    return NULL;
-}
-
-/* Sets one axis of a spot to its part, clipped to the tensor. Returns its first row. */
-static inline int32_t ma_clip(
-    const struct ma_walk *w, const struct ma_span *span, struct ma_spot *spot)
-{
-    const int32_t a = span->axis;
-    int32_t l = span->loop[0], c = span->coefficient[0], begin = span->begin + c * w->at[l];
-    int32_t end = span->end + c * (w->at[l] + w->length[l] - 1);
-    if (span->terms > 1) {
-        l = span->loop[1];
-        c = span->coefficient[1];
-        begin += c * w->at[l];
-        end += c * (w->at[l] + w->length[l] - 1);
-    }
-    spot->before[a] = begin < 0 ? -begin : 0;
-    begin = begin < 0 ? 0 : begin;
-    if (span->unit != 1) {
-        begin /= span->unit;
-        end /= span->unit;
-    }
-    end = ma_least(end, span->last);
-    spot->start[a] = begin;
-    spot->extent[a] = end < begin ? 0 : end - begin + 1;
-    return begin;
-}
-
-/* Lays out a dense tile that is not the usual one: strides in L1, in bytes; and its block, as lines
- * that are contiguous on both sides. */
-static inline void ma_lay_out(const struct ma_operand *o, struct ma_copy *t)
-{
-    struct ma_block *const block = t->edge;
-    int32_t levels = 0;
-    uint32_t dense = (uint32_t)o->itemsize;
-    block->bytes = dense;
-    for (int32_t i = 0; i < 3; ++i) {
-        block->count[i] = 1;
-        block->stride[i] = block->l1_stride[i] = 0;
-    }
-    for (int32_t a = o->rank - 1; a >= 0; --a) {
-        const uint32_t extent = (uint32_t)t->spot.extent[a], stride = (uint32_t)o->far[a];
-        t->stride[a] = (int32_t)dense;
-        if (extent != 1) {
-            if (levels == 0 && stride == block->bytes) {
-                block->bytes *= extent;
-            } else if (levels && stride == block->stride[levels - 1] * block->count[levels - 1]) {
-                block->count[levels - 1] *= extent;
-            } else {
-                block->count[levels] = extent;
-                block->stride[levels] = stride;
-                block->l1_stride[levels] = dense;
-                ++levels;
-            }
-        }
-        dense *= extent;
-    }
-    t->bytes = dense;
-}
-
-/* The tile of an operand at the place of the loops. */
-static inline void ma_place_tile(
-    const struct ma_walk *w, const struct ma_operand *o, struct ma_copy *t)
-{
-    int32_t unusual = 0, from = o->from;
-    for (const struct ma_span *s = o->tile; s != o->tile + o->tiles; ++s) {
-        from += ma_clip(w, s, &t->spot) * s->stride;
-        unusual |= t->spot.extent[s->axis] ^ o->extent[s->axis];
-    }
-    t->from = from;
-    t->bytes = o->bytes;
-    t->block = &o->block;
-    t->spot.view.stride = o->stride;
-    if (unusual) {
-        ma_lay_out(o, t);
-        t->block = t->edge;
-        t->spot.view.stride = t->stride;
-    }
-}
-
-static inline uint8_t *ma_copy_at(
-    const struct ma_walk *w, const struct ma_operand *o, int32_t copy)
-{
-    return w->l1 + o->l1 + (copy ? o->copy_bytes : 0);
-}
-
-/* Starts to load the next tiles of `inputs`, a bit for each. */
-static inline void ma_prefetch(struct ma_walk *w, uint32_t inputs)
-{
-    const struct ma_operand *o = w->program->operand;
-    for (struct ma_state *s = w->state; inputs; inputs >>= 1, ++o, ++s) {
-        if (inputs & 1) {
-            struct ma_copy *const t = s->next;
-            ma_place_tile(w, o, t);
-            s->loading = t->bytes ? ma_dma_load(t->spot.view.at, s->l2 + t->from, t->block) : 0;
-        }
-    }
-}
-
-static inline void ma_swap(struct ma_state *s)
-{
-    struct ma_copy *const now = s->next;
-    s->next = s->now;
-    s->now = now;
-}
-
-/* Takes up the inputs' tiles that are new. */
-static inline void ma_take(struct ma_walk *w, const struct ma_turn *turn)
-{
-    struct ma_state *s = w->state;
-    for (uint32_t inputs = turn->doubled; inputs; inputs >>= 1, ++s) {
-        if (inputs & 1) {
-            ma_swap(s);
-        }
-    }
-    w->moved = turn->doubled | turn->single;
+    return tile->l1 + view->at;
 }
 
 /* No transfer may touch what a kernel works on; only the emulation looks. */
 static inline void ma_tile_settled(const struct ma_tile *tile)
 {
 #ifndef MA_CHIP
-    const struct ma_program *const p = tile->walk->program;
-    for (int32_t i = 0; i < p->operands; ++i) {
+    for (uint32_t i = 0; i < tile->operands; ++i) {
         const struct ma_view *const view = tile->view[i];
-        int32_t bytes = p->operand[i].itemsize;
-        for (int32_t a = 0; a < p->operand[i].rank; ++a) {
+        int32_t bytes = tile->facts[i].itemsize;
+        for (int32_t a = 0; a < tile->facts[i].rank; ++a) {
             bytes += (view->extent[a] - 1) * view->stride[a];
         }
-        ma_l1_settled(view->at, bytes > 0 ? (uint32_t)bytes : 0);
+        ma_l1_settled(ma_at(tile, view), bytes > 0 ? (uint32_t)bytes : 0);
     }
 #else
     (void)tile;
 #endif
 }
 
+/* Tells the emulation where operands lie in L2, and which ones other layers put into L1. */
+static inline void ma_declare(
+    const struct ma_facts *facts, uint32_t operands, void *const *l2, const uint8_t *l1)
+{
+#ifndef MA_CHIP
+    for (uint32_t i = 0; i < operands; ++i) {
+        if (facts[i].found) {
+            ma_l1_found(l1 + facts[i].l1, facts[i].l2_bytes);
+        }
+        ma_l2_operand(l2[i], facts[i].l2_bytes);
+    }
+#else
+    (void)facts;
+    (void)operands;
+    (void)l2;
+    (void)l1;
+#endif
+}
+
 /* Waits for what a tile needs that is still under way. */
 static inline void ma_tile_arrive(const struct ma_tile *tile)
 {
-    struct ma_state *s = tile->walk->state;
-    for (uint32_t inputs = tile->walk->moved; inputs; inputs >>= 1, ++s) {
-        if (inputs & 1) {
-            ma_dma_wait(s->loading);
-            s->loading = 0;
-        }
+    struct ma_waits *const waits = tile->waits;
+    const ma_dma *transfer = waits->transfer;
+    for (const ma_dma *const end = transfer + waits->count; transfer != end; ++transfer) {
+        ma_dma_wait(*transfer);
     }
+    waits->count = 0;
     ma_tile_settled(tile);
 }
 
-/* The output tile at the place of the loops: its own place is free once what is there is stored. */
-static inline void ma_output(struct ma_walk *w)
+/* Starts transfers into L1. */
+static inline void ma_loads(struct ma_waits *waits, uint8_t *l1, void *const *l2,
+    const struct ma_move *move, uint32_t count)
 {
-    const int32_t i = w->program->operands - 1;
-    struct ma_state *const s = &w->state[i];
-    ma_swap(s);
-    ma_dma_wait(s->now->storing);
-    s->now->storing = 0;
-    ma_place_tile(w, &w->program->operand[i], s->now);
+    ma_dma *transfer = waits->transfer + waits->count;
+    waits->count += count;
+    for (const struct ma_move *const end = move + count; move != end; ++move) {
+        const uint8_t *const from = (const uint8_t *)l2[move->operand] + move->l2;
+        *transfer++ = ma_dma_load(l1 + move->l1, from, move->block);
+    }
 }
 
-/* What of an operand's tile the kernel works on. */
-static inline const struct ma_view *ma_part_of(
-    const struct ma_walk *w, const struct ma_operand *o, struct ma_state *s)
+/* Lets the layer that starts now begin `count` loads for the layer after it. */
+static inline void ma_ahead_next(struct ma_ahead *ahead, const struct ma_move *loads,
+    uint32_t count, const struct ma_facts *facts, const void *const *l2)
 {
-    const struct ma_view *const tile = &s->now->spot.view;
-    if (!o->parts) {
-        return tile;
-    }
-    uint8_t *at = tile->at;
-    for (const struct ma_span *p = o->part; p != o->part + o->parts; ++p) {
-        at += (ma_clip(w, p, &s->part) - tile->start[p->axis]) * tile->stride[p->axis];
-    }
-    s->part.view.at = at;
-    s->part.view.stride = tile->stride;
-    return &s->part.view;
+    ahead->loads = loads;
+    ahead->count = count;
+    ahead->facts = facts;
+    ahead->l2 = l2;
 }
 
-/* The views of the inputs in `seen`, a bit for each. */
-static inline void ma_see(struct ma_walk *w, struct ma_tile *tile, uint32_t seen)
+/* Begins them, once. */
+static inline void ma_ahead_start(struct ma_ahead *ahead, uint8_t *l1)
 {
-    const struct ma_operand *o = w->program->operand;
-    const struct ma_view **view = tile->view;
-    for (struct ma_state *s = w->state; seen; seen >>= 1, ++o, ++s, ++view) {
-        if (seen & 1) {
-            *view = ma_part_of(w, o, s);
+    if (!ahead || !ahead->count) {
+        return;
+    }
+    for (uint32_t i = 0; i < ahead->count; ++i) {
+        const struct ma_move *const move = &ahead->loads[i];
+        ma_l2_operand(ahead->l2[move->operand], ahead->facts[move->operand].l2_bytes);
+        ahead->waits.transfer[i] = ma_dma_load(
+            l1 + move->l1, (const uint8_t *)ahead->l2[move->operand] + move->l2, move->block);
+    }
+    ahead->waits.count = ahead->count;
+    ahead->count = 0;
+}
+
+/* Takes up what the layer before has begun to load. */
+static inline void ma_ahead_take(struct ma_ahead *ahead, struct ma_waits *waits)
+{
+    waits->count = 0;
+    if (ahead) {
+        for (uint32_t i = 0; i < ahead->waits.count; ++i) {
+            waits->transfer[i] = ahead->waits.transfer[i];
         }
+        waits->count = ahead->waits.count;
+        ahead->waits.count = 0;
     }
 }
 
-/* One by one: of a loop, compilers make a call of memcpy, which may go byte by byte. */
-static inline void ma_copy_axes(int32_t *to, const int32_t *from)
-{
-    const int32_t first = from[0], second = from[1], third = from[2], fourth = from[3];
-    to[0] = first;
-    to[1] = second;
-    to[2] = third;
-    to[3] = fourth;
-}
-
-/* Copies what no loop divides from the table, and points a view there. */
-static inline void ma_spot_open(
-    const struct ma_operand *o, struct ma_spot *spot, uint8_t *at, int32_t moves)
-{
-    spot->view = (struct ma_view){at, o->extent, o->stride, o->start, o->before};
-    if (moves) {
-        spot->view.extent = spot->extent;
-        spot->view.start = spot->start;
-        spot->view.before = spot->before;
-        ma_copy_axes(spot->extent, o->extent);
-        ma_copy_axes(spot->start, o->start);
-        ma_copy_axes(spot->before, o->before);
-    }
-}
-
-/* Sets up an operand's tiles and part. */
-static inline void ma_operand_open(
-    struct ma_walk *w, const struct ma_operand *o, struct ma_state *s, int32_t output)
-{
-    s->now = &s->tile[0];
-    s->next = &s->tile[o->copies - 1];
-    s->loading = s->tile[0].storing = s->tile[1].storing = 0;
-    for (int32_t copy = 0; copy < o->copies; ++copy) {
-        struct ma_copy *const t = &s->tile[copy];
-        t->edge = &w->edge[output ? 1 + copy : 0];
-        ma_spot_open(o, &t->spot, ma_copy_at(w, o, copy), o->tiles);
-    }
-    if (o->parts) {
-        ma_spot_open(o, &s->part, NULL, o->parts);
-    }
-    ma_l2_operand(s->l2, o->l2_bytes);
-}
-
-/* Puts all loops at their begin, and every operand with them. */
-static inline void ma_open(struct ma_walk *w, const struct ma_program *p, void *const *l2)
-{
-    w->program = p;
-    w->l1 = ma_l1_open(p->l1_bytes);
-    for (int32_t i = 0; i < p->loops; ++i) {
-        ma_begin(w, i);
-    }
-    for (int32_t i = 0; i < p->operands; ++i) {
-        w->state[i].l2 = (uint8_t *)l2[i];
-        ma_operand_open(w, &p->operand[i], &w->state[i], i + 1 == p->operands);
-    }
-}
-
-/* A tile on which the kernel was started, and the output that is then complete, if any. */
+/* A tile on which the kernel was started, and how the output leaves that is then complete. */
 struct ma_pending {
-    int32_t begun;
+    const struct ma_visit *visit;
     uint32_t ticket;
-    struct ma_copy *finished;
 };
 
 /* Waits for the kernel, and starts to store the output where that is complete. */
-static inline void ma_settle(
-    const struct ma_walk *w, const struct ma_kernel *kernel, struct ma_pending *pending)
+static inline void ma_settle_visit(struct ma_pending *pending, const struct ma_kernel *kernel,
+    uint8_t *l1, uint8_t *y, ma_dma storing[2])
 {
-    if (!pending->begun) {
+    const struct ma_visit *const visit = pending->visit;
+    if (!visit) {
         return;
     }
-    pending->begun = 0;
+    pending->visit = NULL;
     if (kernel->wait) {
         kernel->wait(pending->ticket);
     }
-    struct ma_copy *const y = pending->finished;
-    if (y) {
-        uint8_t *const l2 = w->state[w->program->operands - 1].l2;
-        y->storing = ma_dma_store(l2 + y->from, y->spot.view.at, y->block);
+    const struct ma_move *const store = visit->store;
+    if (store) {
+        storing[visit->copy] = ma_dma_store(y + store->l2, l1 + store->l1, store->block);
     }
 }
 
-/* Remembers a kernel that was started; `after` is what changes next. */
-static inline void ma_remember(const struct ma_walk *w, struct ma_pending *pending, uint32_t ticket,
-    const struct ma_turn *after)
+/* Runs a layer; `l2` holds the operands' addresses in L2, the output's last. `ahead` is what layers
+ * share that have L1 together, NULL for a layer that is alone. */
+static inline void ma_run_table(const struct ma_table *p, void *const *l2,
+    const struct ma_kernel *kernel, struct ma_ahead *ahead)
 {
-    pending->begun = 1;
-    pending->ticket = ticket;
-    pending->finished = NULL;
-    if (!after || after->output) {
-        pending->finished = w->state[w->program->operands - 1].now;
-    }
-}
-
-/* Where the kernel waits: loads the next tile first, then works on this one, then stores it.
- * Returns what changes next. */
-static inline const struct ma_turn *ma_step_waiting(struct ma_walk *w,
-    const struct ma_kernel *kernel, const struct ma_tile *tile, struct ma_pending *pending)
-{
-    ma_tile_arrive(tile);
-    const struct ma_turn *const after = ma_advance(w);
-    if (after) {
-        ma_prefetch(w, after->doubled); /* the tile before this one is done with its copies */
-        ma_tile_settled(tile);
-    }
-    ma_remember(w, pending, kernel->start(tile, kernel->context), after);
-    ma_settle(w, kernel, pending);
-    return after;
-}
-
-/* Where the kernel is queued: starts it, stores the tile before it, then loads the next one. */
-static inline const struct ma_turn *ma_step_queued(struct ma_walk *w,
-    const struct ma_kernel *kernel, const struct ma_tile *tile, struct ma_pending *pending)
-{
-    const uint32_t ticket = kernel->start(tile, kernel->context);
-    ma_settle(w, kernel, pending);
-    const struct ma_turn *const after = ma_advance(w);
-    ma_remember(w, pending, ticket, after);
-    if (after) {
-        ma_prefetch(w, after->doubled);
-    }
-    return after;
-}
-
-/* Runs a layer of one tile, whose every number is in the table. */
-static inline void ma_run_one(
-    const struct ma_program *p, void *const *l2, const struct ma_kernel *kernel)
-{
-    const struct ma_operand *o = p->operand;
-    const struct ma_operand *const y = o + p->operands - 1;
-    struct ma_walk w;
-    struct ma_tile tile;
-    struct ma_state *s = w.state;
-    w.program = p;
-    w.moved = p->turn[0].doubled | p->turn[0].single;
-    w.l1 = ma_l1_open(p->l1_bytes);
-    tile.scratch = w.l1 + p->scratch;
-    tile.walk = &w;
-    for (const struct ma_view **view = tile.view;; ++view, ++o, ++s, ++l2) {
-        *view = &s->part.view;
-        s->part.view = (struct ma_view){w.l1 + o->l1, o->extent, o->stride, o->start, o->before};
-        ma_l2_operand(*l2, o->l2_bytes);
-        if (o == y) {
-            break;
-        }
-        s->loading = o->bytes
-            ? ma_dma_load(s->part.view.at, (const uint8_t *)*l2 + o->from, &o->block) : 0;
-    }
-    if (!kernel->wait) {
-        ma_tile_arrive(&tile);
-    }
-    const uint32_t ticket = kernel->start(&tile, kernel->context);
-    if (kernel->wait) {
-        kernel->wait(ticket);
-    }
-    ma_dma_wait(ma_dma_store((uint8_t *)*l2 + y->from, s->part.view.at, &y->block));
-    ma_l1_close(w.l1);
-}
-
-/* Runs a layer of several tiles. */
-static inline void ma_run_all(
-    const struct ma_program *p, void *const *l2, const struct ma_kernel *kernel)
-{
-    const struct ma_turn *turn = p->turn;
-    struct ma_walk w;
-    struct ma_pending pending = {0, 0, NULL};
-    struct ma_tile tile;
-    struct ma_state *const y = &w.state[p->operands - 1];
-    ma_open(&w, p, l2);
-    tile.scratch = w.l1 + p->scratch;
-    tile.walk = &w;
-    ma_prefetch(&w, turn->doubled);
-    ma_prefetch(&w, turn->single);
+    uint8_t *const l1 = ma_l1_open(p->l1_bytes), *const y = l2[p->operands - 1];
+    const struct ma_visit *v = p->visit, *const end = v + p->visits;
+    struct ma_waits waits;
+    struct ma_pending pending = {NULL, 0};
+    struct ma_tile tile = {v->view, l1, l1 + p->scratch, &waits, p->operands, p->facts};
+    ma_dma storing[2] = {0, 0};
+    ma_declare(p->facts, p->operands, l2, l1);
+    ma_ahead_take(ahead, &waits);
+    ma_loads(&waits, l1, l2, v->loads, (uint32_t)v->doubled + v->single);
     for (;;) {
-        ma_take(&w, turn);
-        if (turn->output) {
-            if (y->now == y->next) {
-                ma_settle(&w, kernel, &pending);
+        const struct ma_visit *const next = v + 1;
+        tile.view = v->view;
+        if (v->opens) {
+            if (p->settles) {
+                ma_settle_visit(&pending, kernel, l1, y, storing);
             }
-            ma_output(&w);
+            ma_dma_wait(storing[v->copy]);
+            storing[v->copy] = 0;
         }
-        ma_see(&w, &tile, turn->seen);
-        tile.view[p->operands - 1] = ma_part_of(&w, &p->operand[p->operands - 1], y);
-        turn = kernel->wait ? ma_step_queued(&w, kernel, &tile, &pending)
-                            : ma_step_waiting(&w, kernel, &tile, &pending);
-        if (!turn) {
+        if (kernel->wait) { /* queued: starts it, stores the tile before, loads the next one */
+            const uint32_t ticket = kernel->start(&tile, kernel->context);
+            ma_settle_visit(&pending, kernel, l1, y, storing);
+            pending = (struct ma_pending){v, ticket};
+        } else {
+            ma_tile_arrive(&tile);
+        }
+        if (next != end) {
+            ma_loads(&waits, l1, l2, next->loads, next->doubled);
+        }
+        ma_ahead_start(ahead, l1);
+        if (!kernel->wait) { /* works on this tile while the next one is loaded, then stores it */
+            ma_tile_settled(&tile);
+            pending = (struct ma_pending){v, kernel->start(&tile, kernel->context)};
+            ma_settle_visit(&pending, kernel, l1, y, storing);
+        }
+        if (next == end) {
             break;
         }
-        if (turn->single) {
-            ma_settle(&w, kernel, &pending);
-            ma_prefetch(&w, turn->single);
+        if (next->single) {
+            ma_settle_visit(&pending, kernel, l1, y, storing);
+            ma_loads(&waits, l1, l2, next->loads + next->doubled, next->single);
         }
+        v = next;
     }
-    ma_settle(&w, kernel, &pending);
-    ma_dma_wait(y->tile[0].storing);
-    ma_dma_wait(y->tile[1].storing);
-    ma_l1_close(w.l1);
-}
-
-/* Runs a layer; `l2` holds the operands' addresses in L2, the output's last. */
-static inline void ma_run_tiles(
-    const struct ma_program *p, void *const *l2, const struct ma_kernel *kernel)
-{
-    if (p->loops) {
-        ma_run_all(p, l2, kernel);
-    } else {
-        ma_run_one(p, l2, kernel);
-    }
+    ma_settle_visit(&pending, kernel, l1, y, storing);
+    ma_dma_wait(storing[0]);
+    ma_dma_wait(storing[1]);
+    ma_l1_close(l1);
 }
 
 #endif

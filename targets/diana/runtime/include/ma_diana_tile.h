@@ -3,15 +3,15 @@
 #define MA_DIANA_TILE_H
 
 #include "ma_diana.h"
-#include "ma_tiles.h"
+#include "ma_walk.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* Runs `job` on the tile of an image layer: x and y [batch][row][column][channel]. */
-static inline void ma_diana_image(
-    struct ma_diana_job *job, const struct ma_view *x, const struct ma_view *y)
+static inline void ma_diana_image(struct ma_diana_job *job, const struct ma_tile *t,
+    const struct ma_view *x, const struct ma_view *y)
 {
     job->in_rows = (uint32_t)x->extent[1];
     job->in_columns = (uint32_t)x->extent[2];
@@ -26,37 +26,37 @@ static inline void ma_diana_image(
     job->top = (uint32_t)x->before[1];
     job->left = (uint32_t)x->before[2];
     for (int32_t image = 0; image < y->extent[0]; ++image) {
-        job->x = x->at + image * x->stride[0];
-        job->y = y->at + image * y->stride[0];
+        job->x = ma_at(t, x) + image * x->stride[0];
+        job->y = ma_at(t, y) + image * y->stride[0];
         ma_diana_run(job);
     }
 }
 
 /* Runs `job` on the tile of a dense layer: x[batch][inputs], y[batch][outputs]. */
-static inline void ma_diana_rows(
-    struct ma_diana_job *job, const struct ma_view *x, const struct ma_view *y)
+static inline void ma_diana_rows(struct ma_diana_job *job, const struct ma_tile *t,
+    const struct ma_view *x, const struct ma_view *y)
 {
     job->in_rows = job->in_columns = job->out_rows = job->out_columns = 1;
     job->in_channels = (uint32_t)x->extent[1];
     job->out_channels = (uint32_t)y->extent[1];
     for (int32_t row = 0; row < y->extent[0]; ++row) {
-        job->x = x->at + row * x->stride[0];
-        job->y = y->at + row * y->stride[0];
+        job->x = ma_at(t, x) + row * x->stride[0];
+        job->y = ma_at(t, y) + row * y->stride[0];
         ma_diana_run(job);
     }
 }
 
 /* Runs `job` on the tile of an `add`: dense tiles of equal shapes, one element after the other. */
-static inline void ma_diana_elements(struct ma_diana_job *job, const struct ma_view *x,
-    const struct ma_view *x1, const struct ma_view *y, int32_t rank)
+static inline void ma_diana_elements(struct ma_diana_job *job, const struct ma_tile *t,
+    const struct ma_view *x, const struct ma_view *x1, const struct ma_view *y, int32_t rank)
 {
     uint32_t elements = 1;
     for (int32_t a = 0; a < rank; ++a) {
         elements *= (uint32_t)y->extent[a];
     }
-    job->x = x->at;
-    job->x1 = x1->at;
-    job->y = y->at;
+    job->x = ma_at(t, x);
+    job->x1 = ma_at(t, x1);
+    job->y = ma_at(t, y);
     job->in_rows = job->in_columns = job->out_rows = job->out_columns = 1;
     job->in_channels = job->out_channels = elements;
     ma_diana_run(job);

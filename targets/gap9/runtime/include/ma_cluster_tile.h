@@ -3,15 +3,15 @@
 #define MA_CLUSTER_TILE_H
 
 #include "ma_cluster.h"
-#include "ma_tiles.h"
+#include "ma_walk.h"
 
 /* Puts the tile of an image layer into `w`: x and y [batch][row][column][channel], with elements of
  * y of `y_bytes`. */
-static inline void ma_window_image(
-    struct ma_window *w, const struct ma_view *x, const struct ma_view *y, int32_t y_bytes)
+static inline void ma_window_image(struct ma_window *w, const struct ma_tile *t,
+    const struct ma_view *x, const struct ma_view *y, int32_t y_bytes)
 {
-    w->x = x->at;
-    w->y = y->at;
+    w->x = ma_at(t, x);
+    w->y = ma_at(t, y);
     w->batch = y->extent[0];
     w->in_rows = x->extent[1];
     w->in_columns = x->extent[2];
@@ -30,11 +30,11 @@ static inline void ma_window_image(
 }
 
 /* Puts the tile of a dense layer into `w`: x[batch][channels], y[batch][out_channels]. */
-static inline void ma_window_rows(
-    struct ma_window *w, const struct ma_view *x, const struct ma_view *y, int32_t y_bytes)
+static inline void ma_window_rows(struct ma_window *w, const struct ma_tile *t,
+    const struct ma_view *x, const struct ma_view *y, int32_t y_bytes)
 {
-    w->x = x->at;
-    w->y = y->at;
+    w->x = ma_at(t, x);
+    w->y = ma_at(t, y);
     w->batch = y->extent[0];
     w->channels = x->extent[1];
     w->out_channels = y->extent[1];
@@ -80,8 +80,8 @@ static inline void ma_merge(struct ma_axes *axes, const struct ma_view *const vi
 /* Forks `kernel` over the elements of views of `rank` axes; x1 is x where there is no second
  * operand. Elements of x and y have `x_bytes` and `y_bytes`. */
 static inline void ma_fork_elements(void (*kernel)(const void *), struct ma_elements *e,
-    const struct ma_view *x, const struct ma_view *x1, const struct ma_view *y, int32_t rank,
-    int32_t x_bytes, int32_t y_bytes)
+    const struct ma_tile *t, const struct ma_view *x, const struct ma_view *x1,
+    const struct ma_view *y, int32_t rank, int32_t x_bytes, int32_t y_bytes)
 {
     const struct ma_view *const view[3] = {x, x1, y};
     struct ma_axes axes;
@@ -93,9 +93,9 @@ static inline void ma_fork_elements(void (*kernel)(const void *), struct ma_elem
     e->y_row = axes.stride[2][1] / y_bytes;
     for (int32_t i = 0; i < axes.extent[3]; ++i) {
         for (int32_t j = 0; j < axes.extent[2]; ++j) {
-            e->x = x->at + i * axes.stride[0][3] + j * axes.stride[0][2];
-            e->x1 = x1->at + i * axes.stride[1][3] + j * axes.stride[1][2];
-            e->y = y->at + i * axes.stride[2][3] + j * axes.stride[2][2];
+            e->x = ma_at(t, x) + i * axes.stride[0][3] + j * axes.stride[0][2];
+            e->x1 = ma_at(t, x1) + i * axes.stride[1][3] + j * axes.stride[1][2];
+            e->y = ma_at(t, y) + i * axes.stride[2][3] + j * axes.stride[2][2];
             ma_fork(kernel, e);
         }
     }

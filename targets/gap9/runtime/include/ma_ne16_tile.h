@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "ma_ne16.h"
-#include "ma_tiles.h"
+#include "ma_walk.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,7 +35,7 @@ static inline uint32_t ma_ne16_bordered(const struct ma_ne16_layer *layer, const
                                         const struct ma_ne16_shape *whole,
                                         const struct ma_ne16_arrival *arrival)
 {
-    const int32_t *const offset = (const int32_t *)(const void *)tile->view[3]->at;
+    const int32_t *const offset = (const int32_t *)(const void *)ma_at(tile, tile->view[3]);
     const struct ma_ne16_bands rows = ma_ne16_cut(whole->rows, whole->top, whole->in_rows,
                                                   layer->stride);
     const struct ma_ne16_bands columns = ma_ne16_cut(whole->columns, whole->left,
@@ -56,7 +56,8 @@ static inline uint32_t ma_ne16_bordered(const struct ma_ne16_layer *layer, const
         shape.in_rows -= above;
         shape.in_columns -= before;
         ticket = ma_ne16_tile(layer, x + above * whole->in_line + before * whole->in_pixel,
-                              tile->view[1]->at, tile->view[2]->at, offset + part * whole->outputs,
+                              ma_at(tile, tile->view[1]), ma_at(tile, tile->view[2]),
+                              offset + part * whole->outputs,
                               y + row * whole->out_line + column * whole->out_pixel, &shape,
                               arrival);
         arrival = NULL;
@@ -75,7 +76,10 @@ static inline uint32_t ma_ne16_start(const struct ma_tile *tile, const void *con
 {
     const struct ma_ne16_kernel *const kernel = (const struct ma_ne16_kernel *)context;
     const struct ma_view *const x = tile->view[0], *const y = tile->view[4];
-    const int32_t *const offset = (const int32_t *)(const void *)tile->view[3]->at;
+    const uint8_t *const from = ma_at(tile, x), *const weight = ma_at(tile, tile->view[1]);
+    const uint8_t *const scale = ma_at(tile, tile->view[2]);
+    const int32_t *const offset = (const int32_t *)(const void *)ma_at(tile, tile->view[3]);
+    uint8_t *const to = ma_at(tile, y);
     const struct ma_ne16_arrival arrival = {ma_ne16_arrive, tile};
     struct ma_ne16_shape shape;
     uint32_t ticket = 0;
@@ -86,8 +90,7 @@ static inline uint32_t ma_ne16_start(const struct ma_tile *tile, const void *con
             (uint32_t)(x->stride[0] * x->extent[0]), (uint32_t)x->stride[0],
             (uint32_t)(y->stride[0] * y->extent[0]), (uint32_t)y->stride[0],
         };
-        return ma_ne16_tile(&kernel->layer, x->at, tile->view[1]->at, tile->view[2]->at, offset,
-                            y->at, &shape, &arrival);
+        return ma_ne16_tile(&kernel->layer, from, weight, scale, offset, to, &shape, &arrival);
     }
     shape = (struct ma_ne16_shape){
         (uint32_t)y->extent[1], (uint32_t)y->extent[2], (uint32_t)y->extent[3],
@@ -98,14 +101,13 @@ static inline uint32_t ma_ne16_start(const struct ma_tile *tile, const void *con
     };
     for (int32_t image = 0; image < y->extent[0]; ++image) {
         if (kernel->bordered) {
-            ticket = ma_ne16_bordered(&kernel->layer, x->at + image * x->stride[0], tile,
-                                      y->at + image * y->stride[0], &shape,
+            ticket = ma_ne16_bordered(&kernel->layer, from + image * x->stride[0], tile,
+                                      to + image * y->stride[0], &shape,
                                       image ? NULL : &arrival);
             continue;
         }
-        ticket = ma_ne16_tile(&kernel->layer, x->at + image * x->stride[0], tile->view[1]->at,
-                              tile->view[2]->at, offset, y->at + image * y->stride[0], &shape,
-                              image ? NULL : &arrival);
+        ticket = ma_ne16_tile(&kernel->layer, from + image * x->stride[0], weight, scale, offset,
+                              to + image * y->stride[0], &shape, image ? NULL : &arrival);
     }
     return ticket;
 }

@@ -103,6 +103,11 @@ void ma_l1_close(uint8_t *l1)
     (void)l1;
 }
 
+const void *ma_l1_at(uint32_t offset)
+{
+    return ma_l1_open(0) + offset;
+}
+
 static struct transfer {
     pi_cl_dma_cmd_t command[COMMANDS];
     uint32_t started;

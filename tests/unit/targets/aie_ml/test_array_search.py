@@ -1,6 +1,8 @@
 """Splits of a layer over the array: all sizes map or say why not, and the best is found."""
 
 from dataclasses import replace
+from itertools import product
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,11 @@ from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.array import ArrayMapping, Assumed, DenseLayer, build, price, search
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.floor import Floor
+from match_aie.targets.aie_ml.array.layer import Home, Outer
+from match_aie.targets.aie_ml.array.price import bound
 from match_aie.targets.aie_ml.array.sample import sample
+from match_aie.targets.aie_ml.array.search import Given
+from match_aie.targets.aie_ml.array.shapes import blocks, counts
 
 VEK280 = device("vek280")
 I8 = Tiling(4, 8, 8, True)
@@ -81,6 +87,48 @@ def test_no_random_mapping_is_cheaper_than_the_chosen_one() -> None:
     assert found[0].cost.interval <= min(p.cost.interval for p in others)
 
 
+def best_of_all(layer: DenseLayer, parts: tuple[int, int, int]) -> float:
+    """Cycles of the best of all calls of a split: every turn, column step, row, home and order."""
+    base = ArrayMapping(layer, I8, (1, 1), "overlapped", *parts, 4, 8)
+    rows, columns = base.part_rows // 4, base.part_columns // 8
+    turns = counts(base.part_reduction // 8, 64)
+    best = float("inf")
+    for steps, calls, m, home, outer in product(
+        turns, counts(columns, columns), range(1, rows + 1), get_args(Home), get_args(Outer)
+    ):
+        if home == "tile" and calls > 1:
+            continue
+        n = -(-columns // calls) * 8
+        for order in ("m", "n"):
+            shape = replace(
+                base, reduction_steps=steps, call_columns=n, call_rows=m * 4, home=home,
+                outer=outer, order=order,
+            )  # fmt: skip
+            quick = bound(shape, VEK280, Assumed())
+            if isinstance(quick, Infeasible) or quick.interval >= best:
+                continue
+            for block, variant in product(blocks(shape), ("flat", "overlapped")):
+                priced = price(replace(shape, block=block, variant=variant), VEK280, Assumed())
+                if not isinstance(priced, Infeasible):
+                    best = min(best, priced.cost.interval)
+    return best
+
+
+@pytest.mark.parametrize(
+    ("layer", "parts"),
+    [
+        (DenseLayer(512, 256, 256), (2, 2, 4)),
+        pytest.param(DenseLayer(64, 512, 512), (1, 2, 1), marks=pytest.mark.slow),
+        pytest.param(DenseLayer(256, 2048, 512), (3, 2, 2), marks=pytest.mark.slow),
+        pytest.param(DenseLayer(100, 1000, 700), (2, 3, 1), marks=pytest.mark.slow),
+    ],
+)
+def test_calls_are_near_the_best_of_all(layer: DenseLayer, parts: tuple[int, int, int]) -> None:
+    found = search(layer, VEK280, given=Given(*parts))
+    assert not isinstance(found, Infeasible)
+    assert found[0].cost.interval <= 1.01 * best_of_all(layer, parts)
+
+
 def test_what_does_not_fit_says_which_resource() -> None:
     base = ArrayMapping(DenseLayer(64, 512, 512), I8, (2, 2), "overlapped", 1, 1, 1, 64, 512)
     banks = price(base, VEK280, Assumed())
@@ -93,10 +141,25 @@ def test_what_does_not_fit_says_which_resource() -> None:
     )
     assert isinstance(chains, Infeasible)
     assert (chains.demand, chains.bound) == (32, 8)
-    long = DenseLayer(4, 100_000, 8, a="int16", w="int16", out="int16")
-    none = search(long, device("npu1"))
+    wide = DenseLayer(4, 8, 1_000_000)  # its bias alone fills sixteen tiles
+    none = search(wide, device("npu1"))
     assert isinstance(none, Infeasible)
     assert none.demand > none.bound
+
+
+def test_a_reduction_that_is_too_long_is_walked_over_time() -> None:
+    long = DenseLayer(4, 40_000, 8, a="int16", w="int16", out="int16")
+    npu1 = device("npu1")
+    found = search(long, npu1)
+    assert not isinstance(found, Infeasible)
+    mapping = found[0].mapping
+    assert mapping.reduction_steps > 1
+    assert mapping.part_reduction * mapping.cas_length >= 40_000
+    program = build(mapping, npu1)
+    assert not isinstance(program, Infeasible)
+    assert violations(program, npu1) == ()
+    turns = mapping.calls * mapping.reduction_steps
+    assert {len(core.work) for core in program.cores} == {turns}
 
 
 def test_element_types_without_a_product_are_refused() -> None:
@@ -107,7 +170,7 @@ def test_element_types_without_a_product_are_refused() -> None:
 
 
 def test_columns_are_not_padded_to_two_tiles() -> None:
-    mapping = ArrayMapping(DenseLayer(64, 128, 72), I8, (2, 2), "overlapped", 1, 1, 1, 32, 72)
+    mapping = ArrayMapping(DenseLayer(64, 128, 72), I8, (4, 1), "overlapped", 1, 1, 1, 32, 72)
     assert mapping.part_columns == 72
     priced = price(mapping, VEK280, Assumed())
     assert not isinstance(priced, Infeasible)
@@ -115,11 +178,11 @@ def test_columns_are_not_padded_to_two_tiles() -> None:
 
 def test_streams_and_compute_bound_are_told_apart() -> None:
     wide = ArrayMapping(DenseLayer(512, 128, 128), I8, (2, 2), "flat", 1, 1, 1, 32, 128)
-    narrow = replace(wide, layer=DenseLayer(512, 128, 8), call_columns=8)
-    for mapping, bound in ((wide, "compute"), (narrow, "activation streams")):
+    narrow = replace(wide, layer=DenseLayer(512, 128, 8), call_columns=8, block=(2, 1))
+    for mapping, slowest in ((wide, "compute"), (narrow, "activation streams")):
         priced = price(mapping, VEK280, Assumed())
         assert not isinstance(priced, Infeasible)
-        assert priced.cost.bound == bound
+        assert priced.cost.bound == slowest
 
 
 def test_lanes_are_shared_within_a_kind_only() -> None:

@@ -110,6 +110,19 @@ def test_every_schedule_that_is_found_holds() -> None:
     assert held > 12
 
 
+def test_sums_of_an_earlier_call_are_loaded_in_time() -> None:
+    for kernel in (I8, I16, replace(I8, out="int32", requantise="none"), I16I8):
+        for variant in ("flat", "overlapped"):
+            resumed = replace(kernel, bias=False, resumes=True, variant=variant)
+            schedule = schedule_block(resumed, CORE, 28)
+            for blocks in (1, 2, 5):
+                verify(schedule, resumed, CORE, blocks)
+            loads = [p for p in schedule.placed if p.operation.kind == "load_accumulator"]
+            lanes = resumed.tiling.m * resumed.tiling.n
+            assert len(loads) == 4 * lanes * 4 // 32
+            assert {p.operation.latency for p in loads} == {7 if lanes == 32 else 9}
+
+
 def change(
     schedule: BlockSchedule, which: Callable[[Placed], bool], how: Callable[[Placed], Placed | None]
 ) -> BlockSchedule:
@@ -181,26 +194,28 @@ def test_floats_keep_their_distance() -> None:
 
 def test_operations_are_those_of_the_emitted_kernel() -> None:
     compared = 0
-    for (a, b, out), form, position, (rows, columns), bias in product(
+    for (a, b, out), form, position, (rows, columns), begin in product(
         (("int8", "int8", "int8"), ("int16", "int8", "int16"), ("int16", "int16", "int16")),
         ("shift", "tensor", "channel", "none"),
         ("only", "first", "middle", "last"),
         ((2, 2), (1, 1), (4, 1)),
-        (True, False),
+        ("bias", "zeros", "sums"),
     ):
         for t in VEK280.core.tilings_of(a, b)[:2]:
             tail = Tail(form, out if form != "none" else "int32")
             try:
                 spec = KernelSpec(
                     a, b, t, rows, columns, t.m * rows * 3, t.k * 8, t.n * columns * 2, tail,
-                    position=position, bias=bias, relu=True,
+                    position=position, bias=begin == "bias", resumes=begin == "sums",
+                    relu=True, flat=rows == columns,
                 )  # fmt: skip
                 call = schedule_of(spec, VEK280)
             except MatchError:
                 continue
             assert emitted_counts(call) == kernel_counts(spec, VEK280.core), spec.family
+            assert call.kernel.variant == ("flat" if spec.flat else "overlapped")
             compared += 1
-    assert compared > 200
+    assert compared > 250
 
 
 def test_ragged_calls_are_sums_of_their_blocks() -> None:

@@ -8,9 +8,10 @@ import pytest
 from match_aie.errors import Infeasible, InfeasibleError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.array import ArrayMapping, Assumed, DenseLayer, price, search
+from match_aie.targets.aie_ml.array.order import steps
 from match_aie.targets.aie_ml.schedule import schedule_call
 from match_aie.targets.aie_ml.simulate import simulate
-from match_aie.targets.aie_ml.simulate.core import moments, steps
+from match_aie.targets.aie_ml.simulate.core import moments
 
 VEK280 = device("vek280")
 I8 = Tiling(4, 8, 8, True)
@@ -27,7 +28,7 @@ def test_one_tile_takes_its_calls() -> None:
 
 
 def test_a_narrow_layer_waits_for_its_stream() -> None:
-    narrow = replace(ONE, layer=DenseLayer(512, 128, 8), call_columns=8)
+    narrow = replace(ONE, layer=DenseLayer(512, 128, 8), call_columns=8, block=(2, 1))
     result = simulate(narrow, VEK280)
     assert result.interval == 16 * (8 + 32 * 128 / 4)
     halved = simulate(replace(narrow, input_channels=2), VEK280)
@@ -87,6 +88,23 @@ def test_streamed_weights_run_in_every_order(home: str, outer: str) -> None:
     assert result.interval == pytest.approx(priced.cost.interval, rel=0.25)
 
 
+def test_a_call_in_turns_starts_once_and_takes_its_inputs_every_turn() -> None:
+    """Start 40 + 10 a port; of three ports, results wait for the last turn."""
+    layer = DenseLayer(64, 512, 32)
+    mapping = ArrayMapping(
+        layer, I8, (2, 2), "overlapped", 1, 1, 1, 64, 32, home="memory tile", reduction_steps=4
+    )
+    result = simulate(mapping, VEK280)
+    bodies = [schedule_call(k, VEK280.architecture, 64, 128, 32).body for k in mapping.kernels(0)]
+    stream = 4 * (8 + 64 * 128 / 4)
+    assert result.interval == max(sum(bodies) + 40 + 3 * 22 + 3 * 2 * 12, stream)
+    chain = replace(mapping, layer=replace(layer, reduction=1536), cas_length=3)
+    for one in (mapping, chain):
+        priced = price(one, VEK280, Assumed())
+        assert not isinstance(priced, Infeasible)
+        assert simulate(one, VEK280).interval == pytest.approx(priced.cost.interval, rel=0.03)
+
+
 def test_lanes_that_are_shared_do_not_deadlock() -> None:
     layer = DenseLayer(64, 2048, 2048)
     mapping = ArrayMapping(layer, I8, (2, 2), "flat", 19, 16, 1, 32, 64, home="memory tile")
@@ -119,13 +137,20 @@ def test_slow_memory_outside_is_seen() -> None:
     assert priced.cost.bound == "way in"
 
 
+def shaped(rows: int, columns: int, rows_outer: bool, home: str) -> ArrayMapping:
+    """One tile whose calls are so many along rows and columns."""
+    layer = DenseLayer(32 * rows, 64, 32 * columns)
+    outer = "m" if rows_outer else "n"
+    return ArrayMapping(layer, I8, (2, 2), "overlapped", 1, 1, 1, 32, 32, outer=outer, home=home)
+
+
 def test_calls_take_and_give_buffers_in_pairs() -> None:
     for rows, columns, outer in ((3, 2, True), (3, 2, False), (1, 4, False), (4, 1, True)):
-        order = steps(rows, columns, rows_outer=outer, streamed=True)
+        order = steps(shaped(rows, columns, outer, "chip"))
         assert len(order) == rows * columns
         assert sum(s.takes_a for s in order) == sum(s.gives_a for s in order) >= rows
         assert sum(s.takes_w for s in order) == sum(s.gives_w for s in order) >= columns
-    resident = steps(3, 2, rows_outer=False, streamed=False)
+    resident = steps(shaped(3, 2, False, "tile"))
     assert not any(s.takes_w or s.gives_w for s in resident)
 
 

@@ -7,11 +7,49 @@
 
 namespace aie_emulation {
 
+/// Which graphs make up one program: those that connections join, and one that had made nothing
+/// when the next began, which is a part of it. Graphs that nothing joins run on their own.
+class Programs {
+  public:
+    Programs() : parent_(design().made.size()) {
+        for (std::size_t i = 0; i < parent_.size(); ++i) parent_[i] = static_cast<unsigned>(i);
+        for (unsigned i = 0; i + 1 < parent_.size(); ++i) {
+            if (!design().made[i]) join(i, i + 1);
+        }
+        for (const auto &actor : design().actors) {
+            for (const Port &port : actor->out) follow(actor->graph, *port);
+        }
+    }
+
+    bool same(unsigned a, unsigned b) { return find(a) == find(b); }
+
+  private:
+    unsigned find(unsigned i) {
+        while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+        return i;
+    }
+    void join(unsigned a, unsigned b) { parent_[find(a)] = find(b); }
+    void follow(unsigned graph, const PortState &port) {
+        for (const Port &sink : port.sinks) {
+            join(graph, sink->owner != nullptr ? sink->owner->graph : sink->graph);
+            if (sink->owner == nullptr) follow(graph, *sink);
+        }
+    }
+
+    std::vector<unsigned> parent_;
+};
+
 /// Connects queues, and finds out who fires before whom.
 class Schedule {
   public:
-    void prepare() {
-        for (const auto &actor : design().actors) connect_outputs(*actor);
+    /// Of the program that graph number `graph` is part of.
+    void prepare(unsigned graph) {
+        Programs programs;
+        actors_.clear();
+        for (const auto &actor : design().actors) {
+            if (programs.same(actor->graph, graph)) actors_.push_back(actor.get());
+        }
+        for (Actor *actor : actors_) connect_outputs(*actor);
         check_tiles();
         sort();
         for (Actor *actor : order_) actor->begin();
@@ -59,18 +97,16 @@ class Schedule {
         return found;
     }
 
-    /// One kernel a tile, and cascades only to the tile east or south (AM020).
-    static void check_tiles() {
-        const auto &actors = design().actors;
-        for (std::size_t i = 0; i < actors.size(); ++i) {
-            for (std::size_t j = 0; j < i; ++j) {
-                if (actors[i]->tile && actors[i]->tile == actors[j]->tile) {
-                    stop({"graph", 0}, actors[i]->core.name + " shares its tile with " +
-                                           actors[j]->name);
+    /// One kernel a tile, of all programs, and cascades only to the tile east or south (AM020).
+    void check_tiles() const {
+        for (const Actor *actor : actors_) {
+            for (const auto &other : design().actors) {
+                if (other.get() != actor && actor->tile && actor->tile == other->tile) {
+                    stop({"graph", 0}, actor->core.name + " shares its tile with " + other->name);
                 }
             }
-            for (const auto &[reader, port] : readers(*actors[i])) {
-                if (port->cascade) check_cascade(*actors[i], *reader);
+            for (const auto &[reader, port] : readers(*actor)) {
+                if (port->cascade) check_cascade(*actor, *reader);
             }
         }
     }
@@ -87,19 +123,19 @@ class Schedule {
     /// Writers before readers; otherwise in the order in which actors were made.
     void sort() {
         std::map<const Actor *, unsigned> waiting;
-        for (const auto &actor : design().actors) {
+        for (const Actor *actor : actors_) {
             for (const auto &edge : readers(*actor)) ++waiting[edge.first];
         }
         order_.clear();
-        for (const auto &actor : design().actors) {
-            if (waiting[actor.get()] == 0) order_.push_back(actor.get());
+        for (Actor *actor : actors_) {
+            if (waiting[actor] == 0) order_.push_back(actor);
         }
         for (std::size_t i = 0; i < order_.size(); ++i) {
             for (const auto &edge : readers(*order_[i])) {
                 if (--waiting[edge.first] == 0) order_.push_back(edge.first);
             }
         }
-        if (order_.size() != design().actors.size()) {
+        if (order_.size() != actors_.size()) {
             stop({"graph", 0}, "the graph's connections run in a circle");
         }
     }
@@ -123,7 +159,7 @@ class Schedule {
         file << "\n]\n";
     }
 
-    std::vector<Actor *> order_;
+    std::vector<Actor *> actors_, order_;
 };
 
 }  // namespace aie_emulation
@@ -132,18 +168,24 @@ namespace adf {
 
 enum return_code { ok = 0, user_error };
 
-/// A graph; the outermost one is the program. Everything that exists belongs to it.
+/// A graph; an outermost one is a program, and several may be there.
 class graph {
   public:
-    graph() { ++aie_emulation::design().graphs; }
+    graph() {
+        ++aie_emulation::design().graphs;
+        aie_emulation::design().made.push_back(false);
+        number_ = aie_emulation::design().current();
+    }
     virtual ~graph() {
-        if (--aie_emulation::design().graphs == 0) aie_emulation::design().actors.clear();
+        if (--aie_emulation::design().graphs > 0) return;
+        aie_emulation::design().actors.clear();
+        aie_emulation::design().made.clear();
     }
     graph(const graph &) = delete;
     graph &operator=(const graph &) = delete;
 
     virtual return_code init() {
-        schedule_.prepare();
+        schedule_.prepare(number_);
         return ok;
     }
 
@@ -186,6 +228,7 @@ class graph {
 
   private:
     aie_emulation::Schedule schedule_;
+    unsigned number_;
 };
 
 }  // namespace adf

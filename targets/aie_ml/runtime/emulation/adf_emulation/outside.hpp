@@ -114,6 +114,13 @@ class GlobalMemory : public Actor {
     std::vector<Wanted> wanted;
 };
 
+/// DMAs move whole words.
+inline void check_words(const Actor &port, std::size_t bytes) {
+    if (bytes % 4 != 0) {
+        stop({port.name.c_str(), 0}, std::to_string(bytes) + " bytes are no 32-bit words");
+    }
+}
+
 }  // namespace aie_emulation
 
 namespace adf {
@@ -158,7 +165,10 @@ class input_gmio : public actor_handle {
     static input_gmio create(std::size_t burst, std::size_t rate) { return create("gmio", burst, rate); }
 
     /// After the graph's `init`.
-    void gm2aie_nb(const void *from, std::size_t bytes) const { actor().out[0]->send(from, bytes); }
+    void gm2aie_nb(const void *from, std::size_t bytes) const {
+        aie_emulation::check_words(actor(), bytes);
+        actor().out[0]->send(from, bytes);
+    }
     void gm2aie(const void *from, std::size_t bytes) const { gm2aie_nb(from, bytes); }
     void wait() const {}
 };
@@ -173,7 +183,10 @@ class output_gmio : public actor_handle {
     }
     static output_gmio create(std::size_t burst, std::size_t rate) { return create("gmio", burst, rate); }
 
-    void aie2gm_nb(void *to, std::size_t bytes) const { memory().wanted.push_back({to, bytes}); }
+    void aie2gm_nb(void *to, std::size_t bytes) const {
+        aie_emulation::check_words(actor(), bytes);
+        memory().wanted.push_back({to, bytes});
+    }
     void aie2gm(void *to, std::size_t bytes) const {
         aie2gm_nb(to, bytes);
         wait();

@@ -36,13 +36,14 @@ struct Actor;
 /// One end of connections. Ports of a graph only pass on; ports of actors hold data.
 struct PortState {
     std::string name = "port";
-    Actor *owner = nullptr;
+    Actor *owner = nullptr;                           // nullptr for a graph's own port
+    unsigned graph = 0;                               // of a graph's own port
     bool input = false;
     bool cascade = false;
     bool parameter = false;
     bool updated = false;
     Format format;
-    std::vector<std::uint32_t> dimensions;
+    List<std::uint32_t> dimensions;
     std::optional<adf::tiling_parameters> access;
     std::vector<unsigned char> value;                 // of a run-time parameter
     std::vector<std::shared_ptr<PortState>> sinks;    // as connected
@@ -117,6 +118,7 @@ struct Actor {
     std::string name = "actor";
     std::vector<Port> in, out;
     unsigned repetition = 1;
+    unsigned graph = 0;                       // that began last when it was made
     std::optional<std::pair<int, int>> tile;  // column, row
     Core core;
 
@@ -139,16 +141,26 @@ struct Actor {
     }
 };
 
-/// Every actor that exists; one top-level graph makes up a program.
+/// Every actor that exists, and which graph was the last to begin when it was made.
 struct Design {
     std::vector<std::shared_ptr<Actor>> actors;
-    unsigned graphs = 0;
+    std::vector<bool> made;  // by graph: whether it made anything before the next one began
+    unsigned graphs = 0;     // that live
+
+    unsigned current() const { return made.empty() ? 0 : static_cast<unsigned>(made.size() - 1); }
+
+    /// Something is made: the graph that began last gets it.
+    unsigned own() {
+        if (!made.empty()) made.back() = true;
+        return current();
+    }
 
     template <typename A, typename... Arguments>
     std::shared_ptr<A> make(const std::string &kind, Arguments &&...arguments) {
         auto actor = std::make_shared<A>(std::forward<Arguments>(arguments)...);
         actor->name = kind + std::to_string(actors.size());
         actor->core.name = actor->name;
+        actor->graph = own();
         actors.push_back(actor);
         return actor;
     }
@@ -182,8 +194,17 @@ inline constexpr direction inout = direction::inout;
 /// A handle of a port; a graph's own ports are made here, actors' ports by their actors.
 class port_handle {
   public:
-    port_handle() : state_(std::make_shared<aie_emulation::PortState>()) {}
-    explicit port_handle(aie_emulation::Port state) : state_(std::move(state)) {}
+    AIE_EMULATION_ONCE port_handle() : state_(std::make_shared<aie_emulation::PortState>()) {
+        state_->graph = aie_emulation::design().own();
+    }
+    AIE_EMULATION_ONCE port_handle(const port_handle &other) : state_(other.state_) {}
+    AIE_EMULATION_ONCE port_handle(port_handle &&other) noexcept : state_(std::move(other.state_)) {}
+    AIE_EMULATION_ONCE ~port_handle() {}
+    AIE_EMULATION_ONCE port_handle &operator=(const port_handle &other) {
+        state_ = other.state_;
+        return *this;
+    }
+    AIE_EMULATION_ONCE explicit port_handle(aie_emulation::Port state) : state_(std::move(state)) {}
     const aie_emulation::Port &state() const { return state_; }
 
   private:
@@ -217,7 +238,7 @@ const P &sync(const P &p) {
 template <typename From = void, typename To = From>
 class connect {
   public:
-    connect(const port_handle &from, const port_handle &to) {
+    AIE_EMULATION_ONCE connect(const port_handle &from, const port_handle &to) {
         from.state()->sinks.push_back(to.state());
     }
 };
@@ -228,7 +249,7 @@ class port_list {
   public:
     port_list() = default;
     explicit port_list(const std::vector<aie_emulation::Port> *ports) : ports_(ports) {}
-    port_handle operator[](std::size_t index) const {
+    AIE_EMULATION_ONCE port_handle operator[](std::size_t index) const {
         if (ports_ == nullptr || index >= ports_->size()) {
             aie_emulation::stop({"graph", 0}, "no port of number " + std::to_string(index));
         }

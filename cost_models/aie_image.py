@@ -1,0 +1,88 @@
+"""AI Engine array: cycles of a layer that memory tiles hand to tiles band by band. Modelled.
+
+All rates are in bytes per cycle of the array's clock, all times in its cycles; whoever calls knows
+the hardware. A memory tile hands a tensor on when all of it has come, tiles fetch, compute and
+store their bands at the same time, and results leave when all of them are there: the time of a
+single run is the sum of these stages, the interval between repeated runs that of the slowest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class BandWork:
+    """What one run of the layer asks of the busiest of its parts.
+
+    Attributes:
+        bands: that a tile works on one after the other.
+        body: cycles of a band's kernel call.
+        around: cycles around such a call: locks, or a start.
+        start: cycles of starting a kernel, once a run.
+        input_bytes: of a band, on each of a tile's ways in.
+        output_bytes: of a band.
+        entering: bytes on the busiest way into the array.
+        leaving: bytes on the busiest way out.
+        handed: bytes of results that go from memory tile to memory tile, all such ways in sum.
+        skew: cycles by which the last tile of a chain is behind the first.
+        rate: of a stream, and of a way in or out.
+        descriptor: cycles between two transfers on a channel.
+        hops: cycles of a stream's way.
+    """
+
+    bands: int
+    body: float
+    around: float
+    start: float
+    input_bytes: float
+    output_bytes: float
+    entering: float
+    leaving: float
+    handed: float
+    skew: float
+    rate: float
+    descriptor: float
+    hops: float
+
+
+@dataclass(frozen=True)
+class BandCost:
+    """Modelled cycles.
+
+    Attributes:
+        latency: of a single run, first word in to last word out.
+        interval: between the ends of repeated runs.
+        parts: (what, cycles of a run), the largest of which is the interval.
+    """
+
+    latency: float
+    interval: float
+    parts: tuple[tuple[str, float], ...]
+
+    @property
+    def bound(self) -> str:
+        """What limits the throughput."""
+        return max(self.parts, key=lambda part: part[1])[0]
+
+
+def band_cost(work: BandWork) -> BandCost:
+    """Latency and interval of `work`."""
+    call = work.body + work.around
+    fetch = work.descriptor + work.input_bytes / work.rate
+    store = work.descriptor + work.output_bytes / work.rate
+    way_in, way_out = work.entering / work.rate, work.leaving / work.rate
+    handed = work.handed / work.rate
+    parts = (
+        ("compute", work.start + work.bands * call),
+        ("input streams", work.bands * fetch),
+        ("result streams", work.bands * store),
+        ("way in", way_in),
+        ("way out", way_out),
+    )
+    slowest = max(call, fetch, store)
+    tiles = fetch + call + store + (work.bands - 1) * slowest
+    ways = way_in + handed + way_out + 4 * work.hops
+    return BandCost(
+        ways + tiles + work.start + work.skew, max(cycles for _, cycles in parts), parts
+    )

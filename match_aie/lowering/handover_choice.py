@@ -1,0 +1,150 @@
+"""How a layer may run where some of its operands stay in the inner memory, and at what cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+
+from match_aie.errors import InternalError
+from match_aie.hardware import Cost, ExecModule, TileCostModel, TileProgram
+from match_aie.hardware import Mapping as LoopMapping
+from match_aie.hardware.tiles import Moves
+from match_aie.lowering.program import LayerProgram, Schedule
+from match_aie.lowering.tiles import tile_program
+from match_aie.mapping import Evaluation
+
+#: Operands that a layer does not move itself, by name.
+Held = tuple[tuple[str, Moves], ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One way to run a layer.
+
+    Attributes:
+        mapping: how.
+        tiles: its program; operands that stay have no place yet.
+        cost: modelled, as if constants loaded ahead were there in time.
+        early: cycles that loading them takes.
+    """
+
+    mapping: LoopMapping
+    tiles: TileProgram
+    cost: Cost
+    early: float
+
+    @property
+    def scratch(self) -> int:
+        """Bytes that the kernel needs beside tiles."""
+        return self.tiles.scratch_bytes
+
+    @property
+    def tiled(self) -> int:
+        """Bytes of the tiles that the layer moves itself."""
+        taken = sum(o.copies * o.copy_bytes for o in self.tiles.operands if o.moves == "here")
+        return taken
+
+
+class Choices:
+    """What can be chosen for every step of a schedule; each is worked out once."""
+
+    def __init__(self, schedule: Schedule, modules: Mapping[str, ExecModule]) -> None:
+        """Only keeps what it is given."""
+        self._layers = {i: s.layer for i, s in enumerate(schedule.steps) if s.layer is not None}
+        self._modules = modules
+        self._packed = {constant.name: constant.value for constant in schedule.constants}
+        self._found: dict[tuple[int, Held], tuple[Choice, ...]] = {}
+
+    def constants(self, step: int) -> tuple[tuple[str, int], ...]:
+        """(operand, bytes as packed) of a layer's constants."""
+        layer = self._layers[step]
+        return tuple(
+            (o.name, self._packed[f"{layer.symbol}_{o.name}"].nbytes)
+            for o in layer.workload.constants
+        )
+
+    def alone(self, step: int) -> Cost:
+        """What the layer costs where it moves everything itself."""
+        return self._layers[step].cost
+
+    def room(self, steps: Sequence[int], memory: str) -> int | None:
+        """Bytes that the layers share; None where one of them has other inner memories."""
+        rooms = set()
+        for step in steps:
+            inner = self._modules[self._layers[step].module].memories[:-1]
+            if [m.name for m in inner] != [memory] or inner[0].bytes is None:
+                return None
+            rooms.add(inner[0].bytes - inner[0].reserved)
+        return min(rooms)
+
+    def cheapest(self, step: int, held: Held, free: int) -> Choice | None:
+        """The cheapest way that takes `free` bytes at most."""
+        if (step, held) not in self._found:
+            self._found[step, held] = self._make(step, held)
+        fitting = [c for c in self._found[step, held] if c.scratch + c.tiled <= free]
+        return min(fitting, key=lambda choice: choice.cost.cycles, default=None)
+
+    def _make(self, step: int, held: Held) -> tuple[Choice, ...]:
+        layer = self._layers[step]
+        assert layer.tiles is not None
+        if not held:
+            return (Choice(layer.mapping, layer.tiles, layer.cost, 0.0),)
+        module, names = self._modules[layer.module], dict(held)
+        ways = [_whole(layer.mapping)]
+        if len(names) < len(layer.workload.operands):
+            ways.append(_uncut(layer.mapping, names))  # there are transfers to hide
+        found = []
+        for mapping in dict.fromkeys(ways):
+            try:
+                tiles = self._tiles(layer, module, mapping, names)
+            except InternalError:
+                continue  # one tile of this layer is too large
+            if any(tiles.origin(o) for o in tiles.operands if o.name in names):
+                continue  # it begins within what stays
+            cost = _price(layer, module, mapping, frozenset(names))
+            stays = frozenset(name for name, moves in held if moves == "never")
+            late = _price(layer, module, mapping, stays).cycles - cost.cycles
+            found.append(Choice(mapping, tiles, cost, late))
+        return tuple(found)
+
+    def _tiles(
+        self,
+        layer: LayerProgram,
+        module: ExecModule,
+        mapping: LoopMapping,
+        held: Mapping[str, Moves],
+    ) -> TileProgram:
+        names = [operand.name for operand in layer.workload.constants]
+        packed = {name: self._packed[f"{layer.symbol}_{name}"] for name in names}
+        tiles = tile_program(layer.workload, module, mapping, packed, held)
+        assert tiles is not None
+        return tiles
+
+
+def _whole(mapping: LoopMapping) -> LoopMapping:
+    """Everything in one call of the kernel."""
+    return replace(mapping, kernel=0, cuts=tuple(replace(cut, index=0) for cut in mapping.cuts))
+
+
+def _uncut(mapping: LoopMapping, held: Mapping[str, Moves]) -> LoopMapping:
+    """The same loops, and operands in `held` whole."""
+    cuts = (replace(cut, index=0) if cut.operand in held else cut for cut in mapping.cuts)
+    return replace(mapping, cuts=tuple(cuts))
+
+
+def _price(
+    layer: LayerProgram, module: ExecModule, mapping: LoopMapping, held: frozenset[str]
+) -> Cost:
+    """As the module's cost model says of a chip where operands in `held` need no transfer."""
+    model = module.cost_model(layer.workload)
+    if not isinstance(model, TileCostModel):
+        raise InternalError(f"module {module.name} has tiles and no prices for them")
+    inner, *outer = module.memories
+    names = (operand.name for operand in layer.workload.operands)
+    variant = copy(module)
+    variant.memories = (
+        replace(inner, operands=tuple(name for name in names if name not in held)),
+        *outer,
+    )
+    return Evaluation(layer.workload, variant, model, mapping).cost()

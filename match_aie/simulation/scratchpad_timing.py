@@ -1,0 +1,81 @@
+"""What things take on a chip with scratchpads, as `ScratchpadSimulator` asks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from match_aie.hardware import Region, TileProgram, Visit
+from match_aie.workload import Workload
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """`count` equal jobs that a unit does, one after the other.
+
+    Attributes:
+        program: cycles in which the controller sets one up.
+        run: cycles in which the unit works on it.
+        count: how many.
+    """
+
+    program: float
+    run: float
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class KernelTime:
+    """One call of a kernel.
+
+    Attributes:
+        unit: who works.
+        jobs: in order.
+        queue: jobs that the unit holds, the running one included; 0 where the controller itself
+            waits for the end.
+    """
+
+    unit: str
+    jobs: tuple[Jobs, ...]
+    queue: int = 0
+
+
+@dataclass(frozen=True)
+class TransferTime:
+    """One transfer: cycles of the controller to start it, cycles of the engine to do it."""
+
+    program: float
+    engine: float
+
+
+class ScratchpadTiming(Protocol):
+    """What things take on a chip, in cycles of its reference clock.
+
+    Attributes:
+        frequency_hz: of that clock.
+        offload: the control core starts the controller on layers in a row, and is told of their
+            end.
+        wait: the controller's work of a wait that is over at once.
+        dma_channels: transfers that move at the same time.
+    """
+
+    @property
+    def frequency_hz(self) -> float: ...  # noqa: D102
+    @property
+    def offload(self) -> float: ...  # noqa: D102
+    @property
+    def wait(self) -> float: ...  # noqa: D102
+    @property
+    def dma_channels(self) -> int: ...  # noqa: D102
+
+    def walk(self, tiles: TileProgram) -> tuple[float, float]:
+        """The controller's own work: before a layer's first transfer, and around each call."""
+
+    def kernel(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
+        """What a call of the kernel takes."""
+
+    def transfer(self, region: Region, *, store: bool) -> TransferTime:
+        """What moving a tile takes."""
+
+    def fetch(self, nbytes: int) -> TransferTime:
+        """What fetching constants from the backing memory takes; `program` is the core's."""

@@ -1,0 +1,154 @@
+"""`check_target`: the zoo on a target, and what is to be said of it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from match_aie.errors import shorten
+from match_aie.hardware import ExecModule, MatchTarget
+from match_aie.options import Selection
+from match_aie.pipeline import resolve
+from match_aie.testing import declared
+from match_aie.testing.examine import Examined, examine
+from match_aie.testing.result import CheckRow, TargetCheck
+from match_aie.testing.zoo import ZOO, Case
+from match_aie.toolchain import find_compiler
+
+#: A simulator and a cost model that are further apart than this are worth a remark.
+FAR = 2.0
+
+
+def check_target(
+    target: MatchTarget | str,
+    *,
+    cases: Sequence[Case] = ZOO,
+    compiler: str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> TargetCheck:
+    """Compile a zoo of small layers for a target, build and run them, compare with numpy.
+
+    Every layer that a module runs is compared with its numpy reference, bit for bit where it is of
+    integers, and the output of every case with onnx's evaluation in numpy. What the target's
+    code raises becomes a sentence, and so does C that no compiler takes, an access outside of a
+    buffer, an impossible cost. Needs a C compiler on this machine; takes half a minute.
+
+    Args:
+        target: an instance, or the name of an installed target.
+        cases: of the zoo.
+        compiler: command of the C compiler; the system's own by default.
+        progress: called with what is being done.
+
+    Raises:
+        TargetError: `target` is neither a target nor the name of one.
+        ToolchainError: there is no C compiler.
+    """
+    chip = resolve(target)
+    find_compiler(compiler)
+    problems = declared.problems(chip)
+    if problems:
+        return TargetCheck(chip.name, (), tuple(problems))
+    trial = Trial(chip, compiler, progress or (lambda stage: None))
+    found = trial.divided(list(cases))
+    found += trial.overlooked(list(cases), [row for part in found for row in part.rows])
+    rows = tuple(row for part in found for row in part.rows)
+    remarks = [remark for part in found for remark in part.remarks]
+    remarks += [*declared.remarks(chip), *_far(rows), *_untried(rows, chip)]
+    return TargetCheck(
+        chip.name, rows, tuple(_idle(rows, chip)), tuple(map(shorten, dict.fromkeys(remarks)))
+    )
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A target under examination.
+
+    Attributes:
+        target: whose layers are tried.
+        compiler: command of the C compiler.
+        progress: called with what is being done.
+        selection: the rule by which it is decided who runs what.
+    """
+
+    target: MatchTarget
+    compiler: str | None
+    progress: Callable[[str], None]
+    selection: Selection = "cheapest"
+
+    def divided(self, cases: Sequence[Case]) -> list[Examined]:
+        """`cases` in one network; where that fails in two halves, down to the case that fails."""
+        self.progress(cases[0].name + (f" and {len(cases) - 1} more" if len(cases) > 1 else ""))
+        whole = examine(cases, self.target, self.compiler, self.selection)
+        if not whole.problem:
+            return [whole]
+        if len(cases) == 1:
+            return [Examined((CheckRow(cases[0].name, whole.problem),))]
+        half = len(cases) // 2
+        parts = [part for group in (cases[:half], cases[half:]) for part in self.divided(group)]
+        if any(row.problem for part in parts for row in part.rows):
+            return parts
+        name = f"{cases[0].name} to {cases[-1].name} in one network"
+        return [*parts, Examined((CheckRow(name, whole.problem),))]
+
+    def overlooked(self, cases: Sequence[Case], rows: Sequence[CheckRow]) -> list[Examined]:
+        """Modules that others were preferred to everywhere, each alone with what it can run."""
+        found = []
+        for module in self.target.modules():
+            able = {row.case for row in rows if module.name in row.able}
+            if able and module.name not in _busy(rows):
+                alone = replace(self, target=only(self.target, module), selection="match")
+                parts = alone.divided([case for case in cases if case.name in able])
+                found += [_renamed(part, f"{module.name} alone: ") for part in parts]
+        return found
+
+
+def only(target: MatchTarget, module: ExecModule) -> MatchTarget:
+    """The same chip with `module` as its only one."""
+    kind = type(target)
+    fewer = type(kind.__name__, (kind,), {"modules": lambda self: [module]})
+    one = copy.copy(target)
+    one.__class__ = fewer
+    return one
+
+
+def _renamed(part: Examined, prefix: str) -> Examined:
+    return replace(part, rows=tuple(replace(row, case=prefix + row.case) for row in part.rows))
+
+
+def _idle(rows: Sequence[CheckRow], target: MatchTarget) -> Iterator[str]:
+    """Modules that refuse everything which their patterns match."""
+    for module in target.modules():
+        refused = [r for row in rows for r in row.refused if r.module == module.name]
+        if refused and module.name not in _busy(rows):
+            number = f"{len(refused)} match{'es' if len(refused) > 1 else ''}"
+            yield shorten(
+                f"module {module.name!r} runs no layer of the zoo; it refuses {number}, "
+                f"such as {refused[0].layer}: {refused[0].reason}"
+            )
+
+
+def _busy(rows: Sequence[CheckRow]) -> set[str]:
+    return {ran.module for row in rows for ran in row.ran}
+
+
+def _untried(rows: Sequence[CheckRow], target: MatchTarget) -> Iterator[str]:
+    """Patterns that no layer of the zoo ran as."""
+    ran = {(r.module, r.pattern) for row in rows for r in row.ran}
+    for module in target.modules():
+        names = [p.name for p in module.patterns() if (module.name, p.name) not in ran]
+        if names:
+            yield f"not tried of module {module.name!r}: {', '.join(names)}"
+
+
+def _far(rows: Sequence[CheckRow]) -> Iterator[str]:
+    """The layer whose simulated cycles are furthest from the modelled ones."""
+    known = [ran for row in rows for ran in row.ran if ran.simulated is not None]
+    worst = max(known, key=lambda ran: ran.apart, default=None)
+    if worst is not None and worst.apart > FAR:
+        number = sum(ran.apart > FAR for ran in known)
+        yield (
+            f"{number} of {len(known)} layers: cost model and simulator are more than a factor of "
+            f"{FAR:g} apart, most of all {worst.layer} on {worst.module}: {worst.predicted:,.0f} "
+            f"cycles modelled, {worst.simulated:,.0f} simulated"
+        )

@@ -1,0 +1,205 @@
+"""One group of zoo layers on a target: compiled, built, run, compared, simulated."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+from match_aie.compilation import Compilation
+from match_aie.errors import ToolchainError
+from match_aie.hardware import MatchTarget
+from match_aie.options import Selection
+from match_aie.pipeline import compile
+from match_aie.report import NetworkReport, network_report
+from match_aie.report.network import LayerDetail, StepRow
+from match_aie.testing.declared import said
+from match_aie.testing.result import CheckRow, Ran, Refusal
+from match_aie.testing.zoo import Case, network
+from match_aie.toolchain import Project, RunResult
+
+#: Largest difference of a float output from numpy's in float32, of its root mean square: both add
+#: up to a few hundred products in an order of their own. Layers themselves are held to
+#: `workload.TOLERANCE` of a reference in float64.
+FLOAT = 1e-5
+
+#: A cost model that is further than this from the simulator is called wrong: choices made by it
+#: mean nothing.
+WRONG = 10.0
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What a group gave: rows, or one sentence why there are none; and remarks."""
+
+    rows: tuple[CheckRow, ...] = ()
+    problem: str = ""
+    remarks: tuple[str, ...] = ()
+
+
+def examine(
+    cases: Sequence[Case],
+    target: MatchTarget,
+    compiler: str | None,
+    selection: Selection = "cheapest",
+) -> Examined:
+    """All that can be said of `cases` in one network; raises nothing that the target causes."""
+    model = network(cases)
+    stage = "it does not compile"
+    try:
+        net = compile(model, target, name="zoo", selection=selection)
+        sources = net.sources()
+        again = compile(model, target, name="zoo", selection=selection).sources()
+        if dict(again) != dict(sources):
+            return Examined(problem="compiling it twice gives different bytes")
+        report = network_report(json.loads(sources["match_aie.json"]))
+        stage = "it cannot be simulated"
+        simulated = _simulated(net)
+        rows = tuple(_considered(case, report, simulated) for case in cases)
+        stage = "it does not build and run"
+        with tempfile.TemporaryDirectory(prefix="match_aie_") as folder:
+            project = net.write(Path(folder, "zoo"))
+            return _run(rows, cases, project, model, compiler)
+    except Exception as error:  # noqa: BLE001  a target is code: anything may leave it
+        return Examined(problem=f"{stage}: {said(error)}")
+
+
+def _considered(case: Case, report: NetworkReport, simulated: Mapping[int, float]) -> CheckRow:
+    """Who runs `case`, at what cost, and who refused."""
+    steps = [step for step in report.steps if _belongs(step.name, case)]
+    ran = [
+        Ran(
+            step.name,
+            step.layer.module,
+            step.layer.pattern,
+            step.layer.cycles,
+            simulated.get(step.index),
+        )
+        for step in steps
+        if step.layer is not None
+    ]
+    refused = {
+        Refusal(a.layer, a.module, a.pattern, a.reason): None
+        for a in report.attempts
+        if a.reason and _belongs(a.layer, case)
+    }
+    able = {
+        a.module: None
+        for a in report.attempts
+        if not a.reason and not a.chosen and _belongs(a.layer, case)
+    }
+    wrong = [text for text in map(_cost, ran) if text]
+    return CheckRow(
+        case.name,
+        "; ".join(wrong),
+        tuple(ran),
+        tuple(_operators(step) for step in steps if step.layer is None),
+        tuple(refused),
+        tuple(able),
+        bound_lsb=_bound([s.layer for s in steps if s.layer], case),
+    )
+
+
+def _operators(step: StepRow) -> str:
+    return step.operators or step.symbol
+
+
+def _belongs(label: str, case: Case) -> bool:
+    return label == case.name or label.startswith(f"{case.name}/")
+
+
+def _cost(ran: Ran) -> str:
+    """What is impossible about the cycles of a layer; "" where nothing is."""
+    if not (math.isfinite(ran.predicted) and ran.predicted > 0):
+        return f"{ran.layer}: the cost model of {ran.module} says {ran.predicted:g} cycles"
+    if ran.simulated is not None and ran.apart > WRONG:
+        return (
+            f"{ran.layer}: the cost model of {ran.module} says {ran.predicted:,.0f} cycles, the "
+            f"simulator {ran.simulated:,.0f}"
+        )
+    return ""
+
+
+def _bound(layers: Sequence[LayerDetail], case: Case) -> int | None:
+    """How far the output may be from numpy's: a rounding of its own, and the proven difference."""
+    if not case.single:
+        return None
+    return 1 + sum(math.floor(la.error_lsb) + 1 for la in layers if la.error_lsb)
+
+
+def _simulated(net: Compilation) -> dict[int, float]:
+    """Simulated cycles by step, where the target has a simulator."""
+    if net.target.simulator() is None:
+        return {}
+    steps = net.simulate(record=False).steps
+    return {index: step.cycles for index, step in enumerate(steps) if step.simulated}
+
+
+def _run(
+    rows: tuple[CheckRow, ...],
+    cases: Sequence[Case],
+    project: Project,
+    model: onnx.ModelProto,
+    compiler: str | None,
+) -> Examined:
+    """`rows` with what running showed; first under sanitizers, in a process of its own."""
+    rng = np.random.default_rng(1)
+    feeds = {port.name: _random(rng, port.dtype, port.shape) for port in project.record.inputs}
+    remarks = []
+    try:
+        project.build(compiler=compiler, sanitize=True, quick=True)
+    except ToolchainError as error:
+        # Either the C is wrong, which the next build says, or the sanitizers are missing.
+        project.build(compiler=compiler)
+        remarks.append(f"not run under sanitizers: {error.what}")
+    checked = None if remarks else project.run_sanitized(feeds, compiler=compiler, quick=True)
+    result = project.run(feeds, compiler=compiler)
+    if checked is not None:
+        for name, array in checked.items():
+            if array.tobytes() != result.outputs[name].tobytes():
+                text = f"{name} differs between the builds with and without optimisation"
+                return Examined(problem=text)
+    names = [port.name for port in project.record.outputs]
+    values = ReferenceEvaluator(model).run(None, feeds)
+    expected = dict(zip(names, values, strict=True))
+    pairs = zip(rows, cases, strict=True)
+    done = tuple(_compared(row, case, result, expected) for row, case in pairs)
+    return Examined(done, remarks=tuple(remarks))
+
+
+def _random(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> np.ndarray:
+    if dtype == "float32":
+        return rng.standard_normal(shape).astype(np.float32)
+    limits = np.iinfo(dtype)
+    return rng.integers(limits.min, limits.max + 1, shape).astype(dtype)
+
+
+def _compared(
+    row: CheckRow, case: Case, result: RunResult, expected: dict[str, np.ndarray]
+) -> CheckRow:
+    """`row` with what differs from the layers' references, and from numpy's run of the model."""
+    wrong = [row.problem] if row.problem else []
+    for found in result.mismatches:
+        if _belongs(found.layer, case):
+            wrong.append(
+                f"{found.layer} ({found.symbol}) differs from its numpy reference in "
+                f"{found.count} of {found.elements} elements, first at {list(found.first_index)}: "
+                f"{found.got:g} instead of {found.expected:g}"
+            )
+    (name,) = (name for name in expected if _belongs(name, case))
+    got, wanted = result.outputs[name], np.asarray(expected[name])
+    gap = np.abs(got.astype(np.float64) - wanted.astype(np.float64)).max(initial=0.0)
+    if got.dtype == np.float32:
+        limit = FLOAT * max(1.0, float(np.sqrt(np.mean(np.square(wanted, dtype=np.float64)))))
+        wrong += [f"the output is {gap:.1e} from numpy's"] if not gap <= limit else []
+        return replace(row, problem="; ".join(wrong), max_abs=float(gap), bound_lsb=None)
+    if row.bound_lsb is not None and gap > row.bound_lsb:
+        wrong.append(f"the output is {gap:g} LSB from numpy's, {row.bound_lsb} are allowed")
+    return replace(row, problem="; ".join(wrong), max_lsb=int(gap))

@@ -1,0 +1,127 @@
+"""Finding a C++ compiler, and compiling the C++ sources of a project into objects."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from match_aie.codegen.flags import CXX_CORRECTNESS, CXX_SANITIZERS, WARNINGS, checked, is_cxx
+from match_aie.errors import ProjectError, ToolchainError
+from match_aie.toolchain.record import Record
+from match_aie.toolchain.step import compile_file
+
+#: What a C++ source may read.
+_READ = (".cpp", ".h", ".hpp")
+
+#: Tried in this order where the C compiler has no counterpart.
+_NAMES = ("c++", "g++", "clang++")
+
+
+def find_cxx_compiler(c_compiler: Sequence[str] = ()) -> tuple[str, ...]:
+    """The command of a C++ compiler: $CXX, else the C compiler's own counterpart, else any.
+
+    Args:
+        c_compiler: command that compiles the same project's C.
+
+    Raises:
+        ToolchainError: none is there; says what to install.
+    """
+    asked = shlex.split(os.environ.get("CXX", "").strip())
+    if asked:
+        if shutil.which(asked[0]) is None:
+            raise ToolchainError(
+                f"there is no C++ compiler {asked[0]}",
+                hint="set CXX to a compiler that is installed, or unset it",
+            )
+        return tuple(asked)
+    own = counterpart(c_compiler)
+    if own is not None and shutil.which(own[0]):
+        return own
+    for name in _NAMES:
+        if shutil.which(name):
+            return (name,)
+    raise ToolchainError(
+        "no C++ compiler was found, and the project has C++ sources "
+        "(looked for $CXX, c++, g++ and clang++)",
+        hint="apt install g++, or pip install ziglang and no other C compiler",
+    )
+
+
+def counterpart(c_compiler: Sequence[str]) -> tuple[str, ...] | None:
+    """The C++ command that goes with a C compiler's; None where its name says nothing.
+
+    >>> counterpart(["gcc-13"]), counterpart(["/usr/bin/clang"]), counterpart(["tcc"])
+    (('g++-13',), ('/usr/bin/clang++',), None)
+    """
+    if not c_compiler:
+        return None
+    if tuple(c_compiler[-2:]) == ("ziglang", "cc"):
+        return (*c_compiler[:-1], "c++")
+    folder, name = os.path.split(c_compiler[0])
+    for c, cxx in (("gcc", "g++"), ("clang", "clang++"), ("cc", "c++")):
+        if name == c or name.startswith(f"{c}-") or name.endswith(f"-{c}"):
+            replaced = name.replace(c, cxx, 1) if name.startswith(c) else name[: -len(c)] + cxx
+            return (os.path.join(folder, replaced), *c_compiler[1:])
+    return None
+
+
+def build_cxx(
+    folder: Path, record: Record, c_compiler: Sequence[str], *, sanitize: bool, quick: bool
+) -> tuple[list[str], list[str]]:
+    """Objects of the project's C++ sources, in `folder`/build, and what to link them with.
+
+    Args:
+        folder: of the project.
+        record: its manifest.
+        c_compiler: command that compiles its C.
+        sanitize: with sanitizers, else for a shared library.
+        quick: without optimisation.
+
+    Raises:
+        ToolchainError: no compiler, or it refuses.
+        ProjectError: the build folder cannot be written.
+    """
+    sources = [path for path in record.sources if is_cxx(path)]
+    if not sources:
+        return [], []
+    words = find_cxx_compiler(c_compiler)
+    flags = [*CXX_CORRECTNESS, *checked(record.cxx_flags), *WARNINGS, "-Iinclude"]
+    flags += [*CXX_SANITIZERS] if sanitize else ["-fPIC"]
+    flags += ["-O0"] if quick else []
+    key = _key([shutil.which(words[0]) or "", *words[1:], *flags], folder, record)
+    objects = []
+    for source in sources:
+        target = f"build/{Path(source).stem}-{key}.o"
+        command = [*words, *flags, "-c", source, "-o", target]
+        if not (folder / target).is_file():
+            _compile(folder, command, target)
+        objects.append(target)
+    return objects, ["-lc++" if sys.platform == "darwin" else "-lstdc++"]
+
+
+def _compile(folder: Path, command: Sequence[str], target: str) -> None:
+    log = folder / Path(target).with_suffix(".log")
+    try:
+        (folder / "build").mkdir(exist_ok=True)
+        compile_file(folder, command, target, log)
+    except OSError as error:
+        raise ProjectError(
+            f"the build folder cannot be written: {error.strerror or error}",
+            where=str(error.filename or folder),
+            hint="copy the project to a folder that you may write to",
+        ) from error
+
+
+def _key(words: Sequence[str], folder: Path, record: Record) -> str:
+    """What the objects depend on, as a short name: the command and all that it may read."""
+    digest = hashlib.sha256("\0".join(words).encode())
+    for name in record.files:
+        if name.endswith(_READ):
+            digest.update(name.encode())
+            digest.update((folder / name).read_bytes())
+    return digest.hexdigest()[:12]

@@ -1,0 +1,79 @@
+"""Buffers of a core's tile in its memory's banks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml.array.local import LEVERS, Demand, logical_banks
+from match_aie.targets.aie_ml.array.program import Buffer, Tile, Work
+from match_aie.targets.aie_ml.array.works import Ports, stack_bytes, table_entries
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.plan import GraphKernel
+from match_aie.targets.aie_ml.kernels.spec import BYTES
+
+#: Bytes of an entry of a table of addresses that lies with a kernel's code.
+_ENTRY = 4
+
+
+@dataclass(frozen=True)
+class CoreBuffers:
+    """A tile's buffers, and bytes a call that the DMA writes into a bank that is loaded from."""
+
+    buffers: tuple[Buffer, ...]
+    shared: int
+
+
+def core_buffers(
+    kernel: GraphKernel, names: Ports, work: tuple[Work, ...], tile: Tile, device: Device
+) -> CoreBuffers | Infeasible:
+    """Banks for the kernel's buffers, parameters, tables and stack."""
+    stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
+    stack += stack_bytes(kernel.call)
+    sizes = {p.name: p.size * BYTES[_dtype(p.c_type)] for p in kernel.call.parameters}
+    tables = _ENTRY * table_entries(kernel.call)
+    more = [size for _, size in names.inputs[1:]]
+    out = names.output[1] if names.output is not None else 0
+    rest = sum(size for name, size in sizes.items() if name != "w")
+    need = Demand(names.inputs[0][1], sizes.get("w", 0), sum(more), out, rest + tables + stack)
+    banks, size = logical_banks(device)
+    plan = need.plan(banks, size)
+    if plan is None:
+        breakdown = (
+            ("activations, twice", 2 * need.inputs),
+            ("weights", need.resident + 2 * need.streamed),
+            ("results, numbers, stack", 2 * need.outputs + need.fixed),
+        )
+        taken = sum(ceil(much / size) for _, much in breakdown)
+        return Infeasible(
+            f"memory banks of kernel {kernel.call.symbol}",
+            taken,
+            banks,
+            f"banks of {size} bytes",
+            LEVERS,
+            breakdown,
+        )
+    first = tuple(range(plan.input_banks))
+    second = tuple(range(len(first), len(first) + plan.weight_banks))
+    third = tuple(range(len(first) + len(second), len(first) + len(second) + plan.other_banks))
+    fills = {name: sum(name in one.gives for one in work) for name in names.names}
+    found = [
+        Buffer(name, tile, second if at else first, much, 2, "w" if at else "a", fills[name])
+        for at, (name, much) in enumerate(names.inputs)
+    ]
+    found += [
+        Buffer(
+            name, tile, second if name == "w" else third, much, 1, "w" if name == "w" else "bias"
+        )
+        for name, much in sizes.items()
+    ]
+    if tables:
+        found.append(Buffer("tables", tile, third, tables, 1, "bias"))
+    if names.output is not None:
+        found.append(Buffer("out", tile, third, out, 2, "out", fills["out"]))
+    return CoreBuffers((*found, Buffer("stack", tile, third, stack, 1, "stack")), plan.shared)
+
+
+def _dtype(c_type: str) -> str:
+    return "float32" if c_type == "float" else c_type

@@ -1,0 +1,363 @@
+"""From a layer's graph to an `ArrayProgram`: everything that the graph leaves open is given out.
+
+Buffers in banks, memory-tile buffers in memory tiles, DMA channels, buffer descriptors, locks, and
+streams through the switches. `check` proves the result; nothing here decides whether a kernel is
+right, only where its data is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import gcd, prod
+
+from match_aie.errors import Infeasible, InternalError
+from match_aie.targets.aie_ml.array.access import Pattern, descriptors, touched
+from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
+from match_aie.targets.aie_ml.array.banks import core_buffers
+from match_aie.targets.aie_ml.array.give import Giver, NoRoomError
+from match_aie.targets.aie_ml.array.program import (
+    ArrayProgram,
+    Buffer,
+    Cascade,
+    Channel,
+    Core,
+    Descriptor,
+    Lock,
+    Route,
+    Tile,
+)
+from match_aie.targets.aie_ml.array.router import routed
+from match_aie.targets.aie_ml.array.works import Ports, ports, works
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.plan import End, LayerGraph, Shared
+from match_aie.targets.aie_ml.kernels.spec import BYTES
+
+WORD = 4
+
+
+def lay_out(
+    graph: LayerGraph, device: Device, column: int = 0, *, macs: int = 0, core_macs: int = 1
+) -> ArrayProgram | Infeasible:
+    """The program of `graph` with its first column at `column` of the array.
+
+    Args:
+        graph: one layer's.
+        device: the array.
+        column: where it begins.
+        macs: useful multiply-accumulates of a run, for figures only.
+        core_macs: of one core in a cycle, likewise.
+
+    Raises:
+        TargetError: a fact is not known of the device, or a kernel has no schedule.
+    """
+    if column + graph.columns > device.columns:
+        return Infeasible("columns", column + graph.columns, device.columns, "columns", ())
+    layout = _Layout(graph, device, column)
+    try:
+        layout.lay_out()
+    except NoRoomError as error:
+        return error.reason
+    return ArrayProgram(
+        device=device.name,
+        cores=tuple(layout.cores),
+        buffers=tuple(layout.buffers),
+        locks=layout.locks,
+        descriptors=layout.descriptors,
+        routes=tuple(layout.routes),
+        cascades=tuple(layout.cascades),
+        crossings=(),
+        macs=macs,
+        core_macs=core_macs,
+    )
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One end of a stream.
+
+    Attributes:
+        tile: where.
+        buffer: name; empty outside.
+        copy: bytes that one copy takes or gives.
+        total: bytes of a run.
+    """
+
+    tile: Tile | None
+    buffer: str
+    copy: int
+    total: int
+
+
+@dataclass
+class _Room:
+    """What a memory tile has left."""
+
+    bytes: int
+    s2mm: int
+    mm2s: int
+
+
+@dataclass
+class _Links:
+    """Links that a column has left between its memory tiles and its cores."""
+
+    up: int
+    down: int
+
+
+@dataclass
+class _Layout:
+    """A layout in the making."""
+
+    graph: LayerGraph
+    device: Device
+    column: int
+    cores: list[Core] = field(default_factory=list)
+    buffers: list[Buffer] = field(default_factory=list)
+    routes: list[Route] = field(default_factory=list)
+    cascades: list[Cascade] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._give = Giver(self.device)
+        self._ports: list[Ports] = [ports(kernel) for kernel in self.graph.kernels]
+        self._tiles: list[Tile] = [self._tile(k.place) for k in self.graph.kernels]
+        self._homes: list[Tile] = []
+        self._uses: list[dict[str, int]] = []
+
+    @property
+    def locks(self) -> tuple[Lock, ...]:
+        """Given out."""
+        return tuple(self._give.locks)
+
+    @property
+    def descriptors(self) -> tuple[Descriptor, ...]:
+        """Given out."""
+        return tuple(self._give.descriptors)
+
+    def lay_out(self) -> None:
+        """Give out everything.
+
+        Raises:
+            NoRoomError: something does not suffice.
+        """
+        self._place_cores()
+        self._place_shared()
+        for source, sinks in self._streams():
+            self._stream(source, sinks)
+        first, last = self.column, self.column + self.graph.columns - 1
+        self.routes = routed(self.routes, self.device, (first, last))
+        for link in self.graph.connections:
+            if link.source.kind == "cascade":
+                ends = self._tiles[link.source.of], self._tiles[link.sink.of]
+                self.cascades.append(Cascade(*ends))
+
+    def _tile(self, place: tuple[int, int]) -> Tile:
+        first_row = self.device.shim_rows + self.device.mem_rows
+        return self.column + place[0], first_row + place[1]
+
+    def _place_cores(self) -> None:
+        arch = self.device.architecture
+        for kernel, names, tile in zip(self.graph.kernels, self._ports, self._tiles, strict=True):
+            work = works(kernel, arch)
+            placed = core_buffers(kernel, names, work, tile, self.device)
+            if isinstance(placed, Infeasible):
+                raise NoRoomError(placed)
+            for buffer in placed.buffers:
+                self._add(buffer, moved=buffer.name in names.names)
+            self._uses.append(
+                {name: sum(name in one.gives for one in work) for name in names.names}
+            )
+            kinds = {id(one.schedule): one.schedule for one in work}
+            program = RUNTIME_BYTES + sum(one.program_bytes for one in kinds.values())
+            self.cores.append(Core(tile, work, program, placed.shared))
+
+    def _add(self, buffer: Buffer, *, moved: bool) -> None:
+        self.buffers.append(buffer)
+        if moved:
+            self._give.locks_of(buffer)
+
+    def _place_shared(self) -> None:
+        """Buffers of memory tiles, the largest first, as near as possible to who uses them."""
+        mem = self.device.architecture.mem
+        if mem is None and self.graph.shared:
+            raise NoRoomError(Infeasible("memory tiles", 1, 0, "tiles", ("another device",)))
+        rooms = {
+            (self.column + x, self.device.shim_rows + y): _Room(
+                mem.bytes, mem.dma.s2mm, mem.dma.mm2s
+            )
+            for x in range(self.graph.columns)
+            for y in range(self.device.mem_rows)
+            if mem is not None
+        }
+        ports = self.device.architecture.switch_ports
+        lanes = ports["mem_tile", "master", "N"], ports["core_tile", "master", "S"]
+        links = {self.column + x: _Links(*lanes) for x in range(self.graph.columns)}
+        homes: dict[int, Tile] = {}
+        order = sorted(
+            range(len(self.graph.shared)), key=lambda i: (-_bytes(self.graph.shared[i]), i)
+        )
+        for index in order:
+            homes[index] = self._home(index, rooms, links)
+        self._homes = [homes[index] for index in range(len(self.graph.shared))]
+        for index, shared in enumerate(self.graph.shared):
+            size = _bytes(shared)
+            fills = self._fills(index)
+            name, home = shared.name, homes[index]
+            self._add(Buffer(name, home, (), size, shared.copies, "a", fills), moved=True)
+
+    def _home(self, index: int, rooms: dict[Tile, _Room], links: dict[int, _Links]) -> Tile:
+        """The nearest memory tile with room, in a column with links to the cores if any has."""
+        shared = self.graph.shared[index]
+        wanted = self.column + (self._wanted(index) if shared.column is None else shared.column)
+        size = shared.copies * _bytes(shared)
+        fit = [
+            tile
+            for tile, room in rooms.items()
+            if room.bytes >= size
+            and room.s2mm >= len(shared.writes)
+            and room.mm2s >= len(shared.reads)
+        ]
+        if not fit:
+            most = max(room.bytes for room in rooms.values())
+            raise NoRoomError(
+                Infeasible(
+                    f"a memory tile for {shared.name}",
+                    size,
+                    most,
+                    f"bytes, and {len(shared.writes)} + {len(shared.reads)} channels",
+                    ("more columns", "smaller parts of the data"),
+                )
+            )
+        up, down = self._links_of(index)
+
+        def cost(tile: Tile) -> tuple[int, int, int, int]:
+            left, room = links[tile[0]], rooms[tile]
+            short = max(0, up - left.up) + max(0, down - left.down)
+            return short, abs(tile[0] - wanted), -min(room.s2mm, room.mm2s), tile[1]
+
+        best = min(fit, key=cost)
+        rooms[best].bytes -= size
+        rooms[best].s2mm -= len(shared.writes)
+        rooms[best].mm2s -= len(shared.reads)
+        links[best[0]].up -= up
+        links[best[0]].down -= down
+        return best
+
+    def _links_of(self, index: int) -> tuple[int, int]:
+        """Streams between a buffer and cores: up, down."""
+        up, down = set(), set()
+        for link in self.graph.connections:
+            if link.source.kind == "shared" and link.source.of == index:
+                if link.sink.kind == "buffer":
+                    up.add(link.source.port)
+            elif link.sink.kind == "shared" and link.sink.of == index:
+                if link.source.kind == "buffer":
+                    down.add(link.sink.port)
+        return len(up), len(down)
+
+    def _wanted(self, index: int) -> int:
+        """The middle of the columns that use a buffer."""
+        columns = sorted(
+            self.graph.kernels[other.of].place[0]
+            for link in self.graph.connections
+            for end, other in ((link.source, link.sink), (link.sink, link.source))
+            if end.kind == "shared" and end.of == index and other.kind == "buffer"
+        )
+        return columns[len(columns) // 2] if columns else 0
+
+    def _fills(self, index: int) -> int:
+        """How often a run writes one copy as a whole: what comes in, by what a write touches."""
+        shared = self.graph.shared[index]
+        found = set()
+        for link in self.graph.connections:
+            if link.sink.kind == "shared" and link.sink.of == index:
+                whole = touched(shared.writes[link.sink.port]) * BYTES[shared.dtype]
+                total = self._side(link.source, 1).total
+                found.add(total / whole if total else 1.0)
+        if len(found) != 1 or not (fills := found.pop()).is_integer():
+            raise InternalError(f"graph {self.graph.name}: {shared.name} is not written evenly")
+        return int(fills)
+
+    def _streams(self) -> list[tuple[End, list[End]]]:
+        """Sources with all their sinks, in the order of the connections."""
+        found: dict[End, list[End]] = {}
+        for link in self.graph.connections:
+            if link.source.kind != "cascade":
+                found.setdefault(link.source, []).append(link.sink)
+        return list(found.items())
+
+    def _side(self, end: End, fills: int | None = None, *, sink: bool = False) -> _Side:
+        """What one end of a connection moves."""
+        if end.kind == "outside":
+            outside = self.graph.outside[end.of]
+            size = outside.elements * BYTES[outside.dtype]
+            return _Side(None, "", size, size)
+        if end.kind == "shared":
+            shared = self.graph.shared[end.of]
+            ways = shared.writes if sink else shared.reads
+            size = touched(ways[end.port]) * BYTES[shared.dtype]
+            many = self._fills(end.of) if fills is None else fills
+            return _Side(self._homes[end.of], shared.name, size, size * many)
+        names = self._ports[end.of]
+        buffer = names.inputs[end.port] if sink else names.output
+        if buffer is None:
+            raise InternalError(f"graph {self.graph.name}: a kernel without an output is read")
+        name, size = buffer
+        return _Side(self._tiles[end.of], name, size, size * self._uses[end.of][name])
+
+    def _stream(self, source: End, sinks: list[End]) -> None:
+        """A route with its channels and descriptors."""
+        begin = self._side(source)
+        ends = [self._side(sink, sink=True) for sink in sinks]
+        unit = gcd(begin.copy, *(end.copy for end in ends))
+        if {end.total for end in ends} != {begin.total}:
+            raise InternalError(f"graph {self.graph.name}: {begin.buffer} is not read evenly")
+        near = next((end.tile for end in (begin, *ends) if end.tile is not None), None)
+        channels = [
+            self._give.channel(begin.tile, "mm2s", near),
+            *(self._give.channel(end.tile, "s2mm", near) for end in ends),
+        ]
+        self._describe(source, begin, channels[0], sink=False)
+        for sink, end, channel in zip(sinks, ends, channels[1:], strict=True):
+            self._describe(sink, end, channel, sink=True)
+        name = f"{begin.buffer or self.graph.outside[source.of].name} to " + " ".join(
+            end.buffer or self.graph.outside[sink.of].name
+            for sink, end in zip(sinks[:2], ends[:2], strict=True)
+        )
+        self.routes.append(
+            Route(
+                name=f"{len(self.routes)} {name}",
+                source=channels[0],
+                sinks=tuple(channels[1:]),
+                hops=(),
+                bytes=unit,
+                sends=begin.total // unit,
+                packet=False,
+                role="out" if source.kind == "buffer" else "a",
+                reads=begin.buffer,
+                writes=tuple(end.buffer for end in ends),
+            )
+        )
+
+    def _describe(self, end: End, side: _Side, channel: Channel, *, sink: bool) -> None:
+        """Descriptors of one end; those of interface tiles are linear, one for each channel."""
+        if side.tile is None:
+            return
+        if end.kind != "shared":
+            self._give.descriptors_of(channel, side.buffer, 2, (_linear(side.copy),))
+            return
+        shared = self.graph.shared[end.of]
+        way = (shared.writes if sink else shared.reads)[end.port]
+        limits = self.device.architecture.addressing["mem"]
+        found = descriptors(way, BYTES[shared.dtype], limits, shared.name)
+        if isinstance(found, Infeasible):
+            raise NoRoomError(found)
+        self._give.descriptors_of(channel, side.buffer, shared.copies, found)
+
+
+def _linear(size: int) -> Pattern:
+    return Pattern(0, ((size // WORD, 1),))
+
+
+def _bytes(shared: Shared) -> int:
+    return prod(shared.dimensions) * BYTES[shared.dtype]

@@ -1,0 +1,204 @@
+"""What the search chooses from: splits of a layer over tiles, and the shapes of a tile's calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import ceil
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.array.floor import Floor
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer, Home, Order, Outer
+from match_aie.targets.aie_ml.array.local import Demand, demand, logical_banks
+from match_aie.targets.aie_ml.devices import Device, Tiling, pair_name
+from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
+
+#: Where weights that do not stay in the tile come from.
+STREAMED: tuple[Home, ...] = ("memory tile", "chip")
+
+#: Blocks of accumulators that mappings use, by whether a call has several row tiles.
+TALL = ((2, 2), (4, 1), (3, 1), (2, 1))
+FLAT = ((1, 4), (1, 3), (1, 2), (1, 1))
+
+#: Numbers of turns of a call, and of calls along the columns, that are tried where the reduction is
+#: walked over time: evenly spread on a logarithmic scale.
+MOST_TURNS = 12
+MOST_COLUMN_STEPS = 12
+
+#: Numbers of calls along the rows that are tried, from the fewest that fit upward.
+ROW_STEPS = 3
+
+
+@dataclass(frozen=True)
+class Split:
+    """Parts of a layer over tiles, and the least cycles that any schedule of it takes."""
+
+    cas_length: int
+    column_parts: int
+    row_parts: int
+    bound: float
+
+
+def native_tilings(layer: DenseLayer, device: Device) -> tuple[Tiling, ...]:
+    """Native shapes at the core's full rate, fewest rows of padding first.
+
+    Raises:
+        TargetError: there is none.
+    """
+    core = device.architecture.core
+    shapes = [t for t in core.tilings_of(layer.a, layer.w) if t.native]
+    if not shapes:
+        raise TargetError(f"{device.name} has no native product {pair_name(layer.a, layer.w)}")
+    most = max(t.macs for t in shapes)
+    return tuple(t for t in shapes if t.macs == most)[:1]
+
+
+def splits(
+    layer: DenseLayer, device: Device, tiling: Tiling, most_tiles: int | None
+) -> Iterator[Split]:
+    """Splits that differ in their largest part."""
+    core = device.architecture.core
+    rate = core.macs_of(layer.a, layer.w) or 1
+    weight = tiling.k * tiling.n * ELEMENT_BYTES[layer.w]
+    k_tiles, n_tiles = ceil(layer.reduction / tiling.k), ceil(layer.columns / tiling.n)
+    m_tiles = ceil(layer.rows / tiling.m)
+    tiles = min(most_tiles or device.core_tiles, device.core_tiles)
+    for length in counts(k_tiles, min(device.columns, tiles)):
+        capacity = min((device.columns // length) * device.core_rows, tiles // length)
+        for columns in counts(n_tiles, capacity):
+            options = counts(m_tiles, capacity // columns)
+            for rows in options[-3:]:
+                weights = ceil(k_tiles / length) * ceil(n_tiles / columns)
+                cycles = weights * ceil(m_tiles / rows) * tiling.macs / rate
+                if weights * weight > core.data_memory_bytes:  # each is sent at least once a run
+                    cycles = max(cycles, weights * weight / core.dma.bytes_per_cycle)
+                yield Split(length, columns, rows, cycles)
+
+
+def counts(tiles: int, most: int) -> list[int]:
+    """Numbers of parts up to `most`, the least one for each size of the largest part."""
+    sizes = {ceil(tiles / parts) for parts in range(1, min(tiles, most) + 1)}
+    return sorted({ceil(tiles / size) for size in sizes})
+
+
+def candidates(
+    layer: DenseLayer, device: Device, tiling: Tiling, split: Split, *, turns: bool = False
+) -> Iterator[ArrayMapping]:
+    """Mappings of one split: calls, residency, order and channels; with `turns`, in turns."""
+    base = ArrayMapping(
+        layer,
+        tiling,
+        (1, 1),
+        "overlapped",
+        split.cas_length,
+        split.column_parts,
+        split.row_parts,
+        tiling.m,
+        tiling.n,
+    )
+    for shape in _turns(base, device) if turns else _calls(base, device):
+        one = split.row_parts == 1 or split.column_parts == 1
+        orders: tuple[Order, ...] = ("m",) if one else ("m", "n")
+        for order in orders:
+            ordered = replace(shape, order=order)
+            yield _with_channels(ordered, device)
+
+
+def _calls(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
+    """Rows and columns of a call that fit a tile, as large as they can be.
+
+    Weights that fit a tile stay there.
+    """
+    resident = list(_rows(replace(base, call_columns=base.part_columns), device))
+    yield from resident
+    if resident:
+        return
+    column_tiles = base.part_columns // base.tiling.n
+    element = ELEMENT_BYTES[base.layer.w]
+    for steps in counts(column_tiles, column_tiles):
+        columns = ceil(column_tiles / steps) * base.tiling.n
+        if columns * base.part_reduction * element > device.architecture.core.data_memory_bytes:
+            continue
+        outers: tuple[Outer, ...] = ("n", "m") if steps > 1 else ("n",)
+        for home in STREAMED:
+            for outer in outers:
+                streamed = replace(base, call_columns=columns, home=home, outer=outer)
+                yield from _rows(streamed, device)
+
+
+def _turns(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
+    """Calls whose reduction is walked in turns: weights that stay, else weights by stream."""
+    k_tiles = base.part_reduction // base.tiling.k
+    pieces = [steps for steps in counts(k_tiles, k_tiles) if steps > 1]
+    column_tiles = base.part_columns // base.tiling.n
+    for steps in _spread(pieces, MOST_TURNS):
+        turned = replace(base, reduction_steps=steps)
+        resident = list(_rows(replace(turned, call_columns=base.part_columns), device))
+        yield from resident
+        if resident:
+            continue
+        for calls in _spread(counts(column_tiles, column_tiles), MOST_COLUMN_STEPS):
+            columns = ceil(column_tiles / calls) * base.tiling.n
+            for home in STREAMED:
+                yield from _rows(replace(turned, call_columns=columns, home=home), device)
+
+
+def _spread(values: list[int], most: int) -> list[int]:
+    """At most `most` of ascending values, the first and the last among them."""
+    if len(values) <= most:
+        return values
+    first, ratio = values[0], values[-1] / values[0]
+    wanted = [first * ratio ** (at / (most - 1)) for at in range(most)]
+    return sorted({min(values, key=lambda value: abs(value - want)) for want in wanted})
+
+
+def _rows(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
+    """Large calls that fit, with and without banks that the DMA shares with the core.
+
+    Row tiles are spread evenly over the fewest calls, and over a few more: these may waste less.
+    """
+    unit = base.tiling.m
+    row_tiles = base.part_rows // unit
+    one = demand(replace(base, call_rows=unit), device)
+    seen: set[int] = set()
+    for shared in (True, False):
+        most = _most_rows(one, row_tiles, device, shared=shared)
+        fewest = ceil(row_tiles / most) if most else row_tiles + 1
+        for steps in range(fewest, min(row_tiles, fewest + ROW_STEPS - 1) + 1):
+            even = ceil(row_tiles / steps)
+            # Blocks of several row tiles must divide a call.
+            talls = {ceil(even / tall) * tall for tall in (1, 2, 4)}
+            seen |= {tiles for tiles in (*talls, even - even % 2) if 0 < tiles <= most}
+    for tiles in sorted(seen, reverse=True):
+        yield replace(base, call_rows=tiles * unit)
+
+
+def _most_rows(one: Demand, row_tiles: int, device: Device, *, shared: bool) -> int:
+    """Most row tiles of a call; 0 where none fits. `shared`: banks may be those of the DMA too."""
+    banks, size = logical_banks(device)
+    low, high = 0, row_tiles
+    while low < high:
+        middle = (low + high + 1) // 2
+        plan = one.plan(banks, size, middle)
+        good = plan is not None and (shared or not plan.shared)
+        low, high = (middle, high) if good else (low, middle - 1)
+    return low
+
+
+def _with_channels(mapping: ArrayMapping, device: Device) -> ArrayMapping:
+    """Two channels of activations where weights need none and the lanes allow it."""
+    if mapping.streamed or device.architecture.core.dma.s2mm < 2:
+        return mapping
+    floor = Floor(mapping, device)
+    return mapping.with_channels(2 if 2 * floor.distinct_a <= floor.lanes_up else 1)
+
+
+def blocks(mapping: ArrayMapping) -> tuple[tuple[int, int], ...]:
+    """Blocks of accumulators that divide a call; those of several row tiles where there are."""
+    t = mapping.tiling
+    rows, columns = mapping.call_rows // t.m, mapping.call_columns // t.n
+    for shapes in (TALL, FLAT):
+        found = tuple((r, c) for r, c in shapes if rows % r == 0 and columns % c == 0)
+        if found:
+            return found
+    return ()

@@ -1,0 +1,130 @@
+"""What a graph's kernel function does in one run of its layer: calls, buffers taken and given."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.array.program import Work
+from match_aie.targets.aie_ml.devices import Architecture
+from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel
+from match_aie.targets.aie_ml.kernels.bands import AddCall, Bands, PoolCall
+from match_aie.targets.aie_ml.kernels.call import LayerCall
+from match_aie.targets.aie_ml.kernels.nest import Nest
+from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
+from match_aie.targets.aie_ml.schedule import Scheduled
+from match_aie.targets.aie_ml.schedule.generated import add_schedule, pool_schedule, schedule_of
+
+#: Buffers among a function's arguments: which way, and of which element type.
+_BUFFER = re.compile(r"adf::(input|output)_(?:async_)?buffer<(\w+)>")
+
+_DTYPES = {c_type: dtype for dtype, c_type in C_TYPES.items()}
+
+
+@dataclass(frozen=True)
+class Ports:
+    """Buffers of a kernel function, named as its tile's memory has them.
+
+    Attributes:
+        inputs: name and bytes of one copy, in the order of the arguments.
+        output: likewise; None where sums go on over the cascade.
+    """
+
+    inputs: tuple[tuple[str, int], ...]
+    output: tuple[str, int] | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(name for name, _ in (*self.inputs, *((self.output,) if self.output else ())))
+
+
+def ports(kernel: GraphKernel) -> Ports:
+    """The kernel's buffers.
+
+    Raises:
+        TargetError: the function's arguments are not as many as the graph connects.
+    """
+    found = [m.groups() for text in kernel.call.arguments if (m := _BUFFER.match(text))]
+    into = [BYTES[_DTYPES[c_type]] for way, c_type in found if way == "input"]
+    out = [BYTES[_DTYPES[c_type]] for way, c_type in found if way == "output"]
+    if len(into) != len(kernel.inputs) or bool(out) != (kernel.output is not None):
+        raise TargetError(f"kernel {kernel.call.symbol}: buffers without a connection")
+    inputs = tuple(
+        (f"in{at}", size * elements)
+        for at, (size, elements) in enumerate(zip(into, kernel.inputs, strict=True))
+    )
+    output = ("out", out[0] * kernel.output) if kernel.output is not None else None
+    return Ports(inputs, output)
+
+
+def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
+    """All calls of one run of the layer, in order.
+
+    Raises:
+        TargetError: the kernel has no schedule.
+    """
+    names = ports(kernel)
+    if isinstance(kernel.call, Nest):
+        return tuple(_walk(kernel.call, names, arch)) * kernel.firings
+    one = Work(_schedule(kernel.call, arch), names.names, names.names)
+    if not isinstance(kernel.call, Bands):
+        return (one,) * kernel.firings
+    more = (replace(one, starts=False),) * (kernel.call.count - 1)
+    return (one, *more) * kernel.firings
+
+
+def _schedule(call: Call, arch: Architecture) -> Scheduled:
+    if isinstance(call, LayerCall):
+        return schedule_of(call.spec, arch)
+    if isinstance(call, Bands):
+        return schedule_of(call.call.spec, arch)
+    if isinstance(call, AddCall):
+        return add_schedule(call.spec, arch, call.vectors)
+    if isinstance(call, PoolCall):
+        tiles = call.blocks * len(call.origins)
+        return pool_schedule(call.spec, arch, tiles, len(call.offsets))
+    raise TargetError(f"kernel {call.symbol} has no schedule")
+
+
+def table_entries(call: Call) -> int:
+    """Entries of the tables of addresses that lie with a function's code."""
+    if isinstance(call, PoolCall):
+        return len(call.origins) + len(call.offsets)
+    if isinstance(call, Bands):
+        call = call.call
+    if isinstance(call, LayerCall):
+        return sum(len(values) for _, values in call.tables)
+    return 0
+
+
+def stack_bytes(call: Call) -> int:
+    """Local arrays of a function, beside what its compiler needs."""
+    return call.stack_bytes if isinstance(call, Nest) else 0
+
+
+def _walk(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:
+    """Calls of a function that fetches its buffers itself, in the order of its loops."""
+    schedules = [schedule_of(kernel, arch) for kernel in nest.kernels]
+    sizes = {"m": nest.m_tiles, "n": nest.n_tiles, "k": nest.k_tiles}
+    counts = tuple(sizes[name] for name in (*(name for name, _ in nest.outer), "k"))
+    level = {"outer": 0, "inner": 1, "k": 2}
+    loops = {names.inputs[0][0]: level[nest.fetches_x]}
+    if nest.streamed:
+        loops[names.inputs[1][0]] = level[nest.fetches_w]
+    if names.output is not None:
+        loops[names.output[0]] = level["inner"]
+    alike: dict[tuple[object, ...], Work] = {}
+    for at in itertools.product(*(range(count) for count in counts)):
+        first = [number == 0 for number in at]
+        last = [number == count - 1 for number, count in zip(at, counts, strict=True)]
+        takes = tuple(name for name, loop in loops.items() if all(first[loop + 1 :]))
+        gives = tuple(name for name, loop in loops.items() if all(last[loop + 1 :]))
+        which = 0 if first[2] else len(schedules) - 1 if last[2] else 1
+        key = which, takes, gives, all(first)
+        if key not in alike:
+            alike[key] = Work(schedules[which], takes, gives, all(first))
+        yield alike[key]

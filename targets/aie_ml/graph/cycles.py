@@ -1,0 +1,65 @@
+"""Cycles of an image layer's kernel calls, from their schedules: modelled."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import pairwise
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.price import hand_over
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.image import CutLayer
+from match_aie.targets.aie_ml.graph.sum import CutSum
+from match_aie.targets.aie_ml.kernels.lanes import MaxPoolSpec
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec
+from match_aie.targets.aie_ml.known import device as known
+from match_aie.targets.aie_ml.schedule import CallSchedule, Kernel, schedule_call
+from match_aie.targets.aie_ml.schedule.generated import (
+    add_schedule,
+    kernel_of,
+    pool_schedule,
+    schedule_of,
+)
+
+
+@lru_cache(maxsize=16384)
+def _schedule(spec: KernelSpec, name: str) -> CallSchedule:
+    kernel = kernel_of(spec)
+    if not _fits(kernel, name, spec.k):
+        raise TargetError(f"registers of {name} do not hold a block of {spec.family}")
+    return schedule_of(spec, known(name).architecture)
+
+
+@lru_cache(maxsize=4096)
+def _fits(kernel: Kernel, name: str, reduction: int) -> bool:
+    """Whether a block has a schedule; found out once, since it takes long where there is none."""
+    t = kernel.tiling
+    rows, columns = kernel.rows * t.m, kernel.columns * t.n
+    try:
+        schedule_call(kernel, known(name).architecture, rows, reduction, columns)
+    except TargetError:
+        return False
+    return True
+
+
+def window_cycles(plan: CutLayer, device: Device, assumed: Assumed) -> tuple[float, float]:
+    """Cycles of the slowest tile's call, and by which a chain's last tile is behind its first.
+
+    Raises:
+        TargetError: a kernel has no schedule on the device.
+    """
+    walk, t = plan.walk, plan.cut.tiling
+    if plan.layer.epilogue is None:
+        pool = MaxPoolSpec(plan.layer.dtype, t.m, t.n, plan.cut.rows)
+        tiles = walk.m // t.m * (walk.n // t.n)
+        return pool_schedule(pool, device.architecture, tiles, walk.taps).cycles, 0.0
+    columns = range(plan.cut.length)
+    calls = [_schedule(plan.kernel(column), device.name) for column in columns]
+    skew = sum(hand_over(before, after, assumed) for before, after in pairwise(calls))
+    return max(call.cycles for call in calls), float(skew)
+
+
+def sum_cycles(plan: CutSum, device: Device) -> float:
+    """Cycles of a sum's call."""
+    return add_schedule(plan.layer.spec, device.architecture, plan.vectors).cycles

@@ -1,0 +1,261 @@
+"""How a dense layer runs on a few columns: of the best mappings, those that a graph can express.
+
+A split over tiles (chains, parts of rows and columns) is what tells plans of a layer apart: it is
+what the network's manifest keeps, and from it the same plan is found again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from match_aie.cost_models.aie_array import ArrayCost
+from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Loop
+from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.floor import Floor
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.price import price
+from match_aie.targets.aie_ml.array.search import Given, search
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.dense import DenseGraph
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.known import device as known
+from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Requantise
+from match_aie.workload import Workload
+
+#: Mappings that are looked at: the best ones may need packets, or weights that are streamed.
+CANDIDATES = 12
+
+#: Dimensions of a split, in the order in which its loops are named.
+SPLIT = ("B", "K", "C")
+
+
+@dataclass(frozen=True)
+class DensePlan:
+    """A mapping that a graph can express.
+
+    Attributes:
+        mapping: how the layer is spread.
+        device: with as many columns as the layer takes.
+        cycles: of one run, modelled.
+    """
+
+    mapping: ArrayMapping
+    device: Device
+    cycles: float
+
+    @property
+    def columns(self) -> int:
+        """Of the array that it takes."""
+        return self.device.columns
+
+    @property
+    def ways(self) -> tuple[int, int]:
+        """Channels from the chip's memory into the array, and back."""
+        return 1, 1
+
+    @property
+    def spatial(self) -> tuple[Loop, ...]:
+        """The split over tiles, then the lanes of one `mmul`."""
+        m, t = self.mapping, self.mapping.tiling
+        parts = (m.row_parts, m.column_parts, m.cas_length)
+        lanes = (t.m, t.n, t.k)
+        return tuple(
+            Loop(dim, size)
+            for sizes in (parts, lanes)
+            for dim, size in zip(SPLIT, sizes, strict=True)
+        )
+
+    def graph(
+        self, name: str, workload: Workload, constants: Mapping[str, np.ndarray]
+    ) -> LayerGraph:
+        """The graph, called `name`, with the numbers of `constants`."""
+        return DenseGraph(name, self.mapping, self.device, workload, constants).graph
+
+
+def dense_layer(workload: Workload) -> DenseLayer:
+    """A dense workload in fixed point as the array's search sees it."""
+    sizes, tail = workload.sizes, workload.tail
+    names = {operand.name: operand for operand in workload.constants}
+    form: Requantise = "none"
+    if tail is not None and workload.output.dtype != "int32":
+        multiplier = names.get("multiplier")
+        form = "shift" if multiplier is None else "multiplier"
+        if multiplier is not None and multiplier.size > 1:
+            form = "channel"
+    return DenseLayer(
+        rows=sizes["B"],
+        reduction=sizes["C"],
+        columns=sizes["K"],
+        a=workload.inputs[0].dtype,
+        w=names["weight"].dtype,
+        out=workload.output.dtype,
+        bias=form in ("shift", "none") or workload.inputs[0].zero_point != 0,
+        relu=tail is not None and tail.lo > np.iinfo(workload.output.dtype).min,
+        requantise=form,
+    )
+
+
+def dense_plans(workload: Workload, name: str, most: int) -> tuple[DensePlan, ...] | Infeasible:
+    """Plans of a dense layer on up to `most` columns of device `name`, the best of every width.
+
+    No plan is as good as one of fewer columns.
+
+    Raises:
+        TargetError: element types without a product there, or facts that are not known.
+    """
+    widths = sorted({1 << i for i in range(most.bit_length())} | {most})
+    found: dict[int, DensePlan] = {}
+    refused: Infeasible | None = None
+    for width in (w for w in widths if w <= most):
+        best = _best(workload, name, width)
+        if isinstance(best, Infeasible):
+            refused = best
+        elif all(best.cycles < other.cycles for other in found.values()):
+            found[best.columns] = best
+    if refused is not None and not found:
+        return refused
+    return tuple(found.values())
+
+
+def dense_plan(workload: Workload, name: str, spatial: tuple[Loop, ...]) -> DensePlan:
+    """The plan that `dense_plans` gave for these spatial loops.
+
+    Raises:
+        TargetError: there is none.
+    """
+    split = Given(spatial[2].size, spatial[1].size, spatial[0].size)
+    plan = _of_split(dense_layer(workload), name, split)
+    if isinstance(plan, Infeasible):
+        raise TargetError(f"a dense layer has no plan for {split}")
+    return plan
+
+
+@lru_cache(maxsize=1024)
+def _best(workload: Workload, name: str, columns: int) -> DensePlan | Infeasible:
+    """The plan of least latency on at most `columns` columns whose graph can be laid out."""
+    plans, refused = _candidates(dense_layer(workload), name, columns)
+    for plan in plans:
+        reason = _laid_out(plan, workload, name)
+        if reason is None:
+            return plan
+        refused = reason
+    levers = ("more columns for a layer (columns_per_layer)",)
+    return refused or Infeasible("columns with links", columns + 1, columns, "columns", levers)
+
+
+@lru_cache(maxsize=1024)
+def _candidates(
+    layer: DenseLayer, name: str, columns: int
+) -> tuple[tuple[DensePlan, ...], Infeasible | None]:
+    """Plans on at most `columns` columns, best first; and why another one is none."""
+    splits: dict[Given, None] = {}
+    for rows in (known(name).core_rows, links_down(known(name))):
+        device = region(name, columns, rows)
+        found = search(layer, device, objective="latency", keep=CANDIDATES)
+        if isinstance(found, Infeasible):
+            return (), found
+        for p in found:
+            m = p.mapping
+            splits[Given(m.cas_length, m.column_parts, m.row_parts)] = None
+    plans = [_of_split(layer, name, split) for split in splits]
+    refused = next((plan for plan in plans if isinstance(plan, Infeasible)), None)
+    able = [p for p in plans if isinstance(p, DensePlan) and p.columns <= columns]
+    able.sort(key=lambda plan: (plan.cycles, plan.mapping.tiles))
+    return tuple(able), refused
+
+
+def _laid_out(plan: DensePlan, workload: Workload, name: str) -> Infeasible | None:
+    """Why buffers and streams of the plan's graph do not fit the array; None where they do."""
+    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    found = lay_out(plan.graph("layer", workload, zeros), known(name))
+    return found if isinstance(found, Infeasible) else None
+
+
+@lru_cache(maxsize=4096)
+def _of_split(layer: DenseLayer, name: str, split: Given) -> DensePlan | Infeasible:
+    """The best plan of a split, on as few columns as hold it."""
+    whole = known(name)
+    length = split.cas_length or 1
+    chains = (split.column_parts or 1) * (split.row_parts or 1)
+    rows = _rows(whole, chains, length)
+    device = region(name, -(-chains // rows) * length, rows)
+    found = search(layer, device, objective="latency", keep=CANDIDATES, given=split)
+    if isinstance(found, Infeasible):
+        return found
+    able = [plan for p in found if (plan := _expressible(p.mapping, device)) is not None]
+    if able:
+        return min(able, key=lambda plan: plan.cycles)
+    weights = found[0].mapping.weight_bytes * found[0].mapping.column_steps
+    return Infeasible(
+        "memory of a tile",
+        weights,
+        device.architecture.core.data_memory_bytes,
+        "bytes for weights that stay there, beside activations",
+        ("more columns for a layer (columns_per_layer)", "run the layer on the Arm core"),
+    )
+
+
+def links_down(device: Device) -> int:
+    """Streams that go down from a column's cores into its memory tiles."""
+    return device.architecture.switch_ports.get(("core_tile", "master", "S"), device.core_rows)
+
+
+def _rows(device: Device, chains: int, length: int) -> int:
+    """Chains above each other: results of each go down in one of its columns.
+
+    Where no single memory tile takes them all, buffers hand them on, down through a column again.
+    """
+    mem = device.architecture.mem
+    most = mem.dma.s2mm if mem is not None else chains
+    down = links_down(device) * length - (1 if chains > most else 0)
+    return max(1, min(device.core_rows, down))
+
+
+def region(name: str, columns: int, rows: int) -> Device:
+    """A rectangle of device `name`, which one DMA channel feeds and one empties."""
+    whole = known(name)
+    return replace(
+        whole,
+        core_rows=min(rows, whole.core_rows),
+        columns=min(columns, whole.columns),
+        shim_noc_columns=None,
+        plio_in=None,
+        plio_out=None,
+        gmio_in=1,
+        gmio_out=1,
+    )
+
+
+def _expressible(mapping: ArrayMapping, device: Device) -> DensePlan | None:
+    """The mapping with one channel of activations a tile.
+
+    None where weights are streamed, the reduction is walked over time, or slices of activations
+    take turns on a lane.
+    """
+    if mapping.streamed or mapping.reduction_steps > 1:
+        return None
+    single = mapping.with_channels(1)
+    if Floor(single, device).shares != (1, 1):
+        return None
+    try:
+        priced = price(single, device, Assumed())
+    except TargetError:
+        return None
+    if isinstance(priced, Infeasible):
+        return None
+    return DensePlan(single, device, _once(single, priced.cost, device))
+
+
+def _once(mapping: ArrayMapping, cost: ArrayCost, device: Device) -> float:
+    """Cycles of a single run: memory tiles take x as a whole, and give y as a whole."""
+    layer, rate = mapping.layer, device.architecture.shim_dma.bytes_per_cycle
+    inside = max(cycles for what, cycles in cost.parts if not what.startswith("way "))
+    entering = layer.rows * layer.reduction * ELEMENT_BYTES[layer.a] / rate
+    leaving = layer.rows * layer.columns * ELEMENT_BYTES[layer.out] / rate
+    return entering + inside + leaving + cost.latency - cost.interval

@@ -1,0 +1,190 @@
+"""Plans of image layers by workload: what a module asks of a layer before its numbers are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from match_aie.cost_models.aie_image import BandCost
+from match_aie.errors import Infeasible, InternalError, TargetError
+from match_aie.hardware import Loop
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.choose import Split, choose_image
+from match_aie.targets.aie_ml.graph.choose_sum import choose_sum
+from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
+from match_aie.targets.aie_ml.graph.layers import IMAGE_KINDS, image_layer, refuses_image
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.sum import CutSum, SumCut, SumLayer, sum_graph
+from match_aie.targets.aie_ml.graph.window import groups as window_groups
+from match_aie.targets.aie_ml.graph.window import ways as max_ways
+from match_aie.targets.aie_ml.graph.window import window_graph
+from match_aie.targets.aie_ml.kernels.arithmetic import add_kernel
+from match_aie.targets.aie_ml.known import device as known
+from match_aie.workload import Workload
+
+Arrays = Mapping[str, np.ndarray]
+
+
+def refuses(workload: Workload) -> str | None:
+    """Why the array has no kernel for an image layer or a sum; None where it has one."""
+    if workload.kind != "add":
+        return refuses_image(workload)
+    x, x1 = workload.inputs
+    if (x.dtype, x.shape) != (x1.dtype, x1.shape) or x.shape != workload.output.shape:
+        return f"it adds {x.dtype}{x.shape} and {x1.dtype}{x1.shape}; sums take equal operands"
+    for dtype in (x.dtype, workload.output.dtype):
+        if dtype not in ("int8", "uint8", "int16"):
+            return f"it adds into {dtype}; sums read and store int8, uint8, int16"
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class ImagePlan:
+    """How an image layer or a sum runs on the array.
+
+    Attributes:
+        cut: how it is spread.
+        device: that it is for.
+        columns: of the array that it takes.
+        cost: of one run, modelled.
+        spatial: the split over tiles, then the lanes of one; no other plan of a layer has the same.
+        ways: channels from the chip's memory into the array, and back.
+    """
+
+    cut: ImageCut | SumCut
+    device: Device
+    columns: int
+    cost: BandCost
+    spatial: tuple[Loop, ...]
+    ways: tuple[int, int]
+
+    @property
+    def cycles(self) -> float:
+        """Of the array's clock, first word in to last word out; modelled."""
+        return self.cost.latency
+
+    def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
+        """The graph, called `name`, with the numbers of `constants`.
+
+        Raises:
+            TargetError: a bias that carries the input's zero point leaves int32.
+        """
+        if isinstance(self.cut, SumCut):
+            layer = sum_layer(workload, constants, name)
+            graph = sum_graph(CutSum(layer, self.cut), self.device, self.columns)
+        else:
+            plan = CutLayer(image_layer(workload, constants, name), self.cut)
+            graph = window_graph(plan, self.device, self.columns)
+        if isinstance(graph, Infeasible):
+            raise InternalError(f"layer {name} was planned and has no graph: {graph}")
+        return graph
+
+
+def sum_layer(workload: Workload, constants: Arrays, name: str) -> SumLayer:
+    """The sum of a workload in fixed point.
+
+    Raises:
+        TargetError: it is not in the fixed point of its kernel.
+    """
+    spec, numbers = add_kernel(workload, constants)
+    return SumLayer(name, spec, numbers, workload.output.size)
+
+
+def share(name: str, ways: int) -> Device:
+    """Device `name` with so many ways in for each input of a layer, and out of it."""
+    return replace(known(name), gmio_in=2 * ways, gmio_out=ways)
+
+
+def image_plans(workload: Workload, name: str, most: int) -> tuple[ImagePlan, ...] | Infeasible:
+    """Plans of an image layer or a sum on up to `most` columns, the best of every width.
+
+    No plan is as good as one of fewer columns.
+
+    Raises:
+        TargetError: as `plan_image`.
+    """
+    widths = sorted({1 << i for i in range(most.bit_length())} | {most})
+    found: list[ImagePlan] = []
+    refused: Infeasible | None = None
+    for width in (w for w in widths if w <= most):
+        plan = plan_image(workload, name, width)
+        if isinstance(plan, Infeasible):
+            refused = plan
+        elif all(plan.cycles < other.cycles for other in found):
+            found.append(plan)
+    return refused if refused is not None and not found else tuple(found)
+
+
+def image_plan(workload: Workload, name: str, spatial: Sequence[Loop]) -> ImagePlan:
+    """The plan that `image_plans` gave for these spatial loops.
+
+    Raises:
+        TargetError: there is none.
+    """
+    sizes = tuple(loop.size for loop in spatial)
+    plan = _planned(workload, name, known(name).columns, 1, sizes)
+    if isinstance(plan, Infeasible):
+        raise TargetError(f"a {workload.kind} has no plan for the spatial loops {sizes}: {plan}")
+    return plan
+
+
+def plan_image(
+    workload: Workload, name: str, columns: int, ways: int = 1
+) -> ImagePlan | Infeasible:
+    """How an image layer or a sum in fixed point runs on some columns of the array.
+
+    Args:
+        workload: in the fixed point that `arithmetic.in_fixed_point` gave.
+        name: of the device.
+        columns: at most.
+        ways: from the chip's memory for each input, and back to it, at most.
+
+    Raises:
+        TargetError: `refuses` says why there is no kernel, or facts of the device are not known.
+    """
+    return _planned(workload, name, columns, ways, ())
+
+
+@lru_cache(maxsize=4096)
+def _planned(
+    workload: Workload, name: str, columns: int, ways: int, sizes: tuple[int, ...]
+) -> ImagePlan | Infeasible:
+    """The best plan; that of one split where `sizes` of spatial loops are given."""
+    reason = refuses(workload)
+    if reason is not None:
+        raise TargetError(reason)
+    device = share(name, ways)
+    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    if workload.kind in IMAGE_KINDS:
+        layer = image_layer(workload, zeros, "layer")
+        return _window_plan(workload, layer, device, columns, sizes)
+    summed = sum_layer(workload, zeros, "layer")
+    found = choose_sum(summed, device, columns, sizes[0] if sizes else None)
+    if isinstance(found, Infeasible):
+        return found
+    cut = found.plan.cut
+    longest = max(workload.dims, key=lambda dim: dim[1])[0]
+    groups = found.plan.groups(device)
+    taken = (2, 1) if groups > max_ways(device, 2) else (2 * groups, groups)
+    loops = (Loop(longest, cut.tiles), Loop(longest, summed.spec.lanes))
+    return ImagePlan(cut, device, found.columns, found.cost, loops, taken)
+
+
+def _window_plan(
+    workload: Workload, layer: ImageLayer, device: Device, columns: int, sizes: tuple[int, ...]
+) -> ImagePlan | Infeasible:
+    split = Split(sizes[0], sizes[1], sizes[2] if len(sizes) > 5 else 1) if sizes else None
+    found = choose_image(layer, device, columns, split)
+    if isinstance(found, Infeasible):
+        return found
+    cut, t = found.plan.cut, found.plan.cut.tiling
+    outputs = "G" if layer.apart else "K"
+    loops = [("OY", cut.bands), (outputs, cut.parts), ("C", cut.length)]
+    loops += [("OX", t.m), (outputs, t.n), ("C", t.k)]
+    kept = [Loop(dim, size) for dim, size in loops if dim != "C" or not layer.apart]
+    groups = len(window_groups(found.plan, device))
+    taken = (1, 1) if groups > max_ways(device) else (groups, groups)
+    return ImagePlan(cut, device, found.columns, found.cost, tuple(kept), taken)

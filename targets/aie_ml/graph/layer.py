@@ -1,0 +1,40 @@
+"""What a module needs of a layer on the array: its cost, its columns, and its graph by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+
+from match_aie.hardware import Loop
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.workload import Workload
+
+
+class LayerPlan(Protocol):
+    """How a layer runs on the array, before its numbers are known."""
+
+    @property
+    def columns(self) -> int:
+        """Of the array that it takes."""
+
+    @property
+    def cycles(self) -> float:
+        """Of the array's clock, from the first word in to the last word out; modelled."""
+
+    @property
+    def ways(self) -> tuple[int, int]:
+        """Channels from the chip's memory into the array, and back."""
+
+    @property
+    def spatial(self) -> tuple[Loop, ...]:
+        """What the tiles, and the lanes of one, do at the same time; no other plan has the same."""
+
+    def graph(
+        self, name: str, workload: Workload, constants: Mapping[str, np.ndarray]
+    ) -> LayerGraph:
+        """The graph, called `name`, with the numbers of `constants`.
+
+        Its structure depends on the workload only, never on the constants.
+        """

@@ -1,0 +1,25 @@
+"""What the array's program and its simulator need of a kernel call's schedule, whatever kind."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Scheduled(Protocol):
+    """A call of a kernel function; cycles are modelled."""
+
+    @property
+    def body(self) -> int:
+        """Cycles from the first load to the last store."""
+
+    @property
+    def program_bytes(self) -> int:
+        """Estimate of the program memory taken."""
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        """Cycles of the body at which a block's sums have come over the cascade, in order."""
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """Cycles of the body at which a block's sums have gone on over it, in order."""

@@ -1,0 +1,162 @@
+"""The AI Engine array as an execution module."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping as MappingOf
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from match_aie.errors import Infeasible, InternalError
+from match_aie.hardware import (
+    Converted,
+    Cost,
+    CostModel,
+    ExecModule,
+    Loop,
+    Mapping,
+    Memory,
+    Pattern,
+)
+from match_aie.hardware.module import Constants
+from match_aie.targets.aie_ml.graph.dense_plan import dense_plan, dense_plans
+from match_aie.targets.aie_ml.graph.image_plan import image_plan, image_plans, refuses
+from match_aie.targets.aie_ml.graph.layer import LayerPlan
+from match_aie.targets.aie_ml.graph.write import pack
+from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
+from match_aie.targets.aie_ml.known import device
+from match_aie.targets.versal.patterns import PATTERNS
+from match_aie.workload import Workload
+
+#: What the layers of a network share: columns, channels from the chip's memory, and to it.
+SHARED = ("columns of the array", "channels into the array", "channels out of the array")
+
+#: Nanoseconds that the Arm core takes around a layer: it programs a transfer each way, starts the
+#: graph and waits. ASSUMPTION, not measured: some hundred accesses of uncached registers.
+AROUND_NS = 1000.0
+
+#: Bytes a nanosecond at which the Arm core copies tensors to and from the array's buffers.
+#: ASSUMPTION: 4 bytes a cycle at 1.4 GHz.
+COPIED_PER_NS = 5.6
+
+
+def plans(workload: Workload, name: str, most: int) -> Sequence[LayerPlan] | Infeasible:
+    """How the layer can run on up to `most` columns of device `name`, narrowest first."""
+    if workload.kind == "dense":
+        return dense_plans(workload, name, most)
+    return image_plans(workload, name, most)
+
+
+def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
+    """The one of these plans that `mapping` names."""
+    if workload.kind == "dense":
+        return dense_plan(workload, name, mapping.spatial)
+    return image_plan(workload, name, mapping.spatial)
+
+
+@dataclass(frozen=True)
+class ArrayCost:
+    """Cycles of the array's clock for one layer: the array's own, then the Arm core's around them.
+
+    Attributes:
+        device: name of the device.
+        columns: that the layer may take.
+        gigahertz: of the array's clock.
+    """
+
+    device: str
+    columns: int
+    gigahertz: float
+
+    def cost(self, workload: Workload, mapping: Mapping) -> Cost | Infeasible:
+        """Of the plan that `mapping` names; why there is none where it names none."""
+        if not mapping.spatial:
+            none = plans(workload, self.device, self.columns)
+            if isinstance(none, Infeasible):
+                return none
+            raise InternalError("a layer on the array without spatial loops")
+        plan = plan_of(workload, self.device, mapping)
+        moved = sum(operand.nbytes for operand in (*workload.inputs, workload.output))
+        host = (AROUND_NS + moved / COPIED_PER_NS) * self.gigahertz
+        return Cost(plan.cycles + host, (("array", plan.cycles), ("host", host)))
+
+
+@cache
+def sources_digest() -> str:
+    """A digest of everything that plans and prices layers: sources and facts."""
+    digest = hashlib.sha256()
+    folder = Path(str(files("match_aie.targets.aie_ml")))
+    costs = Path(str(files("match_aie.cost_models")))
+    for path in sorted([*folder.rglob("*.py"), *folder.rglob("*.json"), *costs.glob("aie_*.py")]):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+class AieArray(ExecModule):
+    """Layers as graphs of the array's tiles, weights resident.
+
+    Args:
+        name: of the device.
+        columns: that one layer may take.
+    """
+
+    name = "array"
+    arithmetic: ClassVar[Literal["model", "module"]] = "module"
+    #: Costs come from much more than this class: cached searches must know all of it.
+    version: ClassVar[str] = sources_digest()
+    memories: tuple[Memory, ...] = (Memory("DDR", None, 4.0),)
+
+    def __init__(self, device_name: str, columns: int) -> None:
+        """For one device."""
+        self.device = device_name
+        self.columns = columns
+        self.frequency = device(device_name).clock_ghz * 1e9
+
+    def patterns(self) -> Sequence[Pattern]:
+        """Dense layers, convolutions, pools and sums."""
+        return PATTERNS
+
+    def convert(self, workload: Workload, constants: Constants) -> Converted | str:
+        """The layer in the fixed point of its kernel, or why not."""
+        made = in_fixed_point(workload, constants)
+        if isinstance(made, str) or workload.kind == "dense":
+            return made
+        return refuses(made.workload) or made
+
+    def plan(self, workload: Workload, mapping: Mapping) -> LayerPlan:
+        """How the layer runs as `mapping` says."""
+        return plan_of(workload, self.device, mapping)
+
+    def spatial(self, workload: Workload) -> Sequence[Loop]:
+        """Nothing that holds for all plans; see `unrollings`."""
+        del workload
+        return ()
+
+    def unrollings(self, workload: Workload) -> Sequence[Sequence[Loop]]:
+        """One for each plan; an empty one for a layer that does not fit."""
+        found = plans(workload, self.device, self.columns)
+        return ((),) if isinstance(found, Infeasible) else [plan.spatial for plan in found]
+
+    def demands(self, workload: Workload, mapping: Mapping) -> MappingOf[str, int]:
+        """Columns of the array, and channels from and to the chip's memory."""
+        plan = self.plan(workload, mapping)
+        return dict(zip(SHARED, (plan.columns, *plan.ways), strict=True))
+
+    def cost_model(self, workload: Workload) -> CostModel:
+        """See `match_aie.cost_models.aie_array`."""
+        del workload
+        return ArrayCost(self.device, self.columns, device(self.device).clock_ghz)
+
+    def template(self, workload: Workload) -> str:
+        """A call of the C++ beside the network's C."""
+        del workload
+        return "aie/layer.c.mako"
+
+    def pack_mapped(self, workload: Workload, mapping: Mapping, constants: Constants) -> Constants:
+        """Run-time parameters of all kernels."""
+        graph = self.plan(workload, mapping).graph("layer", workload, constants)
+        return pack(graph, workload).constants

@@ -1,0 +1,56 @@
+"""What the array runs, and why it refuses what it does not."""
+
+from __future__ import annotations
+
+from match_aie.hardware import (
+    AVG_POOL_HALF_AWAY,
+    Any,
+    Op,
+    Pattern,
+    binary,
+    clipped,
+    integer_patterns,
+    unary,
+    weighted,
+)
+from match_aie.targets.aie_ml.graph.image_plan import refuses as refuses_image
+from match_aie.workload import Workload
+
+#: (activations, weights) that the generated kernels multiply.
+PAIRS = (("int8", "int8"), ("uint8", "int8"), ("int16", "int8"), ("int16", "int16"))
+
+#: What they store.
+STORED = ("int8", "uint8", "int16", "int32")
+
+
+def refuses_product(workload: Workload) -> str | None:
+    """Why the array cannot run a product with constant weights; None where it can."""
+    x, weight, y = workload.inputs[0], workload.operand("weight"), workload.output
+    if (x.dtype, weight.dtype) not in PAIRS:
+        return f"it multiplies {x.dtype} by {weight.dtype}, for which there is no kernel"
+    if weight.zero_point:
+        return f"its weights have the zero point {weight.zero_point}"
+    if y.dtype not in STORED:
+        return f"it stores {y.dtype}"
+    return None
+
+
+#: Dense layers, longest forms first.
+DENSE: tuple[Pattern, ...] = (
+    *weighted("dense", "dense", "matmul", refuses_product),
+    *integer_patterns("dense", "dense", refuses_product),
+)
+
+#: Convolutions, pools and sums of images, longest forms first.
+IMAGES: tuple[Pattern, ...] = (
+    *weighted("conv2d", "conv2d", "nn.conv2d", refuses_image),
+    *binary("add", "add", "add", refuses_image),
+    *unary("avg_pool2d", "avg_pool2d", "nn.avg_pool2d", refuses_image),
+    *unary("global_avg_pool2d", "avg_pool2d", "mean", refuses_image),
+    *clipped("avg_pool2d_half_away", "avg_pool2d", Op(AVG_POOL_HALF_AWAY, Any("x")), refuses_image),
+    *clipped("max_pool2d", "max_pool2d", Op("nn.max_pool2d", Any("x")), refuses_image),
+    *integer_patterns("conv2d", "conv2d", refuses_image),
+    *integer_patterns("add", "add", refuses_image),
+)
+
+PATTERNS = (*DENSE, *IMAGES)

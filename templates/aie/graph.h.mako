@@ -1,0 +1,101 @@
+<%
+    def braces(numbers):
+        return '{' + ', '.join(str(n) for n in numbers) + '}'
+
+    def access(a):
+        parts = [f'.buffer_dimension = {braces(a.buffer)}', f'.tiling_dimension = {braces(a.tile)}',
+                 f'.offset = {braces(a.offset)}']
+        if a.traversal:
+            loops = ', '.join(f'{{.dimension = {d}, .stride = {s}, .wrap = {w}}}' for d, s, w in a.traversal)
+            parts.append(f'.tile_traversal = {{{loops}}}')
+        if a.boundary:
+            parts.append(f'.boundary_dimension = {braces(a.boundary)}')
+        return 'adf::tiling({' + ', '.join(parts) + '})'
+
+    def source(end):
+        if end.kind == 'outside':
+            return f'{g.outside[end.of].name}.out[0]'
+        if end.kind == 'shared':
+            return f'{g.shared[end.of].name}.out[{end.port}]'
+        return f'tile[{end.of}].out[{end.port}]'
+
+    def sink(end):
+        if end.kind == 'outside':
+            return f'{g.outside[end.of].name}.in[0]'
+        if end.kind == 'shared':
+            return f'{g.shared[end.of].name}.in[{end.port}]'
+        k = g.kernels[end.of]
+        if end.kind == 'cascade':
+            return f'tile[{end.of}].in[{len(k.inputs) + len(k.call.parameters)}]'
+        return f'tile[{end.of}].in[{end.port}]'
+
+    def joins(c):
+        """A connection's two ports; those of kernels that fetch their buffers themselves are asynchronous."""
+        def port(end, text):
+            return f'adf::async({text})' if end.kind == 'buffer' and g.kernels[end.of].walks else text
+        return f'{port(c.source, source(c.source))}, {port(c.sink, sink(c.sink))}'
+%>\
+// Layer ${g.name}: ${g.remark}.
+#pragma once
+
+#include <adf.h>
+
+#include "${g.name}_kernels.h"
+
+class ${g.name}_graph : public adf::graph {
+public:
+% for outside in g.inputs:
+    adf::input_gmio ${outside.name};
+% endfor
+% for outside in g.outputs:
+    adf::output_gmio ${outside.name};
+% endfor
+    adf::kernel tile[${len(g.kernels)}];
+% if g.parameters:
+    adf::input_port parameter[${len(g.parameters)}];
+% endif
+% for buffer in g.shared:
+    adf::shared_buffer<${c_type(buffer.dtype)}> ${buffer.name};
+% endfor
+
+    ${g.name}_graph() {
+% for outside in g.inputs:
+        ${outside.name} = adf::input_gmio::create("${g.name}_${outside.name}", 256, 1000);
+% endfor
+% for outside in g.outputs:
+        ${outside.name} = adf::output_gmio::create("${g.name}_${outside.name}", 256, 1000);
+% endfor
+% for buffer in g.shared:
+        ${buffer.name} = adf::shared_buffer<${c_type(buffer.dtype)}>::create(${braces(buffer.dimensions)}, ${len(buffer.writes)}, ${len(buffer.reads)});
+        adf::num_buffers(${buffer.name}) = ${buffer.copies};
+    % for port, way in enumerate(buffer.writes):
+        adf::write_access(${buffer.name}.in[${port}]) = ${access(way)};
+    % endfor
+    % for port, way in enumerate(buffer.reads):
+        adf::read_access(${buffer.name}.out[${port}]) = ${access(way)};
+    % endfor
+% endfor
+% for n, k in enumerate(g.kernels):
+        tile[${n}] = adf::kernel::create(${k.call.symbol});
+        adf::source(tile[${n}]) = "${k.call.symbol}.cpp";
+        adf::runtime<adf::ratio>(tile[${n}]) = 1.0;
+        adf::location<adf::kernel>(tile[${n}]) = adf::tile(${column + k.place[0]}, ${k.place[1]});
+    % if k.firings > 1:
+        adf::repetition_count(tile[${n}]) = ${k.firings};
+    % endif
+    % for port, elements in enumerate(k.inputs):
+        adf::dimensions(tile[${n}].in[${port}]) = {${elements}};
+    % endfor
+    % if k.output is not None:
+        adf::dimensions(tile[${n}].out[0]) = {${k.output}};
+    % endif
+% endfor
+% for n, (of, port, _) in enumerate(g.parameters):
+        adf::connect<adf::parameter>(parameter[${n}], adf::async(tile[${of}].in[${port}]));
+        adf::single_buffer(tile[${of}].in[${port}]);
+% endfor
+% for c in g.connections:
+        adf::connect${'<adf::cascade>' if c.source.kind == 'cascade' else ''}(${joins(c)});
+% endfor
+    }
+};

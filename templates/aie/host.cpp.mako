@@ -1,0 +1,72 @@
+<%
+    def move(how, to, source, buffer):
+        if not buffer.part:
+            return f'std::memcpy({to}, {source}, {buffer.nbytes});'
+        fields = ', '.join(f'.{name} = {value}' for name, value in buffer.part)
+        return f'ma_array_{how}({to}, {source}, ma_array_part{{{fields}}});'
+%>\
+// The Arm core's side of the layers on the array: called by the network's C.
+//
+// Weights are run-time parameters, set when a layer runs for the first time, and stay in the tiles.
+#include <cstring>
+#include <mutex>
+
+#include "${network}_graphs.h"
+#include "ma_array.h"
+
+namespace {
+
+/// The array runs one layer at a time.
+std::mutex array_mutex;
+
+/// Starts all graphs, once.
+void start_array() {
+    static bool started = false;
+    if (started) {
+        return;
+    }
+    started = true;
+% for layer in layers:
+    ${layer.graph.name}.init();
+% endfor
+}
+
+/// Memory that the array's interfaces reach.
+void *array_memory(unsigned bytes) { return adf::GMIO::malloc(bytes); }
+
+}  // namespace
+% for layer in layers:
+<% g = layer.graph %>\
+
+extern "C" void ${g.name}_array(${', '.join(f"const void *{name}" for name in layer.arguments)}, void *y) {
+    const std::lock_guard<std::mutex> one(array_mutex);
+    start_array();
+% for buffer in layer.buffers:
+    static void *const ${buffer.name}_memory = array_memory(${buffer.nbytes});
+% endfor
+% if layer.updates:
+    static bool loaded = false;
+    if (!loaded) {
+        loaded = true;
+    % for n, u in enumerate(layer.updates):
+        ${g.name}.update(${g.name}.parameter[${n}], reinterpret_cast<const ${u.c_type} *>(static_cast<const char *>(${u.operand}) + ${u.offset}), ${u.elements});
+    % endfor
+    }
+% endif
+% for name in layer.unused:
+    (void)${name};
+% endfor
+% for buffer in layer.inputs:
+    ${move('cut', f'{buffer.name}_memory', f'static_cast<const char *>({buffer.operand}) + {buffer.begin}' if buffer.begin else buffer.operand, buffer)}
+    ${g.name}.${buffer.name}.gm2aie_nb(${buffer.name}_memory, ${buffer.nbytes});
+% endfor
+% for buffer in layer.outputs:
+    ${g.name}.${buffer.name}.aie2gm_nb(${buffer.name}_memory, ${buffer.nbytes});
+% endfor
+    ${g.name}.run(1);
+% for buffer in layer.outputs:
+    ${g.name}.${buffer.name}.wait();
+    ${move('paste', f'static_cast<char *>({buffer.operand}) + {buffer.begin}' if buffer.begin else buffer.operand, f'{buffer.name}_memory', buffer)}
+% endfor
+}
+% endfor

@@ -1,0 +1,104 @@
+"""Random image layers and sums as workloads with their constants, for tests of the array."""
+
+import numpy as np
+
+from match_aie.errors import ModelError, TargetError
+from match_aie.workload import (
+    Quantized,
+    Window,
+    conv2d,
+    elementwise,
+    full_range,
+    pool2d,
+)
+
+SIZES = (1, 2, 3, 5, 7, 8, 9, 13, 15, 16, 17, 19, 24, 31)
+CHANNELS = (1, 3, 4, 7, 8, 9, 16, 17, 20, 24, 31, 33)
+
+
+def constants_of(workload, rng):
+    """Random weights and biases, and scales that use the output's range."""
+    found = {}
+    for operand in workload.constants:
+        if operand.name == "scale":
+            weights = found["weight"].reshape(workload.output.shape[-1], -1).astype(float)
+            spread = np.sqrt((weights**2).sum(axis=1)).max() * 74 + 1
+            scale = rng.uniform(0.3, 1.0, operand.shape) * 60 / spread
+            found["scale"] = scale.astype(np.float32)
+        elif operand.name == "bias":
+            found["bias"] = rng.integers(-2000, 2000, operand.shape).astype(np.int32)
+        else:
+            found[operand.name] = rng.integers(-127, 128, operand.shape).astype(operand.dtype)
+    return found
+
+
+def pick(rng, values):
+    return values[int(rng.integers(len(values)))]
+
+
+def random_window(rng, filter_):
+    """Stride, dilation and padding that a filter may have."""
+    dilation = pick(rng, ((1, 1), (1, 1), (1, 1), (2, 2), (1, 2)))
+    stride = pick(rng, ((1, 1), (1, 1), (2, 2), (2, 2), (1, 2), (3, 2)))
+    reach = [(f - 1) * d for f, d in zip(filter_, dilation, strict=True)]
+    padding = [int(rng.integers(0, r + 1)) for r in reach] * 2
+    return Window(stride, dilation, tuple(pick(rng, (p, p, 0)) for p in padding))
+
+
+def quantised(rng, dtype):
+    low, high = (0, 256) if dtype == "uint8" else (-128, 128)
+    point = pick(rng, (0, int(rng.integers(low, high))))
+    return Quantized(dtype, float(rng.uniform(0.01, 0.1)), point)
+
+
+def random_layer(rng, kind):
+    """A workload of `kind` ("conv", "depthwise", "average", "max", "add"); None where no window
+    has a place."""
+    dtype = pick(rng, ("uint8", "int8"))
+    x, y = quantised(rng, dtype), quantised(rng, dtype)
+    shape = (1, pick(rng, SIZES), pick(rng, SIZES), pick(rng, CHANNELS))
+    tail = full_range(dtype, y.zero_point)
+    if kind == "add":
+        x1 = quantised(rng, dtype)
+        return elementwise("add", x, x1, y, shape=shape, shape1=shape, out=shape, tail=tail)
+    filter_ = pick(rng, ((1, 1), (3, 3), (3, 3), (5, 3), (2, 2), (1, 3), (7, 7)))
+    window = random_window(rng, filter_)
+    try:
+        if kind in ("average", "max"):
+            name = f"{'avg' if kind == 'average' else kind}_pool2d"
+            if kind == "average":
+                window = Window(window.stride)
+                filter_ = pick(rng, (filter_, shape[1:3]))
+            same = x if kind == "max" else y
+            tail = full_range(dtype, same.zero_point)
+            workload = pool2d(
+                name, x, same, shape=shape, filter_shape=filter_, window=window, tail=tail
+            )
+        else:
+            apart = kind == "depthwise"
+            outputs = shape[3] if apart else pick(rng, CHANNELS)
+            workload = conv2d(
+                x,
+                y,
+                shape=shape,
+                weight_shape=(outputs, *filter_, 1 if apart else shape[3]),
+                groups=shape[3] if apart else 1,
+                window=window,
+                tail=tail,
+                scales=pick(rng, (1, outputs)),
+            )
+    except (ModelError, TargetError, ValueError):
+        return None
+    if any(size < 1 for size in workload.output.shape):
+        return None
+    return workload
+
+
+def random_inputs(workload, rng):
+    """By operand name."""
+    return {
+        o.name: rng.integers(np.iinfo(o.dtype).min, np.iinfo(o.dtype).max + 1, o.shape).astype(
+            o.dtype
+        )
+        for o in workload.inputs
+    }

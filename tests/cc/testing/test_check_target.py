@@ -1,0 +1,314 @@
+"""What `check_target` says of good targets, and of targets that are broken on purpose."""
+
+import json
+import math
+import re
+import shutil
+
+import pytest
+from broken_targets import Array, Chip, Simulated, costs
+
+from match_aie import templates
+from match_aie.cli.guard import run
+from match_aie.errors import MismatchError, TargetError, ToolchainError
+from match_aie.hardware import Cost, Memory, Op, Pattern
+from match_aie.targets.cpu import CPU
+from match_aie.targets.diana import Diana
+from match_aie.targets.gap9 import GAP9
+from match_aie.testing import ZOO, check_target
+
+pytestmark = pytest.mark.skipif(
+    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="no C compiler"
+)
+BY_NAME = {case.name: case for case in ZOO}
+DENSE = [BY_NAME["dense int8"]]
+FEW = [
+    BY_NAME[name]
+    for name in (
+        "conv 3x3 int8, odd sizes, stride 2",
+        "depthwise 3x3 uint8, odd sizes, stride 2",
+        "dense int8, scales powers of two",
+        "add uint8, odd sizes",
+        "max pool 3x3 uint8, odd sizes, padding",
+        "softmax int8",
+        "dense float",
+    )
+]
+
+
+def template(tmp_path, monkeypatch, text):
+    """An attribute `template` that names a file with `text`, in a package of its own."""
+    package = tmp_path / f"chip_{tmp_path.name}"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "dense.c.mako").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    return lambda self, workload: f"{package.name}:dense.c.mako"
+
+
+def changed(old, new):
+    """The portable template of dense layers with `old` replaced."""
+    text = templates.source("cpu/dense.c.mako")
+    assert old in text
+    return text.replace(old, new)
+
+
+def only_sentence(check):
+    assert not check.passed
+    (sentence,) = check.sentences()
+    assert sentence in str(check)
+    with pytest.raises(MismatchError, match="does not pass"):
+        check.require()
+    return sentence
+
+
+def test_every_case_has_a_name_of_its_own():
+    assert len(BY_NAME) == len(ZOO) > 30
+    assert not any("/" in name for name in BY_NAME)
+
+
+@pytest.mark.parametrize("target", [CPU("portable"), Diana()], ids=lambda target: target.name)
+def test_a_good_target_passes(target):
+    check = check_target(target, cases=FEW)
+    assert check.sentences() == ()
+    assert check.passed
+    assert [row.case for row in check.rows] == [case.name for case in FEW]
+    assert all(row.max_lsb <= 1 for row in check.rows[:-1])
+    assert check.rows[-1].max_abs < 1e-4
+    check.require()
+    if target.name == "Diana":
+        conv, power = check.rows[0], check.rows[2]
+        assert [ran.module for ran in conv.ran] == ["cpu"]
+        assert any("not one power of two" in refusal.reason for refusal in conv.refused)
+        assert [ran.module for ran in power.ran] == ["digital"]
+        assert power.ran[0].simulated > 0
+        assert "refused   digital: conv 3x3 int8, odd sizes, stride 2" in str(check)
+    document = json.loads(json.dumps(check.to_json()))
+    assert document["passed"] is True
+    assert document["rows"][0]["ran"][0]["predicted"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", [CPU(), CPU("portable"), GAP9(), Diana()], ids=repr)
+def test_a_shipped_target_passes_the_whole_zoo(target):
+    check = check_target(target)
+    assert check.sentences() == ()
+    modules = {ran.module for row in check.rows for ran in row.ran}
+    assert modules == {module.name for module in target.modules()}
+    assert len({row.case for row in check.rows}) >= len(ZOO)
+
+
+def test_a_template_that_computes_something_else(tmp_path, monkeypatch):
+    wrong = template(tmp_path, monkeypatch, changed("acc = bias[k]", "acc = bias[k] + 999"))
+    sentence = only_sentence(check_target(Chip.changed(template=wrong), cases=DENSE))
+    assert "differs from its numpy reference in" in sentence
+    assert sentence.startswith("dense int8: ")
+
+
+def test_one_wrong_layer_does_not_hide_the_right_ones(tmp_path, monkeypatch):
+    """A template that is no C for one size only: the others are still tried."""
+    text = changed("acc = bias[k];", "acc = bias[k]${'' if d.K == 10 else ' +'};")
+    wrong = template(tmp_path, monkeypatch, text)
+    cases = [case for case in ZOO if case.name.startswith("dense int8")]
+    check = check_target(Chip.changed(template=wrong), cases=cases)
+    assert [bool(row.problem) for row in check.rows] == [False, True, True]
+    assert all("does not build and run" in row.problem for row in check.rows[1:])
+    assert check.rows[0].ran
+
+
+def test_a_template_that_writes_beyond_its_output(tmp_path, monkeypatch):
+    wrong = template(tmp_path, monkeypatch, changed("k < ${d.K}", "k < 100000 + ${d.K}"))
+    sentence = only_sentence(check_target(Chip.changed(template=wrong), cases=DENSE))
+    assert "overflow" in sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("${layer.nothing}", "no attribute 'nothing'"), ("${1 // 0}", "ZeroDivisionError")],
+)
+def test_a_template_that_fails(tmp_path, monkeypatch, text, said):
+    wrong = template(tmp_path, monkeypatch, text)
+    sentence = only_sentence(check_target(Chip.changed(template=wrong), cases=DENSE))
+    assert "it does not compile: layer template" in sentence
+    assert said in sentence
+
+
+def test_a_template_that_is_not_there():
+    missing = Chip.changed(template=lambda self, workload: "nowhere/dense.c.mako")
+    sentence = only_sentence(check_target(missing, cases=DENSE))
+    assert "there is no layer template 'nowhere/dense.c.mako'" in sentence
+
+
+def test_a_memory_in_which_nothing_fits():
+    small = Chip.changed(memories=(Memory("scratchpad", bytes=64, bytes_per_cycle=8.0),))
+    check = check_target(small, cases=DENSE)
+    sentence = only_sentence(check)
+    assert "runs no layer of the zoo" in sentence
+    assert "scratchpad does not fit" in sentence
+    assert check.rows[0].fallback
+
+
+@pytest.mark.parametrize(
+    ("price", "said"),
+    [
+        (lambda workload: Cost(-5.0), "gives -5.0 cycles"),
+        (lambda workload: Cost(math.nan), "nan"),
+        (lambda workload: Cost(0.0), "says 0 cycles"),
+        (lambda workload: Cost(10.0, (("compute", 3.0),)), "do not add up"),
+        (
+            lambda workload: Cost(workload.macs / 0),
+            r"ZeroDivisionError.*\(test_check_target\.py, line",
+        ),
+        (lambda workload: workload.macs, "attribute"),
+    ],
+)
+def test_a_cost_that_cannot_be(price, said):
+    sentence = only_sentence(check_target(Chip.changed(cost_model=costs(price)), cases=DENSE))
+    assert re.search(said, sentence), sentence
+
+
+def test_a_cost_that_the_simulator_does_not_believe():
+    assert check_target(Simulated(), cases=DENSE).passed
+    far = Simulated()
+    far.factor = 3.0
+    check = check_target(far, cases=DENSE)
+    assert check.passed
+    assert any("more than a factor of 2 apart" in remark for remark in check.remarks)
+    far.factor = 100.0
+    assert "the simulator" in only_sentence(check_target(far, cases=DENSE))
+
+
+def fails(self, *arguments):
+    raise RuntimeError("out of luck")
+
+
+def bad_check(workload):
+    raise RuntimeError("out of luck")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"patterns": fails},
+        {"spatial": fails},
+        {"template": fails},
+        {"pack": fails},
+        {
+            "patterns": lambda self: [
+                Pattern("p", "dense", Array().patterns()[1].structure, bad_check)
+            ]
+        },
+    ],
+    ids=["patterns", "spatial", "template", "pack", "check"],
+)
+def test_what_the_targets_code_raises_is_told_with_its_place(changes):
+    sentence = only_sentence(check_target(Chip.changed(**changes), cases=DENSE))
+    assert "RuntimeError: out of luck (test_check_target.py, line" in sentence
+
+
+def twice(self):
+    return [*Array.patterns(self), Pattern("dense", "dense", Op("quantize", Op("matmul")))]
+
+
+class Forgetful(Chip):
+    def options(self):
+        return {"clock": 1}
+
+
+class Secretive(Chip):
+    def __init__(self, model=None):
+        super().__init__()
+
+    def options(self):
+        return {"model": Array()}
+
+
+class Sized(Chip):
+    """Does not say how it was made."""
+
+    def __init__(self, kilobytes=32):
+        super().__init__()
+        self.array.memories = (Memory("scratchpad", kilobytes * 1024, 1.0),)
+
+
+class Empty(Chip):
+    def modules(self):
+        return []
+
+
+class Double(Chip):
+    def modules(self):
+        return [self.array, self.array]
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        (Chip.changed(patterns=twice), "two patterns 'dense'"),
+        (Chip.changed(patterns=lambda self: []), "has no patterns"),
+        (Chip.changed(memories=()), "has no memories"),
+        (Chip.changed(name=""), "has no name"),
+        (Empty(), "would run on the core"),
+        (Double(), "two modules are called 'array'"),
+        (Forgetful(), "options() does not give what the constructor takes"),
+        (Secretive(), "options() is not plain data"),
+        (Sized(64), "module 'array' has other memories"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_declarations_that_make_no_sense(target, said):
+    check = check_target(target, cases=DENSE)
+    assert not check.passed
+    assert any(said in sentence for sentence in check.sentences())
+    assert check.rows == ()
+
+
+def test_a_module_that_others_are_preferred_to_is_tried_alone(tmp_path, monkeypatch):
+    class Rival(Array):
+        name = "rival"
+
+        def cost_model(self, workload):
+            return costs(lambda w: Cost(1e9))(self, workload)
+
+    class Two(Chip):
+        def modules(self):
+            return [self.array, Rival()]
+
+    check = check_target(Two(), cases=DENSE)
+    assert check.passed
+    assert [row.case for row in check.rows] == ["dense int8", "rival alone: dense int8"]
+    assert check.rows[1].ran[0].module == "rival"
+    wrong = template(tmp_path, monkeypatch, changed("acc = bias[k]", "acc = 0"))
+    monkeypatch.setattr(Rival, "template", wrong)
+    assert only_sentence(check_target(Two(), cases=DENSE)).startswith("rival alone: dense int8")
+
+
+def test_no_target_and_no_compiler_are_errors():
+    with pytest.raises(TargetError, match="no target called"):
+        check_target("no such chip")
+    with pytest.raises(ToolchainError, match="no C compiler"):
+        check_target(Chip(), cases=DENSE, compiler="no-such-cc")
+
+
+def test_the_command_line(monkeypatch, capsys):
+    """Text, JSON and exit codes; the whole zoo is for slow tests."""
+    from match_aie import testing
+    from match_aie.cli import checking
+
+    known = {"good": Chip(), "bad": Chip.changed(template=lambda self, workload: "nowhere.mako")}
+    monkeypatch.setattr(checking, "load_target", known.__getitem__)
+    monkeypatch.setattr(
+        testing, "check_target", lambda target, **more: check_target(target, cases=DENSE, **more)
+    )
+    assert run(["check-target", "good"]) == 0
+    assert "chip: 1 layers right" in capsys.readouterr().out
+    assert run(["check-target", "bad", "--json"]) == 4
+    said = capsys.readouterr()
+    assert json.loads(said.out)["passed"] is False
+    assert "there is no layer template" in said.err
+    assert run(["check-target", "good", "--compiler", "no-such-cc"]) == 3
+
+
+def test_the_command_line_refuses_unknown_names(capsys):
+    assert run(["check-target", "cpuu"]) == 1
+    assert "did you mean CPU" in capsys.readouterr().err

@@ -1,0 +1,87 @@
+"""Mappings are priced with the schedules of the very kernels that are emitted for them."""
+
+from dataclasses import replace
+
+import pytest
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml import Tiling, device
+from match_aie.targets.aie_ml.array import ArrayMapping, DenseLayer, search
+from match_aie.targets.aie_ml.array.emit import call_spec, tile_nest, turn_specs
+from match_aie.targets.aie_ml.array.fit import program_bytes, schedules
+from match_aie.targets.aie_ml.array.sample import sample
+from match_aie.targets.aie_ml.kernels.call import LayerCall
+from match_aie.targets.aie_ml.kernels.counts import kernel_counts
+from match_aie.targets.aie_ml.kernels.fit import check_kernel
+from match_aie.targets.aie_ml.kernels.spec import Requantise
+from match_aie.targets.aie_ml.schedule.generated import emitted_counts, kernel_of
+
+VEK280 = device("vek280")
+LAYERS = (
+    DenseLayer(96, 512, 128),
+    DenseLayer(64, 2048, 64, a="uint8", out="uint8", requantise="multiplier"),
+    DenseLayer(64, 512, 64, a="int16", w="int16", out="int16", requantise="channel", bias=False),
+    DenseLayer(32, 256, 64, a="bfloat16", w="bfloat16", out="bfloat16"),
+)
+
+
+def same(mapping: ArrayMapping) -> None:
+    """What is scheduled for every tile and turn is what is emitted, counts included."""
+    calls = schedules(mapping, VEK280)
+    assert max(program_bytes(turns) for turns in calls) <= 16384
+    for at, turns in enumerate(calls):
+        specs = turn_specs(mapping, at)
+        assert len(specs) == len(turns) == mapping.reduction_steps
+        for turn, spec in enumerate(specs):
+            check_kernel(spec, VEK280)
+            kernel = kernel_of(spec)
+            assert kernel == mapping.kernel(at, turn)
+            assert kernel.variant == ("flat" if spec.flat else "overlapped")
+            counted = kernel_counts(spec, VEK280.architecture.core)
+            assert emitted_counts(turns[turn]) == counted
+
+
+@pytest.mark.parametrize("size", [(512, 896, 576), (4096, 896, 576)])
+def test_the_large_products_are_emitted_flat(size: tuple[int, int, int]) -> None:
+    found = search(DenseLayer(*size), VEK280)
+    assert isinstance(found, tuple)
+    mapping = found[0].mapping
+    assert mapping.variant == "flat"
+    same(mapping)
+
+
+@pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: f"{layer.a} {layer.requantise}")
+def test_what_is_scheduled_is_what_is_emitted(layer: DenseLayer) -> None:
+    turned = 0
+    for priced in sample(layer, VEK280, 12, seed=4):
+        if priced.mapping.variant != "exposed":
+            same(priced.mapping)
+            turned += priced.mapping.reduction_steps > 1
+    assert turned or layer.a == "bfloat16"
+
+
+def test_the_function_of_a_tile_walks_the_mapping() -> None:
+    layer = DenseLayer(64, 512, 64)
+    mapping = ArrayMapping(
+        layer, Tiling(4, 8, 8, True), (2, 2), "flat", 2, 1, 1, 32, 16,
+        home="memory tile", outer="m", reduction_steps=4,
+    )  # fmt: skip
+    spec = call_spec(mapping, 1)
+    nest = tile_nest(mapping, LayerCall("f", "f.h", spec, shift=9))
+    assert (nest.m_tiles, nest.n_tiles, nest.k_tiles, nest.order) == (2, 4, 4, "mn")
+    assert nest.streamed
+    assert nest.stack_bytes == mapping.sums_bytes == 2 * 4 * 32 * 16
+    assert [k.position for k in nest.kernels] == ["last", "only", "only"]
+    with pytest.raises(TargetError, match="is not one of the mapping"):
+        tile_nest(mapping, LayerCall("f", "f.h", replace(spec, m=64)))
+
+
+def test_what_is_not_emitted_is_refused() -> None:
+    layer = DenseLayer(64, 128, 64)
+    mapping = ArrayMapping(layer, Tiling(4, 8, 8, True), (2, 2), "exposed", 1, 1, 1, 32, 64)
+    with pytest.raises(TargetError, match="simulated, and not emitted"):
+        call_spec(mapping, 0)
+    with pytest.raises(TargetError, match="is not that of"):
+        call_spec(replace(mapping, variant="flat"), 0, Requantise("tensor", "int8"))
+    with pytest.raises(TargetError, match="no multiple of blocks"):
+        replace(mapping, call_rows=36)
