@@ -284,14 +284,6 @@ def _functions(schedule: Schedule, layers: Mapping[str, str]) -> tuple[str, ...]
     return (*made.values(), *(layers[symbol] for symbol in called if symbol in layers))
 
 
-def _calls(schedule: Schedule, addresses: Addresses) -> tuple[CallView, ...]:
-    kept = kept_after(schedule)
-    return tuple(
-        _call(step, schedule, addresses, kept.get(index, ()))
-        for index, step in enumerate(schedule.steps)
-    )
-
-
 def network_view(
     program: NetworkProgram,
     layers: Mapping[str, str],
