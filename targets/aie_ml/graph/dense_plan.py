@@ -112,11 +112,12 @@ def dense_plans(workload: Workload, name: str, most: int) -> tuple[DensePlan, ..
     Raises:
         TargetError: element types without a product there, or facts that are not known.
     """
+    layer = dense_layer(workload)
     widths = sorted({1 << i for i in range(most.bit_length())} | {most})
     found: dict[int, DensePlan] = {}
     refused: Infeasible | None = None
     for width in (w for w in widths if w <= most):
-        best = _best(workload, name, width)
+        best = _best(layer, name, width)
         if isinstance(best, Infeasible):
             refused = best
         elif all(best.cycles < other.cycles for other in found.values()):
