@@ -10,14 +10,17 @@ from tests.shared import shared
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("target", ["GAP9"])
-def test_resnet8_of_integers(target, tmp_path):
+@pytest.mark.parametrize(("target", "module"), [("GAP9", None), ("VersalAIEML", "array")])
+def test_resnet8_of_integers(target, module, tmp_path):
     network = resnet8(shared("tiny/pretrainedResnet_quant.onnx"))
     net = match.compile(network.text(), target, params=network.parameters, name="resnet8")
     kinds = [o.candidate.pattern.kind for o in net.assignment.chosen]
     assert kinds.count("conv2d") == 9
     assert kinds.count("add") == 3
     assert "dense" in kinds
+    if module is not None:
+        layers = net.program.schedule.layers
+        assert {x.module for x in layers if x.workload.kind == "conv2d"} == {module}
     project = net.write(tmp_path / "net")
     image = np.random.default_rng(0).integers(0, 128, (1, 3, 32, 32)).astype(np.int8)
     result = project.run({"input": image})
