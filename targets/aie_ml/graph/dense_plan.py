@@ -12,18 +12,20 @@ from functools import lru_cache
 
 import numpy as np
 
+from match_aie.cost_models.aie_array import ArrayCost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.price import price
 from match_aie.targets.aie_ml.array.search import Given, search
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense import DenseGraph
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.known import device as known
-from match_aie.targets.aie_ml.schedule.kernel import Requantise
+from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Requantise
 from match_aie.workload import Workload
 
 #: Mappings that are looked at: the best ones may need packets, or weights that are streamed.
@@ -107,12 +109,11 @@ def dense_plans(workload: Workload, name: str, most: int) -> tuple[DensePlan, ..
     Raises:
         TargetError: element types without a product there, or facts that are not known.
     """
-    layer = dense_layer(workload)
     widths = sorted({1 << i for i in range(most.bit_length())} | {most})
     found: dict[int, DensePlan] = {}
     refused: Infeasible | None = None
     for width in (w for w in widths if w <= most):
-        best = _best(layer, name, width)
+        best = _best(workload, name, width)
         if isinstance(best, Infeasible):
             refused = best
         elif all(best.cycles < other.cycles for other in found.values()):
@@ -136,20 +137,44 @@ def dense_plan(workload: Workload, name: str, spatial: tuple[Loop, ...]) -> Dens
 
 
 @lru_cache(maxsize=1024)
-def _best(layer: DenseLayer, name: str, columns: int) -> DensePlan | Infeasible:
-    """The plan of least latency on at most `columns` columns."""
-    device = region(name, columns)
-    found = search(layer, device, objective="latency", keep=CANDIDATES, variants=("overlapped",))
-    if isinstance(found, Infeasible):
-        return found
-    splits = dict.fromkeys(
-        Given(p.mapping.cas_length, p.mapping.column_parts, p.mapping.row_parts) for p in found
-    )
+def _best(workload: Workload, name: str, columns: int) -> DensePlan | Infeasible:
+    """The plan of least latency on at most `columns` columns whose graph can be laid out."""
+    plans, refused = _candidates(dense_layer(workload), name, columns)
+    for plan in plans:
+        reason = _laid_out(plan, workload, name)
+        if reason is None:
+            return plan
+        refused = reason
+    levers = ("more columns for a layer (columns_per_layer)",)
+    return refused or Infeasible("columns with links", columns + 1, columns, "columns", levers)
+
+
+@lru_cache(maxsize=1024)
+def _candidates(
+    layer: DenseLayer, name: str, columns: int
+) -> tuple[tuple[DensePlan, ...], Infeasible | None]:
+    """Plans on at most `columns` columns, best first; and why another one is none."""
+    splits: dict[Given, None] = {}
+    for rows in (known(name).core_rows, links_down(known(name))):
+        device = region(name, columns, rows)
+        found = search(layer, device, objective="latency", keep=CANDIDATES)
+        if isinstance(found, Infeasible):
+            return (), found
+        for p in found:
+            m = p.mapping
+            splits[Given(m.cas_length, m.column_parts, m.row_parts)] = None
     plans = [_of_split(layer, name, split) for split in splits]
-    able = [plan for plan in plans if isinstance(plan, DensePlan)]
-    if able:
-        return min(able, key=lambda plan: (plan.cycles, plan.mapping.tiles))
-    return next(plan for plan in plans if isinstance(plan, Infeasible))
+    refused = next((plan for plan in plans if isinstance(plan, Infeasible)), None)
+    able = [p for p in plans if isinstance(p, DensePlan) and p.columns <= columns]
+    able.sort(key=lambda plan: (plan.cycles, plan.mapping.tiles))
+    return tuple(able), refused
+
+
+def _laid_out(plan: DensePlan, workload: Workload, name: str) -> Infeasible | None:
+    """Why buffers and streams of the plan's graph do not fit the array; None where they do."""
+    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    found = lay_out(plan.graph("layer", workload, zeros), known(name))
+    return found if isinstance(found, Infeasible) else None
 
 
 @lru_cache(maxsize=4096)
@@ -158,15 +183,9 @@ def _of_split(layer: DenseLayer, name: str, split: Given) -> DensePlan | Infeasi
     whole = known(name)
     length = split.cas_length or 1
     chains = (split.column_parts or 1) * (split.row_parts or 1)
-    device = region(name, -(-chains // whole.core_rows) * length)
-    found = search(
-        layer,
-        device,
-        objective="latency",
-        keep=CANDIDATES,
-        given=split,
-        variants=("overlapped",),
-    )
+    rows = _rows(whole, chains, length)
+    device = region(name, -(-chains // rows) * length, rows)
+    found = search(layer, device, objective="latency", keep=CANDIDATES, given=split)
     if isinstance(found, Infeasible):
         return found
     able = [plan for p in found if (plan := _expressible(p.mapping, device)) is not None]
@@ -182,11 +201,28 @@ def _of_split(layer: DenseLayer, name: str, split: Given) -> DensePlan | Infeasi
     )
 
 
-def region(name: str, columns: int) -> Device:
-    """Device `name` with so many columns, which one DMA channel feeds and one empties."""
+def links_down(device: Device) -> int:
+    """Streams that go down from a column's cores into its memory tiles."""
+    return device.architecture.switch_ports.get(("core_tile", "master", "S"), device.core_rows)
+
+
+def _rows(device: Device, chains: int, length: int) -> int:
+    """Chains above each other: results of each go down in one of its columns.
+
+    Where no single memory tile takes them all, buffers hand them on, down through a column again.
+    """
+    mem = device.architecture.mem
+    most = mem.dma.s2mm if mem is not None else chains
+    down = links_down(device) * length - (1 if chains > most else 0)
+    return max(1, min(device.core_rows, down))
+
+
+def region(name: str, columns: int, rows: int) -> Device:
+    """A rectangle of device `name`, which one DMA channel feeds and one empties."""
     whole = known(name)
     return replace(
         whole,
+        core_rows=min(rows, whole.core_rows),
         columns=min(columns, whole.columns),
         shim_noc_columns=None,
         plio_in=None,
@@ -199,9 +235,10 @@ def region(name: str, columns: int) -> Device:
 def _expressible(mapping: ArrayMapping, device: Device) -> DensePlan | None:
     """The mapping with one channel of activations a tile.
 
-    None where weights are streamed, or slices of activations take turns on a lane.
+    None where weights are streamed, the reduction is walked over time, or slices of activations
+    take turns on a lane.
     """
-    if mapping.streamed:
+    if mapping.streamed or mapping.reduction_steps > 1:
         return None
     single = mapping.with_channels(1)
     if Floor(single, device).shares != (1, 1):
@@ -212,4 +249,13 @@ def _expressible(mapping: ArrayMapping, device: Device) -> DensePlan | None:
         return None
     if isinstance(priced, Infeasible):
         return None
-    return DensePlan(single, device, priced.cost.latency)
+    return DensePlan(single, device, _once(single, priced.cost, device))
+
+
+def _once(mapping: ArrayMapping, cost: ArrayCost, device: Device) -> float:
+    """Cycles of a single run: memory tiles take x as a whole, and give y as a whole."""
+    layer, rate = mapping.layer, device.architecture.shim_dma.bytes_per_cycle
+    inside = max(cycles for what, cycles in cost.parts if not what.startswith("way "))
+    entering = layer.rows * layer.reduction * ELEMENT_BYTES[layer.a] / rate
+    leaving = layer.rows * layer.columns * ELEMENT_BYTES[layer.out] / rate
+    return entering + inside + leaving + cost.latency - cost.interval
