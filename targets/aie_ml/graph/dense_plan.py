@@ -16,6 +16,7 @@ from match_aie.cost_models.aie_array import ArrayCost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.layout import lay_out
@@ -176,7 +177,12 @@ def _laid_out(plan: DensePlan, workload: Workload, name: str) -> Infeasible | No
     """Why buffers and streams of the plan's graph do not fit the array; None where they do."""
     zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
     found = lay_out(plan.graph("layer", workload, zeros), known(name))
-    return found if isinstance(found, Infeasible) else None
+    if isinstance(found, Infeasible):
+        return found
+    for rule, broken in violations(found, known(name)):
+        what = f"array rule {rule}, {broken.where}"
+        return Infeasible(what, broken.demand, broken.bound, broken.what, (broken.remedy,))
+    return None
 
 
 @lru_cache(maxsize=4096)
