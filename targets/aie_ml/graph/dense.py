@@ -99,6 +99,7 @@ class DenseGraph:
             _up(m.call_columns, t.n * m.block[1]),
             self.end.requantise,
             bias=form in ("shift", "none") or self.workload.inputs[0].zero_point != 0,
+            flat=m.variant == "flat",
         )
 
     @property

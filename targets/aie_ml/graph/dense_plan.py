@@ -158,9 +158,7 @@ def _candidates(
     splits: dict[Given, None] = {}
     for rows in (known(name).core_rows, links_down(known(name))):
         device = region(name, columns, rows)
-        found = search(
-            layer, device, objective="latency", keep=CANDIDATES, variants=("overlapped",)
-        )
+        found = search(layer, device, objective="latency", keep=CANDIDATES)
         if isinstance(found, Infeasible):
             return (), found
         for p in found:
@@ -193,14 +191,7 @@ def _of_split(layer: DenseLayer, name: str, split: Given) -> DensePlan | Infeasi
     chains = (split.column_parts or 1) * (split.row_parts or 1)
     rows = _rows(whole, chains, length)
     device = region(name, -(-chains // rows) * length, rows)
-    found = search(
-        layer,
-        device,
-        objective="latency",
-        keep=CANDIDATES,
-        given=split,
-        variants=("overlapped",),
-    )
+    found = search(layer, device, objective="latency", keep=CANDIDATES, given=split)
     if isinstance(found, Infeasible):
         return found
     able = [plan for p in found if (plan := _expressible(p.mapping, device)) is not None]
@@ -250,9 +241,10 @@ def region(name: str, columns: int, rows: int) -> Device:
 def _expressible(mapping: ArrayMapping, device: Device) -> DensePlan | None:
     """The mapping with one channel of activations a tile.
 
-    None where weights are streamed, or slices of activations take turns on a lane.
+    None where weights are streamed, the reduction is walked over time, or slices of activations
+    take turns on a lane.
     """
-    if mapping.streamed:
+    if mapping.streamed or mapping.reduction_steps > 1:
         return None
     single = mapping.with_channels(1)
     if Floor(single, device).shares != (1, 1):
