@@ -311,9 +311,8 @@ def network_view(
         InternalError: a call has no callee, or a name clashes.
     """
     schedule = program.schedule
-    addresses = Addresses(program, blob)
     macro = schedule.name.upper()
-    calls = _calls(schedule, addresses)
+    calls = _calls(schedule, Addresses(program, blob))
     words = [word for call in calls for word in call.arguments]
     return NetworkView(
         name=schedule.name,

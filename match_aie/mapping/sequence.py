@@ -43,6 +43,7 @@ class Prices:
         ]
         self._moves: dict[tuple[object, ...], Hashable | None] = {}
         self._calls: dict[Ranges, Hashable] = {}
+        self._pieces: dict[tuple[int, ...], tuple[tuple[tuple[int, int], int], ...]] = {}
 
     @cached_property
     def border(self) -> tuple[tuple[int, int], ...]:
@@ -93,12 +94,20 @@ class Prices:
 
     def pieces(
         self, at: int, begin: int, length: int, step: int
-    ) -> Iterator[tuple[tuple[int, int], int]]:
+    ) -> tuple[tuple[tuple[int, int], int], ...]:
         """What a loop over [begin, begin + length) visits: (range, how many that are alike).
 
         The first stands alone. Ranges that see no padding are alike; each is given as the first
         one of the dimension that sees none.
         """
+        key = (at, begin, length, step)
+        if key not in self._pieces:
+            self._pieces[key] = tuple(self._divided(*key))
+        return self._pieces[key]
+
+    def _divided(
+        self, at: int, begin: int, length: int, step: int
+    ) -> Iterator[tuple[tuple[int, int], int]]:
         low, high = self.border[at]
         size, end = self.sizes[self._dims[at]], begin + length
         count = -(-length // step)
