@@ -139,11 +139,13 @@ class Ne16Cost(MchanTransfers):
         core, t = self.controller, _filled(tile)
         run, jobs = self._jobs(workload, t)
         if bordered(workload) and not strides_by_jobs(workload):
-            # Borders are jobs apart: where n tiles cover an axis these are n + 2, of small ones.
+            # Borders are jobs apart, where they do not lie between tiles anyway: of the tiles that
+            # cover an axis one is a job more for each. Remainders count more tiles than there are.
             parts = jobs * np.asarray(1.0)
             for axis, dim in enumerate(("OY", "OX")):
                 tiles = _up(np.asarray(workload.sizes[dim]), t[dim])
-                parts = parts * (1 + len(_edges(workload, axis)) / tiles)
+                split = [np.where(edge % t[dim], 1, 0) for edge in _edges(workload, axis)]
+                parts = parts * (1 + sum(split, np.asarray(0)) / tiles)
             return np.asarray(jobs * run + (parts - jobs) * self.job), parts * core.program
         programmed = np.minimum(jobs, 2) * core.program + np.maximum(jobs - 2, 0) * core.reprogram
         return np.asarray(jobs * run), np.asarray(programmed)
@@ -154,12 +156,10 @@ class Ne16Cost(MchanTransfers):
         The first walk and the first job's programming count with the first loads (`combine`).
         """
         core = self.controller
-        (enter, visit), one = core.walk(calls), core.one_tile - core.visit
-        walks = enter + (calls - 1) * (visit + core.wait)
-        return (
-            np.where(calls > 1, enter, one),
-            np.where(calls > 1, walks, one) - core.program,
-        )
+        enter, visit = core.walk(calls)
+        walked = enter + (calls - 1) * (visit + core.wait)
+        alone = np.where(calls > 1, 0.0, core.first)
+        return enter - alone, walked - alone - core.program
 
     def held_cycles(self, workload: Workload, block: Block) -> Array:
         """None: NE16 works while the controller starts transfers."""
@@ -175,7 +175,7 @@ class Ne16Cost(MchanTransfers):
         core = self.controller
         t = _filled({dim: np.asarray(length) for dim, (_, length) in ranges.items()})
         if bordered(workload) and not strides_by_jobs(workload):
-            jobs = [self._part(workload, t, *part) for part in _parts(workload, ranges)]
+            jobs = [self._part(workload, t, part) for part in _parts(workload, ranges)]
             return tuple(Jobs(core.program, run) for run in jobs) * int(t["B"])
         run, jobs_of_tile = (value.item() for value in self._jobs(workload, t))
         first, later = min(2, int(jobs_of_tile)), max(0, int(jobs_of_tile) - 2)
@@ -203,7 +203,8 @@ class Ne16Cost(MchanTransfers):
         bits = self.weight_bits, self.scale_bits
         return np.asarray(self.job + self.form.cycles(kind, image, t["C"], outputs, *bits))
 
-    def _part(self, workload: Workload, t: Tile, rows: int, columns: int) -> float:
+    def _part(self, workload: Workload, t: Tile, part: tuple[int, ...]) -> float:
+        rows, columns = part
         return float(self._run(workload, t, (np.asarray(rows), np.asarray(columns))))
 
     def as_stored(self, workload: Workload, block: Block) -> Block:
@@ -275,7 +276,7 @@ def _edges(workload: Workload, axis: int) -> tuple[int, ...]:
     return tuple(sorted({edge for edge in (low, high) if 0 < edge < size}))
 
 
-def _parts(workload: Workload, ranges: Ranges) -> Iterator[tuple[int, int]]:
+def _parts(workload: Workload, ranges: Ranges) -> Iterator[tuple[int, ...]]:
     """Rows and columns of the jobs of a tile whose padding is not 0: edges are jobs apart."""
     bands = []
     for axis, dim in enumerate(("OY", "OX")):

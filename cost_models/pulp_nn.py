@@ -64,10 +64,8 @@ class PulpNN(MchanTransfers):
 
     def layer_bounds(self, calls: Array) -> tuple[Array, ...]:
         """Its walk; the one to the first tile counts with the first loads (`combine`)."""
-        core = self.controller
-        enter, visit = core.walk(calls)
-        several = enter + (calls - 1) * visit
-        return (np.where(calls > 1, several, core.one_tile - core.visit),)
+        enter, visit = self.controller.walk(calls)
+        return (enter + (calls - 1) * visit - np.where(calls > 1, 0.0, self.controller.first),)
 
     def held_cycles(self, workload: Workload, block: Block) -> Array:
         """It starts each transfer, and notices its end."""

@@ -48,21 +48,29 @@ class Controller:
     wait: float = 10.0
 
     def walk(self, calls: Array) -> tuple[Array, Array]:
-        """Cycles to enter a layer of so many tiles (several), and around each of them."""
-        many = np.asarray(calls) > self.listed
-        return np.where(many, self.many[0], self.layer), np.where(many, self.many[1], self.visit)
+        """Cycles to enter a layer of so many tiles, and around each of them."""
+        enter = np.where(calls > self.listed, self.many[0], self.layer)
+        visit = np.where(calls > self.listed, self.many[1], self.visit)
+        return np.where(calls > 1, enter, self.one_tile), np.where(calls > 1, visit, 0.0)
+
+    @property
+    def first(self) -> float:
+        """The walk to the first of several tiles, at least; it hides behind the first loads."""
+        return min(self.visit, self.many[1])
 
     def least(self, compute: Array, moves: Array, loads: Array, ahead: float = 0.0) -> Array:
         """What a layer takes at least.
 
         Args:
-            compute: cycles after the first tiles are there, the walk to them taken off.
+            compute: cycles after the first tiles are there, and to enter the layer, with `first`
+                and `ahead` taken off.
             moves: cycles of the engine.
             loads: of these, of the first tiles.
-            ahead: cycles that the controller sets the first job up.
+            ahead: cycles in which the controller sets the first job up.
         """
-        begin = np.maximum(loads, self.visit + ahead)
-        return np.maximum(compute + begin, moves + min(self.layer, self.one_tile))
+        hidden = np.maximum(loads, self.first + ahead)
+        entered = min(self.layer, self.many[0], self.one_tile)
+        return np.asarray(np.maximum(compute + hidden, moves + entered))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +101,7 @@ class Walk(ABC):
     def __init__(self, controller: Controller) -> None:
         """Nothing has happened."""
         self._core = controller
-        self._visit = controller.visit
+        self._visit = 0.0
         self._now = self._engine = self._loaded = 0.0
         self._loads = 0
         self._stored = (_NEVER, _NEVER)
@@ -101,10 +109,8 @@ class Walk(ABC):
 
     def cycles(self, calls: Sequence[Call | Repeat]) -> float:
         """Of all `calls`."""
-        count = _count(calls)
-        enter, visit = self._core.walk(np.asarray(count))
-        self._visit = 0.0 if count == 1 else float(visit)
-        self._now = self._core.one_tile if count == 1 else float(enter)
+        enter, visit = self._core.walk(np.asarray(_count(calls)))
+        self._now, self._visit = float(enter), float(visit)
         self._follow(calls)
         self._leave()
         for stored in self._stored:
@@ -136,7 +142,9 @@ class Walk(ABC):
 
     def _distances(self) -> tuple[float, ...]:
         """All times as seen from now; those that are over are all the same."""
-        return tuple(max(0.0, time - self._now) for time in self._times())
+        return tuple(
+            -1.0 if time == _NEVER else max(0.0, time - self._now) for time in self._times()
+        )
 
     def _times(self) -> tuple[float, ...]:
         return self._engine, self._loaded, *self._stored
@@ -219,8 +227,16 @@ class QueuedWalk(Walk):
         self._ends = (0.0, 0.0)
         self._pending: tuple[float, Call, bool] | None = None
 
+    def _distances(self) -> tuple[float, ...]:
+        """Also what waits to be stored."""
+        if self._pending is None:
+            return super()._distances()
+        _, call, complete = self._pending
+        store = cast(Move, call.store)
+        return (*super()._distances(), store.start, store.engine, float(complete))
+
     def _times(self) -> tuple[float, ...]:
-        return (*super()._times(), *self._ends, self._pending[0] if self._pending else 0.0)
+        return (*super()._times(), *self._ends, self._pending[0] if self._pending else _NEVER)
 
     def _shift(self, cycles: float) -> None:
         super()._shift(cycles)
@@ -273,9 +289,11 @@ class QueuedWalk(Walk):
 
 
 def _count(items: Sequence[Call | Repeat]) -> int:
-    """Calls, repeated ones as often as they are made."""
+    """Calls in all."""
     return sum(i.times * _count(i.body) if isinstance(i, Repeat) else 1 for i in items)
 
 
 def _same(one: Sequence[float], other: Sequence[float]) -> bool:
-    return all(abs(a - b) < _SAME for a, b in zip(one, other, strict=True))
+    return len(one) == len(other) and all(
+        abs(a - b) < _SAME for a, b in zip(one, other, strict=False)
+    )

@@ -276,6 +276,14 @@ def _functions(schedule: Schedule, layers: Mapping[str, str]) -> tuple[str, ...]
     return (*made.values(), *(layers[symbol] for symbol in called if symbol in layers))
 
 
+def _calls(schedule: Schedule, addresses: Addresses) -> tuple[CallView, ...]:
+    kept = kept_after(schedule)
+    return tuple(
+        _call(step, schedule, addresses, kept.get(index, ()))
+        for index, step in enumerate(schedule.steps)
+    )
+
+
 def network_view(
     program: NetworkProgram,
     layers: Mapping[str, str],
@@ -303,13 +311,8 @@ def network_view(
         InternalError: a call has no callee, or a name clashes.
     """
     schedule = program.schedule
-    addresses = Addresses(program, blob)
     macro = schedule.name.upper()
-    kept = kept_after(schedule)
-    calls = tuple(
-        _call(step, schedule, addresses, kept.get(index, ()))
-        for index, step in enumerate(schedule.steps)
-    )
+    calls = _calls(schedule, Addresses(program, blob))
     words = [word for call in calls for word in call.arguments]
     return NetworkView(
         name=schedule.name,

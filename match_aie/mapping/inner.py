@@ -10,7 +10,6 @@ import numpy as np
 
 from match_aie.hardware import Array
 from match_aie.mapping.pool import Placement, Pool, Score
-from match_aie.mapping.tables import Moves
 
 if TYPE_CHECKING:
     from match_aie.mapping.exact import Exact
@@ -114,10 +113,11 @@ class Inner:
             sums: of the groups, as `Moves.stacked`, [4, ...].
         """
         outer, fixed = self._outer, self._fixed
-        cycles, exposed, energy, held = (part + more for part, more in zip(sums, fixed, strict=True))
+        cycles, exposed, energy, held = (a + b for a, b in zip(sums, fixed, strict=True))
         moves = [cycles, *(np.asarray(m) for m in outer.moves)]
         edges = [exposed, *(np.asarray(e) for e in outer.exposed)]
-        return self._scorer(compute + held, moves, edges, energy + outer.energy + self._kernels.energy)
+        total = energy + outer.energy + self._kernels.energy
+        return self._scorer(compute + held, moves, edges, total)
 
     def solve(self, pool: Pool) -> None:
         """Row by row: the group whose tile is innermost, and its node; best bounds first."""
@@ -154,9 +154,7 @@ class Inner:
 
     def _row(self, first: int, node: int, upward: Sequence[Array], pool: Pool) -> None:
         """Everything with the innermost tile at `node`, held by group `first`."""
-        part = _Part(
-            self.sums[first][:, node], self.bytes[first][:, node], ((first, node),)
-        )
+        part = _Part(self.sums[first][:, node], self.bytes[first][:, node], ((first, node),))
         rest = [at for at in range(len(self.groups)) if at != first]
         above = self._exact.below[node]
         choices = {at: np.nonzero(self.ok[at] & above)[0] for at in rest}
@@ -199,9 +197,7 @@ class Inner:
         fits = np.all(self.bytes[at][:, nodes] + part.nbytes[:, None] <= self.free[:, None], axis=0)
         nodes = nodes[fits]
         decided = sum((least[a] for a in choices if a != at), part.sums)
-        bound = self.score(
-            self._kernels.cycles[node], self.sums[at][:, nodes] + decided[:, None]
-        )
+        bound = self.score(self._kernels.cycles[node], self.sums[at][:, nodes] + decided[:, None])
         limit = pool.limit[0]
         value = np.broadcast_to(bound.value, nodes.shape)
         return np.asarray(nodes[value <= limit * (1 + 1e-9)]) if np.isfinite(limit) else nodes
@@ -240,7 +236,7 @@ class Inner:
         value = np.where(ok, score.value, _INF)
         least = float(value.min())
         tied = np.where(value <= least * (1 + 1e-12), score.tie, _INF)
-        where = np.unravel_index(int(np.argmin(tied)), ok.shape)
+        where = _position(int(np.argmin(tied)), ok.shape)
         kernel = int(self._kernels.best[node])
         placement = Placement(kernel, self._placed(part, choices, where))
         pool.offer(least, float(tied[where]), placement)
@@ -273,9 +269,9 @@ class Inner:
         for flat in near[np.argsort(value[near], kind="stable")]:
             if not pool.improves(float(value[flat])):
                 return
-            where = np.unravel_index(int(flat), ok.shape)
+            where = _position(int(flat), ok.shape)
             placed = self._placed(part, choices, where)
-            self._offer_kernels(placed, node, sums[(slice(None), *where)], pool)
+            self._offer_kernels(placed, node, sums.reshape(len(sums), -1)[:, flat], pool)
 
     def _offer_kernels(
         self,
@@ -310,3 +306,8 @@ class _Part:
         return _Part(
             self.sums + sums[:, node], self.nbytes + nbytes[:, node], (*self.chosen, (at, node))
         )
+
+
+def _position(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Where an element of a flattened array is."""
+    return tuple(int(at) for at in np.unravel_index(flat, shape))

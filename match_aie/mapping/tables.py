@@ -182,9 +182,7 @@ class Leg:
             self._sum(None if load_energy is None else load_energy + store_energy),
         )
 
-    def _bounds(
-        self, prices: Prices, parents: list[Array], energy: Array
-    ) -> tuple[Array, ...]:
+    def _bounds(self, prices: Prices, parents: list[Array], energy: Array) -> tuple[Array, ...]:
         """`_tables` of lower bounds: tiles at the border are smaller than those inside.
 
         Nothing moves while the first tiles are loaded, nor after the last one is stored.
@@ -206,8 +204,8 @@ class Leg:
         begin = prices.first_extents(operand, self._projection.tile())
         moved = block(operand, begin, [np.asarray([[size]]) for size in operand.shape])
         first, _ = self._price(moved, "load")
-        held = model.held_cycles(self._problem.workload, moved)
-        return total, zero, self._full(first), energy, zero, each, -np.broadcast_to(held, first.shape)
+        ahead = np.broadcast_to(model.held_cycles(self._problem.workload, moved), first.shape)
+        return total, zero, self._full(first), energy, zero, each, -ahead
 
     def _sum(self, per_piece: Array | None) -> Array:
         if per_piece is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -98,6 +99,7 @@ class DenseGraph:
             _up(m.call_columns, t.n * m.block[1]),
             self.end.requantise,
             bias=form in ("shift", "none") or self.workload.inputs[0].zero_point != 0,
+            flat=m.variant == "flat",
         )
 
     @property
@@ -263,11 +265,17 @@ class DenseGraph:
             f"{m.layer.columns}] on {m.chains} chains of {m.cas_length} tiles",
             (self.x,),
             (y,),
-            (*inputs, *outputs),
+            tuple(self._copied(buffer) for buffer in (*inputs, *outputs)),
             self.kernels,
             (*joined, *more, Connection(end, End("outside", 1))),
             self.floor.slots * m.cas_length,
         )
+
+    def _copied(self, buffer: Shared) -> Shared:
+        """The buffer twice, where a memory tile holds that: one run writes, another is read."""
+        mem = self.device.architecture.mem
+        size = 2 * prod(buffer.dimensions) * BYTES[buffer.dtype]
+        return replace(buffer, copies=2 if mem is None or size <= mem.bytes else 1)
 
     @property
     def _width(self) -> int:

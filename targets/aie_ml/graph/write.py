@@ -174,7 +174,7 @@ def graph_units(placed: Placed) -> list[Unit]:
     kernels = {"name": name, "calls": graph.calls}
     values = {"g": graph, "column": placed.column, "c_type": C_TYPES.__getitem__}
     found.append(Unit(f"{head}_kernels.h", "aie/graph_kernels.h.mako", kernels))
-    found.append(Unit(f"{head}_graph.h", "aie/graph.h.mako", values))
+    found.append(Unit(f"{head}_graph.h", "aie/graph.h.mako", values, structural=True))
     return found
 
 

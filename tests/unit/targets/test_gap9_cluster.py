@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from match_aie.cost_models.pulp_nn import PulpNN
+from match_aie.cost_models.walk import Controller
 from match_aie.mapping import check, search
 from match_aie.targets.gap9.cluster.module import Cluster
 from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes, weight_row_bytes, wrap32
@@ -138,13 +139,13 @@ def test_scratch_is_per_core():
     assert scratch_bytes(strip, lengths(whole(strip))) == 8 * 4 * 4 * 10
 
 
-def test_what_does_not_overlap():
-    """Kernels longer: first loads and last store; transfers longer: the last kernel."""
-    model = PulpNN()
+def test_the_bound_is_of_the_longer_unit():
+    """The controller, which waits for kernels after the first loads; or the engine."""
+    model = PulpNN(controller=Controller(layer=0.0, visit=100.0, many=(0.0, 100.0)))
     value = lambda *v: [np.asarray(x, float) for x in v]  # noqa: E731
-    assert model.combine(np.asarray(1000.0), value(400.0), value(100.0)) == 1100
-    assert model.combine(np.asarray(400.0), value(1000.0), value(250.0)) == 1100
-    assert model.combine(np.asarray(400.0), value(1000.0), value(1000.0)) == 1400
+    assert model.combine(np.asarray(1000.0), value(400.0), value(250.0)) == 1250
+    assert model.combine(np.asarray(1000.0), value(400.0), value(50.0)) == 1100
+    assert model.combine(np.asarray(400.0), value(1000.0), value(250.0)) == 1000
 
 
 def test_combining_never_decreases():
