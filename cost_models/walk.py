@@ -171,6 +171,8 @@ class Walk(ABC):
         self._loaded = self._engine
 
     def _store(self, call: Call) -> None:
+        if call.store is None:
+            return
         self._move(cast(Move, call.store))
         self._stored = (self._stored[1], self._engine)
 

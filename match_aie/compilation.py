@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from match_aie import codegen
+from match_aie.errors import MatchError
 from match_aie.frontend import Model, Port
 from match_aie.hardware import MatchTarget, SimulatedRun
 from match_aie.lowering import NetworkProgram
@@ -74,6 +75,28 @@ class Compilation:
 
     @cached_property
     def _sources(self) -> codegen.Sources:
+        """The project with simulated cycles in its manifest, and the page that describes it."""
+        from match_aie.report import network_page
+
+        manifest = json.loads(self._project[codegen.sources.MANIFEST])
+        manifest["simulated"] = self._simulated()
+        page = codegen.render_page(network_page(manifest))
+        return codegen.described(self._project, manifest, page)
+
+    def _simulated(self) -> dict[str, object] | None:
+        """Cycles of every step; of those that no simulator knows, the modelled ones."""
+        if self.target.simulator() is None:
+            return None
+        try:
+            run = self.simulate(record=False)
+        except MatchError as error:
+            return {"note": f"not simulated: {error.what}"}
+        steps = [{"cycles": step.cycles, "simulated": step.simulated} for step in run.steps]
+        numbers = {"microseconds": run.microseconds, "frequency_hz": run.frequency_hz}
+        return {"cycles": run.cycles, **numbers, "steps": steps, "provenance": "simulated"}
+
+    @cached_property
+    def _project(self) -> codegen.Sources:
         modules = {module.name: module for module in self.target.modules()}
         layers = {
             layer.symbol: codegen.render_layer(layer, modules[layer.module])
@@ -112,7 +135,7 @@ class Compilation:
         from match_aie.simulating import simulate
         from match_aie.toolchain.record import parse
 
-        manifest = json.loads(self._sources[codegen.sources.MANIFEST])
+        manifest = json.loads(self._project[codegen.sources.MANIFEST])
         made = parse(manifest, Path(self.symbol))
         return simulate(made, self.target, record_events=record)
 

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import match_aie
 from match_aie.hardware.registry import target_names
-from match_aie.toolchain.survey import FoundCompiler, survey_compilers
+from match_aie.toolchain.survey import FoundCompiler, survey_compilers, survey_cxx_compiler
 
 OLDEST, NEWEST = (3, 11), (3, 14)
 
@@ -55,7 +55,8 @@ class Diagnosis:
         python_supported: whether match_aie is meant to run on it.
         platform: operating system and processor.
         packages: required ones, then optional ones.
-        compilers: the one that builds use first.
+        compilers: of C, the one that builds use first.
+        cxx: of C++; None where there is none.
         targets: names of the installed targets.
     """
 
@@ -65,6 +66,7 @@ class Diagnosis:
     platform: str
     packages: tuple[FoundPackage, ...]
     compilers: tuple[FoundCompiler, ...]
+    cxx: FoundCompiler | None
     targets: tuple[str, ...]
 
     @property
@@ -90,11 +92,14 @@ class Diagnosis:
     @property
     def skipped(self) -> tuple[str, ...]:
         """What is left out because an optional package is missing."""
-        return tuple(
+        missing = [
             f"{p.purpose}: not without {p.name}"
             for p in self.packages
             if not p.required and not p.version
-        )
+        ]
+        if self.cxx is None:
+            missing.append("`run` of networks on AI Engine arrays: not without a C++ compiler")
+        return tuple(missing)
 
     def to_json(self) -> dict[str, object]:
         """Everything as plain objects."""
@@ -113,6 +118,7 @@ def diagnose() -> Diagnosis:
             *(FoundPackage(n, _installed(n), why, False) for n, why in OPTIONAL.items()),
         ),
         compilers=survey_compilers(),
+        cxx=survey_cxx_compiler(),
         targets=target_names(),
     )
 

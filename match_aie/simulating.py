@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
-from match_aie.errors import OptionError
-from match_aie.hardware import CORE, MatchTarget, SimulatedRun, SimulatedStep, load_target
-from match_aie.toolchain.record import Record, StepRecord
+import numpy as np
+
+from match_aie.errors import Infeasible, InfeasibleError, OptionError, ProjectError
+from match_aie.hardware import (
+    CORE,
+    ChosenLayer,
+    MatchTarget,
+    SimulatedRun,
+    SimulatedStep,
+    load_target,
+)
+from match_aie.toolchain.record import Record, StepRecord, element_dtype
 
 
 def simulate(
@@ -24,6 +34,7 @@ def simulate(
     Raises:
         TargetError: the target is not installed.
         OptionError: it has no simulator.
+        ProjectError: what it would simulate is not what was emitted.
     """
     chip = target or target_of(record)
     simulator = chip.simulator()
@@ -32,7 +43,44 @@ def simulate(
             f"target {chip.name} has no simulator",
             hint="match-aie targets says which ones have",
         )
+    hold(record, chip)
     return simulator.run(steps(record), record=record_events)
+
+
+def hold(record: Record, target: MatchTarget) -> None:
+    """Hold what the target plans from the manifest to what was emitted.
+
+    Raises:
+        ProjectError: a file that follows from workloads and mappings alone would be another one.
+    """
+    from match_aie.codegen.sources import units
+
+    found = target.companions(record.network, _chosen(record))
+    if isinstance(found, Infeasible):
+        raise InfeasibleError(found, where=record.network)
+    for path, text in units([unit for unit in found if unit.structural]).items():
+        if hashlib.sha256(text).hexdigest() != record.digests.get(path):
+            raise ProjectError(
+                f"{path} is not what this match_aie would emit, so it cannot be simulated",
+                hint="compile the model again",
+            )
+
+
+def _chosen(record: Record) -> list[ChosenLayer]:
+    """The network's layers with zeros for constants, in the order in which they run."""
+    found = []
+    for step in record.steps:
+        if step.layer is None:
+            continue
+        layer = record.layers[step.layer]
+        zeros = {
+            o.name: np.zeros(o.shape, element_dtype(o.dtype)) for o in layer.workload.constants
+        }
+        chosen = ChosenLayer(
+            layer.symbol, step.label, layer.module, layer.workload, layer.mapping, zeros
+        )
+        found.append(chosen)
+    return found
 
 
 def target_of(record: Record) -> MatchTarget:
@@ -59,7 +107,13 @@ def _step(record: Record, index: int, step: StepRecord, core: dict[int, float]) 
         return SimulatedStep(step.label, CORE, None, None, cycles, cycles)
     predicted = layer.cycles
     return SimulatedStep(
-        step.label, layer.module, layer.workload, layer.tiles, predicted, predicted
+        step.label,
+        layer.module,
+        layer.workload,
+        layer.tiles,
+        predicted,
+        predicted,
+        mapping=layer.mapping,
     )
 
 

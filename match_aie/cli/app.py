@@ -231,7 +231,9 @@ def new_target(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the chip is called.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Where to write; ./NAME by default."),
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Where to write; a folder named like the package."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -254,9 +256,12 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Where the project goes.")
     ] = Path("build/digits"),
+    target: Annotated[
+        str, typer.Option("--target", "-t", metavar="NAME", help="What it is compiled for.")
+    ] = "VersalAIEML",
     as_json: Json = False,
 ) -> None:
     """Compile, build and run a trained network on 100 real images."""
     from match_aie.cli.demonstrating import show_demo
 
-    show_demo(output, as_json)
+    show_demo(output, as_json, target)

@@ -73,12 +73,17 @@ def diagnosis_text(diagnosis: Diagnosis) -> str:
         (shlex.join(c.command), c.version or "does not run", "used" if c.used else "")
         for c in diagnosis.compilers
     ]
+    cxx = [
+        (shlex.join(c.command), c.version or "does not run", "used for C++")
+        for c in (diagnosis.cxx,)
+        if c is not None
+    ]
     packages = [(p.name, p.version or "missing", p.purpose) for p in diagnosis.packages]
     lines = [
         f"match_aie {diagnosis.match_aie}, Python {diagnosis.python}, {diagnosis.platform}",
         f"targets: {', '.join(diagnosis.targets) or 'none'}",
         "",
-        table(("C compiler", "version", ""), compilers, "", 80),
+        table(("compiler", "version", ""), [*compilers, *cxx], "", 80),
         "",
         table(("package", "version", "needed for"), packages, "", 80),
         "",

@@ -64,7 +64,7 @@ def compile_model(request: Request, as_json: bool) -> None:
         say("nothing was written; to keep the project, add -o DIR")
     else:
         place = shlex.quote(str(request.output))
-        say(f"written to {request.output}; next: {program()} run {place}")
+        say(f"written to {request.output} (report.html shows it); next: {program()} run {place}")
 
 
 def compilation_json(compiled: Compilation, folder: Path | None) -> dict[str, object]:

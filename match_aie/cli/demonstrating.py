@@ -7,20 +7,20 @@ from pathlib import Path
 
 from match_aie import report
 from match_aie.cli.terminal import program, say, say_json, working
-from match_aie.demo import DemoResult, run_demo
+from match_aie.demo import TARGET, DemoResult, run_demo
 from match_aie.errors import MismatchError
 
 
-def show_demo(folder: Path, as_json: bool) -> None:
+def show_demo(folder: Path, as_json: bool, target: str = TARGET) -> None:
     """Compile, build and run the digits network, and show what came of it.
 
     Raises:
         MismatchError: a layer differs from its reference.
     """
     if not as_json:
-        say("A residual CNN for handwritten digits (8x8 pixels, int8), compiled for the CPU.")
+        say(f"A residual CNN for handwritten digits (8x8 pixels, int8), compiled for {target}.")
     with working("demo") as progress:
-        result = run_demo(folder, progress)
+        result = run_demo(folder, progress, target)
     if as_json:
         say_json(demo_json(result, folder))
     else:
@@ -58,22 +58,25 @@ def demo_text(result: DemoResult, folder: Path) -> str:
         if result.largest_lsb is None
         else f"at most {result.largest_lsb} LSB from onnxruntime"
     )
+    # What is not the network's C runs in an emulation of the chip.
+    emulated = ", the array emulated" if result.compiled.program.units else ""
     return "\n".join(
         [
             result.compiled.summary(),
             "",
             f"measured on {result.images} images that training never saw:",
-            f"  accuracy    {result.right} of {result.images} (int8, this C code), "
+            f"  accuracy    {result.right} of {result.images} (int8, this code), "
             f"{result.float_right} of {result.images} (the float network before quantisation)",
             f"  exactness   every layer bit for bit equal to its numpy reference on {result.equal} "
             "images",
             f"  the model   {against}",
-            f"  time        {result.microseconds:.0f} microseconds an image on this machine",
+            f"  time        {result.microseconds:.0f} microseconds an image on this machine{emulated}",
             "",
-            f"The C code is in {folder}, and yours. Try next:",
+            f"The code is in {folder}, and yours. Try next:",
             f"  {call} explain {place} down",
             f"  {call} run {place} --seed 1",
             f"  {call} compile YOUR_MODEL.onnx -o build/yours",
-            f"  {call} targets CPU",
+            f"  {call} demo --target CPU",
+            f"  {call} targets {result.compiled.target.name}",
         ]
     )

@@ -3,6 +3,16 @@
 from match_aie.codegen.fragment import render_template
 from match_aie.codegen.layer import render_layer
 from match_aie.codegen.names import identifier
-from match_aie.codegen.sources import ModelFile, Sources, render
+from match_aie.codegen.page import render_page
+from match_aie.codegen.sources import ModelFile, Sources, described, render
 
-__all__ = ["ModelFile", "Sources", "identifier", "render", "render_layer", "render_template"]
+__all__ = [
+    "ModelFile",
+    "Sources",
+    "described",
+    "identifier",
+    "render",
+    "render_layer",
+    "render_page",
+    "render_template",
+]

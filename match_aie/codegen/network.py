@@ -214,6 +214,14 @@ def _streams(program: NetworkProgram) -> tuple[StreamView, ...]:
     return tuple(found)
 
 
+def _calls(schedule: Schedule, addresses: Addresses) -> tuple[CallView, ...]:
+    kept = kept_after(schedule)
+    return tuple(
+        _call(step, schedule, addresses, kept.get(index, ()))
+        for index, step in enumerate(schedule.steps)
+    )
+
+
 def _call(
     step: Step,
     schedule: Schedule,
@@ -303,13 +311,8 @@ def network_view(
         InternalError: a call has no callee, or a name clashes.
     """
     schedule = program.schedule
-    addresses = Addresses(program, blob)
     macro = schedule.name.upper()
-    kept = kept_after(schedule)
-    calls = tuple(
-        _call(step, schedule, addresses, kept.get(index, ()))
-        for index, step in enumerate(schedule.steps)
-    )
+    calls = _calls(schedule, Addresses(program, blob))
     words = [word for call in calls for word in call.arguments]
     return NetworkView(
         name=schedule.name,

@@ -13,6 +13,7 @@ from match_aie.codegen.digests import digests, seal
 from match_aie.codegen.flags import checked, is_cxx
 from match_aie.codegen.fragment import render_template
 from match_aie.codegen.network import NetworkView, network_view, render_common
+from match_aie.codegen.page import FILE as PAGE
 from match_aie.codegen.port import PortLike, records
 from match_aie.codegen.weights import Blob, layout
 from match_aie.errors import InternalError, TargetError
@@ -126,6 +127,12 @@ def render(
     described = manifests.describe(program, blob, references, ports)
     _add_manifest(files, manifest, described | {"model": stored, "build": build})
     return Sources(files)
+
+
+def described(project: Sources, manifest: Mapping[str, object], page: bytes) -> Sources:
+    """`project` with another manifest, sealed again, and the page that shows it."""
+    text = manifests.dump({**manifest, "seal": seal(manifest)})
+    return Sources({**project, MANIFEST: text, PAGE: page})
 
 
 def units(wanted: Sequence[Unit]) -> dict[str, bytes]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from match_aie.hardware.mapping import Mapping
 from match_aie.hardware.tiles import TileProgram
 from match_aie.workload import Workload
 
@@ -23,6 +24,7 @@ class SimulatedStep:
         predicted: what the cost model says of the layer.
         fetched: bytes of constants that it needs from the backing memory, fetched while the step
             before it runs.
+        mapping: how a layer runs; None for the fallback.
     """
 
     label: str
@@ -32,6 +34,7 @@ class SimulatedStep:
     cycles: float
     predicted: float
     fetched: int = 0
+    mapping: Mapping | None = None
 
 
 @dataclass(frozen=True)

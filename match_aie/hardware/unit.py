@@ -24,12 +24,15 @@ class Unit:
         template: below `templates/`.
         values: what the template reads, by the names it reads them under.
         compiled: whether it goes into the host's library: C (".c") or C++ (".cpp").
+        structural: whether workloads and mappings alone say what its text is, whatever the
+            constants. A simulator that plans layers again is held to these files.
     """
 
     path: str
     template: str
     values: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
     compiled: bool = False
+    structural: bool = False
 
     def __post_init__(self) -> None:
         """Refuse to compile what is no source."""

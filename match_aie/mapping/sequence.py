@@ -131,13 +131,14 @@ class Prices:
         return self._calls[ranges]
 
     def move(self, at: int, ranges: Ranges) -> Hashable | None:
-        """The price of moving the tile of operand `at`; None where all of it is padding."""
+        """The price of moving the tile of operand `at`; None where nothing moves."""
         key = (at, *[ranges[dim] for dim in self._indexed[at]])
         if key not in self._moves:
             route = self.routes[at]
             named = dict(zip(self._dims, ranges, strict=True))
             extents = tuple(_touched(route.operand, named))
-            self._moves[key] = self._moved(route, extents) if all(extents) else None
+            moves = len(route.memories) > 1 and all(extents)
+            self._moves[key] = self._moved(route, extents) if moves else None
         return self._moves[key]
 
     def _moved(self, route: Route, extents: tuple[int, ...]) -> Hashable:

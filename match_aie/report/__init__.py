@@ -2,6 +2,7 @@
 
 from match_aie.report.nest import NEXT, LayerMapping, mapping_json, mapping_text
 from match_aie.report.network import NetworkReport, network_report
+from match_aie.report.page import Page, network_page
 from match_aie.report.target import target_json, target_text
 from match_aie.report.text import (
     as_json,
@@ -17,11 +18,13 @@ __all__ = [
     "NEXT",
     "LayerMapping",
     "NetworkReport",
+    "Page",
     "as_json",
     "compiled_report",
     "layer_text",
     "mapping_json",
     "mapping_text",
+    "network_page",
     "network_report",
     "refusals_text",
     "step_json",

@@ -108,6 +108,8 @@ class StepRow:
         output: (dtype, shape) of the first tensor written.
         layer: who runs it and how; None where the fallback made it.
         operators: what a function of the fallback computes.
+        simulated: cycles in the target's simulator, of the target's clock; None where it has none,
+            or takes the modelled ones.
     """
 
     index: int
@@ -116,6 +118,24 @@ class StepRow:
     output: tuple[str, tuple[int, ...]]
     layer: LayerDetail | None
     operators: str = ""
+    simulated: float | None = None
+
+
+@dataclass(frozen=True)
+class SimulatedDetail:
+    """One inference in the target's simulator.
+
+    Attributes:
+        cycles: of the whole run, of the clock `frequency_hz`.
+        microseconds: the same.
+        frequency_hz: of the target's clock.
+        modelled: cycles among them that no simulator knows, as the core's.
+    """
+
+    cycles: float
+    microseconds: float
+    frequency_hz: float
+    modelled: float
 
 
 @dataclass(frozen=True)
@@ -141,6 +161,7 @@ class NetworkReport:
         attempts: everything that was considered, chosen or not.
         warnings: what the compiler assumed.
         cover: what the choice costs; None in projects of versions that did not say.
+        simulated: one inference; None where no step was simulated.
     """
 
     name: str
@@ -151,6 +172,7 @@ class NetworkReport:
     attempts: tuple[Attempt, ...]
     warnings: tuple[str, ...]
     cover: CoverDetail | None = None
+    simulated: SimulatedDetail | None = None
 
     @property
     def layers(self) -> tuple[StepRow, ...]:
@@ -211,7 +233,7 @@ def _report(manifest: Manifest) -> NetworkReport:
     layers = {str(layer["symbol"]): layer for layer in manifest["layers"]}
     functions = {str(f["symbol"]): str(f["operators"]) for f in manifest["fallback"]}
     tensors = {str(t["name"]): (str(t["dtype"]), tuple(t["shape"])) for t in manifest["tensors"]}
-    steps = []
+    steps, simulated = [], manifest.get("simulated") or {}
     for index, step in enumerate(manifest["steps"]):
         written = next(a["name"] for a in step["arguments"] if a["access"] == "write")
         symbol = str(step["symbol"])
@@ -223,6 +245,7 @@ def _report(manifest: Manifest) -> NetworkReport:
                 tensors[written],
                 _layer(layers[symbol]) if step["layer"] is not None else None,
                 functions.get(symbol, ""),
+                _simulated_step(simulated, index),
             )
         )
     return NetworkReport(
@@ -232,8 +255,29 @@ def _report(manifest: Manifest) -> NetworkReport:
         memory=(_memory(manifest["memory"], steps),),
         constant_bytes=sum(int(c["nbytes"]) for c in manifest["constants"]),
         attempts=tuple(_attempt(a) for a in manifest.get("considered", ())),
-        warnings=tuple(str(w) for w in manifest.get("warnings", ())),
+        warnings=(
+            *(str(w) for w in manifest.get("warnings", ())),
+            *([str(simulated["note"])] if "note" in simulated else []),
+        ),
         cover=_cover(manifest["selection"]) if "selection" in manifest else None,
+        simulated=_simulated(simulated),
+    )
+
+
+def _simulated_step(simulated: Manifest, index: int) -> float | None:
+    step = simulated["steps"][index] if "steps" in simulated else {}
+    return float(step["cycles"]) if step.get("simulated") else None
+
+
+def _simulated(simulated: Manifest) -> SimulatedDetail | None:
+    steps = simulated.get("steps", ())
+    if not any(step["simulated"] for step in steps):
+        return None
+    return SimulatedDetail(
+        float(simulated["cycles"]),
+        float(simulated["microseconds"]),
+        float(simulated["frequency_hz"]),
+        sum(float(step["cycles"]) for step in steps if not step["simulated"]),
     )
 
 

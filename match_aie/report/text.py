@@ -133,7 +133,7 @@ def layer_text(report: NetworkReport, step: StepRow) -> str:
     """One call in detail: what it computes, how it runs, and who else was considered."""
     attempts = [a for a in report.attempts if a.layer == step.name]
     lines = [f"{shorten(step.name, 80)}: step {step.index}, C function {step.symbol}"]
-    lines += _fallback_lines(step) if step.layer is None else _layer_lines(step.layer)
+    lines += _fallback_lines(step) if step.layer is None else _layer_lines(step, step.layer)
     if attempts:
         rows: list[tuple[str, ...]] = [
             (a.module, a.pattern, _maybe(a.cycles), _maybe(a.fallback_cycles)) for a in attempts
@@ -178,7 +178,7 @@ def _fallback_lines(step: StepRow) -> list[str]:
     return ["  runs on   the core, as C from the fallback", f"  computes  {step.operators or '-'}"]
 
 
-def _layer_lines(layer: LayerDetail) -> list[str]:
+def _layer_lines(step: StepRow, layer: LayerDetail) -> list[str]:
     workload = layer.workload
     dims = " ".join(f"{name}={size}" for name, size in workload.dims)
     macs = f", {count(workload.macs)} multiply-accumulates" if workload.macs else ""
@@ -186,7 +186,7 @@ def _layer_lines(layer: LayerDetail) -> list[str]:
         f"  runs on   {layer.module}, as {layer.pattern}",
         f"  computes  {workload.kind} {dims}{macs}",
         *(f"            {_operand(operand)}" for operand in workload.operands),
-        f"  cycles    {count(layer.cycles)} (modelled)",
+        f"  cycles    {count(layer.cycles)} (modelled){_simulated(step)}",
         *(f"            {count(cycles):>12} {name}" for name, cycles in layer.parts),
     ]
     if layer.error_lsb is not None:
@@ -196,6 +196,10 @@ def _layer_lines(layer: LayerDetail) -> list[str]:
     if layer.temporal:
         lines.append(f"  in time   {_loops(layer.temporal)} (outermost first)")
     return lines
+
+
+def _simulated(step: StepRow) -> str:
+    return "" if step.simulated is None else f", {count(step.simulated)} (simulated)"
 
 
 def error_text(error_lsb: float) -> str:
@@ -228,6 +232,7 @@ def as_json(report: NetworkReport) -> dict[str, object]:
         "cycles": report.cycles,
         "cycles_provenance": "modelled",
         "cover": None if report.cover is None else asdict(report.cover),
+        "simulated": None if report.simulated is None else asdict(report.simulated),
         "warnings": list(report.warnings),
     }
 
@@ -264,6 +269,7 @@ def _layer_json(step: StepRow) -> dict[str, object]:
         "cycles": layer.cycles,
         "macs": layer.workload.macs,
         "error_lsb": layer.error_lsb,
+        "simulated_cycles": step.simulated,
         "output": {"dtype": step.output[0], "shape": list(step.output[1])},
     }
 

@@ -12,7 +12,8 @@ import numpy as np
 from match_aie.codegen.manifest import FILE, SCHEMA_VERSION, Found
 from match_aie.codegen.port import PortRecord
 from match_aie.errors import ProjectError
-from match_aie.hardware import TileProgram, tiles_from_json
+from match_aie.hardware import Loop, TileProgram, tiles_from_json
+from match_aie.hardware import Mapping as LoopMapping
 from match_aie.lowering import Tensor
 from match_aie.workload import Workload
 from match_aie.workload.codec import from_json
@@ -43,7 +44,7 @@ class OriginalRecord:
 
 @dataclass(frozen=True)
 class LayerRecord:
-    """A layer: who runs it, what it computes, predicted cycles, constants, and how tiles move."""
+    """A layer: who runs it and how, what it computes, predicted cycles, constants, tiles."""
 
     name: str
     symbol: str
@@ -54,6 +55,7 @@ class LayerRecord:
     constants: Members
     original: OriginalRecord | None = None
     tiles: TileProgram | None = None
+    mapping: LoopMapping = LoopMapping((), ())
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +206,17 @@ def _layer(item: Mapping[str, Any]) -> LayerRecord:
         _members(item["constants"]),
         None if original is None else _original(original),
         tiles_from_json(item.get("tiles")),
+        _mapping(item["mapping"]),
     )
+
+
+def _mapping(item: Mapping[str, Any]) -> LoopMapping:
+    """The loops; cuts are in the tile program."""
+
+    def loops(key: str) -> tuple[Loop, ...]:
+        return tuple(Loop(str(i["dim"]), int(i["size"]), int(i["step"])) for i in item[key])
+
+    return LoopMapping(loops("spatial"), loops("temporal"), int(item["kernel"]))
 
 
 def _original(item: Mapping[str, Any]) -> OriginalRecord:

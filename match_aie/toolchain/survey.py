@@ -1,4 +1,4 @@
-"""Which C compilers this machine has, for `match-aie doctor`."""
+"""Which compilers this machine has, for `match-aie doctor`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 from match_aie.errors import ToolchainError
 from match_aie.toolchain.compiler import find_compiler
+from match_aie.toolchain.cxx import find_cxx_compiler
 
 _SECONDS = 20
 
 
 @dataclass(frozen=True)
 class FoundCompiler:
-    """A C compiler.
+    """A compiler.
 
     Attributes:
         command: as it is called, a word each.
@@ -47,6 +48,19 @@ def survey_compilers() -> tuple[FoundCompiler, ...]:
         if path is not None:
             found.append(FoundCompiler(command, path, _version(command), command == used))
     return tuple(found)
+
+
+def survey_cxx_compiler() -> FoundCompiler | None:
+    """What compiles the C++ of projects that have some; None where nothing is there."""
+    try:
+        try:
+            used = find_cxx_compiler(find_compiler())
+        except ToolchainError:
+            used = find_cxx_compiler()
+    except ToolchainError:
+        return None
+    path = shutil.which(used[0])
+    return None if path is None else FoundCompiler(used, path, _version(used), True)
 
 
 def _version(command: tuple[str, ...]) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
 from typing import ClassVar, Literal
 
 from match_aie.errors import Infeasible, InternalError
@@ -20,11 +24,12 @@ from match_aie.hardware import (
 )
 from match_aie.hardware.module import Constants
 from match_aie.targets.aie_ml.graph.dense_plan import dense_plan, dense_plans
+from match_aie.targets.aie_ml.graph.image_plan import image_plan, image_plans, refuses
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.versal.patterns import DENSE
+from match_aie.targets.versal.patterns import PATTERNS
 from match_aie.workload import Workload
 
 #: What the layers of a network share: columns, channels from the chip's memory, and to it.
@@ -41,12 +46,16 @@ COPIED_PER_NS = 5.6
 
 def plans(workload: Workload, name: str, most: int) -> Sequence[LayerPlan] | Infeasible:
     """How the layer can run on up to `most` columns of device `name`, narrowest first."""
-    return dense_plans(workload, name, most)
+    if workload.kind == "dense":
+        return dense_plans(workload, name, most)
+    return image_plans(workload, name, most)
 
 
 def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
     """The one of these plans that `mapping` names."""
-    return dense_plan(workload, name, mapping.spatial)
+    if workload.kind == "dense":
+        return dense_plan(workload, name, mapping.spatial)
+    return image_plan(workload, name, mapping.spatial)
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,17 @@ class ArrayCost:
         return Cost(plan.cycles + host, (("array", plan.cycles), ("host", host)))
 
 
+@cache
+def sources_digest() -> str:
+    """A digest of everything that plans and prices layers: sources and facts."""
+    digest = hashlib.sha256()
+    folder = Path(str(files("match_aie.targets.aie_ml")))
+    costs = Path(str(files("match_aie.cost_models")))
+    for path in sorted([*folder.rglob("*.py"), *folder.rglob("*.json"), *costs.glob("aie_*.py")]):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 class AieArray(ExecModule):
     """Layers as graphs of the array's tiles, weights resident.
 
@@ -86,6 +106,8 @@ class AieArray(ExecModule):
 
     name = "array"
     arithmetic: ClassVar[Literal["model", "module"]] = "module"
+    #: Costs come from much more than this class: cached searches must know all of it.
+    version: ClassVar[str] = sources_digest()
     memories: tuple[Memory, ...] = (Memory("DDR", None, 4.0),)
 
     def __init__(self, device_name: str, columns: int) -> None:
@@ -95,12 +117,15 @@ class AieArray(ExecModule):
         self.frequency = device(device_name).clock_ghz * 1e9
 
     def patterns(self) -> Sequence[Pattern]:
-        """Dense layers."""
-        return DENSE
+        """Dense layers, convolutions, pools and sums."""
+        return PATTERNS
 
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
         """The layer in the fixed point of its kernel, or why not."""
-        return in_fixed_point(workload, constants)
+        made = in_fixed_point(workload, constants)
+        if isinstance(made, str) or workload.kind == "dense":
+            return made
+        return refuses(made.workload) or made
 
     def plan(self, workload: Workload, mapping: Mapping) -> LayerPlan:
         """How the layer runs as `mapping` says."""

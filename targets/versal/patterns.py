@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from match_aie.hardware import Pattern, integer_patterns, weighted
+from match_aie.hardware import (
+    AVG_POOL_HALF_AWAY,
+    Any,
+    Op,
+    Pattern,
+    binary,
+    clipped,
+    integer_patterns,
+    unary,
+    weighted,
+)
+from match_aie.targets.aie_ml.graph.image_plan import refuses as refuses_image
 from match_aie.workload import Workload
 
 #: (activations, weights) that the generated kernels multiply.
@@ -29,3 +40,17 @@ DENSE: tuple[Pattern, ...] = (
     *weighted("dense", "dense", "matmul", refuses_product),
     *integer_patterns("dense", "dense", refuses_product),
 )
+
+#: Convolutions, pools and sums of images, longest forms first.
+IMAGES: tuple[Pattern, ...] = (
+    *weighted("conv2d", "conv2d", "nn.conv2d", refuses_image),
+    *binary("add", "add", "add", refuses_image),
+    *unary("avg_pool2d", "avg_pool2d", "nn.avg_pool2d", refuses_image),
+    *unary("global_avg_pool2d", "avg_pool2d", "mean", refuses_image),
+    *clipped("avg_pool2d_half_away", "avg_pool2d", Op(AVG_POOL_HALF_AWAY, Any("x")), refuses_image),
+    *clipped("max_pool2d", "max_pool2d", Op("nn.max_pool2d", Any("x")), refuses_image),
+    *integer_patterns("conv2d", "conv2d", refuses_image),
+    *integer_patterns("add", "add", refuses_image),
+)
+
+PATTERNS = (*DENSE, *IMAGES)

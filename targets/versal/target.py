@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from match_aie.cost_models.roofline import Roofline
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import (
@@ -13,13 +15,16 @@ from match_aie.hardware import (
     ExecModule,
     MatchTarget,
     Runtime,
+    SimulatedStep,
     Unit,
     runtime_files,
 )
 from match_aie.targets.aie_ml.emulation import emulation_files
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.write import Placed, network_units
 from match_aie.targets.aie_ml.known import device as known_device
+from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator
 from match_aie.targets.cpu import CPUModule
 from match_aie.targets.versal.module import SHARED, AieArray
 from match_aie.workload import Workload
@@ -103,7 +108,7 @@ class VersalAIEML(MatchTarget):
 
     def build_profile(self) -> BuildProfile:
         """The host's emulation."""
-        return BuildProfile(cxx_flags=("-O2", "-Iemulation", "-Iaie"))
+        return BuildProfile(cxx_flags=("-O1", "-Iemulation", "-Iaie"))
 
     def runtime(self) -> Runtime:
         """The header between tensors and the array's buffers, and the emulation's headers."""
@@ -143,6 +148,19 @@ class VersalAIEML(MatchTarget):
                 levers = ("selection='cheapest'", "fewer layers on the array")
                 return Infeasible(name, sum(taken), most, "in all", levers, users)
         return None
+
+    def simulator(self) -> ArrayNetworkSimulator:
+        """The array, and the Arm core around it."""
+        hertz = self._megahertz * 1e6
+        return ArrayNetworkSimulator(known_device(self.device), hertz, self._graph)
+
+    def _graph(self, step: SimulatedStep) -> LayerGraph | None:
+        """The graph of a layer on the array, its numbers apart."""
+        if step.module != self._array.name or step.workload is None or step.mapping is None:
+            return None
+        zeros = {o.name: np.zeros(o.shape, o.dtype) for o in step.workload.constants}
+        plan = self._array.plan(step.workload, step.mapping)
+        return plan.graph("layer", step.workload, zeros)
 
     def options(self) -> Mapping[str, object]:
         """Arguments that make an equal target."""

@@ -26,7 +26,7 @@ from match_aie.targets.aie_ml.array.program import (
     Route,
     Tile,
 )
-from match_aie.targets.aie_ml.array.router import Router
+from match_aie.targets.aie_ml.array.router import routed
 from match_aie.targets.aie_ml.array.works import Ports, ports, works
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import End, LayerGraph, Shared
@@ -98,6 +98,14 @@ class _Room:
 
 
 @dataclass
+class _Links:
+    """Links that a column has left between its memory tiles and its cores."""
+
+    up: int
+    down: int
+
+
+@dataclass
 class _Layout:
     """A layout in the making."""
 
@@ -110,7 +118,6 @@ class _Layout:
     cascades: list[Cascade] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._router = Router(self.device, (self.column, self.column + self.graph.columns - 1))
         self._give = Giver(self.device)
         self._ports: list[Ports] = [ports(kernel) for kernel in self.graph.kernels]
         self._tiles: list[Tile] = [self._tile(k.place) for k in self.graph.kernels]
@@ -137,6 +144,8 @@ class _Layout:
         self._place_shared()
         for source, sinks in self._streams():
             self._stream(source, sinks)
+        first, last = self.column, self.column + self.graph.columns - 1
+        self.routes = routed(self.routes, self.device, (first, last))
         for link in self.graph.connections:
             if link.source.kind == "cascade":
                 ends = self._tiles[link.source.of], self._tiles[link.sink.of]
@@ -180,12 +189,15 @@ class _Layout:
             for y in range(self.device.mem_rows)
             if mem is not None
         }
+        ports = self.device.architecture.switch_ports
+        lanes = ports["mem_tile", "master", "N"], ports["core_tile", "master", "S"]
+        links = {self.column + x: _Links(*lanes) for x in range(self.graph.columns)}
         homes: dict[int, Tile] = {}
         order = sorted(
             range(len(self.graph.shared)), key=lambda i: (-_bytes(self.graph.shared[i]), i)
         )
         for index in order:
-            homes[index] = self._home(index, rooms)
+            homes[index] = self._home(index, rooms, links)
         self._homes = [homes[index] for index in range(len(self.graph.shared))]
         for index, shared in enumerate(self.graph.shared):
             size = _bytes(shared)
@@ -193,7 +205,8 @@ class _Layout:
             name, home = shared.name, homes[index]
             self._add(Buffer(name, home, (), size, shared.copies, "a", fills), moved=True)
 
-    def _home(self, index: int, rooms: dict[Tile, _Room]) -> Tile:
+    def _home(self, index: int, rooms: dict[Tile, _Room], links: dict[int, _Links]) -> Tile:
+        """The nearest memory tile with room, in a column with links to the cores if any has."""
         shared = self.graph.shared[index]
         wanted = self.column + (self._wanted(index) if shared.column is None else shared.column)
         size = shared.copies * _bytes(shared)
@@ -215,13 +228,32 @@ class _Layout:
                     ("more columns", "smaller parts of the data"),
                 )
             )
-        best = min(
-            fit, key=lambda t: (abs(t[0] - wanted), -min(rooms[t].s2mm, rooms[t].mm2s), t[1])
-        )
+        up, down = self._links_of(index)
+
+        def cost(tile: Tile) -> tuple[int, int, int, int]:
+            left, room = links[tile[0]], rooms[tile]
+            short = max(0, up - left.up) + max(0, down - left.down)
+            return short, abs(tile[0] - wanted), -min(room.s2mm, room.mm2s), tile[1]
+
+        best = min(fit, key=cost)
         rooms[best].bytes -= size
         rooms[best].s2mm -= len(shared.writes)
         rooms[best].mm2s -= len(shared.reads)
+        links[best[0]].up -= up
+        links[best[0]].down -= down
         return best
+
+    def _links_of(self, index: int) -> tuple[int, int]:
+        """Streams between a buffer and cores: up, down."""
+        up, down = set(), set()
+        for link in self.graph.connections:
+            if link.source.kind == "shared" and link.source.of == index:
+                if link.sink.kind == "buffer":
+                    up.add(link.source.port)
+            elif link.sink.kind == "shared" and link.sink.of == index:
+                if link.source.kind == "buffer":
+                    down.add(link.sink.port)
+        return len(up), len(down)
 
     def _wanted(self, index: int) -> int:
         """The middle of the columns that use a buffer."""
@@ -292,23 +324,12 @@ class _Layout:
             end.buffer or self.graph.outside[sink.of].name
             for sink, end in zip(sinks[:2], ends[:2], strict=True)
         )
-        hops = self._router.route(channels[0], channels[1:])
-        if hops is None:
-            raise NoRoomError(
-                Infeasible(
-                    f"streams for {name}",
-                    1,
-                    0,
-                    "ways",
-                    ("fewer streams in a column", "more columns"),
-                )
-            )
         self.routes.append(
             Route(
                 name=f"{len(self.routes)} {name}",
                 source=channels[0],
                 sinks=tuple(channels[1:]),
-                hops=hops,
+                hops=(),
                 bytes=unit,
                 sends=begin.total // unit,
                 packet=False,

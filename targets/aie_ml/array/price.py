@@ -60,8 +60,8 @@ def price(mapping: ArrayMapping, device: Device, assumed: Assumed) -> Priced | I
     return Priced(mapping, array_cost(work), local)
 
 
-def bound(mapping: ArrayMapping, device: Device, assumed: Assumed) -> float | Infeasible:
-    """Cycles that no schedule of the kernels beats: products at the core's full rate."""
+def bound(mapping: ArrayMapping, device: Device, assumed: Assumed) -> ArrayCost | Infeasible:
+    """A cost that no schedule of the kernels beats: products at the core's full rate."""
     fitted = fit(mapping, device)
     if isinstance(fitted, Infeasible):
         return fitted
@@ -69,7 +69,7 @@ def bound(mapping: ArrayMapping, device: Device, assumed: Assumed) -> float | In
     rate = device.architecture.core.macs_of(mapping.layer.a, mapping.layer.w) or 1
     macs = mapping.call_rows * mapping.part_reduction * mapping.call_columns
     body = Body(macs / rate, _around(mapping, 0, assumed), 0)
-    return array_cost(_work(mapping, device, assumed, floor, memory, local, body)).interval
+    return array_cost(_work(mapping, device, assumed, floor, memory, local, body))
 
 
 def _around(mapping: ArrayMapping, at: int, assumed: Assumed) -> float:

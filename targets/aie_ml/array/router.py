@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from match_aie.targets.aie_ml.array.program import Channel, Hop, Tile
+from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml.array.give import NoRoomError
+from match_aie.targets.aie_ml.array.program import Channel, Hop, Route, Tile
 from match_aie.targets.aie_ml.devices import Device
 
 #: A place in a switch: whose, and the slave port at which the stream arrives.
@@ -14,6 +18,44 @@ Place = tuple[Tile, tuple[str, int]]
 
 #: Where a stream that leaves through a side arrives, and by which side.
 _ACROSS = {"N": (0, 1, "S"), "S": (0, -1, "N"), "E": (1, 0, "W"), "W": (-1, 0, "E")}
+
+#: Orders of the streams that are tried, those after the first few at random with a fixed seed.
+ORDERS = 40
+
+
+def routed(routes: Sequence[Route], device: Device, columns: tuple[int, int]) -> list[Route]:
+    """`routes` with hops. Streams that found no way go first in the next try.
+
+    Raises:
+        NoRoomError: no order was found in which all of them have a way.
+    """
+    dice = random.Random(0)
+    order = list(range(len(routes)))
+    order.sort(key=lambda at: routes[at].role != "out")
+    failed = 0
+    for _ in range(ORDERS):
+        router = Router(device, columns)
+        hops: dict[int, tuple[Hop, ...]] = {}
+        for at in order:
+            way = router.route(routes[at].source, routes[at].sinks)
+            if way is None:
+                failed = at
+                break
+            hops[at] = way
+        else:
+            return [replace(route, hops=hops[at]) for at, route in enumerate(routes)]
+        order.remove(failed)
+        dice.shuffle(order)
+        order.insert(0, failed)
+    raise NoRoomError(
+        Infeasible(
+            f"ways through the switches, such as for {routes[failed].name}",
+            len(routes),
+            len(routes) - 1,
+            "streams",
+            ("fewer streams in a column", "more columns"),
+        )
+    )
 
 
 class Router:

@@ -135,7 +135,9 @@ def _better(shape: ArrayMapping, task: Task, worst: float) -> Priced | Infeasibl
     quick = bound(shape, device, assumed)
     if isinstance(quick, Infeasible):
         return quick
-    mapping = _kernel(shape, device, task.variants) if quick < worst else None
+    if (quick.interval if task.objective == "interval" else quick.latency) >= worst:
+        return None
+    mapping = _kernel(shape, device, task.variants)
     if mapping is None:
         return None
     priced = price(mapping, device, assumed)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.array.program import Work
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel
+from match_aie.targets.aie_ml.kernels.bands import AddCall, Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.schedule import Scheduled
-from match_aie.targets.aie_ml.schedule.generated import schedule_of
+from match_aie.targets.aie_ml.schedule.generated import add_schedule, pool_schedule, schedule_of
 
 #: Buffers among a function's arguments: which way, and of which element type.
 _BUFFER = re.compile(r"adf::(input|output)_(?:async_)?buffer<(\w+)>")
@@ -70,13 +71,39 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
     if isinstance(kernel.call, Nest):
         return tuple(_walk(kernel.call, names, arch)) * kernel.firings
     one = Work(_schedule(kernel.call, arch), names.names, names.names)
-    return (one,) * kernel.firings
+    if not isinstance(kernel.call, Bands):
+        return (one,) * kernel.firings
+    more = (replace(one, starts=False),) * (kernel.call.count - 1)
+    return (one, *more) * kernel.firings
 
 
 def _schedule(call: Call, arch: Architecture) -> Scheduled:
     if isinstance(call, LayerCall):
         return schedule_of(call.spec, arch)
+    if isinstance(call, Bands):
+        return schedule_of(call.call.spec, arch)
+    if isinstance(call, AddCall):
+        return add_schedule(call.spec, arch, call.vectors)
+    if isinstance(call, PoolCall):
+        tiles = call.blocks * len(call.origins)
+        return pool_schedule(call.spec, arch, tiles, len(call.offsets))
     raise TargetError(f"kernel {call.symbol} has no schedule")
+
+
+def table_entries(call: Call) -> int:
+    """Entries of the tables of addresses that lie with a function's code."""
+    if isinstance(call, PoolCall):
+        return len(call.origins) + len(call.offsets)
+    if isinstance(call, Bands):
+        call = call.call
+    if isinstance(call, LayerCall):
+        return sum(len(values) for _, values in call.tables)
+    return 0
+
+
+def stack_bytes(call: Call) -> int:
+    """Local arrays of a function, beside what its compiler needs."""
+    return call.stack_bytes if isinstance(call, Nest) else 0
 
 
 def _walk(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:

@@ -103,14 +103,24 @@ class Assembly:
     _row: int = 0
     _column: int = 0
     _width: int = 0
+    _up: int = 0
+    _down: int = 0
     _rooms: dict[tuple[int, int], _Room] = field(default_factory=dict)
 
     def place(self, chains: int, length: int, requests: Sequence[Request]) -> Placed | Infeasible:
         """Cores `length` columns wide and `chains` high, and buffers in those columns.
 
+        The last request is that of the results; streams up into the cores read all others, and
+        streams down write it: no more of them than a column's switches have links.
         Buffers are double where there is room, so that one run writes while another is read.
         """
-        if length != self._width or self._row + chains > self.device.core_rows:
+        up = sum(len(request.reads) for request in requests[:-1])
+        down = len(requests[-1].writes)
+        if (
+            length != self._width
+            or self._row + chains > self.device.core_rows
+            or not self._streams(length, up, down)
+        ):
             self._next_columns(length)
         found = self._buffers(requests)
         if found is None and self._row:
@@ -118,13 +128,26 @@ class Assembly:
             found = self._buffers(requests)
         if found is None:
             return self._refusal(requests)
+        if not self._streams(length, up, down):
+            bound = self.device.architecture.switch_ports.get(("mem_tile", "master", "N"), 0)
+            levers = ("fewer chains side by side", "a longer cascade")
+            return Infeasible("streams into a column", up, length * bound, "links", levers)
         if self._column + length > self.columns or chains > self.device.core_rows:
             levers = ("fewer tiles", "a wider rectangle of columns")
             needed = (self._column + length) * chains
             return Infeasible("tiles", needed, self.columns * chains, "tiles", levers)
         placed = Placed(self._column, self._row, tuple(found))
         self._row += chains
+        self._up += up
+        self._down += down
         return placed
+
+    def _streams(self, length: int, up: int, down: int) -> bool:
+        """Whether the present columns still have links for so many streams up and down."""
+        ports = self.device.architecture.switch_ports
+        most_up = length * ports.get(("mem_tile", "master", "N"), 0)
+        most_down = length * ports.get(("core_tile", "master", "S"), 0)
+        return self._up + up <= most_up and self._down + down <= most_down
 
     @property
     def taken(self) -> int:
@@ -134,6 +157,7 @@ class Assembly:
     def _next_columns(self, length: int) -> None:
         self._column += self._width
         self._width, self._row = length, 0
+        self._up = self._down = 0
 
     def _buffers(self, requests: Sequence[Request]) -> list[int] | None:
         """The requests' buffers in memory tiles of the present columns, all or none."""

@@ -11,12 +11,11 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.devices import Device, Tiling
 from match_aie.targets.aie_ml.graph.borders import borders
-from match_aie.targets.aie_ml.graph.cycles import chain_skew, kernel_cycles, pool_cycles
+from match_aie.targets.aie_ml.graph.cycles import window_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local, image_demand
 from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
 from match_aie.targets.aie_ml.graph.window import groups, ways, window_columns
 from match_aie.targets.aie_ml.kernels.fit import check_kernel
-from match_aie.targets.aie_ml.kernels.lanes import MaxPoolSpec
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
 #: Parts of the output's channels: as many as one memory tile gathers, its input beside them.
@@ -79,8 +78,8 @@ def choose_image(
     for least, _, plan in sorted(able, key=lambda a: (a[0], tiles_of(a[2]), a[1])):
         if best is not None and least >= best.cost.latency:
             break
-        cost = price_image(plan, device, assumed)
-        if best is None or cost.latency < best.cost.latency:
+        cost = _cost(plan, device, assumed)
+        if cost is not None and (best is None or cost.latency < best.cost.latency):
             taken = window_columns(plan, device, columns)
             if isinstance(taken, Infeasible):
                 reason = taken
@@ -139,8 +138,11 @@ def _blocks(layer: ImageLayer, device: Device) -> Iterator[tuple[Tiling, int, in
             t for t in core.tilings_of(layer.dtype, str(layer.weight.dtype)) if t.native
         )
     for tiling in tilings:
+        # Tall blocks load more than square ones, and are for layers without a second column.
+        narrow = layer.apart or layer.geometry.outputs <= tiling.n
         for rows, wide in BLOCKS:
-            yield tiling, rows, wide
+            if rows < 4 or narrow:
+                yield tiling, rows, wide
 
 
 def _over_time(
@@ -170,16 +172,31 @@ def runs(plan: CutLayer, device: Device) -> bool:
 
 def price_image(plan: CutLayer, device: Device, assumed: Assumed) -> BandCost:
     """Modelled cost of one run."""
-    return _price(plan, device, assumed, *_body(plan, device, assumed))
+    return _price(plan, device, assumed, *window_cycles(plan, device, assumed))
+
+
+def _cost(plan: CutLayer, device: Device, assumed: Assumed) -> BandCost | None:
+    """Of a cut; None where registers do not hold its block of accumulators."""
+    try:
+        return price_image(plan, device, assumed)
+    except TargetError:
+        return None
 
 
 def least_latency(plan: CutLayer, device: Device, assumed: Assumed) -> float:
-    """A latency that no schedule of the kernel beats: products at the core's full rate."""
+    """A latency that no schedule of the kernel beats: products at the core's full rate.
+
+    Lane by lane, 32 products of 8 bits fill a vector instruction of 1024 bits of sums.
+    """
+    walk, arch = plan.walk, device.architecture
     if plan.layer.apart:
-        return price_image(plan, device, assumed).latency
-    spec = plan.kernel()
-    rate = device.architecture.core.macs_of(spec.a, spec.b) or spec.tiling.macs
-    return _price(plan, device, assumed, spec.m * spec.k * spec.n / rate, 0.0).latency
+        rate = 1024 / (64 if BYTES[plan.layer.dtype] > 1 else 32)
+    else:
+        spec = plan.kernel()
+        rate = arch.core.macs_of(spec.a, spec.b) or spec.tiling.macs
+    # A maximum takes no product, and its loads are two words a tile and tap.
+    products = 0.0 if plan.layer.epilogue is None else walk.m * walk.k * walk.n / rate
+    return _price(plan, device, assumed, products, 0.0).latency
 
 
 def _price(plan: CutLayer, device: Device, assumed: Assumed, body: float, skew: float) -> BandCost:
@@ -204,19 +221,6 @@ def _price(plan: CutLayer, device: Device, assumed: Assumed, body: float, skew: 
             hops=arch.hop_cycles * (device.mem_rows + device.core_rows),
         )
     )
-
-
-def _body(plan: CutLayer, device: Device, assumed: Assumed) -> tuple[float, float]:
-    """Cycles of the slowest kernel's call, and by how much a chain's last tile is late."""
-    if plan.layer.epilogue is None:
-        t, walk = plan.cut.tiling, plan.walk
-        spec = MaxPoolSpec(plan.layer.dtype, t.m, t.n, plan.cut.rows)
-        groups_ = walk.m // (t.m * plan.cut.rows)
-        cycles = pool_cycles(spec, walk.n // t.n, groups_, walk.taps, device.architecture)
-        return cycles, 0.0
-    specs = tuple(plan.kernel(column) for column in range(plan.cut.length))
-    cycles = max(kernel_cycles(spec, device) for spec in specs[:2] + specs[-1:])
-    return cycles, chain_skew(specs, device, assumed) if len(specs) > 1 else 0.0
 
 
 def _ways(plan: CutLayer, device: Device) -> tuple[float, float, float]:

@@ -11,7 +11,7 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.local import Demand
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.cycles import add_cycles
+from match_aie.targets.aie_ml.graph.cycles import sum_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local
 from match_aie.targets.aie_ml.graph.sum import TILES, CutSum, SumCut, SumLayer, sum_columns
 from match_aie.targets.aie_ml.graph.window import ways
@@ -93,7 +93,7 @@ def price_sum(plan: CutSum, device: Device, assumed: Assumed) -> BandCost:
     return band_cost(
         BandWork(
             bands=plan.cut.firings,
-            body=add_cycles(spec, plan.vectors, arch),
+            body=sum_cycles(plan, device),
             around=assumed.call(3),
             start=0,
             input_bytes=plan.chunk * BYTES[spec.a],

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -98,6 +99,7 @@ class DenseGraph:
             _up(m.call_columns, t.n * m.block[1]),
             self.end.requantise,
             bias=form in ("shift", "none") or self.workload.inputs[0].zero_point != 0,
+            flat=m.variant == "flat",
         )
 
     @property
@@ -189,9 +191,14 @@ class DenseGraph:
         return _outside("x", layer.a, layer.rows, layer.reduction, words(layer.reduction, layer.a))
 
     def _read(self, net: Net) -> Access:
-        """How the part of x of one column of tiles leaves: [M/m][K/k][m][k], zeros around it."""
+        """How the part of x of one column of tiles leaves: [M/m][K/k][m][k], zeros beside it.
+
+        Rows behind the last one are whatever the memory tile holds there, and so are the results
+        of them, which never leave: no descriptor pads its outermost loop.
+        """
         m, t, s = self.mapping, self.mapping.tiling, self.spec
-        whole = (words(m.layer.reduction, m.layer.a), m.layer.rows)
+        held = max(m.layer.rows, (m.row_parts - 1) * m.part_rows + self.rows)
+        whole = (words(m.layer.reduction, m.layer.a), held)
         return Access(
             whole,
             (t.k, t.m),
@@ -204,7 +211,7 @@ class DenseGraph:
         """Copies of x, each for as many nets as a memory tile has channels."""
         nets, dtype = self.floor.nets, self.mapping.layer.a
         whole = self._read(nets[0]).buffer
-        write = Access(whole, whole, (0, 0))
+        write = Access(whole, (whole[0], self.mapping.layer.rows), (0, 0))
         buffers, joined = [], []
         for index, first in enumerate(range(0, len(nets), most)):
             served = nets[first : first + most]
@@ -263,11 +270,17 @@ class DenseGraph:
             f"{m.layer.columns}] on {m.chains} chains of {m.cas_length} tiles",
             (self.x,),
             (y,),
-            (*inputs, *outputs),
+            tuple(self._copied(buffer) for buffer in (*inputs, *outputs)),
             self.kernels,
             (*joined, *more, Connection(end, End("outside", 1))),
             self.floor.slots * m.cas_length,
         )
+
+    def _copied(self, buffer: Shared) -> Shared:
+        """The buffer twice, where a memory tile holds that: one run writes, another is read."""
+        mem = self.device.architecture.mem
+        size = 2 * prod(buffer.dimensions) * BYTES[buffer.dtype]
+        return replace(buffer, copies=2 if mem is None or size <= mem.bytes else 1)
 
     @property
     def _width(self) -> int:

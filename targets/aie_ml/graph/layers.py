@@ -43,8 +43,12 @@ def _types(workload: Workload) -> str | None:
         return f"y is {y.dtype}; image layers store {', '.join(DTYPES)} or int32"
     if workload.kind != "conv2d":
         return None if y.dtype == x.dtype else f"it pools {x.dtype} into {y.dtype}"
-    weight = workload.operand("weight").dtype
-    return None if weight == "int8" else f"its weights are {weight}; image layers take int8"
+    weight = workload.operand("weight")
+    if weight.zero_point:
+        return f"its weights have the zero point {weight.zero_point}"
+    if weight.dtype != "int8":
+        return f"its weights are {weight.dtype}; image layers take int8"
+    return None
 
 
 def _groups(workload: Workload) -> str | None:

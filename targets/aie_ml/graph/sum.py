@@ -1,6 +1,6 @@
 """The sum of two activations, element by element, as a `LayerGraph`.
 
-Tiles take equal runs of the tensors' elements; up to four tiles share a buffer for each input and
+Tiles take equal runs of the tensors' elements; up to three tiles share a buffer for each input and
 one for what they store. Vectors are filled up with whatever lies behind the last element, and what
 becomes of it is not let out.
 """
@@ -20,8 +20,8 @@ from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.lanes import AddNumbers, AddSpec
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
-#: Tiles that share buffers.
-TILES = 4
+#: Tiles that share buffers, and a column: of six streams up into it, each takes two.
+TILES = 3
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,7 @@ def graph_units(placed: Placed) -> list[Unit]:
     kernels = {"name": name, "calls": graph.calls}
     values = {"g": graph, "column": placed.column, "c_type": C_TYPES.__getitem__}
     found.append(Unit(f"{head}_kernels.h", "aie/graph_kernels.h.mako", kernels))
-    found.append(Unit(f"{head}_graph.h", "aie/graph.h.mako", values))
+    found.append(Unit(f"{head}_graph.h", "aie/graph.h.mako", values, structural=True))
     return found
 
 
@@ -189,9 +189,9 @@ def network_units(network: str, placed: Sequence[Placed]) -> tuple[Unit, ...]:
         Unit(f"{head}_graphs.cpp", "aie/graphs.cpp.mako", {"network": network, "graphs": graphs}),
         Unit(f"{head}_host.cpp", "aie/host.cpp.mako", {"network": network, "layers": layers}),
     )
-    found |= {unit.path: unit for unit in more}
-    sources = tuple(path for path in found if path.endswith(".cpp"))
-    whole = Unit(
-        f"emulation/{network}_array.cpp", "aie/emulation.cpp.mako", {"sources": sources}, True
-    )
-    return (*found.values(), whole)
+    sources = {
+        "kernels": tuple(path for path in found if path.endswith(".cpp")),
+        "graphs": tuple(unit.path for unit in more if unit.path.endswith(".cpp")),
+    }
+    whole = Unit(f"emulation/{network}_array.cpp", "aie/emulation.cpp.mako", sources, True)
+    return (*found.values(), *more, whole)

@@ -10,14 +10,15 @@ Where more cycles are needed, whole bundles without operations of the step are p
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from match_aie.errors import InternalError, TargetError
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
-from match_aie.targets.aie_ml.schedule.machine import LOAD_A, Machine
+from match_aie.targets.aie_ml.schedule.machine import Machine
 from match_aie.targets.aie_ml.schedule.operation import ACCUMULATING, Operation
 from match_aie.targets.aie_ml.schedule.operations import Block, block_operations
 from match_aie.targets.aie_ml.schedule.registers import VECTOR_UNITS, Placed, fit
+from match_aie.targets.aie_ml.schedule.table import Table
 
 #: Cycles of steps that are scheduled one by one: long enough to hide any start and finish. Further
 #: steps repeat in the inner loop.
@@ -55,6 +56,7 @@ class BlockSchedule:
         block: the operations.
         gap: bundles without operations of the steps at its end.
         registers: of vectors and of accumulators.
+        serial: whether the sums come out one after the other.
     """
 
     length: int
@@ -67,6 +69,7 @@ class BlockSchedule:
     block: Block
     gap: int
     registers: tuple[float, float]
+    serial: bool = False
 
     @property
     def hidden(self) -> int:
@@ -91,60 +94,6 @@ class BlockSchedule:
         return self.length - self.hidden
 
 
-@dataclass
-class Table:
-    """What is taken in a repeating pattern of `length` bundles; None where nothing repeats."""
-
-    length: int | None
-    slots: set[tuple[str, int]] = field(default_factory=set)
-    banks: set[tuple[str, int]] = field(default_factory=set)
-    writes: set[int] = field(default_factory=set)
-    accumulator_accesses: set[int] = field(default_factory=set)
-
-    def slot_for(self, op: Operation, cycle: int) -> str | None:
-        """A free slot for `op` at `cycle`."""
-        row = self._row(cycle)
-        if op.bank and (op.bank, row) in self.banks:
-            return None
-        if op.kind.endswith("_accumulator") and row in self.accumulator_accesses:
-            return None
-        for slot in op.slots:
-            if (slot, row) in self.slots:
-                continue
-            if self._port(op, slot) and self._row(cycle + op.latency) in self.writes:
-                continue
-            return slot
-        return None
-
-    def take(self, op: Operation, cycle: int, slot: str) -> None:
-        """Mark what `op` takes in `slot` at `cycle`."""
-        row = self._row(cycle)
-        self.slots.add((slot, row))
-        if op.bank:
-            self.banks.add((op.bank, row))
-        if op.kind.endswith("_accumulator"):
-            self.accumulator_accesses.add(row)
-        if self._port(op, slot):
-            self.writes.add(self._row(cycle + op.latency))
-
-    def _row(self, cycle: int) -> int:
-        return cycle if self.length is None else cycle % self.length
-
-    @staticmethod
-    def _port(op: Operation, slot: str) -> bool:
-        """Whether the result goes through the vector write port that load A and SRS share."""
-        return op.kind == "srs" or (op.kind == "load" and slot == LOAD_A)
-
-    def search(self, op: Operation, cycles: range, step: int | None = None) -> Placed | None:
-        """`op` at the first of `cycles` that has room."""
-        for cycle in cycles:
-            slot = self.slot_for(op, cycle)
-            if slot is not None:
-                self.take(op, cycle, slot)
-                return Placed(cycle, slot, op, step)
-        return None
-
-
 def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
     """The shortest schedule found of a block with `steps` steps of the reduction."""
     block = block_operations(kernel, core)
@@ -154,7 +103,25 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
     switch = 0 if kernel.variant == "flat" else LOOP_SWITCH
     inserts = _inserts(block, step, explicit)
     for gap in range(switch, switch + LONGEST_GAP):
-        placed = _place(kernel, block, step, explicit, {**inserts}, gap, switch, sets, core)
+        tried = (
+            (
+                _place(
+                    kernel,
+                    block,
+                    step,
+                    explicit,
+                    {**inserts},
+                    gap,
+                    switch,
+                    sets,
+                    core,
+                    serial=serial,
+                ),
+                serial,
+            )
+            for serial in (False, True)
+        )
+        placed, serial = next(((p, s) for p, s in tried if p is not None), (None, False))
         if placed is not None:
             length = explicit * step.interval + sum(inserts.values()) + gap
             length += (steps - explicit) * step.interval
@@ -170,6 +137,7 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
                 block,
                 gap,
                 (core.vectors, core.accumulators),
+                serial,
             )
     raise TargetError(
         f"no schedule of {kernel} fits the registers of {core.name}", hint="use smaller blocks"
@@ -263,6 +231,8 @@ def _place(
     switch: int,
     sets: int,
     core: Machine,
+    *,
+    serial: bool,
 ) -> tuple[Placed, ...] | None:
     """All operations of a block, with `gap` empty bundles at its end; None if they do not fit."""
     total = steps * step.interval
@@ -276,7 +246,7 @@ def _place(
             table.take(p.operation, cycle, p.slot)
             placed.append(Placed(cycle, p.slot, p.operation, at))
     started = place_start(block, placed, table, length)
-    finished = place_finish(block, placed, table, length)
+    finished = place_finish(block, placed, table, length, serial=serial)
     if started is None or finished is None:
         return None
     everything = (*placed, *started, *finished)
@@ -315,26 +285,53 @@ def place_start(
 
 
 def place_finish(
-    block: Block, placed: list[Placed], table: Table, length: int
+    block: Block, placed: list[Placed], table: Table, length: int, *, serial: bool = False
 ) -> list[Placed] | None:
-    """As early as possible after the last product of each accumulator."""
+    """As early as possible after the last product of each accumulator.
+
+    Where `serial`, a chain begins when the one before has multiplied, which takes fewer registers.
+    """
     ready: dict[str, int] = {}
     for p in placed:
         if p.operation.kind in ACCUMULATING:
             landed = p.cycle + p.operation.latency
             ready[p.operation.writes] = max(landed, ready.get(p.operation.writes, landed))
     found = []
+    free = min(ready.values())
     for chain in sorted(block.finish, key=lambda c: ready[c[0].reads[0]]):
-        begin = ready[chain[0].reads[0]]
-        for op in chain:
-            at = max((ready[name] for name in op.reads), default=begin)
-            one = table.search(op, range(at, at + length))
-            if one is None:
+        begin = max(ready[chain[0].reads[0]], free)
+        late = {op.writes: op for op in chain if not op.reads}
+        for op in (op for op in chain if op.reads):
+            wanted = [late.pop(name) for name in op.reads if name in late]
+            at = max(begin, *(ready[name] for name in op.reads if name in ready))
+            placed_now = _with_loads(op, wanted, table, at, length)
+            if placed_now is None:
                 return None
-            found.append(one)
-            if op.writes:
-                landed = one.cycle + op.latency
-                ready[op.writes] = max(landed, ready.get(op.writes, landed))
+            found += placed_now
+            if serial and op.kind == "multiply":
+                free = placed_now[0].cycle
+            for one in placed_now:
+                name = one.operation.writes
+                if name:
+                    landed = one.cycle + one.operation.latency
+                    ready[name] = max(landed, ready.get(name, landed))
+    return found
+
+
+def _with_loads(
+    op: Operation, loads: list[Operation], table: Table, at: int, length: int
+) -> list[Placed] | None:
+    """`op` as early as possible from `at` on, and what only it needs as late as possible before."""
+    one = table.search(op, range(at, at + length))
+    if one is None:
+        return None
+    found = [one]
+    for load in loads:
+        latest = one.cycle - load.latency
+        before = table.search(load, range(latest, latest - length, -1))
+        if before is None:
+            return None
+        found.append(before)
     return found
 
 

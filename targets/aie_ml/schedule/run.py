@@ -13,7 +13,6 @@ from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.schedule.operation import OF_STEP
 from match_aie.targets.aie_ml.schedule.place import (
     BlockSchedule,
-    Table,
     place_finish,
     place_start,
 )
@@ -23,6 +22,7 @@ from match_aie.targets.aie_ml.schedule.registers import (
     lifetimes,
     most_live,
 )
+from match_aie.targets.aie_ml.schedule.table import Table
 
 #: Runs of more blocks than this are the pattern between two ends.
 SHORT = 3
@@ -130,9 +130,10 @@ def _lay_out(schedule: BlockSchedule, blocks: int, *, tight: bool) -> tuple[Issu
             issues.append(Issue(block * span + p.cycle, block, p))
     anew = range(blocks) if blocks <= SHORT else (0, blocks - 1)
     others = [p for p in schedule.placed if p.step is None]
+    begins = frozenset(schedule.block.start)
     for block in range(blocks):
         for p in others:
-            starting = p.cycle < 0
+            starting = p.operation in begins
             if blocks > SHORT and block != (0 if starting else blocks - 1):
                 if not _take(table, p, block * span):
                     return None
@@ -172,8 +173,11 @@ def _anew(schedule: BlockSchedule, table: Table, block: int, *, starting: bool) 
         for p in schedule.placed
         if p.step is not None
     ]
-    place = place_start if starting else place_finish
-    found = place(schedule.block, steps, table, 16 * schedule.shown + 1024)
+    length = 16 * schedule.shown + 1024
+    if starting:
+        found = place_start(schedule.block, steps, table, length)
+    else:
+        found = place_finish(schedule.block, steps, table, length, serial=schedule.serial)
     if found is None:
         raise InternalError("kernel schedule: no room at an end")
     return [Issue(p.cycle, block, p) for p in found]

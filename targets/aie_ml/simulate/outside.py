@@ -22,12 +22,15 @@ class Beyond:
         memory_gbps: of the chip's memory, where the device's facts say nothing: the peak of one
             64-bit LPDDR4 memory at 3200 MT/s.
         memory_cycles: from a DMA's request to its first data, cycles of the array.
-        call_cycles: of the processor to start a layer and to learn of its end.
+        call_ns: of the processor around a layer: it programs a transfer each way, starts the graph
+            and waits; some hundred accesses of uncached registers.
+        copied_per_ns: bytes that the processor copies between tensors and the array's buffers.
     """
 
     memory_gbps: float = 25.6
     memory_cycles: int = 200
-    call_cycles: int = 2500
+    call_ns: float = 1000.0
+    copied_per_ns: float = 5.6
 
 
 @dataclass(frozen=True)

@@ -142,6 +142,7 @@ def diagnosis(**changes: Any) -> doctor.Diagnosis:
             doctor.FoundPackage("onnxruntime", "", "comparison", False),
         ),
         "compilers": (FoundCompiler(("cc",), "/usr/bin/cc", "cc 12", True),),
+        "cxx": FoundCompiler(("g++",), "/usr/bin/g++", "g++ 12", True),
         "targets": ("CPU",),
     }
     return doctor.Diagnosis(**{**found, **changes})
@@ -153,7 +154,14 @@ def test_doctor_says_what_is_skipped(monkeypatch: pytest.MonkeyPatch, capsys: Ca
     shown = capsys.readouterr().out
     assert "cc 12" in shown
     assert "skipped: comparison: not without onnxruntime" in shown
+    assert "g++ 12" in shown
     assert "everything that is needed is there" in shown
+
+
+def test_doctor_says_what_needs_cxx(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setattr("match_aie.cli.checking.diagnose", lambda: diagnosis(cxx=None))
+    assert run(["doctor"]) == 0
+    assert "not without a C++ compiler" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

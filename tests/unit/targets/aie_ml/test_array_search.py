@@ -105,7 +105,7 @@ def best_of_all(layer: DenseLayer, parts: tuple[int, int, int]) -> float:
                 outer=outer, order=order,
             )  # fmt: skip
             quick = bound(shape, VEK280, Assumed())
-            if isinstance(quick, Infeasible) or quick >= best:
+            if isinstance(quick, Infeasible) or quick.interval >= best:
                 continue
             for block, variant in product(blocks(shape), ("flat", "overlapped")):
                 priced = price(replace(shape, block=block, variant=variant), VEK280, Assumed())

@@ -123,5 +123,5 @@ def test_unaligned_tiles_cost_more_than_aligned_ones() -> None:
     shape = ("int8", "int8", Tiling(4, 8, 8, True), 2, 2, 32, 256, 32, tail)
     aligned, gathered = (schedule_of(KernelSpec(*shape, gathered=g), ARCH) for g in (False, True))
     assert gathered.body > 1.1 * aligned.body
-    with pytest.raises(TargetError, match="stored together|no schedule"):
+    with pytest.raises(TargetError, match="no schedule"):
         schedule_of(KernelSpec("int8", "int8", Tiling(1, 8, 8, False), 1, 2, 1, 64, 16, tail), ARCH)

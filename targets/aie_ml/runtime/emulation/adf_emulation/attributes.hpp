@@ -42,7 +42,7 @@ class location_slot {
 class tile_slot {
   public:
     explicit tile_slot(aie_emulation::Actor &actor) : actor_(actor) {}
-    tile_slot &operator=(const location_constraint &place) {
+    AIE_EMULATION_ONCE tile_slot &operator=(const location_constraint &place) {
         actor_.tile = {place.column, place.row};
         actor_.core.name = actor_.name + " on tile " + std::to_string(place.column) + "," +
                            std::to_string(place.row);
@@ -89,7 +89,7 @@ ignored num_buffers(const shared_buffer<T> &) {
 inline ignored initial_value(const port_handle &) { return {}; }
 inline void single_buffer(const port_handle &) {}
 
-inline unsigned &repetition_count(const actor_handle &of) { return of.actor().repetition; }
+AIE_EMULATION_ONCE inline unsigned &repetition_count(const actor_handle &of) { return of.actor().repetition; }
 
 class initial_value_slot {
   public:
@@ -109,14 +109,14 @@ initial_value_slot initial_value(const shared_buffer<T> &buffer) {
     return initial_value_slot(static_cast<aie_emulation::SharedBufferActor &>(buffer.actor()));
 }
 
-inline std::vector<std::uint32_t> &dimensions(const port_handle &port) {
+AIE_EMULATION_ONCE inline aie_emulation::List<std::uint32_t> &dimensions(const port_handle &port) {
     return port.state()->dimensions;
 }
 
 class access_slot {
   public:
-    explicit access_slot(const port_handle &port) : port_(port) {}
-    access_slot &operator=(tiling_parameters parameters) {
+    AIE_EMULATION_ONCE explicit access_slot(const port_handle &port) : port_(port) {}
+    AIE_EMULATION_ONCE access_slot &operator=(tiling_parameters parameters) {
         port_.state()->access = std::move(parameters);
         return *this;
     }
@@ -125,7 +125,7 @@ class access_slot {
     port_handle port_;
 };
 
-inline access_slot read_access(const port_handle &port) { return access_slot(port); }
-inline access_slot write_access(const port_handle &port) { return access_slot(port); }
+AIE_EMULATION_ONCE inline access_slot read_access(const port_handle &port) { return access_slot(port); }
+AIE_EMULATION_ONCE inline access_slot write_access(const port_handle &port) { return access_slot(port); }
 
 }  // namespace adf

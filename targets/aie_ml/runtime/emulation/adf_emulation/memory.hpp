@@ -7,7 +7,7 @@ namespace aie_emulation {
 
 class SharedBufferActor : public Actor {
   public:
-    SharedBufferActor(std::vector<std::uint32_t> dimensions, Format format)
+    SharedBufferActor(List<std::uint32_t> dimensions, Format format)
         : dimensions_(std::move(dimensions)), format_(format), block_(bytes()) {}
 
     void declare(unsigned inputs, unsigned outputs) {
@@ -35,7 +35,7 @@ class SharedBufferActor : public Actor {
         return count;
     }
 
-    std::vector<std::uint32_t> dimensions_;
+    List<std::uint32_t> dimensions_;
     Format format_;
     Block block_;
 };
@@ -50,10 +50,10 @@ class actor_handle {
     port_list in, out, inout;
 
     actor_handle() = default;
-    explicit actor_handle(std::shared_ptr<aie_emulation::Actor> actor)
+    AIE_EMULATION_ONCE explicit actor_handle(std::shared_ptr<aie_emulation::Actor> actor)
         : in(&actor->in), out(&actor->out), actor_(std::move(actor)) {}
 
-    aie_emulation::Actor &actor() const {
+    AIE_EMULATION_ONCE aie_emulation::Actor &actor() const {
         if (!actor_) aie_emulation::stop({"graph", 0}, "something is used that was never created");
         return *actor_;
     }
@@ -67,7 +67,7 @@ class kernel : public actor_handle {
     using actor_handle::actor_handle;
 
     template <typename... Arguments>
-    static kernel create(void (*function)(Arguments...)) {
+    AIE_EMULATION_ONCE static kernel create(void (*function)(Arguments...)) {
         auto actor = aie_emulation::design().make<aie_emulation::KernelActor<Arguments...>>(
             "kernel", function);
         actor->declare();
@@ -80,7 +80,7 @@ class shared_buffer : public actor_handle {
   public:
     using actor_handle::actor_handle;
 
-    static shared_buffer create(std::vector<std::uint32_t> dimensions, unsigned inputs = 1,
+    AIE_EMULATION_ONCE static shared_buffer create(aie_emulation::List<std::uint32_t> dimensions, unsigned inputs = 1,
                                 unsigned outputs = 1) {
         auto actor = aie_emulation::design().make<aie_emulation::SharedBufferActor>(
             "shared_buffer", std::move(dimensions), aie_emulation::format_of<T>());

@@ -43,7 +43,7 @@ struct PortState {
     bool parameter = false;
     bool updated = false;
     Format format;
-    std::vector<std::uint32_t> dimensions;
+    List<std::uint32_t> dimensions;
     std::optional<adf::tiling_parameters> access;
     std::vector<unsigned char> value;                 // of a run-time parameter
     std::vector<std::shared_ptr<PortState>> sinks;    // as connected
@@ -146,6 +146,7 @@ struct Design {
     std::vector<std::shared_ptr<Actor>> actors;
     std::vector<bool> made;  // by graph: whether it made anything before the next one began
     unsigned graphs = 0;     // that live
+    std::vector<std::string> counted;  // what kernels did, of programs that ended
 
     unsigned current() const { return made.empty() ? 0 : static_cast<unsigned>(made.size() - 1); }
 
@@ -194,10 +195,17 @@ inline constexpr direction inout = direction::inout;
 /// A handle of a port; a graph's own ports are made here, actors' ports by their actors.
 class port_handle {
   public:
-    port_handle() : state_(std::make_shared<aie_emulation::PortState>()) {
+    AIE_EMULATION_ONCE port_handle() : state_(std::make_shared<aie_emulation::PortState>()) {
         state_->graph = aie_emulation::design().own();
     }
-    explicit port_handle(aie_emulation::Port state) : state_(std::move(state)) {}
+    AIE_EMULATION_ONCE port_handle(const port_handle &other) : state_(other.state_) {}
+    AIE_EMULATION_ONCE port_handle(port_handle &&other) noexcept : state_(std::move(other.state_)) {}
+    AIE_EMULATION_ONCE ~port_handle() {}
+    AIE_EMULATION_ONCE port_handle &operator=(const port_handle &other) {
+        state_ = other.state_;
+        return *this;
+    }
+    AIE_EMULATION_ONCE explicit port_handle(aie_emulation::Port state) : state_(std::move(state)) {}
     const aie_emulation::Port &state() const { return state_; }
 
   private:
@@ -231,7 +239,7 @@ const P &sync(const P &p) {
 template <typename From = void, typename To = From>
 class connect {
   public:
-    connect(const port_handle &from, const port_handle &to) {
+    AIE_EMULATION_ONCE connect(const port_handle &from, const port_handle &to) {
         from.state()->sinks.push_back(to.state());
     }
 };
@@ -242,7 +250,7 @@ class port_list {
   public:
     port_list() = default;
     explicit port_list(const std::vector<aie_emulation::Port> *ports) : ports_(ports) {}
-    port_handle operator[](std::size_t index) const {
+    AIE_EMULATION_ONCE port_handle operator[](std::size_t index) const {
         if (ports_ == nullptr || index >= ports_->size()) {
             aie_emulation::stop({"graph", 0}, "no port of number " + std::to_string(index));
         }

@@ -6,6 +6,33 @@
 
 #include "stream.hpp"
 
+// What only runs while a graph is made stays a call: graphs consist of thousands of such statements,
+// and compilers would inline all of them.
+#define AIE_EMULATION_ONCE __attribute__((noinline))
+
+namespace aie_emulation {
+
+/// Numbers of a graph.
+template <typename T>
+class List : public std::vector<T> {
+  public:
+    AIE_EMULATION_ONCE List() {}
+    AIE_EMULATION_ONCE List(std::initializer_list<T> values) : std::vector<T>(values) {}
+    AIE_EMULATION_ONCE List(const List &other) : std::vector<T>(other) {}
+    AIE_EMULATION_ONCE List(List &&other) noexcept : std::vector<T>(std::move(other)) {}
+    AIE_EMULATION_ONCE ~List() {}
+    AIE_EMULATION_ONCE List &operator=(const List &other) {
+        std::vector<T>::operator=(other);
+        return *this;
+    }
+    AIE_EMULATION_ONCE List &operator=(List &&other) noexcept {
+        std::vector<T>::operator=(std::move(other));
+        return *this;
+    }
+};
+
+}  // namespace aie_emulation
+
 namespace adf {
 
 struct traversing_parameters {
@@ -17,14 +44,14 @@ struct traversing_parameters {
 /// Dimension 0 is contiguous; tile_traversal[0] is the innermost loop over tiles (XD100, "Tiling
 /// parameter structure").
 struct tiling_parameters {
-    std::vector<std::uint32_t> buffer_dimension = {};
-    std::vector<std::uint32_t> tiling_dimension = {};
-    std::vector<std::int32_t> offset = {};
-    std::vector<traversing_parameters> tile_traversal = {};
+    aie_emulation::List<std::uint32_t> buffer_dimension = {};
+    aie_emulation::List<std::uint32_t> tiling_dimension = {};
+    aie_emulation::List<std::int32_t> offset = {};
+    aie_emulation::List<traversing_parameters> tile_traversal = {};
     int packet_port_id = -1;
     std::uint32_t repetition = 1;
     std::uint32_t phase = 0;
-    std::vector<std::uint32_t> boundary_dimension = {};
+    aie_emulation::List<std::uint32_t> boundary_dimension = {};
 };
 
 using access_pattern = tiling_parameters;
@@ -40,7 +67,7 @@ inline constexpr std::int64_t outside = -1;
 /// The indices into the buffer that a traversal of `t` touches, in order; `outside` for padding.
 /// `whole` are the buffer's own dimensions, used where `t` names none.
 inline std::vector<std::int64_t> traverse(const adf::tiling_parameters &t,
-                                          const std::vector<std::uint32_t> &whole, Place place) {
+                                          const List<std::uint32_t> &whole, Place place) {
     const auto &buffer = t.buffer_dimension.empty() ? whole : t.buffer_dimension;
     const std::size_t rank = buffer.size();
     if (t.tiling_dimension.size() != rank || (!t.offset.empty() && t.offset.size() != rank) ||

@@ -1,0 +1,254 @@
+"""What `report.html` shows: a compiled network as rows and rectangles; pure data.
+
+Every number comes with where it is from: `modelled` by a cost model, `simulated`, `proven` (a
+bound), or `planned` (final numbers of the emitted code).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from match_aie.errors import shorten
+from match_aie.report.memory_map import MemoryMap, memory_map
+from match_aie.report.network import (
+    Attempt,
+    LayerDetail,
+    NetworkReport,
+    StepRow,
+    network_report,
+)
+from match_aie.report.table import count, extent
+from match_aie.report.text import FALLBACK
+
+#: Characters of a name from the model that are shown.
+LONGEST = 80
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number, its unit, and where it is from; an empty `text` where there is none."""
+
+    text: str
+    origin: str = ""
+    unit: str = ""
+
+
+NONE = Figure("")
+
+
+@dataclass(frozen=True)
+class PortRow:
+    """An input or output of the network."""
+
+    role: str
+    name: str
+    tensor: str
+
+
+@dataclass(frozen=True)
+class Considered:
+    """Who could or could not run a layer."""
+
+    module: str
+    pattern: str
+    cycles: Figure
+    core: Figure
+    outcome: str
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class LayerRow:
+    """A call of the network.
+
+    Attributes:
+        index: position.
+        name: what users know it by.
+        module: who runs it.
+        pattern: as what, or the operators of a fallback function.
+        output: element type and shape.
+        macs: multiply-accumulates.
+        predicted: cycles.
+        simulated: cycles.
+        share: of all predicted cycles, in percent, for a bar.
+        deviation: bound of the difference from the model's arithmetic, in steps of the output.
+        facts: (what, text) of the layer's details.
+        parts: what the predicted cycles consist of.
+        considered: everything tried for it.
+    """
+
+    index: int
+    name: str
+    module: str
+    pattern: str
+    output: str
+    macs: Figure
+    predicted: Figure
+    simulated: Figure
+    share: float
+    deviation: Figure
+    facts: tuple[tuple[str, str], ...]
+    parts: tuple[tuple[str, Figure], ...]
+    considered: tuple[Considered, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """The whole page.
+
+    Attributes:
+        title: name of the network.
+        target: name of the chip, and what the code was built for.
+        headline: (what, number).
+        ports: inputs and outputs.
+        rows: every call.
+        unmatched: what was considered at places that are no call of their own.
+        memory: the memory plan as rectangles.
+        warnings: what the compiler assumed, and what the page lacks.
+        origins: (name, meaning) of everything a number may be from.
+    """
+
+    title: str
+    target: str
+    headline: tuple[tuple[str, Figure], ...]
+    ports: tuple[PortRow, ...]
+    rows: tuple[LayerRow, ...]
+    unmatched: tuple[tuple[str, Considered], ...]
+    memory: MemoryMap
+    warnings: tuple[str, ...]
+    origins: tuple[tuple[str, str], ...]
+
+
+ORIGINS = (
+    ("modelled", "a cost model's word; a layer's in cycles of its module's clock"),
+    ("simulated", "from the target's cycle simulator, which shares nothing with the cost models"),
+    ("proven", "a bound that holds for every input"),
+    ("planned", "counted in the emitted code: final"),
+)
+
+
+def network_page(manifest: Mapping[str, Any]) -> Page:
+    """The page of a `match_aie.json`.
+
+    Raises:
+        ProjectError: it is damaged.
+    """
+    report = network_report(manifest)
+    names = {step.name for step in report.steps}
+    built = str(manifest.get("built_for") or "")
+    return Page(
+        title=_name(report.name),
+        target=report.target + (f" ({built})" if built else ""),
+        headline=_headline(report),
+        ports=_ports(manifest),
+        rows=tuple(_row(report, step) for step in report.steps),
+        unmatched=tuple(
+            (_name(a.layer), _considered(a)) for a in report.attempts if a.layer not in names
+        ),
+        memory=memory_map(manifest),
+        warnings=report.warnings,
+        origins=ORIGINS,
+    )
+
+
+def _name(text: str) -> str:
+    return shorten(text, LONGEST)
+
+
+def _cycles(value: float | None, origin: str = "modelled") -> Figure:
+    return NONE if value is None else Figure(count(value), origin, "cycles")
+
+
+def _headline(report: NetworkReport) -> tuple[tuple[str, Figure], ...]:
+    made: list[tuple[str, Figure]] = []
+    if report.cover is not None:
+        made.append(("in all", _cycles(report.cover.cycles)))
+        made.append(("in modules", _cycles(report.cover.layers)))
+        made.append(("on the core", _cycles(report.cover.fallback)))
+        made.append(("to hand over", _cycles(report.cover.moves)))
+    if report.simulated is not None:
+        run = report.simulated
+        known = f", of which {count(run.modelled)} modelled" if run.modelled else ""
+        made.append((f"in all{known}", _cycles(run.cycles, "simulated")))
+        time = f"{run.microseconds:,.1f}"
+        made.append((f"at {run.frequency_hz / 1e6:g} MHz", Figure(time, "simulated", "us")))
+    made.append(("work in modules", Figure(count(report.macs), "planned", "MACs")))
+    for use in report.memory:
+        made.append((use.name, Figure(count(use.nbytes), "planned", "bytes")))
+    made.append(("constants", Figure(count(report.constant_bytes), "planned", "bytes")))
+    return tuple(made)
+
+
+def _ports(manifest: Mapping[str, Any]) -> tuple[PortRow, ...]:
+    return tuple(
+        PortRow(role, _name(str(port["name"])), f"{port['dtype']} {extent(port['shape'])}")
+        for role in ("input", "output")
+        for port in manifest[f"{role}s"]
+    )
+
+
+def _row(report: NetworkReport, step: StepRow) -> LayerRow:
+    layer, (dtype, shape) = step.layer, step.output
+    attempts = [a for a in report.attempts if a.layer == step.name]
+    total = report.cycles
+    return LayerRow(
+        index=step.index,
+        name=_name(step.name),
+        module=layer.module if layer else FALLBACK,
+        pattern=layer.pattern if layer else step.operators,
+        output=f"{dtype} {extent(shape)}",
+        macs=_macs(layer),
+        predicted=_cycles(layer.cycles) if layer else NONE,
+        simulated=_cycles(step.simulated, "simulated"),
+        share=100 * layer.cycles / total if layer and total else 0.0,
+        deviation=_deviation(layer),
+        facts=_facts(step),
+        parts=tuple((name, _cycles(cycles)) for name, cycles in (layer.parts if layer else ())),
+        considered=tuple(map(_considered, attempts)),
+    )
+
+
+def _macs(layer: LayerDetail | None) -> Figure:
+    if layer is None or not layer.workload.macs:
+        return NONE
+    return Figure(count(layer.workload.macs), "planned", "MACs")
+
+
+def _deviation(layer: LayerDetail | None) -> Figure:
+    """0 where a layer computes in the model's own arithmetic."""
+    if layer is None or layer.workload.real is not None:
+        return NONE
+    error = layer.error_lsb or 0.0
+    return Figure(f"{error:.3g}", "proven", "LSB")
+
+
+def _facts(step: StepRow) -> tuple[tuple[str, str], ...]:
+    made = [("C function", step.symbol)]
+    if step.layer is None:
+        return tuple(made)
+    workload = step.layer.workload
+    made.append(("computes", f"{workload.kind} " + _sizes(workload.dims)))
+    for operand in workload.operands:
+        kind = "constant " if operand.constant else ""
+        made.append((operand.name, f"{kind}{operand.dtype} {extent(operand.shape)}"))
+    made.append(("in space", _sizes(step.layer.spatial) or "one at a time"))
+    if step.layer.temporal:
+        made.append(("in time, outermost first", _sizes(step.layer.temporal)))
+    return tuple(made)
+
+
+def _sizes(loops: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(f"{dim} {size}" for dim, size in loops)
+
+
+def _considered(attempt: Attempt) -> Considered:
+    return Considered(
+        attempt.module,
+        attempt.pattern,
+        _cycles(attempt.cycles),
+        _cycles(attempt.fallback_cycles),
+        attempt.outcome,
+        attempt.chosen,
+    )

@@ -1,0 +1,206 @@
+"""A network on the array and the processor beside it: layer after layer, in simulated time.
+
+A layer on the array takes the processor's copies into the array's buffers, its call, the run of the
+layer's program from memory to memory, and the copies back. What runs on the processor is not
+simulated: its modelled cycles are taken as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from match_aie.errors import Infeasible, InfeasibleError
+from match_aie.hardware import SimulatedStep, StepResult
+from match_aie.simulation import Event, Timeline
+from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.check import check
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.program import ArrayProgram
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.kernels.spec import BYTES
+from match_aie.targets.aie_ml.simulate.outside import Beyond
+from match_aie.targets.aie_ml.simulate.run import LayerRun, run_layer
+
+#: The graph of a step's layer; None where the processor runs it.
+GraphOf = Callable[[SimulatedStep], LayerGraph | None]
+
+
+@dataclass(frozen=True)
+class Group:
+    """The tiles of one layer.
+
+    Attributes:
+        name: the step's label and the columns.
+        cores: at work.
+        busy: cycles of the reference clock in which their kernels run, all together.
+    """
+
+    name: str
+    cores: int
+    busy: float
+
+
+@dataclass(frozen=True)
+class ArrayRun:
+    """A simulated inference; cycles are those of the processor's clock.
+
+    Attributes:
+        steps: in execution order.
+        timeline: processor, ways and tiles over time.
+        frequency_hz: of the processor's clock.
+        groups: tiles by layer.
+    """
+
+    steps: tuple[StepResult, ...]
+    timeline: Timeline
+    frequency_hz: float
+    groups: tuple[Group, ...]
+
+    @property
+    def cycles(self) -> float:
+        """Of the whole run."""
+        return self.timeline.cycles
+
+    @property
+    def microseconds(self) -> float:
+        """Of the whole run."""
+        return self.cycles / self.frequency_hz * 1e6
+
+    def utilisation(self) -> dict[str, float]:
+        """Share of all cycles in which processor and array work, and each layer's tiles do."""
+        units = {event.resource for event in self.timeline.events if event.category == "unit"}
+        shares = {n: s for n, s in self.timeline.utilisation().items() if n in units}
+        whole = self.cycles or 1.0
+        return {**shares, **{g.name: g.busy / g.cores / whole for g in self.groups}}
+
+    def trace_json(self) -> str:
+        """The timeline in the Chrome trace format, which Perfetto opens."""
+        return self.timeline.to_trace_json(self.frequency_hz)
+
+
+@dataclass
+class _Clock:
+    """Time goes on, and events are kept."""
+
+    record: bool
+    now: float = 0.0
+    events: list[Event] = field(default_factory=list)
+
+    def take(self, cycles: float, resource: str, name: str) -> None:
+        """Let a unit work."""
+        begin, self.now = self.now, self.now + cycles
+        self.events.append(Event(resource, name, begin, self.now, "unit"))
+
+    def show(self, timeline: Timeline, begin: float, scale: float) -> None:
+        """What the parts of the array did from `begin` on."""
+        self.events += (
+            Event(e.resource, e.name, begin + scale * e.start, begin + scale * e.end, e.category)
+            for e in timeline.events
+        )
+
+
+class ArrayNetworkSimulator:
+    """Simulates networks on a device with an array.
+
+    Args:
+        device: the array.
+        frequency_hz: of the processor's clock.
+        graph_of: how a step's layer runs on the array.
+        assumed: times of the array that no document states.
+        beyond: times outside it, likewise.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        frequency_hz: float,
+        graph_of: GraphOf,
+        assumed: Assumed | None = None,
+        beyond: Beyond | None = None,
+    ) -> None:
+        """Only keeps what it is given."""
+        self._device = device
+        self._frequency = frequency_hz
+        self._graph_of = graph_of
+        self._assumed = assumed or Assumed()
+        self._beyond = beyond or Beyond()
+
+    def run(self, steps: Sequence[SimulatedStep], *, record: bool = True) -> ArrayRun:
+        """Simulate one inference.
+
+        Args:
+            steps: the network's calls, in execution order; layers on the array lie side by side
+                in this order.
+            record: whether the timeline keeps what each tile and channel did.
+
+        Raises:
+            InfeasibleError: a layer's graph does not fit the array.
+            InternalError: its program breaks a rule of the array.
+        """
+        clock, column = _Clock(record), 0
+        results: list[StepResult] = []
+        groups: list[Group] = []
+        for step in steps:
+            begin = clock.now
+            graph = self._graph_of(step)
+            if graph is None:
+                clock.take(step.cycles, "processor", step.label)
+            else:
+                groups.append(self._layer(clock, step, graph, column))
+                column += graph.columns
+            results.append(
+                StepResult(
+                    step.label,
+                    step.module,
+                    begin,
+                    clock.now - begin,
+                    step.predicted,
+                    graph is not None,
+                )
+            )
+        timeline = Timeline(tuple(clock.events), clock.now)
+        return ArrayRun(tuple(results), timeline, self._frequency, tuple(groups))
+
+    def program(self, graph: LayerGraph, column: int = 0) -> ArrayProgram:
+        """A layer's program, proven against all rules.
+
+        Raises:
+            InfeasibleError: it does not fit the array.
+            InternalError: it breaks a rule.
+        """
+        program = lay_out(graph, self._device, column)
+        if isinstance(program, Infeasible):
+            raise InfeasibleError(program, where=graph.name)
+        check(program, self._device)
+        return program
+
+    def layer(self, graph: LayerGraph, column: int = 0, *, trace: bool = False) -> LayerRun:
+        """One run of a layer, from the chip's memory back to it."""
+        return run_layer(
+            self.program(graph, column),
+            self._device,
+            assumed=self._assumed,
+            beyond=self._beyond,
+            trace=trace,
+        )
+
+    def _layer(self, clock: _Clock, step: SimulatedStep, graph: LayerGraph, column: int) -> Group:
+        scale = self._frequency / (self._device.clock_ghz * 1e9)
+        run = self.layer(graph, column, trace=clock.record)
+        into = sum(o.elements * BYTES[o.dtype] for o in graph.inputs)
+        back = sum(o.elements * BYTES[o.dtype] for o in graph.outputs)
+        around = self._beyond.call_ns * 1e-9 * self._frequency
+        clock.take(around + self._copied(into), "processor", f"to {step.label}")
+        if run.timeline is not None:
+            clock.show(run.timeline, clock.now, scale)
+        clock.take(run.cycles * scale, "array", step.label)
+        clock.take(self._copied(back), "processor", f"from {step.label}")
+        last = column + graph.columns - 1
+        name = f"columns {column}-{last}: {step.label}"
+        return Group(name, len(run.busy), sum(run.busy.values()) * scale)
+
+    def _copied(self, size: int) -> float:
+        """Cycles in which the processor copies so many bytes."""
+        return size / self._beyond.copied_per_ns * 1e-9 * self._frequency

@@ -1,0 +1,78 @@
+"""One run of a layer from the chip's memory back to it: what a network's step takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from match_aie.simulation import Timeline
+from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.program import ArrayProgram, Tile
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.simulate.array import ArraySimulation
+from match_aie.targets.aie_ml.simulate.outside import Beyond
+
+#: Calls of all cores that are simulated one by one. Longer runs are simulated from the first to a
+#: number of calls, and go on at the pace of the second half: only very large dense layers.
+MOST_CALLS = 60_000
+
+
+@dataclass(frozen=True)
+class LayerRun:
+    """Simulated cycles of one run, of the array's clock.
+
+    Attributes:
+        cycles: from the first request of an input to the last word of the output in memory.
+        busy: cycles in which each core's kernel runs and is not stalled, by tile.
+        stalled: cycles in which it waits for a cascade in the middle of a call.
+        whole: whether every call was simulated.
+        timeline: where a trace was asked for.
+    """
+
+    cycles: float
+    busy: dict[Tile, float]
+    stalled: dict[Tile, float]
+    whole: bool
+    timeline: Timeline | None = None
+
+
+def run_layer(
+    program: ArrayProgram,
+    device: Device,
+    *,
+    assumed: Assumed | None = None,
+    beyond: Beyond | None = None,
+    trace: bool = False,
+) -> LayerRun:
+    """Simulate a single run of `program`.
+
+    Raises:
+        TargetError: a fact that it needs is not known of the device.
+        DeadlockError: the program cannot go on: a defect.
+    """
+    calls = sum(len(core.work) for core in program.cores)
+    per_run = max(route.sends for route in program.routes if route.role == "out")
+    enough = max(8, per_run * MOST_CALLS // max(1, calls))
+    run = ArraySimulation(
+        program,
+        device,
+        assumed or Assumed(),
+        1,
+        enough=lambda times: len(times) >= enough and calls > MOST_CALLS,
+        trace=trace,
+        beyond=beyond,
+    )
+    times = run.run().done
+    whole = len(times) == per_run
+    cycles, share = run.timeline.cycles, 1.0
+    if not whole:
+        half = len(times) // 2
+        pace = (times[-1] - times[half]) / (len(times) - 1 - half)
+        share = per_run / len(times)
+        cycles = times[-1] + pace * (per_run - len(times))
+    return LayerRun(
+        cycles,
+        {tile: much * share for tile, much in run.books.busy.items()},
+        {tile: much * share for tile, much in run.books.stalled.items()},
+        whole,
+        run.timeline if trace else None,
+    )
