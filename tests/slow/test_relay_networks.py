@@ -10,12 +10,16 @@ from tests.shared import shared
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("target", ["GAP9"])
-def test_resnet8_of_integers(target, tmp_path):
+@pytest.mark.parametrize(
+    ("target", "accelerators"), [("GAP9", {"ne16", "cluster"}), ("VersalAIEML", {"array"})]
+)
+def test_resnet8_of_integers(target, accelerators, tmp_path):
     network = resnet8(shared("tiny/pretrainedResnet_quant.onnx"))
     net = match.compile(network.text(), target, params=network.parameters, name="resnet8")
     kinds = [o.candidate.pattern.kind for o in net.assignment.chosen]
     assert kinds.count("conv2d") == 9
+    convolutions = [o for o in net.assignment.chosen if o.candidate.pattern.kind == "conv2d"]
+    assert {o.candidate.module.name for o in convolutions} <= accelerators
     assert kinds.count("add") == 3
     assert "dense" in kinds
     project = net.write(tmp_path / "net")
