@@ -191,9 +191,14 @@ class DenseGraph:
         return _outside("x", layer.a, layer.rows, layer.reduction, words(layer.reduction, layer.a))
 
     def _read(self, net: Net) -> Access:
-        """How the part of x of one column of tiles leaves: [M/m][K/k][m][k], zeros around it."""
+        """How the part of x of one column of tiles leaves: [M/m][K/k][m][k], zeros beside it.
+
+        Rows behind the last one are whatever the memory tile holds there, and so are the results
+        of them, which never leave: no descriptor pads its outermost loop.
+        """
         m, t, s = self.mapping, self.mapping.tiling, self.spec
-        whole = (words(m.layer.reduction, m.layer.a), m.layer.rows)
+        held = max(m.layer.rows, (m.row_parts - 1) * m.part_rows + self.rows)
+        whole = (words(m.layer.reduction, m.layer.a), held)
         return Access(
             whole,
             (t.k, t.m),
@@ -206,7 +211,7 @@ class DenseGraph:
         """Copies of x, each for as many nets as a memory tile has channels."""
         nets, dtype = self.floor.nets, self.mapping.layer.a
         whole = self._read(nets[0]).buffer
-        write = Access(whole, whole, (0, 0))
+        write = Access(whole, (whole[0], self.mapping.layer.rows), (0, 0))
         buffers, joined = [], []
         for index, first in enumerate(range(0, len(nets), most)):
             served = nets[first : first + most]

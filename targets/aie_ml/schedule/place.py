@@ -10,14 +10,15 @@ Where more cycles are needed, whole bundles without operations of the step are p
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from match_aie.errors import InternalError, TargetError
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
-from match_aie.targets.aie_ml.schedule.machine import LOAD_A, Machine
+from match_aie.targets.aie_ml.schedule.machine import Machine
 from match_aie.targets.aie_ml.schedule.operation import ACCUMULATING, Operation
 from match_aie.targets.aie_ml.schedule.operations import Block, block_operations
 from match_aie.targets.aie_ml.schedule.registers import VECTOR_UNITS, Placed, fit
+from match_aie.targets.aie_ml.schedule.table import Table
 
 #: Cycles of steps that are scheduled one by one: long enough to hide any start and finish. Further
 #: steps repeat in the inner loop.
@@ -91,60 +92,6 @@ class BlockSchedule:
     def shown(self) -> int:
         """Cycles from block to block as `placed` shows them."""
         return self.length - self.hidden
-
-
-@dataclass
-class Table:
-    """What is taken in a repeating pattern of `length` bundles; None where nothing repeats."""
-
-    length: int | None
-    slots: set[tuple[str, int]] = field(default_factory=set)
-    banks: set[tuple[str, int]] = field(default_factory=set)
-    writes: set[int] = field(default_factory=set)
-    accumulator_accesses: set[int] = field(default_factory=set)
-
-    def slot_for(self, op: Operation, cycle: int) -> str | None:
-        """A free slot for `op` at `cycle`."""
-        row = self._row(cycle)
-        if op.bank and (op.bank, row) in self.banks:
-            return None
-        if op.kind.endswith("_accumulator") and row in self.accumulator_accesses:
-            return None
-        for slot in op.slots:
-            if (slot, row) in self.slots:
-                continue
-            if self._port(op, slot) and self._row(cycle + op.latency) in self.writes:
-                continue
-            return slot
-        return None
-
-    def take(self, op: Operation, cycle: int, slot: str) -> None:
-        """Mark what `op` takes in `slot` at `cycle`."""
-        row = self._row(cycle)
-        self.slots.add((slot, row))
-        if op.bank:
-            self.banks.add((op.bank, row))
-        if op.kind.endswith("_accumulator"):
-            self.accumulator_accesses.add(row)
-        if self._port(op, slot):
-            self.writes.add(self._row(cycle + op.latency))
-
-    def _row(self, cycle: int) -> int:
-        return cycle if self.length is None else cycle % self.length
-
-    @staticmethod
-    def _port(op: Operation, slot: str) -> bool:
-        """Whether the result goes through the vector write port that load A and SRS share."""
-        return op.kind == "srs" or (op.kind == "load" and slot == LOAD_A)
-
-    def search(self, op: Operation, cycles: range, step: int | None = None) -> Placed | None:
-        """`op` at the first of `cycles` that has room."""
-        for cycle in cycles:
-            slot = self.slot_for(op, cycle)
-            if slot is not None:
-                self.take(op, cycle, slot)
-                return Placed(cycle, slot, op, step)
-        return None
 
 
 def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:

@@ -13,7 +13,6 @@ from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.schedule.operation import OF_STEP
 from match_aie.targets.aie_ml.schedule.place import (
     BlockSchedule,
-    Table,
     place_finish,
     place_start,
 )
@@ -23,6 +22,7 @@ from match_aie.targets.aie_ml.schedule.registers import (
     lifetimes,
     most_live,
 )
+from match_aie.targets.aie_ml.schedule.table import Table
 
 #: Runs of more blocks than this are the pattern between two ends.
 SHORT = 3

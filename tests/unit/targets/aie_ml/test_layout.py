@@ -1,0 +1,173 @@
+"""Layers' graphs laid out: all rules kept, everything moved, simulated as the graph says."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from match_aie.errors import Infeasible, TargetError
+from match_aie.targets.aie_ml import device
+from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.build import build
+from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.program import ArrayProgram
+from match_aie.targets.aie_ml.devices import Device, Tiling
+from match_aie.targets.aie_ml.graph.dense import DenseGraph
+from match_aie.targets.aie_ml.graph.image_plan import image_plans
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
+from match_aie.targets.aie_ml.simulate import Beyond, run_layer, simulate_program
+from match_aie.workload import Quantized, dense, full_range
+from tests.aie_layers import constants_of, random_layer
+
+VEK280 = device("vek280")
+KINDS = ("conv", "depthwise", "average", "max", "add")
+WORD = 4
+
+
+def image_graph(kind: str, seed: int) -> LayerGraph | None:
+    """A random layer's graph on up to three columns; None where it has none."""
+    rng = np.random.default_rng(seed)
+    workload = random_layer(rng, kind)
+    if workload is None:
+        return None
+    fixed = in_fixed_point(workload, constants_of(workload, rng))
+    if isinstance(fixed, str):
+        return None
+    try:
+        plans = image_plans(fixed.workload, "vek280", 3)
+    except TargetError:
+        return None
+    if isinstance(plans, Infeasible):
+        return None
+    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in fixed.workload.constants}
+    return plans[-1].graph("layer", fixed.workload, zeros)
+
+
+def moved(program: ArrayProgram) -> dict[str, int]:
+    """Bytes of a run by what streams carry and where they come from."""
+    found = {"in": 0, "out": 0}
+    for route in program.routes:
+        if route.source.tile[1] < VEK280.shim_rows:
+            found["in"] += route.bytes * route.sends
+        elif any(sink.tile[1] < VEK280.shim_rows for sink in route.sinks):
+            found["out"] += route.bytes * route.sends
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_image_layers_keep_all_rules_and_run(kind: str) -> None:
+    graphs = [g for seed in range(6) if (g := image_graph(kind, seed)) is not None]
+    assert graphs
+    for graph in graphs:
+        program = lay_out(graph, VEK280, 7)
+        assert not isinstance(program, Infeasible), (graph.name, graph.remark)
+        assert violations(program, VEK280) == ()
+        sizes = {"int8": 1, "uint8": 1, "int16": 2, "int32": 4}
+        assert moved(program) == {
+            "in": sum(o.elements * sizes[o.dtype] for o in graph.inputs),
+            "out": sum(o.elements * sizes[o.dtype] for o in graph.outputs),
+        }
+        run = run_layer(program, VEK280)
+        assert run.whole
+        work = {core.tile: sum(w.schedule.body for w in core.work) for core in program.cores}
+        assert all(run.busy[tile] >= cycles for tile, cycles in work.items())
+        # One channel carries 4 bytes a cycle; a run is in, work and out, one after another.
+        least = max(o.elements * sizes[o.dtype] for o in graph.inputs) / WORD
+        assert run.cycles > max(max(work.values()), least)
+        slower = run_layer(program, VEK280, assumed=Assumed().scaled(2))
+        assert slower.cycles > run.cycles
+
+
+def dense_graph(mapping: ArrayMapping) -> LayerGraph:
+    """The mapping's graph, requantised by a shift as the mapping's layer is, weights zero."""
+    layer = mapping.layer
+    workload = dense(
+        Quantized("int8", 2.0**-4, 0),
+        Quantized("int8", 2.0**-3, 0),
+        rows=layer.rows,
+        inputs=layer.reduction,
+        outputs=layer.columns,
+        tail=full_range("int8", 0),
+        scales=1,
+    )
+    constants = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    constants["scale"] = np.full(1, 2.0**-8, np.float32)
+    fixed = in_fixed_point(workload, constants)
+    assert not isinstance(fixed, str)
+    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in fixed.workload.constants}
+    return DenseGraph("layer", mapping, VEK280, fixed.workload, zeros).graph
+
+
+def into_cores(program: ArrayProgram) -> dict[tuple[int, int], int]:
+    """Bytes that each core is sent in a run."""
+    found = {core.tile: 0 for core in program.cores}
+    for route in program.routes:
+        for sink in route.sinks:
+            if sink.tile in found:
+                found[sink.tile] += route.bytes * route.sends
+    return found
+
+
+I8 = Tiling(4, 8, 8, True)
+#: A single tile, a chain, a block, rows in parts.
+MAPPINGS = [
+    ArrayMapping(DenseLayer(512, 128, 128, relu=False), I8, (2, 2), "overlapped", 1, 1, 1, 32, 128),
+    ArrayMapping(DenseLayer(512, 256, 128, relu=False), I8, (2, 2), "overlapped", 2, 1, 1, 32, 128),
+    ArrayMapping(DenseLayer(256, 512, 256, relu=False), I8, (2, 2), "overlapped", 4, 2, 1, 32, 128),
+    ArrayMapping(DenseLayer(512, 256, 256, relu=False), I8, (2, 2), "overlapped", 2, 2, 2, 32, 128),
+]
+
+
+@pytest.mark.parametrize("mapping", MAPPINGS, ids=lambda m: f"{m.cas_length}x{m.chains}")
+def test_graph_and_mapping_agree(mapping: ArrayMapping) -> None:
+    """The same calls and bytes; the same pace where no way to memory limits the graph."""
+    built = build(mapping, VEK280)
+    laid = lay_out(dense_graph(mapping), VEK280)
+    assert not isinstance(built, Infeasible)
+    assert not isinstance(laid, Infeasible)
+    assert {core.tile: len(core.work) for core in built.cores} == {
+        core.tile: len(core.work) for core in laid.cores
+    }
+    assert into_cores(built) == into_cores(laid)
+    bodies = [{w.schedule.body for c in p.cores for w in c.work} for p in (built, laid)]
+    assert bodies[0] == bodies[1]
+    free = Beyond(memory_gbps=1e6, memory_cycles=0)
+    ours = simulate_program(laid, fast_memory(), beyond=free).interval
+    theirs = simulate_program(built, VEK280).interval
+    assert ours == pytest.approx(theirs, rel=0.01)
+
+
+def fast_memory() -> Device:
+    """The array with interface channels that no layer here is limited by."""
+    arch = VEK280.architecture
+    quick = replace(arch, shim_dma=replace(arch.shim_dma, bytes_per_cycle=64))
+    return replace(VEK280, architecture=quick)
+
+
+def test_a_single_run_is_in_then_work_then_out() -> None:
+    """Whole tensors go in and out, 4 bytes a cycle, and calls in between overlap with neither."""
+    mapping = MAPPINGS[0]
+    laid = lay_out(dense_graph(mapping), VEK280)
+    assert not isinstance(laid, Infeasible)
+    run = run_layer(laid, VEK280)
+    (core,) = laid.cores
+    around = Assumed().call(2)
+    calls = sum(work.schedule.body + around for work in core.work)
+    ways = 2 * 512 * 128 / 4
+    assert ways + calls < run.cycles < 1.06 * (ways + calls)
+
+
+def test_what_does_not_fit_says_what_is_missing() -> None:
+    graph = dense_graph(MAPPINGS[2])
+    assert isinstance(lay_out(graph, VEK280, 35), Infeasible)
+    narrow = replace(VEK280, shim_noc_columns=())
+    refused = lay_out(graph, narrow)
+    assert isinstance(refused, Infeasible)
+    assert "memory" in refused.resource
+    large = replace(graph.shared[0], dimensions=(1024, 1024))
+    refused = lay_out(replace(graph, shared=(large, *graph.shared[1:])), VEK280)
+    assert isinstance(refused, Infeasible)
+    assert refused.bound <= 512 * 1024
