@@ -40,24 +40,41 @@ INPUTS, MAPPINGS, SEED = 3, 200, 1
 
 
 def network_rows(bench: Bench, network: str) -> list[Row]:
-    """A network's layers, one by one, and in all."""
-    net = bench.compile(network)
-    run = net.simulate(record=False)
+    """A network's layers, one by one, and in all; then those of its float ends."""
+    net, whole = bench.compile(network), bench.compile(network, floats=True)
+    run, found = net.simulate(record=False), layer_rows(network, net, ends_too=False)
+    predicted, simulated = inner_cycles(net, run)
+    milliseconds = 1e3 / run.frequency_hz
+    about = f"uint8 input to last integer tensor, {run.frequency_hz / 1e6:g} MHz, {control()}"
+    found.append(row(network, "simulated_ms", simulated * milliseconds, "ms", "simulated", about))
+    found.append(row(network, "predicted_ms", predicted * milliseconds, "ms", "modelled", about))
+    both = whole.simulate(record=False)
+    steps = zip(both.steps, ends(whole), strict=True)
+    apart = sum(step.cycles for step, end in steps if end) * milliseconds
+    found += layer_rows(network, whole, ends_too=True)
+    found.append(row(network, "ends_ms", apart, "ms", "simulated", "float ends"))
+    total = both.cycles * milliseconds
+    found.append(row(network, "total_ms", total, "ms", "simulated", "with the float ends"))
+    apart_net = bench.compile(network, GAP9(handover=False))
+    _, alone = inner_cycles(apart_net, apart_net.simulate(record=False))
+    note = "every layer for itself: nothing stays in L1, nothing is loaded for the next one"
+    found.append(row(network, "alone_ms", alone * milliseconds, "ms", "simulated", note))
+    return [*found, *deviation_rows(bench, network, whole)]
+
+
+def layer_rows(network: str, net: Compilation, *, ends_too: bool) -> list[Row]:
+    """Every layer, predicted and simulated: the float ends where `ends_too`, else the others."""
     found = []
+    run = net.simulate(record=False)
     for index, (step, end) in enumerate(zip(run.steps, ends(net), strict=True)):
-        case = f"{network}/{index:02d} {step.label}"
+        if end != ends_too:
+            continue
+        case = f"{network}/{'end' if end else f'{index:02d}'} {step.label}"
         note = f"{step.module}{', a float end: not in the total' if end else ''}"
         provenance = "simulated" if step.simulated else "modelled"
         found.append(row(case, "predicted_cycles", step.predicted, "cycles", "modelled", note))
         found.append(row(case, "simulated_cycles", step.cycles, "cycles", provenance, note))
-    predicted, simulated = inner_cycles(net, run)
-    milliseconds = 1e3 / run.frequency_hz
-    about = f"uint8 input to last integer tensor, {run.frequency_hz / 1e6:g} MHz, {control()}"
-    apart = run.cycles - simulated
-    found.append(row(network, "simulated_ms", simulated * milliseconds, "ms", "simulated", about))
-    found.append(row(network, "predicted_ms", predicted * milliseconds, "ms", "modelled", about))
-    found.append(row(network, "ends_ms", apart * milliseconds, "ms", "simulated", "float ends"))
-    return [*found, *deviation_rows(bench, network, net)]
+    return found
 
 
 def control() -> str:
@@ -86,8 +103,8 @@ def deviation_rows(bench: Bench, network: str, net: Compilation) -> list[Row]:
 
 
 def mapping_rows(bench: Bench, network: str) -> list[Row]:
-    """Prediction against simulation over random legal mappings."""
-    net = bench.compile(network)
+    """Prediction against simulation over random legal mappings, every layer for itself."""
+    net = bench.compile(network, GAP9(handover=False))
     layers = sampled(net, MAPPINGS, SEED)
     everything = [sample for layer in layers for sample in layer.others]
     within = [rank_correlation(layer.others) for layer in layers if len(layer.others) > 2]

@@ -41,15 +41,23 @@ class Bench:
         """The file of a network."""
         return self._models / f"{NETWORKS[network]}.onnx"
 
-    def compile(self, network: str, target: GAP9 | None = None) -> Compilation:
-        """A network for `target`, by default GAP9 as it is."""
+    def compile(
+        self, network: str, target: GAP9 | None = None, *, floats: bool = False
+    ) -> Compilation:
+        """A network for `target`, by default GAP9 as it is.
+
+        Its inputs are uint8, unless `floats`: then it quantises what it is given, and may load a
+        layer's constants meanwhile.
+        """
         chip = target or GAP9()
-        key = f"{network} {type(chip).__name__} {sorted(chip.options().items())}"
+        key = f"{network} {type(chip).__name__} {sorted(chip.options().items())} {floats}"
         if key not in self._made:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 cache = self.folder / "cache"
-                self._made[key] = match.compile(self.path(network), chip, cache=cache)
+                self._made[key] = match.compile(
+                    self.path(network), chip, cache=cache, integer_io=not floats
+                )
         return self._made[key]
 
 

@@ -171,6 +171,8 @@ class Walk(ABC):
         self._loaded = self._engine
 
     def _store(self, call: Call) -> None:
+        if call.store is None:
+            return
         self._move(cast(Move, call.store))
         self._stored = (self._stored[1], self._engine)
 
@@ -266,20 +268,22 @@ class QueuedWalk(Walk):
 
     def _queue(self, jobs: Jobs) -> None:
         """Set up jobs as slots get free; the first one's tiles arrive meanwhile."""
-        before: tuple[float, ...] = ()
+        grown: tuple[float, ...] = ()
         left = jobs.count
         while left:
-            was = (self._now, *self._ends)
+            was, before = (self._now, *self._ends), grown
             self._now = max(self._now, self._ends[0]) + jobs.program
             self._arrive()
             self._ends = (self._ends[1], max(self._now, self._ends[1]) + jobs.run)
             left -= 1
+            if not left:
+                return
             grown = tuple(b - a for a, b in zip(was, (self._now, *self._ends), strict=True))
-            if left and before and _same((*grown, grown[0]), (*before, max(grown))):
+            if before and _same((*grown, grown[0]), (*before, max(grown))):
                 more = left * grown[0]
-                self._now, left = self._now + more, 0
+                self._now += more
                 self._ends = (self._ends[0] + more, self._ends[1] + more)
-            before = grown
+                return
 
     def _leave(self) -> None:
         assert self._last is not None

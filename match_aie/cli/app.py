@@ -231,7 +231,9 @@ def new_target(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the chip is called.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Where to write; ./NAME by default."),
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Where to write; a folder named like the package."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

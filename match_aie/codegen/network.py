@@ -214,6 +214,14 @@ def _streams(program: NetworkProgram) -> tuple[StreamView, ...]:
     return tuple(found)
 
 
+def _calls(schedule: Schedule, addresses: Addresses) -> tuple[CallView, ...]:
+    kept = kept_after(schedule)
+    return tuple(
+        _call(step, schedule, addresses, kept.get(index, ()))
+        for index, step in enumerate(schedule.steps)
+    )
+
+
 def _call(
     step: Step,
     schedule: Schedule,
@@ -274,14 +282,6 @@ def _functions(schedule: Schedule, layers: Mapping[str, str]) -> tuple[str, ...]
     if clash:
         raise InternalError(f"{sorted(clash)[0]} is a name of the network itself")
     return (*made.values(), *(layers[symbol] for symbol in called if symbol in layers))
-
-
-def _calls(schedule: Schedule, addresses: Addresses) -> tuple[CallView, ...]:
-    kept = kept_after(schedule)
-    return tuple(
-        _call(step, schedule, addresses, kept.get(index, ()))
-        for index, step in enumerate(schedule.steps)
-    )
 
 
 def network_view(

@@ -27,13 +27,13 @@ class Call:
         work: what the model's `call_price` said of the kernel.
         loads: what its `transfer_price` said of the tiles of inputs that are new at this call, in
             the order of the workload's operands.
-        store: the same of the output's tile.
+        store: the same of the output's tile; None where it does not move.
         opens: whether the output's tile is new: the one before it, if any, is complete.
     """
 
     work: Hashable
     loads: tuple[Hashable, ...]
-    store: Hashable
+    store: Hashable | None
     opens: bool
 
 

@@ -43,6 +43,7 @@ class Prices:
         ]
         self._moves: dict[tuple[object, ...], Hashable | None] = {}
         self._calls: dict[Ranges, Hashable] = {}
+        self._pieces: dict[tuple[int, ...], tuple[tuple[tuple[int, int], int], ...]] = {}
 
     @cached_property
     def border(self) -> tuple[tuple[int, int], ...]:
@@ -93,12 +94,20 @@ class Prices:
 
     def pieces(
         self, at: int, begin: int, length: int, step: int
-    ) -> Iterator[tuple[tuple[int, int], int]]:
+    ) -> tuple[tuple[tuple[int, int], int], ...]:
         """What a loop over [begin, begin + length) visits: (range, how many that are alike).
 
         The first stands alone. Ranges that see no padding are alike; each is given as the first
         one of the dimension that sees none.
         """
+        key = (at, begin, length, step)
+        if key not in self._pieces:
+            self._pieces[key] = tuple(self._divided(*key))
+        return self._pieces[key]
+
+    def _divided(
+        self, at: int, begin: int, length: int, step: int
+    ) -> Iterator[tuple[tuple[int, int], int]]:
         low, high = self.border[at]
         size, end = self.sizes[self._dims[at]], begin + length
         count = -(-length // step)
@@ -122,13 +131,14 @@ class Prices:
         return self._calls[ranges]
 
     def move(self, at: int, ranges: Ranges) -> Hashable | None:
-        """The price of moving the tile of operand `at`; None where all of it is padding."""
+        """The price of moving the tile of operand `at`; None where nothing moves."""
         key = (at, *[ranges[dim] for dim in self._indexed[at]])
         if key not in self._moves:
             route = self.routes[at]
             named = dict(zip(self._dims, ranges, strict=True))
             extents = tuple(_touched(route.operand, named))
-            self._moves[key] = self._moved(route, extents) if all(extents) else None
+            moves = len(route.memories) > 1 and all(extents)
+            self._moves[key] = self._moved(route, extents) if moves else None
         return self._moves[key]
 
     def _moved(self, route: Route, extents: tuple[int, ...]) -> Hashable:

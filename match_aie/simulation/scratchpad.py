@@ -133,7 +133,7 @@ class _Chip:
         self._units: dict[str, Resource] = {}
         self._slots: dict[str, Resource] = {}
         self._offloaded = False
-        self.early: dict[str, Task] = {}
+        self.early: list[Task] = []
 
     def step(self, step: SimulatedStep, after: SimulatedStep | None) -> Steps:
         if step.tiles is None or step.workload is None:
@@ -164,6 +164,14 @@ class _Chip:
         name = f"{'store' if store else 'load'} {region.operand.name}"
         yield Delay(time.program, "controller", f"program {name}", "dma setup")
         return self._simulator.spawn(name, self._moving(name, time.engine))
+
+    def load_ahead(self, regions: Sequence[Region]) -> Generator[Any, Any, list[Task]]:
+        """Start to load what a layer needs before it begins; the value is the tasks."""
+        tasks = []
+        for region in regions:
+            task = yield from self.transfer(region, store=False)
+            tasks.append(task)
+        return tasks
 
     def _moving(self, name: str, cycles: float) -> Steps:
         yield Acquire(self._dma)
@@ -218,7 +226,7 @@ class _Layer:
         self._tiles = step.tiles
         self._visits = tuple(step.tiles.visits())
         self._ahead = ahead
-        self._early, chip.early = chip.early, {}
+        self._early, chip.early = chip.early, []
         self._loading: dict[str, Task] = {}
         self._storing: list[Task | None] = [None, None]
         self._copy = 1
@@ -230,7 +238,7 @@ class _Layer:
         yield from self._fetch(self._visits[0].loads)
         if not self._early:
             # The layer before did not run: it would have loaded them.
-            yield from self._fetch(self._tiles.ahead)
+            self._early = yield from self._chip.load_ahead(self._tiles.ahead)
         for index, visit in enumerate(self._visits):
             last = index + 1 == len(self._visits)
             after = () if last else self._visits[index + 1].loads
@@ -269,9 +277,8 @@ class _Layer:
     def _fetch_early(self) -> Steps:
         """Start to load what the next layer needs, once."""
         ahead, self._ahead = self._ahead, ()
-        for region in ahead:
-            task = yield from self._chip.transfer(region, store=False)
-            self._chip.early[region.operand.name] = task
+        if ahead:
+            self._chip.early = yield from self._chip.load_ahead(ahead)
 
     def _fetch(self, regions: tuple[Region, ...]) -> Steps:
         for region in regions:
@@ -280,8 +287,8 @@ class _Layer:
                 self._loading[region.operand.name] = task
 
     def _take(self, visit: Visit) -> Steps:
-        early, self._early = self._early, {}
-        for task in early.values():
+        early, self._early = self._early, []
+        for task in early:
             yield from self._wait(task)
         for region in visit.loads:
             yield from self._wait(self._loading.pop(region.operand.name, None))

@@ -108,7 +108,7 @@ def only(target: MatchTarget, module: ExecModule) -> MatchTarget:
     kind = type(target)
     fewer = type(kind.__name__, (kind,), {"modules": lambda self: [module]})
     one = copy.copy(target)
-    one.__class__ = fewer
+    object.__setattr__(one, "__class__", fewer)  # targets may be frozen
     return one
 
 

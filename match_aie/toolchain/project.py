@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from match_aie.errors import ToolchainError
+from match_aie.codegen.port import PortRecord
+from match_aie.errors import ProjectError, ToolchainError, shorten
 from match_aie.toolchain.check import Deviation, LayerMismatch, check
 from match_aie.toolchain.compiler import Product, build
 from match_aie.toolchain.inputs import Inputs, match_inputs
@@ -207,11 +208,25 @@ class Project:
                     hint="report this as a defect of match_aie",
                 )
             return {
-                port.name: np.frombuffer(
-                    path.read_bytes(), element_dtype(port.dtype), port.elements
-                ).reshape(port.shape)
+                port.name: _read(path, port)
                 for port, path in zip(self.record.outputs, received, strict=True)
             }
+
+
+def _read(path: Path, port: PortRecord) -> np.ndarray:
+    """An output that the program wrote to a file.
+
+    Raises:
+        ProjectError: it is of another size than the manifest says.
+    """
+    data = path.read_bytes()
+    if len(data) != port.nbytes:
+        raise ProjectError(
+            f"the code and match_aie.json do not agree: output {shorten(port.name, 60)!r} has "
+            f"{len(data)} bytes in the code and {port.nbytes} in the manifest",
+            hint="a changed size needs a changed model: compile it again",
+        )
+    return np.frombuffer(data, element_dtype(port.dtype), port.elements).reshape(port.shape)
 
 
 @dataclass(frozen=True, eq=False)

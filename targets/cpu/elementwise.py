@@ -1,11 +1,11 @@
-"""Decisions behind elementwise layers: whether the innermost loop is worth vectors."""
+"""Decisions behind layers that sum no products: whether they are worth vectors, and cores."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from match_aie.targets.cpu.cores import Split, Way, bounds
+from match_aie.targets.cpu.cores import Split, Way, bounds, over
 from match_aie.targets.cpu.machine import Machine
 from match_aie.workload import Workload
 
@@ -35,6 +35,39 @@ class ElementwiseKernel:
         grain = 2 * self.lanes if len(sizes) == 1 else 1
         ends = bounds(Way("", sizes[at], grain), self.parts)
         return at, Split("", ends, 1.0 / self.parts, 0.0)
+
+
+@dataclass(frozen=True)
+class RowsKernel:
+    """What the templates of pools and of softmax need beside the layer.
+
+    Attributes:
+        lanes: 32-bit elements of a vector.
+        whole: whether it is an average over the whole image.
+        split: of images, lines or rows over cores; None for one.
+    """
+
+    lanes: int
+    whole: bool
+    split: Split | None = None
+
+    def over(self, dim: str, size: int) -> tuple[str, str]:
+        """C expressions of where `dim` begins, and what it stays below."""
+        return over(self.split, dim, size)
+
+
+def in_rows(machine: Machine, workload: Workload) -> bool:
+    """Whether it is a pool with as many channels as two vectors have lanes, or a softmax.
+
+    Averages are those of float32; the ones on integers, and fixed point, divide element by element.
+    """
+    tail = workload.tail
+    if workload.fixed_point or tail is None or tail.rounding != "half_even" or machine.lanes == 1:
+        return False
+    if workload.kind == "softmax":
+        return True
+    pool = workload.kind in ("avg_pool2d", "max_pool2d")
+    return pool and workload.sizes["G"] >= 2 * machine.lanes
 
 
 def vectorised(machine: Machine, workload: Workload) -> bool:

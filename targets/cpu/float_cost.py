@@ -55,8 +55,8 @@ def conflicting(row: int, part: Array) -> Array:
     """Bytes that `part` bytes of a row take from a cache beyond their own, rows being `row` apart.
 
     Where the distance of rows is a multiple of a page, or has a large factor in common with it, the
-    same part of every row lies at few places in its page, and only the sets of these places can hold
-    it. A part that covers the whole row leaves no set out.
+    same part of every row lies at few places in its page, and only the sets of these places can
+    hold it. A part that covers the whole row leaves no set out.
 
     >>> float(conflicting(8192, np.asarray(1024))), float(conflicting(1000, np.asarray(600)))
     (3072.0, 0.0)

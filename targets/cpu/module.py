@@ -29,7 +29,7 @@ from match_aie.targets.cpu.channelwise import (
     plan_channelwise,
 )
 from match_aie.targets.cpu.cores import Split, Way, divide
-from match_aie.targets.cpu.elementwise import ElementwiseKernel, vectorised
+from match_aie.targets.cpu.elementwise import ElementwiseKernel, RowsKernel, in_rows, vectorised
 from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.pack import pack_product
 from match_aie.targets.cpu.patterns import INTEGER_PATTERNS, PATTERNS, REAL_PATTERNS
@@ -269,6 +269,9 @@ class VectorModule(CPUModule):
         """In vectors, or by kind."""
         if vectorised(self.machine, workload):
             return "cpu/int8/elementwise.c.mako"
+        if in_rows(self.machine, workload):
+            which = "softmax" if workload.kind == "softmax" else "pool"
+            return f"cpu/int8/{which}.c.mako"
         return super().template(workload)
 
     def cost_model(self, workload: Workload) -> CostModel | TileCostModel:
@@ -277,21 +280,26 @@ class VectorModule(CPUModule):
         return SharedLayer(whole, split.share, split.join) if split else whole
 
     def split(self, workload: Workload) -> Split | None:
-        """How elements are divided over cores, all of them as one row; None where they are not."""
-        if not vectorised(self.machine, workload):
+        """How elements (all of them as one row), lines or rows are divided over cores, if so."""
+        if vectorised(self.machine, workload):
+            ways = [Way("elements", workload.output.size, 2 * self.machine.lanes)]
+        elif in_rows(self.machine, workload):
+            ways = [Way(dim, workload.sizes[dim]) for dim in ("OY", "B")]
+        else:
             return None
-        size = workload.output.size
         whole = float(CoreTiles(self.machine).cost(workload, Mapping((), ())).cycles)
-        ways = [Way("elements", size, 2 * self.machine.lanes)]
-        return divide(self.machine.cores, ways, whole, lambda _, most: whole * most / size)
+        sizes = {way.dim: way.size for way in ways}
+        return divide(self.machine.cores, ways, whole, lambda dim, most: whole * most / sizes[dim])
 
     def kernel(self, workload: Workload, mapping: Mapping) -> object:
         """Lanes of a vector, and how many cores there are for it."""
         del mapping
-        if not vectorised(self.machine, workload):
+        split, lanes = self.split(workload), self.machine.lanes
+        if vectorised(self.machine, workload):
+            return ElementwiseKernel(lanes, split.parts if split else 1)
+        if not in_rows(self.machine, workload):
             return None
-        split = self.split(workload)
-        return ElementwiseKernel(self.machine.lanes, split.parts if split else 1)
+        return RowsKernel(lanes, workload.kind == "avg_pool2d" and whole_image(workload), split)
 
 
 def memories(machine: Machine) -> tuple[Memory, ...]:

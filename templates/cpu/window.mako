@@ -14,15 +14,17 @@ const int32_t ${f}_end = ${f}_room < ${filter} ? ${f}_room : ${filter};
 % endif
 </%def>
 
-## Open the loops over output pixels, with the bounds of the window in both directions.
-<%def name="open_pixels(layer)">
+## Open the loops over output pixels, with the bounds of the window in both directions. `over` gives
+## where loops over a dimension begin and end, and what they stay below.
+<%def name="open_pixels(layer, over=None)">
 <%
 d, w = layer.dim, layer.window
 row = ("oy" if w.sy == 1 else f"oy * {w.sy}") + (f" - {w.top}" if w.top else "")
+over = over or (lambda dim, size: ("0", str(size)))
 column = ("ox" if w.sx == 1 else f"ox * {w.sx}") + (f" - {w.left}" if w.left else "")
 %>
-for (int32_t b = 0; b < ${d.B}; ++b) {
-for (int32_t oy = 0; oy < ${d.OY}; ++oy) {
+for (int32_t b = ${over("B", d.B)[0]}; b < ${over("B", d.B)[1]}; ++b) {
+for (int32_t oy = ${over("OY", d.OY)[0]}; oy < ${over("OY", d.OY)[1]}; ++oy) {
 const int32_t iy = ${row};
 ${bounds("fy", "iy", d.FY, w.dy, w.rows, w.pads_rows)}
 for (int32_t ox = 0; ox < ${d.OX}; ++ox) {

@@ -2,14 +2,21 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from match_aie.codegen import render_template
+from match_aie.codegen.sources import units
 from match_aie.targets.aie_ml import Tiling
-from match_aie.targets.aie_ml.kernels.block import DenseBlock
+from match_aie.targets.aie_ml.array.layer import ArrayMapping
+from match_aie.targets.aie_ml.graph.dense import DenseGraph
+from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, region
+from match_aie.targets.aie_ml.graph.write import Placed, network_units
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.lanes import AddSpec, MaxPoolSpec
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
+from match_aie.workload import with_fixed_tail
+from match_aie.workload.build import Quantized, dense, full_range
 
 I8 = Tiling(4, 8, 8, native=True)
 DENSE = KernelSpec("int8", "int8", I8, 2, 2, 8, 64, 16, Requantise("shift", "int8"), relu=True)
@@ -41,11 +48,7 @@ DEPTHWISE = KernelSpec(
     gathered=True,
     border_bias=True,
 )
-BLOCK = DenseBlock("fc", DENSE, 2, 1, 7, 100, 12, column=4)
-CALLS = [
-    LayerCall(f"fc_{position}", "fc_kernels.h", BLOCK.kernel_at(position), shift=9)
-    for position in BLOCK.positions
-]
+CALL = LayerCall("fc_last", "fc_kernels.h", replace(DENSE, position="last", bias=False), shift=9)
 KERNELS = {
     "aie_dense.hpp": DENSE,
     "aie_dense_flat.hpp": replace(DENSE, k=96, flat=True),
@@ -61,9 +64,28 @@ def test_kernels(golden, name) -> None:
     golden(name, render_template(KERNELS[name].template, k=KERNELS[name]))
 
 
-def test_block(golden) -> None:
-    golden("aie_block.h", render_template("aie/block.h.mako", b=BLOCK, calls=CALLS))
+def dense_graph():
+    """Two tiles in a cascade; 7 rows of 100, of which nothing is a multiple of a tile."""
+    workload = dense(
+        Quantized("int8", 1.0), Quantized("int8", 1.0), rows=7, inputs=100, outputs=12,
+        tail=full_range("int8", 0), scales=1,
+    )  # fmt: skip
+    tail = replace(workload.tail, shift=9)
+    workload = with_fixed_tail(workload, tail, offset=12, bias=False)
+    layer = dense_layer(workload)
+    shape = ((2, 2), "overlapped", 2, 1, 1, 8, 16)
+    mapping = ArrayMapping(layer, Tiling(4, 8, 8, native=True), *shape)
+    constants = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    return DenseGraph("fc", mapping, region("vek280", 2, 2), workload, constants).graph, workload
+
+
+def test_graph(golden) -> None:
+    graph, workload = dense_graph()
+    texts = units(network_units("net", [Placed(graph, 4, workload)]))
+    golden("aie_graph.h", texts["aie/fc_graph.h"].decode())
+    golden("aie_host.cpp", texts["aie/net_host.cpp"].decode())
+    golden("aie_emulation.cpp", texts["emulation/net_array.cpp"].decode())
 
 
 def test_layer_function(golden) -> None:
-    golden("aie_layer.cpp", render_template("aie/layer.cpp.mako", call=CALLS[-1]))
+    golden("aie_layer.cpp", render_template("aie/layer.cpp.mako", call=CALL))

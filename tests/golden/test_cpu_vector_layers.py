@@ -19,6 +19,8 @@ from match_aie.workload import (
     elementwise,
     full_range,
     matmul,
+    pool2d,
+    rowwise,
 )
 
 X, Y = Quantized("uint8", 0.02, 128), Quantized("int8", 0.05, -3)
@@ -69,6 +71,21 @@ CASES = {
         elementwise("add", X, Y, Y, shape=(1, 32, 32, 17), shape1=(1, 32, 32, 17),
                     out=(1, 32, 32, 17), tail=TAIL),
     ),
+    "max_pool2d": (
+        "x86-64-v3",
+        pool2d("max_pool2d", X, X, shape=(1, 5, 4, 17), filter_shape=(3, 3), window=STRIDED,
+               tail=full_range("uint8", 128)),
+    ),
+    "avg_pool2d": (
+        "x86-64-v3",
+        pool2d("avg_pool2d", X, Y, shape=(1, 5, 4, 16), filter_shape=(3, 3), window=SAME,
+               tail=TAIL),
+    ),
+    "global_avg_pool2d_cores": (
+        replace(machine("aarch64"), cores=2),
+        pool2d("avg_pool2d", X, Y, shape=(8, 15, 14, 64), filter_shape=(15, 14), tail=TAIL),
+    ),
+    "softmax": ("x86-64-v3", rowwise("softmax", X, Y, rows=2, columns=19, tail=TAIL)),
     "matmul": ("x86-64-v3", matmul(X, Y, Y, batch=2, rows=3, inner=5, columns=18, tail=TAIL)),
     "mul_broadcast": (
         "x86-64-v3",

@@ -9,6 +9,7 @@ from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.simulation import SpreadLayer, SpreadResult
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.search import Given, search
+from match_aie.targets.aie_ml.array.shapes import blocks
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.known import device, devices
 from match_aie.targets.aie_ml.schedule import Requantise, Variant
@@ -63,5 +64,9 @@ def _mapping(question: SpreadLayer, array: Device) -> ArrayMapping:
     if question.epilogue is not None:
         mapping = replace(mapping, variant=cast(Variant, question.epilogue))
     if question.call_rows is not None:
-        mapping = replace(mapping, call_rows=question.call_rows)
+        # Blocks of accumulators divide a call: the search's own where it does, else the first.
+        sized = replace(mapping, call_rows=question.call_rows, block=(1, 1))
+        fitting = blocks(sized)
+        block = mapping.block if mapping.block in fitting else fitting[0]
+        mapping = replace(sized, block=block)
     return mapping

@@ -1,6 +1,7 @@
 """Emitted AI Engine kernels compiled with the emulation's headers and called on arrays."""
 
 import ctypes
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass, replace
@@ -234,4 +235,23 @@ def resized(spec, m, k, n):
         m=up(m, t.m * spec.rows),
         k=up(max(k, floor), t.k),
         n=up(n, t.n * spec.columns),
+    )
+
+
+def array_text(name, ctype, values):
+    return f"static const {ctype} {name}[] = {{{', '.join(str(int(v)) for v in values)}}};\n"
+
+
+def build_and_run(folder, compiler, *extra):
+    sources = sorted(path.name for path in folder.glob("*.cpp"))
+    whole = folder / "whole.cc"  # one translation unit: the headers dominate compilation
+    whole.write_text("".join(f'#include "{name}"\n' for name in sources))
+    command = (compiler, *FLAGS, "-O0", *extra, "-I", str(include_folder()), whole.name)
+    done = subprocess.run(
+        (*command, "-o", "app"), cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[:4000]
+    environment = {**os.environ, "AIE_EMULATION_COUNTERS": "counters.json"}
+    return subprocess.run(
+        ("./app",), cwd=folder, capture_output=True, text=True, check=False, env=environment
     )

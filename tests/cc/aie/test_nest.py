@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from aie_harness import COMPILERS, random_matrix, storage
-from test_graph import array_text, build_and_run
+from aie_harness import COMPILERS, array_text, build_and_run, random_matrix, storage
 
 from match_aie.codegen import render_template
 from match_aie.errors import TargetError

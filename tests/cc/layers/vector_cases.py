@@ -9,6 +9,7 @@ from match_aie.workload import (
     elementwise,
     full_range,
     matmul,
+    pool2d,
     rowwise,
 )
 
@@ -90,5 +91,27 @@ def pointwise():
     yield elementwise("add", U8, S8, U8, shape=(1, 1, 5, 1), shape1=(1, 3, 1, 37), **out)
 
 
+def pooled():
+    """Pools and softmax: channels and columns around two vectors, windows over the edges."""
+    steps = Window((2, 2), (1, 1), (1, 1, 1, 1))
+    holes = Window((1, 2), (2, 1), (2, 0, 1, 1), count_include_pad=True)
+    image, windows = (2, 5, 6), (((3, 3), steps), ((2, 3), holes), ((5, 6), Window()))
+    for at, channels in enumerate((16, 17, 33, 64, 3)):
+        for to, (kind, x, y, tail) in enumerate(
+            (
+                ("max_pool2d", U8, U8, BYTE),
+                ("max_pool2d", S8, S8, RELU),
+                ("avg_pool2d", S8, U8, BYTE),
+                ("avg_pool2d", U8, S8, TAIL),
+            )
+        ):
+            seen, window = windows[(at + to) % 3]
+            shape = (*image, channels)
+            yield pool2d(kind, x, y, shape=shape, filter_shape=seen, window=window, tail=tail)
+    for columns in (1, 10, 16, 37, 64):
+        for x in (U8, S8):
+            yield rowwise("softmax", x, U8, rows=3, columns=columns, tail=BYTE)
+
+
 def everything():
-    return [*products(), *channelwise(), *pointwise()]
+    return [*products(), *channelwise(), *pointwise(), *pooled()]

@@ -114,7 +114,10 @@ def text(layers):
             f"t_layer{number}", module.name, "test", module.template(made.workload),
             made.workload, made.mapping, None, (),
         )  # fmt: skip
-        parts.append(render_layer(program, module))
+        # Inlined into one function, that many layers take clang minutes.
+        made_apart = f"static __attribute__((noinline)) void t_layer{number}("
+        rendered = render_layer(program, module)
+        parts.append(rendered.replace(f"static void t_layer{number}(", made_apart))
     calls = [_call(number, made) for number, made in enumerate(layers)]
     refusal = "const char *no = ma_cpu_missing();\nif (no) {\nfputs(no, stderr);\nreturn 3;\n}"
     refusal = f"#ifndef EMULATED\n{refusal}\n#endif"

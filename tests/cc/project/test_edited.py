@@ -124,6 +124,12 @@ def test_sizes_that_the_code_does_not_have_are_refused_before_a_call(folder, cha
         load(folder, edited=not sealed).run(inputs)
 
 
+def test_a_sanitized_run_of_an_output_of_another_size_is_refused(folder):
+    change_manifest(folder, grow_output)
+    with pytest.raises(ProjectError, match="output 'y' has 8 bytes in the code and 8192"):
+        load(folder, edited=True).run_sanitized(IMAGE)
+
+
 def test_a_layer_of_another_shape_is_no_crash(folder):
     def widen(document):
         for operand in document["layers"][1]["workload"]["operands"]:

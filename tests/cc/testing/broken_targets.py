@@ -85,7 +85,9 @@ class Slow:
             StepResult(s.label, s.module, 0.0, self.factor * s.predicted, s.predicted, True)
             for s in steps
         ]
-        return type("Run", (), {"steps": tuple(done)})()
+        cycles = sum(step.cycles for step in done)
+        told = {"cycles": cycles, "microseconds": cycles / 100, "frequency_hz": 1e8}
+        return type("Run", (), {"steps": tuple(done), **told})()
 
 
 class Simulated(Chip):

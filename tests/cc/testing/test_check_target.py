@@ -11,11 +11,19 @@ from broken_targets import Array, Chip, Simulated, costs
 from match_aie import templates
 from match_aie.cli.guard import run
 from match_aie.errors import MismatchError, TargetError, ToolchainError
-from match_aie.hardware import Cost, Memory, Op, Pattern
-from match_aie.targets.cpu import CPU
+from match_aie.hardware import (
+    Cost,
+    MatchTarget,
+    Memory,
+    Op,
+    Pattern,
+    load_target,
+    target_names,
+)
+from match_aie.targets.cpu import CPU, CPUModule
 from match_aie.targets.diana import Diana
-from match_aie.targets.gap9 import GAP9
 from match_aie.testing import ZOO, check_target
+from match_aie.testing.check import only
 
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="no C compiler"
@@ -89,8 +97,9 @@ def test_a_good_target_passes(target):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", [CPU(), CPU("portable"), GAP9(), Diana()], ids=repr)
-def test_a_shipped_target_passes_the_whole_zoo(target):
+@pytest.mark.parametrize("name", [*target_names(), "portable"])
+def test_a_shipped_target_passes_the_whole_zoo(name):
+    target = CPU(name) if name == "portable" else load_target(name)
     check = check_target(target)
     assert check.sentences() == ()
     modules = {ran.module for row in check.rows for ran in row.ran}
@@ -281,6 +290,24 @@ def test_a_module_that_others_are_preferred_to_is_tried_alone(tmp_path, monkeypa
     wrong = template(tmp_path, monkeypatch, changed("acc = bias[k]", "acc = 0"))
     monkeypatch.setattr(Rival, "template", wrong)
     assert only_sentence(check_target(Two(), cases=DENSE)).startswith("rival alone: dense int8")
+
+
+def test_a_frozen_target_with_one_module_only():
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Frozen(MatchTarget):
+        clock: int = 7
+        name = "frozen"
+
+        def modules(self):
+            return [Array(), CPUModule()]
+
+    target = Frozen(8)
+    one = only(target, Array())
+    assert [module.name for module in one.modules()] == ["array"]
+    assert (one.clock, one.name, type(one).__name__) == (8, "frozen", "Frozen")
+    assert [module.name for module in target.modules()] == ["array", "cpu"]
 
 
 def test_no_target_and_no_compiler_are_errors():

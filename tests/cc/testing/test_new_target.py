@@ -46,7 +46,8 @@ def install(package, place):
 
 def match_aie(*arguments, where, path):
     """A command line in a process of its own, with `path` in front of Python's."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(path), str(ROOT)])}
+    places = [str(path), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
     return subprocess.run(
         [sys.executable, *arguments],
         capture_output=True,

@@ -122,3 +122,35 @@ def test_the_timeline_names_units():
     run = ScratchpadSimulator(Timing()).run([step])
     assert set(run.utilisation()) == {"control core", "controller", "DMA", "unit"}
     assert '"unit"' in run.trace_json()
+
+
+def two_layers(first):
+    """A layer of one tile, then one whose weights are loaded while the first one runs."""
+    mapping = Mapping((), (), 0, tuple(Cut(o.name, "L1", 0) for o in LAYER.operands))
+    second = tile_program(LAYER, Chip(None), mapping, {}, {"weight": "ahead"})
+    steps = [
+        SimulatedStep(str(index), "chip", LAYER, tiles, 0.0, 0.0)
+        for index, tiles in enumerate((first, second))
+    ]
+    return ScratchpadSimulator(Timing(1000.0)).run(steps)
+
+
+def test_constants_are_loaded_while_the_layer_before_works():
+    run = two_layers(program(1))
+    rest = 8 * 16 + CONSTANTS - 32 * 16 + 1000 + 8 * 32
+    assert [row.cycles for row in run.steps] == [
+        Timing().offload + 8 * 16 + CONSTANTS + 1000 + 8 * 32,
+        rest,
+    ]
+
+
+def test_what_no_layer_loaded_ahead_is_loaded_at_once():
+    mapping = Mapping((), (), 0, tuple(Cut(o.name, "L1", 0) for o in LAYER.operands))
+    alone = tile_program(LAYER, Chip(None), mapping, {}, {"weight": "ahead"})
+    assert cycles(Timing(), alone) == 8 * 16 + CONSTANTS + 100 + 8 * 32
+
+
+def test_what_stays_is_not_moved():
+    mapping = Mapping((), (), 0, tuple(Cut(o.name, "L1", 0) for o in LAYER.operands))
+    stays = tile_program(LAYER, Chip(None), mapping, {}, {"x": "never", "y": "never"})
+    assert cycles(Timing(), stays) == CONSTANTS + 100

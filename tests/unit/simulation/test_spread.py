@@ -55,3 +55,10 @@ def test_unknown_devices_names_and_misfits_are_refused() -> None:
         simulate_spread(replace(GIVEN, epilogue="quick"))
     with pytest.raises(InfeasibleError):
         simulate_spread(replace(GIVEN, reduction_parts=30, column_parts=30, row_parts=1))
+
+
+def test_calls_of_any_rows_have_a_block_that_divides_them() -> None:
+    """Seven and eight tiles of rows: blocks of one row, and of two."""
+    found = [simulate_spread(replace(GIVEN, call_rows=rows)) for rows in (28, 32)]
+    assert all(result.mapping.startswith("K/2 N/4 M/2") for result in found)
+    assert found[0].interval > found[1].interval

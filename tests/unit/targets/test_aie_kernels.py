@@ -11,7 +11,6 @@ from match_aie.codegen import render_template
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.devices import Port
-from match_aie.targets.aie_ml.kernels.block import DenseBlock
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.counts import kernel_counts
 from match_aie.targets.aie_ml.kernels.fit import (
@@ -229,18 +228,6 @@ def test_reference_needs_its_numbers() -> None:
         dense_reference(scaled, x, w, Numbers())
     with pytest.raises(TargetError, match="a first kernel stores nothing"):
         dense_reference(replace(SPEC, position="first"), x, w, Numbers())
-
-
-def test_positions_of_a_block() -> None:
-    block = DenseBlock("fc", SPEC, 3, 2, 8, 150, 30)
-    assert block.positions == ("first", "middle", "last")
-    assert [block.kernel(c).bias for c in range(3)] == [True, False, False]
-    assert block.read_x(2).offset == (128, 0)
-    assert block.read_x(2).boundary == (150, 8)
-    assert replace(block, m=20).repetitions == 3
-    assert replace(block, m=20).y_buffer == (32, 24)
-    with pytest.raises(TargetError, match="without a cascade"):
-        DenseBlock("fc", replace(SPEC, position="first"), 1, 1, 8, 64, 16)
 
 
 def test_a_template_that_fails_is_named() -> None:

@@ -105,6 +105,9 @@ typedef int8_t ma_i8 __attribute__((vector_size(MA_VECTOR_BYTES)));
 /* As many narrow elements as a vector has lanes. */
 typedef int16_t ma_half __attribute__((vector_size(MA_VECTOR_BYTES / 2)));
 typedef int8_t ma_quarter __attribute__((vector_size(MA_VECTOR_BYTES / 4)));
+/* As many bytes as two vectors have lanes. */
+typedef int8_t ma_pair_i8 __attribute__((vector_size(MA_VECTOR_BYTES / 2)));
+typedef uint8_t ma_pair_u8 __attribute__((vector_size(MA_VECTOR_BYTES / 2)));
 
 #define MA_INLINE static inline __attribute__((always_inline))
 
@@ -403,6 +406,31 @@ MA_INLINE ma_f32 ma_real_u8(const uint8_t *x, int32_t zero, float scale)
 {
     return __builtin_convertvector((ma_i32)ma_widen_u8(x) - zero, ma_f32) * scale;
 }
+
+/* Bytes of two vectors of lanes: the larger and the smaller of each. */
+#define MA_BYTE_PAIRS(name, type, pair)                                    \
+    MA_INLINE pair ma_load_##name(const type *p)                           \
+    {                                                                      \
+        pair v;                                                            \
+        memcpy(&v, p, sizeof v);                                           \
+        return v;                                                          \
+    }                                                                      \
+    MA_INLINE pair ma_splat_##name(type v)                                 \
+    {                                                                      \
+        return (pair){0} + v;                                              \
+    }                                                                      \
+    MA_INLINE pair ma_larger_##name(pair a, pair b)                        \
+    {                                                                      \
+        const pair mask = (pair)(a > b);                                   \
+        return (a & mask) | (b & ~mask);                                   \
+    }                                                                      \
+    MA_INLINE pair ma_smaller_##name(pair a, pair b)                       \
+    {                                                                      \
+        const pair mask = (pair)(a < b);                                   \
+        return (a & mask) | (b & ~mask);                                   \
+    }
+MA_BYTE_PAIRS(pair_i8, int8_t, ma_pair_i8)
+MA_BYTE_PAIRS(pair_u8, uint8_t, ma_pair_u8)
 
 /* ---- products channel by channel ---------------------------------------------------------------- */
 

@@ -140,21 +140,25 @@ class Schedule {
         }
     }
 
+    /// What every kernel did, of this program and of those that ended before it.
     void write_counters(const char *path) const {
-        std::ofstream file(path);
-        file << "[\n";
-        bool first = true;
         for (const Actor *actor : order_) {
             if (!actor->counted()) continue;
             const Counters &c = actor->core.counters;
-            file << (first ? "" : ",\n") << "{\"kernel\": \"" << actor->name << "\", \"column\": "
-                 << (actor->tile ? actor->tile->first : -1) << ", \"row\": "
-                 << (actor->tile ? actor->tile->second : -1) << ", \"mmul\": " << c.mmul
-                 << ", \"vmac\": " << c.vmac << ", \"multiply\": " << c.multiply << ", \"load\": "
-                 << c.load << ", \"store\": " << c.store << ", \"srs\": " << c.srs
-                 << ", \"cascade_in\": " << c.cascade_in << ", \"cascade_out\": " << c.cascade_out
-                 << "}";
-            first = false;
+            std::ostringstream row;
+            row << "{\"kernel\": \"" << actor->name << "\", \"column\": "
+                << (actor->tile ? actor->tile->first : -1) << ", \"row\": "
+                << (actor->tile ? actor->tile->second : -1) << ", \"mmul\": " << c.mmul
+                << ", \"vmac\": " << c.vmac << ", \"multiply\": " << c.multiply << ", \"load\": "
+                << c.load << ", \"store\": " << c.store << ", \"srs\": " << c.srs
+                << ", \"cascade_in\": " << c.cascade_in << ", \"cascade_out\": " << c.cascade_out
+                << "}";
+            design().counted.push_back(row.str());
+        }
+        std::ofstream file(path);
+        file << "[\n";
+        for (std::size_t i = 0; i < design().counted.size(); ++i) {
+            file << (i == 0 ? "" : ",\n") << design().counted[i];
         }
         file << "\n]\n";
     }

@@ -146,6 +146,7 @@ struct Design {
     std::vector<std::shared_ptr<Actor>> actors;
     std::vector<bool> made;  // by graph: whether it made anything before the next one began
     unsigned graphs = 0;     // that live
+    std::vector<std::string> counted;  // what kernels did, of programs that ended
 
     unsigned current() const { return made.empty() ? 0 : static_cast<unsigned>(made.size() - 1); }
 

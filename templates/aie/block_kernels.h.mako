@@ -1,8 +1,0 @@
-// Kernels of layer ${b.name}.
-#pragma once
-
-#include <adf.h>
-
-% for call in calls:
-void ${call.symbol}(${', '.join(call.arguments)});
-% endfor
