@@ -145,7 +145,7 @@ def varied(case: str, net: Compilation) -> Iterator[dict[str, Any]]:
             Assumed().scaled(factor),
             beyond,
         )
-        run = simulator.run(steps(record), record=False)
+        run = simulator.run(steps(record, target), record=False)
         note = f"every assumed time x {factor:g}, every assumed rate / {factor:g}"
         yield row(case, "simulated_us_varied", run.microseconds, "us", "simulated", note)
 
