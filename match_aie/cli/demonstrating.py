@@ -71,7 +71,7 @@ def demo_text(result: DemoResult, folder: Path) -> str:
             "images",
             f"  the model   {against}",
             f"  time        {result.microseconds:.0f} microseconds an image on this machine"
-            + emulated,
+            f"{emulated}",
             "",
             f"The code is in {folder}, and yours. Try next:",
             f"  {call} explain {place} down",
