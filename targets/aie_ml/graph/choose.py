@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,9 +15,11 @@ from match_aie.targets.aie_ml.graph.borders import borders
 from match_aie.targets.aie_ml.graph.cycles import window_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local, image_demand
 from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
-from match_aie.targets.aie_ml.graph.window import groups, ways, window_columns
+from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.window import groups, ways, window_columns, window_graph
 from match_aie.targets.aie_ml.kernels.fit import check_kernel
 from match_aie.targets.aie_ml.kernels.spec import BYTES
+from match_aie.targets.aie_ml.known import device as known
 
 #: Parts of the output's channels: as many as one memory tile gathers, its input beside them.
 MOST_PARTS = 5
@@ -26,6 +29,10 @@ BLOCKS = ((2, 2), (4, 1), (1, 4), (2, 1), (1, 2), (1, 1))
 
 #: Lanes of kernels that multiply none: neighbouring pixels and channels of one vector.
 LANES = {1: Tiling(4, 1, 8, native=False), 2: Tiling(4, 1, 4, native=False)}
+
+
+#: Cuts of one layer whose graphs are laid out before it is given up.
+PROVEN = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +60,7 @@ def choose_image(
     split: Split | None = None,
     assumed: Assumed = Assumed(),
 ) -> Chosen | Infeasible:
-    """The cut of least latency on at most `columns` columns of `device`.
+    """The cut of least latency on at most `columns` columns of `device`, proven by its layout.
 
     Args:
         layer: what is cut.
@@ -74,22 +81,48 @@ def choose_image(
             able.append((least_latency(plan, device, assumed), number, plan))
         elif refused is not None and (reason is None or refused.demand < reason.demand):
             reason = refused
-    best: Chosen | None = None
+    better: list[Chosen] = []
     for least, _, plan in sorted(able, key=lambda a: (a[0], tiles_of(a[2]), a[1])):
-        if best is not None and least >= best.cost.latency:
+        if better and least >= better[-1].cost.latency:
             break
         cost = _cost(plan, device, assumed)
-        if cost is not None and (best is None or cost.latency < best.cost.latency):
+        if cost is not None and (not better or cost.latency < better[-1].cost.latency):
             taken = window_columns(plan, device, columns)
             if isinstance(taken, Infeasible):
                 reason = taken
             else:
-                best = Chosen(plan, cost, taken)
-    if best is not None:
-        return best
+                better.append(Chosen(plan, cost, taken))
+    others = _others(able, better, device, columns, assumed)
+    for chosen in itertools.islice(itertools.chain(reversed(better), others), PROVEN):
+        refused = _lies(chosen, device, columns)
+        if refused is None:
+            return chosen
+        reason = refused
     if reason is None:
         raise TargetError(f"layer {layer.name} has no kernel on {device.name}")
     return reason
+
+
+def _others(
+    able: list[tuple[float, int, CutLayer]],
+    known_ones: list[Chosen],
+    device: Device,
+    columns: int,
+    assumed: Assumed,
+) -> Iterator[Chosen]:
+    """Cuts beside the known ones, those of fewest tiles first: they ask least of the switches."""
+    tried = {id(chosen.plan) for chosen in known_ones}
+    for _, _, plan in sorted(able, key=lambda a: (tiles_of(a[2]), a[0], a[1])):
+        cost = None if id(plan) in tried else _cost(plan, device, assumed)
+        taken = None if cost is None else window_columns(plan, device, columns)
+        if cost is not None and isinstance(taken, int):
+            yield Chosen(plan, cost, taken)
+
+
+def _lies(chosen: Chosen, device: Device, columns: int) -> Infeasible | None:
+    """Why the cut's graph cannot be laid out; None where it can."""
+    graph = window_graph(chosen.plan, device, columns)
+    return graph if isinstance(graph, Infeasible) else cannot_lie(graph, known(device.name))
 
 
 def tiles_of(plan: CutLayer) -> int:
