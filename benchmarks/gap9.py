@@ -103,22 +103,43 @@ def deviation_rows(bench: Bench, network: str, net: Compilation) -> list[Row]:
 
 
 def mapping_rows(bench: Bench, network: str) -> list[Row]:
-    """Prediction against simulation over random legal mappings, every layer for itself."""
+    """Prediction against simulation over random legal mappings, every layer for itself.
+
+    Every layer has a row. A rank correlation is stated of layers with three mappings or more beside
+    the chosen one, however little these differ; the notes say how many there are and how far they
+    are apart. A layer of fewer has `mappings` in its place.
+    """
     net = bench.compile(network, GAP9(handover=False))
     layers = sampled(net, MAPPINGS, SEED)
     everything = [sample for layer in layers for sample in layer.others]
-    within = [rank_correlation(layer.others) for layer in layers if len(layer.others) > 2]
-    within = [value for value in within if not np.isnan(value)]
+    found = [layer_row(network, layer) for layer in layers]
+    within = [entry["value"] for entry in found if entry["metric"] == "rank_correlation"]
     errors = [abs(sample.predicted / sample.simulated - 1) for sample in everything]
     note = f"{len(everything)} random mappings of {len(layers)} layers, {control()}"
-    found = [
-        (network, "rank_correlation", rank_correlation(everything), "", note),
-        (network, "rank_correlation_mean", float(np.mean(within)), "", "within each layer"),
-        (network, "rank_correlation_min", min(within), "", "within each layer"),
-        (network, "mapping_error_mean_percent", 100 * float(np.mean(errors)), "%", note),
-        (network, "chosen_gap_max_percent", *_gap(layers)),
+    inside = f"within each of {len(within)} layers; {len(layers) - len(within)} have fewer than 3"
+    totals = [
+        ("rank_correlation", rank_correlation(everything), "", note),
+        ("rank_correlation_mean", float(np.mean(within)), "", inside),
+        ("rank_correlation_min", min(within), "", inside),
+        ("mapping_error_mean_percent", 100 * float(np.mean(errors)), "%", note),
+        ("chosen_gap_max_percent", *_gap(layers)),
     ]
-    return [row(*facts[:4], "simulated", facts[4]) for facts in found]
+    return [*found, *(row(network, *facts[:3], "simulated", facts[3]) for facts in totals)]
+
+
+def layer_row(network: str, layer: SampledLayer) -> Row:
+    """How mappings of one layer rank, how many there are, and how far they are apart."""
+    simulated = [sample.simulated for sample in layer.others] or [layer.chosen.simulated]
+    errors = [abs(sample.predicted / sample.simulated - 1) for sample in layer.others]
+    spread = 100 * (max(simulated) / min(simulated) - 1)
+    off = f", {100 * float(np.mean(errors)):.2f} % off" if errors else ""
+    note = (
+        f"{layer.module}, {len(layer.others)} mappings, dearest {spread:.1f} % above cheapest{off}"
+    )
+    case, value = f"{network}/mappings {layer.symbol}", rank_correlation(layer.others)
+    if len(layer.others) < 3 or np.isnan(value):
+        return row(case, "mappings", len(layer.others), "", "simulated", note)
+    return row(case, "rank_correlation", value, "", "simulated", note)
 
 
 def _gap(layers: Sequence[SampledLayer]) -> tuple[float, str, str]:

@@ -121,7 +121,7 @@ def rank_correlation(samples: Sequence[Sample]) -> float:
     """Spearman's: Pearson's correlation of ranks, equal values sharing the mean rank."""
     first = _ranks([found.predicted for found in samples])
     second = _ranks([found.simulated for found in samples])
-    if not first.std() or not second.std():
+    if len(samples) < 2 or not first.std() or not second.std():
         return float("nan")
     return float(np.corrcoef(first, second)[0, 1])
 

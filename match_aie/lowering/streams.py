@@ -1,7 +1,7 @@
 """Constants that do not fit beside the activations: kept in a backing memory, and fetched in time.
 
-A streamed layer's constants are copied into the arena while the step before it runs, and are
-forgotten after it.
+A streamed step's constants, a layer's or the fallback's, are copied into the arena while the step
+before it runs, and are forgotten after it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def store(
 ) -> NetworkProgram | Infeasible:
     """Plan the memory, and stream as few constants as make everything fit.
 
-    The layers with the most bytes of constants are streamed first. Inputs, outputs, the arena and
+    The steps with the most bytes of constants are streamed first. Inputs, outputs, the arena and
     all constants that stay share `storage.bytes`.
 
     Args:
@@ -47,7 +47,7 @@ def store(
 
 
 def streamable(schedule: Schedule, alignment: int) -> list[Stream]:
-    """Steps of layers whose constants no other step reads, most bytes first."""
+    """Steps whose constants no other step reads, most bytes first."""
     readers: dict[str, int] = {}
     for step in schedule.steps:
         for name in {a.name for a in step.arguments if a.kind == "constant"}:
@@ -56,10 +56,12 @@ def streamable(schedule: Schedule, alignment: int) -> list[Stream]:
     found = []
     for index, step in enumerate(schedule.steps):
         names = tuple(a.name for a in step.arguments if a.kind == "constant")
-        if step.layer is None or not names or any(readers[name] > 1 for name in names):
+        if not names or any(readers[name] > 1 for name in names):
             continue
+        # Two steps of the fallback may call one function.
+        owner = step.layer.symbol if step.layer else f"{step.symbol}_{index}"
         nbytes = sum(sizes[name] for name in names)
-        found.append(Stream(index, names, f"{step.layer.symbol}_constants", nbytes))
+        found.append(Stream(index, names, f"{owner}_constants", nbytes))
     return sorted(found, key=lambda stream: (-stream.nbytes, stream.step))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
+import heapq
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
@@ -16,7 +16,12 @@ from match_aie.targets.aie_ml.graph.cycles import window_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local, image_demand
 from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
-from match_aie.targets.aie_ml.graph.window import groups, ways, window_columns, window_graph
+from match_aie.targets.aie_ml.graph.window import (
+    groups,
+    ways,
+    window_columns,
+    window_graph,
+)
 from match_aie.targets.aie_ml.kernels.fit import check_kernel
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.known import device as known
@@ -29,10 +34,6 @@ BLOCKS = ((2, 2), (4, 1), (1, 4), (2, 1), (1, 2), (1, 1))
 
 #: Lanes of kernels that multiply none: neighbouring pixels and channels of one vector.
 LANES = {1: Tiling(4, 1, 8, native=False), 2: Tiling(4, 1, 4, native=False)}
-
-
-#: Cuts of one layer whose graphs are laid out before it is given up.
-PROVEN = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,7 @@ def choose_image(
     split: Split | None = None,
     assumed: Assumed = Assumed(),
 ) -> Chosen | Infeasible:
-    """The cut of least latency on at most `columns` columns of `device`, proven by its layout.
+    """The cut of least latency on at most `columns` columns of `device`.
 
     Args:
         layer: what is cut.
@@ -81,48 +82,35 @@ def choose_image(
             able.append((least_latency(plan, device, assumed), number, plan))
         elif refused is not None and (reason is None or refused.demand < reason.demand):
             reason = refused
-    better: list[Chosen] = []
-    for least, _, plan in sorted(able, key=lambda a: (a[0], tiles_of(a[2]), a[1])):
-        if better and least >= better[-1].cost.latency:
-            break
-        cost = _cost(plan, device, assumed)
-        if cost is not None and (not better or cost.latency < better[-1].cost.latency):
-            taken = window_columns(plan, device, columns)
-            if isinstance(taken, Infeasible):
-                reason = taken
-            else:
-                better.append(Chosen(plan, cost, taken))
-    others = _others(able, better, device, columns, assumed)
-    for chosen in itertools.islice(itertools.chain(reversed(better), others), PROVEN):
-        refused = _lies(chosen, device, columns)
-        if refused is None:
-            return chosen
-        reason = refused
+    # Best first: a cut is priced when its bound is the least, and laid out when its cost is.
+    able.sort(key=lambda a: (a[0], tiles_of(a[2]), a[1]), reverse=True)
+    priced: list[tuple[float, int, int, Chosen]] = []
+    while able or priced:
+        if able and (not priced or able[-1][0] < priced[0][0]):
+            _, number, plan = able.pop()
+            cost = _cost(plan, device, assumed)
+            if cost is not None:
+                key = cost.latency, tiles_of(plan), number
+                heapq.heappush(priced, (*key, Chosen(plan, cost)))
+            continue
+        chosen = heapq.heappop(priced)[-1]
+        taken = laid_out(chosen.plan, device, columns)
+        if not isinstance(taken, Infeasible):
+            return replace(chosen, columns=taken)
+        reason = taken
     if reason is None:
         raise TargetError(f"layer {layer.name} has no kernel on {device.name}")
     return reason
 
 
-def _others(
-    able: list[tuple[float, int, CutLayer]],
-    known_ones: list[Chosen],
-    device: Device,
-    columns: int,
-    assumed: Assumed,
-) -> Iterator[Chosen]:
-    """Cuts beside the known ones, those of fewest tiles first: they ask least of the switches."""
-    tried = {id(chosen.plan) for chosen in known_ones}
-    for _, _, plan in sorted(able, key=lambda a: (tiles_of(a[2]), a[0], a[1])):
-        cost = None if id(plan) in tried else _cost(plan, device, assumed)
-        taken = None if cost is None else window_columns(plan, device, columns)
-        if cost is not None and isinstance(taken, int):
-            yield Chosen(plan, cost, taken)
-
-
-def _lies(chosen: Chosen, device: Device, columns: int) -> Infeasible | None:
-    """Why the cut's graph cannot be laid out; None where it can."""
-    graph = window_graph(chosen.plan, device, columns)
-    return graph if isinstance(graph, Infeasible) else cannot_lie(graph, known(device.name))
+def laid_out(plan: CutLayer, device: Device, columns: int) -> int | Infeasible:
+    """Columns that a cut layer takes; or what it lacks there, switches and locks included."""
+    taken = window_columns(plan, device, columns)
+    if isinstance(taken, Infeasible):
+        return taken
+    graph = window_graph(plan, device, columns)
+    reason = graph if isinstance(graph, Infeasible) else cannot_lie(graph, known(device.name))
+    return taken if reason is None else reason
 
 
 def tiles_of(plan: CutLayer) -> int:

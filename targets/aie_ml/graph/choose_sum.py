@@ -65,14 +65,13 @@ def choose_sum(
             reason = refused
     for chosen in sorted(found, key=lambda c: (c.cost.latency, c.plan.cut.tiles)):
         taken = sum_columns(chosen.plan, device, columns)
-        if isinstance(taken, Infeasible):
-            reason = taken
-            continue
         graph = sum_graph(chosen.plan, device, columns)
-        refused = graph if isinstance(graph, Infeasible) else cannot_lie(graph, known(device.name))
-        if refused is None:
-            return replace(chosen, columns=taken)
-        reason = refused
+        if not isinstance(taken, Infeasible) and not isinstance(graph, Infeasible):
+            refused = cannot_lie(graph, known(device.name))
+            if refused is None:
+                return replace(chosen, columns=taken)
+            reason = refused
+        reason = taken if isinstance(taken, Infeasible) else reason
     if reason is None:
         raise TargetError(f"layer {layer.name} has no cut on {device.name}")
     return reason

@@ -48,6 +48,21 @@ def test_streamed_constants_give_the_same_bits(whole, least, tmp_path):
         np.testing.assert_array_equal(got.outputs[name], array)
 
 
+def test_constants_of_the_fallback_are_streamed_too(tmp_path):
+    """What the control core runs itself: weights of 32 bits."""
+    alone = compiled(modules=())
+    bound = taken(alone.program, alone.target.build_profile().alignment) - 1000
+    net = compiled(modules=(), l2_bytes=bound)
+    steps = [net.program.schedule.steps[stream.step] for stream in net.program.streams]
+    assert steps
+    assert all(step.layer is None for step in steps)
+    image = digits().images[:1]
+    got, want = net.write(tmp_path / "a").run(image), alone.write(tmp_path / "b").run(image)
+    for name, array in want.outputs.items():
+        np.testing.assert_array_equal(got.outputs[name], array)
+    assert net.simulate().cycles > alone.simulate().cycles
+
+
 def test_every_fetch_is_simulated(whole, least):
     net = compiled(l2_bytes=least)
     events = [e for e in net.simulate().timeline.events if e.resource == "backing memory"]
