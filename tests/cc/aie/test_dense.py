@@ -129,7 +129,7 @@ def test_random_shapes_equal_numpy(library, name) -> None:
         assert outcome.counters == vars(kernel_counts(spec, CORE))
 
 
-@pytest.mark.parametrize("name", ["i8", "u8", "i16", "bf16"])
+@pytest.mark.parametrize("name", ["i8", "u8", "i16 i8", "i16", "bf16"])
 @pytest.mark.parametrize("rounding", ROUNDING_MODES)
 def test_rounding_modes(library, name, rounding) -> None:
     rng = np.random.default_rng(3)

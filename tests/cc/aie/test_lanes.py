@@ -188,17 +188,27 @@ def test_max_pools_equal_numpy(library, spec, window) -> None:
     assert counted(counters) == vars(spec.counts(blocks, groups, walk.taps))
 
 
-def test_product_of_two_activations(tmp_path) -> None:
+@pytest.mark.parametrize(
+    ("a_type", "shape"),
+    [
+        ("uint8", (21, 59, 37)),
+        pytest.param("int8", (1, 61, 1), marks=pytest.mark.slow),
+        pytest.param("uint8", (67, 97, 15), marks=pytest.mark.slow),
+        pytest.param("int8", (33, 128, 65), marks=pytest.mark.slow),
+    ],
+)
+def test_product_of_two_activations(tmp_path, a_type, shape) -> None:
     """Both operands have zero points; K is padded with zeros, which mean nothing."""
     if "g++" not in COMPILERS:
         pytest.skip("needs g++")
-    m, k, n = 21, 59, 37
+    m, k, n = shape
     rng = np.random.default_rng(k)
-    spec = replace(PRODUCT, m=-(-m // 8) * 8, n=-(-n // 16) * 16)
-    a_zero, b_zero, shift, multiplier = 130, -11, 28, 20000
+    whole = {"m": -(-m // 8) * 8, "k": -(-k // 8) * 8, "n": -(-n // 16) * 16}
+    spec = replace(PRODUCT, a=a_type, **whole)
+    a_zero, b_zero, shift, multiplier = 130 if a_type == "uint8" else 23, -11, 28, 20000
     text = layer_text(spec, shift, multiplier, a_zero, b_zero, constant=k * a_zero * b_zero)
     library = ctypes.CDLL(str(compile_cpp(text, tmp_path, "product")))
-    a, b = random_matrix(rng, "uint8", (m, k)), random_matrix(rng, "int8", (k, n))
+    a, b = random_matrix(rng, a_type, (m, k)), random_matrix(rng, "int8", (k, n))
     packed = pack_x(a, spec), pack_w(b, spec), np.zeros(spec.m * spec.n, np.uint8)
     sizes = np.array([array.nbytes for array in packed], np.int32)
     library.product(*map(pointer, packed), pointer(sizes))
@@ -225,7 +235,7 @@ def layer_text(spec, shift, multiplier, a_zero, b_zero, constant):
         "\n".join(line for line in layer.splitlines() if not line.startswith("#include")),
     ]
     text = '#include "driver.hpp"\n' + "\n".join(parts).replace("#pragma once", "")
-    return text + LAYER.format(a="uint8", y="uint8")
+    return text + LAYER.format(a=spec.a, y="uint8")
 
 
 def test_row_addends_are_counted() -> None:

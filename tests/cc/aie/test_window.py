@@ -13,7 +13,7 @@ from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.counts import kernel_counts
 from match_aie.targets.aie_ml.kernels.layout import untiled
-from match_aie.targets.aie_ml.kernels.numeric import to_bfloat16
+from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES, to_bfloat16
 from match_aie.targets.aie_ml.kernels.reference import Numbers, dense_sums, requantised
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 from match_aie.targets.aie_ml.kernels.window import (
@@ -164,6 +164,15 @@ def test_windows_equal_numpy(library, name, taps) -> None:
     assert len(found) >= 2
     for g in found:
         check_window(library, sized(KERNELS[name], g), g, rng)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("rounding", ROUNDING_MODES)
+def test_rounding_modes_of_windows(library, name, rounding) -> None:
+    spec = KERNELS[name]
+    spec = replace(spec, requantise=replace(spec.requantise, rounding=rounding))
+    g = fitting(spec, GEOMETRIES["3x3"], SIZES[2])
+    check_window(library, sized(spec, g), g, np.random.default_rng(11))
 
 
 @pytest.mark.parametrize("taps", GEOMETRIES)
