@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 VEK280 = device("vek280")
 SIDES = (1, 7, 8, 64, 100, 512, 1000, 4096)
 
-#: Element types, and the numbers in `SIDES` of the sides that are tried of them: all for int8.
+#: Element types of x and weights.
 TYPES = (("int8", "int8"), ("int16", "int8"), ("int16", "int16"), ("bfloat16", "bfloat16"))
 
 

@@ -29,13 +29,16 @@ def on_array(net):
 
 
 def checked(net, folder, layers):
-    """The network, run once; every layer equals its reference."""
+    """The network, run once and simulated; every layer equals its reference."""
     project = net.write(folder / "net")
     inputs = random_inputs(net.inputs, np.random.default_rng(1))
     result = project.run(inputs)
     assert on_array(net) == layers
     assert result.matches_reference
     assert all(d.max_lsb <= 1 for d in result.deviations)
+    steps = [step for step in net.simulate(record=False).steps if step.module == "array"]
+    assert len(steps) == layers
+    assert all(step.simulated and step.cycles > 0 for step in steps)
     return project, inputs, result
 
 
@@ -58,6 +61,7 @@ def test_seven_layers_of_512(tmp_path):
     project, inputs, result = checked(net, tmp_path, 7)
     (name,) = result.outputs
     assert np.unique(result.outputs[name]).size > 20
+    assert set(result.max_abs_vs_model.values()) <= {0.0}  # none where onnxruntime is missing
     done = subprocess.run(
         ["make", "-s"], cwd=project.folder, capture_output=True, text=True, check=False
     )
