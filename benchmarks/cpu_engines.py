@@ -18,12 +18,12 @@ Feeds = Mapping[str, np.ndarray]
 Run = Callable[[], Any]
 
 
-def onnxruntime(path: Path, feeds: Feeds) -> Run:
+def onnxruntime(path: Path, feeds: Feeds, threads: int = 1) -> Run:
     """ONNX Runtime's CPU provider."""
     import onnxruntime as ort
 
     options = ort.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
     session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     given = dict(feeds)
     return lambda: session.run(None, given)
@@ -95,13 +95,14 @@ def host_cpu() -> str:
     return str(find()) if find is not None else "x86-64-v3"
 
 
-def match_aie(path: Path, feeds: Feeds) -> Run:
+def match_aie(path: Path, feeds: Feeds, cores: int = 1) -> Run:
     """This compiler's CPU target, through the Python runner."""
     import match_aie as match
+    from match_aie.targets.cpu import CPU
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        net = match.compile(path, "CPU")
+        net = match.compile(path, CPU(cores=cores))
     project = net.write(Path(tempfile.mkdtemp(prefix="match_aie_bench_"), "net"))
     runner = project.runner()
     for name, array in feeds.items():

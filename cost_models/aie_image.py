@@ -52,11 +52,13 @@ class BandCost:
 
     Attributes:
         latency: of a single run, first word in to last word out.
+        gathered: of a single run, until memory tiles have all that cores store.
         interval: between the ends of repeated runs.
         parts: (what, cycles of a run), the largest of which is the interval.
     """
 
     latency: float
+    gathered: float
     interval: float
     parts: tuple[tuple[str, float], ...]
 
@@ -82,7 +84,6 @@ def band_cost(work: BandWork) -> BandCost:
     )
     slowest = max(call, fetch, store)
     tiles = fetch + call + store + (work.bands - 1) * slowest
-    ways = way_in + handed + way_out + 4 * work.hops
-    return BandCost(
-        ways + tiles + work.start + work.skew, max(cycles for _, cycles in parts), parts
-    )
+    gathered = way_in + tiles + work.start + work.skew + 2 * work.hops
+    latency = gathered + handed + way_out + 2 * work.hops
+    return BandCost(latency, gathered, max(cycles for _, cycles in parts), parts)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from match_aie.errors import Infeasible
 from match_aie.hardware import (
     Array,
     Block,
@@ -60,9 +61,11 @@ class SharedLayer:
     share: float
     join: float
 
-    def cost(self, workload: Workload, mapping: Mapping) -> Cost:
+    def cost(self, workload: Workload, mapping: Mapping) -> Cost | Infeasible:
         """Every part of the cost by `share`, and `join`."""
         found = self.whole.cost(workload, mapping)
+        if isinstance(found, Infeasible):
+            return found
         parts = [(name, cycles * self.share) for name, cycles in found.parts]
         parts = parts or [("compute", found.cycles * self.share)]
         cycles = found.cycles * self.share + self.join

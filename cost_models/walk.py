@@ -235,7 +235,7 @@ class QueuedWalk(Walk):
         if self._pending is None:
             return super()._distances()
         _, call, complete = self._pending
-        store = cast(Move, call.store)
+        store = Move(0.0, 0.0) if call.store is None else cast(Move, call.store)
         return (*super()._distances(), store.start, store.engine, float(complete))
 
     def _times(self) -> tuple[float, ...]:

@@ -44,7 +44,7 @@ def simulate(
             hint="match-aie targets says which ones have",
         )
     hold(record, chip)
-    return simulator.run(steps(record), record=record_events)
+    return simulator.run(steps(record, chip), record=record_events)
 
 
 def hold(record: Record, target: MatchTarget) -> None:
@@ -89,23 +89,26 @@ def target_of(record: Record) -> MatchTarget:
     return load_target(str(everything["target"]), everything.get("target_options") or {})
 
 
-def steps(record: Record) -> list[SimulatedStep]:
-    """The network's calls as a simulator takes them."""
+def steps(record: Record, target: MatchTarget) -> list[SimulatedStep]:
+    """The network's calls as the target's simulator takes them, in cycles of its clock."""
     core = _core_cycles(record)
+    scales = {m.name: target.reference_cycles(m, 1.0) for m in target.modules()}
     streams = record.everything.get("streams") or ()
     fetched = {int(stream["step"]): int(stream["nbytes"]) for stream in streams}
     return [
-        replace(_step(record, index, step, core), fetched=fetched.get(index, 0))
+        replace(_step(record, index, step, core, scales), fetched=fetched.get(index, 0))
         for index, step in enumerate(record.steps)
     ]
 
 
-def _step(record: Record, index: int, step: StepRecord, core: dict[int, float]) -> SimulatedStep:
+def _step(
+    record: Record, index: int, step: StepRecord, core: dict[int, float], scales: dict[str, float]
+) -> SimulatedStep:
     layer = record.layers[step.layer] if step.layer else None
     if layer is None:
         cycles = core.get(index, 0.0)
         return SimulatedStep(step.label, CORE, None, None, cycles, cycles)
-    predicted = layer.cycles
+    predicted = layer.cycles * scales.get(layer.module, 1.0)
     return SimulatedStep(
         step.label,
         layer.module,

@@ -70,7 +70,8 @@ def demo_text(result: DemoResult, folder: Path) -> str:
             f"  exactness   every layer bit for bit equal to its numpy reference on {result.equal} "
             "images",
             f"  the model   {against}",
-            f"  time        {result.microseconds:.0f} microseconds an image on this machine{emulated}",
+            f"  time        {result.microseconds:.0f} microseconds an image on this machine"
+            f"{emulated}",
             "",
             f"The code is in {folder}, and yours. Try next:",
             f"  {call} explain {place} down",

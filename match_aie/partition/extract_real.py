@@ -7,15 +7,15 @@ Values are found by the names that the pattern binds: `x`, `x1`, `x2`, `weight`,
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from math import prod, sqrt
 
 import numpy as np
 
+from match_aie.partition.extract_recurrent import recurrent_of
 from match_aie.partition.graph import Node, Value
 from match_aie.partition.layer import Extracted
-from match_aie.partition.view import Refusal, View, integers, rank4, sliding
+from match_aie.partition.view import Refusal, View, integers, pool_window, rank4, sliding
 from match_aie.workload import (
     Activation,
     Kind,
@@ -25,8 +25,8 @@ from match_aie.workload import (
     real_conv2d,
     real_dense,
     real_matmul,
+    real_pool2d,
     real_softmax,
-    recurrent,
 )
 
 #: Operators that are an activation by themselves.
@@ -212,6 +212,27 @@ def _conv2d(view: View) -> Extracted:
     return Extracted(workload, {"weight": weight, **bias}, (x.name, *residual), view.root.output)
 
 
+def _pool(kind: Kind) -> Callable[[View], Extracted]:
+    def extract(view: View) -> Extracted:
+        node = view.root
+        x = activation(view, "x")
+        shape = rank4(x.shape)
+        if node.operator == "mean":
+            axes = tuple(a % len(x.shape) for a in integers(node, "axis"))
+            if len(x.shape) != 4 or sorted(axes) != [1, 2]:
+                raise Refusal(f"a mean over axes {axes} is not a pool over rows and columns")
+            workload = real_pool2d(kind, shape=shape, filter_shape=(shape[1], shape[2]))
+        else:
+            if node.attributes["layout"] != "NHWC":
+                raise Refusal("the pool is not NHWC")
+            fy, fx = integers(node, "pool_size")
+            window = pool_window(node, shape, view.value(node.output).shape)
+            workload = real_pool2d(kind, shape=shape, filter_shape=(fy, fx), window=window)
+        return Extracted(workload, {}, (x.name,), node.output)
+
+    return extract
+
+
 def _through(view: View, name: str, dims: tuple[str, ...]) -> tuple[Value, tuple[str, ...]]:
     """The value behind `name`, read through a permute_dims of the match, and its axes by name.
 
@@ -328,71 +349,15 @@ def _attention(view: View) -> Extracted:
     return Extracted(workload, {}, (q.name, k.name, v.name), view.root.output)
 
 
-def _attributes(node: Node) -> tuple[list[int], list[int], dict[str, object]]:
-    """Which of the operator's inputs and results a composite has, and its ONNX attributes."""
-    texts = [str(node.attributes[f"onnx_{name}"]) for name in ("inputs", "outputs", "attributes")]
-    inputs, outputs, attributes = (json.loads(text) for text in texts)
-    return inputs, outputs, attributes
-
-
-#: Attributes of ONNX's GRU and LSTM that must have these values where they are given.
-_RECURRENT_DEFAULTS: Mapping[str, object] = {
-    "direction": "forward",
-    "layout": 0,
-    "input_forget": 0,
-}
-
-
-def _recurrent(kind: Kind) -> Callable[[View], Extracted]:
-    def extract(view: View) -> Extracted:
-        node = view.root
-        positions, outputs, attributes = _attributes(node)
-        if outputs != [0]:
-            raise Refusal("more than the sequence of states is used")
-        for name, value in _RECURRENT_DEFAULTS.items():
-            if attributes.get(name, value) != value:
-                raise Refusal(f"{name} is {attributes[name]!r}")
-        if "activations" in attributes or "clip" in attributes:
-            raise Refusal("activations of its own")
-        named = dict(zip(positions, (view.value(str(a)) for a in node.arguments), strict=True))
-        if not {0, 1, 2} <= named.keys() <= {0, 1, 2, 3, 5}:
-            raise Refusal(f"ONNX inputs {positions}; sequence lengths and cells are not taken")
-        x, weight, product = named[0], named[1].constant, named[2].constant
-        if x.constant is not None or weight is None or product is None:
-            raise Refusal("the input is constant, or weights are not")
-        steps, batch, inputs = x.shape
-        rows, hidden = product.shape[1:]
-        bias = np.zeros((2, rows), np.float32)
-        if 3 in named:
-            stored = named[3].constant
-            if stored is None:
-                raise Refusal("the bias is known only at run time")
-            bias = stored.reshape(2, rows)
-        initial = (named[5].name,) if 5 in named else ()
-        if initial and named[5].constant is not None:
-            raise Refusal("the first state is known at compile time")
-        workload = recurrent(
-            kind,
-            steps=steps,
-            batch=batch,
-            inputs=inputs,
-            hidden=hidden,
-            initial=bool(initial),
-            linear_before_reset=bool(attributes.get("linear_before_reset", 0)),
-        )
-        constants = {"weight": weight[0], "recurrent": product[0], "bias": bias}
-        return Extracted(workload, constants, (x.name, *initial), node.output)
-
-    return extract
-
-
 _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
     "dense": _dense,
     "conv2d": _conv2d,
+    "avg_pool2d": _pool("avg_pool2d"),
+    "max_pool2d": _pool("max_pool2d"),
     "matmul": _matmul,
     "softmax": _softmax,
     "layer_norm": _layer_norm,
     "attention": _attention,
-    "gru": _recurrent("gru"),
-    "lstm": _recurrent("lstm"),
+    "gru": recurrent_of("gru"),
+    "lstm": recurrent_of("lstm"),
 }

@@ -35,6 +35,7 @@ class SpreadLayer:
         column_parts: over which the columns are (CAS_NUM).
         row_parts: over which the rows are.
         call_rows: rows of a kernel call.
+        call_columns: columns of one.
         epilogue: "overlapped", "exposed" or "flat".
         trace: whether a timeline is wanted.
     """
@@ -53,6 +54,7 @@ class SpreadLayer:
     column_parts: int | None = None
     row_parts: int | None = None
     call_rows: int | None = None
+    call_columns: int | None = None
     epilogue: str | None = None
     trace: bool = False
 

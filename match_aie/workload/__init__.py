@@ -20,6 +20,7 @@ from match_aie.workload.real import (
     real_conv2d,
     real_dense,
     real_matmul,
+    real_pool2d,
     real_softmax,
     recurrent,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "real_conv2d",
     "real_dense",
     "real_matmul",
+    "real_pool2d",
     "real_softmax",
     "recurrent",
     "reference",

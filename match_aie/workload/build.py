@@ -206,7 +206,7 @@ def pool2d(
     shape: tuple[int, int, int, int],
     filter_shape: tuple[int, int],
     window: Window = Window(),
-    tail: Tail,
+    tail: Tail | None,
 ) -> Workload:
     """`avg_pool2d` or `max_pool2d`, NHWC: x[B,IY,IX,G] -> y[B,OY,OX,G]; global: filter = image."""
     batch, rows, columns, channels = shape

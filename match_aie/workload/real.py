@@ -8,8 +8,9 @@ defined by `match_aie.workload.workload.RealTail`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from match_aie.workload.build import output_extent
+from match_aie.workload.build import Quantized, output_extent, pool2d
 from match_aie.workload.workload import Axis, Kind, Operand, RealTail, Window, Workload
 
 
@@ -113,6 +114,24 @@ def real_conv2d(
         operands.append(Operand("bias", "float32", (out,), (channel,), True))
     operands.append(Operand("y", "float32", result, stored))
     return Workload("conv2d", tuple(dims.items()), tuple(operands), window, real=tail)
+
+
+def real_pool2d(
+    kind: Kind,
+    *,
+    shape: tuple[int, int, int, int],
+    filter_shape: tuple[int, int],
+    window: Window = Window(),
+) -> Workload:
+    """`avg_pool2d` or `max_pool2d`, NHWC: x[B,IY,IX,G] -> y[B,OY,OX,G]; global: filter = image.
+
+    Of positions inside the image; an average divides by all where the window says so.
+    """
+    real = Quantized("float32")
+    made = pool2d(
+        kind, real, real, shape=shape, filter_shape=filter_shape, window=window, tail=None
+    )
+    return replace(made, real=RealTail())
 
 
 def real_softmax(*, rows: int, columns: int) -> Workload:

@@ -133,6 +133,28 @@ def _conv2d(workload: Workload, arrays: Arrays) -> np.ndarray:
     return _complete(workload, arrays, _biased(workload, arrays, image))
 
 
+def _pool2d(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """The maximum, or the sum over the number of positions: those inside, or all of the window."""
+    d, window = workload.sizes, workload.window
+    assert window is not None
+    top, left, bottom, right = window.padding
+    (sy, sx), (dy, dx) = window.stride, window.dilation
+    maximum = workload.kind == "max_pool2d"
+    around = ((0, 0), (top, bottom), (left, right), (0, 0))
+    outside = -np.inf if maximum else 0.0
+    x = np.pad(arrays["x"].astype(np.float64), around, constant_values=outside)
+    inside = np.pad(np.ones(arrays["x"].shape), around, constant_values=window.count_include_pad)
+
+    def seen(image: np.ndarray) -> np.ndarray:
+        rows = [slice(f * dy, f * dy + (d["OY"] - 1) * sy + 1, sy) for f in range(d["FY"])]
+        columns = [slice(f * dx, f * dx + (d["OX"] - 1) * sx + 1, sx) for f in range(d["FX"])]
+        return np.stack([image[:, row, column] for row in rows for column in columns])
+
+    if maximum:
+        return np.asarray(seen(x).max(axis=0))
+    return np.asarray(seen(x).sum(axis=0) / seen(inside).sum(axis=0))
+
+
 def _softmax_rows(x: np.ndarray) -> np.ndarray:
     e = np.exp(x - x.max(axis=-1, keepdims=True))
     return np.asarray(e / e.sum(axis=-1, keepdims=True))
@@ -218,6 +240,8 @@ MEANING: Mapping[str, Callable[[Workload, Arrays], np.ndarray]] = {
     "dense": _dense,
     "matmul": _matmul,
     "conv2d": _conv2d,
+    "avg_pool2d": _pool2d,
+    "max_pool2d": _pool2d,
     "softmax": _softmax,
     "layer_norm": _layer_norm,
     "attention": _attention,

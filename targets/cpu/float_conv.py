@@ -152,17 +152,46 @@ class DepthwiseKernel:
         return over(self.split, dim, size)
 
 
+@dataclass(frozen=True)
+class PoolKernel:
+    """A pool.
+
+    Attributes:
+        lanes: of a vector.
+        channels: (start, stop, elements that exist) of the vectors: whole ones, then the rest.
+        split: over cores; None for one.
+    """
+
+    lanes: int
+    channels: tuple[tuple[int, int, int], ...]
+    split: Split | None = None
+
+    def over(self, dim: str, size: int) -> tuple[str, str]:
+        """C expressions of where `dim` begins, and what it stays below."""
+        return over(self.split, dim, size)
+
+
+def pool_kernel(workload: Workload, machine: Machine, split: Split | None = None) -> PoolKernel:
+    """Vectors of channels."""
+    return PoolKernel(machine.lanes, _vectors(workload.sizes["G"], machine.lanes), split)
+
+
+def _vectors(count: int, lanes: int) -> tuple[tuple[int, int, int], ...]:
+    """(start, stop, elements that exist) of `count` channels."""
+    whole = count - count % lanes
+    parts = [(0, whole, lanes)] if whole else []
+    if whole < count:
+        parts.append((whole, count, count - whole))
+    return tuple(parts)
+
+
 def depthwise_kernel(
     workload: Workload, machine: Machine, split: Split | None = None
 ) -> DepthwiseKernel:
     """Vectors of channels."""
     count, lanes = workload.sizes["G"], machine.lanes
-    whole = count - count % lanes
-    parts = [(0, whole, lanes)] if whole else []
-    if whole < count:
-        parts.append((whole, count, count - whole))
     full = -(-count // lanes) * lanes
-    return DepthwiseKernel(lanes, tuple(parts), full, _ending(workload, 0), split)
+    return DepthwiseKernel(lanes, _vectors(count, lanes), full, _ending(workload, 0), split)
 
 
 def pack_depthwise(kernel: DepthwiseKernel, constants: Constants) -> Constants:

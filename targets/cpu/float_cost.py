@@ -195,6 +195,10 @@ class RowCost:
         match workload.kind:
             case "conv2d":
                 return self._convolution(workload)
+            case "avg_pool2d" | "max_pool2d":
+                # A load and an addition or comparison per tap and vector.
+                pixels, taps = d["B"] * d["OY"] * d["OX"], d["FY"] * d["FX"]
+                return self._operations(pixels, d["G"], 2.0 * taps)
             case "softmax":
                 return self._operations(d["B"], d["K"], EXP_OPERATIONS + 5.0)
             case "layer_norm":

@@ -184,7 +184,7 @@ class FloatProducts(ExecModule):
 
 
 class FloatRows(ExecModule):
-    """Convolutions, softmax, layer norm, attention, GRU and LSTM: templates with a fixed order."""
+    """Convolutions, pools, softmax, norms, attention, GRU and LSTM: templates of a fixed order."""
 
     name = "cpu_rows"
     unit = CORE
@@ -227,6 +227,8 @@ class FloatRows(ExecModule):
             return "cpu/float/depthwise.c.mako"
         return {
             "conv2d": "cpu/float/conv2d.c.mako",
+            "avg_pool2d": "cpu/float/pool2d.c.mako",
+            "max_pool2d": "cpu/float/pool2d.c.mako",
             "softmax": "cpu/float/softmax.c.mako",
             "layer_norm": "cpu/float/layer_norm.c.mako",
             "attention": "cpu/float/attention.c.mako",

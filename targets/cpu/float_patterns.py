@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from match_aie.hardware import Any, Const, Op, Pattern
 from match_aie.targets.cpu.float_kernel import strides
+from match_aie.targets.cpu.patterns import empty_window
 from match_aie.workload import Workload
 
 #: Not of integer graphs, whose products look the same.
@@ -121,6 +122,8 @@ def refuses(workload: Workload) -> str | None:
             return f"{operand.name} has more elements than an int32 index reaches"
     if workload.kind == "matmul":
         return _refuses_layout(workload)
+    if workload.kind in ("avg_pool2d", "max_pool2d") and empty_window(workload):
+        return "a window lies entirely in the padding"
     if workload.kind == "gru" and not workload.parameter("linear_before_reset"):
         return "the reset gate is applied before the product"
     return None
@@ -140,6 +143,9 @@ PRODUCTS: tuple[Pattern, ...] = (*_dense(), *_matmul())
 ROWS: tuple[Pattern, ...] = (
     *_attention(),
     *_conv2d(),
+    Pattern("real_max_pool2d", "max_pool2d", Op("nn.max_pool2d", X), refuses),
+    Pattern("real_avg_pool2d", "avg_pool2d", Op("nn.avg_pool2d", X), refuses),
+    Pattern("real_global_avg_pool2d", "avg_pool2d", Op("mean", X), refuses),
     Pattern("real_softmax", "softmax", Op("nn.softmax", Any("x")), refuses),
     Pattern(
         "layer_norm",

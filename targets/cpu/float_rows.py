@@ -11,11 +11,13 @@ from match_aie.targets.cpu.cores import Split, Way, bounds, over, part_bytes
 from match_aie.targets.cpu.float_conv import (
     ConvKernel,
     DepthwiseKernel,
+    PoolKernel,
     channelwise,
     conv_kernel,
     depthwise_kernel,
     pack_conv,
     pack_depthwise,
+    pool_kernel,
 )
 from match_aie.targets.cpu.float_kernel import Ending, Product, literal
 from match_aie.targets.cpu.float_tile import choose, pack_panels, padded, step_cycles
@@ -218,7 +220,9 @@ def recurrent_scratch(kernel: RecurrentKernel, workload: Workload) -> int:
     return kernel.chunk * d["B"] * d["G"] * d["K"] + zero + cells
 
 
-RowKernel = NormKernel | AttentionKernel | RecurrentKernel | ConvKernel | DepthwiseKernel
+RowKernel = (
+    NormKernel | AttentionKernel | RecurrentKernel | ConvKernel | DepthwiseKernel | PoolKernel
+)
 
 
 def row_kernel(workload: Workload, machine: Machine, split: Split | None = None) -> RowKernel:
@@ -229,6 +233,8 @@ def row_kernel(workload: Workload, machine: Machine, split: Split | None = None)
         case "conv2d":
             make = depthwise_kernel if channelwise(workload) else conv_kernel
             return make(workload, machine, split)
+        case "avg_pool2d" | "max_pool2d":
+            return pool_kernel(workload, machine, split)
         case "attention":
             return attention_kernel(workload, machine, split)
         case "gru" | "lstm":
@@ -241,7 +247,7 @@ def row_ways(workload: Workload, machine: Machine) -> tuple[Way, ...]:
     """What a layer can be divided along: rows, heads, lines of an image, hidden units."""
     d = workload.sizes
     match workload.kind:
-        case "conv2d":
+        case "conv2d" | "avg_pool2d" | "max_pool2d":
             return (Way("OY", d["OY"]), Way("B", d["B"]))
         case "attention":
             return (Way("B", d["B"]), Way("G", d["G"]))

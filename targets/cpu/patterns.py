@@ -98,7 +98,7 @@ def _rounding(workload: Workload) -> str | None:
     tail, window = workload.tail, workload.window
     if workload.fixed_point:
         return None
-    if workload.kind == "avg_pool2d" and window is not None and _empty_window(workload):
+    if workload.kind == "avg_pool2d" and window is not None and empty_window(workload):
         return "an average is over no position: a window lies entirely in the padding"
     if tail is None or tail.rounding == "half_even":
         return None
@@ -110,7 +110,8 @@ def _rounding(workload: Workload) -> str | None:
     return None
 
 
-def _empty_window(workload: Workload) -> bool:
+def empty_window(workload: Workload) -> bool:
+    """Whether some window of a pool lies entirely in the padding."""
     window, sizes = workload.window, workload.sizes
     assert window is not None
     _, rows, columns, _ = workload.operand("x").shape

@@ -152,9 +152,9 @@ class VersalAIEML(MatchTarget):
     def simulator(self) -> ArrayNetworkSimulator:
         """The array, and the Arm core around it."""
         hertz = self._megahertz * 1e6
-        return ArrayNetworkSimulator(known_device(self.device), hertz, self._graph)
+        return ArrayNetworkSimulator(known_device(self.device), hertz, self.graph_of)
 
-    def _graph(self, step: SimulatedStep) -> LayerGraph | None:
+    def graph_of(self, step: SimulatedStep) -> LayerGraph | None:
         """The graph of a layer on the array, its numbers apart."""
         if step.module != self._array.name or step.workload is None or step.mapping is None:
             return None

@@ -76,7 +76,7 @@ def dense_graph():
     shape = ((2, 2), "overlapped", 2, 1, 1, 8, 16)
     mapping = ArrayMapping(layer, Tiling(4, 8, 8, native=True), *shape)
     constants = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
-    return DenseGraph("fc", mapping, region("vek280", 2, 2), workload, constants).graph, workload
+    return DenseGraph("fc", mapping, region("vek280", 2, 8), workload, constants).graph, workload
 
 
 def test_graph(golden) -> None:

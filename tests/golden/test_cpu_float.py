@@ -18,6 +18,7 @@ from match_aie.workload import (
     real_conv2d,
     real_dense,
     real_matmul,
+    real_pool2d,
     real_softmax,
     recurrent,
 )
@@ -55,6 +56,14 @@ CASES = {
     ),
     "depthwise": (
         real_conv2d(shape=(1, 4, 5, 9), weight_shape=(9, 3, 3, 1), groups=9, window=SAME),
+        Mapping((), ()),
+    ),
+    "max_pool2d": (
+        real_pool2d("max_pool2d", shape=(1, 5, 4, 9), filter_shape=(3, 2), window=SAME),
+        Mapping((), ()),
+    ),
+    "avg_pool2d": (
+        real_pool2d("avg_pool2d", shape=(1, 5, 4, 8), filter_shape=(5, 4)),
         Mapping((), ()),
     ),
     "softmax": (real_softmax(rows=2, columns=9), Mapping((), ())),

@@ -110,16 +110,16 @@ class Assembly:
     def place(self, chains: int, length: int, requests: Sequence[Request]) -> Placed | Infeasible:
         """Cores `length` columns wide and `chains` high, and buffers in those columns.
 
-        The last request is that of the results; streams up into the cores read all others, and
-        streams down write it: no more of them than a column's switches have links.
+        The last request is that of the results; streams up into the cores read all others, and a
+        stream down from each chain writes it: no more than a column's switches have links. What
+        one buffer hands to the next goes below the memory tiles.
         Buffers are double where there is room, so that one run writes while another is read.
         """
         up = sum(len(request.reads) for request in requests[:-1])
-        down = len(requests[-1].writes)
         if (
             length != self._width
             or self._row + chains > self.device.core_rows
-            or not self._streams(length, up, down)
+            or not self._streams(length, up, chains)
         ):
             self._next_columns(length)
         found = self._buffers(requests)
@@ -128,10 +128,10 @@ class Assembly:
             found = self._buffers(requests)
         if found is None:
             return self._refusal(requests)
-        if not self._streams(length, up, down):
+        if not self._streams(length, up, chains):
             bound = self.device.architecture.switch_ports.get(("mem_tile", "master", "N"), 0)
             levers = ("fewer chains side by side", "a longer cascade")
-            return Infeasible("streams into a column", up, length * bound, "links", levers)
+            return Infeasible("links of a column", max(up, chains), length * bound, "", levers)
         if self._column + length > self.columns or chains > self.device.core_rows:
             levers = ("fewer tiles", "a wider rectangle of columns")
             needed = (self._column + length) * chains
@@ -139,7 +139,7 @@ class Assembly:
         placed = Placed(self._column, self._row, tuple(found))
         self._row += chains
         self._up += up
-        self._down += down
+        self._down += chains
         return placed
 
     def _streams(self, length: int, up: int, down: int) -> bool:

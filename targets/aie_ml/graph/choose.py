@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
@@ -14,9 +15,16 @@ from match_aie.targets.aie_ml.graph.borders import borders
 from match_aie.targets.aie_ml.graph.cycles import window_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local, image_demand
 from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
-from match_aie.targets.aie_ml.graph.window import groups, ways, window_columns
+from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.window import (
+    groups,
+    ways,
+    window_columns,
+    window_graph,
+)
 from match_aie.targets.aie_ml.kernels.fit import check_kernel
 from match_aie.targets.aie_ml.kernels.spec import BYTES
+from match_aie.targets.aie_ml.known import device as known
 
 #: Parts of the output's channels: as many as one memory tile gathers, its input beside them.
 MOST_PARTS = 5
@@ -74,22 +82,35 @@ def choose_image(
             able.append((least_latency(plan, device, assumed), number, plan))
         elif refused is not None and (reason is None or refused.demand < reason.demand):
             reason = refused
-    best: Chosen | None = None
-    for least, _, plan in sorted(able, key=lambda a: (a[0], tiles_of(a[2]), a[1])):
-        if best is not None and least >= best.cost.latency:
-            break
-        cost = _cost(plan, device, assumed)
-        if cost is not None and (best is None or cost.latency < best.cost.latency):
-            taken = window_columns(plan, device, columns)
-            if isinstance(taken, Infeasible):
-                reason = taken
-            else:
-                best = Chosen(plan, cost, taken)
-    if best is not None:
-        return best
+    # Best first: a cut is priced when its bound is the least, and laid out when its cost is.
+    able.sort(key=lambda a: (a[0], tiles_of(a[2]), a[1]), reverse=True)
+    priced: list[tuple[float, int, int, Chosen]] = []
+    while able or priced:
+        if able and (not priced or able[-1][0] < priced[0][0]):
+            _, number, plan = able.pop()
+            cost = _cost(plan, device, assumed)
+            if cost is not None:
+                key = cost.latency, tiles_of(plan), number
+                heapq.heappush(priced, (*key, Chosen(plan, cost)))
+            continue
+        chosen = heapq.heappop(priced)[-1]
+        taken = laid_out(chosen.plan, device, columns)
+        if not isinstance(taken, Infeasible):
+            return replace(chosen, columns=taken)
+        reason = taken
     if reason is None:
         raise TargetError(f"layer {layer.name} has no kernel on {device.name}")
     return reason
+
+
+def laid_out(plan: CutLayer, device: Device, columns: int) -> int | Infeasible:
+    """Columns that a cut layer takes; or what it lacks there, switches and locks included."""
+    taken = window_columns(plan, device, columns)
+    if isinstance(taken, Infeasible):
+        return taken
+    graph = window_graph(plan, device, columns)
+    reason = graph if isinstance(graph, Infeasible) else cannot_lie(graph, known(device.name))
+    return taken if reason is None else reason
 
 
 def tiles_of(plan: CutLayer) -> int:

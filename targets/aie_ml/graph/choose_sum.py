@@ -13,9 +13,18 @@ from match_aie.targets.aie_ml.array.local import Demand
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.cycles import sum_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local
-from match_aie.targets.aie_ml.graph.sum import TILES, CutSum, SumCut, SumLayer, sum_columns
+from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.sum import (
+    TILES,
+    CutSum,
+    SumCut,
+    SumLayer,
+    sum_columns,
+    sum_graph,
+)
 from match_aie.targets.aie_ml.graph.window import ways
 from match_aie.targets.aie_ml.kernels.spec import BYTES
+from match_aie.targets.aie_ml.known import device as known
 
 #: Firings of a tile that are tried: more of them overlap better, and start more often.
 FIRINGS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -56,9 +65,13 @@ def choose_sum(
             reason = refused
     for chosen in sorted(found, key=lambda c: (c.cost.latency, c.plan.cut.tiles)):
         taken = sum_columns(chosen.plan, device, columns)
-        if not isinstance(taken, Infeasible):
-            return replace(chosen, columns=taken)
-        reason = taken
+        graph = sum_graph(chosen.plan, device, columns)
+        if not isinstance(taken, Infeasible) and not isinstance(graph, Infeasible):
+            refused = cannot_lie(graph, known(device.name))
+            if refused is None:
+                return replace(chosen, columns=taken)
+            reason = refused
+        reason = taken if isinstance(taken, Infeasible) else reason
     if reason is None:
         raise TargetError(f"layer {layer.name} has no cut on {device.name}")
     return reason

@@ -16,23 +16,24 @@ from match_aie.cost_models.aie_array import ArrayCost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
-from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.price import Priced, price
 from match_aie.targets.aie_ml.array.search import Given, search
-from match_aie.targets.aie_ml.array.shapes import blocks
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense import DenseGraph
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.known import device as known
+from match_aie.targets.aie_ml.schedule import schedule_call
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Requantise
-from match_aie.workload import Workload, with_fixed_tail
-from match_aie.workload.build import Quantized, dense, full_range
+from match_aie.workload import Workload
 
 #: Mappings that are looked at: the best ones may need packets, or weights that are streamed.
-CANDIDATES = 8
+CANDIDATES = 12
+
+#: Splits that are looked at closely before the best of them is taken.
+AT_A_TIME = 3
 
 #: Dimensions of a split, in the order in which its loops are named.
 SPLIT = ("B", "K", "C")
@@ -112,12 +113,11 @@ def dense_plans(workload: Workload, name: str, most: int) -> tuple[DensePlan, ..
     Raises:
         TargetError: element types without a product there, or facts that are not known.
     """
-    layer = dense_layer(workload)
     widths = sorted({1 << i for i in range(most.bit_length())} | {most})
     found: dict[int, DensePlan] = {}
     refused: Infeasible | None = None
     for width in (w for w in widths if w <= most):
-        best = _best(layer, name, width)
+        best = _best(workload, name, width)
         if isinstance(best, Infeasible):
             refused = best
         elif all(best.cycles < other.cycles for other in found.values()):
@@ -141,55 +141,69 @@ def dense_plan(workload: Workload, name: str, spatial: tuple[Loop, ...]) -> Dens
 
 
 @lru_cache(maxsize=1024)
-def _best(layer: DenseLayer, name: str, columns: int) -> DensePlan | Infeasible:
-    """The plan of least latency on at most `columns` columns."""
-    found: list[Priced] = []
+def _best(workload: Workload, name: str, columns: int) -> DensePlan | Infeasible:
+    """A plan of least latency on at most `columns` columns whose graph can be laid out.
+
+    Of the splits that the search finds best, a few at a time are looked at more closely.
+    """
+    layer = dense_layer(workload)
+    splits = _splits(layer, name, columns)
+    if isinstance(splits, Infeasible):
+        return splits
     refused: Infeasible | None = None
-    for length in range(1, columns + 1):
-        answer = search(
-            layer,
-            region(name, columns, length),
-            objective="latency",
-            keep=CANDIDATES,
-            given=Given(cas_length=length),
-        )
+    for first in range(0, len(splits), AT_A_TIME):
+        plans = []
+        for split in splits[first : first + AT_A_TIME]:
+            plan = _of_split(layer, name, split)
+            if isinstance(plan, Infeasible):
+                refused = plan
+            elif plan.columns <= columns:
+                plans.append(plan)
+        for plan in sorted(plans, key=lambda plan: (plan.cycles, plan.mapping.tiles)):
+            reason = _laid_out(plan, workload, name)
+            if reason is None:
+                return plan
+            refused = reason
+    levers = ("more columns for a layer (columns_per_layer)",)
+    return refused or Infeasible("columns with links", columns + 1, columns, "columns", levers)
+
+
+@lru_cache(maxsize=1024)
+def _splits(layer: DenseLayer, name: str, columns: int) -> tuple[Given, ...] | Infeasible:
+    """Splits on at most `columns` columns, best first."""
+    found: list[Priced] = []
+    for rows in (known(name).core_rows, links_down(known(name))):
+        answer = search(layer, region(name, columns, rows), objective="latency", keep=CANDIDATES)
         if isinstance(answer, Infeasible):
-            refused = answer
-        else:
-            found += answer
+            return answer
+        found += answer
     found.sort(key=lambda p: (p.cost.latency, p.mapping.tiles))
-    splits = dict.fromkeys(
-        Given(p.mapping.cas_length, p.mapping.column_parts, p.mapping.row_parts) for p in found
-    )
-    for split in splits:
-        plan = _of_split(layer, name, split)
-        if not isinstance(plan, Infeasible):
-            return plan
-        refused = plan
-    return refused or Infeasible("tiles", 1, 0, "tiles")
+    mappings = [p.mapping for p in found]
+    return tuple(dict.fromkeys(Given(m.cas_length, m.column_parts, m.row_parts) for m in mappings))
+
+
+def _laid_out(plan: DensePlan, workload: Workload, name: str) -> Infeasible | None:
+    """Why the plan's graph does not fit the array, or which rule it breaks; None for neither."""
+    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    return cannot_lie(plan.graph("layer", workload, zeros), known(name))
 
 
 @lru_cache(maxsize=4096)
 def _of_split(layer: DenseLayer, name: str, split: Given) -> DensePlan | Infeasible:
     """The best plan of a split, on as few columns as hold it."""
+    whole = known(name)
     length = split.cas_length or 1
     chains = (split.column_parts or 1) * (split.row_parts or 1)
-    slots = -(-chains // _chains_of_slot(known(name), length))
-    device = region(name, slots * length, length)
+    rows = _rows(whole, chains, length)
+    device = region(name, -(-chains // rows) * length, rows)
     found = search(layer, device, objective="latency", keep=CANDIDATES, given=split)
     if isinstance(found, Infeasible):
         return found
-    # The search's kernels have fewer operations than some tails: a smaller block may be needed.
-    tried = [replace(p.mapping, block=block) for p in found for block in blocks(p.mapping)]
-    plans = [plan for mapping in tried if (plan := _expressible(mapping, device)) is not None]
-    refused: Infeasible | None = None
-    for plan in sorted(plans, key=lambda plan: plan.cycles):
-        refused = _unlawful(plan)
-        if refused is None:
-            return plan
-    if refused is not None:
-        return refused
-    weights = found[0].mapping.part_weight_bytes
+    able = [plan for p in found if (plan := _expressible(p.mapping, device)) is not None]
+    able = [plan for plan in able if _scheduled(plan)]
+    if able:
+        return min(able, key=lambda plan: plan.cycles)
+    weights = found[0].mapping.weight_bytes * found[0].mapping.column_steps
     return Infeasible(
         "memory of a tile",
         weights,
@@ -199,59 +213,42 @@ def _of_split(layer: DenseLayer, name: str, split: Given) -> DensePlan | Infeasi
     )
 
 
-def _unlawful(plan: DensePlan) -> Infeasible | None:
-    """Which rule of the array the plan's graph breaks, or what it lacks; None for neither."""
-    workload, constants = _example(plan.mapping.layer)
+def _scheduled(plan: DensePlan) -> bool:
+    """Whether the kernel that stores has a schedule: its tail may hold more than the search's."""
+    m = plan.mapping
+    scaled = m.layer.requantise in ("multiplier", "channel")
+    kernel = replace(m.kernel(m.cas_length - 1), addends=scaled)
+    size = (m.call_rows, m.call_reduction, m.call_columns)
     try:
-        program = lay_out(plan.graph("layer", workload, constants), known(plan.device.name))
-    except TargetError as error:  # no schedule
-        return Infeasible(str(error.what), 1, 0, "kernels", (error.hint,))
-    if isinstance(program, Infeasible):
-        return program
-    broken = violations(program, known(plan.device.name))
-    if not broken:
-        return None
-    name, violation = broken[0]
-    return Infeasible(f"{name}: {violation.where}", violation.demand, violation.bound, "at most")
+        schedule_call(kernel, plan.device.architecture, *size)
+    except TargetError:
+        return False
+    return True
 
 
-def _example(layer: DenseLayer) -> tuple[Workload, dict[str, np.ndarray]]:
-    """A workload that has the layer's graph, all its numbers 0."""
-    x, y = Quantized(layer.a, 1.0), Quantized(layer.out, 1.0)
-    stored = None if layer.requantise == "none" else full_range(layer.out, 0)
-    made = dense(
-        x,
-        y,
-        rows=layer.rows,
-        inputs=layer.reduction,
-        outputs=layer.columns,
-        weight_dtype=layer.w,
-        tail=stored,
-        scales=1,
-    )
-    if stored is not None:
-        multiplier = {"shift": 0, "multiplier": 1}.get(layer.requantise, layer.columns)
-        tail = replace(stored, lo=0 if layer.relu else stored.lo, shift=8, bits=64)
-        made = with_fixed_tail(made, tail, multiplier=multiplier, offset=layer.columns, bias=False)
-    return made, {o.name: np.zeros(o.shape, o.dtype) for o in made.constants}
+def links_down(device: Device) -> int:
+    """Streams that go down from a column's cores into its memory tiles."""
+    return device.architecture.switch_ports.get(("core_tile", "master", "S"), device.core_rows)
 
 
-def _chains_of_slot(device: Device, length: int) -> int:
-    """Chains above each other whose results find a stream down: in their last two columns."""
-    ways = device.architecture.switch_ports["core_tile", "master", "S"]
-    return min(device.core_rows, ways * min(length, 2))
+def _rows(device: Device, chains: int, length: int) -> int:
+    """Chains above each other: results of each go down in one of its columns.
 
-
-def region(name: str, columns: int, length: int) -> Device:
-    """Device `name` with so many columns, which one DMA channel feeds and one empties.
-
-    Of its rows it has as many as chains of `length` tiles can stand above each other.
+    Where no single memory tile takes them all, buffers hand them on, down through a column again.
     """
+    mem = device.architecture.mem
+    most = mem.dma.s2mm if mem is not None else chains
+    down = links_down(device) * length - (1 if chains > most else 0)
+    return max(1, min(device.core_rows, down))
+
+
+def region(name: str, columns: int, rows: int) -> Device:
+    """A rectangle of device `name`, which one DMA channel feeds and one empties."""
     whole = known(name)
     return replace(
         whole,
+        core_rows=min(rows, whole.core_rows),
         columns=min(columns, whole.columns),
-        core_rows=_chains_of_slot(whole, length),
         shim_noc_columns=None,
         plio_in=None,
         plio_out=None,
@@ -263,8 +260,8 @@ def region(name: str, columns: int, length: int) -> Device:
 def _expressible(mapping: ArrayMapping, device: Device) -> DensePlan | None:
     """The mapping with one channel of activations a tile.
 
-    None where weights are streamed, sums wait between turns of the reduction, or slices of
-    activations take turns on a lane.
+    None where weights are streamed, the reduction is walked over time, or slices of activations
+    take turns on a lane.
     """
     if mapping.streamed or mapping.reduction_steps > 1:
         return None

@@ -57,9 +57,14 @@ class Group:
 
 
 def groups(plan: CutLayer, device: Device) -> tuple[Group, ...]:
-    """The layer's chains, group by group."""
-    most = max(1, min(CHAINS, device.core_rows) // plan.cut.parts)
-    bands = plan.cut.bands
+    """The layer's chains, group by group.
+
+    Where groups hand results on, one of a column's streams down is that of the group behind.
+    """
+    bands, chains = plan.cut.bands, min(CHAINS, device.core_rows)
+    most = max(1, chains // plan.cut.parts)
+    if -(-bands // most) > ways(device):
+        most = max(1, (chains - 1) // plan.cut.parts)
     return tuple(Group(first, min(most, bands - first)) for first in range(0, bands, most))
 
 

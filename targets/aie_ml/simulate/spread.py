@@ -63,9 +63,14 @@ def _mapping(question: SpreadLayer, array: Device) -> ArrayMapping:
     mapping = found[0].mapping
     if question.epilogue is not None:
         mapping = replace(mapping, variant=cast(Variant, question.epilogue))
-    if question.call_rows is not None:
+    if question.call_rows is not None or question.call_columns is not None:
         # Blocks of accumulators divide a call: the search's own where it does, else the first.
-        sized = replace(mapping, call_rows=question.call_rows, block=(1, 1))
+        sized = replace(
+            mapping,
+            call_rows=question.call_rows or mapping.call_rows,
+            call_columns=question.call_columns or mapping.call_columns,
+            block=(1, 1),
+        )
         fitting = blocks(sized)
         block = mapping.block if mapping.block in fitting else fitting[0]
         mapping = replace(sized, block=block)

@@ -86,7 +86,7 @@ def planned(case, column, rng):
         parts,
         *case.call,
     )
-    made = DenseGraph(case.name, mapping, region("vek280", 8, length), workload, constants)
+    made = DenseGraph(case.name, mapping, region("vek280", 8, 8), workload, constants)
     return Placed(made.graph, column, workload), constants
 
 

@@ -10,6 +10,7 @@ from match_aie.workload import (
     real_conv2d,
     real_dense,
     real_matmul,
+    real_pool2d,
     real_softmax,
     recurrent,
 )
@@ -80,6 +81,26 @@ def conv2ds(draw):
     )
 
 
+@st.composite
+def pools(draw):
+    filter_shape = (draw(st.integers(1, 3)), draw(st.integers(1, 3)))
+    sides = [draw(st.integers(0, size - 1)) for size in filter_shape * 2]
+    window = Window(
+        (draw(st.integers(1, 3)), draw(st.integers(1, 2))),
+        (1, draw(st.integers(1, 2))),
+        tuple(sides),
+        draw(FLAGS),
+    )
+    extents = (draw(st.integers(1, 2)), draw(st.integers(5, 9)), draw(st.integers(5, 9)))
+    whole = draw(FLAGS) and draw(FLAGS)
+    return real_pool2d(
+        draw(st.sampled_from(["avg_pool2d", "max_pool2d"])),
+        shape=(*extents, draw(EXTENTS)),
+        filter_shape=extents[1:] if whole else filter_shape,
+        window=Window() if whole else window,
+    )
+
+
 def rows():
     return st.one_of(
         st.builds(real_softmax, rows=st.integers(1, 3), columns=EXTENTS),
@@ -116,6 +137,7 @@ KINDS = {
     "dense": denses(),
     "matmul": matmuls(),
     "conv2d": conv2ds(),
+    "pools": pools(),
     "rows": rows(),
     "attention": attentions(),
     "recurrent": recurrents(),

@@ -132,7 +132,19 @@ def norm():
     return net.model({"x": [3, 37]}, net.op("Softmax", y, axis=-1), [3, 37]), "layer_norm"
 
 
+def pools(padded):
+    net = Net()
+    pads = {"pads": [1, 1, 1, 1], "strides": [2, 2]} if padded else {}
+    v = net.op("MaxPool", "x", kernel_shape=[3, 3], **pads)
+    v = net.op("AveragePool", v, kernel_shape=[2, 2], count_include_pad=int(padded), **pads)
+    return net.model(
+        {"x": [1, 19, 12, 11]}, net.op("GlobalAveragePool", v), [1, 19, 1, 1]
+    ), "avg_pool2d"
+
+
 MODELS = {
+    "pools": (pools, False),
+    "pools_padded": (pools, True),
     **{f"gelu{f}{s:d}": (gelu, f, s) for f in range(3) for s in (False, True)},
     **{f"dense_{a}": (dense, a, False) for a in ("Relu", "Tanh", "Sigmoid", "Silu", "Gelu")},
     "dense_residual": (dense, "", True),
@@ -161,6 +173,7 @@ QUICK = (
     "gru_batch_initial",
     "convolution_groups_residual",
     "norm_softmax",
+    "pools_padded",
 )
 
 

@@ -1,12 +1,11 @@
 """Networks of dense layers on the array, emitted, built and run: equal to references and model."""
 
 import numpy as np
-import pytest
 from versal_networks import DenseNet, Layer
 
 import match_aie as match
 from match_aie.targets.versal import VersalAIEML
-from tests.shared import random_inputs, shared
+from tests.shared import random_inputs
 
 
 def modules(net):
@@ -35,14 +34,3 @@ def test_layers_side_by_side(tmp_path):
         assert all(d.max_lsb <= 1 for d in result.deviations)
         (output,) = result.outputs.values()
         assert np.unique(output).size > 10
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["dense_1l_i8", "mlp_3l_i8", "mlp_i16xi8"])
-def test_powers_of_two_equal_onnxruntime(tmp_path, name):
-    pytest.importorskip("onnxruntime")
-    net = match.compile(shared(f"pow2/{name}.onnx"), target=VersalAIEML())
-    result = run(net, tmp_path / "net")
-    assert "array" in modules(net)
-    assert result.matches_reference
-    assert set(result.max_abs_vs_model.values()) == {0.0}

@@ -16,11 +16,11 @@ class fc_graph : public adf::graph {
     fc_graph() {
         x = adf::input_gmio::create("fc_x", 256, 1000);
         y = adf::output_gmio::create("fc_y", 256, 1000);
-        x0 = adf::shared_buffer<int8>::create({100, 7}, 1, 2);
+        x0 = adf::shared_buffer<int8>::create({100, 8}, 1, 2);
         adf::num_buffers(x0) = 2;
-        adf::write_access(x0.in[0]) = adf::tiling({.buffer_dimension = {100, 7}, .tiling_dimension = {100, 7}, .offset = {0, 0}});
-        adf::read_access(x0.out[0]) = adf::tiling({.buffer_dimension = {100, 7}, .tiling_dimension = {8, 4}, .offset = {0, 0}, .tile_traversal = {{.dimension = 0, .stride = 8, .wrap = 7}, {.dimension = 1, .stride = 4, .wrap = 2}}, .boundary_dimension = {100, 7}});
-        adf::read_access(x0.out[1]) = adf::tiling({.buffer_dimension = {100, 7}, .tiling_dimension = {8, 4}, .offset = {56, 0}, .tile_traversal = {{.dimension = 0, .stride = 8, .wrap = 7}, {.dimension = 1, .stride = 4, .wrap = 2}}, .boundary_dimension = {100, 7}});
+        adf::write_access(x0.in[0]) = adf::tiling({.buffer_dimension = {100, 8}, .tiling_dimension = {100, 7}, .offset = {0, 0}});
+        adf::read_access(x0.out[0]) = adf::tiling({.buffer_dimension = {100, 8}, .tiling_dimension = {8, 4}, .offset = {0, 0}, .tile_traversal = {{.dimension = 0, .stride = 8, .wrap = 7}, {.dimension = 1, .stride = 4, .wrap = 2}}, .boundary_dimension = {100, 8}});
+        adf::read_access(x0.out[1]) = adf::tiling({.buffer_dimension = {100, 8}, .tiling_dimension = {8, 4}, .offset = {56, 0}, .tile_traversal = {{.dimension = 0, .stride = 8, .wrap = 7}, {.dimension = 1, .stride = 4, .wrap = 2}}, .boundary_dimension = {100, 8}});
         y0 = adf::shared_buffer<int8>::create({16, 1, 8}, 1, 1);
         adf::num_buffers(y0) = 2;
         adf::write_access(y0.in[0]) = adf::tiling({.buffer_dimension = {16, 1, 8}, .tiling_dimension = {8, 1, 4}, .offset = {0, 0, 0}, .tile_traversal = {{.dimension = 0, .stride = 8, .wrap = 2}, {.dimension = 2, .stride = 4, .wrap = 2}}});

@@ -62,3 +62,9 @@ def test_calls_of_any_rows_have_a_block_that_divides_them() -> None:
     found = [simulate_spread(replace(GIVEN, call_rows=rows)) for rows in (28, 32)]
     assert all(result.mapping.startswith("K/2 N/4 M/2") for result in found)
     assert found[0].interval > found[1].interval
+
+
+def test_a_call_may_have_fewer_columns_than_its_tile() -> None:
+    halves = simulate_spread(replace(GIVEN, call_columns=32))
+    assert halves.mapping.startswith("K/2 N/4 M/2, calls of 32x128x32")
+    assert halves.interval > simulate_spread(GIVEN).interval

@@ -34,7 +34,7 @@ def test_layers_on_the_array_are_simulated(digits: Compilation) -> None:
     assert len(on_array) >= 5
     assert all(step.simulated for step in on_array)
     for step in on_array:
-        assert step.cycles == pytest.approx(step.predicted, rel=0.5)
+        assert step.cycles == pytest.approx(step.predicted, rel=0.2)
     others = [step for step in run.steps if not step.simulated]
     assert all(step.cycles == step.predicted for step in others)
     assert run.cycles == pytest.approx(sum(step.cycles for step in run.steps))

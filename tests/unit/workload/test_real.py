@@ -14,6 +14,7 @@ from match_aie.workload import (
     real_conv2d,
     real_dense,
     real_matmul,
+    real_pool2d,
     real_softmax,
     recurrent,
     reference,
@@ -183,3 +184,17 @@ def test_multiply_accumulates_of_two_products():
     sizes = {"batch": 1, "heads": 2, "queries": 3, "keys": 5, "size": 7, "value_size": 11}
     assert attention(**sizes, factor=1.0).macs == 2 * 3 * 5 * (7 + 11)
     assert recurrent("gru", steps=2, batch=3, inputs=5, hidden=7).macs == 2 * 3 * 21 * (5 + 7)
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_pools_are_of_the_positions_inside(counted):
+    """Two by two over a padded 2 x 2 image: corners see one element, edges two."""
+    window = Window(padding=(1, 1, 1, 1), count_include_pad=counted)
+    shape = {"shape": (1, 2, 2, 1), "filter_shape": (2, 2), "window": window}
+    image = np.array([[-1.0, -2.0], [-4.0, -8.0]], np.float32).reshape(1, 2, 2, 1)
+    most = reference(real_pool2d("max_pool2d", **shape), [image])[0, :, :, 0]
+    np.testing.assert_array_equal(most, [[-1, -1, -2], [-1, -1, -2], [-4, -4, -8]])
+    mean = reference(real_pool2d("avg_pool2d", **shape), [image])[0, :, :, 0]
+    sums = np.array([[-1, -3, -2], [-5, -15, -10], [-4, -12, -8]], np.float32)
+    counts = np.full((3, 3), 4.0) if counted else np.outer([1, 2, 1], [1, 2, 1])
+    np.testing.assert_array_equal(mean, sums / counts)

@@ -1,0 +1,81 @@
+"""Whole networks on the AI Engine array, emitted, built and run: equal to their references."""
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import match_aie as match
+from match_aie.targets.versal import VersalAIEML
+from tests.shared import random_inputs, shared
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "cc" / "versal"))
+from versal_networks import DenseNet, Layer
+
+pytestmark = pytest.mark.slow
+
+
+def compiled(model, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an assumed batch of 1
+        return match.compile(model, target=VersalAIEML(**options))
+
+
+def on_array(net):
+    return sum(layer.module == "array" for layer in net.program.schedule.layers)
+
+
+def checked(net, folder, layers):
+    """The network, run once; every layer equals its reference."""
+    project = net.write(folder / "net")
+    inputs = random_inputs(net.inputs, np.random.default_rng(1))
+    result = project.run(inputs)
+    assert on_array(net) == layers
+    assert result.matches_reference
+    assert all(d.max_lsb <= 1 for d in result.deviations)
+    return project, inputs, result
+
+
+@pytest.mark.parametrize(
+    ("name", "layers"), [("dense_1l_i8", 1), ("mlp_3l_i8", 3), ("mlp_i16xi8", 2)]
+)
+def test_powers_of_two_equal_onnxruntime(tmp_path, name, layers):
+    pytest.importorskip("onnxruntime")
+    net = compiled(shared(f"pow2/{name}.onnx"))
+    _, _, result = checked(net, tmp_path, layers)
+    assert set(result.max_abs_vs_model.values()) == {0.0}
+
+
+def test_seven_layers_of_512(tmp_path):
+    """Side by side on the array; also with sanitizers, and by the emitted Makefile."""
+    made = DenseNet(1, 512)
+    for _ in range(7):
+        made.dense(Layer(512, step=made.step * 4, weight_scale=2.0**-7, relu=True))
+    net = compiled(made.model())
+    project, inputs, result = checked(net, tmp_path, 7)
+    (name,) = result.outputs
+    assert np.unique(result.outputs[name]).size > 20
+    done = subprocess.run(
+        ["make", "-s"], cwd=project.folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[:2000]
+    sanitized = project.run_sanitized(inputs)
+    np.testing.assert_array_equal(sanitized[name], result.outputs[name])
+
+
+def test_resnet8(tmp_path):
+    net = compiled(shared("resnet8_u8.onnx"))
+    *_, result = checked(net, tmp_path, on_array(net))
+    assert on_array(net) >= 12
+    assert set(result.max_lsb_vs_model.values()) <= {0, 1}
+
+
+def test_mobilenet(tmp_path):
+    """More layers than the array has channels to memory: the others run on the Arm core."""
+    net = compiled(shared("mobilenetv1_025_u8.onnx"))
+    *_, result = checked(net, tmp_path, on_array(net))
+    assert 20 <= on_array(net) <= 24
+    assert set(result.max_lsb_vs_model.values()) <= {0, 1}

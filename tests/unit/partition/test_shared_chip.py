@@ -1,0 +1,92 @@
+"""Layers that share something of a chip: selection keeps to it, and divides it among them."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parents[2] / "cc" / "versal"))
+from versal_networks import DenseNet, Layer
+
+import match_aie as match
+from match_aie.errors import Infeasible
+from match_aie.hardware import Cost, ExecModule, Loop, MatchTarget, Memory, weighted
+
+
+class Lanes(ExecModule):
+    """Dense layers on 1, 2 or 4 lanes."""
+
+    name = "lanes"
+    memories = (Memory("L2", None, 8.0),)
+
+    def patterns(self):
+        return weighted("dense", "dense", "matmul", lambda workload: None)
+
+    def spatial(self, workload):
+        return (Loop("K", 1),)
+
+    def unrollings(self, workload):
+        return [(Loop("K", width),) for width in (1, 2, 4, 64)]
+
+    def demands(self, workload, mapping):
+        return {"lanes": mapping.spatial[0].size}
+
+    def cost_model(self, workload):
+        return self
+
+    def cost(self, workload, mapping):
+        lanes = mapping.spatial[0].size
+        return Infeasible("lanes", lanes, 4, "lanes") if lanes > 4 else Cost(1000.0 / lanes)
+
+    def template(self, workload):
+        return "cpu/dense.c.mako"
+
+
+class Shared(MatchTarget):
+    """So many lanes for the whole network."""
+
+    name = "shared"
+
+    def __init__(self, lanes):
+        self.lanes = lanes
+
+    def modules(self):
+        return [Lanes()]
+
+    def capacities(self):
+        return {"lanes": self.lanes}
+
+
+def widths(lanes, selection="cheapest"):
+    net = DenseNet(2, 16)
+    for _ in range(3):
+        net.dense(Layer(16))
+    made = match.compile(net.model(), target=Shared(lanes), cache=False, selection=selection)
+    return [
+        step.layer.mapping.spatial[0].size for step in made.program.schedule.steps if step.layer
+    ], made
+
+
+@pytest.mark.parametrize(
+    ("lanes", "wanted"), [(12, [4, 4, 4]), (5, [1, 2, 2]), (3, [1, 1, 1]), (9, [2, 2, 4])]
+)
+def test_the_cheapest_division(lanes, wanted) -> None:
+    found, made = widths(lanes)
+    assert sorted(found) == wanted
+    assert made.assignment.proven
+    assert made.assignment.cost.layers == sum(1000 / width for width in wanted)
+
+
+def test_what_finds_no_room_runs_elsewhere() -> None:
+    found, made = widths(2)
+    assert found == [1, 1]
+    assert sum("matmul" in f.operators for f in made.program.schedule.functions) == 1
+    chosen = {id(option) for option in made.assignment.chosen}
+    assert sum(id(option) in chosen for option in made.assignment.considered) == 2
+
+
+def test_a_mapping_that_does_not_fit_is_left_out() -> None:
+    _, made = widths(12)
+    (option, *_) = made.assignment.considered
+    sizes = [option.mapping, *(mapping for mapping, _ in option.others)]
+    assert [mapping.spatial[0].size for mapping in sizes] == [4, 2, 1]
