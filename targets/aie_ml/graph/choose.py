@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.devices import Device, Tiling
 from match_aie.targets.aie_ml.graph.borders import borders
 from match_aie.targets.aie_ml.graph.cycles import window_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local, image_demand
 from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
+from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.window import (
     groups,
     ways,
@@ -109,8 +109,8 @@ def laid_out(plan: CutLayer, device: Device, columns: int) -> int | Infeasible:
     if isinstance(taken, Infeasible):
         return taken
     graph = window_graph(plan, device, columns)
-    found = graph if isinstance(graph, Infeasible) else lay_out(graph, known(device.name))
-    return found if isinstance(found, Infeasible) else taken
+    reason = graph if isinstance(graph, Infeasible) else cannot_lie(graph, known(device.name))
+    return taken if reason is None else reason
 
 
 def tiles_of(plan: CutLayer) -> int:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.local import Demand
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.cycles import sum_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local
+from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.sum import (
     TILES,
     CutSum,
@@ -67,10 +67,10 @@ def choose_sum(
         taken = sum_columns(chosen.plan, device, columns)
         graph = sum_graph(chosen.plan, device, columns)
         if not isinstance(taken, Infeasible) and not isinstance(graph, Infeasible):
-            program = lay_out(graph, known(device.name))
-            if not isinstance(program, Infeasible):
+            refused = cannot_lie(graph, known(device.name))
+            if refused is None:
                 return replace(chosen, columns=taken)
-            taken = program
+            reason = refused
         reason = taken if isinstance(taken, Infeasible) else reason
     if reason is None:
         raise TargetError(f"layer {layer.name} has no cut on {device.name}")

@@ -16,15 +16,14 @@ from match_aie.cost_models.aie_array import ArrayCost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
-from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.price import Priced, price
 from match_aie.targets.aie_ml.array.search import Given, search
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense import DenseGraph
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule import schedule_call
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Requantise
@@ -186,15 +185,7 @@ def _splits(layer: DenseLayer, name: str, columns: int) -> tuple[Given, ...] | I
 def _laid_out(plan: DensePlan, workload: Workload, name: str) -> Infeasible | None:
     """Why the plan's graph does not fit the array, or which rule it breaks; None for neither."""
     zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
-    try:
-        found = lay_out(plan.graph("layer", workload, zeros), known(name))
-    except TargetError as error:  # no schedule of its kernels
-        return Infeasible(error.what, 1, 0, "kernels", (error.hint,))
-    if isinstance(found, Infeasible):
-        return found
-    for rule, broken in violations(found, known(name)):
-        return Infeasible(f"{rule}, {broken.where}", broken.demand, broken.bound, "at most")
-    return None
+    return cannot_lie(plan.graph("layer", workload, zeros), known(name))
 
 
 @lru_cache(maxsize=4096)

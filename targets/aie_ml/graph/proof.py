@@ -1,0 +1,23 @@
+"""Whether a layer's graph can be laid out on the array: what a plan must keep before it is one."""
+
+from __future__ import annotations
+
+from match_aie.errors import Infeasible, TargetError
+from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
+
+
+def cannot_lie(graph: LayerGraph, device: Device) -> Infeasible | None:
+    """Why buffers, descriptors or streams of `graph` do not fit `device`; None where they do."""
+    try:
+        found = lay_out(graph, device)
+    except TargetError as error:  # no schedule of its kernels
+        return Infeasible(error.what, 1, 0, "kernels", (error.hint,))
+    if isinstance(found, Infeasible):
+        return found
+    for rule, broken in violations(found, device):
+        what = f"array rule {rule}, {broken.where}"
+        return Infeasible(what, broken.demand, broken.bound, broken.what, (broken.remedy,))
+    return None
