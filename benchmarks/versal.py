@@ -3,8 +3,8 @@
     python benchmarks/versal.py [--models FOLDER] [--networks NAME ...] [--json FILE]
 
 The folder is by default `shared/models` beside the repository. Layers on the array are simulated
-from the chip's memory back to it, one after the other; what runs on the Arm core is modelled. "on
-the array" leaves the Arm core only what the array cannot run. Nothing here is measured.
+from the chip's memory back to it, one after the other; what runs on the Arm core is modelled.
+"on the array" leaves the Arm core only what the array cannot run. Nothing here is measured.
 """
 
 from __future__ import annotations

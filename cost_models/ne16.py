@@ -36,7 +36,8 @@ class ClosedForm:
     """Cycles beside those of words moved, fitted to the even rows of `ne16_cycles.csv`.
 
     In brackets what plinio has. A pass works through 16 input channels of a tile of 3x3 pixels. It
-    loads a word for each input pixel: 25 for plinio, here only those that the tile's outputs need.
+    loads a word for each input pixel: 25 for plinio, here only those of the image that the tile's
+    outputs need.
 
     Attributes:
         conv3x3: of a pass: load 6, offset 6, start 6, index 2 (20).
@@ -45,10 +46,10 @@ class ClosedForm:
         tile: of a tile, beside its passes: scale 9, bias 8, store 4 and 9 words (30).
     """
 
-    conv3x3: float = 14.2
-    depthwise: float = 25.2
-    conv1x1: float = 31.0
-    tile: float = 8.6
+    conv3x3: float = 17.4
+    depthwise: float = 29.2
+    conv1x1: float = 31.1
+    tile: float = 7.9
 
     def cycles(
         self,
@@ -58,6 +59,7 @@ class ClosedForm:
         outputs: Array,
         weight_bits: int = 8,
         scale_bits: int = 16,
+        zeros: tuple[Array | float, Array | float] = (0, 0),
     ) -> Array:
         """Cycles of one job; arguments broadcast.
 
@@ -68,6 +70,7 @@ class ClosedForm:
             outputs: channels.
             weight_bits: of a weight.
             scale_bits: of a scale; 0 without scales and biases.
+            zeros: rows below the image and columns right of it that the last tiles do not load.
         """
         rows, columns = image
         block = DEPTHWISE if kind == "depthwise" else OUTPUTS
@@ -75,7 +78,8 @@ class ClosedForm:
         fill = {"conv3x3": self.conv3x3, "depthwise": self.depthwise, "conv1x1": self.conv1x1}[kind]
         down, across, blocks = _up(rows, 3), _up(columns, 3), _up(outputs, block)
         # Tiles of 3x3 outputs see 5x5 inputs, the last ones less: rows + 2 for every tile down.
-        words = 0 if kind == "conv1x1" else (rows + 2 * down) * (columns + 2 * across)
+        seen = (rows + 2 * down - zeros[0]) * (columns + 2 * across - zeros[1])
+        words = 0 if kind == "conv1x1" else seen
         weights = outputs * (1 if kind == "conv1x1" else weight_bits)
         cycles = passes * (blocks * (fill * down * across + words) + down * across * weights)
         tiles = down * across * (blocks * self.tile)
@@ -178,6 +182,8 @@ class Ne16Cost(MchanTransfers):
             jobs = [self._part(workload, t, part) for part in _parts(workload, ranges)]
             return tuple(Jobs(core.program, run) for run in jobs) * int(t["B"])
         run, jobs_of_tile = (value.item() for value in self._jobs(workload, t))
+        if workload.kind != "dense" and not strides_by_jobs(workload):
+            run = self._part(workload, t, (ranges["OY"], ranges["OX"]))
         first, later = min(2, int(jobs_of_tile)), max(0, int(jobs_of_tile) - 2)
         more = (Jobs(core.reprogram, run, later),) if later else ()
         return (Jobs(core.program, run, first), *more)
@@ -194,18 +200,39 @@ class Ne16Cost(MchanTransfers):
         if strides_by_jobs(workload):
             run = self._run(workload, t, (np.asarray(3), np.asarray(3)))
             return run, np.asarray(_up(t["OY"], 2) * _up(t["OX"], 2) * t["B"])
-        return self._run(workload, t, (t["OY"], t["OX"])), np.asarray(t["B"])
+        if bordered(workload):
+            zeros: tuple[Array, ...] = (np.asarray(2), np.asarray(2))
+        else:
+            # The last tile's; spread over the full ones, so that their sum is not below it.
+            zeros = tuple(
+                _zeros(workload, axis) / np.maximum(1, workload.sizes[dim] // t[dim])
+                for axis, dim in enumerate(("OY", "OX"))
+            )
+        return self._run(workload, t, (t["OY"], t["OX"]), zeros), np.asarray(t["B"])
 
-    def _run(self, workload: Workload, t: Tile, image: tuple[Array, Array]) -> Array:
+    def _run(
+        self,
+        workload: Workload,
+        t: Tile,
+        image: tuple[Array, Array],
+        zeros: tuple[Array | float, ...] = (0, 0),
+    ) -> Array:
         """Cycles of a job on so many rows and columns."""
         kind = filter_of(workload)
         outputs = t["G"] if kind == "depthwise" else t["K"]
         bits = self.weight_bits, self.scale_bits
-        return np.asarray(self.job + self.form.cycles(kind, image, t["C"], outputs, *bits))
+        below, right = zeros
+        cycles = self.form.cycles(kind, image, t["C"], outputs, *bits, zeros=(below, right))
+        return np.asarray(self.job + cycles)
 
-    def _part(self, workload: Workload, t: Tile, part: tuple[int, ...]) -> float:
-        rows, columns = part
-        return float(self._run(workload, t, (np.asarray(rows), np.asarray(columns))))
+    def _part(self, workload: Workload, t: Tile, part: tuple[tuple[int, int], ...]) -> float:
+        """Cycles of a job on (first index, length) along rows and columns."""
+        rows, columns = (np.asarray(length) for _, length in part)
+        zeros = tuple(
+            _zeros(workload, axis) * (sum(piece) == workload.sizes[dim])
+            for axis, (dim, piece) in enumerate(zip(("OY", "OX"), part, strict=True))
+        )
+        return float(self._run(workload, t, (rows, columns), zeros))
 
     def as_stored(self, workload: Workload, block: Block) -> Block:
         """Weights and factors as they are packed."""
@@ -276,14 +303,27 @@ def _edges(workload: Workload, axis: int) -> tuple[int, ...]:
     return tuple(sorted({edge for edge in (low, high) if 0 < edge < size}))
 
 
-def _parts(workload: Workload, ranges: Ranges) -> Iterator[tuple[int, ...]]:
-    """Rows and columns of the jobs of a tile whose padding is not 0: edges are jobs apart."""
+def _zeros(workload: Workload, axis: int) -> int:
+    """Rows (0) or columns (1) of zeros after the image that the last outputs see; at most two."""
+    window, dim = workload.window, ("OY", "OX")[axis]
+    if window is None:
+        return 0
+    sizes, size = workload.sizes, workload.operand("x").shape[1 + axis]
+    seen = (sizes[dim] - 1) * window.stride[axis] + sizes["FY"] - window.padding[axis]
+    return max(0, seen - size)
+
+
+def _parts(workload: Workload, ranges: Ranges) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Rows and columns, as ranges, of the jobs of a tile whose padding is not 0.
+
+    Edges are jobs apart.
+    """
     bands = []
     for axis, dim in enumerate(("OY", "OX")):
         start, length = ranges[dim]
         inside = (e for e in _edges(workload, axis) if start < e < start + length)
         edges = (start, *inside, start + length)
-        bands.append([last - first for first, last in pairwise(edges)])
+        bands.append([(first, last - first) for first, last in pairwise(edges)])
     return product(*bands)
 
 

@@ -94,16 +94,16 @@ class Walk(ABC):
     """One layer, from entering it to the end of its last store; serves once.
 
     Times are absolute: `_now` is the controller's, `_engine` when all transfers that were started
-    are over, `_loaded` when the `_loads` tiles that were started last have arrived, `_stored`
-    when the last two output tiles, older first, have left.
+    are over, `_loads` when each tile for the next call arrives, `_stored` when the last two output
+    tiles, older first, have left.
     """
 
     def __init__(self, controller: Controller) -> None:
         """Nothing has happened."""
         self._core = controller
         self._visit = 0.0
-        self._now = self._engine = self._loaded = 0.0
-        self._loads = 0
+        self._now = self._engine = 0.0
+        self._loads: list[float] = []
         self._stored = (_NEVER, _NEVER)
         self._last: Call | None = None
 
@@ -147,13 +147,12 @@ class Walk(ABC):
         )
 
     def _times(self) -> tuple[float, ...]:
-        return self._engine, self._loaded, *self._stored
+        return self._engine, *self._stored
 
     def _shift(self, cycles: float) -> None:
         """Let everything happen later."""
         self._now += cycles
         self._engine += cycles
-        self._loaded += cycles
         self._stored = (self._stored[0] + cycles, self._stored[1] + cycles)
 
     @abstractmethod
@@ -165,10 +164,10 @@ class Walk(ABC):
         """From the last call to the start of its store."""
 
     def _load(self, call: Call) -> None:
-        self._loads = len(call.loads)
+        self._loads = []
         for move in call.loads:
             self._move(cast(Move, move))
-        self._loaded = self._engine
+            self._loads.append(self._engine)
 
     def _store(self, call: Call) -> None:
         if call.store is None:
@@ -182,9 +181,9 @@ class Walk(ABC):
 
     def _arrive(self) -> None:
         """Wait for what was loaded."""
-        if self._loads:
-            self._now = max(self._now + self._loads * self._core.wait, self._loaded)
-        self._loads = 0
+        for time in self._loads:
+            self._now = max(self._now + self._core.wait, time)
+        self._loads = []
 
     def _until(self, time: float) -> None:
         """Wait for a store, if there was one."""

@@ -74,8 +74,10 @@ class Plan:
         """Of every layer, with what it waits for constants that the layer before has not hidden."""
         found: dict[int, Cost] = {}
         for step, choice in sorted(self.choices.items()):
-            before = found[step - 1].cycles if step - 1 in found else 0.0
-            late = max(0.0, choice.early - before)
+            idle = 0.0
+            if step - 1 in found:
+                idle = max(0.0, found[step - 1].cycles - self.choices[step - 1].moved)
+            late = max(0.0, choice.early - idle)
             cost = choice.cost
             if late:
                 parts = (*cost.parts, ("waiting for constants", late))

@@ -27,12 +27,14 @@ class Choice:
         tiles: its program; operands that stay have no place yet.
         cost: modelled, as if constants loaded ahead were there in time.
         early: cycles that loading them takes.
+        moved: cycles of all other transfers.
     """
 
     mapping: LoopMapping
     tiles: TileProgram
     cost: Cost
     early: float
+    moved: float
 
     @property
     def scratch(self) -> int:
@@ -89,7 +91,8 @@ class Choices:
         layer = self._layers[step]
         assert layer.tiles is not None
         if not held:
-            return (Choice(layer.mapping, layer.tiles, layer.cost, 0.0),)
+            evaluation = _evaluation(layer, self._modules[layer.module], layer.mapping, frozenset())
+            return (Choice(layer.mapping, layer.tiles, layer.cost, 0.0, evaluation.moved()),)
         module, names = self._modules[layer.module], dict(held)
         ways = [_whole(layer.mapping)]
         if len(names) < len(layer.workload.operands):
@@ -102,10 +105,10 @@ class Choices:
                 continue  # one tile of this layer is too large
             if any(tiles.origin(o) for o in tiles.operands if o.name in names):
                 continue  # it begins within what stays
-            cost = _price(layer, module, mapping, frozenset(names))
+            evaluation = _evaluation(layer, module, mapping, frozenset(names))
             stays = frozenset(name for name, moves in held if moves == "never")
-            late = _price(layer, module, mapping, stays).cycles - cost.cycles
-            found.append(Choice(mapping, tiles, cost, late))
+            late = _evaluation(layer, module, mapping, stays).moved() - evaluation.moved()
+            found.append(Choice(mapping, tiles, evaluation.cost(), late, evaluation.moved()))
         return tuple(found)
 
     def _tiles(
@@ -133,10 +136,10 @@ def _uncut(mapping: LoopMapping, held: Mapping[str, Moves]) -> LoopMapping:
     return replace(mapping, cuts=tuple(cuts))
 
 
-def _price(
+def _evaluation(
     layer: LayerProgram, module: ExecModule, mapping: LoopMapping, held: frozenset[str]
-) -> Cost:
-    """As the module's cost model says of a chip where operands in `held` need no transfer."""
+) -> Evaluation:
+    """By the module's cost model, on a chip where operands in `held` need no transfer."""
     model = module.cost_model(layer.workload)
     if not isinstance(model, TileCostModel):
         raise InternalError(f"module {module.name} has tiles and no prices for them")
@@ -147,4 +150,4 @@ def _price(
         replace(inner, operands=tuple(name for name in names if name not in held)),
         *outer,
     )
-    return Evaluation(layer.workload, variant, model, mapping).cost()
+    return Evaluation(layer.workload, variant, model, mapping)

@@ -105,6 +105,10 @@ class Evaluation:
         picojoules = energy + sum(t.energy for t in tiers)
         return Cost(cycles, (("compute", compute), *waits), picojoules or None)
 
+    def moved(self) -> float:
+        """Cycles of all transfers, one after the other."""
+        return sum(self._tier(tier).cycles for tier in range(len(self._layout.tiers)))
+
     def _kernel(self) -> tuple[float, float]:
         cycles = energy = 0.0
         dims = tuple(self._sizes)

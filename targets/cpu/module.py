@@ -160,6 +160,8 @@ class Int8Module(ExecModule):
 
     def split(self, workload: Workload) -> Split | None:
         """How the layer is divided over cores; None where it is not."""
+        if self.machine.cores == 1:
+            return None
         whole = self._one_core(workload)
         sizes = workload.sizes
         least = float(whole.cost(workload, Mapping((), ())).cycles)
@@ -281,6 +283,8 @@ class VectorModule(CPUModule):
 
     def split(self, workload: Workload) -> Split | None:
         """How elements (all of them as one row), lines or rows are divided over cores, if so."""
+        if self.machine.cores == 1:
+            return None
         if vectorised(self.machine, workload):
             ways = [Way("elements", workload.output.size, 2 * self.machine.lanes)]
         elif in_rows(self.machine, workload):

@@ -48,6 +48,7 @@ def test_streamed_constants_give_the_same_bits(whole, least, tmp_path):
         np.testing.assert_array_equal(got.outputs[name], array)
 
 
+@pytest.mark.slow
 def test_constants_of_the_fallback_are_streamed_too(tmp_path):
     """What the control core runs itself: weights of 32 bits."""
     alone = compiled(modules=())

@@ -36,7 +36,11 @@ def cycles(form, measured):
     image = np.asarray(tile.rows), np.asarray(tile.columns)
     channels = np.asarray(tile.inputs), np.asarray(tile.outputs)
     bits = layer.weight_bits, layer.scale_bits
-    return float(form.cycles(FILTERS[layer.mode], image, *channels, *bits))
+    zeros = (
+        tile.rows + layer.filter - 1 - tile.top - tile.in_rows,
+        tile.columns + layer.filter - 1 - tile.left - tile.in_columns,
+    )
+    return float(form.cycles(FILTERS[layer.mode], image, *channels, *bits, zeros=zeros))
 
 
 def fitted(layers):

@@ -1,0 +1,44 @@
+"""Stages of a layer that memory tiles hand out band by band."""
+
+from dataclasses import replace
+
+from match_aie.cost_models.aie_image import BandWork, band_cost
+
+WORK = BandWork(
+    bands=4,
+    body=100,
+    around=10,
+    start=60,
+    input_bytes=160,
+    output_bytes=80,
+    entering=4000,
+    leaving=2000,
+    handed=0,
+    skew=0,
+    rate=4,
+    descriptor=8,
+    hops=40,
+)
+
+
+def test_stages_follow_each_other() -> None:
+    cost = band_cost(WORK)
+    fetch, store, call = 8 + 160 / 4, 8 + 80 / 4, 110
+    assert cost.gathered == 1000 + fetch + call + store + 3 * call + 60 + 2 * 40
+    assert cost.latency == cost.gathered + 500 + 2 * 40
+    assert (cost.interval, cost.bound) == (1000, "way in")
+
+
+def test_the_slowest_stage_repeats() -> None:
+    slow = band_cost(replace(WORK, input_bytes=4000))
+    assert slow.bound == "input streams"
+    assert slow.interval == 4 * 1008
+    base = band_cost(replace(WORK, input_bytes=4000, bands=1))
+    assert slow.gathered - base.gathered == 3 * 1008
+
+
+def test_results_that_are_handed_on_take_their_time() -> None:
+    handed = band_cost(replace(WORK, handed=800, skew=5))
+    assert handed.latency == band_cost(WORK).latency + 205
+    assert handed.gathered == band_cost(WORK).gathered + 5
+    assert handed.interval == band_cost(WORK).interval
