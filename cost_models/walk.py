@@ -113,7 +113,9 @@ class Walk(ABC):
         self._now, self._visit = float(enter), float(visit)
         self._follow(calls)
         self._leave()
-        for stored in self._stored:
+        # Of two places the first is waited for first: the last tile is there if tiles are odd.
+        odd = _count(calls, opening=True) % 2
+        for stored in reversed(self._stored) if odd else self._stored:
             self._until(stored)
         return self._now
 
@@ -291,9 +293,15 @@ class QueuedWalk(Walk):
         self._settle()
 
 
-def _count(items: Sequence[Call | Repeat]) -> int:
-    """Calls in all."""
-    return sum(i.times * _count(i.body) if isinstance(i, Repeat) else 1 for i in items)
+def _count(items: Sequence[Call | Repeat], *, opening: bool = False) -> int:
+    """Calls in all, or those with a new output tile."""
+    found = 0
+    for item in items:
+        if isinstance(item, Repeat):
+            found += item.times * _count(item.body, opening=opening)
+        else:
+            found += item.opens or not opening
+    return found
 
 
 def _same(one: Sequence[float], other: Sequence[float]) -> bool:
