@@ -82,3 +82,17 @@ def test_mobilenet(tmp_path):
     net = compiled(shared("mobilenetv1_025_u8.onnx"))
     checked(net, tmp_path, on_array(net))
     assert 20 <= on_array(net) <= 24
+
+
+def test_exact_arithmetic_keeps_shifts_on_the_array(tmp_path):
+    """With the model's arithmetic, powers of two stay; multipliers, which have a bound, do not."""
+    pytest.importorskip("onnxruntime")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an assumed batch of 1
+        shifts, multipliers = (
+            match.compile(shared(name), target=VersalAIEML(), arithmetic="model")
+            for name in ("pow2/mlp_i16xi8.onnx", "resnet8_u8.onnx")
+        )
+    *_, result = checked(shifts, tmp_path, 2)
+    assert set(result.max_abs_vs_model.values()) == {0.0}
+    assert on_array(multipliers) == 0
