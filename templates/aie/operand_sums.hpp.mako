@@ -1,6 +1,7 @@
 <%
     t = k.tiling
     size_c = t.m * t.n
+    part = min(size_c, 16)
     a_type, b_type = k.c_type(k.a), k.c_type(k.b)
     rows, columns = range(k.rows), range(k.columns)
     name = k.sums_family
@@ -59,8 +60,8 @@ MATCH_AIE_INLINE void rows_of_a(const Call &call) {
         {
             const auto sums = s${i}.template to_vector<int32>(0);
             int32 *to = call.row_sums + (block * ${k.rows} + ${i}) * size_c;
-    % for p in range(size_c // 16):
-            aie::store_v(to + ${16 * p}, scaled(sums.template extract<16>(${p}), -call.b_zero, 0));
+    % for p in range(size_c // part):
+            aie::store_v(to + ${part * p}, scaled(sums.template extract<${part}>(${p}), -call.b_zero, 0));
     % endfor
         }
 % endfor

@@ -111,5 +111,6 @@ def _factor_loads(spec: KernelSpec) -> int:
     r = spec.requantise
     if not spec.stores or not r.scaled:
         return 0
-    once = 16 // spec.tiling.n if spec.joined == 1 else _words(16 * 4)
+    n = spec.tiling.n
+    once = 16 // n * _words(n * 4) if spec.joined == 1 else _words(16 * 4)
     return once * ((r.form == "channel") + (r.addend == "channel"))

@@ -40,6 +40,13 @@ LONGEST_HEAD = 4
 #: Bytes of the shortest vector (aie_api, "Basic Types").
 SHORTEST_VECTOR = 16
 
+#: Sums that the epilogue multiplies at a time: int32 by int32 in one 1024-bit accumulator.
+MULTIPLIED_LANES = 16
+
+#: Columns of a lane by lane tile: a row of 32-bit biases is a vector, and multipliers repeat by
+#: whole rows.
+LANE_COLUMNS = (4, 8, 16)
+
 
 @dataclass(frozen=True)
 class Requantise:
@@ -142,6 +149,7 @@ class KernelSpec:
         """Refuse calls that the kernel cannot walk."""
         if self.operation != "mmul" and (self.tiling.k != 1 or not self.gathered or self.floating):
             raise TargetError("lane by lane kernels gather integers, one tap a step")
+        self._refuse_lanes()
         if self.resumes and (self.bias or self.receives):
             raise TargetError("a kernel that resumes starts from neither bias nor cascade")
         if (self.border_bias or self.row_bias) and (not self.bias or self.floating):
@@ -160,6 +168,12 @@ class KernelSpec:
             raise TargetError(f"no core multiplies {self.a} by {self.b}")
         if self.floating != (self.requantise.dtype in ("bfloat16", "float32")):
             raise TargetError(f"sums of {self.a} are not stored as {self.requantise.dtype}")
+        if self.joined > 1 and self.gathered:
+            raise TargetError(
+                f"tiles of {self.tiling.m}x{self.tiling.n} {self.requantise.dtype} are too short "
+                "to store, and an image keeps those of neighbouring channels apart",
+                hint="a tiling with more rows",
+            )
         if self.joined > 1 and (self.tiling.m > 1 or self.columns % self.joined):
             raise TargetError(
                 f"tiles of {self.tiling.m}x{self.tiling.n} {self.requantise.dtype} are too short "
@@ -169,6 +183,16 @@ class KernelSpec:
             raise TargetError(f"a {self.position} kernel starts from the cascade, not from a bias")
         if self.requantise.form == "shift" and self.requantise.zero_point and not self.folds:
             raise TargetError("an output zero point needs a bias to travel in")
+
+    def _refuse_lanes(self) -> None:
+        """Refuse lane by lane tiles whose rows, or whose sums, are no vectors."""
+        t = self.tiling
+        if self.operation == "mmul" or (t.n in LANE_COLUMNS and t.m * t.n >= MULTIPLIED_LANES):
+            return
+        raise TargetError(
+            f"tiles of {t.m}x{t.n} lanes are no vectors",
+            hint=f"at least {MULTIPLIED_LANES} lanes, in rows of {LANE_COLUMNS}",
+        )
 
     @property
     def folds(self) -> bool:
@@ -219,9 +243,16 @@ class KernelSpec:
 
     @property
     def joined(self) -> int:
-        """Neighbouring accumulators that are drained together: a store moves at least 128 bits."""
-        stored = self.tiling.m * self.tiling.n * BYTES[self.requantise.dtype]
-        return max(1, SHORTEST_VECTOR // stored) if self.stores else 1
+        """Neighbouring accumulators that are drained together.
+
+        A store moves at least 128 bits, and a multiplication takes at least 16 sums.
+        """
+        if not self.stores:
+            return 1
+        lanes = self.tiling.m * self.tiling.n
+        multiplied = MULTIPLIED_LANES // lanes if self.requantise.scaled else 1
+        stored = lanes * BYTES[self.requantise.dtype]
+        return max(1, multiplied, SHORTEST_VECTOR // stored)
 
     @property
     def drains(self) -> int:

@@ -66,8 +66,8 @@ def compile_cpp(text, folder, name, compiler="g++", extra=("-O1", "-shared", "-f
     return out
 
 
-def build_kernels(specs, folder, compiler="g++", flags=("-O1",)):
-    """One library with an entry for every family of `specs`."""
+def build_kernels(specs, folder, compiler="g++", flags=("-O1",), more=""):
+    """One library with an entry for every family of `specs`, and with what `more` holds."""
     families = {spec.family: spec for spec in specs}
     for family, spec in families.items():
         (folder / f"{family}.hpp").write_text(render_template(spec.template, k=spec))
@@ -77,7 +77,11 @@ def build_kernels(specs, folder, compiler="g++", flags=("-O1",)):
     return ctypes.CDLL(
         str(
             compile_cpp(
-                "\n".join(lines) + "\n", folder, "kernels", compiler, (*flags, "-shared", "-fPIC")
+                "\n".join([*lines, more]) + "\n",
+                folder,
+                "kernels",
+                compiler,
+                (*flags, "-shared", "-fPIC"),
             )
         )
     )

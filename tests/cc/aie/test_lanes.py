@@ -17,7 +17,7 @@ from match_aie.targets.aie_ml.kernels.lanes import (
     add_reference,
 )
 from match_aie.targets.aie_ml.kernels.layout import pack_w, pack_x, unpack_y
-from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES
+from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES, from_bfloat16
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 from match_aie.targets.aie_ml.kernels.window import (
@@ -137,7 +137,10 @@ def counted(counters):
 @pytest.mark.parametrize("rounding", ROUNDING_MODES)
 @pytest.mark.parametrize("vectors", [1, 2, 7])
 def test_sums_equal_numpy(library, spec, rounding, vectors) -> None:
-    rng = np.random.default_rng(vectors)
+    check_sum(library, spec, rounding, vectors, np.random.default_rng(vectors))
+
+
+def check_sum(library, spec, rounding, vectors, rng) -> None:
     count = vectors * spec.lanes
     a, b = random_matrix(rng, spec.a, count), random_matrix(rng, spec.a, count)
     info = np.iinfo(spec.dtype)
@@ -170,20 +173,31 @@ def test_sums_equal_numpy(library, spec, rounding, vectors) -> None:
     [((2, 2), (2, 2), (8, 6, 10)), ((3, 3), (1, 1), (5, 7, 9)), ((3, 2), (2, 3), (17, 9, 11))],
 )
 def test_max_pools_equal_numpy(library, spec, window) -> None:
+    check_max_pool(library, spec, window, np.random.default_rng(window[2][1]))
+
+
+def pool_elements(rng, spec, shape):
+    if spec.dtype == "float32":
+        return rng.standard_normal(shape).astype(np.float32)
+    return random_matrix(rng, spec.dtype, shape)
+
+
+def check_max_pool(library, spec, window, rng) -> None:
     filter_, stride, (channels, height, width) = window
     g = Geometry(channels, height, width, channels, filter_, stride)
     walk = Walk(g, Tiling(spec.m, 1, spec.n, native=False), spec.rows, apart=True)
-    x = random_matrix(np.random.default_rng(height), spec.dtype, (height, width, channels))
+    x = pool_elements(rng, spec, (height, width, channels))
     packed = pack_image(x, walk)
     first, next_ = origins(walk), offsets(walk)
     blocks = walk.shape[0]
-    y, counters = np.zeros(walk.m * walk.n, spec.dtype), np.zeros(8, np.uint64)
+    y, counters = np.zeros(walk.m * walk.n, x.dtype), np.zeros(8, np.uint64)
     image = (pointer(packed), ctypes.c_uint64(packed.nbytes), pointer(first), len(first))
     taps = (pointer(next_), len(next_), pointer(y), walk.block_pitch, blocks)
     getattr(library, spec.family)(*image, *taps, pointer(counters))
-    windows = np.lib.stride_tricks.sliding_window_view(x, filter_, (0, 1))
+    read = from_bfloat16 if spec.dtype == "bfloat16" else np.asarray
+    windows = np.lib.stride_tricks.sliding_window_view(read(x), filter_, (0, 1))
     wanted = windows[:: stride[0], :: stride[1]].max(axis=(3, 4))
-    np.testing.assert_array_equal(unpack_image(y, walk), wanted)
+    np.testing.assert_array_equal(read(unpack_image(y, walk)), wanted)
     groups = len(first) // spec.rows
     assert counted(counters) == vars(spec.counts(blocks, groups, walk.taps))
 

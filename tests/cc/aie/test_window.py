@@ -337,3 +337,12 @@ def test_a_layer_function_with_its_tables(tmp_path) -> None:
 def test_a_window_larger_than_the_image_is_refused() -> None:
     with pytest.raises(TargetError, match="no place on the image"):
         Geometry(8, 2, 2, 8, filter=(3, 3))
+
+
+def test_tiles_that_are_no_vectors_are_refused() -> None:
+    """An image keeps neighbouring channels apart; rows of lanes are whole vectors of biases."""
+    with pytest.raises(TargetError, match="keeps those of neighbouring channels apart"):
+        kernel("int8", Tiling(1, 16, 8, native=False), (2, 2), Requantise("shift", "int8"))
+    for m, n in ((1, 8), (2, 4), (4, 32), (8, 2)):
+        with pytest.raises(TargetError, match="lanes are no vectors"):
+            kernel("int8", Tiling(m, 1, n, native=False), (2, 2), CHANNEL, "multiply")
