@@ -276,7 +276,7 @@ def _multiply(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
     factors: tuple[str, ...] = ()
     by_column = (kernel.requantise == "channel") + kernel.addends
     if by_column:
-        for part in range(by_column * max(1, 16 // t.n)):
+        for part in range(by_column * max(1, 16 // t.n) * ceil(t.n * 4 / WORD)):
             factor = f"f{tag}.{part}"
             factors = (*factors, factor)
             yield load(factor, "S", core, WORD)
