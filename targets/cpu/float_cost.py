@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import gcd
 
 import numpy as np
 
@@ -44,27 +43,6 @@ ACROSS = 2.0
 
 #: Cycles of calling a layer.
 CALL = 100.0
-
-
-#: Bytes of a page, and of a cache line. Addresses within a page say which sets of a cache its lines
-#: may go to; pages themselves lie anywhere (4 KiB is the least of x86-64, AArch64 and RISC-V).
-PAGE, LINE = 4096, 64
-
-
-def conflicting(row: int, part: Array) -> Array:
-    """Bytes that `part` bytes of a row take from a cache beyond their own, rows being `row` apart.
-
-    Where the distance of rows is a multiple of a page, or has a large factor in common with it, the
-    same part of every row lies at few places in its page, and only the sets of these places can
-    hold it. A part that covers the whole row leaves no set out.
-
-    >>> float(conflicting(8192, np.asarray(1024))), float(conflicting(1000, np.asarray(600)))
-    (3072.0, 0.0)
-    """
-    places = PAGE // gcd(row, PAGE)
-    lines = -(-np.asarray(part) // LINE) * LINE
-    covered = np.minimum(PAGE, np.where(np.asarray(part) < row, places * lines, PAGE))
-    return np.asarray(part * (PAGE / np.maximum(covered, LINE) - 1.0))
 
 
 def activation_cycles(machine: Machine, workload: Workload, elements: Array) -> Array:

@@ -9,20 +9,18 @@ import numpy as np
 from match_aie.cost_models.cores import SharedLayer, SharedTiles, meeting
 from match_aie.hardware import (
     CORE,
-    Array,
     CostModel,
     ExecModule,
     Loop,
     Mapping,
     Memory,
     Pattern,
-    Tile,
     TileCostModel,
 )
 from match_aie.hardware.module import Constants
 from match_aie.targets.cpu.cores import Split, Way, divide
 from match_aie.targets.cpu.float_conv import channelwise
-from match_aie.targets.cpu.float_cost import SHARE, ProductCost, RowCost, conflicting
+from match_aie.targets.cpu.float_cost import SHARE, ProductCost, RowCost
 from match_aie.targets.cpu.float_kernel import (
     GemmKernel,
     axes,
@@ -30,7 +28,6 @@ from match_aie.targets.cpu.float_kernel import (
     divided,
     extents,
     matmul_kernel,
-    strides,
     swapped,
     tile_of,
 )
@@ -42,8 +39,7 @@ from match_aie.targets.cpu.float_rows import (
     row_ways,
     scratch_elements,
 )
-from match_aie.targets.cpu.float_tile import Tile as RegisterTile
-from match_aie.targets.cpu.float_tile import pack_panels, pack_rows, padded
+from match_aie.targets.cpu.float_tile import Tile, pack_panels, pack_rows, padded
 from match_aie.targets.cpu.machine import Machine
 from match_aie.workload import ITEMSIZE, Workload
 
@@ -87,7 +83,7 @@ class FloatProducts(ExecModule):
         """Products with bias, residual and activation."""
         return PRODUCTS
 
-    def _tile(self, workload: Workload) -> RegisterTile:
+    def _tile(self, workload: Workload) -> Tile:
         return tile_of(workload, self.machine)
 
     def spatial(self, workload: Workload) -> Sequence[Loop]:
@@ -110,15 +106,6 @@ class FloatProducts(ExecModule):
     def stores_partial_sums(self, workload: Workload) -> bool:
         """They are float32, as the output is."""
         return workload.kind in ("dense", "matmul")
-
-    def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
-        """What rows of x cannot share with anything else where a block has a part of each."""
-        none = np.zeros_like(next(iter(tile.values())))
-        sides, x = {axis: dim for dim, axis in axes(workload).items()}, workload.operand("x")
-        if memory.name != self.memories[0].name or strides(x)["C"] != 1 or swapped(workload):
-            return none
-        row, part = FLOAT * strides(x)[sides["m"]], FLOAT * np.asarray(tile[sides["r"]])
-        return np.asarray(tile[sides["m"]] * conflicting(row, part))
 
     def cost_model(self, workload: Workload) -> TileCostModel:
         """Register tiles and cache bandwidths; of the slowest part where the layer is divided."""
