@@ -11,6 +11,9 @@ PYTHON := $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; 
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+# Processes that share the tests; one a core. One test after the other: make test WORKERS=0
+WORKERS := auto
+
 .PHONY: help demo test test-slow lint setup clean
 
 help:
@@ -24,11 +27,11 @@ demo: $(READY)
 
 test: lint
 	@echo "== pytest (without the slow tests)"
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 test-slow: $(READY)
 	@echo "== pytest (slow tests)"
-	@$(BIN)/python -m pytest -q -m slow
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m slow
 
 lint: $(READY)
 	@echo "== ruff"

@@ -15,7 +15,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 @pytest.fixture(autouse=True, scope="session")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Searches of the tests are cached in a folder of this run, never in the user's."""
+    """Searches of the tests are cached in a folder of this run, never in the user's.
+
+    The processes that share a run (pytest-xdist) share it too.
+    """
+    run = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        run = run.parent
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MATCH_AIE_CACHE", str(tmp_path_factory.mktemp("searches")))
+        patch.setenv("MATCH_AIE_CACHE", str(run / "searches"))
         yield

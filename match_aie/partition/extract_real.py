@@ -41,6 +41,9 @@ _ACTIVATIONS: Mapping[str, Activation] = {
     "tanh": "tanh",
 }
 
+#: Operators that are a pool on float32 values.
+_POOLS = ("nn.avg_pool2d", "nn.max_pool2d", "mean")
+
 #: Operators whose presence in a match says that it means integers.
 _QUANTISED = ("quantize", "dequantize")
 
@@ -215,6 +218,9 @@ def _conv2d(view: View) -> Extracted:
 def _pool(kind: Kind) -> Callable[[View], Extracted]:
     def extract(view: View) -> Extracted:
         node = view.root
+        if node.operator not in _POOLS:
+            # Patterns for integers end in a clip, and match the same operators on float32.
+            raise Refusal(f"a float32 pool takes no {node.operator} behind it")
         x = activation(view, "x")
         shape = rank4(x.shape)
         if node.operator == "mean":

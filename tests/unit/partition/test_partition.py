@@ -202,3 +202,13 @@ def test_an_operand_known_at_compile_time_is_a_constant_of_the_layer(constant_fi
     [operand] = found.layer.workload.constants
     assert operand.shape == (1, 2, 1, 1)
     assert np.array_equal(found.layer.constants[operand.name], known.reshape(1, 2, 1, 1))
+
+
+def test_a_pattern_of_an_integer_pool_refuses_a_float_one_with_its_clip():
+    b = Builder()
+    pool = b.op("nn.max_pool2d", b.input("x", (1, 4, 4, 8), "float32"), shape=(1, 2, 2, 8))
+    graph = b.graph(b.op("clip", pool, 0.0, 6.0, shape=(1, 2, 2, 8)))
+    clipped = Pattern("clipped", "max_pool2d", Op("clip", Op("nn.max_pool2d", Any("x"))))
+    (found,) = candidates(graph, Target(Module(clipped)))
+    assert found.layer is None
+    assert "takes no clip behind it" in found.refusal
