@@ -26,6 +26,7 @@ from match_aie.hardware.module import Constants
 from match_aie.targets.aie_ml.graph.dense_plan import dense_plan, dense_plans
 from match_aie.targets.aie_ml.graph.image_plan import image_plan, image_plans, refuses
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
+from match_aie.targets.aie_ml.graph.product_plan import product_plan, product_plans
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device
@@ -48,6 +49,8 @@ def plans(workload: Workload, name: str, most: int) -> Sequence[LayerPlan] | Inf
     """How the layer can run on up to `most` columns of device `name`, narrowest first."""
     if workload.kind == "dense":
         return dense_plans(workload, name, most)
+    if workload.kind == "matmul":
+        return product_plans(workload, name, most)
     return image_plans(workload, name, most)
 
 
@@ -55,6 +58,8 @@ def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
     """The one of these plans that `mapping` names."""
     if workload.kind == "dense":
         return dense_plan(workload, name, mapping.spatial)
+    if workload.kind == "matmul":
+        return product_plan(workload, name, mapping.spatial)
     return image_plan(workload, name, mapping.spatial)
 
 
@@ -117,13 +122,13 @@ class AieArray(ExecModule):
         self.frequency = device(device_name).clock_ghz * 1e9
 
     def patterns(self) -> Sequence[Pattern]:
-        """Dense layers, convolutions, pools and sums."""
+        """Dense layers, products of two activations, convolutions, pools and sums."""
         return PATTERNS
 
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
         """The layer in the fixed point of its kernel, or why not."""
         made = in_fixed_point(workload, constants)
-        if isinstance(made, str) or workload.kind == "dense":
+        if isinstance(made, str) or workload.kind in ("dense", "matmul"):
             return made
         return refuses(made.workload) or made
 

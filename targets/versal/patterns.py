@@ -35,6 +35,21 @@ def refuses_product(workload: Workload) -> str | None:
     return None
 
 
+def refuses_pair(workload: Workload) -> str | None:
+    """Why the array cannot run a product of two activations; None where it can."""
+    if len(workload.inputs) != 2:
+        return "one of its operands is constant, and it is no dense layer"
+    x, x1, y = workload.operand("x"), workload.operand("x1"), workload.output
+    if (x.dtype, x1.dtype) not in PAIRS:
+        return f"it multiplies {x.dtype} by {x1.dtype}, for which there is no kernel"
+    if y.dtype not in ("int8", "uint8", "int16") or workload.tail is None:
+        return f"it stores {y.dtype}"
+    return None
+
+
+#: Products of two activations.
+PAIRS_OF_ACTIVATIONS: tuple[Pattern, ...] = binary("matmul", "matmul", "matmul", refuses_pair)
+
 #: Dense layers, longest forms first.
 DENSE: tuple[Pattern, ...] = (
     *weighted("dense", "dense", "matmul", refuses_product),
@@ -53,4 +68,4 @@ IMAGES: tuple[Pattern, ...] = (
     *integer_patterns("add", "add", refuses_image),
 )
 
-PATTERNS = (*DENSE, *IMAGES)
+PATTERNS = (*DENSE, *PAIRS_OF_ACTIVATIONS, *IMAGES)

@@ -14,9 +14,11 @@ from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel
 from match_aie.targets.aie_ml.kernels.bands import AddCall, Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
+from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.schedule import Scheduled
 from match_aie.targets.aie_ml.schedule.generated import add_schedule, pool_schedule, schedule_of
+from match_aie.targets.aie_ml.schedule.product import product_schedule
 
 #: Buffers among a function's arguments: which way, and of which element type.
 _BUFFER = re.compile(r"adf::(input|output)_(?:async_)?buffer<(\w+)>")
@@ -80,6 +82,8 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
 def _schedule(call: Call, arch: Architecture) -> Scheduled:
     if isinstance(call, LayerCall):
         return schedule_of(call.spec, arch)
+    if isinstance(call, ProductCall):
+        return product_schedule(call.spec, arch)
     if isinstance(call, Bands):
         return schedule_of(call.call.spec, arch)
     if isinstance(call, AddCall):
@@ -103,7 +107,7 @@ def table_entries(call: Call) -> int:
 
 def stack_bytes(call: Call) -> int:
     """Local arrays of a function, beside what its compiler needs."""
-    return call.stack_bytes if isinstance(call, Nest) else 0
+    return call.stack_bytes if isinstance(call, Nest | ProductCall) else 0
 
 
 def _walk(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:

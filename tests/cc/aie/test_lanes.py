@@ -18,6 +18,7 @@ from match_aie.targets.aie_ml.kernels.lanes import (
 )
 from match_aie.targets.aie_ml.kernels.layout import pack_w, pack_x, unpack_y
 from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES, from_bfloat16
+from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 from match_aie.targets.aie_ml.kernels.window import (
@@ -233,16 +234,17 @@ def test_product_of_two_activations(tmp_path, a_type, shape) -> None:
 
 def layer_text(spec, shift, multiplier, a_zero, b_zero, constant):
     """Kernel, operand sums and layer as one translation unit, with an entry for ctypes."""
-    layer = render_template(
-        "aie/matmul_layer.cpp.mako",
-        k=spec,
-        symbol="layer",
-        header="",
-        numbers=Numbers(shift, multiplier),
+    call = ProductCall(
+        "layer",
+        "",
+        spec,
+        shift,
+        multiplier,
         a_zero=a_zero,
         b_zero=b_zero,
         constant=constant,
     )
+    layer = render_template(call.template, call=call)
     parts = [
         render_template(spec.template, k=spec),
         render_template("aie/operand_sums.hpp.mako", k=spec),

@@ -1,0 +1,290 @@
+"""A product of two activations as a graph: every tile has rows of a and columns of b, K whole.
+
+Matrices of a batch lie below each other in memory tiles. A tile works on one matrix after the
+other, or on a part of the rows of a single one; a firing takes its rows of a and its columns of b.
+What lacks to whole tiles of the kernel is added by the processor as zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from match_aie.targets.aie_ml.devices import Device, Tiling
+from match_aie.targets.aie_ml.graph.gather import Rectangle, gather
+from match_aie.targets.aie_ml.graph.plan import (
+    Connection,
+    End,
+    GraphKernel,
+    LayerGraph,
+    Outside,
+    Part,
+    Shared,
+)
+from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue, epilogue
+from match_aie.targets.aie_ml.kernels.block import Access
+from match_aie.targets.aie_ml.kernels.product import ProductCall
+from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
+from match_aie.workload import Workload
+
+
+@dataclass(frozen=True)
+class ProductCut:
+    """How a product is spread.
+
+    Attributes:
+        batch: matrices of the batch.
+        sizes: rows, reduction and columns of a product.
+        tiling: the `mmul` shape.
+        batch_parts: parts of the batch, which they divide.
+        row_parts: parts of a matrix's rows; 1 unless every part of the batch is one matrix.
+        column_parts: of its columns.
+        block: accumulator tiles (rows, columns) that divide a call.
+        flat: whether the reduction is unrolled.
+    """
+
+    batch: int
+    sizes: tuple[int, int, int]
+    tiling: Tiling
+    batch_parts: int
+    row_parts: int
+    column_parts: int
+    block: tuple[int, int] = (1, 1)
+    flat: bool = True
+
+    @property
+    def call(self) -> tuple[int, int, int]:
+        """Rows, reduction and columns of a firing, padded."""
+        t, (m, k, n) = self.tiling, self.sizes
+        rows = -(-m // (t.m * self.row_parts)) * t.m
+        columns = -(-n // (t.n * self.column_parts)) * t.n
+        return rows, -(-k // t.k) * t.k, columns
+
+    @property
+    def padded(self) -> tuple[int, int, int]:
+        """Rows, reduction and columns of a product, padded."""
+        rows, reduction, columns = self.call
+        return rows * self.row_parts, reduction, columns * self.column_parts
+
+    @property
+    def firings(self) -> int:
+        """Of a tile for one run."""
+        return self.batch // self.batch_parts
+
+    @property
+    def parts(self) -> int:
+        """Parts of the rows of all matrices."""
+        return self.batch_parts * self.row_parts
+
+    @property
+    def tiles(self) -> int:
+        """At work."""
+        return self.parts * self.column_parts
+
+
+@dataclass(frozen=True, eq=False)
+class ProductGraph:
+    """How one product becomes a graph; `graph` gives it.
+
+    Attributes:
+        name: prefix of everything emitted.
+        cut: how it is spread.
+        device: with as many rows of cores as a column uses.
+        workload: in the arithmetic of the kernels.
+        constants: by operand name.
+    """
+
+    name: str
+    cut: ProductCut
+    device: Device
+    workload: Workload
+    constants: Mapping[str, np.ndarray]
+
+    @cached_property
+    def end(self) -> Epilogue:
+        """The requantisation."""
+        return epilogue(self.workload, self.constants)
+
+    @cached_property
+    def spec(self) -> KernelSpec:
+        """The kernel of every tile."""
+        return product_spec(self.cut, self.workload, self.end)
+
+    @property
+    def call(self) -> ProductCall:
+        """The function of every tile."""
+        (x, x1), end = self.workload.inputs, self.end
+        constant = self.cut.sizes[1] * x.zero_point * x1.zero_point
+        joins = int(end.bias[0]) if self.spec.row_bias else 0
+        return ProductCall(
+            f"{self.name}_product",
+            f"{self.name}_kernels.h",
+            self.spec,
+            end.shift,
+            _number(end.multiplier),
+            _number(end.addend),
+            x.zero_point,
+            x1.zero_point,
+            constant + joins,
+        )
+
+    def place(self, part: int, column: int) -> tuple[int, int]:
+        """Column and row of the core that has these parts."""
+        return divmod(part * self.cut.column_parts + column, self.device.core_rows)
+
+    @property
+    def columns(self) -> int:
+        """Of the array."""
+        return self.place(self.cut.parts - 1, self.cut.column_parts - 1)[0] + 1
+
+    @property
+    def kernels(self) -> tuple[GraphKernel, ...]:
+        """By part of the rows, then of the columns."""
+        cut, s, call = self.cut, self.spec, self.call
+        bias = np.full(s.n, int(self.end.bias[0]), np.int32)
+        values = tuple((p.name, bias) for p in call.parameters)
+        sizes = s.m * s.k, s.k * s.n
+        return tuple(
+            GraphKernel(call, self.place(part, column), sizes, s.m * s.n, cut.firings, values)
+            for part in range(cut.parts)
+            for column in range(cut.column_parts)
+        )
+
+    def _outside(self, operand: str, dtype: str, rows: int, columns: int) -> Outside:
+        """A tensor of the batch's matrices, padded to `rows` x `columns`."""
+        found = next(o for o in self.workload.operands if o.name == operand)
+        tensor = self.cut.batch, *found.shape[1:]
+        part = Part(operand, tensor, 0, self.cut.batch, rows, columns)
+        return Outside(operand, dtype, part.elements, part)
+
+    def _reads(self) -> tuple[list[tuple[Access, list[int]]], list[tuple[Access, list[int]]]]:
+        """What leaves the buffers of a and of b, each with the kernels that it goes to."""
+        cut, t = self.cut, self.cut.tiling
+        (m, k, n), (rows, reduction, columns) = cut.call, cut.padded
+        held = (reduction, cut.batch * rows), (columns, cut.batch * reduction)
+        own = m * cut.firings
+        a = []
+        for part in range(cut.parts):
+            order = ((0, t.k, k // t.k), (1, t.m, own // t.m))
+            to = [part * cut.column_parts + column for column in range(cut.column_parts)]
+            a.append((Access(held[0], (t.k, t.m), (0, part * own), order), to))
+        b = []
+        for batch in range(cut.batch_parts):
+            for column in range(cut.column_parts):
+                order = ((0, t.n, n // t.n), (1, t.k, cut.firings * k // t.k))
+                begin = column * n, batch * cut.firings * k
+                parts = range(batch * cut.row_parts, (batch + 1) * cut.row_parts)
+                to = [part * cut.column_parts + column for part in parts]
+                b.append((Access(held[1], (t.n, t.k), begin, order), to))
+        return a, b
+
+    def _inputs(self, most: int) -> tuple[list[Shared], list[Connection]]:
+        """Copies of both operands, each for as many reads as a memory tile has channels."""
+        buffers: list[Shared] = []
+        joined: list[Connection] = []
+        pairs = zip(self.workload.inputs, self._reads(), strict=True)
+        for side, (operand, reads) in enumerate(pairs):
+            for first in range(0, len(reads), most):
+                served = reads[first : first + most]
+                whole, index = served[0][0].buffer, len(buffers)
+                near = self.kernels[served[len(served) // 2][1][0]].place[0]
+                buffers.append(
+                    Shared(
+                        f"{'ab'[side]}{first // most}",
+                        operand.dtype,
+                        whole,
+                        (Access(whole, whole, (0, 0)),),
+                        tuple(access for access, _ in served),
+                        column=near,
+                    )
+                )
+                joined.append(Connection(End("outside", side), End("shared", index)))
+                joined += [
+                    Connection(End("shared", index, port), End("buffer", kernel, side))
+                    for port, (_, to) in enumerate(served)
+                    for kernel in to
+                ]
+        return buffers, joined
+
+    def _results(self) -> list[Rectangle]:
+        cut, t = self.cut, self.cut.tiling
+        m, _, n = cut.call
+        order = ((0, t.n, n // t.n), (2, t.m, m * cut.firings // t.m))
+        return [
+            Rectangle(
+                End("buffer", part * cut.column_parts + column),
+                part,
+                column,
+                1,
+                1,
+                (t.n, 1, t.m),
+                order,
+                self.place(part, column)[0],
+            )
+            for part in range(cut.parts)
+            for column in range(cut.column_parts)
+        ]
+
+    @property
+    def graph(self) -> LayerGraph:
+        """All of it."""
+        cut, mem = self.cut, self.device.architecture.mem
+        channels = mem.dma if mem is not None else self.device.architecture.core.dma
+        (m, _, n), (rows, reduction, columns) = cut.call, cut.padded
+        dtype = self.workload.output.dtype
+        inputs, joined = self._inputs(channels.mm2s)
+        grid = n, cut.column_parts, cut.batch * rows
+        own = m * cut.firings
+        outputs, more = gather(
+            self._results(), grid, own, own, channels.s2mm, dtype, first=len(inputs)
+        )
+        outputs[-1] = replace(outputs[-1], reads=(Access(grid, grid, (0, 0, 0)),))
+        end = End("shared", len(inputs) + len(outputs) - 1)
+        (x, x1), size = self.workload.inputs, cut.sizes
+        return LayerGraph(
+            self.name,
+            f"{cut.batch} products of x [{size[0]}, {size[1]}] and x1 [{size[1]}, {size[2]}] on "
+            f"{cut.tiles} tiles",
+            (
+                self._outside("x", x.dtype, rows, reduction),
+                self._outside("x1", x1.dtype, reduction, columns),
+            ),
+            (self._outside("y", dtype, rows, columns),),
+            tuple(self._copied(buffer) for buffer in (*inputs, *outputs)),
+            self.kernels,
+            (*joined, *more, Connection(end, End("outside", 2))),
+            self.columns,
+        )
+
+    def _copied(self, buffer: Shared) -> Shared:
+        """The buffer twice, where a memory tile holds that."""
+        mem = self.device.architecture.mem
+        size = 2 * prod(buffer.dimensions) * BYTES[buffer.dtype]
+        return replace(buffer, copies=2 if mem is None or size <= mem.bytes else 1)
+
+
+def product_spec(cut: ProductCut, workload: Workload, end: Epilogue) -> KernelSpec:
+    """The kernel of a cut product: which sums it corrects depends on the workload only."""
+    (x, x1), (m, k, n) = workload.inputs, cut.call
+    points = x.zero_point != 0 or x1.zero_point != 0
+    return KernelSpec(
+        x.dtype,
+        x1.dtype,
+        cut.tiling,
+        *cut.block,
+        m,
+        k,
+        n,
+        end.requantise,
+        bias=points or end.requantise.form == "shift",
+        row_bias=points,
+        flat=cut.flat,
+    )
+
+
+def _number(value: np.ndarray | int | None) -> int:
+    return value if isinstance(value, int) else 0
