@@ -69,7 +69,7 @@ FILTERS = {
         shift=6,
     ),
 }
-#: The point whose sum goes into every output once, so that it takes the bias: (1, 1).
+#: In both dimensions, the point whose sum goes into every output once, so that it takes the bias.
 ONES = 1
 
 
@@ -229,8 +229,8 @@ def pack_winograd(kernel: WinogradKernel, workload: Workload, constants: Constan
     """Weights transformed, int16, by panel, point, step and lane; bias and scale for every lane.
 
     Weights lie as [panel][point][channel / group][column][group]. The bias is what the sums of the
-    point `ONES` begin with, modulo 2^32: times scale^2, less what the zero point of x, which is not
-    subtracted from data, adds to that point's sums.
+    point `ONES` begin with: scale^2 times it, less what the zero point of x adds to every sum, since
+    it is not subtracted from data; modulo 2^32.
     """
     made = FILTERS[kernel.tile.outputs]
     sizes, lanes = workload.sizes, kernel.lanes
@@ -249,9 +249,8 @@ def pack_winograd(kernel: WinogradKernel, workload: Workload, constants: Constan
         by_step = panel.reshape(*panel.shape[:2], -1, kernel.group)
         pieces.append(by_step.transpose(0, 2, 1, 3).reshape(-1))
     packed["weight"] = np.concatenate(pieces).astype(np.int16)
-    offset = sum(made.data[ONES]) ** 2 * workload.operand("x").zero_point
-    start = made.scale**2 * constants["bias"].astype(np.int64)
-    start = start - offset * transformed[ONES, ONES].sum(axis=1)
+    zero = workload.operand("x").zero_point * weight.sum(axis=(1, 2, 3))
+    start = made.scale**2 * (constants["bias"].astype(np.int64) - zero)
     packed["bias"] = _spread(start.astype(np.uint32).view(np.int32), lanes)
     if "scale" in constants:
         scale = np.ldexp(np.broadcast_to(constants["scale"], (sizes["K"],)), -made.shift)

@@ -54,10 +54,8 @@ def test_what_is_multiplied_fits_16_bits(m):
 
 
 @pytest.mark.parametrize("m", FILTERS)
-def test_one_point_goes_into_every_sum_once_and_only_it_sees_the_zero_point(m):
-    data, _, sums = matrices(m)
-    assert (sums[:, ONES] == 1).all()
-    assert (np.delete(data.sum(axis=1), ONES) == 0).all()
+def test_one_point_goes_into_every_sum_once(m):
+    assert (matrices(m)[2][:, ONES] == 1).all()
 
 
 @pytest.mark.parametrize("m", FILTERS)
