@@ -229,8 +229,8 @@ def pack_winograd(kernel: WinogradKernel, workload: Workload, constants: Constan
     """Weights transformed, int16, by panel, point, step and lane; bias and scale for every lane.
 
     Weights lie as [panel][point][channel / group][column][group]. The bias is what the sums of the
-    point `ONES` begin with: scale^2 times it, less what the zero point of x adds to every sum, since
-    it is not subtracted from data; modulo 2^32.
+    point `ONES` begin with: scale^2 times it, less what the zero point of x, which is not
+    subtracted from data, adds to every sum; modulo 2^32.
     """
     made = FILTERS[kernel.tile.outputs]
     sizes, lanes = workload.sizes, kernel.lanes
