@@ -57,7 +57,7 @@ def exact(made):
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_equals_reference(compiler):
     @MANY
-    @given(st.lists(layers_of().filter(exact), min_size=10, max_size=10))
+    @given(st.lists(layers_of().filter(exact), min_size=8, max_size=8))
     def holds(layers):
         with tempfile.TemporaryDirectory() as folder:
             run(layers, build(layers, Path(folder), (compiler,), "-O1"))
@@ -76,7 +76,7 @@ def test_no_undefined_behaviour(tmp_path):
     run(layers, build(layers, tmp_path, COMPILERS[:1], *SANITIZERS))
 
 
-@pytest.mark.parametrize("count", [2, 5])
+@pytest.mark.parametrize("count", [pytest.param(2, marks=pytest.mark.slow), 5])
 def test_divided_over_cores(count, tmp_path, monkeypatch):
     monkeypatch.setattr(cores, "fork_join", lambda _: 0.0)
     layers = listed(replace(machine(ARCH), cores=count))
