@@ -11,6 +11,7 @@ the first one.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from match_aie.cost_models.cpu import CALL
 from match_aie.cost_models.processor import Dot, Machine
@@ -177,6 +178,7 @@ class WinogradLayer:
         return self.machine.memory_bytes_per_cycle
 
 
+@lru_cache(maxsize=512)
 def best_winograd(
     machine: Machine, dot: Dot, group: int, outputs: int, workload: Workload
 ) -> WinogradLayer:

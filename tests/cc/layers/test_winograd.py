@@ -85,6 +85,13 @@ def test_divided_over_cores(count, tmp_path, monkeypatch):
     run(layers, build(layers, tmp_path, COMPILERS[-1:], "-O1"))
 
 
+@pytest.mark.slow
+def test_no_data_race(tmp_path, monkeypatch):
+    monkeypatch.setattr(cores, "fork_join", lambda _: 0.0)
+    layers = listed(replace(machine(ARCH), cores=3))
+    run(layers, build(layers, tmp_path, COMPILERS[:1], "-g", "-O1", "-fsanitize=thread"))
+
+
 @dataclass(frozen=True, eq=False)
 class Extreme(Layer):
     """Weights, data and bias that add up to the largest sums, or to the least."""
