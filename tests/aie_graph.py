@@ -8,6 +8,8 @@ import numpy as np
 
 from match_aie.targets.aie_ml.kernels.bands import AddCall, Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.lanes import add_reference
+from match_aie.targets.aie_ml.kernels.layout import tiled, untiled
+from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
 
 
@@ -116,6 +118,20 @@ def pooled(call, x):
     return np.concatenate([b.reshape(-1) for b in blocks])
 
 
+def multiplied(kernel, a, b):
+    """A product of two activations, zero points corrected, as the kernel stores it."""
+    call, s = kernel.call, kernel.call.spec
+    t = s.tiling
+    left = untiled(a, (s.m, s.k), t.m, t.k).astype(np.int64)
+    right = untiled(b, (s.k, s.n), t.k, t.n).astype(np.int64)
+    sums = left @ right + dict(kernel.values).get("bias", np.zeros(s.n, np.int64))
+    if s.row_bias:
+        sums = sums - call.b_zero * left.sum(axis=1, keepdims=True)
+        sums = sums - call.a_zero * right.sum(axis=0) + call.constant
+    y = requantised(s, sums, Numbers(call.shift, call.multiplier, call.addend))
+    return tiled(y, t.m, t.n)
+
+
 def fired(kernel, inputs, received):
     """All firings of a kernel: stored elements, or sums for the cascade, one array a band."""
     call = kernel.call
@@ -131,6 +147,8 @@ def fired(kernel, inputs, received):
     assert len(streams[0]) == kernel.firings
     if isinstance(call, PoolCall):
         return [pooled(call, x) for x in streams[0]]
+    if isinstance(call, ProductCall):
+        return [multiplied(kernel, a, b) for a, b in zip(*streams, strict=True)]
     assert isinstance(call, AddCall)
     return [add_reference(call.spec, a, b, call.numbers) for a, b in zip(*streams, strict=True)]
 

@@ -157,7 +157,7 @@ class ProductGraph:
     def _outside(self, operand: str, dtype: str, rows: int, columns: int) -> Outside:
         """A tensor of the batch's matrices, padded to `rows` x `columns`."""
         found = next(o for o in self.workload.operands if o.name == operand)
-        tensor = self.cut.batch, *found.shape[1:]
+        tensor = self.cut.batch, found.shape[1], found.shape[2]
         part = Part(operand, tensor, 0, self.cut.batch, rows, columns)
         return Outside(operand, dtype, part.elements, part)
 
@@ -229,19 +229,34 @@ class ProductGraph:
             for column in range(cut.column_parts)
         ]
 
+    def _outputs(self, most: int, first: int) -> tuple[list[Shared], list[Connection]]:
+        """Where the results are gathered."""
+        cut = self.cut
+        own, grid = cut.call[0] * cut.firings, (cut.call[2], cut.column_parts)
+        size = (*grid, cut.batch * cut.padded[0])
+        return gather(
+            self._results(), size, own, own, most, self.workload.output.dtype, first=first
+        )
+
+    @property
+    def handed(self) -> int:
+        """Bytes that a memory tile gathers before it hands them on to the last one."""
+        mem = self.device.architecture.mem
+        channels = mem.dma if mem is not None else self.device.architecture.core.dma
+        buffers, _ = self._outputs(channels.s2mm, 0)
+        sizes = [prod(b.dimensions) * BYTES[b.dtype] for b in buffers[:-1]]
+        return max(sizes, default=0)
+
     @property
     def graph(self) -> LayerGraph:
         """All of it."""
         cut, mem = self.cut, self.device.architecture.mem
         channels = mem.dma if mem is not None else self.device.architecture.core.dma
-        (m, _, n), (rows, reduction, columns) = cut.call, cut.padded
+        n, (rows, reduction, columns) = cut.call[2], cut.padded
         dtype = self.workload.output.dtype
         inputs, joined = self._inputs(channels.mm2s)
         grid = n, cut.column_parts, cut.batch * rows
-        own = m * cut.firings
-        outputs, more = gather(
-            self._results(), grid, own, own, channels.s2mm, dtype, first=len(inputs)
-        )
+        outputs, more = self._outputs(channels.s2mm, len(inputs))
         outputs[-1] = replace(outputs[-1], reads=(Access(grid, grid, (0, 0, 0)),))
         end = End("shared", len(inputs) + len(outputs) - 1)
         (x, x1), size = self.workload.inputs, cut.sizes

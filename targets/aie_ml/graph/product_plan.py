@@ -11,8 +11,7 @@ import numpy as np
 from match_aie.cost_models.aie_array import Work, array_cost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop
-from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.fit import RUNTIME_BYTES
+from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES, Assumed
 from match_aie.targets.aie_ml.array.local import Demand, logical_banks
 from match_aie.targets.aie_ml.array.shapes import FLAT, TALL, counts
 from match_aie.targets.aie_ml.devices import Device
@@ -210,7 +209,7 @@ def _body(cut: ProductCut, workload: Workload, device: Device) -> int | None:
 def _lacking(cut: ProductCut, workload: Workload, device: Device) -> Infeasible | None:
     """What a tile or a memory tile has too little of; nothing where both hold their part."""
     (x, x1), y = workload.inputs, workload.output
-    (m, k, n), (rows, reduction, columns) = cut.call, cut.padded
+    rows, reduction, columns = cut.padded
     mem = device.architecture.mem
     levers = ("more columns for a layer (columns_per_layer)", "run the layer on the Arm core")
     held = (
@@ -222,32 +221,47 @@ def _lacking(cut: ProductCut, workload: Workload, device: Device) -> Infeasible 
     if max(size for _, size in held) > most:
         which = max(held, key=lambda each: each[1])
         return Infeasible(f"a memory tile for {which[0]}", which[1], most, "bytes", levers, held)
-    stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
-    spec = product_spec(cut, workload, epilogue(workload, _zeros(workload)))
-    own = ProductCall("tile", "", spec)
-    numbers = stack + own.stack_bytes + sum(4 * p.size for p in own.parameters)
-    a, b, out = m * k * BYTES[x.dtype], k * n * BYTES[x1.dtype], m * n * BYTES[y.dtype]
+    need = _demand(cut, workload, device)
     banks, size = logical_banks(device)
-    if Demand(a, 0, b, out, numbers).plan(banks, size) is None:
-        taken = 2 * (a + b + out) + numbers
-        parts = (("x, twice", 2 * a), ("x1, twice", 2 * b), ("y, twice", 2 * out))
+    if need.plan(banks, size) is None:
+        taken = 2 * (need.inputs + need.streamed) + need.others()
+        parts = (
+            ("x, twice", 2 * need.inputs),
+            ("x1, twice", 2 * need.streamed),
+            ("y, twice, sums and stack", need.others()),
+        )
         return Infeasible("the banks of a tile", taken, banks * size, "bytes", levers, parts)
     return None
 
 
+def _demand(cut: ProductCut, workload: Workload, device: Device) -> Demand:
+    """Bytes of a tile's buffers, as they are laid out."""
+    (x, x1), y, (m, k, n) = workload.inputs, workload.output, cut.call
+    spec = product_spec(cut, workload, epilogue(workload, _zeros(workload)))
+    call = ProductCall("tile", "", spec)
+    numbers = device.need(device.architecture.core.stack_default_bytes, "default stack")
+    numbers += call.stack_bytes + sum(4 * p.size for p in call.parameters)
+    a, b, out = m * k * BYTES[x.dtype], k * n * BYTES[x1.dtype], m * n * BYTES[y.dtype]
+    return Demand(a, 0, b, out, numbers)
+
+
 def _cycles(cut: ProductCut, body: int, workload: Workload, device: Device) -> float:
-    """Cycles of a single run: memory tiles take both operands whole, and give y whole."""
+    """Cycles of a single run: memory tiles take both operands whole, and give y whole.
+
+    Where one memory tile has too few channels for all results, others gather some and hand them on.
+    """
     assumed, arch = Assumed(), device.architecture
     (x, x1), y = workload.inputs, workload.output
     (m, k, n), (rows, reduction, columns) = cut.call, cut.padded
     a, b = m * k * BYTES[x.dtype], k * n * BYTES[x1.dtype]
+    local = _demand(cut, workload, device).plan(*logical_banks(device))
     rate = arch.shim_dma.bytes_per_cycle
     entering = cut.batch * reduction * max(rows * BYTES[x.dtype], columns * BYTES[x1.dtype]) / rate
     leaving = cut.batch * rows * columns * BYTES[y.dtype] / rate
     work = Work(
         calls=cut.firings,
         body=body,
-        around=assumed.call(3),
+        around=assumed.call(3) + (local.stall(device) if local is not None else 0),
         inputs=cut.firings,
         input_bytes=max(a, b),
         weights=0,
@@ -268,4 +282,5 @@ def _cycles(cut: ProductCut, body: int, workload: Workload, device: Device) -> f
         first_weights=0,
         first_inputs=0,
     )
-    return entering + array_cost(work).latency + leaving
+    graph = ProductGraph("layer", cut, device, workload, _zeros(workload))
+    return entering + array_cost(work).latency + graph.handed / rate + leaving
