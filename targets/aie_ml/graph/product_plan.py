@@ -111,13 +111,14 @@ def product_plan(workload: Workload, name: str, spatial: tuple[Loop, ...]) -> Pr
 def _best(workload: Workload, name: str, columns: int) -> ProductPlan | Infeasible:
     """The cheapest plan on at most `columns` columns whose graph can be laid out."""
     rows = links_down(known(name))
-    plans, refused = [], None
+    plans: list[ProductPlan] = []
+    refused: Infeasible | None = None
     for parts in _splits(workload, name, columns * rows):
         plan = _of_parts(workload, name, parts)
-        if isinstance(plan, Infeasible):
+        if not isinstance(plan, Infeasible):
+            plans += [plan] if plan.columns <= columns else []
+        elif refused is None or plan.demand * refused.bound < refused.demand * plan.bound:
             refused = plan
-        elif plan.columns <= columns:
-            plans.append(plan)
     for plan in sorted(plans, key=lambda p: (p.cycles, p.cut.tiles))[:TRIES]:
         reason = cannot_lie(plan.graph("layer", workload, _zeros(workload)), known(name))
         if reason is None:
@@ -224,13 +225,14 @@ def _lacking(cut: ProductCut, workload: Workload, device: Device) -> Infeasible 
     need = _demand(cut, workload, device)
     banks, size = logical_banks(device)
     if need.plan(banks, size) is None:
-        taken = 2 * (need.inputs + need.streamed) + need.others()
         parts = (
-            ("x, twice", 2 * need.inputs),
-            ("x1, twice", 2 * need.streamed),
-            ("y, twice, sums and stack", need.others()),
+            ("x, twice", -(-2 * need.inputs // size)),
+            ("x1, twice", -(-2 * need.streamed // size)),
+            ("y, twice, sums and stack", -(-need.others() // size)),
         )
-        return Infeasible("the banks of a tile", taken, banks * size, "bytes", levers, parts)
+        taken = sum(much for _, much in parts)
+        unit = f"banks of {size} bytes"
+        return Infeasible("memory banks of a tile", taken, banks, unit, levers, parts)
     return None
 
 

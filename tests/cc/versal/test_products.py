@@ -49,6 +49,7 @@ def layers_of(seeds, columns):
     return found
 
 
+@pytest.mark.slow
 def test_products_as_emitted(tmp_path) -> None:
     check(layers_of((0, 4), 2), tmp_path)
 
