@@ -50,18 +50,21 @@ def run_layer(
         DeadlockError: the program cannot go on: a defect.
     """
     calls = sum(len(core.work) for core in program.cores)
-    per_run = max(route.sends for route in program.routes if route.role == "out")
-    enough = max(8, per_run * MOST_CALLS // max(1, calls))
+
+    def enough(times: list[float]) -> bool:
+        wanted = max(8, run.progress.per_run * MOST_CALLS // max(1, calls))
+        return len(times) >= wanted and calls > MOST_CALLS
+
     run = ArraySimulation(
         program,
         device,
         assumed or Assumed(),
         1,
-        enough=lambda times: len(times) >= enough and calls > MOST_CALLS,
+        enough=enough,
         trace=trace,
         beyond=beyond,
     )
-    times = run.run().done
+    times, per_run = run.run().done, run.progress.per_run
     whole = len(times) == per_run
     cycles, share = run.timeline.cycles, 1.0
     if not whole:
