@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from match_aie.compilation import Compilation
     from match_aie.frontend import Model
     from match_aie.hardware import MatchTarget
+    from match_aie.lowering import NetworkProgram
     from match_aie.lowering.lower import MappedLayer
     from match_aie.mapping import SearchCounts, SearchOptions
     from match_aie.partition import Assignment, Candidate, Option
@@ -129,11 +130,13 @@ class Decision:
         model: normalised.
         assignment: who runs what, and who else could.
         searches: how many mappings were searched.
+        select: decides again, with some of the target's capacities left out.
     """
 
     model: Model
     assignment: Assignment
     searches: SearchCounts
+    select: Callable[[frozenset[str]], Assignment]
 
 
 def decide(
@@ -158,9 +161,14 @@ def decide(
         found = partition.candidates(graph, target)
     with clock.stage("map"):
         priced, searches = price(found, options, use)
-    with clock.stage("select"):
-        assignment = partition.select(graph, priced, target, rule=options.selection)
-    return Decision(normal, assignment, searches)
+
+    def select(unlimited: frozenset[str]) -> Assignment:
+        with clock.stage("select"):
+            return partition.select(
+                graph, priced, target, rule=options.selection, unlimited=unlimited
+            )
+
+    return Decision(normal, select(target.spared()), searches, select)
 
 
 def run(
@@ -174,17 +182,39 @@ def run(
     clock = Clock(use.progress)
     decision = decide(model, target, options, use, clock, params)
     normal, assignment = decision.model, decision.assignment
-    with clock.stage("fallback"):
-        from match_aie import codegen, fallback, lowering, partition
-        from match_aie.compilation import Compilation
+    from match_aie import codegen
+    from match_aie.compilation import Compilation
 
-        symbol = codegen.identifier(normal.name, ())
+    symbol = codegen.identifier(normal.name, ())
+    program = _program(symbol, normal, assignment, target, options, clock)
+    if isinstance(program, Infeasible) and target.spared():
+        assignment = decision.select(frozenset())
+        program = _program(symbol, normal, assignment, target, options, clock)
+    if isinstance(program, Infeasible):
+        raise InfeasibleError(program, where=normal.name)
+    return Compilation(
+        symbol, target, options, normal, assignment, program, decision.searches, clock.seconds
+    )
+
+
+def _program(
+    symbol: str,
+    normal: Model,
+    assignment: Assignment,
+    target: MatchTarget,
+    options: CompileOptions,
+    clock: Clock,
+) -> NetworkProgram | Infeasible:
+    """From who runs what to the program, or what there is too little of for it."""
+    with clock.stage("fallback"):
+        from match_aie import fallback, lowering, partition
+
         layers = mapped_layers(assignment)
         chosen = {key: o.candidate.layer for key, o in _keyed(assignment) if o.candidate.layer}
         rest = partition.cut(normal, chosen)
         remainder = fallback.lower(rest.module, prefix=symbol, labels=rest.labels)
     with clock.stage("lower"):
-        schedule = lowering.lower(symbol, remainder, layers)
+        schedule = lowering.held(lowering.lower(symbol, remainder, layers), target)
     with clock.stage("plan"):
         alignment = target.build_profile().alignment
         program = lowering.store(
@@ -193,14 +223,9 @@ def run(
         if not isinstance(program, Infeasible):
             program = lowering.hand_over(program, target, limit=options.memory_limit)
         if isinstance(program, Infeasible):
-            raise InfeasibleError(program, where=normal.name)
+            return program
         units = target.companions(symbol, schedule.chosen)
-        if isinstance(units, Infeasible):
-            raise InfeasibleError(units, where=normal.name)
-        program = replace(program, units=tuple(units))
-    return Compilation(
-        symbol, target, options, normal, assignment, program, decision.searches, clock.seconds
-    )
+        return units if isinstance(units, Infeasible) else replace(program, units=tuple(units))
 
 
 def price(

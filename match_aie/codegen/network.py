@@ -23,7 +23,14 @@ from match_aie.codegen.port import PortRecord
 from match_aie.codegen.weights import Blob, Member, element_type
 from match_aie.errors import InternalError
 from match_aie.hardware import BuildProfile, Runtime
-from match_aie.lowering import Argument, NetworkProgram, Schedule, Step, kept_after
+from match_aie.lowering import (
+    Argument,
+    LayerProgram,
+    NetworkProgram,
+    Schedule,
+    Step,
+    kept_after,
+)
 from match_aie.lowering.groups import Group, groups
 from match_aie.lowering.plan import storages
 
@@ -47,6 +54,7 @@ class PortView:
 class TraceView:
     """A tensor that a step has written: its index, the C expression of its address, its bytes."""
 
+    step: int
     tensor: int
     address: str
     nbytes: int
@@ -154,19 +162,19 @@ class Addresses:
         self._weights = f"{schedule.name}_weights"
         self._streamed = streamed_addresses(program)
         self._inner = {
-            self._owners[name]: step.layer.tiles.operands[-1].offset
+            self._owners[name]: _inner(step.layer)
             for step in schedule.steps
-            if step.layer is not None and step.layer.tiles is not None
+            if step.layer is not None
             for name in step.stays()
         }
 
     def written(self, name: str) -> str:
         """Where tensor `name` lies after the step that writes it."""
         owner = self._owners[name]
-        return f"ma_l1_at({self._inner[owner]})" if owner in self._inner else self.tensor(name)
+        return self._inner[owner] if owner in self._inner else self.tensor(name)
 
     def tensor(self, name: str) -> str:
-        """Where tensor `name` lies; NULL where only the inner memory ever holds it."""
+        """Where tensor `name` lies; NULL where only the module's own memory ever holds it."""
         owner = self._owners[name]
         if owner in self._inner:
             return "NULL"
@@ -193,6 +201,13 @@ class Addresses:
         return text if fits else f"(const void *){text}"
 
 
+def _inner(layer: LayerProgram) -> str:
+    """Where the result of a layer lies that only its module ever holds."""
+    if layer.held_until is not None or layer.tiles is None:
+        return f"{layer.symbol}_held()"
+    return f"ma_l1_at({layer.tiles.operands[-1].offset})"
+
+
 def streamed_addresses(program: NetworkProgram) -> dict[str, str]:
     """Where constants that are fetched lie in the arena, as C expressions."""
     sizes = {c.name: max(1, c.value.nbytes) for c in program.schedule.constants}
@@ -215,21 +230,32 @@ def _streams(program: NetworkProgram) -> tuple[StreamView, ...]:
 
 
 def _calls(schedule: Schedule, addresses: Addresses) -> tuple[CallView, ...]:
-    kept = kept_after(schedule)
+    kept, shown = kept_after(schedule), _shown(schedule, addresses)
     return tuple(
-        _call(step, schedule, addresses, kept.get(index, ()))
+        _call(step, addresses, shown[index], kept.get(index, ()))
         for index, step in enumerate(schedule.steps)
     )
 
 
-def _call(
-    step: Step,
-    schedule: Schedule,
-    addresses: Addresses,
-    kept: tuple[tuple[int, int], ...],
-) -> CallView:
+def _shown(schedule: Schedule, addresses: Addresses) -> list[tuple[TraceView, ...]]:
+    """What can be looked at after each step: what it wrote, or what was held until then."""
     indices = {tensor.name: index for index, tensor in enumerate(schedule.tensors)}
     sizes = {tensor.name: tensor.nbytes for tensor in schedule.tensors}
+    found: list[list[TraceView]] = [[] for _ in schedule.steps]
+    for index, step in enumerate(schedule.steps):
+        held = step.layer.held_until if step.layer else None
+        for name in step.writes():
+            view = TraceView(index, indices[name], addresses.written(name), sizes[name])
+            found[index if held is None else held].append(view)
+    return [tuple(views) for views in found]
+
+
+def _call(
+    step: Step,
+    addresses: Addresses,
+    written: tuple[TraceView, ...],
+    kept: tuple[tuple[int, int], ...],
+) -> CallView:
     by = f"{step.layer.module} {step.layer.pattern}" if step.layer else "fallback"
     arguments = tuple(addresses.argument(a, _taken(step, a)) for a in step.arguments)
     tiles = step.layer.tiles if step.layer else None
@@ -239,9 +265,7 @@ def _call(
         comment(f"{step.label or step.symbol} ({by})", 80),
         step.symbol,
         arguments,
-        tuple(
-            TraceView(indices[name], addresses.written(name), sizes[name]) for name in step.writes()
-        ),
+        written,
         linked=tiles is not None and tiles.linked,
         kept=kept,
         ahead=tuple(text if is_early else "NULL" for is_early, text in pairs if any(early)),

@@ -46,12 +46,24 @@ class DensePlan:
     Attributes:
         mapping: how the layer is spread.
         device: with as many columns as the layer takes.
-        cycles: of one run, modelled.
+        inside: cycles of one run without the ways in and out, modelled.
     """
 
     mapping: ArrayMapping
     device: Device
-    cycles: float
+    inside: float
+
+    @property
+    def cycles(self) -> float:
+        """Of one run, modelled: memory tiles take x as a whole, and give y as a whole."""
+        return sum(self.legs, self.inside)
+
+    @property
+    def legs(self) -> tuple[float, float]:
+        """Of `cycles`, the way of x into memory tiles, and that of y out."""
+        layer, rate = self.mapping.layer, self.device.architecture.shim_dma.bytes_per_cycle
+        entering = layer.rows * layer.reduction * ELEMENT_BYTES[layer.a] / rate
+        return entering, layer.rows * layer.columns * ELEMENT_BYTES[layer.out] / rate
 
     @property
     def columns(self) -> int:
@@ -274,13 +286,10 @@ def _expressible(mapping: ArrayMapping, device: Device) -> DensePlan | None:
         return None
     if isinstance(priced, Infeasible):
         return None
-    return DensePlan(single, device, _once(single, priced.cost, device))
+    return DensePlan(single, device, _inside(priced.cost))
 
 
-def _once(mapping: ArrayMapping, cost: ArrayCost, device: Device) -> float:
-    """Cycles of a single run: memory tiles take x as a whole, and give y as a whole."""
-    layer, rate = mapping.layer, device.architecture.shim_dma.bytes_per_cycle
+def _inside(cost: ArrayCost) -> float:
+    """Cycles of a single run between memory tiles."""
     inside = max(cycles for what, cycles in cost.parts if not what.startswith("way "))
-    entering = layer.rows * layer.reduction * ELEMENT_BYTES[layer.a] / rate
-    leaving = layer.rows * layer.columns * ELEMENT_BYTES[layer.out] / rate
-    return entering + inside + leaving + cost.latency - cost.interval
+    return inside + cost.latency - cost.interval

@@ -66,6 +66,11 @@ class ImagePlan:
         """Of the array's clock, first word in to last word out; modelled."""
         return self.cost.latency
 
+    @property
+    def legs(self) -> tuple[float, float]:
+        """Of `cycles`, the way of the inputs into memory tiles, and that of the result out."""
+        return self.cost.legs
+
     def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
         """The graph, called `name`, with the numbers of `constants`.
 

@@ -28,6 +28,10 @@ class LayerPlan(Protocol):
         """Channels from the chip's memory into the array, and back."""
 
     @property
+    def legs(self) -> tuple[float, float]:
+        """Of `cycles`, the way of the inputs into memory tiles, and that of the result out."""
+
+    @property
     def spatial(self) -> tuple[Loop, ...]:
         """What the tiles, and the lanes of one, do at the same time; no other plan has the same."""
 

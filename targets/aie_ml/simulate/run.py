@@ -25,6 +25,7 @@ class LayerRun:
         busy: cycles in which each core's kernel runs and is not stalled, by tile.
         stalled: cycles in which it waits for a cascade in the middle of a call.
         whole: whether every call was simulated.
+        written: when the last word was written into each buffer of a memory tile, by its name.
         timeline: where a trace was asked for.
     """
 
@@ -32,6 +33,7 @@ class LayerRun:
     busy: dict[Tile, float]
     stalled: dict[Tile, float]
     whole: bool
+    written: dict[str, float]
     timeline: Timeline | None = None
 
 
@@ -77,5 +79,6 @@ def run_layer(
         {tile: much * share for tile, much in run.books.busy.items()},
         {tile: much * share for tile, much in run.books.stalled.items()},
         whole,
+        {name: now for (tile, name), now in run.books.written.items() if not run.is_core(tile)},
         run.timeline if trace else None,
     )

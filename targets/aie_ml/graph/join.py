@@ -24,7 +24,7 @@ from match_aie.targets.aie_ml.graph.plan import (
     Shared,
 )
 from match_aie.targets.aie_ml.kernels.block import Access
-from match_aie.targets.versal.inplace import in_place
+from match_aie.targets.aie_ml.graph.inplace import in_place
 
 
 @dataclass(frozen=True, order=True)
@@ -68,14 +68,14 @@ class Joined:
         inputs: whose each of the graph's inputs is, and of which operand.
         outputs: whose each of its outputs is.
         in_place: links whose reader needs no buffer of its own.
-        kept: by layer whose result stays: the buffer with it, and its way out of that.
+        held: by layer whose result stays: the buffer with it, and its way out of that.
     """
 
     graph: LayerGraph
     inputs: tuple[tuple[int, str], ...]
     outputs: tuple[int, ...]
     in_place: frozenset[Link]
-    kept: dict[int, tuple[str, Access]]
+    held: dict[int, tuple[str, Access]]
 
 
 def can_follow(before: Member, after: Member, operand: str) -> bool:
@@ -145,7 +145,7 @@ class _Chain:
             self._add(number, member.graph)
         self.dropped: set[int] = set()
         #: Buffers that hold results which stay, by layer, and their ways out.
-        self.kept: dict[int, int] = {}
+        self.held: dict[int, int] = {}
         self.whole: dict[int, Access] = {}
         self.in_place: set[Link] = set()
 
@@ -187,7 +187,7 @@ class _Chain:
             if whole and self._take(holder, way.sink.of, self.channels - len(others)):
                 self.in_place.add(link)
                 waiting.remove(entry)
-        self.kept[writer] = holder
+        self.held[writer] = holder
         self._stream(left, holder, waiting)
 
     def _part(self, left: Outside, holder: int, entry: tuple[Link, Connection]) -> Access:
@@ -284,7 +284,7 @@ class _Chain:
             tuple((of, self.members[of].operand_of(way)) for of, way in owners),
             tuple(self.outside[at][0] for at in outs),
             frozenset(self.in_place),
-            {of: (self.shared[at].name, self.whole[at]) for of, at in self.kept.items()},
+            {of: (self.shared[at].name, self.whole[at]) for of, at in self.held.items()},
         )
 
     def _enters(self, at: int) -> bool:
