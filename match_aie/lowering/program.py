@@ -226,7 +226,7 @@ class Schedule:
         )
 
 
-def _owner(name: str, base: Mapping[str, str]) -> str:
+def _owner(name: str, base: dict[str, str]) -> str:
     """Whose storage tensor `name` has; `base` by view."""
     while name in base:
         name = base[name]

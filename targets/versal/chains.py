@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -80,9 +81,7 @@ def chains(layers: tuple[Given, ...], device: str) -> tuple[Chain, ...]:
     for member in members:
         columns.append(columns[-1] + member.graph.columns)
     cuts = {
-        at
-        for at in range(1, len(layers))
-        if layers[at].flow.step != layers[at - 1].flow.step + 1
+        at for at in range(1, len(layers)) if layers[at].flow.step != layers[at - 1].flow.step + 1
     }
     while True:
         found = _cut(layers, members, cuts, columns)
@@ -107,7 +106,7 @@ def _cut(
     number = {layer.flow.step: at for at, layer in enumerate(layers)}
     while True:
         edges = [0, *sorted(cuts), len(layers)]
-        of = {at: (a, b) for a, b in zip(edges, edges[1:], strict=False) for at in range(a, b)}
+        of = {at: (a, b) for a, b in pairwise(edges) for at in range(a, b)}
         more = {
             at + 1
             for at in range(len(layers) - 1)
@@ -118,7 +117,7 @@ def _cut(
         cuts |= more
     return [
         Chain(a, b - 1, _links(range(a, b), layers, number), columns[a])
-        for a, b in zip(edges, edges[1:], strict=False)
+        for a, b in pairwise(edges)
         if a < b
     ]
 
@@ -145,9 +144,7 @@ def _stays(
     return True
 
 
-def _links(
-    inside: range, layers: Sequence[Given], number: dict[int, int]
-) -> tuple[Link, ...]:
+def _links(inside: range, layers: Sequence[Given], number: dict[int, int]) -> tuple[Link, ...]:
     """What the layers of a chain read of each other."""
     found = []
     for reader in inside:

@@ -131,7 +131,7 @@ class VersalAIEML(MatchTarget):
         mine = self._mine(layers)
         graphs = [self._graph(layer) for layer in mine]
         if sum(graph.columns for graph in graphs) > known_device(self.device).columns:
-            return self._lacking([(a.label, b) for a, b in zip(mine, graphs, strict=True)])
+            return self._lacking([(a.label, b) for a, b in zip(mine, graphs, strict=True)]) or ()
         found: list[Placed | Chained] = []
         users: list[tuple[str, LayerGraph]] = []
         for at, (chain, whole) in enumerate(self._joined(network, mine, graphs)):

@@ -14,6 +14,7 @@ from math import prod
 
 from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.inplace import in_place
 from match_aie.targets.aie_ml.graph.plan import (
     Connection,
     End,
@@ -24,7 +25,6 @@ from match_aie.targets.aie_ml.graph.plan import (
     Shared,
 )
 from match_aie.targets.aie_ml.kernels.block import Access
-from match_aie.targets.aie_ml.graph.inplace import in_place
 
 
 @dataclass(frozen=True, order=True)
@@ -182,11 +182,13 @@ class _Chain:
         waiting = list(entries)
         for entry in entries:
             others = {self._part(left, holder, other) for other in waiting if other != entry}
-            link, way = entry
+            sink = entry[1].sink.of
             whole = self._part(left, holder, entry) == self.shared[holder].reads[0]
-            if whole and self._take(holder, way.sink.of, self.channels - len(others)):
-                self.in_place.add(link)
+            if whole and self._take(holder, sink, self.channels - len(others)):
                 waiting.remove(entry)
+            elif whole and self._twin(holder, sink):
+                waiting.remove(entry)
+        self.in_place |= set(links) - {link for link, _ in waiting}
         self.held[writer] = holder
         self._stream(left, holder, waiting)
 
@@ -245,6 +247,27 @@ class _Chain:
             if (link.source.kind, link.source.of) == ("shared", other):
                 source = End("shared", holder, first + link.source.port)
                 self.connections[at] = replace(link, source=source)
+        return True
+
+    def _twin(self, holder: int, other: int) -> bool:
+        """A second buffer with the same data, which streams write alike, in the place of `other`.
+
+        A memory tile has few channels, so that one buffer cannot serve many readers.
+        """
+        left, taken = self.shared[holder], self.shared[other]
+        whole = replace(left, reads=left.reads[:1])
+        found = in_place(whole, taken, self.room)
+        if found is None or len(taken.reads) > self.channels:
+            return False
+        twin, ways = found
+        self.shared[other] = replace(
+            twin, name=f"{taken.name}_twin", reads=ways, column=taken.column
+        )
+        self.connections += [
+            Connection(link.source, End("shared", other, link.sink.port))
+            for link in self.connections
+            if (link.sink.kind, link.sink.of) == ("shared", holder)
+        ]
         return True
 
     def _without_first(self, holder: int) -> None:
