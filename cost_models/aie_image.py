@@ -56,6 +56,7 @@ class BandCost:
         interval: between the ends of repeated runs.
         parts: (what, cycles of a run), the largest of which is the interval.
         legs: of `latency`, the way from the chip's memory into the array's, and the way back.
+        starting: of `latency`, starting the kernels.
     """
 
     latency: float
@@ -63,6 +64,7 @@ class BandCost:
     interval: float
     parts: tuple[tuple[str, float], ...]
     legs: tuple[float, float]
+    starting: float
 
     @property
     def bound(self) -> str:
@@ -90,4 +92,4 @@ def band_cost(work: BandWork) -> BandCost:
     leaving = way_out + 2 * work.hops
     latency = gathered + handed + leaving
     interval = max(cycles for _, cycles in parts)
-    return BandCost(latency, gathered, interval, parts, (way_in, leaving))
+    return BandCost(latency, gathered, interval, parts, (way_in, leaving), work.start)

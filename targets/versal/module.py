@@ -105,6 +105,7 @@ def layer_cost(
     """Modelled cycles of a layer; among others without the ways that it does not take."""
     enter, leave = plan.legs
     spared = (enter if place.in_place else 0.0) + (leave if place.stays else 0.0)
+    spared += 0.0 if place.first else plan.starting
     inside = plan.cycles - spared
     moved = sum(o.nbytes for o in workload.inputs if o.name not in place.held)
     moved += 0 if place.stays else workload.output.nbytes

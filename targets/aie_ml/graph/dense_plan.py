@@ -47,11 +47,13 @@ class DensePlan:
         mapping: how the layer is spread.
         device: with as many columns as the layer takes.
         inside: cycles of one run without the ways in and out, modelled.
+        before: cycles until the first calls have their inputs.
     """
 
     mapping: ArrayMapping
     device: Device
     inside: float
+    before: float
 
     @property
     def cycles(self) -> float:
@@ -63,7 +65,12 @@ class DensePlan:
         """Of `cycles`, the way of x into memory tiles, and that of y out."""
         layer, rate = self.mapping.layer, self.device.architecture.shim_dma.bytes_per_cycle
         entering = layer.rows * layer.reduction * ELEMENT_BYTES[layer.a] / rate
-        return entering, layer.rows * layer.columns * ELEMENT_BYTES[layer.out] / rate
+        return entering + self.before, layer.rows * layer.columns * ELEMENT_BYTES[layer.out] / rate
+
+    @property
+    def starting(self) -> float:
+        """Of `cycles`, starting the kernels, each with two buffers."""
+        return Assumed().start + 2 * Assumed().start_port
 
     @property
     def columns(self) -> int:
@@ -286,10 +293,10 @@ def _expressible(mapping: ArrayMapping, device: Device) -> DensePlan | None:
         return None
     if isinstance(priced, Infeasible):
         return None
-    return DensePlan(single, device, _inside(priced.cost))
+    return DensePlan(single, device, _inside(priced.cost), priced.cost.before)
 
 
 def _inside(cost: ArrayCost) -> float:
     """Cycles of a single run between memory tiles."""
     inside = max(cycles for what, cycles in cost.parts if not what.startswith("way "))
-    return inside + cost.latency - cost.interval
+    return inside + cost.latency - cost.interval - cost.before

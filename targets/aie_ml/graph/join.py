@@ -14,6 +14,7 @@ from math import prod
 
 from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.image import WORD
 from match_aie.targets.aie_ml.graph.inplace import in_place
 from match_aie.targets.aie_ml.graph.plan import (
     Connection,
@@ -25,6 +26,7 @@ from match_aie.targets.aie_ml.graph.plan import (
     Shared,
 )
 from match_aie.targets.aie_ml.kernels.block import Access
+from match_aie.targets.aie_ml.kernels.spec import BYTES
 
 
 @dataclass(frozen=True, order=True)
@@ -97,7 +99,7 @@ def _way_out(graph: LayerGraph) -> Access:
 def _window(left: Outside, whole: Access, taken: Outside) -> Access | None:
     """The part of `whole`, which lets out `left`, that gives just what `taken` brings in.
 
-    None where tensors are carried otherwise, or no part of the outermost dimension is that part.
+    None where tensors are carried otherwise, or no way gives that part.
     """
     if left.dtype != taken.dtype:
         return None
@@ -105,13 +107,26 @@ def _window(left: Outside, whole: Access, taken: Outside) -> Access | None:
         return whole
     part, inner = taken.part, prod(whole.tile[:-1])
     plain = not whole.traversal and (left.part is None or _whole(left.part))
-    if part is None or not plain or not part.contiguous or left.elements != prod(part.tensor):
+    if part is None or not plain or left.elements != prod(part.tensor):
         return None
+    if not part.contiguous:
+        return _padded(whole, part, BYTES[left.dtype])
     if part.begin % inner or part.elements % inner:
         return None
     first = whole.offset[-1] + part.begin // inner
     tile = (*whole.tile[:-1], part.elements // inner)
     return replace(whole, tile=tile, offset=(*whole.offset[:-1], first))
+
+
+def _padded(whole: Access, part: Part, size: int) -> Access | None:
+    """The way that gives a part with zeros beside the tensor, which memory tiles add."""
+    high, wide, deep = part.tensor
+    if part.fill or any(whole.offset) or whole.tile != (deep, wide, high) or deep * size % WORD:
+        return None
+    tile = part.channels, part.columns, part.rows
+    return replace(
+        whole, tile=tile, offset=(0, -part.left, part.first), boundary=(deep, wide, high)
+    )
 
 
 def _whole(part: Part) -> bool:
@@ -184,7 +199,9 @@ class _Chain:
             others = {self._part(left, holder, other) for other in waiting if other != entry}
             sink = entry[1].sink.of
             whole = self._part(left, holder, entry) == self.shared[holder].reads[0]
-            if whole and self._take(holder, sink, self.channels - len(others)):
+            # Ways that others need are of these dimensions.
+            flat = not others
+            if whole and self._take(holder, sink, self.channels - len(others), flat=flat):
                 waiting.remove(entry)
             elif whole and self._twin(holder, sink):
                 waiting.remove(entry)
@@ -230,14 +247,14 @@ class _Chain:
         self.connections = [c for c in self.connections if c.source not in ways]
         return found
 
-    def _take(self, holder: int, other: int, spare: int) -> bool:
+    def _take(self, holder: int, other: int, spare: int, *, flat: bool) -> bool:
         """Read buffer `holder` in the place of `other`, where that is possible."""
         left, taken = self.shared[holder], self.shared[other]
         # The first way is that of the tensor as a whole: none of a reader's, so far.
         if len(left.reads) - 1 + len(taken.reads) > spare:
             return False
         found = in_place(left, taken, self.room)
-        if found is None:
+        if found is None or (len(found[0].dimensions) != len(left.dimensions) and not flat):
             return False
         left, ways = found
         first = len(left.reads)

@@ -32,6 +32,10 @@ class LayerPlan(Protocol):
         """Of `cycles`, the way of the inputs into memory tiles, and that of the result out."""
 
     @property
+    def starting(self) -> float:
+        """Of `cycles`, starting the kernels: not waited for behind other layers of one graph."""
+
+    @property
     def spatial(self) -> tuple[Loop, ...]:
         """What the tiles, and the lanes of one, do at the same time; no other plan has the same."""
 
