@@ -69,19 +69,22 @@ def given(layer: ChosenLayer) -> Given:
 
 
 @lru_cache(maxsize=64)
-def chains(layers: tuple[Given, ...], device: str) -> tuple[Chain, ...]:
+def chains(layers: tuple[Given, ...], device: str, *, whole: bool = True) -> tuple[Chain, ...]:
     """Chains of a network's layers on the array, in order; most of them as long as they can be.
 
     Args:
         layers: of the array, in execution order.
         device: its name.
+        whole: whether to join at all.
     """
     members = [_member(f"layer{at}", layer, device) for at, layer in enumerate(layers)]
     columns = [0]
     for member in members:
         columns.append(columns[-1] + member.graph.columns)
     cuts = {
-        at for at in range(1, len(layers)) if layers[at].flow.step != layers[at - 1].flow.step + 1
+        at
+        for at in range(1, len(layers))
+        if not whole or layers[at].flow.step != layers[at - 1].flow.step + 1
     }
     while True:
         found = _cut(layers, members, cuts, columns)

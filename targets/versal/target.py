@@ -69,6 +69,7 @@ class VersalAIEML(MatchTarget):
         columns_per_layer: int = 4,
         modules: Sequence[str] = ("array", "arm"),
         arm_mhz: float = ARM_MHZ,
+        handover: bool = True,
     ) -> None:
         """Everything has a default.
 
@@ -79,6 +80,7 @@ class VersalAIEML(MatchTarget):
             modules: which of "array" and "arm" (the CPU target's layers on the Arm core) run
                 layers; the fallback runs the rest.
             arm_mhz: clock of the Arm core.
+            handover: whether layers in a row leave results in memory tiles for the next ones.
 
         Raises:
             TargetError: there is no such device or module, or something that the graphs need is
@@ -95,6 +97,7 @@ class VersalAIEML(MatchTarget):
         self.device = device
         self.columns_per_layer = columns_per_layer
         self._megahertz = arm_mhz
+        self._handover = handover
         self.frequency = arm_mhz * 1e6
         self._array = AieArray(device, columns_per_layer)
         made: dict[str, ExecModule] = {"array": self._array, "arm": ArmModule()}
@@ -159,7 +162,7 @@ class VersalAIEML(MatchTarget):
                 if len(chain.layers) > 1
                 else None,
             )
-            for at, chain in enumerate(chains(layers, self.device))
+            for at, chain in enumerate(chains(layers, self.device, whole=self._handover))
         ]
 
     def _lacking(self, users: Sequence[tuple[str, LayerGraph]]) -> Infeasible | None:
@@ -177,7 +180,7 @@ class VersalAIEML(MatchTarget):
 
     def spared(self) -> frozenset[str]:
         """Channels to memory: layers that hand over in memory tiles need none."""
-        return frozenset(SHARED[1:])
+        return frozenset(SHARED[1:] if self._handover else ())
 
     def handed_over(self, layers: Sequence[ChosenLayer]) -> Mapping[str, HandedOver]:
         """Layers of chains, and what they cost there."""
@@ -244,6 +247,7 @@ class VersalAIEML(MatchTarget):
             "columns_per_layer": self.columns_per_layer,
             "modules": [module.name for module in self._modules],
             "arm_mhz": self._megahertz,
+            "handover": self._handover,
         }
 
     def built_for(self) -> str:

@@ -150,3 +150,46 @@ def test_links_say_who_reads_whom(net):
     writers = {link.reader: link.writer for link in chain.links if link.operand == "x"}
     assert Link(0, 1, "x") in chain.links
     assert all(writer < reader for reader, writer in writers.items())
+
+
+class Narrow(VersalAIEML):
+    """A device with a single channel each way."""
+
+    def capacities(self):
+        return {
+            name: most if "columns" in name else 1 for name, most in super().capacities().items()
+        }
+
+
+def two_ends():
+    """Two convolutions of one image, neither of which the other reads."""
+    rng = np.random.default_rng(1)
+
+    def body(builder, inputs):
+        ends = []
+        for _ in range(2):
+            weight = rng.integers(-128, 128, (8, 8, 3, 3)).astype(np.int8)
+            total = ig.convolution(builder, inputs[0], weight, "NHWC")
+            ends.append(ig.requantised(builder, total, "NHWC", shift=9, bias=np.zeros(8, np.int32)))
+        return ig.residual(builder, *ends, "NHWC", shift=1)
+
+    return ig.module(body, ((1, 12, 12, 8), "int8"))
+
+
+def test_what_no_chain_spares_is_selected_again_within_all_capacities():
+    """Without chains, three layers want three channels out; there is one."""
+    layers = two_ends()
+    free = chosen(match.compile(layers, VersalAIEML(modules=("array",))))
+    assert len(free) == 3
+    narrow = Narrow(modules=("array", "arm"))
+    assert len(chosen(match.compile(layers, narrow))) <= 3
+    narrow._handover = False
+    assert len(chosen(match.compile(layers, narrow))) <= 1
+
+
+def test_without_hand_over_every_layer_is_a_graph_of_its_own():
+    net = match.compile(two_ends(), VersalAIEML(modules=("array",), handover=False))
+    paths = [unit.path for unit in net.program.units if unit.path.endswith("_graph.h")]
+    assert len(paths) == 3
+    assert all(layer.held_until is None for layer in net.program.schedule.layers)
+    assert net.target.options()["handover"] is False
