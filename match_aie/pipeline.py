@@ -214,17 +214,12 @@ def _program(
         rest = partition.cut(normal, chosen)
         remainder = fallback.lower(rest.module, prefix=symbol, labels=rest.labels)
     with clock.stage("lower"):
-        schedule = lowering.held(lowering.lower(symbol, remainder, layers), target)
+        schedule = lowering.lower(symbol, remainder, layers)
     with clock.stage("plan"):
-        alignment = target.build_profile().alignment
-        program = lowering.store(
-            schedule, target.storage(), alignment=alignment, limit=options.memory_limit
-        )
-        if not isinstance(program, Infeasible):
-            program = lowering.hand_over(program, target, limit=options.memory_limit)
+        program = lowering.place(schedule, target, limit=options.memory_limit)
         if isinstance(program, Infeasible):
             return program
-        units = target.companions(symbol, schedule.chosen)
+        units = target.companions(symbol, program.schedule.chosen)
         return units if isinstance(units, Infeasible) else replace(program, units=tuple(units))
 
 

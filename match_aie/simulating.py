@@ -87,7 +87,12 @@ def _chosen(record: Record) -> list[ChosenLayer]:
 
 def _flows(record: Record) -> tuple[Flow, ...]:
     calls = [(step.reads, step.writes) for step in record.steps]
-    return flows(calls, record.owners, [port.tensor for port in record.outputs])
+    extents = {
+        tensor.name: (owner, begin, begin + tensor.nbytes)
+        for tensor in record.tensors
+        for owner, begin in (record.places[tensor.name],)
+    }
+    return flows(calls, extents, [port.tensor for port in record.outputs])
 
 
 def target_of(record: Record) -> MatchTarget:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -32,7 +33,7 @@ from match_aie.lowering import (
     kept_after,
 )
 from match_aie.lowering.groups import Group, groups
-from match_aie.lowering.plan import storages
+from match_aie.lowering.plan import places
 
 
 @dataclass(frozen=True)
@@ -154,15 +155,15 @@ class Addresses:
     def __init__(self, program: NetworkProgram, blob: Blob) -> None:
         """Work out who owns which storage."""
         schedule = program.schedule
-        self._owners = storages(schedule)
-        self._places = {p.name: f"arena + {p.offset}" for p in program.plan.placements}
+        self._where = places(schedule)
+        self._places = {p.name: p.offset for p in program.plan.placements}
         self._inputs = {name: f"in[{i}]" for i, name in enumerate(schedule.inputs)}
         self._outputs = {name: f"out[{i}]" for i, name in enumerate(schedule.outputs)}
         self._members = {member.name: member for member in blob.members}
         self._weights = f"{schedule.name}_weights"
         self._streamed = streamed_addresses(program)
         self._inner = {
-            self._owners[name]: _inner(step.layer)
+            self._where[name].owner: _inner(step.layer, self._where[name].offset)
             for step in schedule.steps
             if step.layer is not None
             for name in step.stays()
@@ -170,19 +171,24 @@ class Addresses:
 
     def written(self, name: str) -> str:
         """Where tensor `name` lies after the step that writes it."""
-        owner = self._owners[name]
-        return self._inner[owner] if owner in self._inner else self.tensor(name)
+        where = self._where[name]
+        if where.owner not in self._inner:
+            return self.tensor(name)
+        inner = self._inner[where.owner]
+        return inner if isinstance(inner, str) else f"ma_l1_at({inner + where.offset})"
 
     def tensor(self, name: str) -> str:
         """Where tensor `name` lies; NULL where only the module's own memory ever holds it."""
-        owner = self._owners[name]
+        owner, offset = self._where[name].owner, self._where[name].offset
         if owner in self._inner:
             return "NULL"
         if owner in self._outputs:
-            return self._outputs[owner]
+            text = self._outputs[owner]
+            return f"(void *)((uint8_t *){text} + {offset})" if offset else text
         if owner in self._inputs:
-            return self._inputs[owner]
-        return f"(void *)({self._places[owner]})"
+            text = self._inputs[owner]
+            return f"(const void *)((const uint8_t *){text} + {offset})" if offset else text
+        return f"(void *)(arena + {self._places[owner] + offset})"
 
     def argument(self, argument: Argument, dtype: str | None = None) -> str:
         """The C expression for `argument` of a call.
@@ -192,7 +198,7 @@ class Addresses:
         if argument.kind == "tensor":
             return self.tensor(argument.name)
         if argument.kind == "workspace":
-            return f"(void *)({self._places[argument.name]})"
+            return f"(void *)(arena + {self._places[argument.name]})"
         if argument.name in self._streamed:
             return f"(const void *)({self._streamed[argument.name]})"
         member = self._members[argument.name]
@@ -201,11 +207,14 @@ class Addresses:
         return text if fits else f"(const void *){text}"
 
 
-def _inner(layer: LayerProgram) -> str:
-    """Where the result of a layer lies that only its module ever holds."""
+def _inner(layer: LayerProgram, offset: int) -> str | int:
+    """Where a layer's result lies that only its module holds: C text, or the inner memory's byte.
+
+    That is of the storage in which the result begins at `offset`.
+    """
     if layer.held_until is not None or layer.tiles is None:
         return f"{layer.symbol}_held()"
-    return f"ma_l1_at({layer.tiles.operands[-1].offset})"
+    return layer.tiles.operands[-1].offset - offset
 
 
 def streamed_addresses(program: NetworkProgram) -> dict[str, str]:
@@ -351,7 +360,7 @@ def network_view(
         functions=_functions(schedule, layers),
         calls=calls,
         uses_arena=any("(arena + " in word for word in words),
-        uses_inputs=any(word.startswith("in[") for word in words),
+        uses_inputs=any(re.search(r"\bin\[", word) for word in words),
         flags=(*CORRECTNESS, *profile.flags),
         warnings=WARNINGS,
         sanitizers=SANITIZERS,

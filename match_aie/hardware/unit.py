@@ -47,10 +47,10 @@ class Flow:
 
     Attributes:
         step: number of the call, in execution order.
-        sources: for each tensor that it reads, the call that writes it; None for an input of the
-            network.
+        sources: for each tensor that it reads, the call that writes just that; None for inputs of
+            the network, and for what several calls write or only a part of which is read.
         readers: calls that read what it writes, in order.
-        leaves: whether the network gives that out.
+        leaves: whether the network gives that out, or a call reads it together with something else.
     """
 
     step: int = 0
@@ -59,34 +59,43 @@ class Flow:
     leaves: bool = True
 
 
+#: Where a tensor lies: in whose storage, from which byte on, to which.
+Extent = tuple[str, int, int]
+
+
 def flows(
     calls: Sequence[tuple[Sequence[str], Sequence[str]]],
-    owners: Mapping[str, str],
+    extents: Mapping[str, Extent],
     outputs: Sequence[str],
 ) -> tuple[Flow, ...]:
     """The flow of every call.
 
     Args:
         calls: names of the tensors that each reads, and of those that it writes.
-        owners: whose storage each tensor has.
+        extents: where each tensor lies.
         outputs: of the network.
     """
-    writers = {owners[name]: at for at, (_, wrote) in enumerate(calls) for name in wrote}
-    given = {owners[name] for name in outputs}
-    readers: dict[int, list[int]] = {at: [] for at in range(len(calls))}
+    written = [(extents[name], at) for at, (_, wrote) in enumerate(calls) for name in wrote]
+    readers: dict[int, set[int]] = {at: set() for at in range(len(calls))}
+    leaves = {at for place, at in written for name in outputs if _meet(place, extents[name])}
+    sources: list[tuple[int | None, ...]] = []
     for at, (read, _) in enumerate(calls):
-        for source in dict.fromkeys(writers.get(owners[name]) for name in read):
-            if source is not None:
-                readers[source].append(at)
+        found: list[int | None] = []
+        for place in (extents[name] for name in read):
+            met = [(other, writer) for other, writer in written if _meet(other, place)]
+            alone = len(met) == 1 and met[0][0] == place
+            found.append(met[0][1] if alone else None)
+            leaves |= set() if alone else {writer for _, writer in met}
+            for _, writer in met:
+                readers[writer].add(at)
+        sources.append(tuple(found))
     return tuple(
-        Flow(
-            at,
-            tuple(writers.get(owners[name]) for name in read),
-            tuple(readers[at]),
-            any(owners[name] in given for name in wrote),
-        )
-        for at, (read, wrote) in enumerate(calls)
+        Flow(at, sources[at], tuple(sorted(readers[at])), at in leaves) for at in range(len(calls))
     )
+
+
+def _meet(a: Extent, b: Extent) -> bool:
+    return a[0] == b[0] and a[1] < b[2] and b[1] < a[2]
 
 
 @dataclass(frozen=True)

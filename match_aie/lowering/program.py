@@ -161,10 +161,33 @@ class Step:
 
 @dataclass(frozen=True)
 class Alias:
-    """Tensor `view` has the storage of tensor `base` (a reshape); same bytes."""
+    """Tensor `view` lies in the storage of tensor `base`, from byte `offset` on.
+
+    All of it is a reshape; a part is an operand of a concatenation.
+    """
 
     view: str
     base: str
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Join:
+    """A concatenation, and whether its operands are made where they belong.
+
+    Attributes:
+        label: what users know the result by.
+        nbytes: of the result.
+        copied: bytes of it that are copied; 0 where no code is left.
+        parts: tensors that are views of the result, in order; none where a function makes all.
+        reasons: why bytes are copied.
+    """
+
+    label: str
+    nbytes: int
+    copied: int
+    parts: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,6 +204,7 @@ class Schedule:
         aliases: views.
         steps: in execution order.
         functions: fallback C functions, in first-use order.
+        joins: concatenations, in execution order.
     """
 
     name: str
@@ -191,6 +215,7 @@ class Schedule:
     aliases: tuple[Alias, ...]
     steps: tuple[Step, ...]
     functions: tuple[CFunction, ...]
+    joins: tuple[Join, ...] = ()
 
     def tensor(self, name: str) -> Tensor:
         """The tensor called `name`; KeyError if there is none."""
@@ -204,13 +229,23 @@ class Schedule:
         """The layers of all modules, each once, in execution order."""
         return tuple(step.layer for step in self.steps if step.layer is not None)
 
+    def _extents(self) -> dict[str, tuple[str, int, int]]:
+        """In whose storage every tensor lies, from which byte to which."""
+        base = {alias.view: alias for alias in self.aliases}
+        found = {}
+        for tensor in self.tensors:
+            owner, offset = tensor.name, 0
+            while owner in base:
+                offset += base[owner].offset
+                owner = base[owner].base
+            found[tensor.name] = owner, offset, offset + tensor.nbytes
+        return found
+
     @property
     def chosen(self) -> tuple[ChosenLayer, ...]:
         """The same as the target sees them."""
         calls = [(step.reads(), step.writes()) for step in self.steps]
-        base = {alias.view: alias.base for alias in self.aliases}
-        owners = {tensor.name: _owner(tensor.name, base) for tensor in self.tensors}
-        found = flows(calls, owners, self.outputs)
+        found = flows(calls, self._extents(), self.outputs)
         return tuple(
             ChosenLayer(
                 step.layer.symbol,
@@ -224,13 +259,6 @@ class Schedule:
             for step, flow in zip(self.steps, found, strict=True)
             if step.layer is not None
         )
-
-
-def _owner(name: str, base: dict[str, str]) -> str:
-    """Whose storage tensor `name` has; `base` by view."""
-    while name in base:
-        name = base[name]
-    return name
 
 
 @dataclass(frozen=True)

@@ -70,11 +70,12 @@ class CPU(MatchTarget):
     def build_profile(self) -> BuildProfile:
         """The machine's flags, and compilers that take them."""
         if self.machine.name == PORTABLE:
-            return BuildProfile()
+            return BuildProfile(within=1)
         threads = ("-pthread", "-D_POSIX_C_SOURCE=200809L", f"-DMA_CORES={self.cores}")
         return BuildProfile(
             flags=("-O3", *self.machine.flags, *(threads if self.cores > 1 else ())),
             compilers=self.machine.compilers,
+            within=1,  # vectors are loaded and stored at any address
         )
 
     def runtime(self) -> Runtime:

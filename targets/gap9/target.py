@@ -117,8 +117,8 @@ class GAP9(MatchTarget):
         return self._modules
 
     def build_profile(self) -> BuildProfile:
-        """The host's emulation."""
-        return BuildProfile(flags=("-O3",))
+        """The host's emulation; the cluster's DMA moves bytes from and to any address."""
+        return BuildProfile(flags=("-O3",), within=1)
 
     def storage(self) -> Storage:
         """L2; constants that do not fit are streamed from L3."""
