@@ -16,7 +16,7 @@
 
 namespace {
 
-/// The array runs one layer or chain at a time.
+/// The array runs one layer at a time.
 std::mutex array_mutex;
 
 /// Starts all graphs, once.
