@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from match_aie.hardware import ChosenLayer, Flow, Mapping
+from match_aie.targets.aie_ml.graph.inplace import trimmed
 from match_aie.targets.aie_ml.graph.join import Joined, Link, Member, can_follow, join
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
@@ -99,7 +100,7 @@ def _member(name: str, layer: Given, device: str) -> Member:
     workload = layer.workload
     zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
     graph = plan_of(workload, device, layer.mapping).graph(name, workload, zeros)
-    return Member(graph, tuple(operand.name for operand in workload.inputs))
+    return Member(trimmed(graph), tuple(operand.name for operand in workload.inputs))
 
 
 def _cut(
@@ -179,5 +180,5 @@ def joined(
         device: name of the array.
     """
     names = [tuple(o.name for o in layers[at].workload.inputs) for at in chain.layers]
-    members = [Member(graphs[at], n) for at, n in zip(chain.layers, names, strict=True)]
+    members = [Member(trimmed(graphs[at]), n) for at, n in zip(chain.layers, names, strict=True)]
     return join(name, members, chain.links, known(device))

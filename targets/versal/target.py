@@ -22,6 +22,7 @@ from match_aie.hardware import (
     runtime_files,
 )
 from match_aie.targets.aie_ml.emulation import emulation_files
+from match_aie.targets.aie_ml.graph.inplace import trimmed
 from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.write import Chained, Placed, network_units
@@ -137,10 +138,15 @@ class VersalAIEML(MatchTarget):
             return self._lacking([(a.label, b) for a, b in zip(mine, graphs, strict=True)]) or ()
         found: list[Placed | Chained] = []
         users: list[tuple[str, LayerGraph]] = []
-        for at, (chain, whole) in enumerate(self._joined(network, mine, graphs)):
-            alone = tuple(Placed(graphs[n], chain.column, mine[n].workload) for n in chain.layers)
-            found.append(alone[0] if whole is None else Chained(whole, chain.column, alone))
-            users.append((mine[chain.first].label, found[at].graph))
+        for chain, whole in self._joined(network, mine, graphs):
+            if whole is None:
+                at = chain.first
+                found.append(Placed(graphs[at], chain.column, mine[at].workload))
+            else:
+                each = [(trimmed(graphs[n]), mine[n].workload) for n in chain.layers]
+                parts = tuple(Placed(graph, chain.column, of) for graph, of in each)
+                found.append(Chained(whole, chain.column, parts))
+            users.append((mine[chain.first].label, found[-1].graph))
         return self._lacking(users) or (network_units(network, found) if found else ())
 
     def _mine(self, layers: Sequence[ChosenLayer]) -> list[ChosenLayer]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from match_aie.targets.aie_ml.graph.plan import Shared
+from match_aie.targets.aie_ml.graph.image import WORD
+from match_aie.targets.aie_ml.graph.plan import End, LayerGraph, Shared
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
@@ -32,6 +33,8 @@ def in_place(left: Shared, taken: Shared, room: int) -> tuple[Shared, tuple[Acce
     inner = len(taken.dimensions) - 1
     if not plain or out.tile != entry.tile or entry.tile[:inner] != taken.dimensions[:inner]:
         return None
+    if len(left.dimensions) != len(taken.dimensions):
+        return None
     high = max(left.dimensions[inner], taken.dimensions[inner])
     grown = _grown(left, (*left.dimensions[:inner], high))
     if grown.copies * prod(grown.dimensions) * BYTES[grown.dtype] > room:
@@ -41,6 +44,33 @@ def in_place(left: Shared, taken: Shared, room: int) -> tuple[Shared, tuple[Acce
         for read in taken.reads
     )
     return grown, reads
+
+
+def trimmed(graph: LayerGraph) -> LayerGraph:
+    """`graph` with a result that leaves without the columns behind the tensor's, where it can.
+
+    Dense layers let out parts of equal width, of which the last may hold columns that are none.
+    """
+    if len(graph.outputs) != 1:
+        return graph
+    out = graph.outputs[0]
+    part, end = out.part, End("outside", len(graph.inputs))
+    (source,) = (link.source for link in graph.connections if link.sink == end)
+    holder = graph.shared[source.of]
+    if part is None or part.contiguous or len(holder.dimensions) != 3 or len(holder.reads) != 1:
+        return graph
+    high, wide, deep = part.tensor
+    flat = _flattened(holder)
+    plain = wide == 1 and (part.first, part.left, part.rows) == (0, 0, high)
+    if flat is None or not plain or deep * BYTES[out.dtype] % WORD:
+        return graph
+    if flat.reads[0].tile != (part.channels, high) or any(flat.reads[0].offset):
+        return graph
+    shared = list(graph.shared)
+    shared[source.of] = replace(flat, reads=(replace(flat.reads[0], tile=(deep, high)),))
+    whole = replace(part, channels=deep)
+    left = replace(out, elements=whole.elements, part=whole)
+    return replace(graph, shared=tuple(shared), outputs=(left,))
 
 
 def _grown(buffer: Shared, dimensions: tuple[int, ...]) -> Shared:

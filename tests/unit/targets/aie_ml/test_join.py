@@ -7,14 +7,24 @@ import match_aie as match
 from match_aie.hardware import Flow
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.graph.inplace import trimmed
 from match_aie.targets.aie_ml.graph.join import Link
+from match_aie.targets.aie_ml.graph.plan import (
+    Connection,
+    End,
+    LayerGraph,
+    Outside,
+    Part,
+    Shared,
+)
+from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.targets.versal import VersalAIEML
 from match_aie.targets.versal.chains import chains, given, joined
 from match_aie.workload import reference
 from tests import integer_graphs as ig
-from tests.aie_graph import interpret
+from tests.aie_graph import interpret, path
 
 TARGET = VersalAIEML(modules=("array",))
 ARRAY = device("vek280")
@@ -193,3 +203,34 @@ def test_without_hand_over_every_layer_is_a_graph_of_its_own():
     assert len(paths) == 3
     assert all(layer.held_until is None for layer in net.program.schedule.layers)
     assert net.target.options()["handover"] is False
+
+
+def padded_result(parts, width, columns, rows):
+    """A buffer of `parts` times `width` columns of which `columns` are real, and its way out."""
+    size = (width, parts, rows)
+    buffer = Shared("y", "int8", size, (Access(size, (8, 1, 4), (0, 1, 0)),), (whole_of(size),))
+    part = Part("y", (rows, 1, columns), 0, rows, 1, parts * width)
+    out = Outside("y", "int8", part.elements, part)
+    link = Connection(End("shared", 0), End("outside", 0))
+    return LayerGraph("g", "", (), (out,), (buffer,), (), (link,), 1)
+
+
+def whole_of(size):
+    return Access(size, size, (0,) * len(size))
+
+
+def test_results_leave_without_the_columns_behind_them():
+    graph = trimmed(padded_result(6, 88, 512, 5))
+    held = np.arange(88 * 6 * 5)
+    tensor = held.reshape(5, 528)[:, :512].reshape(-1)
+    np.testing.assert_array_equal(held[path(graph.shared[0].reads[0])], tensor)
+    assert graph.outputs[0].elements == tensor.size
+    assert graph.outputs[0].part.contiguous
+    # Writers find their places where these were.
+    before, after = padded_result(6, 88, 512, 5).shared[0].writes[0], graph.shared[0].writes[0]
+    np.testing.assert_array_equal(path(after), path(before))
+
+
+def test_results_of_no_whole_words_leave_as_they_were():
+    graph = padded_result(2, 8, 10, 3)
+    assert trimmed(graph) is graph
