@@ -15,6 +15,7 @@ from match_aie.targets.cpu.module import (
     UntiledModule,
     VectorModule,
 )
+from match_aie.targets.cpu.winograd_module import Winograd2Module, Winograd4Module
 
 #: Headers that emitted code includes: what differs between processors, and float32 vectors.
 HEADERS = ("ma_cpu.h", "ma_cpu_float.h")
@@ -101,5 +102,8 @@ def _modules(facts: Machine) -> tuple[ExecModule, ...]:
     """Modules of a machine, those of integer layers first; float modules join here."""
     if facts.name == PORTABLE:
         return (CPUModule(),)
+    integers: tuple[ExecModule, ...]
     integers = (Int8Module(facts), UntiledModule(facts), VectorModule(facts))
+    if facts.lanes > 1:
+        integers += (Winograd2Module(facts), Winograd4Module(facts))
     return (*integers, *float_modules(facts))
