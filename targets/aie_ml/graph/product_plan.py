@@ -42,11 +42,18 @@ class ProductPlan:
         cut: how the product is spread.
         device: with as many columns as it takes.
         cycles: of one run, modelled.
+        legs: of `cycles`, the way of both operands into memory tiles, and that of the result out.
     """
 
     cut: ProductCut
     device: Device
     cycles: float
+    legs: tuple[float, float]
+
+    @property
+    def starting(self) -> float:
+        """Of `cycles`, starting the kernels, each with three buffers."""
+        return Assumed().start + 3 * Assumed().start_port
 
     @property
     def columns(self) -> int:
@@ -183,7 +190,7 @@ def _of_parts(
         levers = ("smaller matrices", "run the layer on the Arm core")
         return Infeasible("kernels that fit registers and program memory", 1, 0, "kernels", levers)
     body, cut = min(found, key=lambda each: each[0])
-    return ProductPlan(cut, device, _cycles(cut, body, workload, device))
+    return ProductPlan(cut, device, *_cycles(cut, body, workload, device))
 
 
 def _kernels(base: ProductCut) -> Iterator[ProductCut]:
@@ -247,9 +254,12 @@ def _demand(cut: ProductCut, workload: Workload, device: Device) -> Demand:
     return Demand(a, 0, b, out, numbers)
 
 
-def _cycles(cut: ProductCut, body: int, workload: Workload, device: Device) -> float:
-    """Cycles of a single run: memory tiles take both operands whole, and give y whole.
+def _cycles(
+    cut: ProductCut, body: int, workload: Workload, device: Device
+) -> tuple[float, tuple[float, float]]:
+    """Cycles of a single run, and of its ways in and out.
 
+    Memory tiles take both operands whole, and give y whole.
     Where one memory tile has too few channels for all results, others gather some and hand them on.
     """
     assumed, arch = Assumed(), device.architecture
@@ -285,4 +295,5 @@ def _cycles(cut: ProductCut, body: int, workload: Workload, device: Device) -> f
         first_inputs=0,
     )
     graph = ProductGraph("layer", cut, device, workload, _zeros(workload))
-    return entering + array_cost(work).latency + graph.handed / rate + leaving
+    inside = array_cost(work).latency + graph.handed / rate
+    return entering + inside + leaving, (entering, leaving)
