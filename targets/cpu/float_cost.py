@@ -1,8 +1,8 @@
 """What a float32 layer costs on a core with vectors and caches; modelled, never measured.
 
-Products: register tiles at the rate of `float_tile.product_cycles`, blocks of operands moved
-between caches at the bandwidths of the machine's facts, which overlap with the arithmetic but for
-the first and the last block. Everything else: vector operations per element.
+Products: register tiles at the rate of `float_tile.product_cycles`, and what they wait for: rows
+until the hardware fetches ahead, and blocks that come slower than tiles take them, by the
+latencies and bandwidths of the machine's facts. Everything else: vector operations per element.
 """
 
 from __future__ import annotations
