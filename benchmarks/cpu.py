@@ -203,7 +203,8 @@ def markdown(rows: list[dict[str, Any]], clock: str) -> str:
         "# CPU target against other engines, one thread\n\n"
         f"`python benchmarks/cpu.py` on {name['value']} ({name['note']}). Measured peaks of one "
         f"core: {measured}. Cells: smallest / median milliseconds ({clock} time) of a call; "
-        "percent of the peak of the element type.\n\n" + table(rows) + "\n"
+        "percent of the peak of the element type, all products of the layers counted (minimal "
+        "filtering needs fewer, and may exceed 100 %).\n\n" + table(rows) + "\n"
     )
 
 

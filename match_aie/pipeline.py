@@ -186,12 +186,7 @@ def run(
     with clock.stage("lower"):
         schedule = lowering.lower(symbol, remainder, layers)
     with clock.stage("plan"):
-        alignment = target.build_profile().alignment
-        program = lowering.store(
-            schedule, target.storage(), alignment=alignment, limit=options.memory_limit
-        )
-        if not isinstance(program, Infeasible):
-            program = lowering.hand_over(program, target, limit=options.memory_limit)
+        program = lowering.place(schedule, target, limit=options.memory_limit)
         if isinstance(program, Infeasible):
             raise InfeasibleError(program, where=normal.name)
         units = target.companions(symbol, schedule.chosen)

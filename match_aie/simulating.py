@@ -41,7 +41,7 @@ def simulate(
     if simulator is None:
         raise OptionError(
             f"target {chip.name} has no simulator",
-            hint="match-aie targets says which ones have",
+            hint="its cycles are modelled: match-aie explain shows them",
         )
     hold(record, chip)
     return simulator.run(steps(record, chip), record=record_events)

@@ -41,7 +41,7 @@ def simulation_json(run: SimulatedRun) -> dict[str, object]:
         "cycles": round(run.cycles),
         "microseconds": run.microseconds,
         "frequency_hz": run.frequency_hz,
-        "provenance": "simulated",
+        "provenance": _provenance(run),
         "layers": [
             {
                 "name": step.label,
@@ -57,6 +57,11 @@ def simulation_json(run: SimulatedRun) -> dict[str, object]:
     }
 
 
+def _provenance(run: SimulatedRun) -> str:
+    """Of the sum: simulated where anything is."""
+    return "simulated" if any(step.simulated for step in run.steps) else "modelled"
+
+
 def simulation_text(run: SimulatedRun) -> str:
     """A row per call, then the sum and how busy each unit was."""
     rows = [
@@ -69,13 +74,16 @@ def simulation_text(run: SimulatedRun) -> str:
         )
         for step in run.steps
     ]
+    how = _provenance(run)
+    modelled = sum(step.cycles for step in run.steps if not step.simulated)
+    part = f", {modelled:,.0f} of them modelled" if modelled and how == "simulated" else ""
     busy = ", ".join(f"{name} {share:.0%}" for name, share in run.utilisation().items())
     return "\n".join(
         [
             table(("layer", "module", "predicted", "cycles", "how known"), rows, "  >>", 100),
             "",
-            f"cycles     {run.cycles:,.0f} simulated",
-            f"time       {run.microseconds:,.1f} us at {run.frequency_hz / 1e6:g} MHz, simulated",
+            f"cycles     {run.cycles:,.0f} {how}{part}",
+            f"time       {run.microseconds:,.1f} us at {run.frequency_hz / 1e6:g} MHz, {how}",
             f"busy       {busy}",
         ]
     )

@@ -184,6 +184,7 @@ def describe(
         "outputs": plain(ports[1]),
         "tensors": plain(schedule.tensors),
         "aliases": plain(schedule.aliases),
+        "joins": plain(schedule.joins),
         "constants": plain(constants),
         "steps": [_step(step) for step in schedule.steps],
         "layers": _layers(program, references),

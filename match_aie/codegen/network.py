@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -25,7 +26,7 @@ from match_aie.errors import InternalError
 from match_aie.hardware import BuildProfile, Runtime
 from match_aie.lowering import Argument, NetworkProgram, Schedule, Step, kept_after
 from match_aie.lowering.groups import Group, groups
-from match_aie.lowering.plan import storages
+from match_aie.lowering.plan import places
 
 
 @dataclass(frozen=True)
@@ -146,15 +147,15 @@ class Addresses:
     def __init__(self, program: NetworkProgram, blob: Blob) -> None:
         """Work out who owns which storage."""
         schedule = program.schedule
-        self._owners = storages(schedule)
-        self._places = {p.name: f"arena + {p.offset}" for p in program.plan.placements}
+        self._where = places(schedule)
+        self._places = {p.name: p.offset for p in program.plan.placements}
         self._inputs = {name: f"in[{i}]" for i, name in enumerate(schedule.inputs)}
         self._outputs = {name: f"out[{i}]" for i, name in enumerate(schedule.outputs)}
         self._members = {member.name: member for member in blob.members}
         self._weights = f"{schedule.name}_weights"
         self._streamed = streamed_addresses(program)
         self._inner = {
-            self._owners[name]: step.layer.tiles.operands[-1].offset
+            self._where[name].owner: step.layer.tiles.operands[-1].offset - self._where[name].offset
             for step in schedule.steps
             if step.layer is not None and step.layer.tiles is not None
             for name in step.stays()
@@ -162,19 +163,23 @@ class Addresses:
 
     def written(self, name: str) -> str:
         """Where tensor `name` lies after the step that writes it."""
-        owner = self._owners[name]
-        return f"ma_l1_at({self._inner[owner]})" if owner in self._inner else self.tensor(name)
+        where = self._where[name]
+        if where.owner not in self._inner:
+            return self.tensor(name)
+        return f"ma_l1_at({self._inner[where.owner] + where.offset})"
 
     def tensor(self, name: str) -> str:
         """Where tensor `name` lies; NULL where only the inner memory ever holds it."""
-        owner = self._owners[name]
+        owner, offset = self._where[name].owner, self._where[name].offset
         if owner in self._inner:
             return "NULL"
         if owner in self._outputs:
-            return self._outputs[owner]
+            text = self._outputs[owner]
+            return f"(void *)((uint8_t *){text} + {offset})" if offset else text
         if owner in self._inputs:
-            return self._inputs[owner]
-        return f"(void *)({self._places[owner]})"
+            text = self._inputs[owner]
+            return f"(const void *)((const uint8_t *){text} + {offset})" if offset else text
+        return f"(void *)(arena + {self._places[owner] + offset})"
 
     def argument(self, argument: Argument, dtype: str | None = None) -> str:
         """The C expression for `argument` of a call.
@@ -184,7 +189,7 @@ class Addresses:
         if argument.kind == "tensor":
             return self.tensor(argument.name)
         if argument.kind == "workspace":
-            return f"(void *)({self._places[argument.name]})"
+            return f"(void *)(arena + {self._places[argument.name]})"
         if argument.name in self._streamed:
             return f"(const void *)({self._streamed[argument.name]})"
         member = self._members[argument.name]
@@ -327,7 +332,7 @@ def network_view(
         functions=_functions(schedule, layers),
         calls=calls,
         uses_arena=any("(arena + " in word for word in words),
-        uses_inputs=any(word.startswith("in[") for word in words),
+        uses_inputs=any(re.search(r"\bin\[", word) for word in words),
         flags=(*CORRECTNESS, *profile.flags),
         warnings=WARNINGS,
         sanitizers=SANITIZERS,

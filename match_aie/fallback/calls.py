@@ -13,8 +13,9 @@ from match_aie import tvm_api
 from match_aie.errors import InternalError
 from match_aie.fallback.functions import Functions
 from match_aie.fallback.fuse import FusedGraph, Origin
+from match_aie.fallback.joins import JOIN
 from match_aie.fallback.remainder import Call, Remainder
-from match_aie.lowering.program import Alias, Argument, Constant, Tensor, Workspace
+from match_aie.lowering.program import Alias, Argument, Constant, Join, Tensor, Workspace
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class _Builder:
         self._tensors: dict[str, Tensor] = {}
         self._constants: dict[Any, Constant] = {}
         self._aliases: dict[str, str] = {}
+        self._offsets: dict[str, int] = {}
+        self._joins: list[Join] = []
         self._calls: list[Call] = []
         self._workspaces = 0
         main = graph.module["main"]
@@ -76,9 +79,13 @@ class _Builder:
             outputs=outputs,
             tensors=tuple(self._tensors.values()),
             constants=tuple(c for c in self._constants.values() if c.name in used),
-            aliases=tuple(Alias(view, base) for view, base in self._aliases.items()),
+            aliases=tuple(
+                Alias(view, base, self._offsets.get(view, 0))
+                for view, base in self._aliases.items()
+            ),
             calls=tuple(self._calls),
             functions=self._functions.definitions(),
+            joins=(*self._joins, *self._graph.copied),
         )
 
     def _binding(self, var: Any, value: Any, origin: Origin) -> _Value | _Several:
@@ -108,12 +115,15 @@ class _Builder:
 
     def _call(self, var: Any, value: Any, origin: Origin) -> _Value | _Several:
         callee = value.args[0]
-        reads = []
+        operands = []
         for arg in value.args[1].fields:
             operand = self._resolve(arg)
             if isinstance(operand, _Several):
                 raise InternalError("a tuple is passed to a call", where=origin.label)
-            reads.append(operand.read())
+            operands.append(operand)
+        if isinstance(callee, relax.ExternFunc) and str(callee.global_symbol) == JOIN:
+            return self._join(var, operands, origin)
+        reads = [operand.read() for operand in operands]
         several = isinstance(var.ty, relax.TupleType)
         types = list(var.ty.fields) if several else [var.ty]
         results = tuple(self._tensor(ty, origin.label) for ty in types)
@@ -124,6 +134,21 @@ class _Builder:
         else:
             self._function_call(callee, reads, writes, origin)
         return _Several(results) if several else results[0]
+
+    def _join(self, var: Any, operands: Sequence[_Value], origin: Origin) -> _Value:
+        """A result whose parts are copies of the operands, in order."""
+        result, offset = self._tensor(var.ty, origin.label), 0
+        parts = []
+        for operand in operands:
+            source = self._source(operand)
+            parts.append(f"t{len(self._tensors)}")
+            self._tensors[parts[-1]] = replace(source, name=parts[-1])
+            self._aliases[parts[-1]], self._offsets[parts[-1]] = result.name, offset
+            arguments = (operand.read(), Argument("tensor", parts[-1], "write"))
+            self._calls.append(Call(self._functions.copy(source), arguments, origin.label))
+            offset += source.nbytes
+        self._joins.append(Join(origin.label, offset, offset, tuple(parts)))
+        return result
 
     def _function_call(
         self, callee: Any, reads: list[Argument], writes: list[Argument], origin: Origin
@@ -203,14 +228,17 @@ class _Builder:
 
     def _copy(self, value: _Value) -> str:
         """A new tensor with the contents of `value`, copied by a function."""
-        if value.kind == "tensor":
-            source = self._tensors[value.name]
-        else:
-            held = next(c for c in self._constants.values() if c.name == value.name)
-            source = Tensor("", str(held.value.dtype), held.value.shape)
+        source = self._source(value)
         name = f"t{len(self._tensors)}"
         self._tensors[name] = replace(source, name=name)
         symbol = self._functions.copy(source)
         arguments = (value.read(), Argument("tensor", name, "write"))
         self._calls.append(Call(symbol, arguments, source.label))
         return name
+
+    def _source(self, value: _Value) -> Tensor:
+        """The type of `value`; a constant as a tensor without a name."""
+        if value.kind == "tensor":
+            return self._tensors[value.name]
+        held = next(c for c in self._constants.values() if c.name == value.name)
+        return Tensor("", str(held.value.dtype), held.value.shape)

@@ -18,6 +18,7 @@ from tvm import relax, tirx
 from match_aie import tvm_api
 from match_aie.errors import InternalError, ModelError, UnsupportedOperatorError
 from match_aie.fallback.fold import fold
+from match_aie.fallback.joins import Joins
 from match_aie.fallback.legalise import FINAL, LOWERING_ERRORS, has_lowering, legalise
 from match_aie.fallback.memo import Memo
 from match_aie.fallback.refusal import Refusal
@@ -33,11 +34,13 @@ class FlatGraph:
         module: `main` returns a tuple of all outputs, in order.
         labels: variable name -> what users know the value by.
         operators: variable name -> Relax operator that it came from.
+        copied: why functions copy concatenations: variable name -> a sentence.
     """
 
     module: Any
     labels: Mapping[str, str]
     operators: Mapping[str, str]
+    copied: Mapping[str, str]
 
 
 def flatten(module: Any, labels: Mapping[str, str]) -> FlatGraph:
@@ -65,6 +68,7 @@ class _Flattener:
         self._viewed: dict[Any, Any] = {}
         self._parts: dict[Any, Any] = {}
         self._memo = Memo()
+        self._joins = Joins(set())
         items = module.functions_items()
         self._kernels = {v: f for v, f in items if isinstance(f, tirx.PrimFunc)}
         self._builder = relax.BlockBuilder(tvm.IRModule(self._kernels))
@@ -83,6 +87,7 @@ class _Flattener:
             parameters.append(new)
             scope[old] = new
             self._labels[new.name] = self._given.get(old.name, old.name)
+        self._joins = Joins(set(parameters))
         with self._builder.function("main", parameters):
             with self._builder.dataflow():
                 result = self._body(main, scope, "")
@@ -92,7 +97,7 @@ class _Flattener:
         self._note_unlowered(module["main"])
         if self._problems:
             raise UnsupportedOperatorError(self._problems)
-        return FlatGraph(module, self._labels, self._operators)
+        return FlatGraph(module, self._labels, self._operators, self._joins.copied)
 
     def _note_unlowered(self, main: Any) -> None:
         """Note operators that a lowering emitted on the side and that have none themselves."""
@@ -163,12 +168,17 @@ class _Flattener:
             constant = fold(call)
             if constant is not None:
                 return constant
+            joined = self._joins.join(call, self._viewed) if name == "concat" else ""
+            if not isinstance(joined, str):
+                return self._emit(joined, label, name)
             lowered = self._memo.lower(call, lambda: legalise(self._builder, call))
         except Refusal as refusal:
             return self._refuse(name, label, str(refusal), var)
         except LOWERING_ERRORS as error:
             return self._refuse(name, label, _first_line(error), var)
         result = self._emit(lowered, label, name)
+        if joined:
+            self._joins.copied[result.name] = joined
         if name == "reshape":
             self._viewed[result] = call.args[0]
         return result

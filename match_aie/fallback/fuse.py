@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import tvm
@@ -11,6 +12,8 @@ from tvm import relax, tirx
 
 from match_aie import tvm_api
 from match_aie.fallback.flatten import FlatGraph
+from match_aie.lowering.program import Join
+from match_aie.workload import ITEMSIZE
 
 #: Functions with more tensors than this are not fused with others.
 MOST_FUSED_TENSORS = 16
@@ -37,10 +40,12 @@ class FusedGraph:
     Attributes:
         module: `main` and the PrimFuncs that it calls.
         origins: name of a variable of `main` -> where it comes from.
+        copied: concatenations that functions copy.
     """
 
     module: Any
     origins: Mapping[str, Origin]
+    copied: tuple[Join, ...] = ()
 
 
 def fuse(graph: FlatGraph) -> FusedGraph:
@@ -58,7 +63,18 @@ def fuse(graph: FlatGraph) -> FusedGraph:
         relax.transform.RewriteDataflowReshape(),
         relax.transform.DeadCodeElimination(),
     )
-    return FusedGraph(fused, origins)
+    return FusedGraph(fused, origins, _copied(prepared["main"], graph))
+
+
+def _copied(main: Any, graph: FlatGraph) -> tuple[Join, ...]:
+    """The concatenations in functions that something needs."""
+    found = []
+    for var, _ in tvm_api.bindings(main):
+        if var.name in graph.copied:
+            nbytes = prod(tvm_api.shape_of(var)) * ITEMSIZE[tvm_api.dtype_of(var)]
+            label, reason = graph.labels.get(var.name, ""), graph.copied[var.name]
+            found.append(Join(label, nbytes, nbytes, reasons=(reason,)))
+    return tuple(found)
 
 
 def _crowded_apart(module: Any) -> Any:

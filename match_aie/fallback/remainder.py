@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # `lowering` reads these types in turn
-    from match_aie.lowering.program import Alias, Argument, CFunction, Constant, Tensor, Workspace
+    from match_aie.lowering.program import (
+        Alias,
+        Argument,
+        CFunction,
+        Constant,
+        Join,
+        Tensor,
+        Workspace,
+    )
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,8 @@ class Remainder:
     """A network as calls: of layers by key, and of C functions made here.
 
     `inputs` and `outputs` are tensor names in the model's order; outputs are distinct, each is
-    written by a call, and none is an input or an alias.
+    written by a call or by calls that write its parts, and none is an input or an alias. `joins`
+    are the concatenations; those with parts are calls that copy, an operand each.
     """
 
     inputs: tuple[str, ...]
@@ -42,3 +51,4 @@ class Remainder:
     aliases: tuple[Alias, ...]
     calls: tuple[Call, ...]
     functions: tuple[CFunction, ...]
+    joins: tuple[Join, ...] = ()

@@ -6,7 +6,7 @@ in the same unit as everything else that selection adds up: cycles of the target
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from types import MappingProxyType
@@ -42,6 +42,21 @@ REDUCTIONS = frozenset({"sum", "mean", "max", "min", "prod", "argmax", "argmin",
 
 #: Composites of recurrent cells: their second and third inputs are the weights of all gates.
 RECURRENT = frozenset({"onnx.GRU", "onnx.LSTM", "onnx.RNN"})
+
+
+def interleaved(shapes: Sequence[tuple[int, ...]], axis: int) -> str | None:
+    """Why the operands of a concatenation are no blocks of the result; None where they are.
+
+    Args:
+        shapes: of the operands, row-major.
+        axis: along which they are joined, from the start.
+    """
+    rows = prod(shapes[0][:axis]) if shapes else 1
+    if rows == 1:
+        return None
+    lengths = [str(prod(shape[axis:])) for shape in shapes]
+    shown = " and ".join(lengths if len(lengths) < 3 else [*lengths[:2], "more"])
+    return f"{rows} rows of {shown} elements alternate in the result"
 
 
 @dataclass(frozen=True)
@@ -95,6 +110,18 @@ class Operation:
         return self.output.size * weight.size // max(1, weight.shape[layout.index("O")])
 
     @property
+    def free(self) -> bool:
+        """Whether the fallback usually emits no code for it: a view, or a joining of blocks."""
+        if self.operator != "concat":
+            return self.operator in VIEWS
+        axis = self.attributes.get("axis") or 0
+        if not isinstance(axis, int) or not self.output.shape:
+            return False
+        made = sum(tensor.size for tensor in self.inputs if not tensor.constant)
+        rows = interleaved([t.shape for t in self.inputs], axis % len(self.output.shape))
+        return rows is None and 2 * made >= self.output.size
+
+    @property
     def window(self) -> int | None:
         """Positions of a pool's window; None for what is no pool, or one without a window."""
         sizes = self.attributes.get("pool_size")
@@ -130,7 +157,7 @@ class CoreCost:
     def cycles(self, operation: Operation) -> float:
         """Modelled cycles of `operation` on the core."""
         name = operation.operator
-        if name in VIEWS:
+        if operation.free:
             return 0.0
         if operation.macs:
             return self.overhead + self.per_mac * operation.macs

@@ -46,10 +46,10 @@ def load_target(name: str, options: Mapping[str, object] | None = None) -> Match
     known = by_folded.get(name.casefold())
     if known is None:
         near = get_close_matches(name.casefold(), by_folded, n=3, cutoff=0.4)
-        shown = [by_folded[n] for n in near] or sorted(entries)
+        guess = f"did you mean {', '.join(by_folded[n] for n in near)}? " if near else ""
         raise TargetError(
             f"no target called {shorten(name, 60)!r}",
-            hint=("did you mean " if near else "installed targets are ") + ", ".join(shown),
+            hint=f"{guess}installed targets are {', '.join(sorted(entries))}",
         )
     try:
         target = entries[known].load()(**(options or {}))

@@ -26,12 +26,20 @@ class BuildProfile:
         compilers: commands to try, in this order, where the flags are none of the default
             compiler's: cross compilers.
         cxx_flags: for C++ sources in the place of `flags`.
+        within: of tensors that lie in another one, as operands of a concatenation do, in bytes; as
+            `alignment` where None. 1 where all code takes tensors wherever their elements may lie.
     """
 
     flags: tuple[str, ...] = ("-O3",)
     alignment: int = 64
     compilers: tuple[str, ...] = ()
     cxx_flags: tuple[str, ...] = ("-O2",)
+    within: int | None = None
+
+    @property
+    def inner_alignment(self) -> int:
+        """Of tensors that lie in another one, in bytes."""
+        return self.alignment if self.within is None else self.within
 
 
 @dataclass(frozen=True)

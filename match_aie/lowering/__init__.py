@@ -5,6 +5,7 @@ from match_aie.lowering.program import (
     Argument,
     CFunction,
     Constant,
+    Join,
     LayerProgram,
     MemoryPlan,
     NetworkProgram,
@@ -22,12 +23,14 @@ from match_aie.lowering.lower import MappedLayer, lower  # isort: skip
 from match_aie.lowering.plan import plan  # isort: skip
 from match_aie.lowering.streams import store  # isort: skip
 from match_aie.lowering.handover import hand_over, kept_after  # isort: skip
+from match_aie.lowering.place import place  # isort: skip
 
 __all__ = [
     "Alias",
     "Argument",
     "CFunction",
     "Constant",
+    "Join",
     "LayerProgram",
     "MappedLayer",
     "MemoryPlan",
@@ -41,6 +44,7 @@ __all__ = [
     "hand_over",
     "kept_after",
     "lower",
+    "place",
     "plan",
     "store",
     "tile_program",

@@ -21,7 +21,7 @@ from match_aie.hardware import Cost, MatchTarget
 from match_aie.lowering.groups import groups
 from match_aie.lowering.handover_choice import Choice, Choices, Held
 from match_aie.lowering.packing import Block, height, pack
-from match_aie.lowering.plan import plan, storages
+from match_aie.lowering.plan import divided, plan, storages
 from match_aie.lowering.program import NetworkProgram, Schedule, Step
 from match_aie.lowering.tiles import ALIGNMENT, relocated
 
@@ -151,12 +151,13 @@ def _aligned(nbytes: int) -> int:
 def _items(schedule: Schedule, steps: Sequence[int], choices: Choices) -> list[Item]:
     """Everything that may stay: tensors that only this group touches, and constants."""
     owners = storages(schedule)
-    outputs = {owners[name] for name in schedule.outputs}
+    # What lies in its result's storage has no place of its own in the inner memory.
+    outside = {owners[name] for name in schedule.outputs} | divided(schedule, owners)
     found = []
     for index in steps:
         written = owners[schedule.steps[index].writes()[0]]
         readers = _readers(schedule, owners, written)
-        if written not in outputs and readers and set(readers) <= set(steps):
+        if written not in outside and readers and set(readers) <= set(steps):
             found.append(_tensor(schedule, index, readers, owners, written))
         if index != steps[0] and choices.constants(index):
             uses = tuple((index, name, _aligned(n)) for name, n in choices.constants(index))

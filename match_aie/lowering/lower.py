@@ -83,6 +83,7 @@ def lower(name: str, remainder: Remainder, layers: MappingOf[str, MappedLayer]) 
         remainder.aliases,
         tuple(steps),
         remainder.functions,
+        remainder.joins,
     )
 
 

@@ -23,29 +23,49 @@ class Life:
     nbytes: int
 
 
-def storages(schedule: Schedule) -> dict[str, str]:
-    """The tensor that owns the storage, for every tensor: itself, or what it is a view of.
+@dataclass(frozen=True)
+class Place:
+    """Where a tensor lies: in whose storage, and from which of its bytes on."""
+
+    owner: str
+    offset: int
+
+
+def places(schedule: Schedule) -> dict[str, Place]:
+    """Where every tensor lies: in its own storage, or in that of what it is a view of.
 
     Raises:
-        InternalError: views form a circle, differ in size from their base, or an output is one.
+        InternalError: views form a circle, reach beyond their base, or an output is one.
     """
-    base = {alias.view: alias.base for alias in schedule.aliases}
+    base = {alias.view: alias for alias in schedule.aliases}
     sizes = {tensor.name: tensor.nbytes for tensor in schedule.tensors}
-    owners = {}
+    found = {}
     for name in sizes:
-        owner, seen = name, {name}
+        owner, offset, seen = name, 0, {name}
         while owner in base:
-            owner = base[owner]
+            offset += base[owner].offset
+            owner = base[owner].base
             if owner in seen:
                 raise InternalError(f"views form a circle through {name}")
             seen.add(owner)
-        if sizes[owner] != sizes[name]:
-            raise InternalError(f"view {name} differs in size from its base {owner}")
-        owners[name] = owner
+        if offset < 0 or offset + sizes[name] > sizes[owner]:
+            raise InternalError(f"view {name} reaches beyond its base {owner}")
+        found[name] = Place(owner, offset)
     for output in schedule.outputs:
-        if owners[output] != output:
-            raise InternalError(f"output {output} is a view of {owners[output]}")
-    return owners
+        if found[output].owner != output:
+            raise InternalError(f"output {output} is a view of {found[output].owner}")
+    return found
+
+
+def storages(schedule: Schedule) -> dict[str, str]:
+    """The tensor that owns the storage, for every tensor; see `places`."""
+    return {name: place.owner for name, place in places(schedule).items()}
+
+
+def divided(schedule: Schedule, owners: Mapping[str, str]) -> frozenset[str]:
+    """Storages of which some tensor is a part only."""
+    sizes = {tensor.name: tensor.nbytes for tensor in schedule.tensors}
+    return frozenset(owner for name, owner in owners.items() if sizes[name] != sizes[owner])
 
 
 def lifetimes(schedule: Schedule, owners: Mapping[str, str]) -> dict[str, Life]:
@@ -107,15 +127,16 @@ def sharing(
     """(read, written) storages that get one place; every storage is given and taken once at most.
 
     Only storages of equally many aligned bytes share: a small tensor in a large block would hold
-    all of it.
+    all of it. Those in parts do not: a step that may write onto its input wants both at one place.
     """
     pairs: list[tuple[str, str]] = []
+    parts = divided(schedule, owners)
     given: set[str] = set()
     taken: set[str] = set()
     for index, step in enumerate(schedule.steps):
         for pair in step.in_place:
             read, written = (owners[name] for name in pair)
-            if read in given or written in taken:
+            if read in given or written in taken or {read, written} & parts:
                 continue
             if not _takes_over(step, index, pair, owners, lives):
                 continue

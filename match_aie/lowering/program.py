@@ -148,10 +148,33 @@ class Step:
 
 @dataclass(frozen=True)
 class Alias:
-    """Tensor `view` has the storage of tensor `base` (a reshape); same bytes."""
+    """Tensor `view` lies in the storage of tensor `base`, from byte `offset` on.
+
+    All of it is a reshape; a part is an operand of a concatenation.
+    """
 
     view: str
     base: str
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Join:
+    """A concatenation, and whether its operands are made where they belong.
+
+    Attributes:
+        label: what users know the result by.
+        nbytes: of the result.
+        copied: bytes of it that are copied; 0 where no code is left.
+        parts: tensors that are views of the result, in order; none where a function makes all.
+        reasons: why bytes are copied.
+    """
+
+    label: str
+    nbytes: int
+    copied: int
+    parts: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +191,7 @@ class Schedule:
         aliases: views.
         steps: in execution order.
         functions: fallback C functions, in first-use order.
+        joins: concatenations, in execution order.
     """
 
     name: str
@@ -178,6 +202,7 @@ class Schedule:
     aliases: tuple[Alias, ...]
     steps: tuple[Step, ...]
     functions: tuple[CFunction, ...]
+    joins: tuple[Join, ...] = ()
 
     def tensor(self, name: str) -> Tensor:
         """The tensor called `name`; KeyError if there is none."""

@@ -18,6 +18,7 @@ from match_aie.partition.view import Refusal, View
 from match_aie.workload import Rounding, Tail
 
 _WIDEST = 1 << 62
+_MOST_SHIFT = 61
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +31,14 @@ class Line:
         bias: added to the sum; None where the kind has no bias.
         multiplier: int64 [channels or 1]; of an `add` [2], one per input.
         offset: int64 [channels or 1].
-        shift: None where nothing was shifted yet.
+        shift: None where nothing was shifted yet; the largest where they differ.
         rounding: of the shift.
         zero: added after the shift.
         lo: lower bound of the value so far, in its own units; None for none.
         hi: upper bound.
         bits: of the widest type on the way.
+        shifts: int64 [channels] where they differ per channel.
+        sums: least and largest sum with its bias then, int64 [channels or 1] each.
     """
 
     low: np.ndarray
@@ -49,6 +52,8 @@ class Line:
     lo: int | None = None
     hi: int | None = None
     bits: int = 32
+    shifts: np.ndarray | None = None
+    sums: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def plain(self) -> bool:
@@ -186,11 +191,14 @@ def _multiplied(line: Line, value: np.ndarray) -> Line:
 def _right_shift(view: View, node: Node, line: Line) -> Line:
     if view.value(node.inputs()[0]).constant is not None:
         raise Refusal("it shifts a constant")
-    shift = _scalar(view, node, "the shift")
+    shifts = constant(view, node)
     if line.shift is not None:
         raise Refusal("it shifts twice")
-    if not 0 <= shift < 62:
-        raise Refusal(f"a shift by {shift}")
+    if not 0 <= int(shifts.min()) <= int(shifts.max()) <= _MOST_SHIFT:
+        raise Refusal(f"a shift by {int(shifts.min())} to {int(shifts.max())}")
+    if np.unique(shifts).size != 1:
+        return _shifted_apart(line, shifts)
+    shift = int(shifts[0])
     half = (1 << shift) >> 1
     rounds = bool(shift) and bool(np.all(line.offset == half))
     return replace(
@@ -202,6 +210,23 @@ def _right_shift(view: View, node: Node, line: Line) -> Line:
         offset=np.zeros(1, np.int64) if rounds else line.offset,
         lo=None if line.lo is None else line.lo >> shift,
         hi=None if line.hi is None else line.hi >> shift,
+    )
+
+
+def _shifted_apart(line: Line, shifts: np.ndarray) -> Line:
+    """A shift per channel: `common_shift` makes it one when all that is stored is known."""
+    if line.bias is None:
+        raise Refusal("the shift differs per channel")
+    if line.lo is not None or line.hi is not None:
+        raise Refusal("the shift differs per channel behind a clip")
+    factor = np.maximum(line.multiplier, 1)  # where it is 0, no sum matters
+    return replace(
+        line,
+        low=line.low >> shifts,
+        high=line.high >> shifts,
+        shift=int(shifts.max()),
+        shifts=shifts,
+        sums=((line.low - line.offset) // factor, (line.high - line.offset) // factor),
     )
 
 

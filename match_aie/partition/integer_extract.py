@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from match_aie.partition.common_shift import common_shift
 from match_aie.partition.graph import Node, Value
 from match_aie.partition.integer import Line, constant, read, vector
 from match_aie.partition.layer import Extracted
@@ -267,6 +268,10 @@ def _finished(
         raise Refusal(f"its output is {y.dtype}")
     stored = replace(plain.output, dtype=y.dtype)
     plain = replace(plain, operands=(*plain.operands[:-1], stored))
+    tail = line.tail(y.dtype)
+    if line.shifts is not None:
+        line = common_shift(line, tail.lo, tail.hi)
+        tail = line.tail(y.dtype)
     values = dict(constants)
     if np.any(line.multiplier != 1):
         values["multiplier"] = _int32(line.multiplier, "multiplier")
@@ -274,7 +279,7 @@ def _finished(
         values["offset"] = _int32(line.offset, "offset")
     workload = with_fixed_tail(
         plain,
-        line.tail(y.dtype),
+        tail,
         multiplier=values["multiplier"].size if "multiplier" in values else 0,
         offset=values["offset"].size if "offset" in values else 0,
     )

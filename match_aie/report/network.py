@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from match_aie.errors import OptionError, ProjectError, shorten
+from match_aie.report.joins import JoinRow, join_rows
 from match_aie.workload import Workload
 from match_aie.workload.codec import from_json
 
@@ -162,6 +163,7 @@ class NetworkReport:
         warnings: what the compiler assumed.
         cover: what the choice costs; None in projects of versions that did not say.
         simulated: one inference; None where no step was simulated.
+        joins: concatenations.
     """
 
     name: str
@@ -173,6 +175,7 @@ class NetworkReport:
     warnings: tuple[str, ...]
     cover: CoverDetail | None = None
     simulated: SimulatedDetail | None = None
+    joins: tuple[JoinRow, ...] = ()
 
     @property
     def layers(self) -> tuple[StepRow, ...]:
@@ -261,6 +264,7 @@ def _report(manifest: Manifest) -> NetworkReport:
         ),
         cover=_cover(manifest["selection"]) if "selection" in manifest else None,
         simulated=_simulated(simulated),
+        joins=join_rows(manifest),
     )
 
 

@@ -177,6 +177,11 @@ def _headline(report: NetworkReport) -> tuple[tuple[str, Figure], ...]:
     made.append(("work in modules", Figure(count(report.macs), "planned", "MACs")))
     for use in report.memory:
         made.append((use.name, Figure(count(use.nbytes), "planned", "bytes")))
+    if report.joins:
+        copied = sum(row.copied for row in report.joins)
+        every = sum(row.nbytes for row in report.joins)
+        what = f"copied by concatenations, of {count(every)}"
+        made.append((what, Figure(count(copied), "planned", "bytes")))
     made.append(("constants", Figure(count(report.constant_bytes), "planned", "bytes")))
     return tuple(made)
 

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Protocol
 
 from match_aie.errors import shorten
+from match_aie.report.joins import join_text
 from match_aie.report.network import (
     Attempt,
     CoverDetail,
@@ -55,6 +56,7 @@ def summary_text(report: NetworkReport, seconds: Mapping[str, float] | None = No
         f"{_many(fallback, 'function')} from the fallback"
     )
     parts = [head, "", layer_table(report), "", memory_text(report)]
+    parts += [join_text(report.joins)] if report.joins else []
     if report.layers:
         parts.append(
             f"work      {count(report.macs)} multiply-accumulates and "
@@ -233,6 +235,7 @@ def as_json(report: NetworkReport) -> dict[str, object]:
         "cycles_provenance": "modelled",
         "cover": None if report.cover is None else asdict(report.cover),
         "simulated": None if report.simulated is None else asdict(report.simulated),
+        "joins": [asdict(row) for row in report.joins],
         "warnings": list(report.warnings),
     }
 

@@ -102,7 +102,9 @@ def check(
 def _check(
     folder: Path, record: Record, inputs: Mapping[str, np.ndarray], trace: Iterable[Written]
 ) -> Checked:
-    values = {record.owners[p.tensor]: inputs[p.name].tobytes() for p in record.inputs}
+    values = _Storages(record)
+    for port in record.inputs:
+        values.write(port.tensor, inputs[port.name].tobytes())
     written: dict[int, dict[str, bytes]] = {}
     for item in trace:
         written.setdefault(item.step, {})[record.tensors[item.tensor].name] = item.data
@@ -114,7 +116,7 @@ def _check(
         if step.layer is not None:
             count += 1
             layer = record.layers[step.layer]
-            arrays = _inputs(layer, step, record, values)
+            arrays = _inputs(layer, step, values)
             output = layer.workload.output
             got = _array(now[step.writes[0]], output.dtype, output.shape)
             found = _compare(
@@ -124,16 +126,35 @@ def _check(
             if layer.original is not None:
                 deviations.append(_deviation(folder, layer, layer.original, arrays, got))
         # Only now: a step may have overwritten its own input.
-        values |= {record.owners[name]: data for name, data in now.items()}
+        for name, data in now.items():
+            values.write(name, data)
     return Checked(count, tuple(mismatches), tuple(deviations))
 
 
-def _inputs(
-    layer: LayerRecord, step: StepRecord, record: Record, values: Mapping[str, bytes]
-) -> list[np.ndarray]:
+class _Storages:
+    """What lies in each storage, as far as steps have written it."""
+
+    def __init__(self, record: Record) -> None:
+        self._places = record.places
+        self._values: dict[str, bytearray] = {}
+
+    def write(self, name: str, data: bytes) -> None:
+        """Put `data` where tensor `name` lies."""
+        owner, offset = self._places[name]
+        value = self._values.setdefault(owner, bytearray())
+        value.extend(bytes(max(0, offset + len(data) - len(value))))
+        value[offset : offset + len(data)] = data
+
+    def read(self, name: str) -> bytes:
+        """From where tensor `name` begins."""
+        owner, offset = self._places[name]
+        return bytes(memoryview(self._values[owner])[offset:])
+
+
+def _inputs(layer: LayerRecord, step: StepRecord, values: _Storages) -> list[np.ndarray]:
     """What the layer really read, an array per input of its workload."""
     return [
-        _array(values[record.owners[name]], operand.dtype, operand.shape)
+        _array(values.read(name), operand.dtype, operand.shape)
         for name, operand in zip(step.reads, layer.workload.inputs, strict=True)
     ]
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from match_aie.codegen.flags import CORRECTNESS, SANITIZERS, WARNINGS, checked, is_cxx
-from match_aie.errors import ProjectError, ToolchainError
+from match_aie.errors import ToolchainError
 from match_aie.toolchain.cxx import build_cxx
-from match_aie.toolchain.integrity import Verified, verify
+from match_aie.toolchain.integrity import verify
 from match_aie.toolchain.record import Record
-from match_aie.toolchain.step import compile_file
+from match_aie.toolchain.step import compile_file, key
 
 _NAMES = ("cc", "gcc", "clang")
 
@@ -99,7 +98,9 @@ def build(
     """
     files = verify(folder, record, edited=edited)
     words = _taking(record, compiler)
-    objects, libraries = build_cxx(folder, record, words, sanitize=sanitize, quick=quick)
+    objects, libraries = build_cxx(
+        folder, record, words, files.digests, sanitize=sanitize, quick=quick
+    )
     flags = [*CORRECTNESS, *checked(record.flags), *WARNINGS, "-Iinclude"]
     flags += [*SANITIZERS] if sanitize else ["-fPIC", "-shared"]
     flags += ["-DMATCH_AIE_TRACE"] if trace else []
@@ -107,21 +108,13 @@ def build(
     sources = [path for path in record.sources if not is_cxx(path)]
     sources += [record.main, *objects] if sanitize else objects
     # Named by content: a library that is loaded already cannot be replaced under its name.
-    key = _key([shutil.which(words[0]) or "", *words[1:], *flags, *sources], files)
-    target = f"build/{record.network}-{key}{'-sanitize' if sanitize else '.so'}"
+    own = key([shutil.which(words[0]) or "", *words[1:], *flags, *sources], files.digests)
+    target = f"build/{record.network}-{own}{'-sanitize' if sanitize else '.so'}"
     command = (*words, *flags, *sources, "-o", target, "-lm", *libraries)
-    log = folder / "build" / f"{record.network}-{key}.log"
+    log = folder / "build" / f"{record.network}-{own}.log"
     if (folder / target).is_file():
         return Product(folder / target, words, command, log, True, files.edited)
-    try:
-        (folder / "build").mkdir(exist_ok=True)
-        compile_file(folder, command, target, log)
-    except OSError as error:
-        raise ProjectError(
-            f"the build folder cannot be written: {error.strerror or error}",
-            where=str(error.filename or folder),
-            hint="copy the project to a folder that you may write to",
-        ) from error
+    compile_file(folder, command, target, log)
     return Product(folder / target, words, command, log, False, files.edited)
 
 
@@ -158,11 +151,3 @@ def _rejection(words: Sequence[str], flags: Sequence[str]) -> str | None:
         return None
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     return (lines or [f"it failed with status {done.returncode}"])[0][:200]
-
-
-def _key(words: Iterable[str], files: Verified) -> str:
-    """What the build depends on, as a short name: the command and all that it may read."""
-    digest = hashlib.sha256("\0".join(words).encode())
-    for name, content in sorted(files.digests.items()):
-        digest.update(f"\0{name}\0{content}".encode())
-    return digest.hexdigest()[:12]

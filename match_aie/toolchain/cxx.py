@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from match_aie.codegen.flags import CXX_CORRECTNESS, CXX_SANITIZERS, WARNINGS, checked, is_cxx
-from match_aie.errors import ProjectError, ToolchainError
+from match_aie.errors import ToolchainError
 from match_aie.toolchain.record import Record
-from match_aie.toolchain.step import compile_file
+from match_aie.toolchain.step import compile_file, key
 
 #: What a C++ source may read.
 _READ = (".cpp", ".h", ".hpp")
@@ -71,7 +70,13 @@ def counterpart(c_compiler: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def build_cxx(
-    folder: Path, record: Record, c_compiler: Sequence[str], *, sanitize: bool, quick: bool
+    folder: Path,
+    record: Record,
+    c_compiler: Sequence[str],
+    digests: Mapping[str, str],
+    *,
+    sanitize: bool,
+    quick: bool,
 ) -> tuple[list[str], list[str]]:
     """Objects of the project's C++ sources, in `folder`/build, and what to link them with.
 
@@ -79,6 +84,7 @@ def build_cxx(
         folder: of the project.
         record: its manifest.
         c_compiler: command that compiles its C.
+        digests: SHA-256 of the project's files as they are, by path.
         sanitize: with sanitizers, else for a shared library.
         quick: without optimisation.
 
@@ -93,35 +99,14 @@ def build_cxx(
     flags = [*CXX_CORRECTNESS, *checked(record.cxx_flags), *WARNINGS, "-Iinclude"]
     flags += [*CXX_SANITIZERS] if sanitize else ["-fPIC"]
     flags += ["-O0"] if quick else []
-    key = _key([shutil.which(words[0]) or "", *words[1:], *flags], folder, record)
+    read = {name: digest for name, digest in digests.items() if name.endswith(_READ)}
+    own = key([shutil.which(words[0]) or "", *words[1:], *flags], read)
     objects = []
     for source in sources:
-        target = f"build/{Path(source).stem}-{key}.o"
+        target = f"build/{Path(source).stem}-{own}.o"
         command = [*words, *flags, "-c", source, "-o", target]
         if not (folder / target).is_file():
-            _compile(folder, command, target)
+            log = folder / Path(target).with_suffix(".log")
+            compile_file(folder, command, target, log)
         objects.append(target)
     return objects, ["-lc++" if sys.platform == "darwin" else "-lstdc++"]
-
-
-def _compile(folder: Path, command: Sequence[str], target: str) -> None:
-    log = folder / Path(target).with_suffix(".log")
-    try:
-        (folder / "build").mkdir(exist_ok=True)
-        compile_file(folder, command, target, log)
-    except OSError as error:
-        raise ProjectError(
-            f"the build folder cannot be written: {error.strerror or error}",
-            where=str(error.filename or folder),
-            hint="copy the project to a folder that you may write to",
-        ) from error
-
-
-def _key(words: Sequence[str], folder: Path, record: Record) -> str:
-    """What the objects depend on, as a short name: the command and all that it may read."""
-    digest = hashlib.sha256("\0".join(words).encode())
-    for name in record.files:
-        if name.endswith(_READ):
-            digest.update(name.encode())
-            digest.update((folder / name).read_bytes())
-    return digest.hexdigest()[:12]

@@ -148,9 +148,10 @@ def load(folder: str | os.PathLike[str], *, edited: bool = False) -> Project:
 def _read(place: Path) -> Record:
     path = place / FILE
     if not path.is_file():
-        found = "a folder" if place.is_dir() else "a file" if place.exists() else "missing"
+        kind = f"a folder without {FILE}" if place.is_dir() else "a file, not a folder"
+        found = kind if place.exists() else "the folder is missing"
         raise ProjectError(
-            f"this is no match_aie project: it is {found} without {FILE}",
+            f"no match_aie project here: {found}",
             where=str(place),
             hint="give the folder that `match-aie compile` wrote",
         )

@@ -67,7 +67,7 @@ class Record:
         inputs: in the model's order.
         outputs: in the model's order.
         tensors: all of them; traces name them by index.
-        owners: whose storage each tensor has.
+        places: in whose storage each tensor lies, and from which of its bytes on.
         steps: in execution order.
         layers: by symbol.
         arena: bytes.
@@ -89,7 +89,7 @@ class Record:
     inputs: tuple[PortRecord, ...]
     outputs: tuple[PortRecord, ...]
     tensors: tuple[Tensor, ...]
-    owners: Mapping[str, str]
+    places: Mapping[str, tuple[str, int]]
     steps: tuple[StepRecord, ...]
     layers: Mapping[str, LayerRecord]
     arena: int
@@ -134,14 +134,14 @@ def parse(document: object, folder: Path) -> Record:
 
 def _record(document: dict[str, Any]) -> Record:
     tensors = tuple(_tensor(item) for item in document["tensors"])
-    base = {alias["view"]: alias["base"] for alias in document["aliases"]}
+    base = {a["view"]: (a["base"], int(a.get("offset", 0))) for a in document["aliases"]}
     build, model = document["build"], document["model"]
     return Record(
         network=str(document["network"]),
         inputs=tuple(_port(item) for item in document["inputs"]),
         outputs=tuple(_port(item) for item in document["outputs"]),
         tensors=tensors,
-        owners={tensor.name: _owner(tensor.name, base) for tensor in tensors},
+        places={tensor.name: _place(tensor.name, base) for tensor in tensors},
         steps=tuple(_step(item) for item in document["steps"]),
         layers={item["symbol"]: _layer(item) for item in document["layers"]},
         arena=int(document["memory"]["nbytes"]),
@@ -160,11 +160,13 @@ def _record(document: dict[str, Any]) -> Record:
     )
 
 
-def _owner(name: str, base: Mapping[str, str]) -> str:
+def _place(name: str, base: Mapping[str, tuple[str, int]]) -> tuple[str, int]:
+    offset = 0
     for _ in range(len(base) + 1):
         if name not in base:
-            return name
-        name = base[name]
+            return name, offset
+        name, more = base[name]
+        offset += more
     raise ValueError(f"views form a circle through {name}")
 
 

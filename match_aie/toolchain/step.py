@@ -2,24 +2,56 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from match_aie.errors import ToolchainError
+from match_aie.errors import ProjectError, ToolchainError
 
 _SHOWN_LINES = 12
 
 
+def key(words: Iterable[str], digests: Mapping[str, str]) -> str:
+    """What a build depends on, as a short name.
+
+    Args:
+        words: of the command.
+        digests: SHA-256 of all files that it may read, by path.
+    """
+    digest = hashlib.sha256("\0".join(words).encode())
+    for name, content in sorted(digests.items()):
+        digest.update(f"\0{name}\0{content}".encode())
+    return digest.hexdigest()[:12]
+
+
 def compile_file(folder: Path, command: Sequence[str], target: str, log: Path) -> None:
-    """Run a compiler in `folder`; `target` is the word of `command` that names what it makes.
+    """Run a compiler in `folder`, whose folder `build` is made where it is not there.
+
+    Args:
+        folder: of the project.
+        command: the compiler's, with `target` as the word that names what it makes.
+        target: path in `folder`.
+        log: where what the compiler says is kept.
 
     Raises:
         ToolchainError: it refuses; carries the first lines that it said.
-        OSError: the folder cannot be written.
+        ProjectError: the build folder cannot be written.
     """
+    try:
+        (folder / "build").mkdir(exist_ok=True)
+        _run(folder, command, target, log)
+    except OSError as error:
+        raise ProjectError(
+            f"the build folder cannot be written: {error.strerror or error}",
+            where=str(error.filename or folder),
+            hint="copy the project to a folder that you may write to",
+        ) from error
+
+
+def _run(folder: Path, command: Sequence[str], target: str, log: Path) -> None:
     # Two processes may build at once: each makes its own file, the last rename stays.
     partial = f"{target}.{os.getpid()}"
     own = [partial if word == target else word for word in command]

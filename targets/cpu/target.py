@@ -15,6 +15,7 @@ from match_aie.targets.cpu.module import (
     UntiledModule,
     VectorModule,
 )
+from match_aie.targets.cpu.winograd_module import Winograd2Module, Winograd4Module
 
 #: Headers that emitted code includes: what differs between processors, and float32 vectors.
 HEADERS = ("ma_cpu.h", "ma_cpu_float.h")
@@ -70,11 +71,12 @@ class CPU(MatchTarget):
     def build_profile(self) -> BuildProfile:
         """The machine's flags, and compilers that take them."""
         if self.machine.name == PORTABLE:
-            return BuildProfile()
+            return BuildProfile(within=1)
         threads = ("-pthread", "-D_POSIX_C_SOURCE=200809L", f"-DMA_CORES={self.cores}")
         return BuildProfile(
             flags=("-O3", *self.machine.flags, *(threads if self.cores > 1 else ())),
             compilers=self.machine.compilers,
+            within=1,  # vectors are loaded and stored at any address
         )
 
     def runtime(self) -> Runtime:
@@ -100,5 +102,8 @@ def _modules(facts: Machine) -> tuple[ExecModule, ...]:
     """Modules of a machine, those of integer layers first; float modules join here."""
     if facts.name == PORTABLE:
         return (CPUModule(),)
+    integers: tuple[ExecModule, ...]
     integers = (Int8Module(facts), UntiledModule(facts), VectorModule(facts))
+    if facts.lanes > 1:
+        integers += (Winograd2Module(facts), Winograd4Module(facts))
     return (*integers, *float_modules(facts))

@@ -80,7 +80,9 @@ class Diana(MatchTarget):
         if any(size is not None and (size < 16 or size % 16) for size in sizes):
             raise TargetError(f"Diana with {sizes} bytes", hint="use positive multiples of 16")
         if not frequency_mhz > 0:
-            raise TargetError(f"Diana at {frequency_mhz} MHz")
+            raise TargetError(
+                f"Diana at {frequency_mhz} MHz", hint="give a positive clock; 260 is the default"
+            )
         self.activation_bytes = min(FACTS.activation_bytes, activation_bytes or 1 << 40)
         self.weight_bytes = min(FACTS.weight_bytes, weight_bytes or 1 << 40)
         self._megahertz = frequency_mhz

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from match_aie.hardware import CoreCost, Operation
-from match_aie.hardware.core import REDUCTIONS, VIEWS
+from match_aie.hardware.core import REDUCTIONS
 
 Isa = Literal["rv32imc", "rv32imfc"]
 
@@ -125,7 +125,7 @@ class ControlCore(CoreCost):
     def cycles(self, operation: Operation) -> float:
         """Instructions and divisions of `operation`, fused with nothing."""
         name, counts = operation.operator, COUNTS[self.isa]
-        if name in VIEWS:
+        if operation.free:
             return 0.0
         if operation.macs:
             return self.overhead + counts.mac * operation.macs

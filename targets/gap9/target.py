@@ -89,10 +89,16 @@ class GAP9(MatchTarget):
             raise TargetError(
                 f"GAP9 has no module {strange[0]!r}", hint="modules are ne16 and cluster"
             )
-        if (l1_bytes is not None and l1_bytes < 1) or not frequency_mhz > 0:
-            raise TargetError(f"GAP9 with {l1_bytes} bytes of L1 at {frequency_mhz} MHz")
-        if l2_bytes is not None and l2_bytes < 1:
-            raise TargetError(f"GAP9 with {l2_bytes} bytes of L2")
+        for what, size in (("L1", l1_bytes), ("L2", l2_bytes)):
+            if size is not None and size < 1:
+                raise TargetError(
+                    f"GAP9 with {size} bytes of {what}",
+                    hint=f"give a positive number, or None for all of {what}",
+                )
+        if not frequency_mhz > 0:
+            raise TargetError(
+                f"GAP9 at {frequency_mhz} MHz", hint="give a positive clock; 260 is the default"
+            )
         self.l1_bytes = min(usable, l1_bytes or usable)
         roomy = facts().memory.l2_usable_bytes
         self.l2_bytes = min(roomy, l2_bytes or roomy)
@@ -111,8 +117,8 @@ class GAP9(MatchTarget):
         return self._modules
 
     def build_profile(self) -> BuildProfile:
-        """The host's emulation."""
-        return BuildProfile(flags=("-O3",))
+        """The host's emulation; the cluster's DMA moves bytes from and to any address."""
+        return BuildProfile(flags=("-O3",), within=1)
 
     def storage(self) -> Storage:
         """L2; constants that do not fit are streamed from L3."""

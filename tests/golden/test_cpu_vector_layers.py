@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from vector_harness import layer, small_cache
+from vector_harness import filtered, layer, small_cache
 
 from match_aie import templates
 from match_aie.codegen.layer import render_layer
@@ -94,11 +94,23 @@ CASES = {
     ),
 }  # fmt: skip
 
+FILTERED = conv2d(X, Y, shape=(1, 9, 8, 17), weight_shape=(20, 3, 3, 17), window=SAME, tail=RELU,
+                  scales=20)  # fmt: skip
+#: Minimal filtering: name -> (machine, workload, which of its two ways).
+CASES_FILTERED = {
+    "conv2d_winograd2": ("x86-64-v3", FILTERED, 0),
+    "conv2d_winograd4_cores": (replace(machine("aarch64"), cores=2), FILTERED, 1),
+}
 
-@pytest.mark.parametrize("name", CASES)
+
+@pytest.mark.parametrize("name", [*CASES, *CASES_FILTERED])
 def test_text(name, golden):
-    facts, workload = CASES[name]
-    made = layer(workload, facts)
+    if name in CASES_FILTERED:
+        facts, workload, way = CASES_FILTERED[name]
+        made = filtered(workload, facts)[way]
+    else:
+        facts, workload = CASES[name]
+        made = layer(workload, facts)
     program = LayerProgram(
         f"net_{name}", made.module.name, "test", made.module.template(workload), workload,
         made.mapping, None, (),
@@ -110,4 +122,5 @@ def test_every_template_has_a_case():
     folder = Path(templates.__file__).parent
     every = {str(path.relative_to(folder)) for path in folder.glob("cpu/int8/*.c.mako")}
     made = [layer(workload, facts) for facts, workload in CASES.values()]
+    made += [filtered(w, facts)[way] for facts, w, way in CASES_FILTERED.values()]
     assert {m.module.template(m.workload) for m in made} == every

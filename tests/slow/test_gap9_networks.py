@@ -1,17 +1,21 @@
 """Real networks on GAP9: the emulated chip gives the reference's bits and the model's answers."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import match_aie as match
 from match_aie.targets.gap9 import GAP9
-from tests.shared import TINY, U8, random_inputs, recordings, shared
+from tests.shared import ALL_FILES, TINY, U8, random_inputs, recordings, shared
 
 pytestmark = pytest.mark.slow
 SAMPLES = 20
-FILES = (*(f"{name}.onnx" for name in U8), *(f"tiny/{name}.tflite" for name in TINY))
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+
+#: Simulated milliseconds at 260 MHz, uint8 input to last integer tensor, at most.
+MILLISECONDS = {"mobilenet": 1.75, "resnet8": 0.85, "dscnn": 0.68, "dae": 0.19}
 
 
 def compiled(file, target):
@@ -20,7 +24,7 @@ def compiled(file, target):
         return match.compile(shared(file), target)
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", ALL_FILES)
 def test_emulation_equals_the_reference_and_recorded_answers(file, tmp_path):
     """Bit for bit, at most 1 LSB from the model's own arithmetic in each layer."""
     net = compiled(file, GAP9())
@@ -38,22 +42,45 @@ def test_emulation_equals_the_reference_and_recorded_answers(file, tmp_path):
         assert result.layers_checked == len(layers)
         assert len(result.deviations) == own > 0
         assert max(found.max_lsb for found in result.deviations) <= 1
-    name = file.removeprefix("tiny/").removesuffix(".tflite")
+    name, _, kind = file.removeprefix("tiny/").partition(".")
     if name in TINY:
-        answers_are_the_recorded_ones(project, net.inputs[0].shape, recordings(TINY[name]))
+        recorded = recordings(TINY[name])
+        given = [sample.reshape(net.inputs[0].shape) for sample in recorded["inputs"]]
+        wanted = recorded["outputs_xnnpack"] if kind == "tflite" else answers(file, given)
+        answers_are_the_models(project, given, wanted)
 
 
-def answers_are_the_recorded_ones(project, shape, recorded):
-    assert len(recorded["inputs"]) >= 4
-    for sample, expected in zip(recorded["inputs"], recorded["outputs_xnnpack"], strict=True):
-        result = project.run(sample.reshape(shape))
+def answers(file, samples):
+    """Of the ONNX twin, which is a model of its own: averages round otherwise than LiteRT's."""
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(str(shared(file)), providers=["CPUExecutionProvider"])
+    (port,) = session.get_inputs()
+    return [session.run(None, {port.name: sample})[0] for sample in samples]
+
+
+def answers_are_the_models(project, samples, outputs):
+    assert len(samples) >= 4
+    for sample, expected in zip(samples, outputs, strict=True):
+        result = project.run(sample)
         assert result.matches_reference
         (got,) = result.outputs.values()
         # Where the model itself is undecided, any of its best classes is its answer.
         assert expected.reshape(-1)[got.reshape(-1).argmax()] == expected.max()
 
 
-@pytest.mark.parametrize("file", ["resnet8_u8.onnx", "mobilenetv1_025_u8.onnx"])
+@pytest.mark.parametrize("name", MILLISECONDS)
+def test_simulated_times(name, tmp_path, monkeypatch):
+    """As `benchmarks/gap9.py` has them: no clock of this machine is asked."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    from gap9_bench import NETWORKS, Bench, inner_cycles  # a script's module, not the package's
+
+    path = shared(f"{NETWORKS[name]}.onnx")
+    net = Bench(path.parent, tmp_path).compile(name)
+    _, cycles = inner_cycles(net, net.simulate(record=False))
+    assert 0 < cycles / 260e3 <= MILLISECONDS[name]
+
+
+@pytest.mark.parametrize("file", [f"{name}.onnx" for name in U8])
 def test_with_8_kilobytes_of_l1_the_bits_are_the_same(file, tmp_path):
     net = compiled(file, GAP9(l1_bytes=8 << 10))
     assert all(

@@ -20,7 +20,16 @@ sys.path[:0] = [
 ]
 
 import vector_cases  # noqa: E402
-from vector_harness import FLAGS, INCLUDE, bare_text, build, layer, run, small_cache  # noqa: E402
+from vector_harness import (  # noqa: E402
+    FLAGS,
+    INCLUDE,
+    bare_text,
+    build,
+    filtered,
+    layer,
+    run,
+    small_cache,
+)
 
 from match_aie.targets.cpu.machine import machine, native  # noqa: E402
 
@@ -34,7 +43,9 @@ def needs(*tools):
 
 
 def everything(facts):
-    return [layer(w, facts, seed) for seed, w in enumerate(vector_cases.everything())]
+    layers = [layer(w, facts, seed) for seed, w in enumerate(vector_cases.everything())]
+    cases = enumerate(vector_cases.filtered())
+    return layers + [made for seed, w in cases for made in filtered(w, facts, seed)]
 
 
 @needs("aarch64-linux-gnu-gcc", "qemu-aarch64")

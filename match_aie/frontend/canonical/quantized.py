@@ -61,13 +61,14 @@ def _quantize(emitter: Emitter, call: Any) -> Expr:
         return inner.args[0] if tvm_api.dtype_of(inner.args[0]) == dtype else call
     if operator in MOVEMENT or operator == "nn.max_pool2d":
         source = emitter.definition(inner.args[0])
-        if (
-            tvm_api.operator_name(source) == "dequantize"
-            and same_parameters(source, call)
-            and tvm_api.dtype_of(source.args[0]) == dtype
-        ):
+        if _undone(source, call):
             rest = list(inner.args[1:])
             return relax.Call(inner.op, [source.args[0], *rest], inner.attrs, inner.ty_args)
+    if operator == "concat" and isinstance(inner.args[0], relax.Tuple):
+        fields = list(inner.args[0].fields)
+        if any(_undone(emitter.definition(field), call) for field in fields):
+            joined = [_quantized_like(emitter, field, call) for field in fields]
+            return relax.op.concat(joined, axis=int(inner.attrs.axis or 0))
     limits = _activation(inner, operator)
     if limits is None or dtype not in _STORED:
         return call
@@ -80,9 +81,24 @@ def _quantize(emitter: Emitter, call: Any) -> Expr:
         dtype,
     )
     # The activation's own input may be an activation again: relu(clip(x)).
-    plain = relax.op.quantize(data, call.args[1], call.args[2], axis=0, out_dtype=dtype)
-    quantized = emitter.emit(_quantize(emitter, emitter.typed(plain)))
+    quantized = _quantized_like(emitter, data, call)
     return _clip(emitter, quantized, float(bounds[0]), float(bounds[1]))
+
+
+def _undone(source: Any, call: Any) -> bool:
+    """Whether the quantize `call` gives back what the call `source` dequantizes."""
+    return (
+        tvm_api.operator_name(source) == "dequantize"
+        and same_parameters(source, call)
+        and tvm_api.dtype_of(source.args[0]) == str(call.attrs.out_dtype)
+    )
+
+
+def _quantized_like(emitter: Emitter, data: Expr, call: Any) -> Expr:
+    """`data` quantized as the quantize `call` does it."""
+    dtype = str(call.attrs.out_dtype)
+    plain = relax.op.quantize(data, call.args[1], call.args[2], axis=0, out_dtype=dtype)
+    return emitter.emit(_quantize(emitter, emitter.typed(plain)))
 
 
 def _activation(inner: Any, operator: str) -> tuple[Expr, float, float] | None:

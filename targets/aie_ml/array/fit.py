@@ -81,7 +81,9 @@ def schedules(mapping: ArrayMapping, device: Device) -> tuple[tuple[CallSchedule
     size = (mapping.call_rows, mapping.call_reduction, mapping.call_columns)
     by_position = {
         mapping.position(at): tuple(
-            schedule_call(kernel, arch, *size) for kernel in mapping.kernels(at)
+            call
+            for times, kernel in mapping.turns(at)
+            for call in (schedule_call(kernel, arch, *size),) * times
         )
         for at in (0, min(1, mapping.cas_length - 1), mapping.cas_length - 1)
     }
@@ -93,7 +95,8 @@ def program_bytes(turns: tuple[CallSchedule, ...]) -> int:
 
     They are in one function, which is entered once.
     """
-    different = {turn.kernel: turn for turn in turns}.values()
+    once = {id(turn): turn for turn in turns}.values()
+    different = {turn.kernel: turn for turn in once}.values()
     frames = (len(different) - 1) * FRAME_BUNDLES * BUNDLE_BYTES
     return sum(call.program_bytes for call in different) - frames + RUNTIME_BYTES
 

@@ -114,7 +114,7 @@ class Floor:
         split = min(range(1, self.lanes_up), key=slowest)
         return min(a, self.lanes_up - split), min(w, split)
 
-    @property
+    @cached_property
     def shares(self) -> tuple[int, int]:
         """Most slices of activations, and of weights, that take turns on one lane."""
         a, w = self.lane_split

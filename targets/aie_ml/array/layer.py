@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import ceil
 from typing import Literal, get_args
 
@@ -19,6 +20,8 @@ Outer = Literal["n", "m"]
 
 #: Where the weights are kept between uses: in the tile, in memory tiles, or in the chip's memory.
 Home = Literal["tile", "memory tile", "chip"]
+
+ORDERS, OUTERS, HOMES = get_args(Order), get_args(Outer), get_args(Home)
 
 
 @dataclass(frozen=True)
@@ -114,8 +117,8 @@ class ArrayMapping:
             ("row_parts", self.row_parts, layer.rows, t.m),
             ("reduction_steps", self.reduction_steps, layer.reduction / self.cas_length, t.k),
         ):
-            units = ceil(size / unit)
-            if not 1 <= parts <= units:
+            if not 1 <= parts <= ceil(size / unit):
+                units = ceil(size / unit)
                 raise TargetError(f"{what} {parts}: {units} tiles of {unit} cannot be split so")
         if self.call_rows % t.m or self.call_columns % t.n:
             raise TargetError(f"a call of {self.call_rows}x{self.call_columns}: no multiple of {t}")
@@ -127,37 +130,37 @@ class ArrayMapping:
             )
         if min(self.call_rows, self.call_columns) < 1 or self.input_channels not in (1, 2):
             raise TargetError("a call without rows or columns, or without an input channel")
-        for value, values in ((self.order, Order), (self.outer, Outer), (self.home, Home)):
-            if value not in get_args(values):
-                raise TargetError(f"{value!r} is none of {get_args(values)}")
+        for value, values in ((self.order, ORDERS), (self.outer, OUTERS), (self.home, HOMES)):
+            if value not in values:
+                raise TargetError(f"{value!r} is none of {values}")
 
-    @property
+    @cached_property
     def part_rows(self) -> int:
         """Rows of the largest part, padded."""
         return ceil(ceil(self.layer.rows / self.tiling.m) / self.row_parts) * self.tiling.m
 
-    @property
+    @cached_property
     def part_reduction(self) -> int:
         """Reduction of the largest part, padded."""
         return self.call_reduction * self.reduction_steps
 
-    @property
+    @cached_property
     def call_reduction(self) -> int:
         """Reduction of one turn, padded."""
         part = ceil(ceil(self.layer.reduction / self.tiling.k) / self.cas_length)
         return ceil(part / self.reduction_steps) * self.tiling.k
 
-    @property
+    @cached_property
     def part_columns(self) -> int:
         """Columns of the largest part, padded."""
         return ceil(ceil(self.layer.columns / self.tiling.n) / self.column_parts) * self.tiling.n
 
-    @property
+    @cached_property
     def row_steps(self) -> int:
         """Calls along the rows of a part."""
         return ceil(self.part_rows / self.call_rows)
 
-    @property
+    @cached_property
     def column_steps(self) -> int:
         """Calls along the columns of a part."""
         return ceil(self.part_columns / self.call_columns)
@@ -275,7 +278,15 @@ class ArrayMapping:
 
     def kernels(self, at: int) -> tuple[Kernel, ...]:
         """What tile number `at` of a chain runs, turn by turn."""
-        return tuple(self.kernel(at, turn) for turn in range(self.reduction_steps))
+        return tuple(kernel for times, kernel in self.turns(at) for _ in range(times))
+
+    def turns(self, at: int) -> tuple[tuple[int, Kernel], ...]:
+        """The same, as (how often one after the other, kernel): turns in the middle are alike."""
+        last = self.reduction_steps - 1
+        if not last:
+            return ((1, self.kernel(at)),)
+        which = ((1, 0), (last - 1, 1), (1, last))
+        return tuple((times, self.kernel(at, turn)) for times, turn in which if times)
 
     def chain(self, index: int) -> tuple[int, int]:
         """(part of the rows, part of the columns) of chain `index`."""

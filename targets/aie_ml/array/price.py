@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from match_aie.cost_models.aie_array import ArrayCost, Work, array_cost
 from match_aie.errors import Infeasible
@@ -16,7 +16,7 @@ from match_aie.targets.aie_ml.array.fit import (
     schedules,
 )
 from match_aie.targets.aie_ml.array.floor import Floor
-from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer, Order
 from match_aie.targets.aie_ml.array.local import LocalPlan
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.schedule import CallSchedule
@@ -164,6 +164,30 @@ def outside(layer: DenseLayer, device: Device) -> float:
     entering = layer.rows * layer.reduction * ELEMENT_BYTES[layer.a]
     leaving = layer.rows * layer.columns * ELEMENT_BYTES[layer.out]
     return max(entering / in_rate, leaving / out_rate)
+
+
+def carried(split: ArrayMapping, device: Device) -> float:
+    """Cycles of what a split's tiles take and give once: no mapping of that split is faster.
+
+    Args:
+        split: any mapping of it, in its smallest calls.
+        device: the array.
+
+    Raises:
+        TargetError: as `external_rates`.
+    """
+    layer, core = split.layer, device.architecture.core
+    in_rate, out_rate = external_rates(device)
+    taken = split.part_rows * split.part_reduction * ELEMENT_BYTES[layer.a]
+    given = split.part_rows * split.part_columns * ELEMENT_BYTES[layer.out]
+    orders: tuple[Order, ...] = ("m", "n")
+    copies = min(Floor(replace(split, order=order), device).copies[0] for order in orders)
+    return max(
+        copies * taken / in_rate,
+        split.chains * given / out_rate,
+        taken / (core.dma.bytes_per_cycle * core.dma.s2mm),
+        given / core.dma.bytes_per_cycle,
+    )
 
 
 def external_rates(device: Device) -> tuple[float, float]:

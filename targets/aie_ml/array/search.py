@@ -3,28 +3,30 @@
 Splits of the reduction, the columns and the rows over tiles are enumerated (only those that change
 the largest part), and for each the calls in a tile: rows and columns of a call, turns of the
 reduction, which of them stays while the other goes by, and where the weights live. The ideal
-compute time of a split is a bound: splits are priced in its order until no other can be better.
+compute time of a split is a bound, and so is a mapping's cost with products at the core's full
+rate: both are taken in their order until no other can be better.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import Literal
 
-from match_aie.errors import Infeasible, TargetError
+from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.build import build
 from match_aie.targets.aie_ml.array.check import violations
-from match_aie.targets.aie_ml.array.fit import program_bytes, schedules
+from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
-from match_aie.targets.aie_ml.array.price import Priced, bound, outside, price
+from match_aie.targets.aie_ml.array.price import Priced, bound, carried, outside, price
 from match_aie.targets.aie_ml.array.shapes import (
     Split,
-    blocks,
     candidates,
     native_tilings,
+    smallest,
     splits,
 )
 from match_aie.targets.aie_ml.devices import Device, Tiling
@@ -55,6 +57,7 @@ def search(
     keep: int = 1,
     given: Given | None = None,
     variants: tuple[Variant, ...] = VARIANTS,
+    resident: bool = False,
 ) -> tuple[Priced, ...] | Infeasible:
     """The best mappings of `layer` on `device`, best first.
 
@@ -67,12 +70,16 @@ def search(
         keep: how many mappings to return.
         given: parts that are prescribed.
         variants: epilogues that the kernels may have.
+        resident: whether only mappings count whose weights stay in the tiles, and whose calls
+            take one turn.
 
     Raises:
         TargetError: element types without a product on this array, or facts not known.
     """
     machine(device.architecture)  # refuses by name where schedules lack facts
-    task = Task(layer, device, assumed or Assumed(), objective, most_tiles, keep, given, variants)
+    task = Task(
+        layer, device, assumed or Assumed(), objective, most_tiles, keep, given, variants, resident
+    )
     found = _search(task, strict=False)
     if isinstance(found, Infeasible) or all(_legal(p, device) for p in found):
         return found
@@ -91,6 +98,7 @@ class Task:
     keep: int
     given: Given | None
     variants: tuple[Variant, ...]
+    resident: bool
 
 
 def _search(task: Task, *, strict: bool) -> tuple[Priced, ...] | Infeasible:
@@ -101,49 +109,84 @@ def _search(task: Task, *, strict: bool) -> tuple[Priced, ...] | Infeasible:
     Channels, descriptors and ports hardly ever refuse what memories accept, and checking them
     means building the program: they are looked at only where the quick answer breaks a rule.
     """
-    layer, device, keep = task.layer, task.device, task.keep
-    found: list[Priced] = []
-    refused: Infeasible | None = None
-    worst, least = float("inf"), outside(layer, device)
-    for tiling, turns in itertools.product(native_tilings(layer, device), (False, True)):
-        if turns and found and not _sent_again(found[0]):
+    best = _Best(task)
+    for tiling, turns in itertools.product(native_tilings(task.layer, task.device), (False, True)):
+        if turns and (task.resident or (best.found and not _sent_again(best.found[0]))):
             continue
-        for split in sorted(_splits(task, tiling), key=lambda s: s.bound):
-            if split.bound >= worst or worst <= least:
-                break
-            for shape in candidates(layer, device, tiling, split, turns=turns):
-                priced = _better(shape, task, worst)
-                if isinstance(priced, Infeasible):
-                    refused = _closer(refused, priced)
-                if not isinstance(priced, Priced) or (strict and not _legal(priced, device)):
-                    continue
-                found.append(priced)
-                found.sort(key=lambda p: _key(p, task.objective))
-                del found[keep:]
-                if len(found) == keep:
-                    worst = _key(found[-1], task.objective)[0]
-    if not found:
-        return refused or Infeasible("tiles", 1, 0, "tiles")
-    return tuple(found)
+        for shape in _in_order(task, tiling, best, turns=turns):
+            priced = _priced(shape, task)
+            if isinstance(priced, Infeasible):
+                best.refuse(priced)
+            elif priced is not None and not (strict and not _legal(priced, task.device)):
+                best.offer(priced)
+    if not best.found:
+        return best.refused or Infeasible("tiles", 1, 0, "tiles")
+    return tuple(best.found)
 
 
-def _better(shape: ArrayMapping, task: Task, worst: float) -> Priced | Infeasible | None:
-    """`shape` with its kernel and price; None where it cannot be better than `worst`."""
-    device, assumed = task.device, task.assumed
-    if _floor(shape, device, assumed) >= worst:
-        return None
-    quick = bound(shape, device, assumed)
-    if isinstance(quick, Infeasible):
-        return quick
-    if (quick.interval if task.objective == "interval" else quick.latency) >= worst:
-        return None
-    mapping = _kernel(shape, device, task.variants)
-    if mapping is None:
-        return None
-    priced = price(mapping, device, assumed)
-    if isinstance(priced, Infeasible):
-        return priced
-    return priced if _key(priced, task.objective)[0] < worst else None
+class _Best:
+    """The best mappings so far, and the refusal that was closest to fitting."""
+
+    def __init__(self, task: Task) -> None:
+        """None yet."""
+        self.found: list[Priced] = []
+        self.refused: Infeasible | None = None
+        self._task = task
+        self._least = outside(task.layer, task.device)
+
+    @property
+    def worst(self) -> float:
+        """Cycles that a mapping must beat; 0 where none can be better than those there are."""
+        if len(self.found) < self._task.keep:
+            return float("inf")
+        worst = _key(self.found[-1], self._task.objective)[0]
+        return worst if worst > self._least else 0.0
+
+    def offer(self, priced: Priced) -> None:
+        """Keep it if it is among the best."""
+        if _key(priced, self._task.objective)[0] < self.worst:
+            self.found.append(priced)
+            self.found.sort(key=lambda p: _key(p, self._task.objective))
+            del self.found[self._task.keep :]
+
+    def refuse(self, reason: Infeasible) -> None:
+        """Keep it if it misses its bound by less than any before."""
+        self.refused = _closer(self.refused, reason)
+
+
+def _in_order(task: Task, tiling: Tiling, best: _Best, *, turns: bool) -> Iterator[ArrayMapping]:
+    """Shapes in the order of their bounds, those of few tiles first, until none can be better.
+
+    A split stands for all of its shapes until its own bound is the least.
+    """
+    number = itertools.count()
+    queue: list[tuple[float, int, int, Split | ArrayMapping]] = []
+    for split in _splits(task, tiling):
+        least = carried(smallest(task.layer, tiling, split), task.device)
+        queue.append((max(split.bound, least), 0, next(number), split))
+    heapify(queue)
+    while queue and queue[0][0] < best.worst:
+        _, _, _, item = heappop(queue)
+        if isinstance(item, ArrayMapping):
+            yield item
+            continue
+        for shape in candidates(
+            task.layer, task.device, tiling, item, turns=turns, resident=task.resident
+        ):
+            if _floor(shape, task.device, task.assumed) >= best.worst:
+                continue
+            quick = bound(shape, task.device, task.assumed)
+            if isinstance(quick, Infeasible):
+                best.refuse(quick)
+                continue
+            value = quick.interval if task.objective == "interval" else quick.latency
+            heappush(queue, (value, shape.tiles, next(number), shape))
+
+
+def _priced(shape: ArrayMapping, task: Task) -> Priced | Infeasible | None:
+    """`shape` with its kernel and price; None where it has no kernel."""
+    mapping = with_kernel(shape, task.device, task.variants)
+    return None if mapping is None else price(mapping, task.device, task.assumed)
 
 
 def _floor(shape: ArrayMapping, device: Device, assumed: Assumed) -> float:
@@ -191,24 +234,3 @@ def _splits(task: Task, tiling: Tiling) -> Iterator[Split]:
                 yield split
         return
     yield Split(given.cas_length or 1, given.column_parts or 1, given.row_parts or 1, 0.0)
-
-
-def _kernel(
-    mapping: ArrayMapping, device: Device, variants: tuple[Variant, ...]
-) -> ArrayMapping | None:
-    """The mapping with the block that is fastest in the last tile of a chain."""
-    most = device.architecture.core.program_memory_bytes
-    best: tuple[int, ArrayMapping] | None = None
-    for block in blocks(mapping):
-        for variant in variants:
-            tried = replace(mapping, block=block, variant=variant)
-            try:
-                calls = schedules(tried, device)
-            except TargetError:
-                continue
-            body = sum(turn.body for turn in calls[-1])
-            if max(program_bytes(turns) for turns in calls[:2] + calls[-1:]) > most:
-                continue
-            if best is None or body < best[0]:
-                best = body, tried
-    return None if best is None else best[1]

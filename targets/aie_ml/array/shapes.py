@@ -82,10 +82,35 @@ def counts(tiles: int, most: int) -> list[int]:
 
 
 def candidates(
-    layer: DenseLayer, device: Device, tiling: Tiling, split: Split, *, turns: bool = False
+    layer: DenseLayer,
+    device: Device,
+    tiling: Tiling,
+    split: Split,
+    *,
+    turns: bool = False,
+    resident: bool = False,
 ) -> Iterator[ArrayMapping]:
-    """Mappings of one split: calls, residency, order and channels; with `turns`, in turns."""
-    base = ArrayMapping(
+    """Mappings of one split: calls, residency, order and channels; with `turns`, in turns.
+
+    Where `resident`, those whose weights stay: if there is none, one that does not fit.
+    """
+    base = smallest(layer, tiling, split)
+    if resident:
+        whole = replace(base, call_columns=base.part_columns)
+        shapes = iter(list(_rows(whole, device)) or [whole])
+    else:
+        shapes = _turns(base, device) if turns else _calls(base, device)
+    for shape in shapes:
+        one = split.row_parts == 1 or split.column_parts == 1
+        orders: tuple[Order, ...] = ("m",) if one else ("m", "n")
+        for order in orders:
+            ordered = shape if order == shape.order else replace(shape, order=order)
+            yield _with_channels(ordered, device)
+
+
+def smallest(layer: DenseLayer, tiling: Tiling, split: Split) -> ArrayMapping:
+    """A split with calls of one `mmul`, from which its mappings are made."""
+    return ArrayMapping(
         layer,
         tiling,
         (1, 1),
@@ -96,12 +121,6 @@ def candidates(
         tiling.m,
         tiling.n,
     )
-    for shape in _turns(base, device) if turns else _calls(base, device):
-        one = split.row_parts == 1 or split.column_parts == 1
-        orders: tuple[Order, ...] = ("m",) if one else ("m", "n")
-        for order in orders:
-            ordered = replace(shape, order=order)
-            yield _with_channels(ordered, device)
 
 
 def _calls(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
@@ -190,7 +209,7 @@ def _with_channels(mapping: ArrayMapping, device: Device) -> ArrayMapping:
     if mapping.streamed or device.architecture.core.dma.s2mm < 2:
         return mapping
     floor = Floor(mapping, device)
-    return mapping.with_channels(2 if 2 * floor.distinct_a <= floor.lanes_up else 1)
+    return mapping.with_channels(2) if 2 * floor.distinct_a <= floor.lanes_up else mapping
 
 
 def blocks(mapping: ArrayMapping) -> tuple[tuple[int, int], ...]:

@@ -29,7 +29,7 @@ from match_aie.targets.aie_ml.schedule import schedule_call
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Requantise
 from match_aie.workload import Workload
 
-#: Mappings that are looked at: the best ones may need packets, or weights that are streamed.
+#: Mappings that are looked at: the best ones may need packets.
 CANDIDATES = 12
 
 #: Splits that are looked at closely before the best of them is taken.
@@ -172,11 +172,16 @@ def _best(workload: Workload, name: str, columns: int) -> DensePlan | Infeasible
 def _splits(layer: DenseLayer, name: str, columns: int) -> tuple[Given, ...] | Infeasible:
     """Splits on at most `columns` columns, best first."""
     found: list[Priced] = []
-    for rows in (known(name).core_rows, links_down(known(name))):
-        answer = search(layer, region(name, columns, rows), objective="latency", keep=CANDIDATES)
+    refused: Infeasible | None = None
+    for rows in (links_down(known(name)), known(name).core_rows):
+        device = region(name, columns, rows)
+        answer = search(layer, device, objective="latency", keep=CANDIDATES, resident=True)
         if isinstance(answer, Infeasible):
-            return answer
-        found += answer
+            refused = answer
+        else:
+            found += answer
+    if refused is not None and not found:
+        return refused
     found.sort(key=lambda p: (p.cost.latency, p.mapping.tiles))
     mappings = [p.mapping for p in found]
     return tuple(dict.fromkeys(Given(m.cas_length, m.column_parts, m.row_parts) for m in mappings))
@@ -196,7 +201,7 @@ def _of_split(layer: DenseLayer, name: str, split: Given) -> DensePlan | Infeasi
     chains = (split.column_parts or 1) * (split.row_parts or 1)
     rows = _rows(whole, chains, length)
     device = region(name, -(-chains // rows) * length, rows)
-    found = search(layer, device, objective="latency", keep=CANDIDATES, given=split)
+    found = search(layer, device, objective="latency", keep=CANDIDATES, given=split, resident=True)
     if isinstance(found, Infeasible):
         return found
     able = [plan for p in found if (plan := _expressible(p.mapping, device)) is not None]

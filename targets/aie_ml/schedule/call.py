@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from math import ceil
 
 from match_aie.errors import TargetError
@@ -14,7 +14,12 @@ from match_aie.targets.aie_ml.kernels.fit import copies
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
 from match_aie.targets.aie_ml.schedule.machine import Machine, machine
 from match_aie.targets.aie_ml.schedule.operations import Counts, count
-from match_aie.targets.aie_ml.schedule.place import BlockSchedule, schedule_block
+from match_aie.targets.aie_ml.schedule.place import (
+    LOOP_SWITCH,
+    BlockSchedule,
+    explicit_steps,
+    schedule_block,
+)
 from match_aie.targets.aie_ml.schedule.run import ends
 
 #: Bits of an instruction bundle (AM020: program memory is 1024 words of 128 bits).
@@ -64,14 +69,14 @@ class CallSchedule:
     parts: tuple[Part, ...]
     call: int
 
-    @property
+    @cached_property
     def body(self) -> int:
         """Cycles from the first load to the last store."""
         last = self.parts[-1].schedule
         blocks = sum(part.times * part.schedule.length for part in self.parts)
         return self.lead + blocks - last.length + ends(last, self.blocks)[1] + 1
 
-    @property
+    @cached_property
     def lead(self) -> int:
         """Cycles before the first product."""
         return ends(self.parts[0].schedule, self.blocks)[0]
@@ -81,7 +86,7 @@ class CallSchedule:
         """Cycles of a call."""
         return self.call + self.body
 
-    @property
+    @cached_property
     def blocks(self) -> int:
         """Blocks of accumulators."""
         return sum(part.times for part in self.parts)
@@ -138,7 +143,7 @@ class CallSchedule:
             total += (once + step * part.schedule.steps) * part.times
         return total
 
-    @property
+    @cached_property
     def program_bytes(self) -> int:
         """Estimate of the program memory taken: the copies of a block that the source has.
 
@@ -169,28 +174,35 @@ def schedule_call(
     t = kernel.tiling
     return _cached(
         kernel,
-        _Key(arch),
+        ArchitectureKey(arch),
         ceil(rows / t.m) * t.m,
         ceil(reduction / t.k) * t.k,
         ceil(columns / t.n) * t.n,
     )
 
 
-class _Key:
+class ArchitectureKey:
     """An architecture, hashed by its name: the facts are one per name."""
 
     def __init__(self, arch: Architecture) -> None:
+        """Of `arch`."""
         self.arch = arch
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and other.arch == self.arch
+        """Whether all facts are the same."""
+        if not isinstance(other, ArchitectureKey):
+            return False
+        return other.arch is self.arch or other.arch == self.arch
 
     def __hash__(self) -> int:
+        """Of the name."""
         return hash(self.arch.name)
 
 
 @lru_cache(maxsize=65536)
-def _cached(kernel: Kernel, key: _Key, rows: int, reduction: int, columns: int) -> CallSchedule:
+def _cached(
+    kernel: Kernel, key: ArchitectureKey, rows: int, reduction: int, columns: int
+) -> CallSchedule:
     core = machine(key.arch)
     t = kernel.tiling
     steps = reduction // t.k
@@ -202,9 +214,33 @@ def _cached(kernel: Kernel, key: _Key, rows: int, reduction: int, columns: int) 
     return CallSchedule(kernel, core, rows, reduction, columns, parts, call)
 
 
+def _block(kernel: Kernel, key: ArchitectureKey, steps: int) -> BlockSchedule:
+    """The schedule with its inner loop as long as it must be: one serves all longer ones."""
+    short = _short(kernel, key, min(steps, _explicit(kernel, key)))
+    if isinstance(short, TargetError):
+        raise TargetError(short.what, hint=short.hint)
+    return short.of(steps)
+
+
 @lru_cache(maxsize=16384)
-def _block(kernel: Kernel, key: _Key, steps: int) -> BlockSchedule:
-    return schedule_block(kernel, machine(key.arch), steps)
+def _explicit(kernel: Kernel, key: ArchitectureKey) -> int:
+    return explicit_steps(kernel, machine(key.arch))
+
+
+@lru_cache(maxsize=16384)
+def _short(kernel: Kernel, key: ArchitectureKey, steps: int) -> BlockSchedule | TargetError:
+    """Refusals are kept too: finding them takes longest.
+
+    Kernels with an inner loop are as flat ones where its set-up fits into empty bundles.
+    """
+    if kernel.variant == "overlapped":
+        flat = _short(replace(kernel, variant="flat"), key, steps)
+        if isinstance(flat, TargetError) or flat.gap >= LOOP_SWITCH:
+            return flat
+    try:
+        return schedule_block(kernel, machine(key.arch), steps)
+    except TargetError as error:
+        return TargetError(error.what, hint=error.hint)
 
 
 def shapes(

@@ -22,6 +22,9 @@ Variant = Literal["overlapped", "exposed", "flat"]
 #: maxima over them; or, in a single step, two vectors times their factors.
 Work = Literal["mmul", "multiply", "sum", "pool", "add"]
 
+POSITIONS, REQUANTISE = get_args(Position), get_args(Requantise)
+VARIANTS, WORKS = get_args(Variant), get_args(Work)
+
 #: Bytes of an element.
 ELEMENT_BYTES = {
     "int8": 1,
@@ -82,19 +85,19 @@ class Kernel:
 
     def __post_init__(self) -> None:
         """Refuse what no kernel is."""
-        unknown = {self.a, self.w, self.out} - set(ELEMENT_BYTES)
+        unknown = {self.a, self.w, self.out} - ELEMENT_BYTES.keys()
         if unknown:
             raise TargetError(f"kernel element types {sorted(unknown)} are not known")
         if min(self.rows, self.columns) < 1 or self.weight_banks not in (1, 2):
             raise TargetError(f"kernel block {self.rows}x{self.columns} is empty")
         for value, values in (
-            (self.position, Position),
-            (self.requantise, Requantise),
-            (self.variant, Variant),
-            (self.operation, Work),
+            (self.position, POSITIONS),
+            (self.requantise, REQUANTISE),
+            (self.variant, VARIANTS),
+            (self.operation, WORKS),
         ):
-            if value not in get_args(values):
-                raise TargetError(f"kernel: {value!r} is none of {get_args(values)}")
+            if value not in values:
+                raise TargetError(f"kernel: {value!r} is none of {values}")
         if self.resumes and (self.bias or self.cascade_in):
             raise TargetError("kernel: earlier sums start it, and a bias or a cascade too")
         if self.bias and self.cascade_in:

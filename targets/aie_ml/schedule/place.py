@@ -10,7 +10,7 @@ Where more cycles are needed, whole bundles without operations of the step are p
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from match_aie.errors import InternalError, TargetError
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
@@ -93,12 +93,29 @@ class BlockSchedule:
         """Cycles from block to block as `placed` shows them."""
         return self.length - self.hidden
 
+    def of(self, steps: int) -> BlockSchedule:
+        """The same with so many steps, no fewer than the explicit ones: others only repeat."""
+        if steps == self.steps:
+            return self
+        length = self.length + (steps - self.steps) * self.interval
+        return replace(self, steps=steps, length=length)
+
+
+def explicit_steps(kernel: Kernel, core: Machine) -> int:
+    """Most steps of a block that are scheduled one by one."""
+    interval = schedule_step(block_operations(kernel, core), kernel, core).interval
+    return max(4, -(-EXPLICIT_CYCLES // interval))
+
 
 def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
-    """The shortest schedule found of a block with `steps` steps of the reduction."""
+    """The shortest schedule found of a block with `steps` steps of the reduction.
+
+    Raises:
+        TargetError: the pair has no native product, or registers do not suffice.
+    """
     block = block_operations(kernel, core)
     step = schedule_step(block, kernel, core)
-    explicit = min(steps, max(4, -(-EXPLICIT_CYCLES // step.interval)))
+    explicit = min(steps, explicit_steps(kernel, core))
     sets = _accumulator_sets(kernel, core, block)
     switch = 0 if kernel.variant == "flat" else LOOP_SWITCH
     inserts = _inserts(block, step, explicit)

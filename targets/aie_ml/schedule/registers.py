@@ -81,11 +81,18 @@ def lifetimes(units: dict[str, float], issued: Iterable[tuple[int, int, Placed]]
         if name and name[0] in units:
             landed = cycle + p.operation.latency
             key = (block, name, p.step if name[0] in OF_STEP else None)
-            span = spans.setdefault(key, [landed, landed])
-            span[:] = min(span[0], landed), max(span[1], landed)
+            span = spans.get(key)
+            if span is None:
+                spans[key] = [landed, landed]
+            elif landed < span[0]:
+                span[0] = landed
+            elif landed > span[1]:
+                span[1] = landed
     for block, cycle, p in everything:
+        step = p.step
         for name in p.operation.reads:
-            read = spans.get((block, name, p.step if name[0] in OF_STEP else None))
-            if read is not None:
-                read[1] = max(read[1], cycle)
+            if name[0] in units:
+                read = spans.get((block, name, step if name[0] in OF_STEP else None))
+                if read is not None and cycle > read[1]:
+                    read[1] = cycle
     return [(begin, end, units[name[0]]) for (_, name, _), (begin, end) in spans.items()]

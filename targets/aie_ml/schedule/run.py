@@ -49,28 +49,33 @@ def ends(schedule: BlockSchedule, blocks: int) -> tuple[int, int]:
 
     The latter counts from the first product of the last block.
     """
-    return _ends(_Identity(schedule), min(blocks, SHORT + 1))
+    lead, last = _ends(_Shown(schedule), min(blocks, SHORT + 1))
+    return lead, last + schedule.hidden
 
 
-class _Identity:
-    """A schedule as a key: equal where it is the same object."""
+class _Shown:
+    """A schedule as a key: equal where the same operations are shown, repeated or not."""
 
     def __init__(self, schedule: BlockSchedule) -> None:
         self.schedule = schedule
+        self.numbers = schedule.shown, schedule.gap, schedule.sets, schedule.serial
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and other.schedule is self.schedule
+        if not isinstance(other, _Shown) or other.schedule.placed is not self.schedule.placed:
+            return False
+        return other.numbers == self.numbers
 
     def __hash__(self) -> int:
-        return id(self.schedule)
+        return id(self.schedule.placed)
 
 
 @lru_cache(maxsize=16384)
-def _ends(key: _Identity, blocks: int) -> tuple[int, int]:
+def _ends(key: _Shown, blocks: int) -> tuple[int, int]:
+    """As `ends`, without the cycles of the inner loop's repetitions."""
     schedule = key.schedule
     run = unroll(schedule, blocks)
     begin = (blocks - 1) * schedule.shown
-    return -min(i.cycle for i in run), max(i.cycle for i in run) - begin + schedule.hidden
+    return -min(i.cycle for i in run), max(i.cycle for i in run) - begin
 
 
 def unroll(schedule: BlockSchedule, blocks: int) -> tuple[Issue, ...]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A
-from match_aie.targets.aie_ml.schedule.operation import Operation
+from match_aie.targets.aie_ml.schedule.operation import Kind, Operation
 from match_aie.targets.aie_ml.schedule.registers import Placed
+
+#: Kinds that use the one port between memory and accumulators.
+ACCUMULATOR_ACCESSES: frozenset[Kind] = frozenset(("load_accumulator", "store_accumulator"))
 
 
 @dataclass
@@ -21,37 +24,37 @@ class Table:
 
     def slot_for(self, op: Operation, cycle: int) -> str | None:
         """A free slot for `op` at `cycle`."""
-        row = self._row(cycle)
+        length = self.length
+        row = cycle if length is None else cycle % length
         if op.bank and (op.bank, row) in self.banks:
             return None
-        if op.kind.endswith("_accumulator") and row in self.accumulator_accesses:
+        kind = op.kind
+        if kind in ACCUMULATOR_ACCESSES and row in self.accumulator_accesses:
             return None
         for slot in op.slots:
             if (slot, row) in self.slots:
                 continue
-            if self._port(op, slot) and self._row(cycle + op.latency) in self.writes:
-                continue
+            if kind == "srs" or (kind == "load" and slot == LOAD_A):
+                landed = cycle + op.latency
+                if (landed if length is None else landed % length) in self.writes:
+                    continue
             return slot
         return None
 
     def take(self, op: Operation, cycle: int, slot: str) -> None:
         """Mark what `op` takes in `slot` at `cycle`."""
-        row = self._row(cycle)
+        length = self.length
+        row = cycle if length is None else cycle % length
         self.slots.add((slot, row))
         if op.bank:
             self.banks.add((op.bank, row))
-        if op.kind.endswith("_accumulator"):
+        kind = op.kind
+        if kind in ACCUMULATOR_ACCESSES:
             self.accumulator_accesses.add(row)
-        if self._port(op, slot):
-            self.writes.add(self._row(cycle + op.latency))
-
-    def _row(self, cycle: int) -> int:
-        return cycle if self.length is None else cycle % self.length
-
-    @staticmethod
-    def _port(op: Operation, slot: str) -> bool:
-        """Whether the result goes through the vector write port that load A and SRS share."""
-        return op.kind == "srs" or (op.kind == "load" and slot == LOAD_A)
+        # Load A and SRS share the vector write port.
+        if kind == "srs" or (kind == "load" and slot == LOAD_A):
+            landed = cycle + op.latency
+            self.writes.add(landed if length is None else landed % length)
 
     def search(self, op: Operation, cycles: range, step: int | None = None) -> Placed | None:
         """`op` at the first of `cycles` that has room."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from match_aie.errors import Infeasible, InfeasibleError
 from match_aie.hardware import SimulatedStep, StepResult
-from match_aie.simulation import Event, Timeline
+from match_aie.simulation import Event, Simulation, Timeline
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layout import lay_out
@@ -43,30 +43,14 @@ class Group:
 
 
 @dataclass(frozen=True)
-class ArrayRun:
+class ArrayRun(Simulation):
     """A simulated inference; cycles are those of the processor's clock.
 
     Attributes:
-        steps: in execution order.
-        timeline: processor, ways and tiles over time.
-        frequency_hz: of the processor's clock.
         groups: tiles by layer.
     """
 
-    steps: tuple[StepResult, ...]
-    timeline: Timeline
-    frequency_hz: float
     groups: tuple[Group, ...]
-
-    @property
-    def cycles(self) -> float:
-        """Of the whole run."""
-        return self.timeline.cycles
-
-    @property
-    def microseconds(self) -> float:
-        """Of the whole run."""
-        return self.cycles / self.frequency_hz * 1e6
 
     def utilisation(self) -> dict[str, float]:
         """Share of all cycles in which processor and array work, and each layer's tiles do."""
@@ -74,10 +58,6 @@ class ArrayRun:
         shares = {n: s for n, s in self.timeline.utilisation().items() if n in units}
         whole = self.cycles or 1.0
         return {**shares, **{g.name: g.busy / g.cores / whole for g in self.groups}}
-
-    def trace_json(self) -> str:
-        """The timeline in the Chrome trace format, which Perfetto opens."""
-        return self.timeline.to_trace_json(self.frequency_hz)
 
 
 @dataclass

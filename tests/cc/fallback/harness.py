@@ -29,7 +29,7 @@ def c_file(remainder: Remainder) -> str:
         lines.append(f"    {constant.name} = values[{index}];")
     lines.append("}")
     ports = {*remainder.inputs, *remainder.outputs}
-    views = {alias.view: alias.base for alias in remainder.aliases}
+    views = _views(remainder)
     for tensor in remainder.tensors:
         if tensor.name not in ports and tensor.name not in views:
             lines.append(f"static _Alignas(64) uint8_t {tensor.name}[{tensor.nbytes}];")
@@ -49,14 +49,19 @@ def _argument(argument, remainder: Remainder, views) -> str:
     name = argument.name
     if argument.kind != "tensor":
         return name if argument.kind == "constant" else f"(void *){name}"
-    name = views.get(name, name)
+    name, offset = views.get(name, (name, 0))
     assert name not in views, "a view of a view"
     if name in remainder.inputs:
         assert argument.access == "read"
+        assert not offset
         return f"in[{remainder.inputs.index(name)}]"
     if name in remainder.outputs:
-        return f"out[{remainder.outputs.index(name)}]"
-    return f"(void *){name}"
+        name = f"out[{remainder.outputs.index(name)}]"
+    return f"(void *)((uint8_t *){name} + {offset})"
+
+
+def _views(remainder: Remainder) -> dict[str, tuple[str, int]]:
+    return {alias.view: (alias.base, alias.offset) for alias in remainder.aliases}
 
 
 def check(remainder: Remainder) -> None:
@@ -65,21 +70,31 @@ def check(remainder: Remainder) -> None:
     assert len(set(names)) == len(names)
     symbols = [function.symbol for function in remainder.functions]
     assert len(set(symbols)) == len(symbols)
-    views = {alias.view for alias in remainder.aliases}
+    views = _views(remainder)
+    sizes = {tensor.name: tensor.nbytes for tensor in remainder.tensors}
     written = [a.name for c in remainder.calls for a in c.arguments if a.access == "write"]
     assert len(set(written)) == len(written)
     assert len(set(remainder.outputs)) == len(remainder.outputs)
     for output in remainder.outputs:
-        assert output in written
         assert output not in views
         assert output not in remainder.inputs
-    ready = set(remainder.inputs)
-    bases = {alias.view: alias.base for alias in remainder.aliases}
+    ready = {name: np.ones(sizes[name], bool) for name in remainder.inputs}
+
+    def bytes_of(name):
+        owner, offset = views.get(name, (name, 0))
+        every = ready.setdefault(owner, np.zeros(sizes[owner], bool))
+        assert offset + sizes[name] <= every.size
+        return every[offset : offset + sizes[name]]
+
     for call in remainder.calls:
         for a in call.arguments:
             if a.kind == "tensor" and a.access == "read":
-                assert bases.get(a.name, a.name) in ready
-        ready |= {a.name for a in call.arguments if a.access == "write"}
+                assert bytes_of(a.name).all()
+        for a in call.arguments:
+            if a.kind == "tensor" and a.access == "write":
+                assert not bytes_of(a.name).any()
+                bytes_of(a.name)[:] = True
+    assert all(bytes_of(output).all() for output in remainder.outputs)
 
 
 def build(remainder: Remainder, *, compiler: str = "gcc", flags=("-O1",)) -> ctypes.CDLL:

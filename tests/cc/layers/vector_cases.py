@@ -113,5 +113,18 @@ def pooled():
             yield rowwise("softmax", x, U8, rows=3, columns=columns, tail=BYTE)
 
 
+def filtered():
+    """3x3 convolutions for minimal filtering: sizes around its tiles, channels around vectors."""
+    shapes = (
+        ((8, 8, 16), 16), ((7, 13, 17), 31), ((9, 5, 33), 40), ((2, 3, 64), 7), ((1, 1, 32), 64),
+        ((6, 1, 35), 5), ((4, 17, 40), 1),
+    )  # fmt: skip
+    windows = (SAME, Window(), Window(padding=(2, 0, 1, 3)))
+    for at, (image, k) in enumerate(shapes):
+        window = windows[at % 3 if min(image) > 2 else 0]
+        x, y, tail = ((U8, S8, TAIL), (S8, U8, BYTE), (U8, S8, RELU), (S8, SUM, None))[at % 4]
+        yield conv(x, y, image, k, (3, 3), window=window, tail=tail, scales=1 + at % 2 * (k - 1))
+
+
 def everything():
     return [*products(), *channelwise(), *pointwise(), *pooled()]

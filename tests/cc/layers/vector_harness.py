@@ -17,6 +17,8 @@ from match_aie.lowering import LayerProgram
 from match_aie.mapping import search
 from match_aie.targets.cpu.machine import Cache, machine
 from match_aie.targets.cpu.module import Int8Module, VectorModule
+from match_aie.targets.cpu.winograd import refuses
+from match_aie.targets.cpu.winograd_module import Winograd2Module, Winograd4Module
 from match_aie.workload import reference
 
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fno-strict-aliasing")
@@ -85,6 +87,15 @@ def layer(workload, facts, seed=0):
     found = search(workload, module)
     assert isinstance(found, list), found
     return Layer(workload, module, found[0].mapping, seed)
+
+
+def filtered(workload, facts, seed=0):
+    """`workload` in both ways of minimal filtering, where `facts` has vectors for it."""
+    facts = machine(facts) if isinstance(facts, str) else facts
+    if refuses(facts, workload) is not None:
+        return []
+    modules = (Winograd2Module(facts), Winograd4Module(facts))
+    return [Layer(workload, m, search(workload, m)[0].mapping, seed) for m in modules]
 
 
 def _call(number, made):

@@ -195,13 +195,38 @@ def cast(builder, x, dtype="int8", clip=(-128, 127)):
     return builder.emit(ig.op.astype(cut, dtype))
 
 
+def shifted_apart(builder, x):
+    return builder.emit(ig.op.right_shift(x, ig.const([5, 8, 6, 7])))
+
+
+@pytest.mark.parametrize("target", [CPU(), GAP9(modules=("cluster",))], ids=["cpu", "cluster"])
+def test_shifts_per_channel_become_multipliers(target, tmp_path):
+    def follow(builder, total):
+        up = builder.emit(ig.op.multiply(total, ig.const([3, 1, 1, 2])))
+        half = builder.emit(ig.op.add(up, ig.const([16, 128, 31, 64])))
+        return cast(builder, shifted_apart(builder, half))
+
+    module = conv_then(follow)
+    net = match.compile(module, target, cache=False)
+    (layer,) = [la for la in net.program.schedule.layers if la.workload.kind == "conv2d"]
+    assert layer.workload.tail.shift == 8
+    assert layer.workload.tail.bits == 32 or isinstance(target, CPU)
+    assert dict(layer.constants)["multiplier"].tolist() == [24, 1, 4, 4]
+    plain = match.compile(module, Core(), cache=False).write(tmp_path / "plain")
+    feeds = {"x0": RNG.integers(-128, 128, (1, 4, 5, 3)).astype(np.int8)}
+    ours, theirs = net.write(tmp_path / "net").run(feeds), plain.run(feeds)
+    assert ours.matches_reference
+    for name, value in theirs.outputs.items():
+        np.testing.assert_array_equal(ours.outputs[name], value)
+
+
 @pytest.mark.parametrize(
     ("follow", "message"),
     [
         (lambda b, t: cast(b, t, clip=None), "its astype may leave int8"),
         (
-            lambda b, t: cast(b, b.emit(ig.op.right_shift(t, ig.const([1, 2, 3, 4])))),
-            "the shift differs per channel",
+            lambda b, t: cast(b, shifted_apart(b, b.emit(ig.op.maximum(t, ig.const(-99))))),
+            "the shift differs per channel behind a clip",
         ),
         (
             lambda b, t: cast(b, b.emit(ig.op.multiply(t, ig.const(1 << 20)))),

@@ -1,6 +1,7 @@
 """A whole integer network in Relay text, as MATCH writes it, for the CPU."""
 
 import numpy as np
+import pytest
 from numpy_nets import conv, requantize
 from relay_harness import needs_compiler, target
 
@@ -47,7 +48,7 @@ def @main(%x: Tensor[(1, 3, 9, 8), int8], %w: Tensor[(4, 3, 3, 3), int8], %b: Te
 
 
 def test_the_qnn_dialect_reaches_modules(tmp_path):
-    """One scale for the tensor: whole layers. A scale per channel: the sums."""
+    """Whole layers, with one scale for the tensor and with one per channel."""
     rng = np.random.default_rng(2)
     x, w, d = (
         rng.integers(-128, 128, shape).astype(np.int8)
@@ -59,7 +60,8 @@ def test_the_qnn_dialect_reaches_modules(tmp_path):
     chosen = {o.candidate.label: o.candidate for o in net.assignment.chosen}
     assert chosen["%0"].layer.workload.fixed_point
     assert chosen["%0"].layer.workload.output.dtype == "int8"
-    assert chosen["%4"].layer.workload.output.dtype == "int32"
+    assert chosen["%4"].layer.workload.output.dtype == "int8"
+    assert chosen["%4"].layer.workload.operand("multiplier").shape == (4,)
     assert chosen["%7"].layer.workload.kind == "dense"
     result = net.write(tmp_path / "net").run({"x": x})
     assert result.matches_reference
@@ -75,3 +77,44 @@ def test_the_qnn_dialect_reaches_modules(tmp_path):
     fourth = (third.reshape(1, -1).astype(np.int32) - 2) @ d.T.astype(np.int32)
     for got, wanted in zip(result.outputs.values(), (first, second, third, fourth), strict=True):
         assert np.array_equal(got, wanted)
+
+
+PER_CHANNEL = """#[version = "0.0.5"]
+def @main(%x: Tensor[(64, 12), int8], %w: Tensor[(40, 12), int8], %b: Tensor[(40), int32],
+          %s: Tensor[(40), float32]) {
+  %0 = qnn.dense(%x, %w, 3, 0, 0.1f, %s, units=40, out_dtype="int32");
+  %1 = nn.bias_add(%0, %b);
+  qnn.requantize(%1, %s, 0, 0.5f, -3, axis=1, out_dtype="int8")
+}
+"""
+
+
+@pytest.mark.parametrize(("largest", "stored"), [(2.0**-8, "int8"), (32.0, "int32")])
+def test_a_requantisation_per_channel_is_exact(tmp_path, largest, stored):
+    """Sums of every size that int32 has; where one shift is not proven, sums are the layer's."""
+    rng = np.random.default_rng(3)
+    x, w = (rng.integers(-128, 128, shape).astype(np.int8) for shape in ((64, 12), (40, 12)))
+    s = np.exp2(rng.uniform(-14, -8, 40)).astype(np.float32)
+    s[3] = largest * 0.99
+    total = (x.astype(np.int64) - 3) @ w.T.astype(np.int64)
+    room = 2**31 - 1 - 131 * 128 * 12
+    b = rng.integers(-room, room, 40)
+    b[:6] = room, -room, -room, room, 0, 1
+    b[6:26] = rng.integers(-(2**15), 2**15, 20)
+    if largest > 1:
+        b %= 2**15  # or products leave 64 bits
+    parameters = {"w": w, "b": b.astype(np.int32), "s": s}
+    net = match.compile(PER_CHANNEL, target, params=parameters)
+    (layer,) = [o.candidate.layer for o in net.assignment.chosen]
+    assert layer.workload.output.dtype == stored
+    if stored == "int32":
+        assert any("would give other integers" in (c.refusal or "") for c in refusals(net))
+    result = net.write(tmp_path / "net").run({"x": x})
+    assert result.matches_reference
+    wanted = requantize((total + b).astype(np.int32), s, 0, 0.5, -3, axis=1)
+    np.testing.assert_array_equal(next(iter(result.outputs.values())), wanted)
+    assert np.unique(wanted).size > 100
+
+
+def refusals(net):
+    return [o.candidate for o in net.assignment.considered]

@@ -220,6 +220,32 @@ def test_movement_between_equal_quantisations_is_done_on_integers():
     assert kept == ["dequantize", "reshape", "quantize"]
 
 
+@pytest.mark.parametrize("coarse", [0.5, 0.25])
+def test_operands_of_the_same_quantisation_are_joined_as_integers(coarse):
+    nodes = [
+        dq("xq", "x"),
+        dq("zq", "z"),
+        helper.make_node("Concat", ["x", "z"], ["c"], axis=1),
+        q("c", "yq"),
+    ]
+    constants = {
+        **parameters("xq", 0.25, 1),
+        **parameters("zq", coarse, -3),
+        **parameters("yq", 0.25, 1),
+    }
+    ports = [("xq", TensorProto.INT8, (1, 4)), ("zq", TensorProto.INT8, (1, 3))]
+    outputs = [("yq", TensorProto.INT8, 2)]
+    loaded = load(model_of(nodes, ports, outputs, constants).SerializeToString())
+    model = normalize(loaded)
+    # The other operand is requantised; one that differs in its zero point only too.
+    assert operators(model) == ["dequantize", "quantize", "concat"]
+    x, z = (RNG.integers(-128, 128, shape).astype(np.int8) for shape in ((1, 4), (1, 3)))
+    np.testing.assert_array_equal(run(model, x, z)[0], run(loaded, x, z)[0])
+    apart = constants | parameters("yq", 0.125, 1)
+    kept = normalize(load(model_of(nodes, ports, outputs, apart).SerializeToString()))
+    assert operators(kept) == ["dequantize", "dequantize", "concat", "quantize"]
+
+
 def test_integer_io_moves_the_ends():
     nodes = [
         q("x", "xq"),

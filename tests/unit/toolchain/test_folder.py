@@ -22,7 +22,7 @@ def test_what_is_written_is_read_back(tmp_path):
     again = load(tmp_path / "deep" / "net")
     assert again.record.network == "net"
     assert [layer.name for layer in again.record.layers.values()] == ["fc 1", "fc 2"]
-    assert again.record.owners["flat"] == "small"
+    assert again.record.places["flat"] == ("small", 0)
     assert os.listdir(tmp_path / "deep") == ["net"]
 
 

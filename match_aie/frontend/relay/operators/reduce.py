@@ -92,7 +92,7 @@ def _cumulative(function: Callable[..., Expr]) -> Rule:
         x = site.tensor(0)
         axis = site.axis(0, rank(x)) if site.has("axis") else None
         kind = site.word("dtype", dtype(x))
-        return function(x, axis, kind, bool(site.integer("exclusive", 0)))
+        return function(x, axis, kind, site.flag("exclusive"))
 
     return rule
 

@@ -432,6 +432,83 @@ MA_INLINE ma_f32 ma_real_u8(const uint8_t *x, int32_t zero, float scale)
 MA_BYTE_PAIRS(pair_i8, int8_t, ma_pair_i8)
 MA_BYTE_PAIRS(pair_u8, uint8_t, ma_pair_u8)
 
+/* ---- 3x3 filters with fewer products ------------------------------------------------------------- */
+
+typedef uint16_t ma_u16 __attribute__((vector_size(MA_VECTOR_BYTES)));
+
+/* Two vectors' lanes of int16 from bytes, modulo 2^16. */
+MA_INLINE ma_u16 ma_words_i8(const int8_t *p)
+{
+    return (ma_u16)ma_widen_pairs(p);
+}
+
+MA_INLINE ma_u16 ma_words_u8(const uint8_t *p)
+{
+#if MA_AVX512
+    return (ma_u16)_mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)p));
+#elif MA_AVX2
+    return (ma_u16)_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
+#else
+    ma_pair_u8 v;
+    memcpy(&v, p, sizeof v);
+    return __builtin_convertvector(v, ma_u16);
+#endif
+}
+
+MA_INLINE void ma_store_u16(void *p, ma_u16 v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+/* Winograd's F(2, 3), of four neighbours: data on their way to products, and products to two sums, each
+ * twice as large as it is. */
+MA_INLINE void ma_winograd2_data(const ma_u16 *d, ma_u16 *v)
+{
+    v[0] = d[0] - d[2];
+    v[1] = d[1] + d[2];
+    v[2] = d[2] - d[1];
+    v[3] = d[1] - d[3];
+}
+
+MA_INLINE void ma_winograd2_sums(const ma_u32 *m, ma_u32 *s)
+{
+    s[0] = m[0] + m[1] + m[2];
+    s[1] = m[1] - m[2] - m[3];
+}
+
+/* The same of F(4, 3): six neighbours, four sums, each 24 times as large as it is. */
+MA_INLINE void ma_winograd4_data(const ma_u16 *d, ma_u16 *v)
+{
+    const ma_u16 near = d[4] - d[2], a = d[4] - (d[2] << 2), b = d[3] - (d[1] << 2);
+    const ma_u16 far = d[3] - d[1], twice = far + far;
+    v[0] = ((d[0] - d[2]) << 2) + near;
+    v[1] = a + b;
+    v[2] = a - b;
+    v[3] = near + twice;
+    v[4] = near - twice;
+    v[5] = d[5] - d[3] - (twice + twice);
+}
+
+MA_INLINE void ma_winograd4_sums(const ma_u32 *m, ma_u32 *s)
+{
+    const ma_u32 a = m[1] + m[2], b = m[1] - m[2], c = m[3] + m[4], d = m[3] - m[4];
+    s[0] = m[0] + a + c;
+    s[1] = b + (d + d);
+    s[2] = a + (c << 2);
+    s[3] = b + (d << 3) + (m[5] + m[5]);
+}
+
+/* From 24 * 24 times a sum to 64 times it, modulo 2^32: a ninth is a factor there. */
+MA_INLINE ma_u32 ma_winograd4_last(ma_u32 s)
+{
+    return s * 0x38e38e39u;
+}
+
+MA_INLINE ma_u32 ma_winograd2_last(ma_u32 s)
+{
+    return s;
+}
+
 /* ---- products channel by channel ---------------------------------------------------------------- */
 
 #if MA_AVX2 || defined(MA_MODEL_BYTES)

@@ -13,11 +13,20 @@ from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.array import ArrayMapping, Assumed, DenseLayer, build, price, search
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.floor import Floor
+from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import Home, Outer
-from match_aie.targets.aie_ml.array.price import bound
+from match_aie.targets.aie_ml.array.price import bound, carried
 from match_aie.targets.aie_ml.array.sample import sample
 from match_aie.targets.aie_ml.array.search import Given
-from match_aie.targets.aie_ml.array.shapes import blocks, counts
+from match_aie.targets.aie_ml.array.shapes import (
+    blocks,
+    candidates,
+    counts,
+    native_tilings,
+    smallest,
+    splits,
+)
+from match_aie.targets.aie_ml.graph.dense_plan import region
 
 VEK280 = device("vek280")
 I8 = Tiling(4, 8, 8, True)
@@ -194,3 +203,40 @@ def test_lanes_are_shared_within_a_kind_only() -> None:
     assert floor.shares[1] == -(-floor.distinct_w // w)
     assert sum(len(net.chains) for net in floor.nets if net.kind == "a") == mapping.tiles
     assert sum(len(net.chains) for net in floor.nets if net.kind == "w") == mapping.tiles
+
+
+def test_no_mapping_beats_the_bounds_that_order_the_search() -> None:
+    """Of every split and shape: else the search might stop before the best."""
+    layer = DenseLayer(40, 96, 56)
+    small = region("vek280", 3, 8)
+    (tiling,) = native_tilings(layer, small)
+    priced = 0
+    for split in splits(layer, small, tiling, None):
+        least = max(split.bound, carried(smallest(layer, tiling, split), small))
+        for turns in (False, True):
+            for shape in candidates(layer, small, tiling, split, turns=turns):
+                mapping = with_kernel(shape, small, ("flat",))
+                quick = bound(shape, small, Assumed())
+                if mapping is None or isinstance(quick, Infeasible):
+                    continue
+                found = price(mapping, small, Assumed())
+                if isinstance(found, Infeasible):
+                    continue
+                assert least <= found.cost.interval <= found.cost.latency
+                assert quick.interval <= found.cost.interval
+                assert quick.latency <= found.cost.latency
+                priced += 1
+    assert priced > 50
+
+
+def test_weights_that_stay_when_asked() -> None:
+    layer, small = DenseLayer(64, 256, 256), region("vek280", 2, 8)
+    found = search(layer, small, objective="latency", keep=8, resident=True)
+    assert not isinstance(found, Infeasible)
+    assert all(not p.mapping.streamed and p.mapping.reduction_steps == 1 for p in found)
+    everything = search(layer, small, objective="latency", keep=8)
+    assert not isinstance(everything, Infeasible)
+    assert everything[0].cost.latency == found[0].cost.latency
+    refused = search(DenseLayer(8, 2048, 2048), small, resident=True)
+    assert isinstance(refused, Infeasible)
+    assert refused.resource == "memory banks of a tile"

@@ -25,9 +25,11 @@ from match_aie.targets.aie_ml.schedule import (
     schedule_call,
     verify,
 )
+from match_aie.targets.aie_ml.schedule.call import ArchitectureKey
 from match_aie.targets.aie_ml.schedule.generated import emitted_counts, schedule_of
+from match_aie.targets.aie_ml.schedule.least import least_body
 from match_aie.targets.aie_ml.schedule.place import LOOP_SWITCH
-from match_aie.targets.aie_ml.schedule.run import unroll
+from match_aie.targets.aie_ml.schedule.run import ends, unroll
 
 VEK280 = device("vek280").architecture
 CORE = machine(VEK280)
@@ -296,3 +298,32 @@ def test_longer_runs_repeat_the_pattern() -> None:
     span = max(i.cycle for i in nine) - max(i.cycle for i in three)
     assert span == 4 * schedule.length
     assert len(nine) - len(three) == 4 * len(schedule.placed)
+
+
+@pytest.mark.parametrize("kernel", [I8, I16, replace(I8, requantise="channel", addends=True)])
+def test_longer_reductions_only_repeat(kernel: Kernel) -> None:
+    """What is scheduled once serves all longer reductions; kernels with a loop, too."""
+    for variant in ("flat", "overlapped"):
+        varied = replace(kernel, variant=variant)
+        for steps in (1, 3, 27, 28, 29, 90):
+            call = schedule_call(varied, VEK280, 32, steps * kernel.tiling.k, 32)
+            alone = schedule_block(varied, CORE, steps)
+            assert call.parts[0].schedule.length == alone.length
+            assert call.parts[0].schedule.placed == alone.placed
+            assert ends(call.parts[0].schedule, 5) == ends(alone, 5)
+
+
+def test_no_schedule_beats_the_least_cycles() -> None:
+    close = 0
+    for kernel, steps in cases(16, seed=7):
+        t = kernel.tiling
+        for rows, columns in ((1, 1), (4, 8), (5, 7)):
+            size = rows * t.m, steps * t.k, columns * t.n
+            try:
+                body = schedule_call(kernel, VEK280, *size).body
+            except TargetError:
+                continue
+            least = least_body(kernel, ArchitectureKey(VEK280), size)
+            assert least <= body
+            close += body < 1.1 * least
+    assert close > 4

@@ -1,0 +1,49 @@
+"""From a schedule to a program: concatenations, storage, and what stays in an inner memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from match_aie.errors import Infeasible
+from match_aie.hardware import MatchTarget
+from match_aie.lowering.handover import hand_over
+from match_aie.lowering.joining import join, refused
+from match_aie.lowering.program import NetworkProgram, Schedule
+from match_aie.lowering.streams import store
+
+
+def place(
+    schedule: Schedule, target: MatchTarget, *, limit: int | None = None
+) -> NetworkProgram | Infeasible:
+    """Everything at its place: operands of concatenations within them, where that fits.
+
+    A concatenation in place lives longer than a copy, so where it does not fit, copies are tried.
+
+    Args:
+        schedule: the network's calls.
+        target: the chip.
+        limit: bytes that the arena may take.
+    """
+    found: NetworkProgram | Infeasible | None = None
+    for attempt in _attempts(schedule, target.build_profile().inner_alignment):
+        found = _place(attempt, target, limit)
+        if not isinstance(found, Infeasible):
+            return found
+    assert found is not None
+    return found
+
+
+def _attempts(schedule: Schedule, alignment: int) -> Iterator[Schedule]:
+    yield join(schedule, alignment)
+    if any(one.parts for one in schedule.joins):
+        yield refused(schedule, "in one place with its operands it does not fit in memory")
+
+
+def _place(
+    schedule: Schedule, target: MatchTarget, limit: int | None
+) -> NetworkProgram | Infeasible:
+    alignment = target.build_profile().alignment
+    program = store(schedule, target.storage(), alignment=alignment, limit=limit)
+    if isinstance(program, Infeasible):
+        return program
+    return hand_over(program, target, limit=limit)

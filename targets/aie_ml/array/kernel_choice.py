@@ -1,0 +1,92 @@
+"""Which kernel the tiles of a mapping run: the block of accumulators and how epilogues meet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.array.fit import program_bytes, schedules
+from match_aie.targets.aie_ml.array.layer import ArrayMapping
+from match_aie.targets.aie_ml.array.shapes import blocks
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.schedule import Variant
+from match_aie.targets.aie_ml.schedule.call import ArchitectureKey
+from match_aie.targets.aie_ml.schedule.least import least_body
+
+Choice = tuple[tuple[int, int], Variant]
+
+
+def with_kernel(
+    mapping: ArrayMapping, device: Device, variants: tuple[Variant, ...]
+) -> ArrayMapping | None:
+    """The mapping with the block that is fastest in the last tile of a chain; None if none fits.
+
+    Among equals the first of `blocks`, and of `variants`.
+    """
+    choice = _choice(_Calls(mapping, device, variants))
+    return None if choice is None else replace(mapping, block=choice[0], variant=choice[1])
+
+
+class _Calls:
+    """The calls of a mapping as a key: equal where all that its kernels depend on is."""
+
+    def __init__(
+        self, mapping: ArrayMapping, device: Device, variants: tuple[Variant, ...]
+    ) -> None:
+        m, layer = mapping, mapping.layer
+        self.mapping, self.device, self.variants = mapping, device, variants
+        self.size = m.call_rows, m.call_reduction, m.call_columns
+        self._alike = (
+            (layer.a, layer.w, layer.out, layer.bias, layer.relu, layer.requantise),
+            (m.tiling, min(m.cas_length, 3), m.reduction_steps, self.size),
+            (device.architecture.name, variants),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Calls) or other._alike != self._alike:
+            return False
+        mine, theirs = self.device.architecture, other.device.architecture
+        return mine is theirs or mine == theirs
+
+    def __hash__(self) -> int:
+        return hash(self._alike)
+
+
+@lru_cache(maxsize=65536)
+def _choice(calls: _Calls) -> Choice | None:
+    """Kernels in the order of cycles that no schedule beats, until none can be faster."""
+    options = [(block, variant) for block in blocks(calls.mapping) for variant in calls.variants]
+    least = []
+    for place, (block, variant) in enumerate(options):
+        tried = replace(calls.mapping, block=block, variant=variant)
+        try:
+            least.append((_least(tried, calls), place, tried))
+        except TargetError:
+            continue
+    best: tuple[int, int] | None = None
+    for cycles, place, tried in sorted(least, key=lambda found: found[:2]):
+        if best is not None and cycles > best[0]:
+            break
+        body = _body(tried, calls.device)
+        if body is not None and (best is None or (body, place) < best):
+            best = body, place
+    return None if best is None else options[best[1]]
+
+
+def _least(mapping: ArrayMapping, calls: _Calls) -> int:
+    key = ArchitectureKey(calls.device.architecture)
+    turns = mapping.turns(mapping.cas_length - 1)
+    return sum(times * least_body(kernel, key, calls.size) for times, kernel in turns)
+
+
+def _body(mapping: ArrayMapping, device: Device) -> int | None:
+    """Cycles of the last tile's turns; None where registers or program memory do not suffice."""
+    most = device.architecture.core.program_memory_bytes
+    try:
+        made = schedules(mapping, device)
+    except TargetError:
+        return None
+    if max(program_bytes(turns) for turns in made[:2] + made[-1:]) > most:
+        return None
+    return sum(turn.body for turn in made[-1])

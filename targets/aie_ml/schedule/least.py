@@ -1,0 +1,51 @@
+"""Cycles that no schedule of a call beats: what a search need not schedule to discard."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import ceil
+
+from match_aie.targets.aie_ml.schedule.call import ArchitectureKey, shapes
+from match_aie.targets.aie_ml.schedule.kernel import Kernel
+from match_aie.targets.aie_ml.schedule.machine import STORE, machine
+from match_aie.targets.aie_ml.schedule.operations import block_operations
+from match_aie.targets.aie_ml.schedule.place import LOOP_SWITCH, schedule_step
+
+
+def least_body(kernel: Kernel, key: ArchitectureKey, size: tuple[int, int, int]) -> int:
+    """At most the cycles of `CallSchedule.body`, where products take tiles that lie aligned.
+
+    Every block takes its steps at their interval, its multiplications and the set-up of its loop;
+    the last one leaves after its last product and through the one slot that stores.
+
+    Args:
+        kernel: what runs.
+        key: where.
+        size: (rows, reduction, columns) of the call, multiples of the tiling.
+
+    Raises:
+        TargetError: the pair has no native product.
+    """
+    rows, reduction, columns = size
+    t, core = kernel.tiling, machine(key.arch)
+    steps, switch = ceil(reduction / t.k), 0 if kernel.variant == "flat" else LOOP_SWITCH
+    cycles = last = 0
+    for times, r, c in shapes(ceil(rows / t.m), ceil(columns / t.n), kernel.rows, kernel.columns):
+        interval, multiplies, leaves = _pace(kernel.block(r, c), key)
+        length = steps * interval + multiplies + switch
+        cycles += times * length
+        last = length - (steps - 1) * interval - leaves
+    return core.load + cycles - last + 1
+
+
+@lru_cache(maxsize=16384)
+def _pace(kernel: Kernel, key: ArchitectureKey) -> tuple[int, int, int]:
+    """Of a block: a step's cycles, its multiplications; cycles from its last step to its end."""
+    core = machine(key.arch)
+    block = block_operations(kernel, core)
+    step = schedule_step(block, kernel, core)
+    finish = [op for chain in block.finish for op in chain]
+    stores = sum(op.slots == (STORE,) for op in finish)
+    product = core.float_product if kernel.floating else core.product
+    multiplies = sum(op.kind == "multiply" for op in finish)
+    return step.interval, multiplies, product + max(0, stores - 1)

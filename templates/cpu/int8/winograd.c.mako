@@ -1,0 +1,295 @@
+## 3x3 conv2d in 8 bits by Winograd's F(m x m, 3 x 3): blocks of tiles of x are transformed, multiplied
+## point by point with transformed weights, and the products transformed to sums.
+<%namespace name="cores" file="cpu/cores.mako"/>
+<%namespace name="tile" file="cpu/int8/tile.mako"/>
+<%
+k, d, w = layer.kernel, layer.dim, layer.window
+x, y = layer.operand("x"), layer.operand("y")
+m, points = k.tile.outputs, k.tile.points
+side = m + 2
+kinds = ([("whole", k.panel)] if k.panels else []) + ([("last", k.last)] if k.last else [])
+wide = k.panel.vectors * k.lanes
+rows, block = k.tile.registers.rows, k.tile.block
+tiles = k.rows * k.columns
+divided = k.split.dim if k.split else ""
+single = rows > 1 and min(k.counts) < rows
+overlapping = any(count % rows for count in k.counts)
+factor = layer.tail is not None
+%>
+${data()}
+% for name, panel in kinds:
+% for count in ([rows] + ([1] if single else [])):
+
+${products(f"{layer.symbol}_{name}{count}", count, panel)}
+% endfor
+
+${sums(f"{layer.symbol}_{name}_sums", panel)}
+
+${walk(name, panel)}
+% endfor
+
+${cores.open(layer, k.split, k.part_bytes)}
+    _Static_assert(MA_LANES == ${k.lanes}, "vectors are those that the weights were packed for");
+    int16_t *const data = (int16_t *)scratch;
+    int32_t *const products = (int32_t *)(scratch + ${k.data_bytes});
+    ${x.ctype} *const seen = (${x.ctype} *)(scratch + ${k.data_bytes + k.sums_bytes});
+    const int16_t *const transformed = (const int16_t *)(const void *)weight;
+<%
+b0, b1 = ("part_begin", "part_end") if divided == "B" else ("0", str(d.B))
+t0, t1 = (f"part_begin / {m} * {k.columns}", f"(part_end + {m - 1}) / {m} * {k.columns}") if divided == "OY" else ("0", str(tiles))
+%>
+    for (int32_t b = ${b0}; b < ${b1}; ++b) {
+        const ${x.ctype} *const image = x + b * ${w.rows * w.columns * d.C};
+        ${y.ctype} *const to = y + b * ${d.OY * d.OX * d.K};
+        const int32_t end = ${t1};
+        for (int32_t first = ${t0}; first < end; first += ${block}) {
+            const int32_t n = end - first < ${block} ? end - first : ${block};
+            for (int32_t i = 0; i < n; ++i) {
+                ${layer.symbol}_data(image, seen, data + i * ${k.channels}, (first + i) / ${k.columns} * ${m}${f" - {w.top}" if w.top else ""}, (first + i) % ${k.columns} * ${m}${f" - {w.left}" if w.left else ""});
+            }
+% for name, panel in kinds:
+% if name == "whole":
+<%
+p0, p1 = (f"part_begin / {wide}", f"part_end / {wide}") if divided == "K" else ("0", str(k.panels))
+%>
+            for (int32_t panel = ${p0}; panel < ${p1}; ++panel) {
+% elif divided == "K":
+            if (part_end == ${d.K}) {
+                const int32_t panel = ${k.panels};
+% else:
+            {
+                const int32_t panel = ${k.panels};
+% endif
+                ${layer.symbol}_${name}(data, transformed + panel * ${points * k.channels * wide}, bias + panel * ${wide}, ${f"scale + panel * {wide}, " if factor else ""}products, to + panel * ${wide}, first, n);
+            }
+% endfor
+        }
+    }
+${cores.close(layer, k.split)}
+
+## Transform what the tile sees whose first element of x is (iy, ix).
+<%def name="data()">
+<%
+inside = [c for c in (
+    "iy >= 0" if w.top else "", "ix >= 0" if w.left else "",
+    f"iy <= {w.rows - side}", f"ix <= {w.columns - side}") if c]
+if min(w.rows, w.columns) < side:
+    inside = []
+wide_data = 2 * k.lanes
+short = x.ctype.split("_")[0].replace("uint", "u").replace("int", "i")
+%>
+static void ${layer.symbol}_points(const ${x.ctype} *x, int32_t line, int16_t *data)
+{
+    for (int32_t next = 0; next < ${d.C}; next += ${wide_data}) {
+% if d.C % wide_data:
+        const int32_t c = next + ${wide_data} > ${d.C} ? ${d.C - wide_data} : next;
+% else:
+        const int32_t c = next;
+% endif
+        ma_u16 down[${side}][${side}];
+        #pragma GCC unroll ${side}
+        for (int32_t j = 0; j < ${side}; ++j) {
+            ma_u16 seen[${side}], made[${side}];
+            #pragma GCC unroll ${side}
+            for (int32_t i = 0; i < ${side}; ++i) {
+                seen[i] = ma_words_${short}(x + i * line + j * ${d.C} + c);
+            }
+            ma_winograd${m}_data(seen, made);
+            #pragma GCC unroll ${side}
+            for (int32_t i = 0; i < ${side}; ++i) {
+                down[i][j] = made[i];
+            }
+        }
+        #pragma GCC unroll ${side}
+        for (int32_t i = 0; i < ${side}; ++i) {
+            ma_u16 made[${side}];
+            ma_winograd${m}_data(down[i], made);
+            #pragma GCC unroll ${side}
+            for (int32_t j = 0; j < ${side}; ++j) {
+                ma_store_u16(data + (i * ${side} + j) * ${k.data_pitch} + c, made[j]);
+            }
+        }
+    }
+}
+
+static void ${layer.symbol}_data(const ${x.ctype} *x, ${x.ctype} *seen, int16_t *data, int32_t iy, int32_t ix)
+{
+% if inside:
+    if (${" && ".join(inside)}) {
+        ${layer.symbol}_points(x + (iy * ${w.columns} + ix) * ${d.C}, ${w.columns * d.C}, data);
+        return;
+    }
+% endif
+    for (int32_t i = 0; i < ${side}; ++i) {
+        for (int32_t j = 0; j < ${side}; ++j) {
+            ${x.ctype} *const to = seen + (i * ${side} + j) * ${d.C};
+            if (iy + i < 0 || iy + i >= ${w.rows} || ix + j < 0 || ix + j >= ${w.columns}) {
+                memset(to, ${x.zero_point}, ${d.C});
+            } else {
+                memcpy(to, x + ((iy + i) * ${w.columns} + ix + j) * ${d.C}, ${d.C});
+            }
+        }
+    }
+    ${layer.symbol}_points(seen, ${side * d.C}, data);
+}
+</%def>
+
+## Sums of the products of `count` tiles at one point.
+<%def name="products(name, count, panel)">
+<% across = panel.vectors * k.lanes %>
+static void ${name}(const int16_t *a, const int16_t *w, const int32_t *start, int32_t *to)
+{
+% for v in range(panel.vectors):
+% for i in range(count):
+    ma_u32 s${i}_${v} = ${f"ma_load_u32(start + {v * k.lanes})" if not i else f"s0_{v}"};
+% endfor
+% endfor
+% if k.channels // k.group <= 16:
+    #pragma GCC unroll ${k.channels // k.group}
+% endif
+    for (int32_t i = 0; i < ${k.channels}; i += ${k.group}, w += ${across * k.group}) {
+% for v in range(panel.vectors):
+        ${tile.weight(k, False, v, k.lanes)}
+% endfor
+% for i in range(count):
+        ${tile.datum(k, i, k.channels)}
+% for v in range(panel.vectors):
+        ${tile.dot(k, i, v)}
+% endfor
+% endfor
+    }
+% for i in range(count):
+% for v in range(panel.vectors):
+    ma_store_u32(to + ${i * across + v * k.lanes}, s${i}_${v});
+% endfor
+% endfor
+}
+</%def>
+
+## From the products of a tile to its outputs, `line` and `pixel` elements apart.
+<%def name="sums(name, panel)">
+<%
+t, lanes, vectors = layer.tail, k.lanes, panel.vectors
+signed = 1 if y.ctype == "int8_t" else 0
+bounds = f"{t.low}, {t.high}, {t.zero_point}, {t.lo}, {signed}" if t else ""
+def steps(v, q):
+    return f"ma_scaled(ma_winograd{m}_last(s{v}[{q}]), f{v})"
+%>
+static void ${name}(const int32_t *from, ${"const float *scale, " if factor else ""}${y.ctype} *y, int32_t line, int32_t pixel)
+{
+    ma_u32 down[${vectors}][${m}][${side}];
+    #pragma GCC unroll ${vectors}
+    for (int32_t v = 0; v < ${vectors}; ++v) {
+        #pragma GCC unroll ${side}
+        for (int32_t j = 0; j < ${side}; ++j) {
+            ma_u32 seen[${side}], made[${m}];
+            #pragma GCC unroll ${side}
+            for (int32_t i = 0; i < ${side}; ++i) {
+                seen[i] = ma_load_u32(from + (i * ${side} + j) * ${k.sums_pitch} + v * ${lanes});
+            }
+            ma_winograd${m}_sums(seen, made);
+            #pragma GCC unroll ${m}
+            for (int32_t i = 0; i < ${m}; ++i) {
+                down[v][i][j] = made[i];
+            }
+        }
+    }
+% if factor:
+% for v in range(vectors):
+    const ma_f32 f${v} = ma_load_f32(scale + ${v * lanes});
+% endfor
+% endif
+    #pragma GCC unroll ${m}
+    for (int32_t i = 0; i < ${m}; ++i, y += line) {
+% for v in range(vectors):
+        ma_u32 s${v}[${m}];
+        ma_winograd${m}_sums(down[${v}][i], s${v});
+% endfor
+% if not factor:
+% for q in range(m):
+% for v in range(vectors):
+        ma_store_u32(y + ${q} * pixel + ${v * lanes}, (ma_u32)((ma_i32)ma_winograd${m}_last(s${v}[${q}]) >> ${k.shift}));
+% endfor
+% endfor
+% else:
+% for v in range(0, vectors - 1, 2):
+% for q in range(m):
+        ma_store_steps2(y + ${q} * pixel + ${v * lanes}, NULL, ${steps(v, q)}, ${steps(v + 1, q)}, ${bounds}, MA_SIDE_BY_SIDE);
+% endfor
+% endfor
+% if vectors % 2:
+<% v = vectors - 1 %>
+% for q in range(0, m, 2):
+        ma_store_steps2(y + ${q} * pixel + ${v * lanes}, y + ${q + 1} * pixel + ${v * lanes}, ${steps(v, q)}, ${steps(v, q + 1)}, ${bounds}, MA_TWO_PLACES);
+% endfor
+% endif
+% endif
+    }
+}
+</%def>
+
+## All products of a block with a panel of weights, and its outputs. Tiles over the edge of the image,
+## and channels that are fewer than lanes, go through `edge`.
+<%def name="walk(name, panel)">
+<%
+across = panel.vectors * k.lanes
+whole = panel.columns == across
+odd = d.OY % m or d.OX % m
+args = "scale, " if factor else ""
+def call(count, at):
+    return f"{layer.symbol}_{name}{count}(a + {at} * {k.channels}, w, start, sums + {at} * {across});"
+%>
+static void ${layer.symbol}_${name}(const int16_t *data, const int16_t *w, const int32_t *bias, ${"const float *scale, " if factor else ""}int32_t *products, ${y.ctype} *y, int32_t first, int32_t n)
+{
+    static const int32_t zeros[${across}];
+    for (int32_t point = 0; point < ${points}; ++point, w += ${k.channels * across}) {
+        const int16_t *const a = data + point * ${k.data_pitch};
+        const int32_t *const start = point == ${side + 1} ? bias : zeros;
+        int32_t *const sums = products + point * ${k.sums_pitch};
+% if rows == 1:
+        for (int32_t i = 0; i < n; ++i) {
+            ${call(1, "i")}
+        }
+% else:
+% if single:
+        if (n < ${rows}) {
+            for (int32_t i = 0; i < n; ++i) {
+                ${call(1, "i")}
+            }
+        } else
+% endif
+        for (int32_t next = 0; next < n; next += ${rows}) {
+% if overlapping:
+            const int32_t i = next + ${rows} > n ? n - ${rows} : next;
+% else:
+            const int32_t i = next;
+% endif
+            ${call(rows, "i")}
+        }
+% endif
+    }
+    for (int32_t i = 0; i < n; ++i) {
+        const int32_t oy = (first + i) / ${k.columns} * ${m}, ox = (first + i) % ${k.columns} * ${m};
+        ${y.ctype} *const to = y + (oy * ${d.OX} + ox) * ${d.K};
+% if whole and odd:
+        if (oy <= ${d.OY - m} && ox <= ${d.OX - m}) {
+% endif
+% if whole:
+            ${layer.symbol}_${name}_sums(products + i * ${across}, ${args}to, ${d.OX * d.K}, ${d.K});
+% endif
+% if whole and odd:
+            continue;
+        }
+% endif
+% if odd or not whole:
+        ${y.ctype} edge[${m * m * across}];
+        ${layer.symbol}_${name}_sums(products + i * ${across}, ${args}edge, ${m * across}, ${across});
+        for (int32_t row = 0; row < ${m} && oy + row < ${d.OY}; ++row) {
+            for (int32_t column = 0; column < ${m} && ox + column < ${d.OX}; ++column) {
+                memcpy(to + (row * ${d.OX} + column) * ${d.K}, edge + (row * ${m} + column) * ${across}, ${panel.columns * (4 if not factor else 1)});
+            }
+        }
+% endif
+    }
+}
+</%def>
