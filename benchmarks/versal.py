@@ -141,7 +141,7 @@ def varied(case: str, net: Compilation) -> Iterator[dict[str, Any]]:
         simulator = ArrayNetworkSimulator(
             device(target.device),
             run_clock(net),
-            target.graph_of,
+            target.stretches,
             Assumed().scaled(factor),
             beyond,
         )

@@ -72,11 +72,13 @@ class ArrayCost:
         interval: from one run's end to the next one's, repeated.
         latency: of a single run.
         parts: (what, cycles of a run), the largest of which is the interval.
+        before: of `latency`, until what the first calls need has come in from outside.
     """
 
     interval: float
     latency: float
     parts: tuple[tuple[str, float], ...]
+    before: float
 
     @property
     def bound(self) -> str:
@@ -102,4 +104,4 @@ def array_cost(work: Work) -> ArrayCost:
     interval = max(cycles for _, cycles in parts)
     before = work.first_weights / work.rate + work.first_inputs / work.external_in_rate
     latency = before + 2 * work.hops + first + work.skew + interval + result * work.down_share
-    return ArrayCost(interval, latency, parts)
+    return ArrayCost(interval, latency, parts, before)

@@ -55,12 +55,16 @@ class BandCost:
         gathered: of a single run, until memory tiles have all that cores store.
         interval: between the ends of repeated runs.
         parts: (what, cycles of a run), the largest of which is the interval.
+        legs: of `latency`, the way from the chip's memory into the array's, and the way back.
+        starting: of `latency`, starting the kernels.
     """
 
     latency: float
     gathered: float
     interval: float
     parts: tuple[tuple[str, float], ...]
+    legs: tuple[float, float]
+    starting: float
 
     @property
     def bound(self) -> str:
@@ -85,5 +89,7 @@ def band_cost(work: BandWork) -> BandCost:
     slowest = max(call, fetch, store)
     tiles = fetch + call + store + (work.bands - 1) * slowest
     gathered = way_in + tiles + work.start + work.skew + 2 * work.hops
-    latency = gathered + handed + way_out + 2 * work.hops
-    return BandCost(latency, gathered, max(cycles for _, cycles in parts), parts)
+    leaving = way_out + 2 * work.hops
+    latency = gathered + handed + leaving
+    interval = max(cycles for _, cycles in parts)
+    return BandCost(latency, gathered, interval, parts, (way_in, leaving), work.start)

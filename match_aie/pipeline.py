@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from match_aie.compilation import Compilation
     from match_aie.frontend import Model
     from match_aie.hardware import MatchTarget
+    from match_aie.lowering import NetworkProgram
     from match_aie.lowering.lower import MappedLayer
     from match_aie.mapping import SearchCounts, SearchOptions
     from match_aie.partition import Assignment, Candidate, Option
@@ -129,11 +130,13 @@ class Decision:
         model: normalised.
         assignment: who runs what, and who else could.
         searches: how many mappings were searched.
+        select: decides again, with some of the target's capacities left out.
     """
 
     model: Model
     assignment: Assignment
     searches: SearchCounts
+    select: Callable[[frozenset[str]], Assignment]
 
 
 def decide(
@@ -158,9 +161,14 @@ def decide(
         found = partition.candidates(graph, target)
     with clock.stage("map"):
         priced, searches = price(found, options, use)
-    with clock.stage("select"):
-        assignment = partition.select(graph, priced, target, rule=options.selection)
-    return Decision(normal, assignment, searches)
+
+    def select(unlimited: frozenset[str]) -> Assignment:
+        with clock.stage("select"):
+            return partition.select(
+                graph, priced, target, rule=options.selection, unlimited=unlimited
+            )
+
+    return Decision(normal, select(target.spared()), searches, select)
 
 
 def run(
@@ -174,11 +182,33 @@ def run(
     clock = Clock(use.progress)
     decision = decide(model, target, options, use, clock, params)
     normal, assignment = decision.model, decision.assignment
-    with clock.stage("fallback"):
-        from match_aie import codegen, fallback, lowering, partition
-        from match_aie.compilation import Compilation
+    from match_aie import codegen
+    from match_aie.compilation import Compilation
 
-        symbol = codegen.identifier(normal.name, ())
+    symbol = codegen.identifier(normal.name, ())
+    program = _program(symbol, normal, assignment, target, options, clock)
+    if isinstance(program, Infeasible) and target.spared():
+        assignment = decision.select(frozenset())
+        program = _program(symbol, normal, assignment, target, options, clock)
+    if isinstance(program, Infeasible):
+        raise InfeasibleError(program, where=normal.name)
+    return Compilation(
+        symbol, target, options, normal, assignment, program, decision.searches, clock.seconds
+    )
+
+
+def _program(
+    symbol: str,
+    normal: Model,
+    assignment: Assignment,
+    target: MatchTarget,
+    options: CompileOptions,
+    clock: Clock,
+) -> NetworkProgram | Infeasible:
+    """From who runs what to the program, or what there is too little of for it."""
+    with clock.stage("fallback"):
+        from match_aie import fallback, lowering, partition
+
         layers = mapped_layers(assignment)
         chosen = {key: o.candidate.layer for key, o in _keyed(assignment) if o.candidate.layer}
         rest = partition.cut(normal, chosen)
@@ -188,14 +218,9 @@ def run(
     with clock.stage("plan"):
         program = lowering.place(schedule, target, limit=options.memory_limit)
         if isinstance(program, Infeasible):
-            raise InfeasibleError(program, where=normal.name)
-        units = target.companions(symbol, schedule.chosen)
-        if isinstance(units, Infeasible):
-            raise InfeasibleError(units, where=normal.name)
-        program = replace(program, units=tuple(units))
-    return Compilation(
-        symbol, target, options, normal, assignment, program, decision.searches, clock.seconds
-    )
+            return program
+        units = target.companions(symbol, program.schedule.chosen)
+        return units if isinstance(units, Infeasible) else replace(program, units=tuple(units))
 
 
 def price(

@@ -11,9 +11,11 @@ from match_aie.errors import Infeasible, InfeasibleError, OptionError, ProjectEr
 from match_aie.hardware import (
     CORE,
     ChosenLayer,
+    Flow,
     MatchTarget,
     SimulatedRun,
     SimulatedStep,
+    flows,
     load_target,
 )
 from match_aie.toolchain.record import Record, StepRecord, element_dtype
@@ -69,7 +71,7 @@ def hold(record: Record, target: MatchTarget) -> None:
 def _chosen(record: Record) -> list[ChosenLayer]:
     """The network's layers with zeros for constants, in the order in which they run."""
     found = []
-    for step in record.steps:
+    for step, flow in zip(record.steps, _flows(record), strict=True):
         if step.layer is None:
             continue
         layer = record.layers[step.layer]
@@ -77,10 +79,20 @@ def _chosen(record: Record) -> list[ChosenLayer]:
             o.name: np.zeros(o.shape, element_dtype(o.dtype)) for o in layer.workload.constants
         }
         chosen = ChosenLayer(
-            layer.symbol, step.label, layer.module, layer.workload, layer.mapping, zeros
+            layer.symbol, step.label, layer.module, layer.workload, layer.mapping, zeros, flow
         )
         found.append(chosen)
     return found
+
+
+def _flows(record: Record) -> tuple[Flow, ...]:
+    calls = [(step.reads, step.writes) for step in record.steps]
+    extents = {
+        tensor.name: (owner, begin, begin + tensor.nbytes)
+        for tensor in record.tensors
+        for owner, begin in (record.places[tensor.name],)
+    }
+    return flows(calls, extents, [port.tensor for port in record.outputs])
 
 
 def target_of(record: Record) -> MatchTarget:
@@ -95,10 +107,11 @@ def steps(record: Record, target: MatchTarget) -> list[SimulatedStep]:
     scales = {m.name: target.reference_cycles(m, 1.0) for m in target.modules()}
     streams = record.everything.get("streams") or ()
     fetched = {int(stream["step"]): int(stream["nbytes"]) for stream in streams}
-    return [
-        replace(_step(record, index, step, core, scales), fetched=fetched.get(index, 0))
-        for index, step in enumerate(record.steps)
-    ]
+    found = []
+    for index, (step, flow) in enumerate(zip(record.steps, _flows(record), strict=True)):
+        made = _step(record, index, step, core, scales)
+        found.append(replace(made, fetched=fetched.get(index, 0), flow=flow))
+    return found
 
 
 def _step(

@@ -24,7 +24,14 @@ from match_aie.codegen.port import PortRecord
 from match_aie.codegen.weights import Blob, Member, element_type
 from match_aie.errors import InternalError
 from match_aie.hardware import BuildProfile, Runtime
-from match_aie.lowering import Argument, NetworkProgram, Schedule, Step, kept_after
+from match_aie.lowering import (
+    Argument,
+    LayerProgram,
+    NetworkProgram,
+    Schedule,
+    Step,
+    kept_after,
+)
 from match_aie.lowering.groups import Group, groups
 from match_aie.lowering.plan import places
 
@@ -48,6 +55,7 @@ class PortView:
 class TraceView:
     """A tensor that a step has written: its index, the C expression of its address, its bytes."""
 
+    step: int
     tensor: int
     address: str
     nbytes: int
@@ -155,9 +163,9 @@ class Addresses:
         self._weights = f"{schedule.name}_weights"
         self._streamed = streamed_addresses(program)
         self._inner = {
-            self._where[name].owner: step.layer.tiles.operands[-1].offset - self._where[name].offset
+            self._where[name].owner: _inner(step.layer, self._where[name].offset)
             for step in schedule.steps
-            if step.layer is not None and step.layer.tiles is not None
+            if step.layer is not None
             for name in step.stays()
         }
 
@@ -166,10 +174,11 @@ class Addresses:
         where = self._where[name]
         if where.owner not in self._inner:
             return self.tensor(name)
-        return f"ma_l1_at({self._inner[where.owner] + where.offset})"
+        inner = self._inner[where.owner]
+        return inner if isinstance(inner, str) else f"ma_l1_at({inner + where.offset})"
 
     def tensor(self, name: str) -> str:
-        """Where tensor `name` lies; NULL where only the inner memory ever holds it."""
+        """Where tensor `name` lies; NULL where only the module's own memory ever holds it."""
         owner, offset = self._where[name].owner, self._where[name].offset
         if owner in self._inner:
             return "NULL"
@@ -198,6 +207,16 @@ class Addresses:
         return text if fits else f"(const void *){text}"
 
 
+def _inner(layer: LayerProgram, offset: int) -> str | int:
+    """Where a layer's result lies that only its module holds: C text, or the inner memory's byte.
+
+    That is of the storage in which the result begins at `offset`.
+    """
+    if layer.held_until is not None or layer.tiles is None:
+        return f"{layer.symbol}_held()"
+    return layer.tiles.operands[-1].offset - offset
+
+
 def streamed_addresses(program: NetworkProgram) -> dict[str, str]:
     """Where constants that are fetched lie in the arena, as C expressions."""
     sizes = {c.name: max(1, c.value.nbytes) for c in program.schedule.constants}
@@ -220,21 +239,32 @@ def _streams(program: NetworkProgram) -> tuple[StreamView, ...]:
 
 
 def _calls(schedule: Schedule, addresses: Addresses) -> tuple[CallView, ...]:
-    kept = kept_after(schedule)
+    kept, shown = kept_after(schedule), _shown(schedule, addresses)
     return tuple(
-        _call(step, schedule, addresses, kept.get(index, ()))
+        _call(step, addresses, shown[index], kept.get(index, ()))
         for index, step in enumerate(schedule.steps)
     )
 
 
-def _call(
-    step: Step,
-    schedule: Schedule,
-    addresses: Addresses,
-    kept: tuple[tuple[int, int], ...],
-) -> CallView:
+def _shown(schedule: Schedule, addresses: Addresses) -> list[tuple[TraceView, ...]]:
+    """What can be looked at after each step: what it wrote, or what was held until then."""
     indices = {tensor.name: index for index, tensor in enumerate(schedule.tensors)}
     sizes = {tensor.name: tensor.nbytes for tensor in schedule.tensors}
+    found: list[list[TraceView]] = [[] for _ in schedule.steps]
+    for index, step in enumerate(schedule.steps):
+        held = step.layer.held_until if step.layer else None
+        for name in step.writes():
+            view = TraceView(index, indices[name], addresses.written(name), sizes[name])
+            found[index if held is None else held].append(view)
+    return [tuple(views) for views in found]
+
+
+def _call(
+    step: Step,
+    addresses: Addresses,
+    written: tuple[TraceView, ...],
+    kept: tuple[tuple[int, int], ...],
+) -> CallView:
     by = f"{step.layer.module} {step.layer.pattern}" if step.layer else "fallback"
     arguments = tuple(addresses.argument(a, _taken(step, a)) for a in step.arguments)
     tiles = step.layer.tiles if step.layer else None
@@ -244,9 +274,7 @@ def _call(
         comment(f"{step.label or step.symbol} ({by})", 80),
         step.symbol,
         arguments,
-        tuple(
-            TraceView(indices[name], addresses.written(name), sizes[name]) for name in step.writes()
-        ),
+        written,
         linked=tiles is not None and tiles.linked,
         kept=kept,
         ahead=tuple(text if is_early else "NULL" for is_early, text in pairs if any(early)),

@@ -133,6 +133,7 @@ class LayerView:
         tiles: how tiles move, of a layer whose module has an inner memory; else None.
         mapping: loops and cuts.
         kernel: what `ExecModule.kernel` gives for the layer's mapping.
+        held: whether only the module ever holds the layer's result.
     """
 
     symbol: str
@@ -147,6 +148,7 @@ class LayerView:
     tiles: TileProgram | None
     mapping: Mapping
     kernel: object
+    held: bool = False
 
     def operand(self, name: str) -> OperandView:
         """The operand called `name`; KeyError if there is none."""
@@ -205,6 +207,7 @@ def layer_view(layer: LayerProgram, module: ExecModule) -> LayerView:
         tiles=layer.tiles,
         mapping=layer.mapping,
         kernel=module.kernel(workload, layer.mapping),
+        held=layer.held_until is not None,
     )
 
 

@@ -49,7 +49,7 @@ from match_aie.hardware.tiles import (
     tiles_from_json,
     tiles_to_json,
 )
-from match_aie.hardware.unit import ChosenLayer, Unit
+from match_aie.hardware.unit import ChosenLayer, Flow, HandedOver, Unit, flows
 from match_aie.workload import Converted
 
 __all__ = [
@@ -72,6 +72,8 @@ __all__ = [
     "Cut",
     "Direction",
     "ExecModule",
+    "Flow",
+    "HandedOver",
     "Loop",
     "Mapping",
     "MatchTarget",
@@ -108,6 +110,7 @@ __all__ = [
     "convert",
     "cost_from_json",
     "cost_to_json",
+    "flows",
     "integer_patterns",
     "load_target",
     "mapping_from_json",

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from match_aie.hardware.mapping import Mapping
 from match_aie.hardware.tiles import TileProgram
+from match_aie.hardware.unit import Flow
 from match_aie.workload import Workload
 
 
@@ -25,6 +26,7 @@ class SimulatedStep:
         fetched: bytes of constants that it needs from the backing memory, fetched while the step
             before it runs.
         mapping: how a layer runs; None for the fallback.
+        flow: where it stands among the network's calls.
     """
 
     label: str
@@ -35,6 +37,7 @@ class SimulatedStep:
     predicted: float
     fetched: int = 0
     mapping: Mapping | None = None
+    flow: Flow = Flow()
 
 
 @dataclass(frozen=True)

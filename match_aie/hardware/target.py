@@ -13,7 +13,7 @@ from match_aie.hardware.module import ExecModule
 from match_aie.hardware.move import Move
 from match_aie.hardware.runtime import Runtime
 from match_aie.hardware.simulated import NetworkSimulator
-from match_aie.hardware.unit import ChosenLayer, Unit
+from match_aie.hardware.unit import ChosenLayer, HandedOver, Unit
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,23 @@ class MatchTarget(ABC):
 
         Selection keeps the sum of the chosen layers' demands within it.
         """
+        return {}
+
+    def spared(self) -> frozenset[str]:
+        """Capacities that layers need less of once they hand their results over; none by default.
+
+        Selection first leaves them out. Where `companions` then lacks something, it decides again
+        with all of them.
+        """
+        return frozenset()
+
+    def handed_over(self, layers: Sequence[ChosenLayer]) -> Mapping[str, HandedOver]:
+        """Layers whose results or inputs the target keeps in its modules, by symbol.
+
+        Args:
+            layers: of all modules, in execution order.
+        """
+        del layers
         return {}
 
     def companions(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import numpy as np
 
 from match_aie.errors import TargetError
+from match_aie.hardware.cost import Cost
 from match_aie.hardware.mapping import Mapping as LoopMapping
 from match_aie.workload import Workload
 
@@ -40,6 +41,77 @@ class Unit:
             raise TargetError(f"unit {self.path} is neither C nor C++, and cannot be compiled")
 
 
+@dataclass(frozen=True)
+class Flow:
+    """Where a call stands in its network, and whose results it reads.
+
+    Attributes:
+        step: number of the call, in execution order.
+        sources: for each tensor that it reads, the call that writes just that; None for inputs of
+            the network, and for what several calls write or only a part of which is read.
+        readers: calls that read what it writes, in order.
+        leaves: whether the network gives that out, or a call reads it together with something else.
+    """
+
+    step: int = 0
+    sources: tuple[int | None, ...] = ()
+    readers: tuple[int, ...] = ()
+    leaves: bool = True
+
+
+#: Where a tensor lies: in whose storage, from which byte on, to which.
+Extent = tuple[str, int, int]
+
+
+def flows(
+    calls: Sequence[tuple[Sequence[str], Sequence[str]]],
+    extents: Mapping[str, Extent],
+    outputs: Sequence[str],
+) -> tuple[Flow, ...]:
+    """The flow of every call.
+
+    Args:
+        calls: names of the tensors that each reads, and of those that it writes.
+        extents: where each tensor lies.
+        outputs: of the network.
+    """
+    written = [(extents[name], at) for at, (_, wrote) in enumerate(calls) for name in wrote]
+    readers: dict[int, set[int]] = {at: set() for at in range(len(calls))}
+    leaves = {at for place, at in written for name in outputs if _meet(place, extents[name])}
+    sources: list[tuple[int | None, ...]] = []
+    for at, (read, _) in enumerate(calls):
+        found: list[int | None] = []
+        for place in (extents[name] for name in read):
+            met = [(other, writer) for other, writer in written if _meet(other, place)]
+            alone = len(met) == 1 and met[0][0] == place
+            found.append(met[0][1] if alone else None)
+            leaves |= set() if alone else {writer for _, writer in met}
+            for _, writer in met:
+                readers[writer].add(at)
+        sources.append(tuple(found))
+    return tuple(
+        Flow(at, sources[at], tuple(sorted(readers[at])), at in leaves) for at in range(len(calls))
+    )
+
+
+def _meet(a: Extent, b: Extent) -> bool:
+    return a[0] == b[0] and a[1] < b[2] and b[1] < a[2]
+
+
+@dataclass(frozen=True)
+class HandedOver:
+    """A layer among others whose results need not reach the network's memory.
+
+    Attributes:
+        cost: of the layer there, modelled.
+        held_until: the call after which its result can be looked at, where only the module ever
+            holds it; None where it is in the network's memory.
+    """
+
+    cost: Cost
+    held_until: int | None
+
+
 @dataclass(frozen=True, eq=False)
 class ChosenLayer:
     """A layer of the network as the target sees it when all are chosen.
@@ -51,6 +123,7 @@ class ChosenLayer:
         workload: what it computes.
         mapping: how it runs.
         constants: by operand name, as the reference reads them.
+        flow: where it stands among the network's calls.
     """
 
     symbol: str
@@ -59,3 +132,4 @@ class ChosenLayer:
     workload: Workload
     mapping: LoopMapping
     constants: Mapping[str, np.ndarray]
+    flow: Flow = Flow()

@@ -20,6 +20,7 @@ from match_aie.lowering.tiles import tile_program
 
 # After the types: both stages below import them from this package's modules.
 from match_aie.lowering.lower import MappedLayer, lower  # isort: skip
+from match_aie.lowering.held import held  # isort: skip
 from match_aie.lowering.plan import plan  # isort: skip
 from match_aie.lowering.streams import store  # isort: skip
 from match_aie.lowering.handover import hand_over, kept_after  # isort: skip
@@ -42,6 +43,7 @@ __all__ = [
     "Tensor",
     "Workspace",
     "hand_over",
+    "held",
     "kept_after",
     "lower",
     "place",

@@ -128,7 +128,7 @@ def kept_after(schedule: Schedule) -> dict[int, tuple[tuple[int, int], ...]]:
         for operand in tiles.operands if tiles else ():
             if operand.moves == "ahead":
                 found.setdefault(index - 1, []).append((operand.offset, operand.nbytes))
-        for name in step.stays():
+        for name in step.stays() if tiles else ():
             assert tiles is not None
             output = tiles.operands[-1]
             for at in range(index, max(_readers(schedule, owners, owners[name]))):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from match_aie.errors import Infeasible
 from match_aie.hardware import MatchTarget
 from match_aie.lowering.handover import hand_over
+from match_aie.lowering.held import held
 from match_aie.lowering.joining import join, refused
 from match_aie.lowering.program import NetworkProgram, Schedule
 from match_aie.lowering.streams import store
@@ -26,7 +27,7 @@ def place(
     """
     found: NetworkProgram | Infeasible | None = None
     for attempt in _attempts(schedule, target.build_profile().inner_alignment):
-        found = _place(attempt, target, limit)
+        found = _place(held(attempt, target), target, limit)
         if not isinstance(found, Infeasible):
             return found
     assert found is not None

@@ -13,7 +13,15 @@ from typing import Literal
 
 import numpy as np
 
-from match_aie.hardware import ChosenLayer, Cost, Mapping, Original, TileProgram, Unit
+from match_aie.hardware import (
+    ChosenLayer,
+    Cost,
+    Mapping,
+    Original,
+    TileProgram,
+    Unit,
+    flows,
+)
 from match_aie.workload import ITEMSIZE, Workload
 
 
@@ -98,6 +106,8 @@ class LayerProgram:
         constants: by operand name, as `workload.reference` reads them (not packed).
         tiles: how tiles move, where the module has an inner memory.
         original: the layer in the model's arithmetic, where the module computes in its own.
+        held_until: the step after which its result can be looked at, where only the module holds
+            it (`HandedOver`); else None.
     """
 
     symbol: str
@@ -110,6 +120,7 @@ class LayerProgram:
     constants: tuple[tuple[str, np.ndarray], ...]
     tiles: TileProgram | None = None
     original: Original | None = None
+    held_until: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +152,9 @@ class Step:
         return tuple(a.name for a in self.arguments if (a.kind, a.access) == ("tensor", "write"))
 
     def stays(self) -> tuple[str, ...]:
-        """Names of the tensors written that only the inner memory ever holds."""
+        """Names of the tensors written that only the module's own memory ever holds."""
+        if self.layer is not None and self.layer.held_until is not None:
+            return self.writes()
         tiles = self.layer.tiles if self.layer else None
         return self.writes() if tiles and tiles.operands[-1].moves == "never" else ()
 
@@ -216,9 +229,23 @@ class Schedule:
         """The layers of all modules, each once, in execution order."""
         return tuple(step.layer for step in self.steps if step.layer is not None)
 
+    def _extents(self) -> dict[str, tuple[str, int, int]]:
+        """In whose storage every tensor lies, from which byte to which."""
+        base = {alias.view: alias for alias in self.aliases}
+        found = {}
+        for tensor in self.tensors:
+            owner, offset = tensor.name, 0
+            while owner in base:
+                offset += base[owner].offset
+                owner = base[owner].base
+            found[tensor.name] = owner, offset, offset + tensor.nbytes
+        return found
+
     @property
     def chosen(self) -> tuple[ChosenLayer, ...]:
         """The same as the target sees them."""
+        calls = [(step.reads(), step.writes()) for step in self.steps]
+        found = flows(calls, self._extents(), self.outputs)
         return tuple(
             ChosenLayer(
                 step.layer.symbol,
@@ -227,8 +254,9 @@ class Schedule:
                 step.layer.workload,
                 step.layer.mapping,
                 dict(step.layer.constants),
+                flow,
             )
-            for step in self.steps
+            for step, flow in zip(self.steps, found, strict=True)
             if step.layer is not None
         )
 

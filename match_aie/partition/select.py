@@ -66,7 +66,12 @@ class Assignment:
 
 
 def select(
-    graph: Graph, options: Sequence[Option], target: MatchTarget, *, rule: Rule = "cheapest"
+    graph: Graph,
+    options: Sequence[Option],
+    target: MatchTarget,
+    *,
+    rule: Rule = "cheapest",
+    unlimited: frozenset[str] = frozenset(),
 ) -> Assignment:
     """Choose the options that run; no operator runs in two of them, repeatable ones aside.
 
@@ -76,6 +81,7 @@ def select(
         target: prices of the fallback and of moves.
         rule: "cheapest" for the cover of least modelled cost (see `pricing`; equal costs go to
             options that come first), "match" for MATCH's rule.
+        unlimited: capacities of the target that are left out.
 
     Raises:
         OptionError: no such rule.
@@ -91,7 +97,7 @@ def select(
     if rule == "match":
         considered = _considered(options, by_rule, origin)
         return Assignment(by_rule, considered, rule, match_cost, match_cost, False, pricing)
-    chosen, proven = cheapest(pricing, able, by_rule)
+    chosen, proven = cheapest(pricing, able, by_rule, unlimited)
     cost = audit(pricing, chosen)
     considered = _considered(options, chosen, origin)
     return Assignment(chosen, considered, rule, cost, match_cost, proven, pricing)
@@ -134,7 +140,10 @@ def _considered(
 
 
 def cheapest(
-    pricing: Pricing, able: Sequence[Option], start: Sequence[Option]
+    pricing: Pricing,
+    able: Sequence[Option],
+    start: Sequence[Option],
+    unlimited: frozenset[str] = frozenset(),
 ) -> tuple[tuple[Option, ...], bool]:
     """The cheapest cover, by graph position, and whether that is proven.
 
@@ -144,6 +153,7 @@ def cheapest(
     limits = tuple(
         (tuple(demands(option).get(name, 0) for option in able), capacity)
         for name, capacity in pricing.target.capacities().items()
+        if name not in unlimited
     )
     task = problem(pricing, able, limits)
     numbers = {id(option): number for number, option in enumerate(able, 1)}

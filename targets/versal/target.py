@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from match_aie.hardware import (
     ChosenLayer,
     CostModel,
     ExecModule,
+    HandedOver,
     MatchTarget,
     Runtime,
     SimulatedStep,
@@ -20,13 +22,15 @@ from match_aie.hardware import (
     runtime_files,
 )
 from match_aie.targets.aie_ml.emulation import emulation_files
-from match_aie.targets.aie_ml.graph.layer import LayerPlan
+from match_aie.targets.aie_ml.graph.inplace import trimmed
+from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
-from match_aie.targets.aie_ml.graph.write import Placed, network_units
+from match_aie.targets.aie_ml.graph.write import Chained, Placed, network_units
 from match_aie.targets.aie_ml.known import device as known_device
-from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator
+from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Part, Stretch
 from match_aie.targets.cpu import CPUModule
-from match_aie.targets.versal.module import SHARED, AieArray
+from match_aie.targets.versal.chains import Chain, chains, given, joined
+from match_aie.targets.versal.module import SHARED, AieArray, Place, layer_cost
 from match_aie.workload import Workload
 
 #: Clock of the Arm Cortex-A72: ASSUMPTION, 1.4 GHz; speed grades differ.
@@ -66,6 +70,7 @@ class VersalAIEML(MatchTarget):
         columns_per_layer: int = 4,
         modules: Sequence[str] = ("array", "arm"),
         arm_mhz: float = ARM_MHZ,
+        handover: bool = True,
     ) -> None:
         """Everything has a default.
 
@@ -76,6 +81,7 @@ class VersalAIEML(MatchTarget):
             modules: which of "array" and "arm" (the CPU target's layers on the Arm core) run
                 layers; the fallback runs the rest.
             arm_mhz: clock of the Arm core.
+            handover: whether layers in a row leave results in memory tiles for the next ones.
 
         Raises:
             TargetError: there is no such device or module, or something that the graphs need is
@@ -92,6 +98,7 @@ class VersalAIEML(MatchTarget):
         self.device = device
         self.columns_per_layer = columns_per_layer
         self._megahertz = arm_mhz
+        self._handover = handover
         self.frequency = arm_mhz * 1e6
         self._array = AieArray(device, columns_per_layer)
         made: dict[str, ExecModule] = {"array": self._array, "arm": ArmModule()}
@@ -125,42 +132,119 @@ class VersalAIEML(MatchTarget):
         self, network: str, layers: Sequence[ChosenLayer]
     ) -> Sequence[Unit] | Infeasible:
         """Every layer's graph, side by side."""
-        mine = [layer for layer in layers if layer.module == self._array.name]
-        plans = [self._array.plan(layer.workload, layer.mapping) for layer in mine]
-        lacking = self._lacking(mine, plans)
-        if lacking is not None or not mine:
-            return lacking or ()
-        placed, column = [], 0
-        for layer, plan in zip(mine, plans, strict=True):
-            graph = plan.graph(layer.symbol, layer.workload, layer.constants)
-            placed.append(Placed(graph, column, layer.workload))
-            column += plan.columns
-        return network_units(network, placed)
+        mine = self._mine(layers)
+        graphs = [self._graph(layer) for layer in mine]
+        if sum(graph.columns for graph in graphs) > known_device(self.device).columns:
+            return self._lacking([(a.label, b) for a, b in zip(mine, graphs, strict=True)]) or ()
+        found: list[Placed | Chained] = []
+        users: list[tuple[str, LayerGraph]] = []
+        for chain, whole in self._joined(network, mine, graphs):
+            if whole is None:
+                at = chain.first
+                found.append(Placed(graphs[at], chain.column, mine[at].workload))
+            else:
+                each = [(trimmed(graphs[n]), mine[n].workload) for n in chain.layers]
+                parts = tuple(Placed(graph, chain.column, of) for graph, of in each)
+                found.append(Chained(whole, chain.column, parts))
+            users.append((mine[chain.first].label, found[-1].graph))
+        return self._lacking(users) or (network_units(network, found) if found else ())
 
-    def _lacking(
-        self, layers: Sequence[ChosenLayer], plans: Sequence[LayerPlan]
-    ) -> Infeasible | None:
-        """What there is too little of; nothing where selection kept to `capacities`."""
+    def _mine(self, layers: Sequence[ChosenLayer]) -> list[ChosenLayer]:
+        return [layer for layer in layers if layer.module == self._array.name]
+
+    def _graph(self, layer: ChosenLayer) -> LayerGraph:
+        plan = self._array.plan(layer.workload, layer.mapping)
+        return plan.graph(layer.symbol, layer.workload, layer.constants)
+
+    def _joined(
+        self, network: str, mine: Sequence[ChosenLayer], graphs: Sequence[LayerGraph]
+    ) -> list[tuple[Chain, Joined | None]]:
+        """Chains of the network's layers, and the graphs of those with several."""
+        layers = tuple(given(layer) for layer in mine)
+        return [
+            (
+                chain,
+                joined(f"{network}_chain{at}", chain, graphs, layers, self.device)
+                if len(chain.layers) > 1
+                else None,
+            )
+            for at, chain in enumerate(chains(layers, self.device, whole=self._handover))
+        ]
+
+    def _lacking(self, users: Sequence[tuple[str, LayerGraph]]) -> Infeasible | None:
+        """What there is too little of for the graphs; nothing where selection kept to all of it."""
         for at, (name, most) in enumerate(self.capacities().items()):
-            taken = [float((plan.columns, *plan.ways)[at]) for plan in plans]
+            taken = [
+                float((graph.columns, len(graph.inputs), len(graph.outputs))[at])
+                for _, graph in users
+            ]
             if sum(taken) > most:
-                users = tuple(zip((layer.label for layer in layers), taken, strict=True))
+                rows = tuple(zip((label for label, _ in users), taken, strict=True))
                 levers = ("selection='cheapest'", "fewer layers on the array")
-                return Infeasible(name, sum(taken), most, "in all", levers, users)
+                return Infeasible(name, sum(taken), most, "in all", levers, rows)
         return None
+
+    def spared(self) -> frozenset[str]:
+        """Channels to memory: layers that hand over in memory tiles need none."""
+        return frozenset(SHARED[1:] if self._handover else ())
+
+    def handed_over(self, layers: Sequence[ChosenLayer]) -> Mapping[str, HandedOver]:
+        """Layers of chains, and what they cost there."""
+        mine = self._mine(layers)
+        graphs = [self._graph(layer) for layer in mine]
+        columns = known_device(self.device).columns
+        if sum(graph.columns for graph in graphs) > columns:
+            return {}  # `companions` says so
+        found: dict[str, HandedOver] = {}
+        for chain, whole in self._joined("chain", mine, graphs):
+            for number, at in enumerate(chain.layers if whole is not None else ()):
+                assert whole is not None
+                held = chain.reads(number)
+                links = {link for link in chain.links if link.reader == number}
+                names = {operand.name for operand in mine[at].workload.inputs}
+                stays = chain.stays(number)
+                place = Place(
+                    number == 0,
+                    frozenset(held),
+                    in_place=names == set(held) and links <= whole.in_place,
+                    stays=stays,
+                )
+                plan = self._array.plan(mine[at].workload, mine[at].mapping)
+                gigahertz = known_device(self.device).clock_ghz
+                cost = layer_cost(plan, mine[at].workload, gigahertz, place)
+                until = mine[chain.last].flow.step if stays else None
+                found[mine[at].symbol] = HandedOver(cost, until)
+        return found
 
     def simulator(self) -> ArrayNetworkSimulator:
         """The array, and the Arm core around it."""
         hertz = self._megahertz * 1e6
-        return ArrayNetworkSimulator(known_device(self.device), hertz, self.graph_of)
+        return ArrayNetworkSimulator(known_device(self.device), hertz, self.stretches)
 
-    def graph_of(self, step: SimulatedStep) -> LayerGraph | None:
-        """The graph of a layer on the array, its numbers apart."""
-        if step.module != self._array.name or step.workload is None or step.mapping is None:
-            return None
-        zeros = {o.name: np.zeros(o.shape, o.dtype) for o in step.workload.constants}
-        plan = self._array.plan(step.workload, step.mapping)
-        return plan.graph("layer", step.workload, zeros)
+    def stretches(self, steps: Sequence[SimulatedStep]) -> list[Stretch]:
+        """What the array runs of a network's calls, its numbers apart."""
+        mine = []
+        for at, step in enumerate(steps):
+            if step.module == self._array.name and step.workload and step.mapping:
+                zeros = {o.name: np.zeros(o.shape, o.dtype) for o in step.workload.constants}
+                flow = replace(step.flow, step=at)
+                what = (f"layer{at}", step.label, step.module, step.workload, step.mapping)
+                mine.append(ChosenLayer(*what, zeros, flow))
+        graphs = [self._graph(layer) for layer in mine]
+        found = []
+        for chain, whole in self._joined("network", mine, graphs):
+            held = whole.held if whole is not None else {}
+            parts = tuple(
+                Part(
+                    mine[at].flow.step,
+                    tuple(held[writer][0] for writer in chain.reads(number).values()),
+                    held[number][0] if number in held else None,
+                )
+                for number, at in enumerate(chain.layers)
+            )
+            graph = graphs[chain.first] if whole is None else whole.graph
+            found.append(Stretch(graph, chain.column, parts))
+        return found
 
     def options(self) -> Mapping[str, object]:
         """Arguments that make an equal target."""
@@ -169,6 +253,7 @@ class VersalAIEML(MatchTarget):
             "columns_per_layer": self.columns_per_layer,
             "modules": [module.name for module in self._modules],
             "arm_mhz": self._megahertz,
+            "handover": self._handover,
         }
 
     def built_for(self) -> str:

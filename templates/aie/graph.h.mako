@@ -2,16 +2,6 @@
     def braces(numbers):
         return '{' + ', '.join(str(n) for n in numbers) + '}'
 
-    def access(a):
-        parts = [f'.buffer_dimension = {braces(a.buffer)}', f'.tiling_dimension = {braces(a.tile)}',
-                 f'.offset = {braces(a.offset)}']
-        if a.traversal:
-            loops = ', '.join(f'{{.dimension = {d}, .stride = {s}, .wrap = {w}}}' for d, s, w in a.traversal)
-            parts.append(f'.tile_traversal = {{{loops}}}')
-        if a.boundary:
-            parts.append(f'.boundary_dimension = {braces(a.boundary)}')
-        return 'adf::tiling({' + ', '.join(parts) + '})'
-
     def source(end):
         if end.kind == 'outside':
             return f'{g.outside[end.of].name}.out[0]'
@@ -35,12 +25,14 @@
             return f'adf::async({text})' if end.kind == 'buffer' and g.kernels[end.of].walks else text
         return f'{port(c.source, source(c.source))}, {port(c.sink, sink(c.sink))}'
 %>\
-// Layer ${g.name}: ${g.remark}.
+// ${'Layer ' if len(layers) == 1 else ''}${g.name}: ${g.remark}.
 #pragma once
 
 #include <adf.h>
 
-#include "${g.name}_kernels.h"
+% for name in layers:
+#include "${name}_kernels.h"
+% endfor
 
 class ${g.name}_graph : public adf::graph {
 public:
@@ -69,10 +61,10 @@ public:
         ${buffer.name} = adf::shared_buffer<${c_type(buffer.dtype)}>::create(${braces(buffer.dimensions)}, ${len(buffer.writes)}, ${len(buffer.reads)});
         adf::num_buffers(${buffer.name}) = ${buffer.copies};
     % for port, way in enumerate(buffer.writes):
-        adf::write_access(${buffer.name}.in[${port}]) = ${access(way)};
+        adf::write_access(${buffer.name}.in[${port}]) = ${tiling(way)};
     % endfor
     % for port, way in enumerate(buffer.reads):
-        adf::read_access(${buffer.name}.out[${port}]) = ${access(way)};
+        adf::read_access(${buffer.name}.out[${port}]) = ${tiling(way)};
     % endfor
 % endfor
 % for n, k in enumerate(g.kernels):

@@ -26,8 +26,8 @@ void start_array() {
         return;
     }
     started = true;
-% for layer in layers:
-    ${layer.graph.name}.init();
+% for g in graphs:
+    ${g.name}.init();
 % endfor
 }
 
@@ -37,10 +37,29 @@ void *array_memory(unsigned bytes) { return adf::GMIO::malloc(bytes); }
 }  // namespace
 % for layer in layers:
 <% g = layer.graph %>\
+% if layer.held:
 
-extern "C" void ${g.name}_array(${', '.join(f"const void *{name}" for name in layer.arguments)}, void *y) {
+#ifdef AIE_EMULATION
+// What stays in memory tiles, for whoever looks at the emulation after a run.
+% for held in layer.held:
+static unsigned char ${held.layer}_result[${held.nbytes}];
+extern "C" const void *${held.layer}_held(void);
+const void *${held.layer}_held(void) { return ${held.layer}_result; }
+% endfor
+#endif
+% endif
+
+% if not layer.last:
+// Of a chain of layers: it runs when the last one is called.
+% endif
+extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name in layer.arguments)}, void *y) {
+% if layer.first and layer.last:
     const std::lock_guard<std::mutex> one(array_mutex);
     start_array();
+% elif layer.first:
+    array_mutex.lock();
+    start_array();
+% endif
 % for buffer in layer.buffers:
     static void *const ${buffer.name}_memory = array_memory(${buffer.nbytes});
 % endfor
@@ -49,7 +68,7 @@ extern "C" void ${g.name}_array(${', '.join(f"const void *{name}" for name in la
     if (!loaded) {
         loaded = true;
     % for n, u in enumerate(layer.updates):
-        ${g.name}.update(${g.name}.parameter[${n}], reinterpret_cast<const ${u.c_type} *>(static_cast<const char *>(${u.operand}) + ${u.offset}), ${u.elements});
+        ${g.name}.update(${g.name}.parameter[${layer.parameter + n}], reinterpret_cast<const ${u.c_type} *>(static_cast<const char *>(${u.operand}) + ${u.offset}), ${u.elements});
     % endfor
     }
 % endif
@@ -63,10 +82,26 @@ extern "C" void ${g.name}_array(${', '.join(f"const void *{name}" for name in la
 % for buffer in layer.outputs:
     ${g.name}.${buffer.name}.aie2gm_nb(${buffer.name}_memory, ${buffer.nbytes});
 % endfor
+% if layer.last:
     ${g.name}.run(1);
+% endif
 % for buffer in layer.outputs:
     ${g.name}.${buffer.name}.wait();
     ${move('paste', f'static_cast<char *>({buffer.operand}) + {buffer.begin}' if buffer.begin else buffer.operand, f'{buffer.name}_memory', buffer)}
 % endfor
+% if layer.held:
+#ifdef AIE_EMULATION
+% for held in layer.held:
+    {
+        static unsigned char seen[${held.view.nbytes}];
+        aie_emulation::look(${g.name}.${held.buffer}, ${held.access}, seen);
+        ${move('paste', f'{held.layer}_result', 'seen', held.view)}
+    }
+% endfor
+#endif
+% endif
+% if layer.last and not layer.first:
+    array_mutex.unlock();
+% endif
 }
 % endfor

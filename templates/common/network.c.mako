@@ -80,7 +80,7 @@ ${function.strip()}
     ${one.symbol}(${", ".join(one.arguments)});
 % endif
 % for written in one.written:
-    ${net.macro}_TRACE(${index}, ${written.tensor}, ${written.address}, ${written.nbytes});
+    ${net.macro}_TRACE(${written.step}, ${written.tensor}, ${written.address}, ${written.nbytes});
 % endfor
 </%def>\
 % if any(group.offloaded for group in net.groups):

@@ -46,12 +46,31 @@ class DensePlan:
     Attributes:
         mapping: how the layer is spread.
         device: with as many columns as the layer takes.
-        cycles: of one run, modelled.
+        inside: cycles of one run without the ways in and out, modelled.
+        before: cycles until the first calls have their inputs.
     """
 
     mapping: ArrayMapping
     device: Device
-    cycles: float
+    inside: float
+    before: float
+
+    @property
+    def cycles(self) -> float:
+        """Of one run, modelled: memory tiles take x as a whole, and give y as a whole."""
+        return sum(self.legs, self.inside)
+
+    @property
+    def legs(self) -> tuple[float, float]:
+        """Of `cycles`, the way of x into memory tiles, and that of y out."""
+        layer, rate = self.mapping.layer, self.device.architecture.shim_dma.bytes_per_cycle
+        entering = layer.rows * layer.reduction * ELEMENT_BYTES[layer.a] / rate
+        return entering + self.before, layer.rows * layer.columns * ELEMENT_BYTES[layer.out] / rate
+
+    @property
+    def starting(self) -> float:
+        """Of `cycles`, starting the kernels, each with two buffers."""
+        return Assumed().start + 2 * Assumed().start_port
 
     @property
     def columns(self) -> int:
@@ -279,13 +298,10 @@ def _expressible(mapping: ArrayMapping, device: Device) -> DensePlan | None:
         return None
     if isinstance(priced, Infeasible):
         return None
-    return DensePlan(single, device, _once(single, priced.cost, device))
+    return DensePlan(single, device, _inside(priced.cost), priced.cost.before)
 
 
-def _once(mapping: ArrayMapping, cost: ArrayCost, device: Device) -> float:
-    """Cycles of a single run: memory tiles take x as a whole, and give y as a whole."""
-    layer, rate = mapping.layer, device.architecture.shim_dma.bytes_per_cycle
+def _inside(cost: ArrayCost) -> float:
+    """Cycles of a single run between memory tiles."""
     inside = max(cycles for what, cycles in cost.parts if not what.startswith("way "))
-    entering = layer.rows * layer.reduction * ELEMENT_BYTES[layer.a] / rate
-    leaving = layer.rows * layer.columns * ELEMENT_BYTES[layer.out] / rate
-    return entering + inside + leaving + cost.latency - cost.interval
+    return inside + cost.latency - cost.interval - cost.before

@@ -66,6 +66,16 @@ class ImagePlan:
         """Of the array's clock, first word in to last word out; modelled."""
         return self.cost.latency
 
+    @property
+    def legs(self) -> tuple[float, float]:
+        """Of `cycles`, the way of the inputs into memory tiles, and that of the result out."""
+        return self.cost.legs
+
+    @property
+    def starting(self) -> float:
+        """Of `cycles`, starting the kernels."""
+        return self.cost.starting
+
     def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
         """The graph, called `name`, with the numbers of `constants`.
 

@@ -28,6 +28,14 @@ class LayerPlan(Protocol):
         """Channels from the chip's memory into the array, and back."""
 
     @property
+    def legs(self) -> tuple[float, float]:
+        """Of `cycles`, the way of the inputs into memory tiles, and that of the result out."""
+
+    @property
+    def starting(self) -> float:
+        """Of `cycles`, starting the kernels: not waited for behind other layers of one graph."""
+
+    @property
     def spatial(self) -> tuple[Loop, ...]:
         """What the tiles, and the lanes of one, do at the same time; no other plan has the same."""
 

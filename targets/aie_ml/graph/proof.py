@@ -9,10 +9,10 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 
 
-def cannot_lie(graph: LayerGraph, device: Device) -> Infeasible | None:
+def cannot_lie(graph: LayerGraph, device: Device, column: int = 0) -> Infeasible | None:
     """Why buffers, descriptors or streams of `graph` do not fit `device`; None where they do."""
     try:
-        found = lay_out(graph, device)
+        found = lay_out(graph, device, column)
     except TargetError as error:  # no schedule of its kernels
         return Infeasible(error.what, 1, 0, "kernels", (error.hint,))
     if isinstance(found, Infeasible):

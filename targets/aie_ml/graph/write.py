@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from match_aie.errors import InternalError
 from match_aie.hardware import Unit
+from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
+from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.workload import Workload
 
@@ -60,24 +62,73 @@ class Placed:
 
 
 @dataclass(frozen=True, eq=False)
+class Chained:
+    """Layers in a row as one graph, from which column of the array on.
+
+    Attributes:
+        joined: the graph.
+        column: of the array.
+        layers: each for itself, in the order in which they run.
+    """
+
+    joined: Joined
+    column: int
+    layers: tuple[Placed, ...]
+
+    @property
+    def graph(self) -> LayerGraph:
+        """Of all layers."""
+        return self.joined.graph
+
+
+@dataclass(frozen=True)
+class Held:
+    """A result that stays on the array, for whoever looks at the emulation.
+
+    Attributes:
+        layer: whose result it is.
+        buffer: that holds it.
+        access: its way out, as C++ text.
+        view: where its elements lie in what comes out.
+        nbytes: of the tensor.
+    """
+
+    layer: str
+    buffer: str
+    access: str
+    view: BufferView
+    nbytes: int
+
+
+@dataclass(frozen=True, eq=False)
 class HostLayer:
     """A layer as the template of the host's side reads it.
 
     Attributes:
-        graph: the layer's.
+        name: of the layer.
+        graph: that it is part of.
         arguments: operands of the layer before y.
         inputs: buffers that it reads.
         outputs: buffers that it writes.
         updates: one for each of the graph's parameters.
         unused: operands that the kernels have no use for.
+        parameter: number of the first of its parameters in the graph.
+        first: whether the graph's run begins with this layer's call.
+        last: whether it ends there.
+        held: what stays on the array of this layer and those before it, where it is the last.
     """
 
+    name: str
     graph: LayerGraph
     arguments: tuple[str, ...]
     inputs: tuple[BufferView, ...]
     outputs: tuple[BufferView, ...]
     updates: tuple[Update, ...]
     unused: tuple[str, ...]
+    parameter: int = 0
+    first: bool = True
+    last: bool = True
+    held: tuple[Held, ...] = ()
 
     @property
     def buffers(self) -> tuple[BufferView, ...]:
@@ -128,6 +179,7 @@ def host_layer(graph: LayerGraph, workload: Workload) -> HostLayer:
     constants = {operand.name for operand in workload.constants}
     inputs = [operand.name for operand in workload.inputs]
     return HostLayer(
+        graph.name,
         graph,
         tuple(names),
         tuple(_buffer(o, inputs[min(at, len(inputs) - 1)]) for at, o in enumerate(graph.inputs)),
@@ -135,6 +187,66 @@ def host_layer(graph: LayerGraph, workload: Workload) -> HostLayer:
         packing.updates,
         tuple(name for name in names if name in constants - used),
     )
+
+
+def host_chain(chain: Chained) -> list[HostLayer]:
+    """What the host does for each layer of a chain: its calls come one after the other."""
+    found: list[HostLayer] = []
+    joined, parameter = chain.joined, 0
+    graph, last = joined.graph, len(chain.layers) - 1
+    held = tuple(_held(chain, number) for number in sorted(joined.held))
+    for number, placed in enumerate(chain.layers):
+        alone = host_layer(placed.graph, placed.workload)
+        ins = zip(graph.inputs, joined.inputs, strict=True)
+        outs = zip(graph.outputs, joined.outputs, strict=True)
+        inputs = tuple(_buffer(o, operand) for o, (of, operand) in ins if of == number)
+        outputs = tuple(_buffer(o, "y") for o, of in outs if of == number)
+        read = {view.operand for view in inputs}
+        stays = [o.name for o in placed.workload.inputs if o.name not in read]
+        found.append(
+            replace(
+                alone,
+                graph=graph,
+                inputs=inputs,
+                outputs=outputs,
+                unused=(*stays, *alone.unused, *(() if outputs else ("y",))),
+                parameter=parameter,
+                first=number == 0,
+                last=number == last,
+                held=held if number == last else (),
+            )
+        )
+        parameter += len(alone.updates)
+    return found
+
+
+def _held(chain: Chained, number: int) -> Held:
+    """What the emulation shows of a layer's result."""
+    name, access = chain.joined.held[number]
+    placed = chain.layers[number]
+    view = _buffer(placed.graph.outputs[0], "y")
+    return Held(placed.graph.name, name, tiling(access), view, placed.workload.output.nbytes)
+
+
+def tiling(access: Access) -> str:
+    """`access` as C++ text."""
+    parts = [
+        f".buffer_dimension = {_braces(access.buffer)}",
+        f".tiling_dimension = {_braces(access.tile)}",
+        f".offset = {_braces(access.offset)}",
+    ]
+    if access.traversal:
+        loops = ", ".join(
+            f"{{.dimension = {d}, .stride = {s}, .wrap = {w}}}" for d, s, w in access.traversal
+        )
+        parts.append(f".tile_traversal = {{{loops}}}")
+    if access.boundary:
+        parts.append(f".boundary_dimension = {_braces(access.boundary)}")
+    return "adf::tiling({" + ", ".join(parts) + "})"
+
+
+def _braces(numbers: Sequence[int]) -> str:
+    return "{" + ", ".join(map(str, numbers)) + "}"
 
 
 def _buffer(outside: Outside, operand: str) -> BufferView:
@@ -162,32 +274,53 @@ def _buffer(outside: Outside, operand: str) -> BufferView:
     return BufferView(outside.name, part.operand, nbytes, begin, tuple(fields.items()))
 
 
-def graph_units(placed: Placed) -> list[Unit]:
-    """The sources of one layer: kernels, their families' headers, and the graph."""
-    graph = placed.graph
+def kernel_units(graph: LayerGraph) -> list[Unit]:
+    """The sources of one layer's kernels, and their families' headers."""
     found = []
     for call in graph.calls:
         path = f"{FOLDER}/{call.symbol}.cpp"
         found += [Unit(f"{FOLDER}/{k.family}.hpp", k.template, {"k": k}) for k in call.headers]
         found.append(Unit(path, call.template, {"call": call}))
-    head, name = f"{FOLDER}/{graph.name}", graph.name
-    kernels = {"name": name, "calls": graph.calls}
-    values = {"g": graph, "column": placed.column, "c_type": C_TYPES.__getitem__}
-    found.append(Unit(f"{head}_kernels.h", "aie/graph_kernels.h.mako", kernels))
-    found.append(Unit(f"{head}_graph.h", "aie/graph.h.mako", values, structural=True))
-    return found
+    kernels = {"name": graph.name, "calls": graph.calls}
+    path = f"{FOLDER}/{graph.name}_kernels.h"
+    return [*found, Unit(path, "aie/graph_kernels.h.mako", kernels)]
 
 
-def network_units(network: str, placed: Sequence[Placed]) -> tuple[Unit, ...]:
+def graph_units(placed: Placed | Chained) -> list[Unit]:
+    """The sources of a layer or a chain: kernels, their families' headers, and the graph."""
+    graph = placed.graph
+    layers = placed.layers if isinstance(placed, Chained) else (placed,)
+    values = {
+        "g": graph,
+        "layers": [layer.graph.name for layer in layers],
+        "column": placed.column,
+        "c_type": C_TYPES.__getitem__,
+        "tiling": tiling,
+    }
+    whole = Unit(f"{FOLDER}/{graph.name}_graph.h", "aie/graph.h.mako", values, structural=True)
+    return [*(unit for layer in layers for unit in kernel_units(layer.graph)), whole]
+
+
+def network_units(network: str, placed: Sequence[Placed | Chained]) -> tuple[Unit, ...]:
     """All sources of a network's layers on the array, each file once."""
     found = {unit.path: unit for layer in placed for unit in graph_units(layer)}
     graphs = tuple(layer.graph for layer in placed)
-    layers = tuple(host_layer(layer.graph, layer.workload) for layer in placed)
+    layers = tuple(
+        host
+        for one in placed
+        for host in (
+            host_chain(one) if isinstance(one, Chained) else [host_layer(one.graph, one.workload)]
+        )
+    )
     head = f"{FOLDER}/{network}"
     more = (
         Unit(f"{head}_graphs.h", "aie/graphs.h.mako", {"graphs": graphs}),
         Unit(f"{head}_graphs.cpp", "aie/graphs.cpp.mako", {"network": network, "graphs": graphs}),
-        Unit(f"{head}_host.cpp", "aie/host.cpp.mako", {"network": network, "layers": layers}),
+        Unit(
+            f"{head}_host.cpp",
+            "aie/host.cpp.mako",
+            {"network": network, "graphs": graphs, "layers": layers},
+        ),
     )
     sources = {
         "kernels": tuple(path for path in found if path.endswith(".cpp")),

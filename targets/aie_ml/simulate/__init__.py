@@ -6,6 +6,7 @@ from match_aie.targets.aie_ml.simulate.outside import Beyond
 from match_aie.targets.aie_ml.simulate.result import ArrayResult
 from match_aie.targets.aie_ml.simulate.run import LayerRun, run_layer
 from match_aie.targets.aie_ml.simulate.spread import spread
+from match_aie.targets.aie_ml.simulate.stretch import Part, Stretch
 
 __all__ = [
     "ArrayNetworkSimulator",
@@ -13,6 +14,8 @@ __all__ = [
     "ArrayRun",
     "Beyond",
     "LayerRun",
+    "Part",
+    "Stretch",
     "run_layer",
     "simulate",
     "simulate_program",

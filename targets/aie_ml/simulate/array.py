@@ -122,7 +122,8 @@ class ArraySimulation:
         self.timeline = self.sim.run()
         return self.progress
 
-    def _is_core(self, tile: Tile) -> bool:
+    def is_core(self, tile: Tile) -> bool:
+        """Whether it is a core's."""
         return tile[1] >= self.device.shim_rows + self.device.mem_rows
 
     def _is_shim(self, tile: Tile) -> bool:
@@ -158,7 +159,7 @@ class ArraySimulation:
         readers: list[tuple[str, int, int]],
     ) -> None:
         buffer = self.program.buffer_at[place]
-        resident = not self._is_core(place[0]) and not buffer.fills
+        resident = not self.is_core(place[0]) and not buffer.fills
         into = [] if resident else writers
         name = f"{buffer.name} of {place[0]}"
         store = Store(name, buffer.copies, len(into), len(readers))
@@ -181,7 +182,7 @@ class ArraySimulation:
         return [
             route
             for route in self.program.routes
-            if self._is_core(route.source.tile)
+            if self.is_core(route.source.tile)
             and any(
                 self._is_shim(sink.tile) or (sink.tile, name) in leaving
                 for sink, name in zip(route.sinks, route.writes, strict=True)
@@ -246,11 +247,12 @@ class ArraySimulation:
         source = None
         if not self._is_shim(route.source.tile):
             source = self._ends["route", number, (route.source.tile, route.reads)]
-        sinks = [
-            self._ends["route", number, (sink.tile, name)]
+        places = [
+            (sink.tile, name)
             for sink, name in zip(route.sinks, route.writes, strict=True)
             if not self._is_shim(sink.tile)
         ]
+        sinks = [self._ends["route", number, place] for place in places]
         lane = self._shared_lane(route)
         move = self._move(route)
         final = self._final.get(route.name)
@@ -267,7 +269,8 @@ class ArraySimulation:
             yield from move()
             if lane is not None:
                 yield Release(lane)
-            for end in sinks:
+            for place, end in zip(places, sinks, strict=True):
+                self.books.written[place] = self.sim.now + hops
                 if (at + 1) % end.parts == 0:
                     yield from end.store.wrote(end.index)
             if source is not None and (at + 1) % source.parts == 0 and not source.store.resident:
@@ -281,7 +284,7 @@ class ArraySimulation:
 
     def _move(self, route: Route) -> Callable[[], Iterator[Command]]:
         """The transfer itself."""
-        core = self._is_core(route.source.tile)
+        core = self.is_core(route.source.tile)
         name = f"dma {route.source.tile} {'out' if core else route.source.index}"
         cycles = self.assumed.descriptor + ceil(route.bytes / self._rates[core])
         whole = (Delay(cycles, name, route.name, "dma"),)
@@ -298,7 +301,7 @@ class ArraySimulation:
 
     def _shared_lane(self, route: Route) -> Resource | None:
         """The last link of a packet-switched route from a core, which others use too."""
-        if not route.packet or not self._is_core(route.source.tile) or len(route.hops) < 2:
+        if not route.packet or not self.is_core(route.source.tile) or len(route.hops) < 2:
             return None
         link = (route.hops[-1].tile[0], *route.hops[-2].master)
         return self._lanes.setdefault(link, Resource(f"lane {link}"))

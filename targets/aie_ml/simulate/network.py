@@ -1,8 +1,9 @@
 """A network on the array and the processor beside it: layer after layer, in simulated time.
 
 A layer on the array takes the processor's copies into the array's buffers, its call, the run of the
-layer's program from memory to memory, and the copies back. What runs on the processor is not
-simulated: its modelled cycles are taken as they are.
+layer's program from memory to memory, and the copies back. So do layers in a row whose results stay
+on the array, all of them together; each takes from when its inputs are there until its result is.
+What runs on the processor is not simulated: its modelled cycles are taken as they are.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.simulate.outside import Beyond
 from match_aie.targets.aie_ml.simulate.run import LayerRun, run_layer
+from match_aie.targets.aie_ml.simulate.stretch import Stretch
 
-#: The graph of a step's layer; None where the processor runs it.
-GraphOf = Callable[[SimulatedStep], LayerGraph | None]
+#: What of a network's steps runs on the array; the processor runs the others.
+Stretches = Callable[[Sequence[SimulatedStep]], Sequence[Stretch]]
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class ArrayNetworkSimulator:
     Args:
         device: the array.
         frequency_hz: of the processor's clock.
-        graph_of: how a step's layer runs on the array.
+        stretches: how a network's layers run on the array.
         assumed: times of the array that no document states.
         beyond: times outside it, likewise.
     """
@@ -96,14 +98,14 @@ class ArrayNetworkSimulator:
         self,
         device: Device,
         frequency_hz: float,
-        graph_of: GraphOf,
+        stretches: Stretches,
         assumed: Assumed | None = None,
         beyond: Beyond | None = None,
     ) -> None:
         """Only keeps what it is given."""
         self._device = device
         self._frequency = frequency_hz
-        self._graph_of = graph_of
+        self._stretches = stretches
         self._assumed = assumed or Assumed()
         self._beyond = beyond or Beyond()
 
@@ -119,29 +121,21 @@ class ArrayNetworkSimulator:
             InfeasibleError: a layer's graph does not fit the array.
             InternalError: its program breaks a rule of the array.
         """
-        clock, column = _Clock(record), 0
-        results: list[StepResult] = []
+        clock = _Clock(record)
+        results: dict[int, StepResult] = {}
         groups: list[Group] = []
-        for step in steps:
-            begin = clock.now
-            graph = self._graph_of(step)
-            if graph is None:
-                clock.take(step.cycles, "processor", step.label)
-            else:
-                groups.append(self._layer(clock, step, graph, column))
-                column += graph.columns
-            results.append(
-                StepResult(
-                    step.label,
-                    step.module,
-                    begin,
-                    clock.now - begin,
-                    step.predicted,
-                    graph is not None,
+        first = {stretch.parts[0].step: stretch for stretch in self._stretches(steps)}
+        for index, step in enumerate(steps):
+            if index in first:
+                groups.append(self._stretch(clock, steps, first[index], results))
+            elif index not in results:
+                results[index] = StepResult(
+                    step.label, step.module, clock.now, step.cycles, step.predicted, False
                 )
-            )
+                clock.take(step.cycles, "processor", step.label)
         timeline = Timeline(tuple(clock.events), clock.now)
-        return ArrayRun(tuple(results), timeline, self._frequency, tuple(groups))
+        ordered = tuple(results[index] for index in range(len(steps)))
+        return ArrayRun(ordered, timeline, self._frequency, tuple(groups))
 
     def program(self, graph: LayerGraph, column: int = 0) -> ArrayProgram:
         """A layer's program, proven against all rules.
@@ -166,19 +160,39 @@ class ArrayNetworkSimulator:
             trace=trace,
         )
 
-    def _layer(self, clock: _Clock, step: SimulatedStep, graph: LayerGraph, column: int) -> Group:
+    def _stretch(
+        self,
+        clock: _Clock,
+        steps: Sequence[SimulatedStep],
+        stretch: Stretch,
+        results: dict[int, StepResult],
+    ) -> Group:
+        """One run of a stretch; its layers' results go to `results`."""
+        graph, column = stretch.graph, stretch.column
         scale = self._frequency / (self._device.clock_ghz * 1e9)
+        names = [steps[part.step].label for part in stretch.parts]
+        label = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
         run = self.layer(graph, column, trace=clock.record)
         into = sum(o.elements * BYTES[o.dtype] for o in graph.inputs)
         back = sum(o.elements * BYTES[o.dtype] for o in graph.outputs)
         around = self._beyond.call_ns * 1e-9 * self._frequency
-        clock.take(around + self._copied(into), "processor", f"to {step.label}")
+        begin = clock.now
+        clock.take(around + self._copied(into), "processor", f"to {label}")
+        started = clock.now
         if run.timeline is not None:
-            clock.show(run.timeline, clock.now, scale)
-        clock.take(run.cycles * scale, "array", step.label)
-        clock.take(self._copied(back), "processor", f"from {step.label}")
-        last = column + graph.columns - 1
-        name = f"columns {column}-{last}: {step.label}"
+            clock.show(run.timeline, started, scale)
+        clock.take(run.cycles * scale, "array", label)
+        clock.take(self._copied(back), "processor", f"from {label}")
+        for part in stretch.parts:
+            step = steps[part.step]
+            ready = [started + run.written[name] * scale for name in part.reads]
+            start = max(ready, default=begin)
+            leaves = part.writes is None
+            end = clock.now if leaves else started + run.written[part.writes or ""] * scale
+            results[part.step] = StepResult(
+                step.label, step.module, start, end - start, step.predicted, True
+            )
+        name = f"columns {column}-{column + graph.columns - 1}: {label}"
         return Group(name, len(run.busy), sum(run.busy.values()) * scale)
 
     def _copied(self, size: int) -> float:

@@ -11,9 +11,13 @@ from match_aie.targets.aie_ml.array.program import Tile
 
 @dataclass
 class Books:
-    """Cycles of tiles in a run: at work, stalled in the middle of a call; when the first began."""
+    """Cycles of tiles in a run: at work, stalled in the middle of a call; when the first began.
+
+    And, by tile and buffer, when a stream last wrote there.
+    """
 
     first: float | None = None
+    written: dict[tuple[Tile, str], float] = field(default_factory=dict)
     busy: dict[Tile, float] = field(default_factory=lambda: defaultdict(float))
     stalled: dict[Tile, float] = field(default_factory=lambda: defaultdict(float))
 

@@ -25,6 +25,7 @@ class LayerRun:
         busy: cycles in which each core's kernel runs and is not stalled, by tile.
         stalled: cycles in which it waits for a cascade in the middle of a call.
         whole: whether every call was simulated.
+        written: when the last word was written into each buffer of a memory tile, by its name.
         timeline: where a trace was asked for.
     """
 
@@ -32,6 +33,7 @@ class LayerRun:
     busy: dict[Tile, float]
     stalled: dict[Tile, float]
     whole: bool
+    written: dict[str, float]
     timeline: Timeline | None = None
 
 
@@ -50,18 +52,21 @@ def run_layer(
         DeadlockError: the program cannot go on: a defect.
     """
     calls = sum(len(core.work) for core in program.cores)
-    per_run = max(route.sends for route in program.routes if route.role == "out")
-    enough = max(8, per_run * MOST_CALLS // max(1, calls))
+
+    def enough(times: list[float]) -> bool:
+        wanted = max(8, run.progress.per_run * MOST_CALLS // max(1, calls))
+        return len(times) >= wanted and calls > MOST_CALLS
+
     run = ArraySimulation(
         program,
         device,
         assumed or Assumed(),
         1,
-        enough=lambda times: len(times) >= enough and calls > MOST_CALLS,
+        enough=enough,
         trace=trace,
         beyond=beyond,
     )
-    times = run.run().done
+    times, per_run = run.run().done, run.progress.per_run
     whole = len(times) == per_run
     cycles, share = run.timeline.cycles, 1.0
     if not whole:
@@ -74,5 +79,6 @@ def run_layer(
         {tile: much * share for tile, much in run.books.busy.items()},
         {tile: much * share for tile, much in run.books.stalled.items()},
         whole,
+        {name: now for (tile, name), now in run.books.written.items() if not run.is_core(tile)},
         run.timeline if trace else None,
     )

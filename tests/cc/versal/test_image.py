@@ -59,9 +59,9 @@ def test_integer_convolutions_and_a_sum(tmp_path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "convolutions"), [("resnet8", 9), ("mobilenetv1_025", 24)])
+@pytest.mark.parametrize(("name", "convolutions"), [("resnet8", 9), ("mobilenetv1_025", 27)])
 def test_networks_with_zero_points(tmp_path, name, convolutions) -> None:
-    """As many convolutions on the array as its channels to the chip's memory serve."""
+    """All convolutions are on the array, in a chain."""
     net = match.compile(shared(f"{name}_u8.onnx"), VersalAIEML())
     assert kinds(net).count(("array", "conv2d")) >= convolutions
     results = run(net, tmp_path / "net", range(20))

@@ -58,6 +58,9 @@ def test_multiply_accumulates(work, macs):
     ("work", "cycles"),
     [
         (operation("reshape", (4, 4), out=(16,)), 0.0),
+        (operation("concat", (1, 4, 3), (1, 2, 3), out=(1, 6, 3), axis=1), 0.0),
+        (operation("concat", (1, 4, 3), (1, 4, 2), out=(1, 4, 5), axis=-1), 20.5),
+        (operation("concat", (4, 3), (2, 3), out=(6, 3), axis=None), 0.0),
         (operation("nn.max_pool2d", (1, 8, 8, 2), out=(1, 4, 4, 2), pool_size=(2, 3)), 1920.5),
         (operation("nn.adaptive_avg_pool2d", (1, 8, 8, 2), out=(1, 1, 1, 2)), 1280.5),
         (operation("mean", (1, 8, 8, 2), out=(1, 2)), 1280.5),
@@ -68,6 +71,12 @@ def test_multiply_accumulates(work, macs):
 )
 def test_elements(work, cycles):
     assert COST.cycles(work) == cycles
+
+
+def test_a_concatenation_of_constants_is_copied():
+    known, made = (TensorType("int8", (n,), constant=n == 9) for n in (9, 8))
+    work = Operation("concat", (known, made), TensorType("int8", (17,)), {"axis": 0})
+    assert COST.cycles(work) == 17.5
 
 
 def test_negative_costs_are_refused():

@@ -23,6 +23,17 @@ class SharedBufferActor : public Actor {
         std::memcpy(block_.data(), values, bytes());
     }
 
+    /// What the buffer holds, in the order of `t`.
+    void look(const adf::tiling_parameters &t, void *to) const {
+        auto *at = static_cast<unsigned char *>(to);
+        for (std::int64_t index : traverse(t, dimensions_, {name.c_str(), 0})) {
+            const std::size_t first = static_cast<std::size_t>(index) * format_.bytes;
+            if (index == outside || first >= bytes()) stop({name.c_str(), 0}, "a look beyond the buffer");
+            std::memcpy(at, block_.data() + first, format_.bytes);
+            at += format_.bytes;
+        }
+    }
+
     void fire() override {
         for (const Port &port : in) scatter(*port, block_.data());
         for (const Port &port : out) gather(*port, block_.data());
@@ -90,3 +101,13 @@ class shared_buffer : public actor_handle {
 };
 
 }  // namespace adf
+
+namespace aie_emulation {
+
+/// What a buffer holds after a run: no part of the vendor's API.
+template <typename T>
+void look(const adf::shared_buffer<T> &buffer, const adf::tiling_parameters &t, void *to) {
+    static_cast<const SharedBufferActor &>(buffer.actor()).look(t, to);
+}
+
+}  // namespace aie_emulation

@@ -1,0 +1,37 @@
+"""What the array runs at one call: a layer, or several in a row whose results stay on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
+
+
+@dataclass(frozen=True)
+class Part:
+    """A layer of a stretch.
+
+    Attributes:
+        step: number of its call in the network.
+        reads: buffers in memory tiles that hold its inputs, of layers of the same stretch.
+        writes: the one that holds its result; None where that leaves the array.
+    """
+
+    step: int
+    reads: tuple[str, ...] = ()
+    writes: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Layers that run as one graph.
+
+    Attributes:
+        graph: of all of them.
+        column: of the array, the first.
+        parts: the layers, in the order of their calls.
+    """
+
+    graph: LayerGraph
+    column: int
+    parts: tuple[Part, ...]

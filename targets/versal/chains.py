@@ -1,0 +1,184 @@
+"""Which layers on the array run as one graph, each reading in memory tiles what others left there.
+
+Layers whose calls come one after the other may be joined. A layer's result stays on the array
+where all that read it are in its chain; else it is the last of it. A chain must fit the array as a
+whole: buffers, descriptors, channels and streams of all its layers are laid out together and held
+to all rules. One that cannot be is halved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from match_aie.hardware import ChosenLayer, Flow, Mapping
+from match_aie.targets.aie_ml.graph.inplace import trimmed
+from match_aie.targets.aie_ml.graph.join import Joined, Link, Member, can_follow, join
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.known import device as known
+from match_aie.targets.versal.module import plan_of
+from match_aie.workload import Workload
+
+
+@dataclass(frozen=True)
+class Given:
+    """A layer on the array: what it computes, how it runs, where it stands in the network."""
+
+    workload: Workload
+    mapping: Mapping
+    flow: Flow
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Layers that run as one graph.
+
+    Attributes:
+        first: number of the first among the network's layers on the array.
+        last: of the last one.
+        links: what they read of each other, numbered within the chain.
+        column: of the array, the first.
+    """
+
+    first: int
+    last: int
+    links: tuple[Link, ...]
+    column: int
+
+    @property
+    def layers(self) -> range:
+        """Numbers of the layers."""
+        return range(self.first, self.last + 1)
+
+    def reads(self, number: int) -> dict[str, int]:
+        """Operands of layer `number` of the chain that stay on the array, and whose they are."""
+        return {link.operand: link.writer for link in self.links if link.reader == number}
+
+    def stays(self, number: int) -> bool:
+        """Whether the result of layer `number` of the chain stays on the array."""
+        return any(link.writer == number for link in self.links)
+
+
+def given(layer: ChosenLayer) -> Given:
+    """What of a chosen layer decides about chains."""
+    return Given(layer.workload, layer.mapping, layer.flow)
+
+
+@lru_cache(maxsize=64)
+def chains(layers: tuple[Given, ...], device: str, *, whole: bool = True) -> tuple[Chain, ...]:
+    """Chains of a network's layers on the array, in order; most of them as long as they can be.
+
+    Args:
+        layers: of the array, in execution order.
+        device: its name.
+        whole: whether to join at all.
+    """
+    members = [_member(f"layer{at}", layer, device) for at, layer in enumerate(layers)]
+    columns = [0]
+    for member in members:
+        columns.append(columns[-1] + member.graph.columns)
+    cuts = {
+        at
+        for at in range(1, len(layers))
+        if not whole or layers[at].flow.step != layers[at - 1].flow.step + 1
+    }
+    while True:
+        found = _cut(layers, members, cuts, columns)
+        bad = [chain for chain in found if not _fits(chain, members, device)]
+        if not bad:
+            return tuple(found)
+        cuts |= {(chain.first + chain.last + 1) // 2 for chain in bad}
+
+
+def _member(name: str, layer: Given, device: str) -> Member:
+    """A layer's graph, its numbers apart."""
+    workload = layer.workload
+    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    graph = plan_of(workload, device, layer.mapping).graph(name, workload, zeros)
+    return Member(trimmed(graph), tuple(operand.name for operand in workload.inputs))
+
+
+def _cut(
+    layers: Sequence[Given], members: Sequence[Member], cuts: set[int], columns: Sequence[int]
+) -> list[Chain]:
+    """Chains between `cuts` and all others that follow from these."""
+    number = {layer.flow.step: at for at, layer in enumerate(layers)}
+    while True:
+        edges = [0, *sorted(cuts), len(layers)]
+        of = {at: (a, b) for a, b in pairwise(edges) for at in range(a, b)}
+        more = {
+            at + 1
+            for at in range(len(layers) - 1)
+            if at + 1 not in cuts and not _stays(at, layers, members, of[at], number)
+        }
+        if not more:
+            break
+        cuts |= more
+    return [
+        Chain(a, b - 1, _links(range(a, b), layers, number), columns[a])
+        for a, b in pairwise(edges)
+        if a < b
+    ]
+
+
+def _stays(
+    at: int,
+    layers: Sequence[Given],
+    members: Sequence[Member],
+    inside: tuple[int, int],
+    number: dict[int, int],
+) -> bool:
+    """Whether all that read a layer's result are in its chain, and can."""
+    flow = layers[at].flow
+    readers = [number.get(step) for step in flow.readers]
+    if flow.leaves or not readers:
+        return False
+    for reader in readers:
+        if reader is None or not inside[0] <= reader < inside[1]:
+            return False
+        names, sources = members[reader].names, layers[reader].flow.sources
+        for name, source in zip(names, sources, strict=True):
+            if source == flow.step and not can_follow(members[at], members[reader], name):
+                return False
+    return True
+
+
+def _links(inside: range, layers: Sequence[Given], number: dict[int, int]) -> tuple[Link, ...]:
+    """What the layers of a chain read of each other."""
+    found = []
+    for reader in inside:
+        inputs = layers[reader].workload.inputs
+        for operand, source in zip(inputs, layers[reader].flow.sources, strict=True):
+            writer = None if source is None else number.get(source)
+            if writer is not None and writer in inside:
+                found.append(Link(writer - inside[0], reader - inside[0], operand.name))
+    return tuple(found)
+
+
+def _fits(chain: Chain, members: Sequence[Member], device: str) -> bool:
+    if chain.first == chain.last:
+        return True
+    joined = join("chain", [members[at] for at in chain.layers], chain.links, known(device))
+    return cannot_lie(joined.graph, known(device), chain.column) is None
+
+
+def joined(
+    name: str, chain: Chain, graphs: Sequence[LayerGraph], layers: Sequence[Given], device: str
+) -> Joined:
+    """The graph of a chain.
+
+    Args:
+        name: of it.
+        chain: of several layers.
+        graphs: of all the network's layers on the array.
+        layers: likewise.
+        device: name of the array.
+    """
+    names = [tuple(o.name for o in layers[at].workload.inputs) for at in chain.layers]
+    members = [Member(trimmed(graphs[at]), n) for at, n in zip(chain.layers, names, strict=True)]
+    return join(name, members, chain.links, known(device))
