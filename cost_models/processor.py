@@ -17,10 +17,12 @@ class Cache:
     Attributes:
         bytes: capacity.
         bytes_per_cycle: sustained, towards the next cache inward (level 1: to registers).
+        latency: cycles from a load to its value; 0 where nothing is known of it.
     """
 
     bytes: int
     bytes_per_cycle: float
+    latency: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class Machine:
         memory_bytes_per_cycle: sustained, of main memory into the last cache.
         peaks: per cycle.
         cores: that a layer may be divided over.
+        memory_latency: cycles from a load to its value from main memory; 0 where not known.
     """
 
     name: str
@@ -77,6 +80,7 @@ class Machine:
     memory_bytes_per_cycle: float
     peaks: Peaks
     cores: int = 1
+    memory_latency: float = 0.0
 
     @property
     def lanes(self) -> int:

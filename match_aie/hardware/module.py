@@ -126,6 +126,8 @@ class ExecModule(ABC):
     between modules of one unit. `CORE` is the unit that runs the fallback.
     `pareto` names an inner memory where the module wants several mappings to choose from: every
     one than which none is better in both cycles and bytes of that memory.
+    `precision` is the share of its price by which the model may be wrong about a mapping: engine
+    `loma` stops at one that is within it of the proven bound.
     """
 
     name: ClassVar[str] = ""
@@ -133,6 +135,7 @@ class ExecModule(ABC):
     unit: ClassVar[str] = ""
     version: ClassVar[str] = ""
     pareto: ClassVar[str | None] = None
+    precision: ClassVar[float] = 0.0
     frequency: float | None = None
     memories: tuple[Memory, ...] = ()
     #: Whether inner memories are caches: they fill themselves, emitted code moves no tiles.

@@ -51,7 +51,8 @@ def run(exact: Exact, options: SearchOptions) -> Pool:
     if not bound.found:
         return pool
     if len(exact.tiers) == 1:
-        _cut_orders(exact, options, pool, bound.bound)
+        slack = max(EPSILON, exact.problem.module.precision)
+        _cut_orders(exact, options, pool, bound.bound * (1 + slack))
     else:
         _cut_lattice(exact, options, pool)
     return pool if pool.found else bound
@@ -144,7 +145,7 @@ def _node(space: Space, extents: Mapping[str, int]) -> int:
 
 
 def _cut_orders(exact: Exact, options: SearchOptions, pool: Pool, limit: float) -> None:
-    """Cut batches of orders, until the bound is reached."""
+    """Cut batches of orders, until one is within `limit`."""
     left = options.max_orderings
     for steps, loops in bases(exact.problem.space, options):
         orders = zigzag_adapter.orders(loops, options.lpf_limit)
@@ -152,7 +153,7 @@ def _cut_orders(exact: Exact, options: SearchOptions, pool: Pool, limit: float) 
         while batch := list(islice(orders, BATCH)):
             left = None if left is None else left - len(batch)
             _cut_batch(exact, _indices(exact.problem.space, batch, steps), pool)
-            if pool.found and pool.ranked()[0][0] <= limit * (1 + EPSILON):
+            if pool.found and pool.ranked()[0][0] <= limit:
                 return
 
 

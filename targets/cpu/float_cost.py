@@ -1,8 +1,8 @@
 """What a float32 layer costs on a core with vectors and caches; modelled, never measured.
 
-Products: register tiles at the rate of `float_tile.product_cycles`, blocks of operands moved
-between caches at the bandwidths of the machine's facts, which overlap with the arithmetic but for
-the first and the last block. Everything else: vector operations per element.
+Products: register tiles at the rate of `float_tile.product_cycles`, and what they wait for: rows
+until the hardware fetches ahead, and blocks that come slower than tiles take them, by the
+latencies and bandwidths of the machine's facts. Everything else: vector operations per element.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 
 from match_aie.cost_models.transfers import MemoryTransfers
 from match_aie.hardware import Array, Block, Cost, Direction, Mapping, Memory, Tile
-from match_aie.targets.cpu.float_kernel import axes, strides, swapped
+from match_aie.targets.cpu.float_kernel import axes, extents, strides, swapped
 from match_aie.targets.cpu.float_tile import Tile as RegisterTile
-from match_aie.targets.cpu.float_tile import choose, overlapped, product_cycles
+from match_aie.targets.cpu.float_tile import choose, product_cycles, step_cycles
 from match_aie.targets.cpu.machine import Machine
-from match_aie.workload import Activation, Workload
+from match_aie.workload import ITEMSIZE, Activation, Operand, Workload
 
 #: Vector operations per vector, counted in ma_cpu_float.h; a division counts as five (VDIVPS of
 #: eight lanes: one every 5 cycles on Zen 3 and Ice Lake; Agner Fog, instruction tables).
@@ -44,6 +44,18 @@ ACROSS = 2.0
 #: Cycles of calling a layer.
 CALL = 100.0
 
+#: Accesses to a stream, each waited for, until the hardware fetches ahead of it: a first one, a
+#: second that gives the distance, a third that confirms it (the reference prediction table of Chen
+#: and Baer, IEEE Transactions on Computers 44(5), 1995; processors do not state theirs). Rows of
+#: a register tile begin together, so they wait once.
+STARTS = 3.0
+
+#: Steps of the reduction that a register tile is called for at least (or all there are): fewer
+#: would be lost in loading and storing its sums.
+LEAST_STEPS = 384
+
+FLOAT = ITEMSIZE["float32"]
+
 
 def activation_cycles(machine: Machine, workload: Workload, elements: Array) -> Array:
     """Cycles of the activation on `elements` of the output."""
@@ -67,36 +79,73 @@ class ProductCost(MemoryTransfers):
     def transfer_cycles(
         self, workload: Workload, block: Block, outer: Memory, inner: Memory, direction: Direction
     ) -> Array:
-        """Bytes over the bandwidth of the first cache beyond the second that holds the operand."""
-        del workload, outer, inner, direction
-        return np.asarray(block.nbytes / self._rate(block.operand.nbytes))
+        """Cycles that register tiles wait for `block` from beyond the second cache.
 
-    def _rate(self, nbytes: int) -> float:
-        """Bytes per cycle of an operand of `nbytes`."""
-        beyond = self.machine.caches[2:]
-        rates = [cache.bytes_per_cycle for cache in beyond if nbytes <= SHARE * cache.bytes]
-        return (rates or [self.machine.memory_bytes_per_cycle])[0]
+        Blocks are not fetched ahead: the first register tile that needs a line waits for it. It
+        waits where it takes data faster than they come, and, at the beginning of every row that
+        is read as it lies, until the hardware fetches ahead along it.
+        """
+        del outer, inner, direction
+        rate, latency = self._beyond(block.operand.nbytes)
+        wait = np.maximum(0.0, 1.0 / rate - self._pace(workload, block.operand))
+        cycles = np.asarray(block.nbytes * wait)
+        if block.operand.name == "x" and rows_as_they_lie(workload):
+            rows = np.maximum(block.chunks, block.nbytes / (FLOAT * workload.sizes["C"]))
+            cycles = cycles + rows / self.tile.mr * STARTS * latency
+        return np.asarray(cycles)
+
+    def _beyond(self, nbytes: int) -> tuple[float, float]:
+        """Bytes per cycle and latency of an operand of `nbytes`, from beyond the second cache."""
+        for cache in self.machine.caches[2:]:
+            if nbytes <= SHARE * cache.bytes:
+                return cache.bytes_per_cycle, cache.latency
+        return self.machine.memory_bytes_per_cycle, self.machine.memory_latency
+
+    def _pace(self, workload: Workload, operand: Operand) -> float:
+        """Cycles in which a register tile takes a byte of an operand for the first time."""
+        tile = self.tile
+        rows = min(tile.mr, extents(workload)[0])
+        step = float(step_cycles(self.machine, np.asarray(rows), np.asarray(tile.vectors)))
+        axis = {o.name: a for o, a in factors(workload)}.get(operand.name)
+        if axis == "n":
+            return step / (FLOAT * tile.width)
+        if axis == "m":
+            return step / (FLOAT * rows)
+        length = min(LEAST_STEPS, workload.sizes["C"])
+        return step * length / (FLOAT * rows * tile.width)
 
     def combine(self, compute: Array, moves: Sequence[Array], exposed: Sequence[Array]) -> Array:
-        """The longer of the two, and a share of the shorter."""
+        """The sum: transfers cost only what is waited for."""
         del exposed
-        return overlapped(compute, np.asarray(sum(moves)))
+        return np.asarray(compute + sum(moves))
 
-    def _streamed(self, m: Array, n: Array, r: Array) -> Array:
-        """Cycles to bring the operands of a block from the second cache to the first.
+    def _streamed(self, m: Array, n: Array, r: Array) -> tuple[Array, Array]:
+        """Bytes of a block that come from the second cache to the first, and how often rows begin.
 
         Rows come again for every panel, and a panel for every row of tiles, but for what stays in
         the first cache meanwhile.
         """
         first = self.machine.caches[0].bytes * SHARE
-        second = self.machine.caches[min(1, len(self.machine.caches) - 1)]
         panels = -(-np.asarray(n) // self.tile.width)
         tiles = -(-np.asarray(m) // self.tile.mr)
-        panel, rows = 4.0 * self.tile.width * r, 4.0 * m * r
-        tall = 4.0 * self.tile.mr * r
+        panel, rows = FLOAT * self.tile.width * r, FLOAT * m * r
+        tall = FLOAT * self.tile.mr * r
         often = np.where(panel + tall <= first, 1, tiles)
         again = np.where(panel + rows <= first, 1, panels)
-        return np.asarray((panels * panel * often + rows * again) / second.bytes_per_cycle)
+        return np.asarray(panels * panel * often + rows * again), np.asarray(tiles * again)
+
+    def _tiles(self, m: Array, n: Array, r: Array) -> Array:
+        """Cycles of a block in the second cache.
+
+        Its bandwidth is used while tiles multiply; where a tile's rows begin there is nothing to
+        multiply until they come.
+        """
+        second = self.machine.caches[min(1, len(self.machine.caches) - 1)]
+        nbytes, starts = self._streamed(m, n, r)
+        busy = np.maximum(
+            product_cycles(self.machine, self.tile, m, n, r), nbytes / second.bytes_per_cycle
+        )
+        return np.asarray(busy + starts * STARTS * second.latency)
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
         """Register tiles that cover `tile`, and the activation of its outputs."""
@@ -107,8 +156,7 @@ class ProductCost(MemoryTransfers):
         for dim, _ in workload.dims:
             if dim not in named:
                 times = times * tile[dim]
-        tiles = product_cycles(self.machine, self.tile, m, n, r)
-        cycles = times * overlapped(tiles, self._streamed(m, n, r))
+        cycles = times * self._tiles(m, n, r)
         share = r / workload.sizes["C"]
         done = times * m * n * share
         packing = packing_stores(workload) / self.machine.peaks.stores
@@ -118,13 +166,27 @@ class ProductCost(MemoryTransfers):
     def part(self, workload: Workload, dim: str, size: int) -> float:
         """Cycles of the layer in one block, of which `dim` has `size` elements only."""
         tile = {name: np.asarray(full) for name, full in workload.dims} | {dim: np.asarray(size)}
-        moved = 0.0
+        waits = 0.0
         for operand in workload.operands:
             along = any(dim in dict(axis.terms) for axis in operand.axes)
             share = size / workload.sizes[dim] if along else 1.0
-            moved += share * operand.nbytes / self._rate(operand.nbytes)
+            rate, _ = self._beyond(operand.nbytes)
+            wait = max(0.0, 1.0 / rate - self._pace(workload, operand))
+            waits += share * operand.nbytes * wait
         cycles = self.kernel_cycles(workload, tile)
-        return float(self.combine(cycles, [np.asarray(moved)], [])) + CALL
+        return float(self.combine(cycles, [np.asarray(waits)], [])) + CALL
+
+
+def factors(workload: Workload) -> tuple[tuple[Operand, str], ...]:
+    """The two factors, each with the side of the product ("m" or "n") that it gives."""
+    second = workload.operand("x1" if workload.kind == "matmul" else "weight")
+    sides = ("n", "m") if swapped(workload) else ("m", "n")
+    return tuple(zip((workload.operand("x"), second), sides, strict=True))
+
+
+def rows_as_they_lie(workload: Workload) -> bool:
+    """Whether x gives the rows, and register tiles read it where it is."""
+    return not swapped(workload) and strides(workload.operand("x"))["C"] == 1
 
 
 def packing_stores(workload: Workload) -> float:

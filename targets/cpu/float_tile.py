@@ -25,7 +25,7 @@ MOST_ROWS = 12
 CALL_CYCLES = 40.0
 
 #: Share of the shorter of two things that go on at once which the longer does not hide: hardware
-#: prefetches along lines, not over the ends of blocks. An assumption, to rank blockings.
+#: prefetches along lines, not over the ends of blocks. An assumption, to rank register tiles.
 EXPOSED = 0.25
 
 

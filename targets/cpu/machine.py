@@ -69,8 +69,9 @@ def _machine(name: str, data: Mapping[str, Any]) -> Machine:
         vector_bytes=data["vector_bytes"],
         vector_registers=data["vector_registers"],
         dot=data["dot"],
-        caches=tuple(Cache(c["bytes"], c["bytes_per_cycle"]) for c in data["caches"]),
+        caches=tuple(Cache(**cache) for cache in data["caches"]),
         memory_bytes_per_cycle=data["memory_bytes_per_cycle"],
+        memory_latency=data.get("memory_latency", 0.0),
         peaks=Peaks(**data["peaks"]),
     )
 
@@ -107,8 +108,21 @@ def native(cpuinfo: Path = Path("/proc/cpuinfo"), caches: Path | None = None) ->
         facts = machine(name)
         needs = {_LINUX.get(feature, feature) for feature in facts.features}
         if facts.family == family and needs <= features:
-            return with_caches(facts, sizes)
+            return with_caches(facts, _counted_on(facts, sizes))
     return with_caches(machine(PORTABLE), sizes)
+
+
+def _counted_on(facts: Machine, sizes: Mapping[int, int]) -> dict[int, int]:
+    """What a core can count on of this machine's caches: beyond the second no more than facts say.
+
+    Cores share them, and a guest of a hypervisor is told the size of all (AMD's 32 MiB serve eight
+    cores) but not who else fills it.
+    """
+    stated = {level: cache.bytes for level, cache in enumerate(facts.caches, start=1)}
+    return {
+        level: min(nbytes, stated.get(level, nbytes)) if level > 2 else nbytes
+        for level, nbytes in sizes.items()
+    }
 
 
 def _features(cpuinfo: Path) -> set[str]:

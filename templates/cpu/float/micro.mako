@@ -40,6 +40,24 @@ if k.residual: words.append("const float *residual")
 if k.row_scale: words.append("const float *scale")
 if k.split: words += ["int32_t first", "int32_t last"]
 %>
+## A function of its own: inlined, its constants take registers from the sums (gcc 12, seen).
+% if plain is None:
+MA_APART void ${name}_ending(float *y)
+{
+    for (int32_t i = 0; i < ${mr}; ++i) {
+        float *const line = y + i * ${ldy};
+% if nrv > 1 or valid == lanes:
+        for (int32_t j = 0; j < ${width if valid == lanes else width - lanes}; j += ${lanes}) {
+            ma_store(line + j, ma_${k.activation}(ma_load(line + j)));
+        }
+% endif
+% if valid != lanes:
+        ma_store_part(line + ${width - lanes}, ma_${k.activation}(ma_load_part(line + ${width - lanes}, ${valid}, 0.0f)), ${valid});
+% endif
+    }
+}
+
+% endif
 MA_APART void ${name}(${", ".join(words)})
 {
 % for i in rows:
@@ -112,17 +130,7 @@ c = f"c{i}_{j}"
 % endfor
 % endfor
 % if plain is None:
-    for (int32_t i = 0; i < ${mr}; ++i) {
-        float *const line = y + i * ${ldy};
-% if nrv > 1 or valid == lanes:
-        for (int32_t j = 0; j < ${width if valid == lanes else width - lanes}; j += ${lanes}) {
-            ma_store(line + j, ma_${k.activation}(ma_load(line + j)));
-        }
-% endif
-% if valid != lanes:
-        ma_store_part(line + ${width - lanes}, ma_${k.activation}(ma_load_part(line + ${width - lanes}, ${valid}, 0.0f)), ${valid});
-% endif
-    }
+    ${name}_ending(y);
 % endif
 }
 </%def>

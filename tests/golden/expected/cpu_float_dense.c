@@ -1,5 +1,16 @@
 _Static_assert(MA_LANES == 8, "weights are packed for vectors of 8 elements");
 
+MA_APART void net_dense_4x3p_ending(float *y)
+{
+    for (int32_t i = 0; i < 4; ++i) {
+        float *const line = y + i * 17;
+        for (int32_t j = 0; j < 16; j += 8) {
+            ma_store(line + j, ma_gelu(ma_load(line + j)));
+        }
+        ma_store_part(line + 16, ma_gelu(ma_load_part(line + 16, 1, 0.0f)), 1);
+    }
+}
+
 MA_APART void net_dense_4x3p(const float *restrict a, const float *restrict b, int32_t length, float *y, const float *bias, int32_t first, int32_t last)
 {
     ma_vf c0_0 = ma_splat(0.0f), c0_1 = ma_splat(0.0f), c0_2 = ma_splat(0.0f);
@@ -203,7 +214,12 @@ MA_APART void net_dense_4x3p(const float *restrict a, const float *restrict b, i
     ma_store(y + 59, c3_1);
     c3_2 += ma_load(bias + 16);
     ma_store_part(y + 67, c3_2, 1);
-    for (int32_t i = 0; i < 4; ++i) {
+    net_dense_4x3p_ending(y);
+}
+
+MA_APART void net_dense_3x3p_ending(float *y)
+{
+    for (int32_t i = 0; i < 3; ++i) {
         float *const line = y + i * 17;
         for (int32_t j = 0; j < 16; j += 8) {
             ma_store(line + j, ma_gelu(ma_load(line + j)));
@@ -372,13 +388,7 @@ MA_APART void net_dense_3x3p(const float *restrict a, const float *restrict b, i
     ma_store(y + 42, c2_1);
     c2_2 += ma_load(bias + 16);
     ma_store_part(y + 50, c2_2, 1);
-    for (int32_t i = 0; i < 3; ++i) {
-        float *const line = y + i * 17;
-        for (int32_t j = 0; j < 16; j += 8) {
-            ma_store(line + j, ma_gelu(ma_load(line + j)));
-        }
-        ma_store_part(line + 16, ma_gelu(ma_load_part(line + 16, 1, 0.0f)), 1);
-    }
+    net_dense_3x3p_ending(y);
 }
 
 /* dense: x float32[7,6], weight float32[17,6], bias float32[17] -> y float32[7,17] */

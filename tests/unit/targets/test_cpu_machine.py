@@ -64,6 +64,17 @@ def test_native_reads_cache_sizes(tmp_path, monkeypatch):
     assert sizes == [48 << 10, 2 << 20, machine("x86-64-v3").caches[2].bytes]
 
 
+@pytest.mark.parametrize(("size", "expected"), [("32768K", 4 << 20), ("2048K", 2 << 20)])
+def test_no_more_of_a_shared_cache_than_facts_state(tmp_path, monkeypatch, size, expected):
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    folder = tmp_path / "index3"
+    folder.mkdir()
+    for name, text in (("type", "Unified"), ("level", "3"), ("size", size)):
+        (folder / name).write_text(f"{text}\n")
+    found = native(cpuinfo(tmp_path, "flags", V3), tmp_path)
+    assert found.caches[2].bytes == expected
+
+
 def test_without_linux_it_is_portable(tmp_path, monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     assert native(tmp_path / "nowhere", tmp_path).name == PORTABLE
