@@ -234,8 +234,6 @@ class ArraySimulation:
 
     def _lane(self, members: list[tuple[int, Route]]) -> Run:
         """Streams of one DMA channel take turns."""
-        first = members[0][1]
-        yield Delay(self.device.architecture.hop_cycles * len({hop.tile for hop in first.hops}))
         streams = [self._stream(number, route) for number, route in members]
         for at in range(self.runs * max(route.sends for _, route in members)):
             for (_, route), stream in zip(members, streams, strict=True):
@@ -264,19 +262,21 @@ class ArraySimulation:
             for end in sinks:
                 if at % end.parts == 0:
                     yield from end.store.to_write(end.index)
+            if at == 0:  # all later data follow the first without a gap
+                yield Delay(hops)
             if lane is not None:
                 yield Acquire(lane)
             yield from move()
             if lane is not None:
                 yield Release(lane)
             for place, end in zip(places, sinks, strict=True):
-                self.books.written[place] = self.sim.now + hops
+                self.books.written[place] = self.sim.now
                 if (at + 1) % end.parts == 0:
                     yield from end.store.wrote(end.index)
             if source is not None and (at + 1) % source.parts == 0 and not source.store.resident:
                 yield from source.store.read(source.index)
             if final is not None:
-                self.progress.sent(final, at, self.sim.now + hops)
+                self.progress.sent(final, at, self.sim.now)
                 if self.progress.stop:
                     self.sim.stop()
 
