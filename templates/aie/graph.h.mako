@@ -60,6 +60,9 @@ public:
 % for buffer in g.shared:
         ${buffer.name} = adf::shared_buffer<${c_type(buffer.dtype)}>::create(${braces(buffer.dimensions)}, ${len(buffer.writes)}, ${len(buffer.reads)});
         adf::num_buffers(${buffer.name}) = ${buffer.copies};
+    % if buffer.fills > 1:
+        adf::repetition_count(${buffer.name}) = ${buffer.fills};
+    % endif
     % for port, way in enumerate(buffer.writes):
         adf::write_access(${buffer.name}.in[${port}]) = ${tiling(way)};
     % endfor

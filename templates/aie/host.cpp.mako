@@ -3,11 +3,16 @@
         if not buffer.part:
             return f'std::memcpy({to}, {source}, {buffer.nbytes});'
         fields = ', '.join(f'.{name} = {value}' for name, value in buffer.part)
-        return f'ma_array_{how}({to}, {source}, ma_array_part{{{fields}}});'
+        struct = 'ma_array_part' if buffer.struct == 'ma_array' else buffer.struct
+        return f'{buffer.struct}_{how}({to}, {source}, {struct}{{{fields}}});'
+
+    def begin(buffer, kind):
+        return f'static_cast<{kind} *>({buffer.operand}) + {buffer.begin}' if buffer.begin else buffer.operand
 %>\
 // The Arm core's side of the layers on the array: called by the network's C.
 //
-// Weights are run-time parameters, set when a layer runs for the first time, and stay in the tiles.
+// Weights are run-time parameters, set when a layer runs for the first time, and stay in the tiles;
+// those that are streamed lie in memory that the array reaches from then on.
 #include <cstring>
 #include <mutex>
 
@@ -63,10 +68,15 @@ extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name i
 % for buffer in layer.buffers:
     static void *const ${buffer.name}_memory = array_memory(${buffer.nbytes});
 % endfor
-% if layer.updates:
+% if layer.updates or any(b.loaded for b in layer.buffers):
     static bool loaded = false;
     if (!loaded) {
         loaded = true;
+    % for buffer in layer.buffers:
+        % if buffer.loaded:
+        ${move('cut', f'{buffer.name}_memory', begin(buffer, 'const char'), buffer)}
+        % endif
+    % endfor
     % for n, u in enumerate(layer.updates):
         ${g.name}.update(${g.name}.parameter[${layer.parameter + n}], reinterpret_cast<const ${u.c_type} *>(static_cast<const char *>(${u.operand}) + ${u.offset}), ${u.elements});
     % endfor
@@ -76,8 +86,16 @@ extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name i
     (void)${name};
 % endfor
 % for buffer in layer.inputs:
-    ${move('cut', f'{buffer.name}_memory', f'static_cast<const char *>({buffer.operand}) + {buffer.begin}' if buffer.begin else buffer.operand, buffer)}
+    % if not buffer.loaded:
+    ${move('cut', f'{buffer.name}_memory', begin(buffer, 'const char'), buffer)}
+    % endif
+    % if buffer.sends > 1:
+    for (unsigned pass = 0; pass < ${buffer.sends}; ++pass) {
+        ${g.name}.${buffer.name}.gm2aie_nb(${buffer.name}_memory, ${buffer.nbytes});
+    }
+    % else:
     ${g.name}.${buffer.name}.gm2aie_nb(${buffer.name}_memory, ${buffer.nbytes});
+    % endif
 % endfor
 % for buffer in layer.outputs:
     ${g.name}.${buffer.name}.aie2gm_nb(${buffer.name}_memory, ${buffer.nbytes});
@@ -87,7 +105,7 @@ extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name i
 % endif
 % for buffer in layer.outputs:
     ${g.name}.${buffer.name}.wait();
-    ${move('paste', f'static_cast<char *>({buffer.operand}) + {buffer.begin}' if buffer.begin else buffer.operand, f'{buffer.name}_memory', buffer)}
+    ${move('paste', begin(buffer, 'char'), f'{buffer.name}_memory', buffer)}
 % endfor
 % if layer.held:
 #ifdef AIE_EMULATION

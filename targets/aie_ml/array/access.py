@@ -181,14 +181,14 @@ def _unrolled(patterns: list[Pattern]) -> list[Pattern]:
 
 
 def touched(access: Access) -> int:
-    """Elements that a traversal touches, zeros included."""
-    return prod(access.tile) * prod(wrap for _, _, wrap in access.traversal)
+    """Elements that a traversal touches, zeros and repetitions included."""
+    return access.repeats * prod(access.tile) * prod(wrap for _, _, wrap in access.traversal)
 
 
 def descriptors(
     access: Access, element: int, limits: Addressing, name: str
 ) -> tuple[Pattern, ...] | Infeasible:
-    """Descriptors of `access`, in words.
+    """Descriptors of `access`, in words; what repeats it is not their business.
 
     All have the same iteration, or none: they are used in turn so often.
 

@@ -119,7 +119,8 @@ class Builder:
                 initial = buffer.copies if state == "empty" else 0
                 kind: Literal["empty", "full"] = "empty" if state == "empty" else "full"
                 index = self._locks[buffer.tile]
-                self.locks.append(Lock(buffer.tile, index, buffer.name, kind, initial))
+                lock = Lock(buffer.tile, index, buffer.name, kind, initial, buffer.copies)
+                self.locks.append(lock)
                 self._locks[buffer.tile] += 1
         return buffer
 

@@ -48,12 +48,13 @@ class Giver:
     def _is_core(self, tile: Tile) -> bool:
         return tile[1] >= self._device.shim_rows + self._device.mem_rows
 
-    def locks_of(self, buffer: Buffer) -> None:
-        """Two locks for `buffer`: its empty copies, its full ones."""
+    def locks_of(self, buffer: Buffer, repeats: int = 1) -> None:
+        """Two locks for `buffer`, each copy of which is read `repeats` times: empty, full."""
         for state in get_args(State):
             initial = buffer.copies if state == "empty" else 0
             index = self._locks[buffer.tile]
-            self.locks.append(Lock(buffer.tile, index, buffer.name, state, initial))
+            highest = buffer.copies * repeats
+            self.locks.append(Lock(buffer.tile, index, buffer.name, state, initial, highest))
             self._locks[buffer.tile] += 1
 
     def channel(self, tile: Tile | None, direction: Direction, near: Tile | None) -> Channel:

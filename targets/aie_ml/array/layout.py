@@ -12,7 +12,6 @@ from math import gcd, prod
 
 from match_aie.errors import Infeasible, InternalError
 from match_aie.targets.aie_ml.array.access import Pattern, descriptors, touched
-from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
 from match_aie.targets.aie_ml.array.banks import core_buffers
 from match_aie.targets.aie_ml.array.give import Giver, NoRoomError
 from match_aie.targets.aie_ml.array.program import (
@@ -27,7 +26,7 @@ from match_aie.targets.aie_ml.array.program import (
     Tile,
 )
 from match_aie.targets.aie_ml.array.router import routed
-from match_aie.targets.aie_ml.array.works import Ports, ports, works
+from match_aie.targets.aie_ml.array.works import Ports, ports, program_bytes, works
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import End, LayerGraph, Shared
 from match_aie.targets.aie_ml.kernels.spec import BYTES
@@ -167,14 +166,12 @@ class _Layout:
             self._uses.append(
                 {name: sum(name in one.gives for one in work) for name in names.names}
             )
-            kinds = {id(one.schedule): one.schedule for one in work}
-            program = RUNTIME_BYTES + sum(one.program_bytes for one in kinds.values())
-            self.cores.append(Core(tile, work, program, placed.shared))
+            self.cores.append(Core(tile, work, program_bytes(work), placed.shared))
 
-    def _add(self, buffer: Buffer, *, moved: bool) -> None:
+    def _add(self, buffer: Buffer, *, moved: bool, repeats: int = 1) -> None:
         self.buffers.append(buffer)
         if moved:
-            self._give.locks_of(buffer)
+            self._give.locks_of(buffer, repeats)
 
     def _place_shared(self) -> None:
         """Buffers of memory tiles, the largest first, as near as possible to who uses them."""
@@ -203,7 +200,12 @@ class _Layout:
             size = _bytes(shared)
             fills = self._fills(index)
             name, home = shared.name, homes[index]
-            self._add(Buffer(name, home, (), size, shared.copies, "a", fills), moved=True)
+            repeats = max(way.repeats for way in (*shared.reads, *shared.writes))
+            self._add(
+                Buffer(name, home, (), size, shared.copies, "a", fills),
+                moved=True,
+                repeats=repeats if shared.copies == 1 else 1,
+            )
 
     def _home(self, index: int, rooms: dict[Tile, _Room], links: dict[int, _Links]) -> Tile:
         """The nearest memory tile with room, in a column with links to the cores if any has."""
@@ -274,9 +276,9 @@ class _Layout:
                 whole = touched(shared.writes[link.sink.port]) * BYTES[shared.dtype]
                 total = self._side(link.source, 1).total
                 found.add(total / whole if total else 1.0)
-        if len(found) != 1 or not (fills := found.pop()).is_integer():
+        if found != {float(shared.fills)}:
             raise InternalError(f"graph {self.graph.name}: {shared.name} is not written evenly")
-        return int(fills)
+        return shared.fills
 
     def _streams(self) -> list[tuple[End, list[End]]]:
         """Sources with all their sinks, in the order of the connections."""
@@ -291,7 +293,7 @@ class _Layout:
         if end.kind == "outside":
             outside = self.graph.outside[end.of]
             size = outside.elements * BYTES[outside.dtype]
-            return _Side(None, "", size, size)
+            return _Side(None, "", size, size * outside.repeats)
         if end.kind == "shared":
             shared = self.graph.shared[end.of]
             ways = shared.writes if sink else shared.reads
@@ -352,7 +354,10 @@ class _Layout:
         found = descriptors(way, BYTES[shared.dtype], limits, shared.name)
         if isinstance(found, Infeasible):
             raise NoRoomError(found)
-        self._give.descriptors_of(channel, side.buffer, shared.copies, found)
+        # The only copy is read again by the same descriptors, as often as the lock allows; of two
+        # copies each must be read to the end before the other's turn.
+        again = way.repeats if shared.copies > 1 else 1
+        self._give.descriptors_of(channel, side.buffer, shared.copies, found * again)
 
 
 def _linear(size: int) -> Pattern:

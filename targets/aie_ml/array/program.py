@@ -54,13 +54,25 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Lock:
-    """A semaphore of a tile: how many copies of `buffer` are `state`."""
+    """A semaphore of a tile: how many copies of `buffer` are `state`.
+
+    A copy that is read several times before it is empty counts so often.
+
+    Attributes:
+        tile: whose semaphore.
+        index: among the tile's.
+        buffer: of the same tile.
+        state: what it counts.
+        initial: value before the first run.
+        highest: value that it may reach.
+    """
 
     tile: Tile
     index: int
     buffer: str
     state: State
     initial: int
+    highest: int = 1
 
 
 @dataclass(frozen=True)

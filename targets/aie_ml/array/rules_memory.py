@@ -184,6 +184,9 @@ def locks(program: ArrayProgram, device: Device) -> Iterator[Violation]:
         most = 2**facts.value_bits - 1 if facts.value_bits is not None else 1
         if lock.initial > most:
             yield Violation(where, "as its value", lock.initial, most, "fewer copies")
+        if lock.highest > most:
+            remedy = "calls of more columns, so that a buffer is read less often"
+            yield Violation(where, "as its highest value", lock.highest, most, remedy)
         wanted = copies.get((lock.tile, lock.buffer), 0) if lock.state == "empty" else 0
         if lock.initial != wanted:
             yield Violation(where, "as first value", lock.initial, wanted, "the number of copies")

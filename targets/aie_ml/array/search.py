@@ -10,7 +10,7 @@ rate: both are taken in their order until no other can be better.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Literal
@@ -33,6 +33,9 @@ from match_aie.targets.aie_ml.devices import Device, Tiling
 from match_aie.targets.aie_ml.schedule import Variant, machine
 
 Objective = Literal["interval", "latency"]
+
+#: A mapping as a caller can express it; None where it cannot.
+Express = Callable[[ArrayMapping], ArrayMapping | None]
 
 #: How epilogues may meet the next block; the first where the program memory holds it.
 VARIANTS: tuple[Variant, ...] = ("flat", "overlapped")
@@ -58,6 +61,8 @@ def search(
     given: Given | None = None,
     variants: tuple[Variant, ...] = VARIANTS,
     resident: bool = False,
+    express: Express | None = None,
+    enough: float = 0.0,
 ) -> tuple[Priced, ...] | Infeasible:
     """The best mappings of `layer` on `device`, best first.
 
@@ -72,16 +77,31 @@ def search(
         variants: epilogues that the kernels may have.
         resident: whether only mappings count whose weights stay in the tiles, and whose calls
             take one turn.
+        express: what becomes of a mapping before it is priced, or None where the caller has no
+            use for it. Whether programs keep the rules is then the caller's business.
+        enough: cycles up to which the caller has no use for a faster mapping.
 
     Raises:
         TargetError: element types without a product on this array, or facts not known.
     """
     machine(device.architecture)  # refuses by name where schedules lack facts
     task = Task(
-        layer, device, assumed or Assumed(), objective, most_tiles, keep, given, variants, resident
+        layer,
+        device,
+        assumed or Assumed(),
+        objective,
+        most_tiles,
+        keep,
+        given,
+        variants,
+        resident,
+        express,
+        enough,
     )
     found = _search(task, strict=False)
-    if isinstance(found, Infeasible) or all(_legal(p, device) for p in found):
+    if isinstance(found, Infeasible) or express is not None:
+        return found
+    if all(_legal(priced, device) for priced in found):
         return found
     return _search(task, strict=True)
 
@@ -99,6 +119,8 @@ class Task:
     given: Given | None
     variants: tuple[Variant, ...]
     resident: bool
+    express: Express | None
+    enough: float
 
 
 def _search(task: Task, *, strict: bool) -> tuple[Priced, ...] | Infeasible:
@@ -132,7 +154,7 @@ class _Best:
         self.found: list[Priced] = []
         self.refused: Infeasible | None = None
         self._task = task
-        self._least = outside(task.layer, task.device)
+        self._least = max(outside(task.layer, task.device), task.enough)
 
     @property
     def worst(self) -> float:
@@ -175,12 +197,15 @@ def _in_order(task: Task, tiling: Tiling, best: _Best, *, turns: bool) -> Iterat
         ):
             if _floor(shape, task.device, task.assumed) >= best.worst:
                 continue
-            quick = bound(shape, task.device, task.assumed)
+            expressed = shape if task.express is None else task.express(shape)
+            if expressed is None:
+                continue
+            quick = bound(expressed, task.device, task.assumed)
             if isinstance(quick, Infeasible):
                 best.refuse(quick)
                 continue
             value = quick.interval if task.objective == "interval" else quick.latency
-            heappush(queue, (value, shape.tiles, next(number), shape))
+            heappush(queue, (value, shape.tiles, next(number), expressed))
 
 
 def _priced(shape: ArrayMapping, task: Task) -> Priced | Infeasible | None:

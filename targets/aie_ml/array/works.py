@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
 from match_aie.targets.aie_ml.array.program import Work
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel
@@ -17,6 +18,7 @@ from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.schedule import Scheduled
+from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import add_schedule, pool_schedule, schedule_of
 from match_aie.targets.aie_ml.schedule.product import product_schedule
 
@@ -77,6 +79,16 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
         return (one,) * kernel.firings
     more = (replace(one, starts=False),) * (kernel.call.count - 1)
     return (one, *more) * kernel.firings
+
+
+def program_bytes(work: tuple[Work, ...]) -> int:
+    """Estimate of a tile's program memory: its kernels and run time.
+
+    Kernels of a function that walks its tiles share its entry and exit.
+    """
+    different = {id(one.schedule): one.schedule for one in work}.values()
+    frames = (len(different) - 1) * FRAME_BUNDLES * BUNDLE_BYTES
+    return RUNTIME_BYTES + sum(one.program_bytes for one in different) - frames
 
 
 def _schedule(call: Call, arch: Architecture) -> Scheduled:

@@ -22,8 +22,15 @@ from match_aie.targets.aie_ml.array.price import Priced, price
 from match_aie.targets.aie_ml.array.search import Given, search
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense import DenseGraph
+from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.timed_plan import (
+    is_timed,
+    split_of,
+    timed_best,
+    timed_of_split,
+)
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule import schedule_call
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Requantise
@@ -124,7 +131,7 @@ def dense_layer(workload: Workload) -> DenseLayer:
     )
 
 
-def dense_plans(workload: Workload, name: str, most: int) -> tuple[DensePlan, ...] | Infeasible:
+def dense_plans(workload: Workload, name: str, most: int) -> tuple[LayerPlan, ...] | Infeasible:
     """Plans of a dense layer on up to `most` columns of device `name`, the best of every width.
 
     No plan is as good as one of fewer columns.
@@ -133,10 +140,10 @@ def dense_plans(workload: Workload, name: str, most: int) -> tuple[DensePlan, ..
         TargetError: element types without a product there, or facts that are not known.
     """
     widths = sorted({1 << i for i in range(most.bit_length())} | {most})
-    found: dict[int, DensePlan] = {}
+    found: dict[int, LayerPlan] = {}
     refused: Infeasible | None = None
     for width in (w for w in widths if w <= most):
-        best = _best(workload, name, width)
+        best = _best_plan(workload, name, width)
         if isinstance(best, Infeasible):
             refused = best
         elif all(best.cycles < other.cycles for other in found.values()):
@@ -146,14 +153,30 @@ def dense_plans(workload: Workload, name: str, most: int) -> tuple[DensePlan, ..
     return tuple(found.values())
 
 
-def dense_plan(workload: Workload, name: str, spatial: tuple[Loop, ...]) -> DensePlan:
+def _best_plan(workload: Workload, name: str, columns: int) -> LayerPlan | Infeasible:
+    """A plan with all weights in the tiles; else one whose operands go by."""
+    layer, device = dense_layer(workload), known(name)
+    room = columns * device.core_rows * device.architecture.core.data_memory_bytes
+    if layer.reduction * layer.columns * ELEMENT_BYTES[layer.w] < room:
+        found = _best(workload, name, columns)
+        if not isinstance(found, Infeasible):
+            return found
+    return timed_best(layer, workload, name, columns)
+
+
+def dense_plan(workload: Workload, name: str, spatial: tuple[Loop, ...]) -> LayerPlan:
     """The plan that `dense_plans` gave for these spatial loops.
 
     Raises:
         TargetError: there is none.
     """
-    split = Given(spatial[2].size, spatial[1].size, spatial[0].size)
-    plan = _of_split(dense_layer(workload), name, split)
+    layer = dense_layer(workload)
+    if is_timed(spatial):
+        split = split_of(spatial)
+        plan: LayerPlan | Infeasible = timed_of_split(layer, name, split)
+    else:
+        split = Given(spatial[2].size, spatial[1].size, spatial[0].size)
+        plan = _of_split(layer, name, split)
     if isinstance(plan, Infeasible):
         raise TargetError(f"a dense layer has no plan for {split}")
     return plan

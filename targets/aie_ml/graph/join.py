@@ -101,7 +101,8 @@ def _window(left: Outside, whole: Access, taken: Outside) -> Access | None:
 
     None where tensors are carried otherwise, or no way gives that part.
     """
-    if left.dtype != taken.dtype:
+    plain = left.blocks is None and taken.blocks is None and taken.values is None
+    if left.dtype != taken.dtype or not plain:
         return None
     if _carried(left) == _carried(taken):
         return whole

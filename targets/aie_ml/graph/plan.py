@@ -7,12 +7,13 @@ tiles hand kernels what they read in the order in which they read it, and gather
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 import numpy as np
 
 from match_aie.errors import InternalError
+from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.call import Parameter
 
@@ -133,20 +134,35 @@ class Outside:
     Attributes:
         name: a C identifier, unique in the graph.
         dtype: of its elements.
-        elements: of one run of the layer.
+        elements: of one run of the layer; of `values`, each once.
         part: what of which tensor it carries; None where it is a whole tensor, as it lies in
             memory, and the graph's inputs are the workload's in their order.
+        blocks: the blocks of a matrix that it carries instead of a part.
+        values: constants that are streamed in, in the order in which they go; None for tensors.
+        repeats: how often these go in one run of the layer.
     """
 
     name: str
     dtype: str
     elements: int
     part: Part | None = None
+    blocks: Blocks | None = None
+    values: np.ndarray | None = field(default=None, compare=False)
+    repeats: int = 1
 
     def __post_init__(self) -> None:
         """Refuse a part of another size."""
-        if self.part is not None and self.part.elements != self.elements:
-            raise InternalError(f"outside {self.name} carries {self.part.elements} elements")
+        held = self.part or self.blocks
+        carried = self.elements if held is None else held.elements
+        if self.values is not None:
+            carried = self.values.size
+        if carried != self.elements:
+            raise InternalError(f"outside {self.name} carries {carried} elements")
+
+    @property
+    def moved(self) -> int:
+        """Elements that go in one run, those that go again included."""
+        return self.elements * self.repeats
 
 
 @dataclass(frozen=True)
@@ -161,6 +177,7 @@ class Shared:
         reads: how each of its output ports empties it.
         copies: 2 for a ping-pong pair.
         column: of the memory tile, counted from the layer's first; None where nobody minds.
+        fills: how often a run of the layer writes it as a whole.
     """
 
     name: str
@@ -170,6 +187,7 @@ class Shared:
     reads: tuple[Access, ...]
     copies: int = 2
     column: int | None = None
+    fills: int = 1
 
 
 @dataclass(frozen=True, eq=False)

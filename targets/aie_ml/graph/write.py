@@ -9,6 +9,7 @@ import numpy as np
 
 from match_aie.errors import InternalError
 from match_aie.hardware import Unit
+from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
 from match_aie.targets.aie_ml.kernels.block import Access
@@ -41,8 +42,11 @@ class BufferView:
         operand: of the layer.
         nbytes: of the array's buffer.
         begin: byte of the operand where it begins.
-        part: C initialisers of a `struct ma_array_part`, where the tensor's elements do not lie
-            together in it; empty where they do.
+        part: C initialisers of a struct that says how the tensor's elements lie in it, where they
+            do not lie together; empty where they do.
+        struct: that struct, and the prefix of its functions.
+        loaded: whether it holds constants, brought there once.
+        sends: how often it goes in one run.
     """
 
     name: str
@@ -50,6 +54,9 @@ class BufferView:
     nbytes: int
     begin: int
     part: tuple[tuple[str, int], ...]
+    struct: str = "ma_array"
+    loaded: bool = False
+    sends: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,32 +145,49 @@ class HostLayer:
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """Parameters of a graph's kernels as the network's constants hold them."""
+    """A graph's constants as the network's constants hold them.
+
+    Attributes:
+        constants: by operand.
+        updates: where each parameter of a kernel lies.
+        streamed: operand and first byte of each of the graph's inputs that has values.
+    """
 
     constants: dict[str, np.ndarray]
     updates: tuple[Update, ...]
+    streamed: dict[str, tuple[str, int]]
 
 
 def pack(graph: LayerGraph, workload: Workload) -> Packing:
-    """The values of all parameters, each once, behind the operands that they come from.
+    """The values of all parameters and streams, each once, behind the operands they come from.
 
     Operands whose numbers are part of the kernels' code keep a single zero.
     """
     blobs: dict[str, bytearray] = {operand.name: bytearray() for operand in workload.constants}
     known: dict[tuple[str, bytes], int] = {}
     updates = []
+
+    def kept(operand: str, value: np.ndarray) -> int:
+        data = np.ascontiguousarray(value).tobytes()
+        if (operand, data) not in known:
+            known[operand, data] = len(blobs[operand])
+            blobs[operand] += data + bytes(-len(data) % 64)
+        return known[operand, data]
+
     for number, _, parameter in graph.parameters:
         value = dict(graph.kernels[number].values).get(parameter.name)
         if value is None or value.size != parameter.size:
             raise InternalError(f"graph {graph.name} has no value for {parameter.name}")
         operand = _operand(parameter.name, blobs)
-        data = np.ascontiguousarray(value).tobytes()
-        if (operand, data) not in known:
-            known[operand, data] = len(blobs[operand])
-            blobs[operand] += data + bytes(-len(data) % 64)
-        updates.append(Update(operand, known[operand, data], parameter.c_type, parameter.size))
+        updates.append(Update(operand, kept(operand, value), parameter.c_type, parameter.size))
+    weight = _operand("w", blobs)
+    streamed = {
+        outside.name: (weight, kept(weight, outside.values))
+        for outside in graph.inputs
+        if outside.values is not None
+    }
     constants = {name: np.frombuffer(bytes(blob) or b"\0", np.int8) for name, blob in blobs.items()}
-    return Packing(constants, tuple(updates))
+    return Packing(constants, tuple(updates), streamed)
 
 
 def _operand(parameter: str, blobs: dict[str, bytearray]) -> str:
@@ -175,18 +199,52 @@ def host_layer(graph: LayerGraph, workload: Workload) -> HostLayer:
     """What the host does for one layer."""
     packing = pack(graph, workload)
     used = {update.operand for update in packing.updates}
+    used |= {operand for operand, _ in packing.streamed.values()}
     names = [operand.name for operand in workload.operands[:-1]]
     constants = {operand.name for operand in workload.constants}
     inputs = [operand.name for operand in workload.inputs]
+    views = [
+        _loaded(outside, *packing.streamed[outside.name])
+        if outside.name in packing.streamed
+        else _buffer(outside, inputs[min(at, len(inputs) - 1)])
+        for at, outside in enumerate(graph.inputs)
+    ]
     return HostLayer(
         graph.name,
         graph,
         tuple(names),
-        tuple(_buffer(o, inputs[min(at, len(inputs) - 1)]) for at, o in enumerate(graph.inputs)),
+        tuple(views),
         tuple(_buffer(outside, "y") for outside in graph.outputs),
         packing.updates,
         tuple(name for name in names if name in constants - used),
     )
+
+
+def _loaded(outside: Outside, operand: str, begin: int) -> BufferView:
+    """The view of constants that are streamed in."""
+    nbytes = outside.elements * BYTES[outside.dtype]
+    return BufferView(outside.name, operand, nbytes, begin, (), loaded=True, sends=outside.repeats)
+
+
+def _blocks(name: str, part: Blocks, nbytes: int, size: int) -> BufferView:
+    """The view of a matrix in blocks."""
+    rows, columns = part.matrix
+    if part.contiguous:
+        return BufferView(name, part.operand, nbytes, part.begin * size, ())
+    fields = {
+        "size": size,
+        "matrix_rows": rows,
+        "matrix_columns": columns,
+        "rows": part.rows,
+        "width": part.width,
+        "row": part.row,
+        "row_step": part.row_step,
+        "passes": part.passes,
+        "column": part.column,
+        "column_step": part.column_step,
+        "blocks": part.blocks,
+    }
+    return BufferView(name, part.operand, nbytes, 0, tuple(fields.items()), "ma_array_matrix")
 
 
 def host_chain(chain: Chained) -> list[HostLayer]:
@@ -240,6 +298,8 @@ def tiling(access: Access) -> str:
             f"{{.dimension = {d}, .stride = {s}, .wrap = {w}}}" for d, s, w in access.traversal
         )
         parts.append(f".tile_traversal = {{{loops}}}")
+    if access.repeats > 1:
+        parts.append(f".repetition = {access.repeats}")
     if access.boundary:
         parts.append(f".boundary_dimension = {_braces(access.boundary)}")
     return "adf::tiling({" + ", ".join(parts) + "})"
@@ -253,6 +313,8 @@ def _buffer(outside: Outside, operand: str) -> BufferView:
     """The view of `outside`, which holds `operand` whole where it does not say what it holds."""
     size, part = BYTES[outside.dtype], outside.part
     nbytes = outside.elements * size
+    if outside.blocks is not None:
+        return _blocks(outside.name, outside.blocks, nbytes, size)
     if part is None:
         return BufferView(outside.name, operand, nbytes, 0, ())
     if part.contiguous:

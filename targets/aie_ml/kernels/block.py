@@ -15,6 +15,7 @@ class Access:
         offset: of the first tile.
         traversal: (dimension, stride, wrap) of the loops over tiles, innermost first.
         boundary: dimensions of the data; what lies outside is read as zero. Empty for none.
+        repeats: how often the whole way is gone for one copy of the buffer.
     """
 
     buffer: tuple[int, ...]
@@ -22,3 +23,4 @@ class Access:
     offset: tuple[int, ...]
     traversal: tuple[tuple[int, int, int], ...] = ()
     boundary: tuple[int, ...] = ()
+    repeats: int = 1

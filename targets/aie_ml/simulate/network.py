@@ -173,7 +173,7 @@ class ArrayNetworkSimulator:
         names = [steps[part.step].label for part in stretch.parts]
         label = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
         run = self.layer(graph, column, trace=clock.record)
-        into = sum(o.elements * BYTES[o.dtype] for o in graph.inputs)
+        into = sum(o.elements * BYTES[o.dtype] for o in graph.inputs if o.values is None)
         back = sum(o.elements * BYTES[o.dtype] for o in graph.outputs)
         around = self._beyond.call_ns * 1e-9 * self._frequency
         begin = clock.now

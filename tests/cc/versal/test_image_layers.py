@@ -2,17 +2,14 @@
 
 import ctypes
 import shutil
-import subprocess
 
 import numpy as np
 import pytest
+from array_library import build
 
-from match_aie.codegen import render_template
 from match_aie.errors import Infeasible
-from match_aie.hardware import runtime_files
-from match_aie.targets.aie_ml.emulation import include_folder
 from match_aie.targets.aie_ml.graph.image_plan import plan_image
-from match_aie.targets.aie_ml.graph.write import Placed, network_units, pack
+from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.workload import reference
 from tests.aie_layers import constants_of, random_inputs, random_layer
@@ -41,28 +38,6 @@ def layers_of(kind, count):
         if len(found) == count:
             return found
     raise AssertionError(f"too few layers of kind {kind}")
-
-
-def build(layers, folder):
-    """One library of all graphs, side by side on an array as wide as they need."""
-    placed, column = [], 0
-    for workload, _, graph in layers:
-        placed.append(Placed(graph, column, workload))
-        column += graph.columns
-    for unit in network_units("net", placed):
-        path = folder / unit.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(render_template(unit.template, **unit.values))
-    for path, text in runtime_files("match_aie.targets.aie_ml", ("include/ma_array.h",)).items():
-        (folder / "aie" / path.rpartition("/")[2]).write_bytes(text)
-    flags = ("-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off")
-    paths = ("-I", str(include_folder()), "-I", "aie", "-I", "emulation")
-    # Libraries of one process keep their designs apart.
-    flags = (*flags, "-fno-gnu-unique")
-    command = ("g++", *flags, *paths, "-shared", "-fPIC", "emulation/net_array.cpp", "-o", "net.so")
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[:4000]
-    return ctypes.CDLL(str(folder / "net.so"))
 
 
 @pytest.mark.parametrize("kind", ["conv", "depthwise", "average", "max", "add"])

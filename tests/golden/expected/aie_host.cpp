@@ -1,6 +1,7 @@
 // The Arm core's side of the layers on the array: called by the network's C.
 //
-// Weights are run-time parameters, set when a layer runs for the first time, and stay in the tiles.
+// Weights are run-time parameters, set when a layer runs for the first time, and stay in the tiles;
+// those that are streamed lie in memory that the array reaches from then on.
 #include <cstring>
 #include <mutex>
 

@@ -33,6 +33,24 @@ static inline size_t ma_array_pixel(const struct ma_array_part *p, size_t row, s
     return ((p->first + row) * p->columns + p->left + column) * p->channels * p->size;
 }
 
+/* A matrix [matrix_rows][matrix_columns] of elements of `size` bytes, as the array moves it:
+   [passes][blocks][rows][width], of the rows from `row` + pass * `row_step` on and the columns from
+   `column` + block * `column_step` on. What lies beyond the matrix is 0 on the way in. */
+struct ma_array_matrix {
+    size_t size, matrix_rows, matrix_columns;
+    size_t rows, width;
+    size_t row, row_step, passes;
+    size_t column, column_step, blocks;
+};
+
+/* How many of `count` indices from `first` on are below `end`. */
+static inline size_t ma_array_inside(size_t first, size_t count, size_t end) {
+    if (first >= end) {
+        return 0;
+    }
+    return end - first < count ? end - first : count;
+}
+
 /* The tensor's part into what the array moves. */
 static inline void ma_array_cut(void *to, const void *from, struct ma_array_part p) {
     const size_t run = p.real_channels * p.size;
@@ -52,6 +70,47 @@ static inline void ma_array_paste(void *to, const void *from, struct ma_array_pa
         for (size_t column = 0; column < p.real_columns; ++column) {
             char *const pixel = (char *)to + (row * p.real_columns + column) * run;
             memcpy(pixel, (const char *)from + ma_array_pixel(&p, row, column), run);
+        }
+    }
+}
+
+/* A row of a block: where it lies in what the array moves and in the matrix, and how much of it is
+   the matrix's own. */
+struct ma_array_run {
+    size_t moved, own, bytes;
+};
+
+static inline struct ma_array_run ma_array_row(const struct ma_array_matrix *p, size_t pass, size_t block, size_t at) {
+    const size_t row = p->row + pass * p->row_step + at, column = p->column + block * p->column_step;
+    const size_t inside = row < p->matrix_rows ? ma_array_inside(column, p->width, p->matrix_columns) : 0;
+    struct ma_array_run run;
+    run.moved = ((pass * p->blocks + block) * p->rows + at) * p->width * p->size;
+    run.own = inside ? (row * p->matrix_columns + column) * p->size : 0;
+    run.bytes = inside * p->size;
+    return run;
+}
+
+/* The matrix into what the array moves. */
+static inline void ma_array_matrix_cut(void *to, const void *from, struct ma_array_matrix p) {
+    for (size_t pass = 0; pass < p.passes; ++pass) {
+        for (size_t block = 0; block < p.blocks; ++block) {
+            for (size_t at = 0; at < p.rows; ++at) {
+                const struct ma_array_run run = ma_array_row(&p, pass, block, at);
+                memcpy((char *)to + run.moved, (const char *)from + run.own, run.bytes);
+                memset((char *)to + run.moved + run.bytes, 0, p.width * p.size - run.bytes);
+            }
+        }
+    }
+}
+
+/* The way back. */
+static inline void ma_array_matrix_paste(void *to, const void *from, struct ma_array_matrix p) {
+    for (size_t pass = 0; pass < p.passes; ++pass) {
+        for (size_t block = 0; block < p.blocks; ++block) {
+            for (size_t at = 0; at < p.rows; ++at) {
+                const struct ma_array_run run = ma_array_row(&p, pass, block, at);
+                memcpy((char *)to + run.own, (const char *)from + run.moved, run.bytes);
+            }
         }
     }
 }

@@ -90,7 +90,7 @@ inline void gather(PortState &port, const unsigned char *buffer) {
         }
         std::memcpy(sent.data() + i * size, buffer + index * size, size);
     }
-    port.send(sent.data(), sent.size());
+    for (std::uint32_t r = 0; r < port.access->repetition; ++r) port.send(sent.data(), sent.size());
 }
 
 /// What arrives at the port into `buffer`, in the order of its access.
@@ -103,6 +103,9 @@ inline void scatter(PortState &port, unsigned char *buffer) {
     }
     const auto &path = port.path();
     std::vector<unsigned char> arrived(path.size() * size);
+    for (std::uint32_t r = 1; r < port.access->repetition; ++r) {
+        port.queue.pop(arrived.data(), arrived.size(), place);  // is written over
+    }
     port.queue.pop(arrived.data(), arrived.size(), place);
     for (std::size_t i = 0; i < path.size(); ++i) {
         const auto index = static_cast<std::size_t>(path[i]);

@@ -65,6 +65,7 @@ namespace aie_emulation {
 inline constexpr std::int64_t outside = -1;
 
 /// The indices into the buffer that a traversal of `t` touches, in order; `outside` for padding.
+/// What repeats it is up to whoever walks them.
 /// `whole` are the buffer's own dimensions, used where `t` names none.
 inline std::vector<std::int64_t> traverse(const adf::tiling_parameters &t,
                                           const List<std::uint32_t> &whole, Place place) {
@@ -109,11 +110,7 @@ inline std::vector<std::int64_t> traverse(const adf::tiling_parameters &t,
         while (i < loop.size() && ++loop[i] == t.tile_traversal[i].wrap) loop[i++] = 0;
         if (i == loop.size()) break;
     }
-    std::vector<std::int64_t> all;
-    for (std::uint32_t r = 0; r < t.repetition; ++r) {
-        all.insert(all.end(), visited.begin(), visited.end());
-    }
-    return all;
+    return visited;
 }
 
 }  // namespace aie_emulation

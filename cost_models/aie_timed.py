@@ -1,0 +1,54 @@
+"""AI Engine array: cycles of a layer whose operands come from the chip's memory in passes.
+
+Pure functions, modelled. Rates are in bytes per cycle of the array's clock, times in its cycles.
+Inside a pass everything moves at once, as `aie_array` has it; ways to memory are one more thing
+that may be the slowest, and so is the memory that all of them share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PassWork:
+    """What one pass asks.
+
+    Attributes:
+        passes: of a run.
+        inside: cycles of the slowest of compute and streams in the array.
+        through: cycles of a pass's way through the array.
+        inputs: bytes that each way brings of the activations.
+        double: whether activations of a pass come while another is at work.
+        weights: bytes that each way brings of the weights.
+        first_weights: bytes that a way brings before anything can start.
+        outputs: bytes that each way takes.
+        last_output: bytes that a way takes after everything else is done.
+        way_rate: of a way.
+        memory_rate: of the chip's memory.
+    """
+
+    passes: int
+    inside: float
+    through: float
+    inputs: tuple[int, ...]
+    double: bool
+    weights: tuple[int, ...]
+    first_weights: int
+    outputs: tuple[int, ...]
+    last_output: int
+    way_rate: float
+    memory_rate: float
+
+
+def timed_cycles(work: PassWork) -> float:
+    """Cycles of a run: activations come in, passes follow each other, the last results go out."""
+    moved = sum(work.inputs) + sum(work.weights) + sum(work.outputs)
+    entering = max(max(work.inputs) / work.way_rate, sum(work.inputs) / work.memory_rate)
+    first = work.first_weights / work.way_rate
+    busiest = max((*work.weights, *work.outputs, 0)) / work.way_rate
+    pace = max(work.inside, busiest, moved / work.memory_rate)
+    pace = max(pace, entering) if work.double else pace
+    again = 0.0 if work.double else (work.passes - 1) * entering
+    before = max(entering, first)
+    return before + work.passes * pace + again + work.last_output / work.way_rate + work.through

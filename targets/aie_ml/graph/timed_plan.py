@@ -1,0 +1,296 @@
+"""How a dense layer whose operands go by runs on a few columns: the best of its mappings.
+
+For layers whose weights, or whose rows, fit no tiles: weights come from the chip's memory in every
+pass over the rows, the reduction is walked in turns, rows come in passes (`timed.Timed`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import ceil
+
+import numpy as np
+
+from match_aie.cost_models.aie_timed import PassWork, timed_cycles
+from match_aie.errors import Infeasible
+from match_aie.hardware import Loop
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.price import Priced
+from match_aie.targets.aie_ml.array.search import Given, search
+from match_aie.targets.aie_ml.array.shapes import native_tilings, splits
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.timed import Timed
+from match_aie.targets.aie_ml.graph.timed_graph import Numbers, TimedGraph
+from match_aie.targets.aie_ml.known import device as known
+from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
+from match_aie.workload import Workload
+
+#: What the chip's memory delivers where the device's facts say nothing. ASSUMPTION: the peak of one
+#: 64-bit LPDDR4 memory at 3200 MT/s.
+MEMORY_GBPS = 25.6
+
+#: Splits over tiles that are looked at closely, and mappings of each.
+CANDIDATES = 10
+KEPT = 2
+
+#: A plan this near the least cycles of any other split is good enough.
+NEAR = 0.97
+
+#: Numbers of passes that are looked at where weights stay in the tiles, from the fewest that fit:
+#: each twice the one before. Weights that are streamed come again in every pass.
+PASSES = 4
+
+#: Dimensions of a split, in the order in which its loops are named.
+SPLIT = ("B", "K", "C")
+
+
+@dataclass(frozen=True)
+class TimedPlan:
+    """A mapping in passes, and its modelled cycles.
+
+    Attributes:
+        timed: sizes of everything.
+        cycles: of one run, modelled.
+    """
+
+    timed: Timed
+    cycles: float
+
+    @property
+    def columns(self) -> int:
+        """Of the array that it takes."""
+        return self.timed.device.columns
+
+    @property
+    def ways(self) -> tuple[int, int]:
+        """Channels from the chip's memory into the array, and back."""
+        return self.timed.ways
+
+    @property
+    def legs(self) -> tuple[float, float]:
+        """None of its own: ways in and out go on beside everything else."""
+        return 0.0, 0.0
+
+    @property
+    def starting(self) -> float:
+        """Nothing that another layer would hide: such a layer is a graph of its own."""
+        return 0.0
+
+    @property
+    def spatial(self) -> tuple[Loop, ...]:
+        """Split and lanes of each dimension in turn: no layer that stays in its tiles has these."""
+        m, t = self.timed.mapping, self.timed.mapping.tiling
+        parts = ((m.row_parts, t.m), (m.column_parts, t.n), (m.cas_length, t.k))
+        return tuple(
+            Loop(dim, size) for dim, sizes in zip(SPLIT, parts, strict=True) for size in sizes
+        )
+
+    def graph(
+        self, name: str, workload: Workload, constants: Mapping[str, np.ndarray]
+    ) -> LayerGraph:
+        """The graph, called `name`, with the numbers of `constants`."""
+        numbers = Numbers(self.timed, workload, constants)
+        return TimedGraph(name, self.timed, numbers).graph
+
+
+def is_timed(spatial: tuple[Loop, ...]) -> bool:
+    """Whether these are the loops of a `TimedPlan`."""
+    return spatial[0].dim == spatial[1].dim
+
+
+def split_of(spatial: tuple[Loop, ...]) -> Given:
+    """The split of a `TimedPlan` with these loops."""
+    return Given(spatial[4].size, spatial[2].size, spatial[0].size)
+
+
+@lru_cache(maxsize=1024)
+def timed_best(
+    layer: DenseLayer, workload: Workload, name: str, columns: int
+) -> TimedPlan | Infeasible:
+    """The plan of least cycles on at most `columns` columns whose graph can be laid out."""
+    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    refused: Infeasible | None = None
+    best: TimedPlan | None = None
+    looked = 0
+    for bound, split in _splits(layer, name, columns):
+        if looked == CANDIDATES or (best is not None and bound >= NEAR * best.cycles):
+            break
+        plan = timed_of_split(layer, name, split)
+        if isinstance(plan, Infeasible):
+            refused = refused or plan
+            continue
+        looked += 1
+        if best is not None and plan.cycles >= best.cycles:
+            continue
+        reason = cannot_lie(plan.graph("layer", workload, zeros), known(name))
+        if reason is None:
+            best = plan
+        else:
+            refused = reason
+    return best or refused or Infeasible("columns that stream its operands", 1, 0, "columns")
+
+
+@lru_cache(maxsize=4096)
+def timed_of_split(layer: DenseLayer, name: str, split: Given) -> TimedPlan | Infeasible:
+    """The best plan of a split, on as few columns as hold it."""
+    length = split.cas_length or 1
+    rows = _rows(name, length)
+    slots = ceil((split.column_parts or 1) * (split.row_parts or 1) / rows)
+    device = _region(name, slots * length, rows)
+    reason: Infeasible | None = None
+    found: list[TimedPlan] = []
+    for passes in _passes(layer):
+        answer = _search(layer, device, passes, split)
+        if isinstance(answer, Infeasible):
+            reason = reason or answer
+            if found:
+                break
+            continue
+        best = min(answer, key=lambda plan: plan.cycles)
+        found.append(best)
+        if len(found) == PASSES or best.timed.mapping.streamed:
+            break
+    if not found:
+        assert reason is not None
+        return reason
+    return min(found, key=lambda plan: plan.cycles)
+
+
+def _splits(layer: DenseLayer, name: str, columns: int) -> list[tuple[float, Given]]:
+    """Least cycles and splits, best first; of equal ones those with the fewest streams."""
+    found = []
+    whole = _region(name, columns, known(name).core_rows)
+    for split in splits(layer, whole, native_tilings(layer, whole)[0], None):
+        chains = split.column_parts * split.row_parts
+        rows = _rows(name, split.cas_length)
+        slots = ceil(chains / rows)
+        if slots * split.cas_length > columns:
+            continue
+        device = _region(name, slots * split.cas_length, rows)
+        bound = max(split.bound, _least(layer, device, _feeds(device)))
+        streams = min(split.column_parts, rows) + min(split.row_parts, rows)
+        key = bound, chains * split.cas_length, streams
+        given = Given(split.cas_length, split.column_parts, split.row_parts)
+        found.append((key, (bound, given)))
+    return [entry for _, entry in sorted(found, key=lambda one: one[0])]
+
+
+def _passes(layer: DenseLayer) -> Iterator[int]:
+    """Numbers of passes, from one to as many as there are rows, roughly."""
+    passes = 1
+    while passes <= layer.rows:
+        yield passes
+        passes *= 2
+
+
+def _search(
+    layer: DenseLayer, device: Device, passes: int, split: Given | None = None
+) -> list[TimedPlan] | Infeasible:
+    """Plans of the mappings that are best inside the array."""
+    rows = ceil(layer.rows / passes)
+    feeds = _feeds(device)
+    most = ceil(rows / native_tilings(layer, device)[0].m)
+    if split is not None and (split.row_parts or 1) > most:
+        return Infeasible("rows of a pass", split.row_parts or 1, most, "tiles of rows")
+    found = search(
+        replace(layer, rows=rows),
+        device,
+        objective="latency",
+        keep=KEPT,
+        given=split,
+        express=_expresser(device, layer.rows, feeds),
+        enough=_least(layer, device, feeds),
+    )
+    if isinstance(found, Infeasible):
+        return found
+    return [_plan(priced, device, layer.rows, feeds) for priced in found]
+
+
+def _least(layer: DenseLayer, device: Device, feeds: int) -> float:
+    """Cycles in which weights that do not fit the tiles come; 0 where they may fit."""
+    arch = device.architecture
+    weights = layer.reduction * layer.columns * ELEMENT_BYTES[layer.w]
+    if weights < device.columns * device.core_rows * arch.core.data_memory_bytes:
+        return 0.0
+    ways = device.columns * feeds * arch.shim_dma.bytes_per_cycle
+    return weights / min(ways, _memory_rate(device))
+
+
+def _expresser(
+    device: Device, rows: int, feeds: int
+) -> Callable[[ArrayMapping], ArrayMapping | None]:
+    def express(mapping: ArrayMapping) -> ArrayMapping | None:
+        if mapping.home == "memory tile" or mapping.outer != "n":
+            return None
+        single = mapping.with_channels(1)
+        return single if Timed(single, device, rows, feeds).fits else None
+
+    return express
+
+
+def _rows(name: str, length: int) -> int:
+    """Chains above each other: results of each go down in one of its last two columns."""
+    device = known(name)
+    down = device.architecture.switch_ports.get(("core_tile", "master", "S"), device.core_rows)
+    return max(1, min(device.core_rows, down * min(length, 2)))
+
+
+def _region(name: str, columns: int, rows: int) -> Device:
+    """A rectangle of device `name`, all of whose channels to memory it may take."""
+    whole = known(name)
+    return replace(
+        whole,
+        core_rows=min(rows, whole.core_rows),
+        columns=min(columns, whole.columns),
+        shim_noc_columns=None,
+        plio_in=None,
+        plio_out=None,
+        dram_gbps=None,
+    )
+
+
+def _memory_rate(device: Device) -> float:
+    """Bytes of the chip's memory in a cycle of the array."""
+    return (device.dram_gbps or MEMORY_GBPS) / device.clock_ghz
+
+
+def _feeds(device: Device) -> int:
+    """Ways for the weights of a column: all columns together as many as the memory keeps busy.
+
+    No more than arrive, beside one for activations, where the array begins: from one side.
+    """
+    arch = device.architecture
+    busy = int(_memory_rate(device) / arch.shim_dma.bytes_per_cycle)
+    aside = arch.switch_ports.get(("shim_tile", "master", "W"), busy + 1) - 1
+    return max(1, min(busy, aside) // device.columns)
+
+
+def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
+    """The plan of a mapping, with what the ways to memory add to its cost."""
+    timed = Timed(priced.mapping, device, rows, feeds)
+    m, cost = priced.mapping, priced.cost
+    sizes = {name: ELEMENT_BYTES[getattr(m.layer, name)] for name in ("a", "w", "out")}
+    x = [timed.x_rows(parts) * timed.x_width * sizes["a"] for _, parts in timed.x_ways]
+    w = [len(piece) * m.column_steps * timed.call_weights * sizes["w"] for _, piece in timed.w_ways]
+    y = [
+        timed.y_rows(part.rows) * len(part.columns) * m.call_columns * sizes["out"]
+        for part in timed.results
+    ]
+    work = PassWork(
+        passes=timed.passes,
+        inside=max(cycles for what, cycles in cost.parts if not what.startswith("way ")),
+        through=cost.latency - cost.interval,
+        inputs=tuple(x),
+        double=timed.x_copies == 2,
+        weights=tuple(w),
+        first_weights=max((timed.w_bytes(piece) for _, piece in timed.w_ways), default=0),
+        outputs=tuple(size * m.column_steps for size in y),
+        last_output=max(y),
+        way_rate=device.architecture.shim_dma.bytes_per_cycle,
+        memory_rate=_memory_rate(device),
+    )
+    return TimedPlan(timed, timed_cycles(work))
