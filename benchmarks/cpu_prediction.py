@@ -2,7 +2,7 @@
 
     python benchmarks/cpu_prediction.py [--json FILE] [--rounds N] [--only NAME ...]
 
-Layers: every distinct layer of the float networks of `cpu.py`, rendered and compiled by itself.
+Layers: every distinct layer of the networks of `cpu.py`, rendered and compiled by itself.
 Printed: the rank correlation (Spearman) of modelled cycles with measured seconds over all layers;
 and for ten layers the chosen blocking against the best of 20 random legal ones, all in one loop.
 

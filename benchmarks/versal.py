@@ -33,7 +33,9 @@ from match_aie.toolchain.record import parse
 
 MODELS = Path(__file__).resolve().parents[2] / "shared" / "models"
 FILES = {"ResNet8": "resnet8_u8.onnx", "MobileNet": "mobilenetv1_025_u8.onnx"}
-NETWORKS = ("digits", "MLP", *FILES)
+#: One dense layer of so many rows, whose weights are streamed.
+LARGE = {"4096x4096, batch 1": 1, "4096x4096, batch 512": 512}
+NETWORKS = ("digits", "MLP", *LARGE, *FILES)
 
 
 def mlp(layers: int = 7, width: int = 512, rows: int = 512) -> onnx.ModelProto:
@@ -76,6 +78,8 @@ def compiled(network: str, models: Path, modules: tuple[str, ...]) -> Compilatio
     target = VersalAIEML(modules=modules)
     if network == "digits":
         return match.compile(digits_model(), target=target)
+    if network in LARGE:
+        return match.compile(mlp(1, 4096, LARGE[network]), target=target)
     if network == "MLP":
         return match.compile(mlp(), target=target)
     path = models / FILES[network]

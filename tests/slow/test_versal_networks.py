@@ -70,6 +70,21 @@ def test_seven_layers_of_512(tmp_path):
     np.testing.assert_array_equal(sanitized[name], result.outputs[name])
 
 
+def test_layers_that_no_tiles_hold(tmp_path):
+    """Weights of two layers are streamed, the last one's stay; zero points, one scale a channel."""
+    made = DenseNet(37, 700, "uint8", 3, seed=4)
+    made.dense(Layer(3001, "int8", 7, 0.9, 0.0123, per_channel=True, relu=True))
+    made.dense(Layer(1024, "int8", -2, 2.0, 0.004))
+    made.dense(Layer(10, "int8", 0, 40.0, 0.004))
+    net = compiled(made.model(), modules=("array",))
+    _, _, result = checked(net, tmp_path, 3)
+    headers = list((tmp_path / "net" / "aie").glob("*_graph.h"))
+    ways = [path.name for path in headers if "w_way0" in path.read_text()]
+    assert len(ways) == 2, headers
+    (output,) = result.outputs.values()
+    assert np.unique(output).size > 20
+
+
 def test_resnet8(tmp_path):
     """Each layer is within 1 LSB of the model; what that adds up to is docs/versal.md's."""
     net = compiled(shared("resnet8_u8.onnx"))
