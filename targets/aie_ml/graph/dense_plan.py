@@ -22,7 +22,7 @@ from match_aie.targets.aie_ml.array.price import Priced, price
 from match_aie.targets.aie_ml.array.search import Given, search
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense import DenseGraph
-from match_aie.targets.aie_ml.graph.layer import LayerPlan
+from match_aie.targets.aie_ml.graph.layer import LayerPlan, by_width
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.timed_plan import (
@@ -139,18 +139,7 @@ def dense_plans(workload: Workload, name: str, most: int) -> tuple[LayerPlan, ..
     Raises:
         TargetError: element types without a product there, or facts that are not known.
     """
-    widths = sorted({1 << i for i in range(most.bit_length())} | {most})
-    found: dict[int, LayerPlan] = {}
-    refused: Infeasible | None = None
-    for width in (w for w in widths if w <= most):
-        best = _best_plan(workload, name, width)
-        if isinstance(best, Infeasible):
-            refused = best
-        elif all(best.cycles < other.cycles for other in found.values()):
-            found[best.columns] = best
-    if refused is not None and not found:
-        return refused
-    return tuple(found.values())
+    return by_width(most, lambda width: _best_plan(workload, name, width))
 
 
 def _best_plan(workload: Workload, name: str, columns: int) -> LayerPlan | Infeasible:

@@ -15,6 +15,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.choose import Split, choose_image
 from match_aie.targets.aie_ml.graph.choose_sum import choose_sum
 from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
+from match_aie.targets.aie_ml.graph.layer import by_width
 from match_aie.targets.aie_ml.graph.layers import IMAGE_KINDS, image_layer, refuses_image
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.sum import CutSum, SumCut, SumLayer, sum_graph
@@ -116,16 +117,7 @@ def image_plans(workload: Workload, name: str, most: int) -> tuple[ImagePlan, ..
     Raises:
         TargetError: as `plan_image`.
     """
-    widths = sorted({1 << i for i in range(most.bit_length())} | {most})
-    found: list[ImagePlan] = []
-    refused: Infeasible | None = None
-    for width in (w for w in widths if w <= most):
-        plan = plan_image(workload, name, width)
-        if isinstance(plan, Infeasible):
-            refused = plan
-        elif all(plan.cycles < other.cycles for other in found):
-            found.append(plan)
-    return refused if refused is not None and not found else tuple(found)
+    return by_width(most, lambda width: plan_image(workload, name, width))
 
 
 def image_plan(workload: Workload, name: str, spatial: Sequence[Loop]) -> ImagePlan:

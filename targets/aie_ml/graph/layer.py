@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeVar
 
 import numpy as np
 
+from match_aie.errors import Infeasible
 from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.workload import Workload
@@ -46,3 +47,27 @@ class LayerPlan(Protocol):
 
         Its structure depends on the workload only, never on the constants.
         """
+
+
+Plan = TypeVar("Plan", bound=LayerPlan)
+
+
+def by_width(most: int, best: Callable[[int], Plan | Infeasible]) -> tuple[Plan, ...] | Infeasible:
+    """The best plans of 1, 2, 4, ... and `most` columns, without those that fewer columns equal.
+
+    Args:
+        most: columns that there are.
+        best: plan on so many columns.
+    """
+    widths = sorted({1 << i for i in range(most.bit_length())} | {most})
+    found: dict[int, Plan] = {}
+    refused: Infeasible | None = None
+    for width in (w for w in widths if w <= most):
+        plan = best(width)
+        if isinstance(plan, Infeasible):
+            refused = plan
+        elif all(plan.cycles < other.cycles for other in found.values()):
+            found[plan.columns] = plan
+    if refused is not None and not found:
+        return refused
+    return tuple(found.values())

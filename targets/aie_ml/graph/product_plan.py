@@ -16,6 +16,7 @@ from match_aie.targets.aie_ml.array.local import Demand, logical_banks
 from match_aie.targets.aie_ml.array.shapes import FLAT, TALL, counts
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense_plan import links_down, region
+from match_aie.targets.aie_ml.graph.layer import by_width
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.product import ProductCut, ProductGraph, product_spec
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
@@ -87,18 +88,7 @@ def product_plans(workload: Workload, name: str, most: int) -> tuple[ProductPlan
     Raises:
         TargetError: element types without a product there, or facts that are not known.
     """
-    widths = sorted({1 << i for i in range(most.bit_length())} | {most})
-    found: dict[int, ProductPlan] = {}
-    refused: Infeasible | None = None
-    for width in (w for w in widths if w <= most):
-        best = _best(workload, name, width)
-        if isinstance(best, Infeasible):
-            refused = best
-        elif all(best.cycles < other.cycles for other in found.values()):
-            found[best.columns] = best
-    if refused is not None and not found:
-        return refused
-    return tuple(found.values())
+    return by_width(most, lambda width: _best(workload, name, width))
 
 
 def product_plan(workload: Workload, name: str, spatial: tuple[Loop, ...]) -> ProductPlan:
