@@ -180,12 +180,11 @@ def pack(graph: LayerGraph, workload: Workload) -> Packing:
             raise InternalError(f"graph {graph.name} has no value for {parameter.name}")
         operand = _operand(parameter.name, blobs)
         updates.append(Update(operand, kept(operand, value), parameter.c_type, parameter.size))
-    weight = _operand("w", blobs)
-    streamed = {
-        outside.name: (weight, kept(weight, outside.values))
-        for outside in graph.inputs
-        if outside.values is not None
-    }
+    streamed = {}
+    for outside in graph.inputs:
+        if outside.values is not None:
+            weight = _operand("w", blobs)
+            streamed[outside.name] = weight, kept(weight, outside.values)
     constants = {name: np.frombuffer(bytes(blob) or b"\0", np.int8) for name, blob in blobs.items()}
     return Packing(constants, tuple(updates), streamed)
 

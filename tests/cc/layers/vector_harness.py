@@ -151,9 +151,10 @@ def bare_text(layers, wrong=None):
         )  # fmt: skip
         parts.append(render_layer(program, module))
         passed = []
-        for i, array in enumerate(made.sent()):
+        operands = made.workload.operands
+        for i, (array, operand) in enumerate(zip(made.sent(), operands[:-1], strict=True)):
             parts.append(_data(f"d{number}_{i}", array.tobytes()))
-            passed.append(f"(const {ctype(array.dtype.name)} *)(const void *)d{number}_{i}")
+            passed.append(f"(const {ctype(operand.dtype)} *)(const void *)d{number}_{i}")
         expected = bytearray(made.expected().tobytes())
         expected[-1] ^= number == wrong
         parts.append(_data(f"e{number}", bytes(expected)))

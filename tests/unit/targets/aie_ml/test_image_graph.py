@@ -14,6 +14,7 @@ from match_aie.targets.aie_ml.graph.fit import fits_descriptor, fits_local, imag
 from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
 from match_aie.targets.aie_ml.graph.image_plan import plan_image, refuses, share
 from match_aie.targets.aie_ml.graph.window import window_graph
+from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue, in_fixed_point
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.numeric import round_shift, saturate
@@ -234,3 +235,15 @@ def test_a_cut_has_no_empty_parts() -> None:
             CutLayer(layer, cut)
     with pytest.raises(TargetError, match="no whole blocks"):
         CutLayer(layer, ImageCut(I8, 4, 1, bands=2))
+
+
+def test_a_layer_without_constants_has_none_to_pack() -> None:
+    rng = np.random.default_rng(5)
+    workload = next(w for _ in range(50) if (w := random_layer(rng, "max")) is not None)
+    converted = in_fixed_point(workload, constants_of(workload, rng))
+    assert not isinstance(converted, str)
+    plan = plan_image(converted.workload, "vek280", 1)
+    assert not isinstance(plan, Infeasible)
+    graph = plan.graph("pool", converted.workload, converted.constants)
+    packing = pack(graph, converted.workload)
+    assert (packing.constants, packing.updates, packing.streamed) == ({}, (), {})
