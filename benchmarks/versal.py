@@ -29,6 +29,7 @@ from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Beyond
 from match_aie.targets.versal import VersalAIEML
+from match_aie.targets.versal.executing import prove
 from match_aie.toolchain.record import parse
 
 MODELS = Path(__file__).resolve().parents[2] / "shared" / "models"
@@ -38,8 +39,17 @@ LARGE = {"4096x4096, batch 1": 1, "4096x4096, batch 512": 512}
 NETWORKS = ("digits", "MLP", *LARGE, *FILES)
 
 
-def mlp(layers: int = 7, width: int = 512, rows: int = 512) -> onnx.ModelProto:
-    """int8 dense layers of `width` x `width` with bias and ReLU, every scale a power of two."""
+def mlp(
+    layers: int = 7, width: int = 512, rows: int = 512, inputs: int | None = None
+) -> onnx.ModelProto:
+    """int8 dense layers of `width` columns with bias and ReLU, every scale a power of two.
+
+    Args:
+        layers: how many.
+        width: columns of each.
+        rows: of the batch.
+        inputs: columns of the network's input; `width` where None.
+    """
     rng = np.random.default_rng(0)
     nodes: list[onnx.NodeProto] = []
     constants: list[onnx.TensorProto] = []
@@ -58,16 +68,18 @@ def mlp(layers: int = 7, width: int = 512, rows: int = 512) -> onnx.ModelProto:
 
     last = node("DequantizeLinear", "x", *scale(-4))
     stored = "x"
-    for _ in range(layers):
-        weight = rng.integers(-128, 128, (width, width)).astype(np.int8)
+    wide = inputs or width
+    for number in range(layers):
+        deep = width if number else wide
+        weight = rng.integers(-128, 128, (deep, width)).astype(np.int8)
         bias = rng.integers(-(2**12), 2**12, width).astype(np.int32)
         product = node("MatMul", last, node("DequantizeLinear", const(weight), *scale(-10)))
         added = node("DequantizeLinear", const(bias), *scale(-14, np.int32))
         stored = node("QuantizeLinear", node("Relu", node("Add", product, added)), *scale(-4))
         last = node("DequantizeLinear", stored, *scale(-4))
     ends = [
-        helper.make_tensor_value_info(name, TensorProto.INT8, (rows, width))
-        for name in ("x", stored)
+        helper.make_tensor_value_info(name, TensorProto.INT8, (rows, columns))
+        for name, columns in (("x", wide), (stored, width))
     ]
     graph = helper.make_graph(nodes[:-1], "mlp", ends[:1], ends[1:], constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
@@ -101,7 +113,11 @@ def row(
 
 
 def measure(case: str, net: Compilation) -> Iterator[dict[str, Any]]:
-    """Rows of one network."""
+    """Rows of one network, whose programs are executed before they are simulated."""
+    layers = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
+    equal = prove(layers, "vek280", np.random.default_rng(1)) if layers else 0
+    note = "results of executed programs, equal to their references bit for bit"
+    yield row(case, "executed", equal, "tensors", "measured", note)
     run = net.simulate(record=False)
     predicted = sum(step.predicted for step in run.steps)
     array = [step for step in run.steps if step.simulated]

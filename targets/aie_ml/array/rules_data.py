@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -44,8 +43,11 @@ def _copies(program: ArrayProgram) -> Iterator[tuple[Buffer, int, Ways, Ways]]:
 def _alike(first: tuple[Ways, Ways], other: tuple[Ways, Ways]) -> bool:
     """Whether the same channels move the same words, in the same order."""
 
-    def moves(side: Ways) -> dict[Channel, list[Descriptor]]:
-        return {c: [replace(d, copy=0, index=0) for d in ways] for c, ways in side.items()}
+    def moves(side: Ways) -> dict[Channel, list[tuple[object, ...]]]:
+        return {
+            channel: [(d.words, d.offset, d.dims, d.pad, d.iteration) for d in ways]
+            for channel, ways in side.items()
+        }
 
     return all(moves(a) == moves(b) for a, b in zip(first, other, strict=True))
 

@@ -83,7 +83,8 @@ def _in_words(begin: np.ndarray, element: int) -> np.ndarray:
     """Words of elements that begin at these bytes."""
     if element >= WORD:
         each = begin[:, None] + WORD * np.arange(element // WORD)
-        return np.where(begin[:, None] < 0, PADDING, each // WORD).reshape(-1)
+        words = np.where(begin[:, None] < 0, PADDING, each // WORD)
+        return np.asarray(words.reshape(-1))
     lanes = WORD // element
     whole = begin.size % lanes == 0
     each = begin.reshape(-1, lanes) if whole else begin[None]

@@ -22,12 +22,16 @@ class Fifo:
     Args:
         link: between which cores.
         device: whose FIFOs.
+
+    Attributes:
+        held: words that are in it.
     """
 
     def __init__(self, link: Cascade, device: Device) -> None:
         """Empty."""
         self._room = 2 * device.architecture.core.cascade_fifo
         self._words: deque[np.ndarray] = deque()
+        self.held = 0
         self._of: tuple[object, ...] | None = None
         self.full = Wait(f"core {link.source}: room in its cascade to {{}}", link.sink)
         self.empty = Wait(f"core {link.sink}: sums from the cascade of {{}}", link.source)
@@ -43,20 +47,22 @@ class Fifo:
     @property
     def room(self) -> int:
         """Words that it has room for."""
-        return self._room - len(self._words)
-
-    @property
-    def held(self) -> int:
-        """Words that are in it."""
-        return len(self._words)
+        return self._room - self.held
 
     def put(self, words: np.ndarray) -> None:
         """Some words, [count, lanes]; as many as there is room for at most."""
-        self._words.extend(words)
+        self._words.append(words)
+        self.held += len(words)
 
     def get(self, count: int) -> np.ndarray:
-        """So many words."""
-        return np.stack([self._words.popleft() for _ in range(count)])
+        """So many words, of those that are held."""
+        self.held -= count
+        first = self._words.popleft()
+        while len(first) < count:
+            first = np.concatenate((first, self._words.popleft()))
+        if len(first) > count:
+            self._words.appendleft(first[count:])
+        return first[:count]
 
 
 def lanes(spec: KernelSpec) -> int:

@@ -156,7 +156,7 @@ class Memory:
             at = np.arange(self.data.shape[1])
             self._refuse(copy, at, int((~self.written[copy]).argmax()), lambda _: who)
         self.words_read += self.data.shape[1]
-        return self.data[copy].view(np.uint8)[: self.buffer.bytes]
+        return np.asarray(self.data[copy].view(np.uint8)[: self.buffer.bytes])
 
     def store(self, copy: int, values: np.ndarray) -> None:
         """What a kernel stores into a copy, all of it."""
