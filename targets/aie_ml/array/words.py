@@ -46,7 +46,7 @@ def one_use(descriptor: Descriptor, use: int = 0) -> np.ndarray:
     if d.iteration is not None:
         size, step = d.iteration
         begin += use % size * step
-    return np.maximum(_spread(d.words, d.dims, d.pad) + begin, PADDING)
+    return np.asarray(np.maximum(_spread(d.words, d.dims, d.pad) + begin, PADDING))
 
 
 def uses(descriptors: Sequence[Descriptor]) -> int:
