@@ -27,6 +27,7 @@ from match_aie.workload.real import (
 from match_aie.workload.real_reference import TOLERANCE, within_tolerance
 from match_aie.workload.reference import reference
 from match_aie.workload.workload import (
+    DATA,
     FIXED_POINT_KINDS,
     ITEMSIZE,
     Activation,
@@ -41,6 +42,7 @@ from match_aie.workload.workload import (
 )
 
 __all__ = [
+    "DATA",
     "FIXED_POINT_KINDS",
     "ITEMSIZE",
     "TOLERANCE",
