@@ -20,9 +20,9 @@ from match_aie.options import Selection
 from match_aie.pipeline import compile
 from match_aie.report import NetworkReport, network_report
 from match_aie.report.network import LayerDetail, StepRow
+from match_aie.testing.case import Case, network
 from match_aie.testing.declared import said
 from match_aie.testing.result import CheckRow, Ran, Refusal
-from match_aie.testing.zoo import Case, network
 from match_aie.toolchain import Project, RunResult
 
 #: Largest difference of a float output from numpy's in float32, of its root mean square: both add

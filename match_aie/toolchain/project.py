@@ -14,7 +14,7 @@ import numpy as np
 
 from match_aie.codegen.port import PortRecord
 from match_aie.errors import ProjectError, ToolchainError, shorten
-from match_aie.toolchain.check import Deviation, LayerMismatch, check
+from match_aie.toolchain.check import Closeness, Deviation, LayerMismatch, check
 from match_aie.toolchain.compiler import Product, build
 from match_aie.toolchain.inputs import Inputs, match_inputs
 from match_aie.toolchain.library import Runner
@@ -28,12 +28,19 @@ class RunResult:
 
     Attributes:
         outputs: by the model's own names.
-        matches_reference: whether every layer equals its numpy reference bit for bit, on the
-            inputs it really had; None where nothing was compared.
-        mismatches: the layers that do not.
+        matches_reference: whether every layer is its numpy reference's, on the inputs it really
+            had: integer layers bit for bit, float32 layers within the bound of every element;
+            None where nothing was compared.
+        mismatches: the layers that are not.
         layers_checked: how many were compared; fallback functions have no reference.
-        max_lsb_vs_model: largest difference from onnxruntime per output in integer steps.
+        max_lsb_vs_model: largest difference per output in integer steps from what the model
+            means: onnxruntime without graph optimisations.
         max_abs_vs_model: the same in real numbers, for floating-point outputs.
+        optimiser_lsb: how far onnxruntime's optimised run is from its run without optimisations,
+            per output in integer steps: nothing of this project's.
+        optimiser_abs: the same in real numbers, for floating-point outputs.
+        floats: how close float32 layers are to their reference; all others are compared bit for
+            bit.
         model_note: why there is no comparison with the model, or an empty string.
         deviations: how far layers in a module's own arithmetic are from the model's, each on the
             inputs it really had; layers in the model's arithmetic are not in it.
@@ -49,6 +56,9 @@ class RunResult:
     model_note: str = ""
     deviations: tuple[Deviation, ...] = ()
     edited: tuple[str, ...] = ()
+    floats: tuple[Closeness, ...] = ()
+    optimiser_lsb: Mapping[str, int] = field(default_factory=dict)
+    optimiser_abs: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +173,9 @@ class Project:
             model.note,
             done.deviations,
             edited,
+            done.floats,
+            model.optimiser_lsb,
+            model.optimiser_abs,
         )
 
     def run_sanitized(
