@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from generated import network
+from generated import ROOT, network
 from machine import machine_row
 
 import match_aie

@@ -1,4 +1,4 @@
-"""Networks and data of the benchmarks: those of the tests, which the repository generates itself."""
+"""Networks and data of the benchmarks: those of the tests, networks generated here."""
 
 from __future__ import annotations
 
