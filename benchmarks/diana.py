@@ -1,6 +1,6 @@
 """Networks on DIANA: who runs each layer, its modelled and simulated cycles, and the emulation.
 
-    python benchmarks/diana.py [--json FILE]
+    python benchmarks/diana.py [--networks NAME ...] [--json FILE]
 
 Networks are generated. They are run as they are, and
 some once more with every scale rounded to a power of two and zero points 0 ("power of two"): the
@@ -111,11 +111,13 @@ def network_rows(case: str, net: Compilation) -> Iterator[dict[str, Any]]:
 def main() -> None:
     """Print the tables, and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--networks", nargs="*", default=NETWORKS, choices=NETWORKS)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # an assumed batch of 1
     rows = [machine_row()]
-    for case, path in NETWORKS.items():
+    for case in arguments.networks:
+        path = NETWORKS[case]
         rows += network_rows(case, match.compile(network(path), target=Diana()))
         if case in ROUNDED:
             net = match.compile(power_of_two(onnx.load(network(path))), target=Diana())

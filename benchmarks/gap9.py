@@ -1,6 +1,6 @@
 """Networks on GAP9: simulated time, how well it is predicted, ablations, microbenchmarks.
 
-    python benchmarks/gap9.py [--json FILE] [--parts PART ...]
+    python benchmarks/gap9.py [--json FILE] [--parts PART ...] [--networks NAME ...]
 
 Parts: networks, mappings, ne16, modules, l1, micro, time. The networks are generated: MLPerf Tiny's
 architectures with random weights.
@@ -169,8 +169,8 @@ def time_rows(bench: Bench) -> list[Row]:
     ]
 
 
-def collect(parts: Sequence[str], bench: Bench, file: Path | None) -> None:
-    """The rows of the parts asked for, printed, and written to `file`, as they come."""
+def collect(parts: Sequence[str], names: Sequence[str], bench: Bench, file: Path | None) -> None:
+    """Rows of the parts and networks asked for, printed and written to `file` as they come."""
     rows = [machine_row()]
 
     def add(found: Sequence[Row]) -> None:
@@ -183,11 +183,11 @@ def collect(parts: Sequence[str], bench: Bench, file: Path | None) -> None:
 
     work: dict[str, Callable[[], object]] = {
         "time": lambda: add(time_rows(bench)),
-        "networks": lambda: [add(network_rows(bench, name)) for name in NETWORKS],
-        "mappings": lambda: [add(mapping_rows(bench, name)) for name in NETWORKS],
+        "networks": lambda: [add(network_rows(bench, name)) for name in names],
+        "mappings": lambda: [add(mapping_rows(bench, name)) for name in names],
         "ne16": lambda: add(ne16_rows(read_layers(DATA / "ne16_cycles.csv"))),
-        "modules": lambda: [add(gap9_sweeps.module_rows(bench, name)) for name in NETWORKS],
-        "l1": lambda: [add(gap9_sweeps.l1_rows(bench, name)) for name in NETWORKS],
+        "modules": lambda: [add(gap9_sweeps.module_rows(bench, name)) for name in names],
+        "l1": lambda: [add(gap9_sweeps.l1_rows(bench, name)) for name in names],
         "micro": lambda: add(gap9_sweeps.micro_rows()),
     }
     for part, act in work.items():
@@ -200,9 +200,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
+    parser.add_argument("--networks", nargs="*", choices=NETWORKS, default=NETWORKS)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="match_aie_gap9_") as folder:
-        collect(options.parts, Bench(Path(folder)), options.json)
+        collect(options.parts, options.networks, Bench(Path(folder)), options.json)
 
 
 if __name__ == "__main__":

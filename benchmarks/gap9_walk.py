@@ -1,11 +1,11 @@
 """Instructions of the walk over tiles (ma_tiles.h) in layers of networks for GAP9, counted.
 
-    python benchmarks/gap9_walk.py [MODEL...] [--json FILE]
+    python benchmarks/gap9_walk.py [--networks FILE ...] [--json FILE]
 
 Every layer's table is compiled for rv32imc (GCC, -O2) with transfers and kernels that do nothing,
 and run on an emulated core: what is counted is `ma_run_tiles`, with the wait of a queued kernel for
 its operands, and the calls of what does nothing. The fit is the least squares' over all layers of
-several tiles: instructions of a layer, and of a tile. Without models: ResNet8 and MobileNet.
+several tiles: instructions of a layer, and of a tile.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from match_aie.targets.gap9 import GAP9
 from match_aie.toolchain.record import LayerRecord, parse
 from tests.riscv import DATA, GCC, ISAS, PROGRAM, RAM, Core
 
-#: What is counted where no models are named.
+#: What is counted where nothing else is named.
 NETWORKS = ("resnet8_u8.onnx", "mobilenetv1_025_u8.onnx")
 
 HARNESS = """#include "ma_walk.h"
@@ -200,13 +200,11 @@ def everything(models: Sequence[Path]) -> dict[str, list[Walked]]:
 def main() -> None:
     """Print the table; write it where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("models", nargs="*", type=Path)
+    parser.add_argument("--networks", nargs="*", default=NETWORKS, help="generated ones")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    rows, found = (
-        [machine_row()],
-        everything(options.models or [network(name) for name in NETWORKS]),
-    )
+    rows = [machine_row()]
+    found = everything([network(file) for file in options.networks])
     for case, walked in found.items():
         for layer in walked:
             note = f"{layer.module}, {layer.visits} tiles, {layer.transfers} transfers"

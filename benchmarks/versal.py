@@ -38,8 +38,18 @@ LARGE = {"4096x4096, batch 1": 1, "4096x4096, batch 512": 512}
 NETWORKS = ("digits", "MLP", *LARGE, *FILES)
 
 
-def mlp(layers: int = 7, width: int = 512, rows: int = 512) -> onnx.ModelProto:
-    """int8 dense layers of `width` x `width` with bias and ReLU, every scale a power of two."""
+def mlp(
+    layers: int = 7, width: int = 512, rows: int = 512, columns: int | None = None
+) -> onnx.ModelProto:
+    """int8 dense layers with bias and ReLU, every scale a power of two.
+
+    Args:
+        layers: how many.
+        width: of the input, and of every layer's output where `columns` does not say.
+        rows: of the input.
+        columns: of every layer's output; with one layer only.
+    """
+    columns = columns or width
     rng = np.random.default_rng(0)
     nodes: list[onnx.NodeProto] = []
     constants: list[onnx.TensorProto] = []
@@ -59,15 +69,15 @@ def mlp(layers: int = 7, width: int = 512, rows: int = 512) -> onnx.ModelProto:
     last = node("DequantizeLinear", "x", *scale(-4))
     stored = "x"
     for _ in range(layers):
-        weight = rng.integers(-128, 128, (width, width)).astype(np.int8)
-        bias = rng.integers(-(2**12), 2**12, width).astype(np.int32)
+        weight = rng.integers(-128, 128, (width, columns)).astype(np.int8)
+        bias = rng.integers(-(2**12), 2**12, columns).astype(np.int32)
         product = node("MatMul", last, node("DequantizeLinear", const(weight), *scale(-10)))
         added = node("DequantizeLinear", const(bias), *scale(-14, np.int32))
         stored = node("QuantizeLinear", node("Relu", node("Add", product, added)), *scale(-4))
         last = node("DequantizeLinear", stored, *scale(-4))
     ends = [
-        helper.make_tensor_value_info(name, TensorProto.INT8, (rows, width))
-        for name in ("x", stored)
+        helper.make_tensor_value_info(name, TensorProto.INT8, (rows, wide))
+        for name, wide in (("x", width), (stored, columns))
     ]
     graph = helper.make_graph(nodes[:-1], "mlp", ends[:1], ends[1:], constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
