@@ -203,10 +203,49 @@ def test_int32_sums_wrap(arithmetic) -> None:
     assert arithmetic.wrapped() == -(1 << 31) + 7
 
 
+#: What the vendor's headers refuse to compile, and what the emulation says of it.
+NO_SUCH = {
+    "aie::mmul<5, 8, 8, int8, int8> sums; (void)sums;": "no such mmul shape",
+    "aie::mmul<4, 8, 4, int16, int8, acc64> sums; (void)sums;": "no such mmul shape",
+    "aie::mmul<4, 4, 8, int16, int8> sums{aie::zeros<acc64, 32>()};": "no matching function",
+    "aie::mmul<4, 16, 8, bfloat16, bfloat16> sums; (void)sums;": "no such mmul shape",
+    "(void)aie::concat(aie::zeros<int8, 32>());": "no matching function",
+}
+
+
 @needs_gcc
-def test_illegal_shapes_do_not_compile(tmp_path) -> None:
-    with pytest.raises(AssertionError, match="no such mmul shape"):
-        run_main(tmp_path, "aie::mmul<5, 8, 8, int8, int8> sums; (void)sums;")
+@pytest.mark.parametrize("body", NO_SUCH)
+def test_what_the_headers_lack_does_not_compile(tmp_path, body) -> None:
+    with pytest.raises(AssertionError, match=NO_SUCH[body]):
+        run_main(tmp_path, body)
+
+
+@needs_gcc
+def test_sums_are_as_wide_as_the_headers_keep_them(tmp_path) -> None:
+    """int16 by int8 in 4x8x4 is named by a tag of 32 bits and sums in 64."""
+    body = """
+    using Wide = aie::mmul<4, 8, 4, int16, int8, acc32>;
+    static_assert(std::is_same_v<Wide::accum_type, aie::accum<acc64, 16>>);
+    static_assert(std::is_same_v<aie::mmul<4, 8, 4, int16, int8>::accum_type, Wide::accum_type>);
+    using Narrow = aie::mmul<4, 4, 8, int16, int8>;
+    static_assert(std::is_same_v<Narrow::accum_type, aie::accum<acc32, 32>>);
+    Wide sums(aie::accum<acc64, 16>(aie::broadcast<int32, 16>(2147483647)));
+    sums.mac(aie::broadcast<int16, 32>(32767), aie::broadcast<int8, 32>(127));
+    const std::int64_t wanted = 2147483647 + 8 * 32767 * std::int64_t{127};
+    return sums.to_accum().lane(3) == wanted ? 0 : 3;
+    """
+    assert run_main(tmp_path, body).returncode == 0
+
+
+@needs_gcc
+def test_sums_that_stay_32_bits_wide_are_not_shifted(tmp_path) -> None:
+    """`to_vector<int32>` of a 32-bit accumulator is a move in the vendor's headers."""
+    body = """
+    const aie::accum<acc32, 16> sums(aie::broadcast<int32, 16>(1000));
+    const aie::accum<acc64, 16> wide(aie::broadcast<int32, 16>(1000));
+    return sums.to_vector<int32>(3)[0] == 1000 && wide.to_vector<int32>(3)[0] == 125 ? 0 : 3;
+    """
+    assert run_main(tmp_path, body).returncode == 0
 
 
 GRAPH = """
