@@ -131,7 +131,7 @@ def check(
 def _check(
     folder: Path, record: Record, inputs: Mapping[str, np.ndarray], trace: Iterable[Written]
 ) -> Checked:
-    values = _Storages(record)
+    values = Storages(record)
     for port in record.inputs:
         values.write(port.tensor, inputs[port.name].tobytes())
     written: dict[int, dict[str, bytes]] = {}
@@ -164,7 +164,7 @@ def _check(
     return Checked(count, tuple(mismatches), tuple(deviations), tuple(floats))
 
 
-class _Storages:
+class Storages:
     """What lies in each storage, as far as steps have written it."""
 
     def __init__(self, record: Record) -> None:
@@ -184,7 +184,7 @@ class _Storages:
         return bytes(memoryview(self._values[owner])[offset:])
 
 
-def _inputs(layer: LayerRecord, step: StepRecord, values: _Storages) -> list[np.ndarray]:
+def _inputs(layer: LayerRecord, step: StepRecord, values: Storages) -> list[np.ndarray]:
     """What the layer really read, an array per input of its workload."""
     return [
         _array(values.read(name), operand.dtype, operand.shape)

@@ -16,6 +16,7 @@ from match_aie.codegen.port import PortRecord
 from match_aie.errors import ProjectError, ToolchainError, shorten
 from match_aie.toolchain.check import Closeness, Deviation, LayerMismatch, check
 from match_aie.toolchain.compiler import Product, build
+from match_aie.toolchain.fallback_check import FallbackChecked, check_functions
 from match_aie.toolchain.inputs import Inputs, match_inputs
 from match_aie.toolchain.library import Runner
 from match_aie.toolchain.model_check import ModelDifference, compare_with_model
@@ -32,7 +33,7 @@ class RunResult:
             had: integer layers bit for bit, float32 layers within the bound of every element;
             None where nothing was compared.
         mismatches: the layers that are not.
-        layers_checked: how many were compared; fallback functions have no reference.
+        layers_checked: how many were compared.
         max_lsb_vs_model: largest difference per output in integer steps from what the model
             means: onnxruntime without graph optimisations.
         max_abs_vs_model: the same in real numbers, for floating-point outputs.
@@ -45,6 +46,8 @@ class RunResult:
         deviations: how far layers in a module's own arithmetic are from the model's, each on the
             inputs it really had; layers in the model's arithmetic are not in it.
         edited: files of the project that are not what was compiled, and were run as they are.
+        fallback: what a comparison of the fallback's functions found; None where none was asked
+            for. Mismatches of theirs are not in `mismatches`.
     """
 
     outputs: Mapping[str, np.ndarray]
@@ -59,6 +62,7 @@ class RunResult:
     floats: tuple[Closeness, ...] = ()
     optimiser_lsb: Mapping[str, int] = field(default_factory=dict)
     optimiser_abs: Mapping[str, float] = field(default_factory=dict)
+    fallback: FallbackChecked | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +134,12 @@ class Project:
         )
 
     def run(
-        self, inputs: Inputs, *, check: bool = True, compiler: str | Sequence[str] | None = None
+        self,
+        inputs: Inputs,
+        *,
+        check: bool = True,
+        compiler: str | Sequence[str] | None = None,
+        check_fallback: bool = False,
     ) -> RunResult:
         """Run the network once; builds where needed.
 
@@ -140,6 +149,8 @@ class Project:
             check: compare every layer with its reference, and the outputs with onnxruntime's
                 where it is installed and the project holds an ONNX model.
             compiler: see `build`.
+            check_fallback: with `check`, also compare every function of the fallback with what
+                TVM computes of it with LLVM, on the inputs it really had.
 
         Raises:
             OptionError: inputs that do not fit.
@@ -154,14 +165,21 @@ class Project:
         if not check:
             runner()
             return RunResult(dict(runner.outputs), edited=made.edited)
-        return self._checked(runner, arrays, made.edited)
+        return self._checked(runner, arrays, made.edited, check_fallback)
 
     def _checked(
-        self, runner: Runner, arrays: Mapping[str, np.ndarray], edited: tuple[str, ...]
+        self,
+        runner: Runner,
+        arrays: Mapping[str, np.ndarray],
+        edited: tuple[str, ...],
+        check_fallback: bool,
     ) -> RunResult:
         trace = runner.traced()
         outputs = dict(runner.outputs)
         done = check(self.folder, self.record, arrays, trace)
+        functions = None
+        if check_fallback:
+            functions = check_functions(self.folder, self.record, arrays, trace)
         model: ModelDifference = compare_with_model(self.folder, self.record, arrays, outputs)
         return RunResult(
             outputs,
@@ -176,6 +194,7 @@ class Project:
             done.floats,
             model.optimiser_lsb,
             model.optimiser_abs,
+            functions,
         )
 
     def run_sanitized(

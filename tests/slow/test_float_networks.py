@@ -6,7 +6,7 @@ import pytest
 
 from match_aie.targets.cpu import CPU
 from tests.closeness import same_meaning
-from tests.shared import compiled, generator, random_inputs
+from tests.shared import compiled, model_file, random_inputs
 
 pytestmark = pytest.mark.slow
 
@@ -26,8 +26,7 @@ HEAVY = ("matmul", "conv2d", "softmax", "layer_norm", "erf", "GRU")
 
 @pytest.mark.parametrize("name", NAMES)
 def test_close_to_onnxruntime(name, tmp_path):
-    path = tmp_path / f"{name}.onnx"
-    generator().MODELS[name](str(path))
+    path = model_file(f"{name}.onnx")
     net = compiled(path)
     if CPU().machine.lanes > 1 and CPU().machine.name != "portable":
         left = " ".join(function.operators for function in net.program.schedule.functions)

@@ -96,8 +96,8 @@ def heads(batch, divide):
     factor = net.constant(np.float32(4.0 if divide else 0.25))
     scores = net.op("Softmax", net.op("Div" if divide else "Mul", scores, factor), axis=-1)
     y = net.op("Transpose", net.op("MatMul", scores, v), perm=[0, 2, 1, 3])
-    inputs = {"q": [batch, 11, 3, 16], "k": [batch, 29, 3, 16], "v": [batch, 29, 3, 10]}
-    return net.model(inputs, y, [batch, 11, 3, 10]), "attention"
+    inputs = {"q": [batch, 27, 3, 16], "k": [batch, 29, 3, 16], "v": [batch, 29, 3, 10]}
+    return net.model(inputs, y, [batch, 27, 3, 10]), "attention"
 
 
 def cell(kind, batch, initial):

@@ -1,14 +1,10 @@
 """The described arrays: what the facts say of them, and what happens where they say nothing."""
 
-import json
-from importlib.resources import files
-
 import pytest
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling, device, devices
 from match_aie.targets.aie_ml.facts_reader import CONFIDENCES, Facts, read_facts
-from tests.shared import shared
 
 
 @pytest.mark.parametrize(
@@ -100,9 +96,3 @@ def test_negative_and_unknown_confidence_are_refused() -> None:
         Facts("here", {"rows": {"value": -1}}).integer("rows")
     with pytest.raises(TargetError, match="unknown confidence"):
         Facts("here", {"value": 1, "source": "", "confidence": "hoped"}).provenance()
-
-
-def test_facts_are_the_shared_ones() -> None:
-    """The copy in the package holds what the project was given."""
-    here = files("match_aie.targets.aie_ml.facts").joinpath("devices.json").read_text("utf-8")
-    assert json.loads(here) == json.loads(shared("../data/aie_devices.json").read_text("utf-8"))
