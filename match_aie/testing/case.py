@@ -20,11 +20,13 @@ class Case:
         name: of it, also the first part of all names in its graph; no "/" in it.
         build: adds it to a graph and gives its output.
         single: whether it is one layer, so that its output has a bound of difference.
+        terms: of a float layer, the products or elements that one sum adds.
     """
 
     name: str
     build: Build
     single: bool = True
+    terms: int = 1
 
 
 def network(cases: Iterable[Case], name: str = "zoo") -> onnx.ModelProto:

@@ -221,12 +221,12 @@ LAYERS = (
     Case("residual block int8", residual, single=False),
     Case("separable block uint8", separable, single=False),
     Case("constants between convolutions int8", between, single=False),
-    Case("conv 3x3 float", Conv(FLOAT, relu=True)),
-    Case("depthwise 3x3 float", depthwise(FLOAT)),
-    Case("dense float", dense(_sized(FLOAT, 2, 37), 13)),
+    Case("conv 3x3 float", Conv(FLOAT, relu=True), terms=144),
+    Case("depthwise 3x3 float", depthwise(FLOAT), terms=9),
+    Case("dense float", dense(_sized(FLOAT, 2, 37), 13), terms=37),
     Case("add float", binary("Add", FLOAT, FLOAT, 1.4)),
     Case("max pool float", pool("MaxPool", FLOAT, (4, 4), kernel_shape=(2, 2), strides=(2, 2))),
-    Case("softmax float", unary("Softmax", _sized(FLOAT, 3, 11), 0.3, axis=-1)),
+    Case("softmax float", unary("Softmax", _sized(FLOAT, 3, 11), 0.3, axis=-1), terms=11),
 )
 
 #: Layers of every kind, then layers whose operands are constants.
