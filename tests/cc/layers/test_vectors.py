@@ -5,14 +5,20 @@ import vector_cases
 from layer_harness import COMPILERS
 from vector_harness import SANITIZERS, build, layer, run, small_cache
 
-from match_aie.targets.cpu.machine import machine, native
+from match_aie.targets.cpu.machine import executes, machine
 
 ARCH = "x86-64-v3"
+#: Beyond it; `test_instruction_sets.py` emulates them where this machine lacks them.
+WIDER = ("x86-64-v3+avxvnni", "x86-64-v4", "x86-64-v4+avx512vnni")
 
 
 def has_vectors():
-    here = native()
-    return here.family == "x86-64" and here.vector_bytes >= 32
+    return executes(machine(ARCH))
+
+
+def lacks(arch):
+    """Skips where this machine does not execute `arch`."""
+    return pytest.mark.skipif(not executes(machine(arch)), reason=f"this machine is no {arch}")
 
 
 pytestmark = [
@@ -25,6 +31,13 @@ pytestmark = [
 def test_equals_reference(compiler, tmp_path):
     layers = [layer(w, ARCH, seed) for seed, w in enumerate(vector_cases.everything())]
     run(layers, build(layers, tmp_path, (compiler,)))
+
+
+@pytest.mark.parametrize("arch", [pytest.param(a, marks=lacks(a)) for a in WIDER])
+def test_wider_vectors(arch, tmp_path):
+    found = [*vector_cases.products(), *vector_cases.everything()[2::5]]
+    layers = [layer(w, arch, seed) for seed, w in enumerate(found)]
+    run(layers, build(layers, tmp_path, COMPILERS[:1], "-O1"))
 
 
 @pytest.mark.parametrize("nbytes", [1500, 2000])
