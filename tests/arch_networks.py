@@ -66,7 +66,12 @@ class Outcome:
 
 
 def check_network(
-    arch: str, seed: int, folder: Path, depth: int = 3, emulated: bool | None = None
+    arch: str,
+    seed: int,
+    folder: Path,
+    depth: int = 3,
+    emulated: bool | None = None,
+    compiler: str | None = None,
 ) -> Outcome:
     """Compile the random network of `seed` for `arch`, run it here, and compare every layer.
 
@@ -76,6 +81,7 @@ def check_network(
         folder: for the project; made anew.
         depth: layers at most.
         emulated: whether to emulate; None where this machine lacks the instructions.
+        compiler: to build with; the first one found where it is None.
 
     Raises:
         MatchError: the network is refused, or cannot be built or run.
@@ -84,5 +90,5 @@ def check_network(
     made = EmulatedCPU(arch) if lacks else CPU(arch)
     net = match.compile(random_network(seed, depth, CHOSEN), made)
     feeds = random_inputs(net.inputs, np.random.default_rng(seed))
-    result = net.write(folder).run(feeds)
+    result = net.write(folder).run(feeds, compiler=compiler)
     return Outcome(arch, seed, result.layers_checked, lacks, result.mismatches)

@@ -104,8 +104,8 @@ _PREFERRED = (
 def native(cpuinfo: Path = Path("/proc/cpuinfo"), caches: Path | None = None) -> Machine:
     """This machine: the best facts it fulfils, with its own cache sizes; `PORTABLE` where none.
 
-    Where the environment variable `PIN` names facts, those, whether this machine fulfils them or not:
-    compiling needs no processor, and running says what is missing.
+    Where the environment variable `PIN` names facts, those, whether this machine fulfils them or
+    not: compiling needs no processor, and running says what is missing.
 
     Args:
         cpuinfo: where Linux lists the processor's features.

@@ -1,8 +1,8 @@
 """Vector kernels for machines that are not here: under emulators, or in C that models them.
 
 AArch64 and RISC-V run under QEMU's user mode. No packaged emulator runs AVX-VNNI or AVX-512: the
-former's two instructions trap into `emulate_avxvnni.c`, which computes them, and the latter runs where
-this processor has it. All of them run everywhere with their intrinsics in plain C.
+former's two instructions trap into `emulate_avxvnni.c`, which computes them, and the latter runs
+where this processor has it. All of them run everywhere with their intrinsics in plain C.
 """
 
 import shutil

@@ -1,8 +1,8 @@
 """The vector code of every architecture equals the reference bit for bit, on any machine.
 
 Only the instructions are emulated, lane by lane in plain C (`tests/emulation`): what is compiled is
-the code of that architecture, with its layouts, offsets, packing and blocking. Where this machine
-has AVX-512, `test_vectors.py` runs the same natively. All shapes, both compilers and QEMU: slow tests.
+the code of that architecture, with its layouts, offsets, packing and blocking. What this machine
+executes, `test_vectors.py` runs natively. All shapes, both compilers and QEMU are slow tests.
 """
 
 import pytest
@@ -29,13 +29,13 @@ QUICK = "-O0" if COMPILERS[:1] == ["clang"] else "-Og"
 def test_equals_reference(arch, tmp_path):
     """All products, whole and some of them in tiles; of the other layers every fifth."""
     facts, first = emulated(arch), ARCHS.index(arch)
-    tiled = small_cache(facts, 1500)
+    tiled = small_cache(facts, 1000)
     products = list(vector_cases.products())
     others = [w for w in vector_cases.everything() if w not in products]
     layers = [layer(w, facts, seed) for seed, w in enumerate([*products, *others[first % 5 :: 5]])]
-    layers += [layer(w, tiled, seed) for seed, w in enumerate(products[first % 5 :: 5])]
+    layers += [layer(w, tiled, seed) for seed, w in enumerate(products[first % 3 :: 3])]
     for seed, w in enumerate(list(vector_cases.filtered())[first::6]):
         layers += filtered(w, facts, seed)
-    assert any(made.mapping.calls > 1 for made in layers)
+    assert sum(made.mapping.calls > 1 for made in layers) > 1
     assert {made.workload.kind for made in layers} >= {"conv2d", "dense", "matmul"}
     run(layers, build(layers, tmp_path, COMPILERS[:1], QUICK))

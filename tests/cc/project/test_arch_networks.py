@@ -1,4 +1,4 @@
-"""Random quantised networks equal their references on every architecture, whatever this machine is."""
+"""Random quantised networks equal their references on every architecture, on any machine."""
 
 import shutil
 
