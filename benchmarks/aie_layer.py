@@ -34,7 +34,7 @@ Row = dict[str, object]
 TILES = {
     "tile_i8xi8": (("int8", "int8", "int8"), Tiling(4, 8, 8, True), (128, 128, 128)),
     "tile_i16xi8": (("int16", "int8", "int8"), Tiling(4, 4, 8, True), (128, 128, 128)),
-    "tile_i16xi16": (("int16", "int16", "int16"), Tiling(4, 4, 4, True), (128, 64, 64)),
+    "tile_i16xi16": (("int16", "int16", "int16"), Tiling(4, 4, 4, True, 64, 64), (128, 64, 64)),
 }
 
 
