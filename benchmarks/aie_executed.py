@@ -116,7 +116,7 @@ def gemms(device: Device, row: Row) -> list[dict[str, object]]:
     for case, (m, k, n) in GEMMS.items():
         target = VersalAIEML(columns_per_layer=device.columns, modules=("array",))
         begun = time.perf_counter()
-        net = match.compile(mlp(1, n, m, inputs=k), target=target)
+        net = match.compile(mlp(1, k, m, columns=n), target=target)
         searched = time.perf_counter() - begun
         (layer,) = net.program.schedule.chosen
         plan = plan_of(layer.workload, device.name, layer.mapping)

@@ -40,18 +40,6 @@ NETWORKS = ("digits", "MLP", *LARGE, *FILES)
 
 
 def mlp(
-<<<<<<< HEAD
-    layers: int = 7, width: int = 512, rows: int = 512, inputs: int | None = None
-) -> onnx.ModelProto:
-    """int8 dense layers of `width` columns with bias and ReLU, every scale a power of two.
-
-    Args:
-        layers: how many.
-        width: columns of each.
-        rows: of the batch.
-        inputs: columns of the network's input; `width` where None.
-    """
-=======
     layers: int = 7, width: int = 512, rows: int = 512, columns: int | None = None
 ) -> onnx.ModelProto:
     """int8 dense layers with bias and ReLU, every scale a power of two.
@@ -63,7 +51,6 @@ def mlp(
         columns: of every layer's output; with one layer only.
     """
     columns = columns or width
->>>>>>> main
     rng = np.random.default_rng(0)
     nodes: list[onnx.NodeProto] = []
     constants: list[onnx.TensorProto] = []
@@ -82,29 +69,16 @@ def mlp(
 
     last = node("DequantizeLinear", "x", *scale(-4))
     stored = "x"
-<<<<<<< HEAD
-    wide = inputs or width
-    for number in range(layers):
-        deep = width if number else wide
-        weight = rng.integers(-128, 128, (deep, width)).astype(np.int8)
-        bias = rng.integers(-(2**12), 2**12, width).astype(np.int32)
-=======
     for _ in range(layers):
         weight = rng.integers(-128, 128, (width, columns)).astype(np.int8)
         bias = rng.integers(-(2**12), 2**12, columns).astype(np.int32)
->>>>>>> main
         product = node("MatMul", last, node("DequantizeLinear", const(weight), *scale(-10)))
         added = node("DequantizeLinear", const(bias), *scale(-14, np.int32))
         stored = node("QuantizeLinear", node("Relu", node("Add", product, added)), *scale(-4))
         last = node("DequantizeLinear", stored, *scale(-4))
     ends = [
-<<<<<<< HEAD
-        helper.make_tensor_value_info(name, TensorProto.INT8, (rows, columns))
-        for name, columns in (("x", wide), (stored, width))
-=======
         helper.make_tensor_value_info(name, TensorProto.INT8, (rows, wide))
         for name, wide in (("x", width), (stored, columns))
->>>>>>> main
     ]
     graph = helper.make_graph(nodes[:-1], "mlp", ends[:1], ends[1:], constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
