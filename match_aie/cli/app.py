@@ -189,6 +189,9 @@ def map_(
     engine: Annotated[
         str, typer.Option(metavar="ENGINE", help="Of the search: loma, exact or zigzag.")
     ] = "loma",
+    objective: Annotated[
+        str, typer.Option(metavar="WHAT", help="To minimise: latency, energy or edp.")
+    ] = "latency",
     shape: Shapes = None,
     cache: Cached = True,
     params: Params = None,
@@ -198,7 +201,8 @@ def map_(
     from match_aie.cli.mapping import MapRequest, map_layer
 
     sizes = tuple(shape or ())
-    map_layer(MapRequest(model, target, layer, module, engine, sizes, cache, params), as_json)
+    request = MapRequest(model, target, layer, module, engine, sizes, cache, params, objective)
+    map_layer(request, as_json)
 
 
 @app.command()

@@ -231,8 +231,7 @@ class Layers(Moves):
         strides = [self.between(1, 2) for _ in size]
         pads = [self.between(0, (k - 1) // 2) for k in kernel] * 2
         out = [
-            (n - 1) * s + k - 2 * p
-            for n, s, k, p in zip(size, strides, kernel, pads, strict=False)
+            (n - 1) * s + k - 2 * p for n, s, k, p in zip(size, strides, kernel, pads, strict=False)
         ]
         outputs = self.between(1, 9)
         shape = (x.shape[0], outputs, *out)

@@ -107,12 +107,11 @@ class FloatNetwork(Layers):
         if x is None:
             return
         other, shape, big = self.partner(x)
-        operator = self.choose("Add", "Add", "Sub", "Mul", "Mul", "Div", "Max", "Min", "Pow", "Mod")
+        operator = self.choose("Add", "Add", "Sub", "Mul", "Mul", "Div", "Max", "Min", "Pow")
         result = np.broadcast_shapes(shape, x.shape)
-        if operator in ("Div", "Mod"):
+        if operator == "Div":
             raised = self.one("Add", [self.one("Abs", [other]), self.const(np.float32(0.5))])
-            extra = {"fmod": 1} if operator == "Mod" else {}
-            self.put(self.one(operator, [x.name, raised], **extra), result, 2 * x.big)
+            self.put(self.one(operator, [x.name, raised]), result, 2 * x.big)
         elif operator == "Pow":
             base = self.one("Add", [self.one("Abs", [x.name]), self.const(np.float32(0.3))])
             exponent = self.const(np.float32(self.choose(0.5, 1.5, 2.0, 3.0)))
@@ -255,7 +254,7 @@ OPERATORS = (
 )  # fmt: skip
 
 
-def float_network(seed: int, depth: int = 5) -> onnx.ModelProto:
+def float_network(seed: int, depth: int = 6) -> onnx.ModelProto:
     """The float network of `seed`: `depth` operators, one to three inputs and outputs."""
     net = FloatNetwork(np.random.default_rng([seed, 77]))
     for _ in range(net.choose(1, 1, 2, 3)):

@@ -119,7 +119,7 @@ def judge(
             return Verdict("crashed", one_line(error), type(error).__name__)
         except MatchError as error:
             return Verdict("refused", one_line(error), type(error).__name__)
-        except Exception as error:  # whatever else comes is what is looked for
+        except Exception as error:  # noqa: BLE001  whatever else comes is what is looked for
             return Verdict("crashed", *untyped(error))
         feeds = feeds_of(model, seed)
         try:
@@ -127,7 +127,7 @@ def judge(
             result = project.run({p.name: feeds[p.name] for p in net.inputs}, compiler=compiler)
         except MatchError as error:
             return Verdict("crashed", one_line(error), f"run {type(error).__name__}")
-        except Exception as error:  # the same
+        except Exception as error:  # noqa: BLE001  the same
             return Verdict("crashed", *untyped(error))
     return compared(model, net, feeds, result)
 
@@ -154,8 +154,10 @@ def compared(model: onnx.ModelProto, net, feeds, result) -> Verdict:
             return Verdict("wrong", f"deviation {gap}"[:300], "deviation beyond its bound")
     try:
         wanted = expected(model, feeds)
-    except Exception as error:  # onnxruntime's errors have no base of their own
+    except Exception as error:  # noqa: BLE001  onnxruntime's errors have no base of their own
         return Verdict("refused", f"onnxruntime: {one_line(error)}", "onnxruntime")
+    if undefined(model, feeds):
+        return Verdict("refused", "the model has no finite meaning", "undefined")
     own_steps = bool(result.deviations)
     steps = {name: step_of(model, name) for name in wanted}
     failing = [n for n in wanted if outside(result.outputs[n], wanted[n], steps[n], 0.0)]
@@ -167,6 +169,26 @@ def compared(model: onnx.ModelProto, net, feeds, result) -> Verdict:
         if said:
             return Verdict("wrong", f"output {name}: {said}", "output differs from onnxruntime")
     return Verdict("passed", widened=True)
+
+
+def undefined(model: onnx.ModelProto, feeds: Mapping[str, np.ndarray]) -> bool:
+    """Whether some float value is not finite, or no integer holds one that becomes an integer."""
+    known = intermediate_shapes(model)
+    floats = (TensorProto.FLOAT, TensorProto.DOUBLE)
+    inner = onnx.ModelProto()
+    inner.CopyFrom(model)
+    present = {o.name for o in inner.graph.output}
+    for node in model.graph.node:
+        for name in node.output:
+            if name not in present and known.get(name, (0,))[0] in floats:
+                inner.graph.output.append(helper.make_tensor_value_info(name, *known[name]))
+    cast = {n.input[0] for n in model.graph.node if n.op_type == "Cast"}
+    for name, array in expected(inner, feeds).items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            return True
+        if array.dtype.kind == "f" and name in cast and np.abs(array).max(initial=0) > 2**31:
+            return True
+    return False
 
 
 def step_of(model: onnx.ModelProto, output: str) -> float:

@@ -116,7 +116,7 @@ def tidy(model: onnx.ModelProto) -> onnx.ModelProto | None:
         if not made.graph.node or any(o.name not in known for o in made.graph.output):
             return None
         onnx.checker.check_model(made)
-    except Exception:  # onnx's checkers raise what they like; such a model is no candidate
+    except Exception:  # noqa: BLE001  onnx's checkers raise what they like; such a model is no candidate
         return None
     return made
 

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 from typing import Any
 
 #: After so many items a worker is replaced: TVM keeps what it compiled.
@@ -149,5 +148,3 @@ def each(
     finally:
         for worker in (*idle, *busy):
             worker.stop()
-
-
