@@ -97,6 +97,22 @@ class ToolchainError(MatchError):
     exit_code = 3
 
 
+class RunError(ToolchainError):
+    """The built program crashed, ended its process, or did not end in time.
+
+    Args:
+        what: what happened.
+        step: label of the layer or step that was running; "" where none was.
+        where: see `MatchError`.
+        hint: see `MatchError`.
+    """
+
+    def __init__(self, what: str, *, step: str = "", where: str = "", hint: str = "") -> None:
+        """Keep the step beside the three parts."""
+        super().__init__(what, where=where, hint=hint)
+        self.step = step
+
+
 class MismatchError(MatchError):
     """Emitted code and its reference disagree: a defect in match_aie."""
 

@@ -35,6 +35,12 @@ Params = Annotated[
     Path | None,
     typer.Option("--params", metavar="FILE", help="Parameters of a Relay module: .npz or .params."),
 ]
+Seconds = Annotated[
+    float,
+    typer.Option(
+        "--timeout", min=0, metavar="SECONDS", help="Longest time that a run may take; 0: no limit."
+    ),
+]
 Rule = Annotated[
     str,
     typer.Option(
@@ -137,12 +143,14 @@ def run(
     edited: Annotated[
         bool, typer.Option("--edited", help="Run files as they are that were changed since.")
     ] = False,
+    timeout: Seconds = 600,
     as_json: Json = False,
 ) -> None:
     """Build a project for this machine, run it once, and compare it with its references."""
     from match_aie.cli.running import RunRequest, run_project
 
-    run_project(RunRequest(folder, inputs, outputs, seed, compiler, sanitize, edited), as_json)
+    request = RunRequest(folder, inputs, outputs, seed, compiler, sanitize, edited, timeout or None)
+    run_project(request, as_json)
 
 
 @app.command()
@@ -222,12 +230,13 @@ def check_target(
     compiler: Annotated[
         str | None, typer.Option(metavar="CC", help="C compiler; the system's own by default.")
     ] = None,
+    timeout: Seconds = 60,
     as_json: Json = False,
 ) -> None:
     """Try a target on small layers of every kind: compile, build, run, compare, simulate."""
     from match_aie.cli.checking import check_named
 
-    check_named(name, compiler, as_json)
+    check_named(name, compiler, timeout or None, as_json)
 
 
 @app.command("new-target")
