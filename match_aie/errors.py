@@ -55,6 +55,10 @@ class ModelError(MatchError):
     """The model cannot be read, or does not mean anything."""
 
 
+class LimitError(ModelError):
+    """The model asks for more than `match_aie.Limits` accepts."""
+
+
 class UnsupportedOperatorError(ModelError):
     """The model holds operators that neither a module nor the fallback can compile.
 

@@ -41,6 +41,10 @@ Seconds = Annotated[
         "--timeout", min=0, metavar="SECONDS", help="Longest time that a run may take; 0: no limit."
     ),
 ]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option("--limit", metavar="NAME=N", help="How large the model may be: docs/cli.md."),
+]
 Rule = Annotated[
     str,
     typer.Option(
@@ -93,6 +97,7 @@ def compile_(
     selection: Rule = "cheapest",
     cache: Cached = True,
     params: Params = None,
+    limit: Bounds = None,
     name: Annotated[
         str | None, typer.Option(metavar="NET", help="Name of the network in the C code.")
     ] = None,
@@ -118,6 +123,7 @@ def compile_(
             selection,
             cache,
             params,
+            tuple(limit or ()),
         ),
         as_json,
     )
@@ -200,13 +206,15 @@ def map_(
     shape: Shapes = None,
     cache: Cached = True,
     params: Params = None,
+    limit: Bounds = None,
     as_json: Json = False,
 ) -> None:
     """Show how a layer's loops run: nest, bytes and reuse per memory, cost, next best mappings."""
     from match_aie.cli.mapping import MapRequest, map_layer
 
-    sizes = tuple(shape or ())
-    map_layer(MapRequest(model, target, layer, module, engine, sizes, cache, params), as_json)
+    sizes, limits = tuple(shape or ()), tuple(limit or ())
+    request = MapRequest(model, target, layer, module, engine, sizes, cache, params, limits)
+    map_layer(request, as_json)
 
 
 @app.command()

@@ -11,9 +11,10 @@ from match_aie.hardware import ExecModule, MatchTarget
 from match_aie.options import Selection
 from match_aie.pipeline import resolve
 from match_aie.testing import declared
+from match_aie.testing.case import Case
 from match_aie.testing.examine import Examined, belongs, examine
 from match_aie.testing.result import CheckRow, TargetCheck
-from match_aie.testing.zoo import ZOO, Case
+from match_aie.testing.zoo import ZOO
 from match_aie.toolchain import find_compiler
 
 #: A simulator and a cost model that are further apart than this are worth a remark.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from match_aie.compilation import Compilation
@@ -20,15 +21,14 @@ from match_aie.options import Selection
 from match_aie.pipeline import compile
 from match_aie.report import NetworkReport, network_report
 from match_aie.report.network import LayerDetail, StepRow
+from match_aie.testing.case import Case, network
 from match_aie.testing.declared import said
 from match_aie.testing.result import CheckRow, Ran, Refusal
-from match_aie.testing.zoo import Case, network
 from match_aie.toolchain import Project, RunResult
+from match_aie.workload.running import gamma
 
-#: Largest difference of a float output from numpy's in float32, of its root mean square: both add
-#: up to a few hundred products in an order of their own. Layers themselves are held to
-#: `workload.TOLERANCE` of a reference in float64.
-FLOAT = 1e-5
+#: Roundings of a float layer beside those of its sum: bias, quotients, elementary functions.
+OTHERS = 16
 
 #: A cost model that is further than this from the simulator is called wrong: choices made by it
 #: mean nothing.
@@ -198,7 +198,7 @@ def _run(
     values = ReferenceEvaluator(model).run(None, feeds)
     expected = dict(zip(names, values, strict=True))
     pairs = zip(rows, cases, strict=True)
-    done = tuple(_compared(row, case, result, expected) for row, case in pairs)
+    done = tuple(_compared(row, case, result, expected, feeds) for row, case in pairs)
     return Examined(done, remarks=tuple(remarks))
 
 
@@ -210,7 +210,11 @@ def _random(rng: np.random.Generator, dtype: str, shape: Sequence[int]) -> np.nd
 
 
 def _compared(
-    row: CheckRow, case: Case, result: RunResult, expected: dict[str, np.ndarray]
+    row: CheckRow,
+    case: Case,
+    result: RunResult,
+    expected: Mapping[str, np.ndarray],
+    feeds: Mapping[str, np.ndarray],
 ) -> CheckRow:
     """`row` with what differs from the layers' references, and from numpy's run of the model."""
     wrong = [row.problem] if row.problem else []
@@ -225,9 +229,27 @@ def _compared(
     got, wanted = result.outputs[name], np.asarray(expected[name])
     gap = np.abs(got.astype(np.float64) - wanted.astype(np.float64)).max(initial=0.0)
     if got.dtype == np.float32:
-        limit = FLOAT * max(1.0, float(np.sqrt(np.mean(np.square(wanted, dtype=np.float64)))))
-        wrong += [f"the output is {gap:.1e} from numpy's"] if not gap <= limit else []
+        limit = _float_bound(case, feeds, wanted)
+        far = ~(np.abs(got.astype(np.float64) - wanted) <= limit)
+        wrong += [f"the output is {gap:.1e} from numpy's"] if far.any() else []
         return replace(row, problem="; ".join(wrong), max_abs=float(gap), bound_lsb=None)
     if row.bound_lsb is not None and gap > row.bound_lsb:
         wrong.append(f"the output is {gap:g} LSB from numpy's, {row.bound_lsb} are allowed")
     return replace(row, problem="; ".join(wrong), max_lsb=int(gap))
+
+
+def _float_bound(case: Case, feeds: Mapping[str, np.ndarray], wanted: np.ndarray) -> np.ndarray:
+    """How far two float32 evaluations of a case may be apart, per element of its output.
+
+    Each is within gamma_n of the sum of the magnitudes of what it adds (see
+    `match_aie.workload.running`): what the case gives for magnitudes of inputs and constants.
+    """
+    model = network([case])
+    for tensor in model.graph.initializer:
+        if tensor.data_type == onnx.TensorProto.FLOAT:
+            value = np.abs(numpy_helper.to_array(tensor))
+            tensor.CopyFrom(numpy_helper.from_array(value, tensor.name))
+    inputs = {port.name: np.abs(feeds[port.name]) for port in model.graph.input}
+    (magnitude,) = ReferenceEvaluator(model).run(None, inputs)
+    most = np.maximum(np.abs(wanted, dtype=np.float64), np.abs(magnitude, dtype=np.float64))
+    return np.asarray(2 * gamma(case.terms + OTHERS) * most)

@@ -12,8 +12,9 @@ import numpy as np
 
 from match_aie.codegen.port import PortRecord
 from match_aie.errors import ProjectError, ToolchainError, shorten
-from match_aie.toolchain.check import Deviation, LayerMismatch, check
+from match_aie.toolchain.check import Closeness, Deviation, LayerMismatch, check
 from match_aie.toolchain.compiler import Product, build
+from match_aie.toolchain.fallback_check import FallbackChecked, check_functions
 from match_aie.toolchain.inputs import Inputs, match_inputs
 from match_aie.toolchain.library import Runner
 from match_aie.toolchain.locks import shared
@@ -28,16 +29,25 @@ class RunResult:
 
     Attributes:
         outputs: by the model's own names.
-        matches_reference: whether every layer equals its numpy reference bit for bit, on the
-            inputs it really had; None where nothing was compared.
-        mismatches: the layers that do not.
-        layers_checked: how many were compared; fallback functions have no reference.
-        max_lsb_vs_model: largest difference from onnxruntime per output in integer steps.
+        matches_reference: whether every layer is its numpy reference's, on the inputs it really
+            had: integer layers bit for bit, float32 layers within the bound of every element;
+            None where nothing was compared.
+        mismatches: the layers that are not.
+        layers_checked: how many were compared.
+        max_lsb_vs_model: largest difference per output in integer steps from what the model
+            means: onnxruntime without graph optimisations.
         max_abs_vs_model: the same in real numbers, for floating-point outputs.
+        optimiser_lsb: how far onnxruntime's optimised run is from its run without optimisations,
+            per output in integer steps: nothing of this project's.
+        optimiser_abs: the same in real numbers, for floating-point outputs.
+        floats: how close float32 layers are to their reference; all others are compared bit for
+            bit.
         model_note: why there is no comparison with the model, or an empty string.
         deviations: how far layers in a module's own arithmetic are from the model's, each on the
             inputs it really had; layers in the model's arithmetic are not in it.
         edited: files of the project that are not what was compiled, and were run as they are.
+        fallback: what a comparison of the fallback's functions found; None where none was asked
+            for. Mismatches of theirs are not in `mismatches`.
     """
 
     outputs: Mapping[str, np.ndarray]
@@ -49,6 +59,10 @@ class RunResult:
     model_note: str = ""
     deviations: tuple[Deviation, ...] = ()
     edited: tuple[str, ...] = ()
+    floats: tuple[Closeness, ...] = ()
+    optimiser_lsb: Mapping[str, int] = field(default_factory=dict)
+    optimiser_abs: Mapping[str, float] = field(default_factory=dict)
+    fallback: FallbackChecked | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +141,7 @@ class Project:
         *,
         check: bool = True,
         compiler: str | Sequence[str] | None = None,
+        check_fallback: bool = False,
         timeout: float | None = TIMEOUT,
     ) -> RunResult:
         """Run the network once, in a process of its own; builds where needed.
@@ -137,6 +152,8 @@ class Project:
             check: compare every layer with its reference, and the outputs with onnxruntime's
                 where it is installed and the project holds an ONNX model.
             compiler: see `build`.
+            check_fallback: with `check`, also compare every function of the fallback with what
+                TVM computes of it with LLVM, on the inputs it really had.
             timeout: seconds that the network may take; None for no limit.
 
         Raises:
@@ -152,12 +169,19 @@ class Project:
             once = run_once(made.path, self.record, arrays, trace=check, timeout=timeout)
             if not check:
                 return RunResult(once.outputs, edited=made.edited)
-            return self._checked(once, arrays, made.edited)
+            return self._checked(once, arrays, made.edited, check_fallback)
 
     def _checked(
-        self, once: Once, arrays: Mapping[str, np.ndarray], edited: tuple[str, ...]
+        self,
+        once: Once,
+        arrays: Mapping[str, np.ndarray],
+        edited: tuple[str, ...],
+        check_fallback: bool,
     ) -> RunResult:
         done = check(self.folder, self.record, arrays, once.trace)
+        functions = None
+        if check_fallback:
+            functions = check_functions(self.folder, self.record, arrays, once.trace)
         model: ModelDifference = compare_with_model(
             self.folder, self.record, arrays, dict(once.outputs)
         )
@@ -171,6 +195,10 @@ class Project:
             model.note,
             done.deviations,
             edited,
+            done.floats,
+            model.optimiser_lsb,
+            model.optimiser_abs,
+            functions,
         )
 
     def run_sanitized(

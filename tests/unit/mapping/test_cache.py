@@ -25,7 +25,7 @@ from match_aie.mapping import (
 from match_aie.mapping.cache import decode, encode
 from match_aie.mapping.facts import search_key
 from match_aie.workload import Quantized, Tail, Window, Workload, conv2d
-from tests.shared import MODELS
+from tests.shared import model_file
 from tests.tiled_target import Chip, Cluster
 
 OPTIONS = SearchOptions()
@@ -135,20 +135,9 @@ def test_several_processes_share_a_cache(tmp_path):
         assert search_all(tasks, OPTIONS, cache=cache)[1] == SearchCounts(9, 0, 0)
 
 
-def networks() -> list[object]:
-    resnet = MODELS / "resnet8_u8.onnx"
-    return [
-        pytest.param(digits_model(), id="digits"),
-        pytest.param(
-            resnet,
-            id="resnet8",
-            marks=pytest.mark.skipif(not resnet.exists(), reason="no shared model collection"),
-        ),
-    ]
-
-
-@pytest.mark.parametrize("model", networks())
-def test_a_warm_cache_makes_a_second_compilation_search_nothing(model, tmp_path):
+@pytest.mark.parametrize("name", ["digits", "resnet8"])
+def test_a_warm_cache_makes_a_second_compilation_search_nothing(name, tmp_path):
+    model = digits_model() if name == "digits" else model_file("resnet8_u8.onnx")
     cold, warm = (match.compile(model, Chip(), cache=tmp_path) for _ in range(2))
     assert cold.searches.hits == 0
     assert cold.searches.searches == cold.searches.misses > 0
