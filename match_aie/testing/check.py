@@ -33,7 +33,7 @@ def check_target(
     Every layer that a module runs is compared with its numpy reference, bit for bit where it is of
     integers, and the output of every case with onnx's evaluation in numpy. What the target's
     code raises becomes a sentence, and so does C that no compiler takes, an access outside of a
-    buffer, an impossible cost. Needs a C compiler on this machine; takes half a minute.
+    buffer, an impossible cost. Needs a C compiler on this machine; takes about a minute.
 
     Args:
         target: an instance, or the name of an installed target.
