@@ -22,7 +22,7 @@ SECONDS = 30.0
 
 #: A child that waits instead of working is given this many times its seconds; on a busy machine
 #: the seconds it works are what counts.
-PATIENCE = 3
+PATIENCE = 6
 
 #: Between two looks at the child, in seconds.
 INTERVAL = 0.02
