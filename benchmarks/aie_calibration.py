@@ -26,7 +26,7 @@ from match_aie.targets.aie_ml.simulate import simulate
 FILE = DATA / "aie_calibration.csv"
 I8 = ("int8", "int8", "int8")
 BF16 = ("bfloat16", "bfloat16", "bfloat16")
-I8_TILING, I16_TILING = Tiling(4, 8, 8, True), Tiling(4, 4, 4, True)
+I8_TILING, I16_TILING = Tiling(4, 8, 8, True), Tiling(4, 4, 4, True, 64, 64)
 I16I8_TILING, BF16_TILING = Tiling(4, 4, 8, True), Tiling(4, 8, 4, True)
 
 

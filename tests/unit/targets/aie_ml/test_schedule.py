@@ -35,7 +35,7 @@ VEK280 = device("vek280").architecture
 CORE = machine(VEK280)
 I8 = Kernel("int8", "int8", "int8", Tiling(4, 8, 8, True))
 I16I8 = Kernel("int16", "int8", "int8", Tiling(4, 4, 8, True))
-I16 = Kernel("int16", "int16", "int16", Tiling(4, 4, 4, True))
+I16 = Kernel("int16", "int16", "int16", Tiling(4, 4, 4, True, 64, 64))
 CALIBRATION = DATA / "aie_calibration.csv"
 
 
