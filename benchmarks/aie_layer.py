@@ -43,7 +43,7 @@ KINDS = {
 TILES = {
     "tile_i8xi8": (("int8", "int8", "int8"), Tiling(4, 8, 8, True), (128, 128, 128)),
     "tile_i16xi8": (("int16", "int8", "int8"), Tiling(4, 4, 8, True), (128, 128, 128)),
-    "tile_i16xi16": (("int16", "int16", "int16"), Tiling(4, 4, 4, True), (128, 64, 64)),
+    "tile_i16xi16": (("int16", "int16", "int16"), Tiling(4, 4, 4, True, 64, 64), (128, 64, 64)),
 }
 
 GEMMS = {"gemm_512x896x576": (512, 896, 576), "gemm_4096x896x576": (4096, 896, 576)}

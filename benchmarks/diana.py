@@ -1,8 +1,8 @@
 """Networks on DIANA: who runs each layer, its modelled and simulated cycles, and the emulation.
 
-    python benchmarks/diana.py [--models FOLDER] [--json FILE]
+    python benchmarks/diana.py [--networks NAME ...] [--json FILE]
 
-The folder is by default `shared/models` beside the repository. Networks are run as they are, and
+Networks are generated. They are run as they are, and
 some once more with every scale rounded to a power of two and zero points 0 ("power of two"): the
 same layers as the array can run them, no trained networks. Nothing here is measured.
 """
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from generated import network
 from machine import machine_row
 from onnx import numpy_helper
 
@@ -27,16 +28,15 @@ from match_aie.cli.simulating import simulation_text
 from match_aie.compilation import Compilation
 from match_aie.targets.diana import Diana
 
-MODELS = Path(__file__).resolve().parents[2] / "shared" / "models"
 NETWORKS = {
     "ResNet8": "resnet8_u8.onnx",
     "DS-CNN": "dscnn_u8.onnx",
     "DAE": "dae_u8.onnx",
-    "ResNet8 (TFLite)": "tiny/pretrainedResnet_quant.onnx",
-    "DS-CNN (TFLite)": "tiny/kws_ref_model.onnx",
+    "ResNet8 (TFLite)": "resnet8_i8.tflite",
+    "DS-CNN (TFLite)": "dscnn_i8.tflite",
 }
 
-#: Run with rounded scales too; TFLite's add a bias as a layer of its own, which that cannot do.
+#: Run with rounded scales too.
 ROUNDED = ("ResNet8", "DS-CNN", "DAE")
 
 
@@ -111,16 +111,16 @@ def network_rows(case: str, net: Compilation) -> Iterator[dict[str, Any]]:
 def main() -> None:
     """Print the tables, and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", type=Path, default=MODELS)
+    parser.add_argument("--networks", nargs="*", default=NETWORKS, choices=NETWORKS)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # an assumed batch of 1
     rows = [machine_row()]
-    for case, path in NETWORKS.items():
-        model = onnx.load(arguments.models / path)
-        rows += network_rows(case, match.compile(model, target=Diana()))
+    for case in arguments.networks:
+        path = NETWORKS[case]
+        rows += network_rows(case, match.compile(network(path), target=Diana()))
         if case in ROUNDED:
-            net = match.compile(power_of_two(model), target=Diana())
+            net = match.compile(power_of_two(onnx.load(network(path))), target=Diana())
             rows += network_rows(f"{case}, power of two", net)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n")

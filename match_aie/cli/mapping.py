@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from match_aie import pipeline, report
-from match_aie.cli.options import parse_shapes
+from match_aie.cli.options import parse_limits, parse_shapes
 from match_aie.cli.terminal import say, say_json, working
 from match_aie.errors import Infeasible, InfeasibleError, OptionError, shorten
 from match_aie.options import CompileOptions
@@ -32,6 +32,7 @@ class MapRequest:
     shapes: tuple[str, ...]
     cache: bool
     params: Path | None = None
+    limits: tuple[str, ...] = ()
 
 
 def map_layer(request: MapRequest, as_json: bool) -> None:
@@ -46,7 +47,8 @@ def map_layer(request: MapRequest, as_json: bool) -> None:
     search = SearchOptions(engine=cast("Engine", request.engine))
     options = CompileOptions(shapes=parse_shapes(request.shapes), search=search)
     with working(f"mapping {request.model.name}") as progress:
-        use = pipeline.Resources(cache=request.cache, progress=progress)
+        limits = parse_limits(request.limits)
+        use = pipeline.Resources(cache=request.cache, progress=progress, limits=limits)
         target = pipeline.resolve(request.target)
         decision = pipeline.decide(request.model, target, options, use, params=request.params)
     view = _view(decision.assignment, request)

@@ -18,11 +18,14 @@ from match_aie.codegen.port import PortRecord
 from match_aie.codegen.weights import Blob, little_endian
 from match_aie.errors import InternalError
 from match_aie.hardware import tiles_to_json
-from match_aie.lowering import LayerProgram, NetworkProgram, Step
+from match_aie.lowering import LayerProgram, NetworkProgram, Schedule, Step
 from match_aie.workload.codec import to_json
 
 #: Name of the file that makes a folder a project.
 FILE = "match_aie.json"
+
+#: Name of the file with what the fallback's functions mean, which only a check of them reads.
+MEANINGS = "fallback.json"
 
 #: Raised when a reader of the older form would misunderstand the newer one.
 SCHEMA_VERSION = 1
@@ -196,6 +199,16 @@ def describe(
         "streams": plain(program.streams),
         "predicted": {"cycles": cycles, "provenance": "modelled", "of": "layers"},
     }
+
+
+def meanings(schedule: Schedule) -> bytes:
+    """What the fallback's functions were made of, as a file; empty where there is none of them."""
+    found = {
+        function.symbol: {"written": function.written, "meanings": function.meanings}
+        for function in schedule.functions
+        if function.meanings
+    }
+    return dump(found) if found else b""
 
 
 def dump(manifest: Mapping[str, object]) -> bytes:

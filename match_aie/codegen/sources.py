@@ -119,6 +119,9 @@ def render(
     files = {**_texts(view), **_constants(view, blob, backing)}
     if references.data:
         files[paths[1]] = references.data
+    meanings = manifests.meanings(schedule)
+    if meanings:
+        files[manifests.MEANINGS] = meanings
     stored = _model_file(model, files)
     _add(files, runtime.files)
     _add(files, runtime.vendor)

@@ -123,6 +123,8 @@ class _Builder:
             operands.append(operand)
         if isinstance(callee, relax.ExternFunc) and str(callee.global_symbol) == JOIN:
             return self._join(var, operands, origin)
+        if isinstance(callee, relax.ExternFunc):
+            operands = [self._stored(operand) for operand in operands]
         reads = [operand.read() for operand in operands]
         several = isinstance(var.ty, relax.TupleType)
         types = list(var.ty.fields) if several else [var.ty]
@@ -235,6 +237,10 @@ class _Builder:
         arguments = (value.read(), Argument("tensor", name, "write"))
         self._calls.append(Call(symbol, arguments, source.label))
         return name
+
+    def _stored(self, value: _Value) -> _Value:
+        """`value` as a tensor: a layer reads tensors, also where one turned out to be constant."""
+        return value if value.kind == "tensor" else _Value("tensor", self._copy(value))
 
     def _source(self, value: _Value) -> Tensor:
         """The type of `value`; a constant as a tensor without a name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -15,6 +15,7 @@ from match_aie.fallback.expressions import PrintError
 from match_aie.fallback.fuse import Origin
 from match_aie.fallback.lower_tir import lower
 from match_aie.fallback.printing import PrintedFunction, print_function
+from match_aie.fallback.reference import meaning
 from match_aie.fallback.scalars import C_TYPES, Helpers, short_name
 from match_aie.fallback.schedule import schedule
 from match_aie.lowering.program import Argument, CFunction, Tensor
@@ -113,8 +114,13 @@ class Functions:
             operators = ", ".join(origin.operators)
             made = MadeFunction(symbol, printed.written, printed.workspaces)
             self._by_text[printed] = made
-            self._definitions[symbol] = CFunction(symbol, printed.definition(symbol), operators)
-        return self._by_text[printed]
+            source = printed.definition(symbol)
+            self._definitions[symbol] = CFunction(symbol, source, operators, (), printed.written)
+        made = self._by_text[printed]
+        known = self._definitions[made.symbol]
+        meanings = (*known.meanings, meaning(prim_func))
+        self._definitions[made.symbol] = replace(known, meanings=meanings)
+        return made
 
     def _symbol(self, hint: str) -> str:
         """A new symbol that reads like `hint`."""

@@ -16,6 +16,7 @@ from tvm import relax, te, tirx, topi
 from match_aie import tvm_api
 from match_aie.fallback import legalise_index
 from match_aie.fallback.expressions import INTEGER_POWER, POWER
+from match_aie.fallback.legalise_grid import grid_sample
 from match_aie.fallback.refusal import Refusal
 from match_aie.fallback.scalars import integer_range
 
@@ -291,5 +292,6 @@ _RULES: dict[str, Rule] = {
     "min": _reduced("min"),
     "argmax": _arg_extreme("max"),
     "argmin": _arg_extreme("min"),
+    "image.grid_sample": grid_sample(lambda builder, call: _default(call)(builder, call)),
     **legalise_index.RULES,
 }

@@ -8,6 +8,10 @@ import tvm
 import tvm_ffi
 from tvm import s_tir, tirx
 
+from match_aie.fallback.loads import unconditional_loads
+from match_aie.fallback.split_loops import split_loops
+from match_aie.fallback.truth import plain_conditions
+
 #: Index arithmetic is narrowed to this width where TVM proves that it fits.
 INDEX_BITS = 32
 
@@ -32,8 +36,18 @@ def _passes() -> list[Any]:
         tirx.transform.StmtSimplify(),
         tirx.transform.RemoveNoOp(),
         s_tir.transform.RewriteUnsafeSelect(),
-        tirx.transform.CommonSubexprElim(),
     ]
+
+
+def _for_compilers(prim_func: Any) -> Any:
+    """The same in forms that C compilers translate well, and none of them wrongly."""
+    prim_func = split_loops(plain_conditions(prim_func))
+    passes = [
+        tirx.transform.ConvertSSA(),
+        tirx.transform.StmtSimplify(),
+        tirx.transform.RemoveNoOp(),
+    ]
+    return _run(prim_func, passes)
 
 
 def lower(prim_func: Any) -> Any:
@@ -44,13 +58,18 @@ def lower(prim_func: Any) -> Any:
     """
     target = tvm.target.Target("c")
     named = prim_func.with_attr("global_symbol", "f").with_attr("target", target)
-    module = tvm.ir.transform.Sequential(_passes())(tvm.IRModule({"f": named}))
-    lowered = module["f"]
+    lowered = _for_compilers(_run(named, _passes()))
+    lowered = unconditional_loads(lowered)
+    lowered = _run(lowered, [tirx.transform.CommonSubexprElim()])
     while True:
         dead = _dead_buffers(lowered)
         if not dead:
             return lowered
         lowered = _without_stores(lowered, dead)
+
+
+def _run(prim_func: Any, passes: list[Any]) -> Any:
+    return tvm.ir.transform.Sequential(passes)(tvm.IRModule({"f": prim_func}))["f"]
 
 
 def _dead_buffers(prim_func: Any) -> frozenset[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import tvm
 import tvm_ffi
 from tvm import ir, s_tir
+from tvm.ir import prim
 
 #: What TVM raises where a transformation does not apply; it checks before it changes anything.
 REFUSALS = (s_tir.ScheduleError, ValueError, tvm.error.InternalError)
@@ -52,3 +53,18 @@ def mentions(expr: Any, var: Any) -> bool:
 
     tvm_ffi.structural_walk(expr, [(ir.Var, note)])
     return bool(found)
+
+
+def is_choice(expr: Any) -> bool:
+    """Whether `expr` gives one of two values by a condition."""
+    if isinstance(expr, ir.Call):
+        return str(getattr(expr.op, "name", "")).endswith("if_then_else")
+    return isinstance(expr, prim.Select)
+
+
+def choice(expr: Any) -> tuple[Any, Any, Any]:
+    """Condition and both values of what `is_choice` says yes to."""
+    if isinstance(expr, ir.Call):
+        condition, yes, no = expr.args
+        return condition, yes, no
+    return expr.condition, expr.true_value, expr.false_value

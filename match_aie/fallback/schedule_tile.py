@@ -11,7 +11,14 @@ import tvm_ffi
 from tvm import ir, tirx
 from tvm.ir import prim
 
-from match_aie.fallback.schedule_blocks import REDUCTION, SPATIAL, attempt, extent, mentions
+from match_aie.fallback.schedule_blocks import (
+    REDUCTION,
+    SPATIAL,
+    attempt,
+    extent,
+    is_choice,
+    mentions,
+)
 
 #: Results per tile along the vectorised axis, at most.
 WIDEST = 64
@@ -63,10 +70,33 @@ def _split(sch: Any, block: Any, columns: int, rows: int | None) -> None:
     reduction = [loop for loop, kind in zip(loops, kinds, strict=True) if kind == REDUCTION]
     sch.reorder(*(loops[i] for i in spatial), *outer, *reduction, *inner)
     consumers = sch.get_consumers(block)
-    if len(consumers) == 1 and attempt(lambda: sch.reverse_compute_at(consumers[0], outer[-1])):
-        return
+    if len(consumers) == 1 and _reads_always(sch.get(consumers[0]), stmt.body.buffer):
+        if attempt(lambda: sch.reverse_compute_at(consumers[0], outer[-1])):
+            return
     copy = sch.cache_write(block, 0, "global")
     sch.reverse_compute_at(copy, outer[-1])
+
+
+def _reads_always(consumer: Any, buffer: Any) -> bool:
+    """Whether every element of `consumer` reads `buffer`.
+
+    Moved to a tile, a consumer makes what it makes of that tile. A padding makes its border of
+    nothing: it would never be written.
+    """
+    reads = [False]
+
+    def note(load: Any) -> None:
+        reads[0] |= load.source.same_as(buffer)
+
+    def without_choices(node: Any) -> Any:
+        choice = is_choice(node)
+        return prim.IntImm("int32", 0) if choice else node
+
+    if not isinstance(consumer.body, tirx.BufferStore):
+        return False
+    value = tvm_ffi.structural_map(consumer.body.value, without_choices)
+    tvm_ffi.structural_walk(value, [(ir.TensorLoad, note)])
+    return reads[0]
 
 
 def _rows(stmt: Any, wide: list[int]) -> int | None:
@@ -133,7 +163,8 @@ def _streams(stmt: Any, axis: int) -> bool:
 
 def _steps_by_one(indices: Any, var: Any) -> bool:
     """Whether `var` is absent from `indices`, or is added to the last one."""
-    return not any(mentions(i, var) for i in list(indices)[:-1]) and _adds(indices[-1], var)
+    *outer, last = [*indices] or [None]  # a scalar has no indices
+    return not any(mentions(i, var) for i in outer) and (last is None or _adds(last, var))
 
 
 def _adds(index: Any, var: Any) -> bool:

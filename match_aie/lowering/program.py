@@ -84,11 +84,16 @@ class CFunction:
         symbol: its name, a C identifier unique in the network.
         source: text of the complete `static` definition.
         operators: what it computes, for reports ("multiply, erf, add").
+        meanings: the tensor functions that it was made of, before any transformation, as TVM
+            stores them; several where they have one text in C. None for a copy.
+        written: per tensor parameter of these, whether C writes it; C has those parameters last.
     """
 
     symbol: str
     source: str
     operators: str = ""
+    meanings: tuple[str, ...] = ()
+    written: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from match_aie.errors import Infeasible, OptionError
 from match_aie.hardware import ExecModule
-from match_aie.mapping.cache import Found, SearchCache
+from match_aie.mapping.cache import SearchCache
 from match_aie.mapping.facts import search_key
 from match_aie.mapping.options import SearchOptions
+from match_aie.mapping.revalidate import Found
 from match_aie.mapping.search import MappedCost, search
 from match_aie.workload import Workload
 
@@ -64,7 +65,11 @@ def search_all(
     unique = dict(zip(reversed(names), reversed(tasks), strict=True))
     answers: dict[str, Found] = {}
     if cache is not None:
-        known = {name: cache.get(name) for name in dict.fromkeys(names) if name in cacheable}
+        known = {
+            name: cache.get(name, task.workload, task.module, options)
+            for name, task in unique.items()
+            if name in cacheable
+        }
         answers = {name: answer for name, answer in known.items() if answer is not None}
     hits = len(answers)
     missing = [name for name in dict.fromkeys(names) if name not in answers]

@@ -77,7 +77,7 @@ def _tiled(
 ) -> list[MappedCost] | Infeasible:
     """Search with the module's unrolling, and where nothing fits with ever smaller tiles."""
     problem = None
-    for spatial in _unrollings(tuple(module.spatial(workload))):
+    for spatial in unrollings(tuple(module.spatial(workload))):
         space = build_space(workload, module, spatial, options.tiles)
         problem = pose(workload, module, model, space, options.objective != "latency")
         if options.pareto is not None:
@@ -91,6 +91,22 @@ def _tiled(
             return [priced(problem, placement, bound) for _, _, placement in pool.ranked()]
     assert problem is not None
     return _too_large(problem)
+
+
+def refusal(workload: Workload, module: ExecModule, options: SearchOptions) -> Infeasible | None:
+    """What `search` answers if nothing fits, without a search.
+
+    Returns:
+        What the operands lack of the home memory, or else the smallest tiles of an inner one; None
+        where only the cost model of a module with a single memory can say.
+    """
+    reason = _overflow(workload, module)
+    model = module.cost_model(workload)
+    if reason is not None or len(module.memories) < 2 or not isinstance(model, TileCostModel):
+        return reason
+    *_, smallest = unrollings(tuple(module.spatial(workload)))
+    space = build_space(workload, module, smallest, options.tiles)
+    return _too_large(pose(workload, module, model, space, options.objective != "latency"))
 
 
 def run_engine(problem: Problem, options: SearchOptions) -> Pool:
@@ -133,7 +149,7 @@ def priced(problem: Problem, placement: Placement, bound: float | None) -> Mappe
     return MappedCost(mapping, cost, bound)
 
 
-def _unrollings(spatial: tuple[Loop, ...]) -> Iterator[tuple[Loop, ...]]:
+def unrollings(spatial: tuple[Loop, ...]) -> Iterator[tuple[Loop, ...]]:
     """The hardware's unrolling, then with the largest factor halved until nothing is unrolled.
 
     Tiles are multiples of the unrolling; where even the smallest do not fit, smaller ones may,

@@ -360,6 +360,9 @@ def extract(graph: Graph, match: Match, kind: Kind) -> Extracted | str:
             layer = _average_half_away(view)
         elif kind in INTEGER_KINDS and is_integer(view):
             layer = integer_layer(view, kind)
+        elif kind not in _KINDS:
+            dtype = view.value(view.root.output).dtype
+            raise Refusal(f"there is no layer of kind {kind} on {dtype}")
         else:
             layer = _KINDS[kind](view)
     except Refusal as refusal:

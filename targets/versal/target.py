@@ -147,7 +147,9 @@ class VersalAIEML(MatchTarget):
                 parts = tuple(Placed(graph, chain.column, of) for graph, of in each)
                 found.append(Chained(whole, chain.column, parts))
             users.append((mine[chain.first].label, found[-1].graph))
-        return self._lacking(users) or (network_units(network, found) if found else ())
+        device = known_device(self.device)
+        stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
+        return self._lacking(users) or (network_units(network, found, stack) if found else ())
 
     def _mine(self, layers: Sequence[ChosenLayer]) -> list[ChosenLayer]:
         return [layer for layer in layers if layer.module == self._array.name]

@@ -1,4 +1,4 @@
-"""Real trained networks on the CPU: emitted code, reference, onnxruntime and LiteRT agree."""
+"""Quantised networks on the CPU: emitted code, reference, onnxruntime and LiteRT agree."""
 
 from collections import defaultdict
 
@@ -12,9 +12,9 @@ from tests.shared import (
     TINY,
     U8,
     compiled,
+    model_file,
     random_inputs,
-    recordings,
-    shared,
+    recorded,
 )
 
 pytestmark = pytest.mark.slow
@@ -23,7 +23,7 @@ SAMPLES = 20
 
 @pytest.mark.parametrize("file", ALL_FILES)
 def test_emitted_code_equals_the_reference_bit_for_bit(file, tmp_path):
-    net = compiled(shared(file))
+    net = compiled(model_file(file))
     project = net.write(tmp_path / "net")
     rng = np.random.default_rng(1)
     for _ in range(SAMPLES):
@@ -36,7 +36,7 @@ def test_emitted_code_equals_the_reference_bit_for_bit(file, tmp_path):
 @pytest.mark.parametrize("file", ONNX_FILES)
 def test_layers_fed_onnxruntimes_own_tensors(file):
     """At most 1 LSB apart; equal in 99.9 % of a layer's elements, of a pool's in 99 %."""
-    path = shared(file)
+    path = model_file(file)
     net = compiled(path, arithmetic="model")
     exposed = Exposed(path, optimise=False)
     rng = np.random.default_rng(2)
@@ -57,7 +57,7 @@ def test_layers_fed_onnxruntimes_own_tensors(file):
 @pytest.mark.parametrize("name", U8)
 def test_whole_networks_equal_default_onnxruntime(name):
     """Bit-equal at every boundary before the softmax, which is within 1 LSB."""
-    path = shared(f"{name}.onnx")
+    path = model_file(f"{name}.onnx")
     net = compiled(path)
     exposed = Exposed(path, optimise=True)
     rng = np.random.default_rng(3)
@@ -71,12 +71,12 @@ def test_whole_networks_equal_default_onnxruntime(name):
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_tflite_equals_every_recorded_xnnpack_sample(name, tmp_path):
-    net = compiled(shared(f"tiny/{name}.tflite"))
+def test_tflite_equals_every_recorded_sample(name, tmp_path):
+    net = compiled(model_file(f"{name}.tflite"))
     project = net.write(tmp_path / "net")
-    recorded = recordings(TINY[name])
-    assert len(recorded["inputs"]) >= 4
-    for sample, expected in zip(recorded["inputs"], recorded["outputs_xnnpack"], strict=True):
+    given = recorded(name)
+    assert len(given.inputs) >= 4
+    for sample, expected in zip(given.inputs, given.outputs, strict=True):
         result = project.run(sample.reshape(net.inputs[0].shape))
         assert result.matches_reference
         (got,) = result.outputs.values()

@@ -19,6 +19,9 @@ from match_aie.frontend.rebuild import Emitter, Expr
 #: Operators that only move or relabel elements, and take them from their first argument.
 MOVEMENT = frozenset({"reshape", "permute_dims", "squeeze", "expand_dims", "flatten"})
 
+#: Constants are joined up to this many elements: repeated in a chain, they would double each time.
+LARGEST_JOINED = 2**24
+
 
 def constant(value: np.ndarray) -> Expr:
     """A constant node holding `value`, contiguous."""
@@ -87,7 +90,18 @@ def fold_constants(emitter: Emitter, var: Any, value: Expr) -> Expr:
         return _fold_movement(emitter, operator, value, tvm_api.shape_of(var))
     if operator in ("quantize", "dequantize"):
         return _canonical_parameters(operator, value)
-    return value
+    return _fold_concat(value, tvm_api.shape_of(var)) if operator == "concat" else value
+
+
+def _fold_concat(call: Any, shape: tuple[int, ...]) -> Expr:
+    """A concatenation of constants as one, so that a weight in parts is a weight."""
+    parts = getattr(call.args[0], "fields", [])
+    if not parts or not all(tvm_api.is_constant(part) for part in parts):
+        return call
+    if prod(shape) > LARGEST_JOINED or call.attrs.axis is None:
+        return call
+    values = [tvm_api.constant_value(part) for part in parts]
+    return constant(np.concatenate(values, int(call.attrs.axis)))
 
 
 def _fold_movement(emitter: Emitter, operator: str, call: Any, shape: tuple[int, ...]) -> Expr:

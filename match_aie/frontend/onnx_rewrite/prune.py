@@ -24,9 +24,9 @@ def prune(model: onnx.ModelProto) -> Any:
         if any(name in needed for name in node.output):
             needed.update(_read(node))
             nodes.append(node)
-    kept = [_copied(node) for node in reversed(nodes)]
-    for node in kept:
+    for node in nodes:
         _drop_unread(node, needed)
+    kept = [_copied(node) for node in reversed(nodes)]
     stored = [tensor for tensor in copy.graph.initializer if tensor.name in needed]
     if len(kept) != len(copy.graph.node):
         del copy.graph.node[:]

@@ -8,7 +8,7 @@ from math import ceil
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.local import LEVERS, Demand, logical_banks
 from match_aie.targets.aie_ml.array.program import Buffer, Tile, Work
-from match_aie.targets.aie_ml.array.works import Ports, stack_bytes, table_entries
+from match_aie.targets.aie_ml.array.works import Ports, table_entries
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import GraphKernel
 from match_aie.targets.aie_ml.kernels.spec import BYTES
@@ -30,7 +30,7 @@ def core_buffers(
 ) -> CoreBuffers | Infeasible:
     """Banks for the kernel's buffers, parameters, tables and stack."""
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
-    stack += stack_bytes(kernel.call)
+    stack += kernel.call.stack_bytes
     sizes = {p.name: p.size * BYTES[_dtype(p.c_type)] for p in kernel.call.parameters}
     tables = _ENTRY * table_entries(kernel.call)
     more = [size for _, size in names.inputs[1:]]

@@ -56,6 +56,10 @@ class Call(Protocol):
     def headers(self) -> tuple[Header, ...]:
         """Kernels that its source includes."""
 
+    @property
+    def stack_bytes(self) -> int:
+        """Bytes of local arrays, beside what a compiler needs."""
+
 
 @dataclass(frozen=True)
 class Part:

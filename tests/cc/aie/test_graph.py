@@ -92,7 +92,7 @@ def planned(case, column, rng):
 
 def written(folder, layers):
     """All sources of the layers, and a function that ends every graph."""
-    for path, data in units(network_units("net", layers)).items():
+    for path, data in units(network_units("net", layers, 1024)).items():
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_bytes(data)
     ends = "".join(f"    {layer.graph.name}.end();\n" for layer in layers)

@@ -9,7 +9,7 @@ from tvm.relax import op
 
 from match_aie.fallback import lower
 from match_aie.frontend import load
-from tests.shared import generator
+from tests.shared import model_file
 
 RNG = np.random.default_rng(0)
 LARGEST_DIFFERENCE = 1e-4  # absolute, of any output element, from onnxruntime
@@ -77,15 +77,10 @@ def test_large_temporaries_leave_the_stack():
     assert got[0].shape == (700, 64)
 
 
-@pytest.mark.parametrize("name", ["bert_enc_s8", "nsnet2_step", "resnet8", "gru400"])
-def test_float_network_equals_onnxruntime(name, tmp_path):
+@pytest.mark.parametrize("name", ["bert_enc_s8", "nsnet2_step", "resnet8", "gru400_s6"])
+def test_float_network_equals_onnxruntime(name):
     runtime = pytest.importorskip("onnxruntime")
-    path = tmp_path / "model.onnx"
-    gen = generator()
-    if name == "gru400":
-        gen.gru400(str(path), 6)
-    else:
-        gen.MODELS[name](str(path))
+    path = model_file(f"{name}.onnx")
     model = load(path)
     remainder = lower(model.module, prefix="net", labels=model.labels)
     library = build(remainder, flags=("-O2",))
@@ -97,10 +92,8 @@ def test_float_network_equals_onnxruntime(name, tmp_path):
         assert np.abs(value - reference).max() <= LARGEST_DIFFERENCE
 
 
-def test_a_long_loop_does_not_multiply_the_code(tmp_path):
-    path = tmp_path / "gru.onnx"
-    generator().gru400(str(path), 40)
-    model = load(path)
+def test_a_long_loop_does_not_multiply_the_code():
+    model = load(model_file("gru400_s40.onnx"))
     remainder = lower(model.module, prefix="net", labels=model.labels)
     assert len(remainder.calls) > 40
     assert len(remainder.functions) < 20
