@@ -203,6 +203,9 @@ def map_(
     engine: Annotated[
         str, typer.Option(metavar="ENGINE", help="Of the search: loma, exact or zigzag.")
     ] = "loma",
+    objective: Annotated[
+        str, typer.Option(metavar="WHAT", help="To minimise: latency, energy or edp.")
+    ] = "latency",
     shape: Shapes = None,
     cache: Cached = True,
     params: Params = None,
@@ -213,7 +216,9 @@ def map_(
     from match_aie.cli.mapping import MapRequest, map_layer
 
     sizes, limits = tuple(shape or ()), tuple(limit or ())
-    request = MapRequest(model, target, layer, module, engine, sizes, cache, params, limits)
+    request = MapRequest(
+        model, target, layer, module, engine, sizes, cache, params, limits, objective
+    )
     map_layer(request, as_json)
 
 
