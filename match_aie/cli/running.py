@@ -30,6 +30,7 @@ class RunRequest:
     compiler: str | None
     sanitize: bool
     edited: bool = False
+    timeout: float | None = None
 
 
 def run_project(request: RunRequest, as_json: bool) -> None:
@@ -45,7 +46,7 @@ def run_project(request: RunRequest, as_json: bool) -> None:
     else:
         arrays, source = read_inputs(request.inputs, ports), str(request.inputs)
     with working(f"building and running {request.folder}"):
-        result = project.run(arrays, compiler=request.compiler)
+        result = project.run(arrays, compiler=request.compiler, timeout=request.timeout)
         if request.sanitize:
             _run_sanitized(project, arrays, result, request)
     if request.outputs is not None:
@@ -80,7 +81,7 @@ def _run_sanitized(
     project: Project, arrays: Mapping[str, np.ndarray], result: RunResult, request: RunRequest
 ) -> None:
     """Once more with sanitizers; the outputs must be the same bytes."""
-    outputs = project.run_sanitized(arrays, compiler=request.compiler)
+    outputs = project.run_sanitized(arrays, compiler=request.compiler, timeout=request.timeout)
     for name, array in outputs.items():
         if array.tobytes() != result.outputs[name].tobytes():
             raise MismatchError(

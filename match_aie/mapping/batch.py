@@ -13,7 +13,7 @@ from match_aie.mapping.cache import SearchCache
 from match_aie.mapping.facts import search_key
 from match_aie.mapping.options import SearchOptions
 from match_aie.mapping.revalidate import Found
-from match_aie.mapping.search import MappedCost, search
+from match_aie.mapping.search import MappedCost, refuse_without_energy, search
 from match_aie.workload import Workload
 
 
@@ -56,7 +56,8 @@ def search_all(
         cache: of results; None for none.
 
     Raises:
-        OptionError: the executor cannot be sent a module.
+        OptionError: the executor cannot be sent a module, or the objective needs energy and a
+            module states none.
         TargetError: a module cannot be searched.
     """
     keys = [search_key(task.workload, task.module, options) for task in tasks]
@@ -78,6 +79,9 @@ def search_all(
         answers[name] = answer
         if cache is not None and name in cacheable:
             cache.put(name, answer)
+    for name, task in unique.items():
+        # What came from a cache or an executor was not looked at by `search` here.
+        refuse_without_energy(answers[name], task.module, options.objective)
     misses = len(cacheable) - hits if cache is not None else 0
     return [answers[name] for name in names], SearchCounts(hits, misses, len(missing))
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from match_aie.errors import Infeasible, TargetError
+from match_aie.errors import Infeasible, OptionError, TargetError
 from match_aie.hardware import Cost, CostModel, ExecModule, Loop, Mapping, TileCostModel
 from match_aie.mapping.evaluate import Evaluation
 from match_aie.mapping.exact import Exact
 from match_aie.mapping.nest import between, to_mapping
 from match_aie.mapping.options import SearchOptions
 from match_aie.mapping.pareto import SAME, descend, refuse_memory, value
-from match_aie.mapping.pool import Placement, Pool, Scorer
+from match_aie.mapping.pool import Objective, Placement, Pool, Scorer
 from match_aie.mapping.space import build_space
 from match_aie.mapping.tables import Problem, pose
 from match_aie.workload import Workload
@@ -50,7 +50,8 @@ def search(
         every point of the front, best (and largest) first.
 
     Raises:
-        OptionError: the memory to trade is not an inner memory of the module.
+        OptionError: the memory to trade is not an inner memory of the module, or the objective
+            needs energy and the module states none.
         TargetError: the module has inner memories and a cost model that cannot price tiles.
     """
     if module.pareto is not None and options.pareto is None:
@@ -60,9 +61,39 @@ def search(
     reason = _overflow(workload, module)
     if reason is not None:
         return reason
+    found = _search(workload, module, options)
+    refuse_without_energy(found, module, options.objective)
+    return found
+
+
+def refuse_without_energy(
+    found: Sequence[MappedCost] | Infeasible, module: ExecModule, objective: Objective
+) -> None:
+    """Raise where mappings were to be compared by energy and their costs have none.
+
+    Raises:
+        OptionError: so it is.
+    """
+    if objective == "latency" or isinstance(found, Infeasible):
+        return
+    if all(row.cost.picojoules for row in found):
+        return
+    raise OptionError(
+        f"the objective {objective!r} needs energy, and module {module.name!r} states none: "
+        "its memories and its cost model give no picojoules",
+        where=f"module {module.name}",
+        hint="objective 'latency'; or give the module's memories picojoules_per_byte, or its cost "
+        "model kernel_energy and transfer_energy",
+    )
+
+
+def _search(
+    workload: Workload, module: ExecModule, options: SearchOptions
+) -> list[MappedCost] | Infeasible:
+    """The module's mappings by the way that its memories ask for."""
     model = module.cost_model(workload)
     if len(module.memories) < 2:
-        return _untiled(workload, module, model)
+        return _untiled(workload, module, model, options.objective)
     if not isinstance(model, TileCostModel):
         raise TargetError(
             f"module {module.name!r} has {len(module.memories)} memories, but its cost model "
@@ -166,7 +197,10 @@ def unrollings(spatial: tuple[Loop, ...]) -> Iterator[tuple[Loop, ...]]:
 
 
 def _untiled(
-    workload: Workload, module: ExecModule, model: CostModel | TileCostModel
+    workload: Workload,
+    module: ExecModule,
+    model: CostModel | TileCostModel,
+    objective: Objective,
 ) -> list[MappedCost] | Infeasible:
     """The module's unrollings, best first; or why the last of them does not fit."""
     found: list[MappedCost] = []
@@ -185,7 +219,7 @@ def _untiled(
     if not found:
         assert refused is not None, f"module {module.name} has no unrolling"
         return refused
-    return sorted(found, key=lambda row: row.cost.cycles)
+    return sorted(found, key=lambda row: value(row.cost, objective))
 
 
 def untiled(workload: Workload, spatial: tuple[Loop, ...]) -> Mapping:

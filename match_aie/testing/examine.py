@@ -15,7 +15,7 @@ from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from match_aie.compilation import Compilation
-from match_aie.errors import ToolchainError
+from match_aie.errors import RunError, ToolchainError
 from match_aie.hardware import MatchTarget
 from match_aie.options import Selection
 from match_aie.pipeline import compile
@@ -37,11 +37,19 @@ WRONG = 10.0
 
 @dataclass(frozen=True)
 class Examined:
-    """What a group gave: rows, or one sentence why there are none; and remarks."""
+    """What a group gave.
+
+    Attributes:
+        rows: one for each case; none where there is a problem.
+        problem: why there are none.
+        remarks: on the target.
+        step: label of what crashed or did not end, if that is the problem.
+    """
 
     rows: tuple[CheckRow, ...] = ()
     problem: str = ""
     remarks: tuple[str, ...] = ()
+    step: str = ""
 
 
 def examine(
@@ -49,8 +57,17 @@ def examine(
     target: MatchTarget,
     compiler: str | None,
     selection: Selection = "cheapest",
+    timeout: float | None = None,
 ) -> Examined:
-    """All that can be said of `cases` in one network; raises nothing that the target causes."""
+    """All that can be said of `cases` in one network; raises nothing that the target causes.
+
+    Args:
+        cases: of the zoo.
+        target: to be tried.
+        compiler: command of the C compiler.
+        selection: the rule by which it is decided who runs what.
+        timeout: seconds that a run may take; None for no limit.
+    """
     model = network(cases)
     stage = "it does not compile"
     try:
@@ -67,14 +84,15 @@ def examine(
         stage = "it does not build and run"
         with tempfile.TemporaryDirectory(prefix="match_aie_") as folder:
             project = net.write(Path(folder, "zoo"))
-            return _run(rows, cases, project, model, compiler)
+            return _run(rows, cases, Trying(project, compiler, timeout), model)
     except Exception as error:  # noqa: BLE001  a target is code: anything may leave it
-        return Examined(problem=f"{stage}: {said(error)}")
+        step = error.step if isinstance(error, RunError) else ""
+        return Examined(problem=f"{stage}: {said(error)}", step=step)
 
 
 def _considered(case: Case, report: NetworkReport, simulated: Mapping[int, float]) -> CheckRow:
     """Who runs `case`, at what cost, and who refused."""
-    steps = [step for step in report.steps if _belongs(step.name, case)]
+    steps = [step for step in report.steps if belongs(step.name, case)]
     ran = [
         Ran(
             step.name,
@@ -89,12 +107,12 @@ def _considered(case: Case, report: NetworkReport, simulated: Mapping[int, float
     refused = {
         Refusal(a.layer, a.module, a.pattern, a.reason): None
         for a in report.attempts
-        if a.reason and _belongs(a.layer, case)
+        if a.reason and belongs(a.layer, case)
     }
     able = {
         a.module: None
         for a in report.attempts
-        if not a.reason and not a.chosen and _belongs(a.layer, case)
+        if not a.reason and not a.chosen and belongs(a.layer, case)
     }
     wrong = [text for text in map(_cost, ran) if text]
     return CheckRow(
@@ -112,7 +130,8 @@ def _operators(step: StepRow) -> str:
     return step.operators or step.symbol
 
 
-def _belongs(label: str, case: Case) -> bool:
+def belongs(label: str, case: Case) -> bool:
+    """Whether a step of that label is part of `case`."""
     return label == case.name or label.startswith(f"{case.name}/")
 
 
@@ -143,14 +162,20 @@ def _simulated(net: Compilation) -> dict[int, float]:
     return {index: step.cycles for index, step in enumerate(steps) if step.simulated}
 
 
+@dataclass(frozen=True, eq=False)
+class Trying:
+    """A project, the command of the C compiler, and the seconds that a run may take."""
+
+    project: Project
+    compiler: str | None
+    timeout: float | None
+
+
 def _run(
-    rows: tuple[CheckRow, ...],
-    cases: Sequence[Case],
-    project: Project,
-    model: onnx.ModelProto,
-    compiler: str | None,
+    rows: tuple[CheckRow, ...], cases: Sequence[Case], trying: Trying, model: onnx.ModelProto
 ) -> Examined:
-    """`rows` with what running showed; first under sanitizers, in a process of its own."""
+    """`rows` with what running showed; first under sanitizers."""
+    project, compiler, timeout = trying.project, trying.compiler, trying.timeout
     rng = np.random.default_rng(1)
     feeds = {port.name: _random(rng, port.dtype, port.shape) for port in project.record.inputs}
     remarks = []
@@ -160,8 +185,10 @@ def _run(
         # Either the C is wrong, which the next build says, or the sanitizers are missing.
         project.build(compiler=compiler)
         remarks.append(f"not run under sanitizers: {error.what}")
-    checked = None if remarks else project.run_sanitized(feeds, compiler=compiler, quick=True)
-    result = project.run(feeds, compiler=compiler)
+    checked = None
+    if not remarks:
+        checked = project.run_sanitized(feeds, compiler=compiler, quick=True, timeout=timeout)
+    result = project.run(feeds, compiler=compiler, timeout=timeout)
     if checked is not None:
         for name, array in checked.items():
             if array.tobytes() != result.outputs[name].tobytes():
@@ -192,13 +219,13 @@ def _compared(
     """`row` with what differs from the layers' references, and from numpy's run of the model."""
     wrong = [row.problem] if row.problem else []
     for found in result.mismatches:
-        if _belongs(found.layer, case):
+        if belongs(found.layer, case):
             wrong.append(
                 f"{found.layer} ({found.symbol}) differs from its numpy reference in "
                 f"{found.count} of {found.elements} elements, first at {list(found.first_index)}: "
                 f"{found.got:g} instead of {found.expected:g}"
             )
-    (name,) = (name for name in expected if _belongs(name, case))
+    (name,) = (name for name in expected if belongs(name, case))
     got, wanted = result.outputs[name], np.asarray(expected[name])
     gap = np.abs(got.astype(np.float64) - wanted.astype(np.float64)).max(initial=0.0)
     if got.dtype == np.float32:

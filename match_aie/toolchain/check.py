@@ -134,7 +134,7 @@ def _check(
     values = Storages(record)
     for port in record.inputs:
         values.write(port.tensor, inputs[port.name].tobytes())
-    written: dict[int, dict[str, bytes]] = {}
+    written: dict[int, dict[str, bytes | memoryview]] = {}
     for item in trace:
         written.setdefault(item.step, {})[record.tensors[item.tensor].name] = item.data
     mismatches: list[LayerMismatch] = []
@@ -171,7 +171,7 @@ class Storages:
         self._places = record.places
         self._values: dict[str, bytearray] = {}
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: bytes | memoryview) -> None:
         """Put `data` where tensor `name` lies."""
         owner, offset = self._places[name]
         value = self._values.setdefault(owner, bytearray())
@@ -245,7 +245,7 @@ def _mismatch(
     )
 
 
-def _array(data: bytes, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+def _array(data: bytes | memoryview, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
     kind = element_dtype(dtype)
     count = int(np.prod(shape, dtype=np.int64))
     return np.frombuffer(data, dtype=kind, count=count).reshape(shape)

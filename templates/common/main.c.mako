@@ -4,10 +4,27 @@
 #include "${net.name}.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 % for port in (*net.inputs, *net.outputs):
 static _Alignas(${net.macro}_ALIGNMENT) uint8_t ${port.macro.lower()}[${port.macro}_BYTES];
 % endfor
+
+#ifdef MATCH_AIE_TRACE
+/* Which step was done last stands in the file that MATCH_AIE_PROGRESS names, if it does. */
+static FILE *progress;
+
+static void done(int step, int tensor, const void *data, size_t bytes) {
+    (void)tensor;
+    (void)data;
+    (void)bytes;
+    if (progress) {
+        rewind(progress);
+        fprintf(progress, "%d\n", step);
+        fflush(progress);
+    }
+}
+#endif
 
 int main(int argc, char **argv) {
     static uint8_t *const buffers[] = {
@@ -46,6 +63,10 @@ int main(int argc, char **argv) {
     for (int i = 0; i < outputs; ++i) {
         out[i] = buffers[inputs + i];
     }
+#ifdef MATCH_AIE_TRACE
+    progress = getenv("MATCH_AIE_PROGRESS") ? fopen(getenv("MATCH_AIE_PROGRESS"), "w") : NULL;
+    ${net.name}_set_trace(done);
+#endif
     const int status = ${net.name}_run(in, out);
     for (int i = 0; i < outputs; ++i) {
         const char *path = argv[1 + inputs + i];

@@ -18,7 +18,13 @@ def flags(facts: Machine) -> tuple[str, ...]:
     if facts.name == PORTABLE:
         return ()
     own = tuple(flag for flag in facts.flags if flag.startswith("-D"))
-    return ("-include", str(FOLDER / "emulated.h"), f"-I{FOLDER}", f"-D{_what(facts)}", *own, "-Wno-psabi")
+    return (
+        f"-include{FOLDER / 'emulated.h'}",
+        f"-I{FOLDER}",
+        f"-D{_what(facts)}",
+        *own,
+        "-Wno-psabi",
+    )
 
 
 def _what(facts: Machine) -> str:

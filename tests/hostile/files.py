@@ -89,7 +89,9 @@ def broken(rng: random.Random) -> Iterator[Case]:
     for name, data in samples().items():
         stem, ending = name.split(".")
         for share in (0.1, 0.5, 0.9):
-            yield of_bytes(f"truncated_{stem}_{ending}_{share}", data[: int(len(data) * share)], ending)
+            yield of_bytes(
+                f"truncated_{stem}_{ending}_{share}", data[: int(len(data) * share)], ending
+            )
     yield of_bytes("empty", b"")
     yield of_bytes("zeros", bytes(1 << 20))
     yield of_bytes("random", rng.randbytes(1 << 16))

@@ -68,8 +68,13 @@ def _graphs() -> Iterator[Case]:
     yield _model("absent_all", four, [Op("ADD", (-1, -1), (1,))], (0,), (1,))
     yield _model("no_inputs", four, [Op("ADD", (), (1,))], (0,), (1,))
     yield _model("no_outputs", four, [Op("ADD", (0, 0), ())], (0,), (1,))
-    yield _model("same_names", [Tensor("x", (4,), "float32")] * 3,
-                 [Op("ADD", (0, 0), (1,)), Op("ADD", (1, 1), (2,))], (0,), (2,))
+    yield _model(
+        "same_names",
+        [Tensor("x", (4,), "float32")] * 3,
+        [Op("ADD", (0, 0), (1,)), Op("ADD", (1, 1), (2,))],
+        (0,),
+        (2,),
+    )
     long = [Tensor(f"t{i}", (4,), "float32") for i in range(5001)]
     links = [Op("ADD" if i % 2 else "MUL", (i, i), (i + 1,)) for i in range(5000)]
     yield _model("chain_mixed", long, links, (0,), (5000,))
@@ -78,13 +83,43 @@ def _graphs() -> Iterator[Case]:
     grown = [Tensor(f"t{i}", (1, 2 ** min(i, 30)), "float32") for i in range(61)]
     doubled = [Op("CONCATENATION", (i, i), (i + 1,)) for i in range(60)]
     yield _model("doubling", grown, doubled, (0,), (60,))
-    yield _model("name_long", [Tensor("n" * (1 << 24), (4,), "float32"), four[1]],
-                 [Op("RELU", (0,), (1,))], (0,), (1,))
-    for code in ("WHILE", "IF", "CUSTOM", "CALL_ONCE", "VAR_HANDLE", "DELEGATE", "LSTM",
-                 "UNIDIRECTIONAL_SEQUENCE_LSTM", "CONV_2D", "RESHAPE", "STRIDED_SLICE", "PACK",
-                 "GATHER", "PAD", "SPLIT", "RESIZE_BILINEAR", "SOFTMAX", "MEAN", "TRANSPOSE",
-                 "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "AVERAGE_POOL_2D", "TRANSPOSE_CONV",
-                 "TOPK_V2", "ONE_HOT", "SPACE_TO_BATCH_ND", "DETECTION_POSTPROCESS", "ARG_MAX"):
+    yield _model(
+        "name_long",
+        [Tensor("n" * (1 << 24), (4,), "float32"), four[1]],
+        [Op("RELU", (0,), (1,))],
+        (0,),
+        (1,),
+    )
+    for code in (
+        "WHILE",
+        "IF",
+        "CUSTOM",
+        "CALL_ONCE",
+        "VAR_HANDLE",
+        "DELEGATE",
+        "LSTM",
+        "UNIDIRECTIONAL_SEQUENCE_LSTM",
+        "CONV_2D",
+        "RESHAPE",
+        "STRIDED_SLICE",
+        "PACK",
+        "GATHER",
+        "PAD",
+        "SPLIT",
+        "RESIZE_BILINEAR",
+        "SOFTMAX",
+        "MEAN",
+        "TRANSPOSE",
+        "DEPTHWISE_CONV_2D",
+        "FULLY_CONNECTED",
+        "AVERAGE_POOL_2D",
+        "TRANSPOSE_CONV",
+        "TOPK_V2",
+        "ONE_HOT",
+        "SPACE_TO_BATCH_ND",
+        "DETECTION_POSTPROCESS",
+        "ARG_MAX",
+    ):
         if code != "DETECTION_POSTPROCESS":
             yield _model(f"bare_{code.lower()}", four, [Op(code, (0, 2), (1,))], (0,), (1,))
 

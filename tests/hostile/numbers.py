@@ -48,9 +48,7 @@ def scales(_rng: random.Random) -> Iterator[Case]:
         ]
         yield case(f"weight_scale_{label}", dense, good | {"ws": scale, "t": np.float32(0.2)})
         yield case(f"output_scale_{label}", dense, good | {"ws": np.float32(0.1), "t": scale})
-        inner = node(
-            "QLinearMatMul", ["q", "s", "z", "w", "ws", "wz", "t", "z"], ["p"]
-        )
+        inner = node("QLinearMatMul", ["q", "s", "z", "w", "ws", "wz", "t", "z"], ["p"])
         fixed = [dense[0], inner, dense[5]]
         yield case(f"qlinear_{label}", fixed, good | {"ws": scale, "t": np.float32(0.2)})
         columns = np.array([0.1, bad, 0.1, 0.1], np.float32)
@@ -77,7 +75,7 @@ def scales(_rng: random.Random) -> Iterator[Case]:
     yield case("zero_point_out_of_range", pair, {"s": np.float32(0.1), "z": beyond})
     integers = {"x": np.ones((1, 4), np.int32), "s": np.float32(0.1), "z": np.int32(2**31 - 1)}
     alone = [node("DequantizeLinear", ["k", "s", "z"], ["d"]), node("Add", ["x", "d"], ["y"])]
-    yield case("zero_point_int32", alone, {"k": integers["x"], **integers})
+    yield case("zero_point_largest", alone, {"k": integers["x"], **integers})
 
 
 def stored(_rng: random.Random) -> Iterator[Case]:
@@ -200,7 +198,11 @@ def attributes(_rng: random.Random) -> Iterator[Case]:
     for op in ("Div", "Mod", "Pow"):
         held = {"k": ints(0, -1, 2**62, -(2**63))}
         yield case(f"integers_{op}", [node(op, ["x", "k"], ["y"])], held, inputs=integers)
-    half = model([node("Clip", ["x", "a", "b"], ["y"])], {
-        "a": np.float32("nan"), "b": np.float32("-inf"),
-    })
+    half = model(
+        [node("Clip", ["x", "a", "b"], ["y"])],
+        {
+            "a": np.float32("nan"),
+            "b": np.float32("-inf"),
+        },
+    )
     yield of_bytes("clip_nan", half.SerializeToString())

@@ -120,8 +120,12 @@ def _shapes() -> onnx.ModelProto:
             make("Gather", ["s", "first"], ["n"], axis=0),
             make("Concat", ["n", "rest"], ["t"], axis=0),
             make("Reshape", ["x", "t"], ["r"]),
-            make("ConstantOfShape", ["t"], ["ones"], value=numpy_helper.from_array(
-                np.ones(1, np.float32))),
+            make(
+                "ConstantOfShape",
+                ["t"],
+                ["ones"],
+                value=numpy_helper.from_array(np.ones(1, np.float32)),
+            ),
             make("Add", ["r", "ones"], ["a"]),
             make("Tile", ["a", "repeats"], ["u"]),
             make("Slice", ["u", "from", "to", "along", "step"], ["v"]),

@@ -53,9 +53,7 @@ def declared(rng: random.Random) -> Iterator[Case]:
     for shape in ([0], [0, 2**62], [-1], [-5, 4], [-(2**63)]):
         label = "x".join(map(str, shape))
         yield case(f"input_{label}", [node("Relu", ["x"], ["y"])], inputs=[value("x", shape)])
-        yield case(
-            f"stored_{label}", [node("Add", ["x", "w"], ["y"])], {"w": hollow("w", shape)}
-        )
+        yield case(f"stored_{label}", [node("Add", ["x", "w"], ["y"])], {"w": hollow("w", shape)})
     rank = [value("x", [1] * 5000)]
     yield case("rank_5000", [node("Relu", ["x"], ["y"])], inputs=rank)
     yield case("rank_64", [node("Relu", ["x"], ["y"])], inputs=[value("x", [2] * 64)])
@@ -70,13 +68,9 @@ def computed(rng: random.Random) -> Iterator[Case]:
     image = [value("x", [1, 1, 2**20, 2**20])]
     weights = {"w": np.ones((1, 1, 3, 3), np.float32)}
     yield case("conv_of_2_40", [node("Conv", ["x", "w"], ["y"])], weights, inputs=image)
-    yield case(
-        "expand", [node("Expand", ["x", "n"], ["y"])], {"n": ints(big, 4)}
-    )
+    yield case("expand", [node("Expand", ["x", "n"], ["y"])], {"n": ints(big, 4)})
     yield case("tile", [node("Tile", ["x", "n"], ["y"])], {"n": ints(big, big)})
-    yield case(
-        "tile_overflow", [node("Tile", ["x", "n"], ["y"])], {"n": ints(2**62, 2**62)}
-    )
+    yield case("tile_overflow", [node("Tile", ["x", "n"], ["y"])], {"n": ints(2**62, 2**62)})
     yield case("pad", [node("Pad", ["x", "n"], ["y"])], {"n": ints(0, big, 0, big)})
     yield case("pad_minus", [node("Pad", ["x", "n"], ["y"])], {"n": ints(0, -(2**62), 0, 0)})
     yield case("reshape", [node("Reshape", ["x", "n"], ["y"])], {"n": ints(2**62, 4)})
@@ -186,9 +180,7 @@ def constants(rng: random.Random) -> Iterator[Case]:
     thrice += [node("Tile", [f"v{i}", "n"], [f"v{i + 1}"]) for i in range(40)]
     thrice += [node("Identity", ["v40"], ["y"])]
     yield case("tripling_constants", thrice, {"a": ints(1), "n": ints(3)})
-    many = [
-        node("Constant", [], [f"k{i}"], value=hollow(f"k{i}", [10**8])) for i in range(20)
-    ]
+    many = [node("Constant", [], [f"k{i}"], value=hollow(f"k{i}", [10**8])) for i in range(20)]
     yield case("hollow_constants", [*many, node("Sum", [f"k{i}" for i in range(20)], ["y"])])
     wide = [node("ConstantOfShape", ["n"], [f"k{i}"]) for i in range(200)]
     wide += [node("Sum", [f"k{i}" for i in range(200)], ["y"])]

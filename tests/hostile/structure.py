@@ -89,10 +89,13 @@ def chains(rng: random.Random) -> Iterator[Case]:
     yield case("wide_split", [split, node("Identity", ["b7"], ["y"])], inputs=parts)
     ports = [value(f"x{i}", [1, 4]) for i in range(1000)]
     yield case("wide_inputs", [node("Sum", [p.name for p in ports], ["y"])], inputs=ports)
-    yield case("a_hundred_thousand", [
-        node("Relu", ["x" if i == 0 else f"v{i}"], [f"v{i + 1}" if i < 99_999 else "y"])
-        for i in range(100_000)
-    ])
+    yield case(
+        "a_hundred_thousand",
+        [
+            node("Relu", ["x" if i == 0 else f"v{i}"], [f"v{i + 1}" if i < 99_999 else "y"])
+            for i in range(100_000)
+        ],
+    )
 
 
 def recurrent(_rng: random.Random) -> Iterator[Case]:
@@ -121,19 +124,16 @@ def control(_rng: random.Random) -> Iterator[Case]:
     """Subgraphs in subgraphs."""
 
     def branch(*nodes: onnx.NodeProto) -> onnx.GraphProto:
-        return helper.make_graph(list(nodes), "branch", [], [value("r", None)])
+        return helper.make_graph(list(nodes), "branch", [], [value("r", [1, 4])])
 
-    for depth in (5, 20, 24, 60):
-        for known in (True, False):
-            inner = branch(node("Relu", ["x"], ["r"]))
-            for _ in range(depth):
-                inner = branch(node("If", ["c"], ["r"], then_branch=inner, else_branch=inner))
-                if inner.ByteSize() > 1 << 24:
-                    break
-            last = node("If", ["c"], ["y"], then_branch=inner, else_branch=inner)
-            held = {"c": np.array(True)} if known else {}
-            ports = [value("x", [1, 4])] + ([] if known else [value("c", [], BOOL)])
-            yield case(f"if_{depth}_{'known' if known else 'asked'}", [last], held, inputs=ports)
+    for depth in (5, 14):
+        inner = branch(node("Relu", ["x"], ["r"]))
+        for _ in range(depth):
+            inner = branch(node("If", ["c"], ["r"], then_branch=inner, else_branch=inner))
+        last = [node("If", ["c"], ["y"], then_branch=inner, else_branch=inner)]
+        yield case(f"if_{depth}_known", last, {"c": np.array(True)})
+        asked = [value("x", [1, 4]), value("c", [], BOOL)]
+        yield case(f"if_{depth}_asked", last, inputs=asked)
     straight = branch(node("Relu", ["x"], ["r"]))
     other = branch(node("Neg", ["x"], ["r"]))
     for _ in range(30):
@@ -149,8 +149,9 @@ def control(_rng: random.Random) -> Iterator[Case]:
         )
         loop = node("Loop", ["n", "t", "x"], ["y"], body=body)
         yield case(f"loop_{trips}", [loop], {"n": ints(trips), "t": np.array(True)})
-    nested = helper.make_graph([node("Neg", ["v"], ["w"])], "body", [value("v", [4])],
-                               [value("w", [4])])
+    nested = helper.make_graph(
+        [node("Neg", ["v"], ["w"])], "body", [value("v", [4])], [value("w", [4])]
+    )
     for _ in range(20):
         scan = node("Scan", ["v"], ["w"], body=nested, num_scan_inputs=1)
         nested = helper.make_graph([scan], "body", [value("v", [4])], [value("w", [4])])
@@ -160,8 +161,10 @@ def control(_rng: random.Random) -> Iterator[Case]:
 def edges(rng: random.Random) -> Iterator[Case]:
     """Graphs that are none."""
     relu = node("Relu", ["x"], ["y"])
-    yield case("cycle", [node("Add", ["x", "b"], ["a"]), node("Neg", ["a"], ["b"]),
-                         node("Neg", ["b"], ["y"])])
+    yield case(
+        "cycle",
+        [node("Add", ["x", "b"], ["a"]), node("Neg", ["a"], ["b"]), node("Neg", ["b"], ["y"])],
+    )
     yield case("own_input", [node("Add", ["x", "y"], ["y"])])
     yield case("backwards", [node("Neg", ["a"], ["y"]), node("Neg", ["x"], ["a"])])
     yield case("written_twice", [relu, node("Neg", ["x"], ["y"])])

@@ -4,9 +4,26 @@
 #include "net.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static _Alignas(NET_ALIGNMENT) uint8_t net_input_0[NET_INPUT_0_BYTES];
 static _Alignas(NET_ALIGNMENT) uint8_t net_output_0[NET_OUTPUT_0_BYTES];
+
+#ifdef MATCH_AIE_TRACE
+/* Which step was done last stands in the file that MATCH_AIE_PROGRESS names, if it does. */
+static FILE *progress;
+
+static void done(int step, int tensor, const void *data, size_t bytes) {
+    (void)tensor;
+    (void)data;
+    (void)bytes;
+    if (progress) {
+        rewind(progress);
+        fprintf(progress, "%d\n", step);
+        fflush(progress);
+    }
+}
+#endif
 
 int main(int argc, char **argv) {
     static uint8_t *const buffers[] = {
@@ -36,6 +53,10 @@ int main(int argc, char **argv) {
     for (int i = 0; i < outputs; ++i) {
         out[i] = buffers[inputs + i];
     }
+#ifdef MATCH_AIE_TRACE
+    progress = getenv("MATCH_AIE_PROGRESS") ? fopen(getenv("MATCH_AIE_PROGRESS"), "w") : NULL;
+    net_set_trace(done);
+#endif
     const int status = net_run(in, out);
     for (int i = 0; i < outputs; ++i) {
         const char *path = argv[1 + inputs + i];
