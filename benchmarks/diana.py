@@ -2,9 +2,9 @@
 
     python benchmarks/diana.py [--networks NAME ...] [--json FILE]
 
-Networks are generated. They are run as they are, and
-some once more with every scale rounded to a power of two and zero points 0 ("power of two"): the
-same layers as the array can run them, no trained networks. Nothing here is measured.
+Networks are generated. They are run as they are, and some once more with every scale rounded to a
+power of two, one for all of a sum, and zero points 0 ("power of two"): the same layers as the array
+can run them. Nothing here is measured.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import argparse
 import json
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ def power_of_two(model: onnx.ModelProto) -> onnx.ModelProto:
     changed.CopyFrom(model)
     graph = changed.graph
     values = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    rounded = _rounded(graph, values)
     steps: dict[str, float] = {}
     biases = []
     for node in graph.node:
@@ -55,12 +56,31 @@ def power_of_two(model: onnx.ModelProto) -> onnx.ModelProto:
         if stored is not None and stored.dtype == np.int32:
             biases.append(node)
             continue
-        steps[node.output[0]] = 2.0 ** np.rint(np.log2(np.mean(values[node.input[1]])))
+        steps[node.output[0]] = rounded[node.input[1]]
         _set_scale(graph, node, steps[node.output[0]], np.int8)
     for node in biases:
         (user,) = (user for user in graph.node if node.output[0] in user.input)
         _set_scale(graph, node, steps[user.input[0]] * steps[user.input[1]], np.int32)
     return changed
+
+
+def _rounded(graph: onnx.GraphProto, values: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Name of a scale -> its power of two; one for what a sum reads and what it gives."""
+    ends = {n.output[0]: n.input[1] for n in graph.node if n.op_type == "DequantizeLinear"}
+    results = {n.input[0]: n.input[1] for n in graph.node if n.op_type == "QuantizeLinear"}
+    found = {
+        name: float(2.0 ** np.rint(np.log2(np.mean(values[name]))))
+        for name in (*ends.values(), *results.values())
+    }
+    sums = [
+        (*(ends[name] for name in node.input), results[node.output[0]])
+        for node in graph.node
+        if node.op_type == "Add"
+    ]
+    for _ in sums:  # a sum may read what another one gives
+        for names in sums:
+            found |= dict.fromkeys(names, max(found[name] for name in names))
+    return found
 
 
 def _set_scale(graph: onnx.GraphProto, node: onnx.NodeProto, step: float, dtype: type) -> None:

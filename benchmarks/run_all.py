@@ -53,7 +53,7 @@ JOBS = (
     Job("diana", 90, (), ("--networks", "DAE")),
     Job("versal", 120, (), ("--networks", "digits")),
     Job("versal_layers", 300, (), ("--quick",)),
-    Job("aie_layer", 120, ("--figure", "{out}/aie_layer_scaling.svg"), ("--quick",)),
+    Job("aie_layer", 240, (), ("--quick",)),
     Job("search", 300, ("--markdown", "{out}/search.md"), ("--l1", "16", "--modes", "sum")),
     Job(
         *("operators", 400, ("--markdown", "{docs}/operators.md")),

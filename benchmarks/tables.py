@@ -215,20 +215,15 @@ def aie_tiles(rows: Rows) -> Lines:
 
 
 def aie_gemms(rows: Rows) -> Lines:
-    """Products on the whole array."""
-    yield "GEMM, TOPS", "`flat`", "`overlapped`", "assumed times at half", "at double"
-    for case in rows.cases("simulated_tops_overlapped"):
-        ends = ("", "_overlapped", "_half", "_double")
+    """Products as they are emitted, of programs that were executed."""
+    yield (
+        *("GEMM, TOPS", "repeated", "once", "the array's assumed times at half", "at double"),
+        *("the memory's at half, its rate at double", "the other way round"),
+    )
+    ends = ("", "_once", "_half", "_double", "_memory_half", "_memory_double")
+    for case in rows.cases("executed"):
         values = (rows.value(case, f"simulated_tops{end}", 1) for end in ends)
         yield case.removeprefix("gemm_"), *values
-
-
-def aie_scaling(rows: Rows) -> Lines:
-    """A layer grown over the array."""
-    cases = [case for case in rows.cases("simulated_tops") if case.startswith("scaling_")]
-    yield "tiles", *(case.removeprefix("scaling_") for case in cases)
-    yield "TOPS", *(rows.value(case, "simulated_tops", 2) for case in cases)
-    yield "efficiency, %", *(rows.value(case, "efficiency_percent", 1) for case in cases)
 
 
 def aie_calibration(rows: Rows) -> Lines:
@@ -258,7 +253,6 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "cpu_prediction": ("cpu_prediction", cpu_prediction),
     "aie_tiles": ("aie_layer", aie_tiles),
     "aie_gemms": ("aie_layer", aie_gemms),
-    "aie_scaling": ("aie_layer", aie_scaling),
     "aie_calibration": ("aie_layer", aie_calibration),
 }
 

@@ -17,6 +17,7 @@ from match_aie.toolchain.compiler import Product, build
 from match_aie.toolchain.fallback_check import FallbackChecked, check_functions
 from match_aie.toolchain.inputs import Inputs, match_inputs
 from match_aie.toolchain.library import Runner
+from match_aie.toolchain.locks import shared
 from match_aie.toolchain.model_check import ModelDifference, compare_with_model
 from match_aie.toolchain.process import TIMEOUT, Once, run_once, run_sanitized
 from match_aie.toolchain.record import Record, element_dtype
@@ -101,7 +102,8 @@ class Project:
             ToolchainError: no compiler, or it refuses.
             ProjectError: a file is not what was compiled, or the build folder cannot be written.
         """
-        made = self._build(compiler, sanitize=sanitize, quick=quick)
+        with shared(self.folder):
+            made = self._build(compiler, sanitize=sanitize, quick=quick)
         return Build(self, made, sanitize)
 
     def runner(self, *, compiler: str | Sequence[str] | None = None, trace: bool = False) -> Runner:
@@ -112,7 +114,8 @@ class Project:
             ProjectError: a file is not what was compiled, or the library has other sizes than
                 the manifest.
         """
-        return Runner(self._build(compiler, trace=trace).path, self.record)
+        with shared(self.folder):
+            return Runner(self._build(compiler, trace=trace).path, self.record)
 
     def _build(
         self,
@@ -160,12 +163,13 @@ class Project:
             ProjectError: a file is not what was compiled, or sizes do not agree.
         """
         arrays = match_inputs(inputs, self.record.inputs)
-        # With the trace in any case: it is what says which layer was running.
-        made = self._build(compiler, trace=True)
-        once = run_once(made.path, self.record, arrays, trace=check, timeout=timeout)
-        if not check:
-            return RunResult(once.outputs, edited=made.edited)
-        return self._checked(once, arrays, made.edited, check_fallback)
+        with shared(self.folder):
+            # With the trace in any case: it is what says which layer was running.
+            made = self._build(compiler, trace=True)
+            once = run_once(made.path, self.record, arrays, trace=check, timeout=timeout)
+            if not check:
+                return RunResult(once.outputs, edited=made.edited)
+            return self._checked(once, arrays, made.edited, check_fallback)
 
     def _checked(
         self,
@@ -219,8 +223,8 @@ class Project:
             ToolchainError: no compiler, it refuses, or a sanitizer found something.
         """
         arrays = match_inputs(inputs, self.record.inputs)
-        made = self._build(compiler, sanitize=True, quick=quick)
-        with tempfile.TemporaryDirectory(prefix="match_aie_") as scratch:
+        with shared(self.folder), tempfile.TemporaryDirectory(prefix="match_aie_") as scratch:
+            made = self._build(compiler, sanitize=True, quick=quick)
             sent = [Path(scratch, f"input_{i}") for i in range(len(arrays))]
             received = [Path(scratch, f"output_{i}") for i in range(len(self.record.outputs))]
             for path, array in zip(sent, arrays.values(), strict=True):

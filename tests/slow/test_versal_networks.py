@@ -10,6 +10,7 @@ import pytest
 
 import match_aie as match
 from match_aie.targets.versal import VersalAIEML
+from tests.aie_programs import network_equals
 from tests.shared import model_file, random_inputs
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "cc" / "versal"))
@@ -29,13 +30,14 @@ def on_array(net):
 
 
 def checked(net, folder, layers):
-    """The network, run once and simulated; every layer equals its reference."""
+    """The network, run once, its programs executed, simulated; layers equal their references."""
     project = net.write(folder / "net")
     inputs = random_inputs(net.inputs, np.random.default_rng(1))
     result = project.run(inputs)
     assert on_array(net) == layers
     assert result.matches_reference
     assert all(d.max_lsb <= 1 for d in result.deviations)
+    assert network_equals(net, np.random.default_rng(2)) >= 1
     steps = [step for step in net.simulate(record=False).steps if step.module == "array"]
     assert len(steps) == layers
     assert all(step.simulated and step.cycles > 0 for step in steps)

@@ -62,12 +62,10 @@ def core_buffers(
         Buffer(name, tile, second if at else first, much, 2, "w" if at else "a", fills[name])
         for at, (name, much) in enumerate(names.inputs)
     ]
-    found += [
-        Buffer(
-            name, tile, second if name == "w" else third, much, 1, "w" if name == "w" else "bias"
-        )
-        for name, much in sizes.items()
-    ]
+    values = dict(kernel.values)
+    for name, much in sizes.items():
+        group, role = (second, "w") if name == "w" else (third, "bias")
+        found.append(Buffer(name, tile, group, much, 1, role, values=values.get(name)))
     if tables:
         found.append(Buffer("tables", tile, third, tables, 1, "bias"))
     if names.output is not None:

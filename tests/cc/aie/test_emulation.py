@@ -15,7 +15,7 @@ from match_aie.targets.aie_ml.kernels.numeric import (
     to_bfloat16,
 )
 
-needs_gcc = pytest.mark.skipif("g++" not in COMPILERS, reason="needs g++")
+needs_gcc = pytest.mark.skipif("g++" not in COMPILERS, reason="not installed: g++")
 
 
 def test_table_of_shapes_is_the_facts() -> None:

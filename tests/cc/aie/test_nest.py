@@ -159,7 +159,7 @@ def write_nests(folder) -> None:
 @pytest.mark.parametrize("compiler", ["g++", pytest.param("clang++", marks=pytest.mark.slow)])
 def test_nests_equal_numpy(tmp_path, compiler) -> None:
     if compiler not in COMPILERS:
-        pytest.skip(f"needs {compiler}")
+        pytest.skip(f"not installed: {compiler}")
     write_nests(tmp_path)
     done = build_and_run(tmp_path, compiler)
     assert done.returncode == 0, done.stderr[:4000]

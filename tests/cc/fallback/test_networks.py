@@ -9,6 +9,7 @@ from tvm.relax import op
 
 from match_aie.fallback import lower
 from match_aie.frontend import load
+from tests.needs import needs
 from tests.shared import model_file
 
 RNG = np.random.default_rng(0)
@@ -36,7 +37,7 @@ def _everything(emit, x, w, index):
     return [z, q, third, best, order, shifted, clipped, chosen, emit(op.isnan(z)), x]
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler", [pytest.param(c, marks=needs(c)) for c in ("gcc", "clang")])
 @pytest.mark.parametrize("level", ["-O0", "-O2", "-O3"])
 def test_no_warning_at_any_level(compiler, level):
     x, w = _normal(1, 3, 7, 9), _normal(4, 3, 3, 3)
