@@ -14,7 +14,7 @@ pytest.importorskip("onnxruntime")
 def made(nodes, inputs, outputs, constants):
     """A model of (operator, inputs, output, attributes) and float inputs and outputs by shape."""
     graph = helper.make_graph(
-        [helper.make_node(op, i, [o], **attributes) for op, i, o, attributes in nodes],
+        [helper.make_node(op, i, o.split(), **attributes) for op, i, o, attributes in nodes],
         "net",
         [helper.make_tensor_value_info(name, 1, shape) for name, shape in inputs.items()],
         [helper.make_tensor_value_info(name, 1, shape) for name, shape in outputs.items()],
@@ -52,6 +52,17 @@ def test_a_loop_whose_extent_depends_on_another_one():
             "w": rng.standard_normal((34, 2, 2)).astype(np.float32),
             "bias": rng.standard_normal(34).astype(np.float32),
         },
+    )
+    assert judge(model, "CPU").status == "passed"
+
+
+def test_a_workspace_that_nothing_reads():
+    """TopK along an axis of one element: an unused parameter, which no compiler let pass."""
+    model = made(
+        [("TopK", ["x", "k"], "y places", {"axis": 0})],
+        {"x": (1, 30, 16)},
+        {"y": (1, 30, 16)},
+        {"k": np.array([1], np.int64)},
     )
     assert judge(model, "CPU").status == "passed"
 
