@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
@@ -44,12 +45,13 @@ class PrintedFunction:
 
 @dataclass(frozen=True)
 class _Line:
-    """A line of C: what it declares (if it is a pure definition), and which names it uses."""
+    """A line of C: what it declares (if it is a definition), which names it uses, which it reads."""
 
     text: str
     depth: int
     uses: frozenset[str]
     declares: str = ""
+    reads: frozenset[str] = frozenset()
 
 
 def print_function(prim_func: Any, helpers: Helpers) -> PrintedFunction:
@@ -83,6 +85,7 @@ class _StatementPrinter(Scope):
         self._types: dict[str, str] = {}
         self._written: set[str] = set()
         self._used: set[str] = set()
+        self._reads: Counter[str] = Counter()
         self._lines: list[_Line] = []
         self._workspaces: list[tuple[str, str, int]] = []
         self._analyzer = tvm.sym.Analyzer()
@@ -113,9 +116,11 @@ class _StatementPrinter(Scope):
             parameters.append((is_written, f"{const}{ctype} *restrict {name}", name))
         self._statement(self._function.body, 1)
         lines, used = _without_unused(self._lines)
-        unused = [name for _, _, name in parameters if name not in used]
+        names = [name for _, _, name in parameters] + [name for name, _, _ in self._workspaces]
+        unused = [name for name in names if name not in used]
         body = [f"    (void){name};" for name in unused]
-        body += [f"{'    ' * line.depth}{line.text}" for line in lines]
+        read = frozenset[str]().union(*(line.reads for line in lines))
+        body += [f"{'    ' * line.depth}{line.text}{self._unread(line, read)}" for line in lines]
         ordered = [text for _, text, _ in sorted(parameters, key=lambda item: item[0])]
         ordered += [f"{C_TYPES[dtype]} *restrict {name}" for name, dtype, _ in self._workspaces]
         return PrintedFunction(
@@ -124,6 +129,11 @@ class _StatementPrinter(Scope):
             written=tuple(written),
             workspaces=tuple(nbytes for _, _, nbytes in self._workspaces),
         )
+
+    def _unread(self, line: _Line, read: frozenset[str]) -> str:
+        """What keeps compilers from warning of an array that is written and never read."""
+        lonely = line.declares in self._types and line.declares not in read
+        return f" (void){line.declares};" if lonely else ""
 
     # What the expression printer asks for.
 
@@ -139,6 +149,7 @@ class _StatementPrinter(Scope):
             raise PrintError("a buffer that is defined nowhere")
         name = self._buffers[buffer]
         self._used.add(name)
+        self._reads[name] += 1
         return name
 
     def never_negative(self, expr: Any) -> bool:
@@ -147,8 +158,10 @@ class _StatementPrinter(Scope):
     # Statements.
 
     def _emit(self, text: str, depth: int, declares: str = "") -> None:
-        self._lines.append(_Line(text, depth, frozenset(self._used), declares))
+        reads = frozenset(+self._reads)
+        self._lines.append(_Line(text, depth, frozenset(self._used), declares, reads))
         self._used.clear()
+        self._reads.clear()
 
     def _statement(self, stmt: Any, depth: int) -> None:
         printer = self._statements.get(type(stmt))
@@ -186,7 +199,10 @@ class _StatementPrinter(Scope):
 
     def _store(self, stmt: Any, depth: int) -> None:
         value = self._print(stmt.value)
-        self._emit(f"{self._print.element(stmt.buffer, stmt.indices)} = {value.code};", depth)
+        element = self._print.element(stmt.buffer, stmt.indices)
+        # It was printed to be written.
+        self._reads[self._buffers[stmt.buffer]] -= 1
+        self._emit(f"{element} = {value.code};", depth)
 
     def _bind(self, stmt: Any, depth: int) -> None:
         value = self._print(stmt.value)

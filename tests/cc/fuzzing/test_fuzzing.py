@@ -11,17 +11,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.fuzzing import cases
 from tests.fuzzing.float_networks import float_network
-from tests.fuzzing.judge import compared, expected, feeds_of, judge
+from tests.fuzzing.judge import Verdict, compared, expected, feeds_of, judge
 from tests.fuzzing.quantised_networks import quantised_network
 from tests.fuzzing.reduce import Budget, reduced
 from tests.fuzzing.workers import Limits, Lost, each
 
 pytest.importorskip("onnxruntime")
-
-
-@pytest.fixture(scope="module")
-def quick(tmp_path_factory):
-    return cases.quick_compiler(tmp_path_factory.mktemp("quick"))
 
 
 @pytest.mark.parametrize("case", ["cpu_float", "cpu_quantised", "versal"])
@@ -130,7 +125,7 @@ def test_workers_survive_what_they_do():
 
 
 def faulty(model, feeds):
-    """A compiler's outputs with a fault: whoever pools over rows of five loses the maximum."""
+    """A compiler's outputs with a fault: it takes every softmax for its logarithm."""
     there = onnx.ModelProto()
     there.CopyFrom(model)
     for node in there.graph.node:
@@ -162,8 +157,6 @@ def test_an_injected_fault_is_cut_down_to_its_node():
 
 def test_a_failure_is_saved_with_its_command(tmp_path):
     item = cases.Item("cpu_float", "CPU", 4, ("cc",))
-    from tests.fuzzing.judge import Verdict
-
     place = cases.save(tmp_path, item, Verdict("wrong", "why"), None)
     assert {p.name for p in place.iterdir()} == {"model.onnx", "original.onnx", "command.txt"}
     text = (place / "command.txt").read_text()

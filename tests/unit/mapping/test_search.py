@@ -215,7 +215,7 @@ def test_no_energy_where_a_target_states_none(objective, target):
 
 def test_what_a_cache_holds_is_not_believed_either():
     class Old:
-        def get(self, _key):
+        def get(self, *_):
             return [MappedCost(Mapping((), ()), Cost(7.0))]
 
     task = Task(conv(oy=8, k=8), Machine((200,)))

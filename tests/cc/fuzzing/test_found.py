@@ -1,0 +1,74 @@
+"""Models that the fuzzer found, cut down to a few nodes."""
+
+import numpy as np
+import pytest
+from onnx import helper, numpy_helper
+
+from tests.fuzzing.judge import judge
+from tests.fuzzing.quantised_networks import quantised_network
+from tests.fuzzing.reduce import tidy
+
+pytest.importorskip("onnxruntime")
+
+
+def made(nodes, inputs, outputs, constants):
+    """A model of (operator, inputs, output, attributes) and float inputs and outputs by shape."""
+    graph = helper.make_graph(
+        [helper.make_node(op, i, o.split(), **attributes) for op, i, o, attributes in nodes],
+        "net",
+        [helper.make_tensor_value_info(name, 1, shape) for name, shape in inputs.items()],
+        [helper.make_tensor_value_info(name, 1, shape) for name, shape in outputs.items()],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+    found = tidy(model)
+    assert found is not None
+    return found
+
+
+def test_a_loop_whose_extent_depends_on_another_one():
+    """A block moved into a dilated convolution's loops has one: TypeError at the extent."""
+    rng = np.random.default_rng(0)
+    window = {"dilations": [2], "group": 2, "kernel_shape": [2], "pads": [1, 1], "strides": [1]}
+    model = made(
+        [
+            ("Transpose", ["x"], "t", {"perm": [0, 2, 1]}),
+            ("MatMul", ["x", "t"], "m", {}),
+            ("Mul", ["m", "small"], "a", {}),
+            ("Abs", ["a"], "b", {}),
+            ("Add", ["b", "some"], "c", {}),
+            ("Sqrt", ["c"], "d", {}),
+            ("Abs", ["d"], "e", {}),
+            ("Add", ["e", "some"], "f", {}),
+            ("Sqrt", ["f"], "g", {}),
+            ("Conv", ["g", "w", "bias"], "h", window),
+            ("Relu", ["h"], "y", {}),
+        ],
+        {"x": (33, 4, 17)},
+        {"y": (33, 34, 4)},
+        {
+            "small": np.float32(0.045),
+            "some": np.float32(0.3),
+            "w": rng.standard_normal((34, 2, 2)).astype(np.float32),
+            "bias": rng.standard_normal(34).astype(np.float32),
+        },
+    )
+    assert judge(model, "CPU").status == "passed"
+
+
+def test_a_workspace_that_nothing_reads():
+    """TopK along an axis of one element: an unused parameter, which no compiler let pass."""
+    model = made(
+        [("TopK", ["x", "k"], "y places", {"axis": 0})],
+        {"x": (1, 30, 16)},
+        {"y": (1, 30, 16)},
+        {"k": np.array([1], np.int64)},
+    )
+    assert judge(model, "CPU").status == "passed"
+
+
+@pytest.mark.parametrize("target", ["GAP9", "VersalAIEML"])
+def test_constants_as_operands(target, quick):
+    """Seeds that gave wrong sums on GAP9 and a ValueError on VersalAIEML."""
+    seed = {"GAP9": 8, "VersalAIEML": 4}[target]
+    assert judge(quantised_network(seed), target, seed, compiler=quick).status == "passed"
