@@ -117,11 +117,8 @@ def render(
         runtime=runtime,
     )
     files = {**_texts(view), **_constants(view, blob, backing)}
-    if references.data:
-        files[paths[1]] = references.data
-    meanings = manifests.meanings(schedule)
-    if meanings:
-        files[manifests.MEANINGS] = meanings
+    more = {paths[1]: references.data, manifests.MEANINGS: manifests.meanings(schedule)}
+    files |= {path: data for path, data in more.items() if data}
     stored = _model_file(model, files)
     _add(files, runtime.files)
     _add(files, runtime.vendor)

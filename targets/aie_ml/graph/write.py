@@ -371,20 +371,15 @@ def graph_units(placed: Placed | Chained, stack: int) -> list[Unit]:
     return [*(unit for layer in layers for unit in kernel_units(layer.graph)), whole]
 
 
-def network_units(network: str, placed: Sequence[Placed | Chained], stack: int) -> tuple[Unit, ...]:
-    """All sources of a network's layers on the array, each file once.
+def _hosts(one: Placed | Chained) -> list[HostLayer]:
+    return host_chain(one) if isinstance(one, Chained) else [host_layer(one.graph, one.workload)]
 
-    `stack` bytes are what the vendor's tools give a kernel that declares none.
-    """
+
+def network_units(network: str, placed: Sequence[Placed | Chained], stack: int) -> tuple[Unit, ...]:
+    """All sources of a network's layers on the array, each file once; `stack` as above."""
     found = {unit.path: unit for layer in placed for unit in graph_units(layer, stack)}
     graphs = tuple(layer.graph for layer in placed)
-    layers = tuple(
-        host
-        for one in placed
-        for host in (
-            host_chain(one) if isinstance(one, Chained) else [host_layer(one.graph, one.workload)]
-        )
-    )
+    layers = tuple(host for one in placed for host in _hosts(one))
     head = f"{FOLDER}/{network}"
     more = (
         Unit(f"{head}_graphs.h", "aie/graphs.h.mako", {"graphs": graphs}),
