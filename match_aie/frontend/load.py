@@ -116,7 +116,13 @@ def _loaded(model: Any, wanted: _Wanted) -> Model:
 def _relay(text: str, wanted: _Wanted) -> Model:
     from match_aie.frontend.relay import load_relay
 
-    return load_relay(text, name=wanted.name, shapes=wanted.shapes, params=wanted.params)
+    return load_relay(
+        text,
+        name=wanted.name,
+        shapes=wanted.shapes,
+        params=wanted.params,
+        limits=wanted.limits,
+    )
 
 
 def _text_of(model: Any) -> str:

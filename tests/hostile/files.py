@@ -107,6 +107,8 @@ def broken(rng: random.Random) -> Iterator[Case]:
     yield of_bytes("relay_2_62", relu, "relay")
     big = b"fn (%x: Tensor[(4), float32]) { add(%x, sum(ones(shape=[100000000]))) }"
     yield of_bytes("relay_ones", b'#[version = "0.0.5"]\n' + big, "relay")
+    huge = b"fn (%x: Tensor[(4), float32]) { add(%x, sum(zeros(shape=[1000000, 1000000]))) }"
+    yield of_bytes("relay_zeros", b'#[version = "0.0.5"]\n' + huge, "relay")
     lets = b"".join(b"%%%d = add(%%%d, %%%d);\n" % (i + 1, i, i) for i in range(5000))
     chain = b"fn (%x: Tensor[(4), float32]) {\n%0 = nn.relu(%x);\n" + lets + b"%5000\n}"
     yield of_bytes("relay_chain", b'#[version = "0.0.5"]\n' + chain, "relay")

@@ -7,6 +7,7 @@ plain constants there.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def fold(call: Any) -> Array | None:
     if not arrays or len(arrays) != len(tensors):
         return None
     shape, dtype = tvm_api.shape_of(call), tvm_api.dtype_of(call)
-    if int(np.prod(shape)) > max(LARGEST_GROWTH, sum(a.size for a in arrays)):
+    if prod(shape) > max(LARGEST_GROWTH, sum(a.size for a in arrays)):
         return None
     with np.errstate(all="ignore"):
         value = np.asarray(rule(call, arrays, shape, dtype))

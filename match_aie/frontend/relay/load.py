@@ -18,6 +18,7 @@ from match_aie.frontend.relay.parameters import read_parameters
 from match_aie.frontend.relay.parser import parse
 from match_aie.frontend.relay.source import Source
 from match_aie.frontend.relay.syntax import Module
+from match_aie.limits import Limits
 
 
 def load_relay(
@@ -26,6 +27,7 @@ def load_relay(
     name: str | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
     params: Any = None,
+    limits: Limits = Limits(),
 ) -> Model:
     """Read a Relay module from its text, or from the JSON of `tvm.ir.save_json`.
 
@@ -35,6 +37,7 @@ def load_relay(
         shapes: sizes of inputs that the module leaves open, by name.
         params: values of parameters of `main`, see `read_parameters`; parameters without a value
             are inputs.
+        limits: how much the constants that operators make may take.
 
     Raises:
         ModelError: with line, column and what was expected; or what does not fit.
@@ -44,7 +47,7 @@ def load_relay(
     arrays = read_parameters(params)
     sizes = {key: tuple(int(s) for s in value) for key, value in (shapes or {}).items()}
     try:
-        lowered = lower(source, module, arrays, sizes)
+        lowered = lower(source, module, arrays, sizes, limits)
     except RecursionError as error:
         raise ModelError("the module nests too deep to be a network") from error
     model = load_relax(lowered.module, name=name)

@@ -19,6 +19,7 @@ from match_aie.frontend.relay.site import Emission, Site, constant
 from match_aie.frontend.relay.source import Source
 from match_aie.frontend.relay.survey import operators_of
 from match_aie.frontend.relay.values import Closure, Expr, Value
+from match_aie.limits import Limits
 
 #: How deep functions may call each other; networks that importers write do it once or twice.
 DEEPEST_CALL = 24
@@ -50,10 +51,20 @@ class Lowered:
     warnings: tuple[str, ...]
 
 
-def lower(source: Source, module: syntax.Module, arrays: Arrays, shapes: Shapes) -> Lowered:
+def lower(
+    source: Source, module: syntax.Module, arrays: Arrays, shapes: Shapes, limits: Limits = Limits()
+) -> Lowered:
     """The function `main` of `module` in Relax, parameters with a value in `arrays` bound to it.
 
+    Args:
+        source: for errors.
+        module: the syntax tree.
+        arrays: values of parameters.
+        shapes: sizes of inputs that the module leaves open.
+        limits: how much the constants that operators make may take.
+
     Raises:
+        LimitError: they take more.
         ModelError: it has no `main`, a type that is no tensor's, or operands that do not fit.
         UnsupportedOperatorError: listing every operator that has no rule.
     """
@@ -64,6 +75,7 @@ def lower(source: Source, module: syntax.Module, arrays: Arrays, shapes: Shapes)
         main = next(iter(module.functions.values()))
     _check_operators(source, module, main)
     lowering = _Lowering(source, module)
+    lowering.emission.limits = limits
     scope: dict[str, Value] = {}
     inputs: list[Any] = []
     for index, parameter in enumerate(main.parameters):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from match_aie.frontend.relay.fold import fold
 from match_aie.frontend.relay.source import Source
 from match_aie.frontend.relay.syntax import Attribute, Attributes, MetaRef
 from match_aie.frontend.relay.values import Expr, Value
+from match_aie.limits import Limits
 
 
 @dataclass
@@ -26,12 +28,16 @@ class Emission:
         labels: name of a Relax variable -> what users know it by.
         definitions: variable -> the call that computes it.
         warnings: what was assumed, a sentence each.
+        limits: how much the constants that operators make may take together.
+        made: bytes of them so far.
     """
 
     builder: Any = field(default_factory=relax.BlockBuilder)
     labels: dict[str, str] = field(default_factory=dict)
     definitions: dict[Any, Expr] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    limits: Limits = Limits()
+    made: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +65,16 @@ class Site:
     def error(self, what: str, hint: str = "") -> ModelError:
         """An error about this call."""
         return self.source.error(f"{self.operator}: {what}", self.at, hint)
+
+    def reserve(self, *sizes: int) -> None:
+        """Account for a constant of these sizes, of 8 bytes per element, before it is made.
+
+        Raises:
+            LimitError: all of them together would take too much.
+        """
+        self.emission.made += 8 * prod(max(size, 0) for size in sizes)
+        what = f"{self.operator} makes constants that take too much"
+        self.emission.limits.check("constant_bytes", self.emission.made, what, self.label)
 
     def emit(self, value: Expr) -> Expr:
         """A variable for `value`, or a constant where numpy can compute it exactly."""

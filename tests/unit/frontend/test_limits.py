@@ -16,7 +16,7 @@ ONCE = """
     output_of_range doubling_constants doubling_expand
     functions_30_2 functions_8_10 function_many_inputs function_calls_itself
     lstm_2147483648_1 output_twice input_type_-1 name_not_utf8
-    stored_raw_long stored_floats_long stored_segment constant_raw_much
+    stored_raw_long stored_floats_long stored_segment constant_raw_much relay_zeros
     external_8g_wanted external_fifo is_fifo links_to_zero sparse_8g
 """.split()
 

@@ -120,6 +120,7 @@ def _one_hot(site: Site) -> Value:
     axis = site.axis(-1, rank(indices) + 1)
     sizes = shape(indices)
     wide = site.emit(op.reshape(indices, [*sizes[:axis], 1, *sizes[axis:]]))
+    site.reserve(depth)
     steps = np.arange(depth).astype(dtype(indices))
     steps = steps.reshape([-1 if i == axis else 1 for i in range(rank(indices) + 1)])
     hit = site.emit(op.equal(wide, relax.const(steps)))

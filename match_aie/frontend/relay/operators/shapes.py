@@ -260,7 +260,9 @@ def _filled(value: float | None) -> Rule:
             kind = site.word("dtype", str(fill.dtype))
         else:
             fill, kind = np.array(value), site.word("dtype", "float32")
-        return constant(np.full(site.integers("shape"), fill).astype(kind))
+        sizes = site.integers("shape")
+        site.reserve(*sizes)
+        return constant(np.full(sizes, fill).astype(kind))
 
     return rule
 
@@ -269,6 +271,7 @@ def _filled_like(value: float | None) -> Rule:
     def rule(site: Site) -> Value:
         like = site.tensor(0)
         fill = np.array(value) if value is not None else site.array(1, "fill value").reshape(())
+        site.reserve(*shape(like))
         return constant(np.full(shape(like), fill).astype(dtype(like)))
 
     return rule
@@ -276,6 +279,9 @@ def _filled_like(value: float | None) -> Rule:
 
 def _arange(site: Site) -> Value:
     bounds = [site.array(index, "bounds").reshape(()).item() for index in range(3)]
+    first, last, step = bounds
+    steps = (last - first) / step  # a step of 0 is an error of this call
+    site.reserve(int(steps))
     return constant(np.arange(*bounds).astype(site.word("dtype", "float32")))
 
 
