@@ -141,18 +141,18 @@ def main() -> None:
     def add(found: Iterator[dict[str, Any]]) -> None:
         for entry in found:
             rows.append(entry)
+            if options.json:
+                options.json.write_text(json.dumps(rows, indent=1) + "\n")
             value = f"{entry['value']:12.2f} {entry['unit']}"
             print(f"{entry['case']:36} {entry['metric']:24} {value} {entry['note']}", flush=True)
 
-    for shape in DENSE[:1] if options.quick else DENSE:
-        add(dense_rows(*shape))
     for sizes in PRODUCTS[:2] if options.quick else PRODUCTS:
         add(product_rows(sizes))
     compared = networks()
     for name in list(compared)[:2] if options.quick else compared:
         add(difference_rows(name, compared[name]))
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    for shape in DENSE[:1] if options.quick else DENSE:
+        add(dense_rows(*shape))
 
 
 if __name__ == "__main__":

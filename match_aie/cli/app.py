@@ -239,7 +239,7 @@ def check_target(
     compiler: Annotated[
         str | None, typer.Option(metavar="CC", help="C compiler; the system's own by default.")
     ] = None,
-    timeout: Seconds = 60,
+    timeout: Seconds = 300,
     as_json: Json = False,
 ) -> None:
     """Try a target on small layers of every kind: compile, build, run, compare, simulate."""

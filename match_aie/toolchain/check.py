@@ -168,6 +168,7 @@ class Storages:
     """What lies in each storage, as far as steps have written it."""
 
     def __init__(self, record: Record) -> None:
+        """Nothing written yet."""
         self._places = record.places
         self._values: dict[str, bytearray] = {}
 
