@@ -45,7 +45,7 @@ class PrintedFunction:
 
 @dataclass(frozen=True)
 class _Line:
-    """A line of C: what it declares (if it is a definition), which names it uses, which it reads."""
+    """A line of C: what it declares (if a definition), which names it uses, and reads."""
 
     text: str
     depth: int
