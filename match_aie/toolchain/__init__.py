@@ -2,6 +2,7 @@
 
 from match_aie.toolchain.check import Deviation, LayerMismatch
 from match_aie.toolchain.compiler import Product, find_compiler
+from match_aie.toolchain.fallback_check import FallbackChecked, FunctionMismatch
 from match_aie.toolchain.folder import load, write
 from match_aie.toolchain.library import Runner
 from match_aie.toolchain.project import Build, Project, RunResult
@@ -9,6 +10,8 @@ from match_aie.toolchain.project import Build, Project, RunResult
 __all__ = [
     "Build",
     "Deviation",
+    "FallbackChecked",
+    "FunctionMismatch",
     "LayerMismatch",
     "Product",
     "Project",

@@ -14,6 +14,9 @@ from match_aie.codegen.port import PortRecord
 from match_aie.errors import ProjectError, ToolchainError, shorten
 from match_aie.toolchain.record import Record, element_dtype
 
+#: What is repeated in memory before a checked run: a NaN where float32 or float64 is read.
+POISON = (0xA5, 0xA5, 0xFF, 0xFF)
+
 _TRACE = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
 
 
@@ -77,6 +80,15 @@ class Runner:
             ctypes.cast(self._in, ctypes.c_void_p),
             ctypes.cast(self._out, ctypes.c_void_p),
         )
+
+    def poison(self) -> None:
+        """Fill the arena and the outputs, so that what a run never writes shows in its results.
+
+        As floats these bytes are NaN, as integers -91, -1 or a large negative number.
+        """
+        for buffer in (self._arena, *self.outputs.values()):
+            flat = buffer.reshape(-1).view(np.uint8)
+            flat[:] = np.resize(np.array(POISON, np.uint8), flat.size)
 
     def _buffers(self, ports: Sequence[PortRecord]) -> Mapping[str, np.ndarray]:
         alignment = self._record.alignment

@@ -164,6 +164,7 @@ class Project:
         edited: tuple[str, ...],
         check_fallback: bool,
     ) -> RunResult:
+        runner.poison()
         trace = runner.traced()
         outputs = dict(runner.outputs)
         done = check(self.folder, self.record, arrays, trace)
