@@ -165,7 +165,7 @@ def _extreme(expr: Any) -> Any:
 
 
 def _division(expr: Any) -> Any:
-    """x / 0 and x % 0 are 0; the smallest integer divided by -1 wraps."""
+    """X / 0 and x % 0 are 0; the smallest integer divided by -1 wraps."""
     if _is_float(expr) or (isinstance(expr.b, prim.IntImm) and expr.b.value > 0):
         return expr
     kind, dtype = type(expr), _dtype(expr)

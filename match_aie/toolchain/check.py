@@ -135,6 +135,7 @@ class Storages:
     """What lies in each storage, as far as steps have written it."""
 
     def __init__(self, record: Record) -> None:
+        """Nothing is written yet."""
         self._places = record.places
         self._values: dict[str, bytearray] = {}
 

@@ -32,7 +32,7 @@ void poison(uint8_t *bytes, size_t count) {
 def c_file(remainder: Remainder) -> str:
     """A translation unit with `run(in, out)` and `bind(constants)`, arrays of pointers."""
     lines = [POISON, "#include <math.h>", "#include <stdbool.h>", "#include <stddef.h>"]
-    lines += [ "void run(const void *const *in, void *const *out);"]
+    lines += ["void run(const void *const *in, void *const *out);"]
     for constant in remainder.constants:
         lines.append(f"static const {C_TYPES[str(constant.value.dtype)]} *{constant.name};")
     lines.append("void bind(const void *const *values);\nvoid bind(const void *const *values) {")
