@@ -14,12 +14,13 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Processes that share the tests; one a core. One test after the other: make test WORKERS=0
 WORKERS := auto
 
-.PHONY: help demo test test-slow lint setup clean
+.PHONY: help demo test test-slow bench lint setup clean
 
 help:
 	@echo "make demo       compile, build and run a trained network on this machine"
 	@echo "make test       ruff, mypy and the default tests"
 	@echo "make test-slow  the tests that take minutes"
+	@echo "make bench      every table of the documents anew, about 45 minutes; QUICK=1: a small part"
 	@echo "make clean      remove .venv, caches and build outputs"
 
 demo: $(READY)
@@ -32,6 +33,9 @@ test: lint
 test-slow: $(READY)
 	@echo "== pytest (slow tests)"
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal -m slow
+
+bench: $(READY)
+	@$(BIN)/python benchmarks/run_all.py $(if $(QUICK),--quick)
 
 lint: $(READY)
 	@echo "== ruff"

@@ -6,7 +6,7 @@ Every engine is given each model in turn, round after round, for a slice of time
 the median time of its calls are kept, so that what disturbs the machine disturbs all. On a machine
 that others use too, `--clock cpu` counts the process's CPU time instead of wall-clock time.
 Peaks are measured in the same run (`cpu_peak.c`), before and after: percentages are of the larger.
-The models are those of the shared collection beside the repository; float ones are generated.
+All models are generated, with random weights.
 Engines that are not installed (`openvino`, `iree-base-compiler` and `iree-base-runtime`) are left
 out; `--chart` needs the extra `bench` (matplotlib).
 """
@@ -14,7 +14,6 @@ out; `--chart` needs the extra `bench` (matplotlib).
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import json
 import shutil
 import subprocess
@@ -28,9 +27,9 @@ from typing import Any
 
 import numpy as np
 from cpu_engines import ENGINES, Run
+from generated import network
 from machine import machine_row
 
-MODELS = Path(__file__).resolve().parents[2] / "shared" / "models"
 INT8 = ("resnet8_u8", "mobilenetv1_025_u8", "dscnn_u8", "dae_u8")
 FLOAT32 = (
     "bert_enc_s128",
@@ -66,26 +65,11 @@ class Case:
         return float(np.median(self.seconds[engine]))
 
 
-def model_path(name: str, folder: Path) -> Path:
-    """The model's file, generated where the collection has only its generator."""
-    stored = MODELS / f"{name}.onnx"
-    if stored.is_file():
-        return stored
-    spec = importlib.util.spec_from_file_location("gen_models", MODELS / "gen_models.py")
-    if spec is None or spec.loader is None:
-        raise SystemExit(f"the shared model collection is not at {MODELS}")
-    generator = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generator)
-    path = folder / f"{name}.onnx"
-    generator.MODELS[name](str(path))
-    return path
-
-
-def prepare(name: str, folder: Path, wanted: list[str]) -> Case:
+def prepare(name: str, wanted: list[str]) -> Case:
     """Build `name` with every engine that takes it."""
     import match_aie as match
 
-    path = model_path(name, folder)
+    path = network(f"{name}.onnx")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         net = match.compile(path, "CPU")
@@ -266,12 +250,11 @@ def main() -> None:
     options = parser.parse_args()
     before = peaks()
     measured: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as folder:
-        for name in options.only:
-            case = prepare(name, Path(folder), options.engines)
-            measure(case, options.rounds, options.window, CLOCKS[options.clock])
-            measured += rows_of(case, before, options.clock)
-            print(table(measured).splitlines()[-1], flush=True)
+    for name in options.only:
+        case = prepare(name, options.engines)
+        measure(case, options.rounds, options.window, CLOCKS[options.clock])
+        measured += rows_of(case, before, options.clock)
+        print(table(measured).splitlines()[-1], flush=True)
     peak = {name: max(value, before.get(name, 0.0)) for name, value in peaks().items()}
     for row in measured:
         kind = "int8" if str(row["case"]).endswith("_u8") else "fp32"

@@ -12,22 +12,22 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
 import cpu_engines
 import numpy as np
-from cpu import FLOAT32, INT8, Case, measure, model_path
+from cpu import FLOAT32, INT8, Case, measure
+from generated import network
 from machine import machine_row
 
 
-def prepared(name: str, cores: list[int], folder: Path) -> Case:
+def prepared(name: str, cores: list[int]) -> Case:
     """A model with both engines on every number of cores."""
     import match_aie as match
 
-    path = model_path(name, folder)
+    path = network(f"{name}.onnx")
     rng = np.random.default_rng(1)
     net = match.compile(path, "CPU")
     feeds = {p.name: rng.standard_normal(p.shape).astype(np.float32) for p in net.inputs}
@@ -67,13 +67,12 @@ def main() -> None:
     parser.add_argument("--window", type=float, default=0.2, help="seconds per engine and round")
     options = parser.parse_args()
     rows = [machine_row()]
-    with tempfile.TemporaryDirectory() as folder:
-        for name in options.only:
-            case = prepared(name, options.cores, Path(folder))
-            measure(case, options.rounds, options.window, time.perf_counter)
-            rows += rows_of(case, options.cores)
-            shown = [f"{e} {case.best(e) * 1e3:.4f} ms" for e in case.engines]
-            print(f"{name:20} {', '.join(shown)}", flush=True)
+    for name in options.only:
+        case = prepared(name, options.cores)
+        measure(case, options.rounds, options.window, time.perf_counter)
+        rows += rows_of(case, options.cores)
+        shown = [f"{e} {case.best(e) * 1e3:.4f} ms" for e in case.engines]
+        print(f"{name:20} {', '.join(shown)}", flush=True)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
 

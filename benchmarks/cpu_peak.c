@@ -38,14 +38,14 @@ static double fma_rate(void)
     return 2.0 * MA_LANES * CHAINS * (double)STEPS / t * 1e-9;
 }
 
-#if defined(__AVX512VNNI__)
+#if defined(MA_AVX512_VNNI)
 #define DOT_NAME "dpbusd"
 #define DOT_MACS 64
 #define DOT_CHAINS 10
 typedef __m512i word;
 #define DOT(c) _mm512_dpbusd_epi32(c, x, y)
 #define SET(v) _mm512_set1_epi32(v)
-#elif defined(__AVXVNNI__)
+#elif defined(MA_AVX_VNNI)
 #define DOT_NAME "dpbusd"
 #define DOT_MACS 32
 #define DOT_CHAINS 10
@@ -63,7 +63,7 @@ typedef __m256i word;
 #endif
 
 #ifdef DOT_MACS
-static double dot_rate(void)
+MA_DOTS static double dot_rate(void)
 {
     word c[DOT_CHAINS], x = SET(0x01010101), y = SET(0x01010101);
     float out[16];

@@ -30,7 +30,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cpu import FLOAT32, INT8, model_path
+from cpu import FLOAT32, INT8
+from generated import network
 from machine import machine_row
 from pieces import Pieces, with_clock
 
@@ -50,7 +51,7 @@ class Layer:
     cycles: float
 
 
-def layers(names: Sequence[str], folder: Path) -> list[Layer]:
+def layers(names: Sequence[str]) -> list[Layer]:
     """The distinct layers of the networks."""
     import match_aie as match
     from match_aie.targets.cpu import CPU
@@ -61,7 +62,7 @@ def layers(names: Sequence[str], folder: Path) -> list[Layer]:
     for name in names:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            net = match.compile(model_path(name, folder), target)
+            net = match.compile(network(f"{name}.onnx"), target)
         for layer in net.program.schedule.layers:
             found.setdefault(
                 layer.workload,
@@ -271,10 +272,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[*FLOAT32, *INT8])
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        found = layers(options.only, Path(folder))
-        rows = [machine_row(), *correlation(found, options.rounds)]
-        rows += blockings(found, options.rounds)
+    found = layers(options.only)
+    rows = [machine_row(), *correlation(found, options.rounds)]
+    rows += blockings(found, options.rounds)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
 

@@ -1,10 +1,10 @@
 """Networks on DIANA: who runs each layer, its modelled and simulated cycles, and the emulation.
 
-    python benchmarks/diana.py [--models FOLDER] [--json FILE]
+    python benchmarks/diana.py [--networks NAME ...] [--json FILE]
 
-The folder is by default `shared/models` beside the repository. Networks are run as they are, and
-some once more with every scale rounded to a power of two and zero points 0 ("power of two"): the
-same layers as the array can run them, no trained networks. Nothing here is measured.
+Networks are generated. They are run as they are, and some once more with every scale rounded to a
+power of two, one for all of a sum, and zero points 0 ("power of two"): the same layers as the array
+can run them. Nothing here is measured.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import argparse
 import json
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+from generated import network
 from machine import machine_row
 from onnx import numpy_helper
 
@@ -27,16 +28,15 @@ from match_aie.cli.simulating import simulation_text
 from match_aie.compilation import Compilation
 from match_aie.targets.diana import Diana
 
-MODELS = Path(__file__).resolve().parents[2] / "shared" / "models"
 NETWORKS = {
     "ResNet8": "resnet8_u8.onnx",
     "DS-CNN": "dscnn_u8.onnx",
     "DAE": "dae_u8.onnx",
-    "ResNet8 (TFLite)": "tiny/pretrainedResnet_quant.onnx",
-    "DS-CNN (TFLite)": "tiny/kws_ref_model.onnx",
+    "ResNet8 (TFLite)": "resnet8_i8.tflite",
+    "DS-CNN (TFLite)": "dscnn_i8.tflite",
 }
 
-#: Run with rounded scales too; TFLite's add a bias as a layer of its own, which that cannot do.
+#: Run with rounded scales too.
 ROUNDED = ("ResNet8", "DS-CNN", "DAE")
 
 
@@ -46,6 +46,7 @@ def power_of_two(model: onnx.ModelProto) -> onnx.ModelProto:
     changed.CopyFrom(model)
     graph = changed.graph
     values = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    rounded = _rounded(graph, values)
     steps: dict[str, float] = {}
     biases = []
     for node in graph.node:
@@ -55,12 +56,31 @@ def power_of_two(model: onnx.ModelProto) -> onnx.ModelProto:
         if stored is not None and stored.dtype == np.int32:
             biases.append(node)
             continue
-        steps[node.output[0]] = 2.0 ** np.rint(np.log2(np.mean(values[node.input[1]])))
+        steps[node.output[0]] = rounded[node.input[1]]
         _set_scale(graph, node, steps[node.output[0]], np.int8)
     for node in biases:
         (user,) = (user for user in graph.node if node.output[0] in user.input)
         _set_scale(graph, node, steps[user.input[0]] * steps[user.input[1]], np.int32)
     return changed
+
+
+def _rounded(graph: onnx.GraphProto, values: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Name of a scale -> its power of two; one for what a sum reads and what it gives."""
+    ends = {n.output[0]: n.input[1] for n in graph.node if n.op_type == "DequantizeLinear"}
+    results = {n.input[0]: n.input[1] for n in graph.node if n.op_type == "QuantizeLinear"}
+    found = {
+        name: float(2.0 ** np.rint(np.log2(np.mean(values[name]))))
+        for name in (*ends.values(), *results.values())
+    }
+    sums = [
+        (*(ends[name] for name in node.input), results[node.output[0]])
+        for node in graph.node
+        if node.op_type == "Add"
+    ]
+    for _ in sums:  # a sum may read what another one gives
+        for names in sums:
+            found |= dict.fromkeys(names, max(found[name] for name in names))
+    return found
 
 
 def _set_scale(graph: onnx.GraphProto, node: onnx.NodeProto, step: float, dtype: type) -> None:
@@ -111,16 +131,16 @@ def network_rows(case: str, net: Compilation) -> Iterator[dict[str, Any]]:
 def main() -> None:
     """Print the tables, and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", type=Path, default=MODELS)
+    parser.add_argument("--networks", nargs="*", default=NETWORKS, choices=NETWORKS)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # an assumed batch of 1
     rows = [machine_row()]
-    for case, path in NETWORKS.items():
-        model = onnx.load(arguments.models / path)
-        rows += network_rows(case, match.compile(model, target=Diana()))
+    for case in arguments.networks:
+        path = NETWORKS[case]
+        rows += network_rows(case, match.compile(network(path), target=Diana()))
         if case in ROUNDED:
-            net = match.compile(power_of_two(model), target=Diana())
+            net = match.compile(power_of_two(onnx.load(network(path))), target=Diana())
             rows += network_rows(f"{case}, power of two", net)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n")

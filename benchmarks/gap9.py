@@ -1,9 +1,9 @@
 """Networks on GAP9: simulated time, how well it is predicted, ablations, microbenchmarks.
 
-    python benchmarks/gap9.py [--json FILE] [--models FOLDER] [--data FOLDER] [--parts PART ...]
+    python benchmarks/gap9.py [--json FILE] [--parts PART ...] [--networks NAME ...]
 
-Parts: networks, mappings, ne16, modules, l1, micro, time. The folders hold the `_u8` networks and
-`ne16_cycles.csv`; by default they are `shared/models` and `shared/data` beside the repository.
+Parts: networks, mappings, ne16, modules, l1, micro, time. The networks are generated: MLPerf Tiny's
+architectures with random weights.
 Every row says where its value comes from: "simulated" (NE16 and DMA fitted to measured cycles,
 the cluster counted, the controller's share partly assumed: docs/gap9.md), "modelled" (the
 cost model that the search uses), or "measured" (on this machine: bits and seconds).
@@ -24,6 +24,7 @@ import numpy as np
 from gap9_bench import NETWORKS, Bench, Row, ends, inner_cycles, row
 from gap9_mappings import SampledLayer, rank_correlation, sampled
 from gap9_timing import ne16_rows
+from generated import DATA
 from machine import machine_row
 
 import match_aie as match
@@ -32,7 +33,6 @@ from match_aie.targets.gap9 import GAP9
 from match_aie.targets.gap9.timing.measured import read_layers
 from match_aie.targets.gap9.timing.network import Gap9Timing
 
-SHARED = Path(__file__).resolve().parents[2] / "shared"
 PARTS = ("networks", "mappings", "ne16", "modules", "l1", "micro", "time")
 
 #: Random inputs that deviations are looked for with, random mappings of a network, and their seed.
@@ -169,8 +169,8 @@ def time_rows(bench: Bench) -> list[Row]:
     ]
 
 
-def collect(parts: Sequence[str], bench: Bench, data: Path, file: Path | None) -> None:
-    """The rows of the parts asked for, printed, and written to `file`, as they come."""
+def collect(parts: Sequence[str], names: Sequence[str], bench: Bench, file: Path | None) -> None:
+    """Rows of the parts and networks asked for, printed and written to `file` as they come."""
     rows = [machine_row()]
 
     def add(found: Sequence[Row]) -> None:
@@ -183,11 +183,11 @@ def collect(parts: Sequence[str], bench: Bench, data: Path, file: Path | None) -
 
     work: dict[str, Callable[[], object]] = {
         "time": lambda: add(time_rows(bench)),
-        "networks": lambda: [add(network_rows(bench, name)) for name in NETWORKS],
-        "mappings": lambda: [add(mapping_rows(bench, name)) for name in NETWORKS],
-        "ne16": lambda: add(ne16_rows(read_layers(data / "ne16_cycles.csv"))),
-        "modules": lambda: [add(gap9_sweeps.module_rows(bench, name)) for name in NETWORKS],
-        "l1": lambda: [add(gap9_sweeps.l1_rows(bench, name)) for name in NETWORKS],
+        "networks": lambda: [add(network_rows(bench, name)) for name in names],
+        "mappings": lambda: [add(mapping_rows(bench, name)) for name in names],
+        "ne16": lambda: add(ne16_rows(read_layers(DATA / "ne16_cycles.csv"))),
+        "modules": lambda: [add(gap9_sweeps.module_rows(bench, name)) for name in names],
+        "l1": lambda: [add(gap9_sweeps.l1_rows(bench, name)) for name in names],
         "micro": lambda: add(gap9_sweeps.micro_rows()),
     }
     for part, act in work.items():
@@ -199,13 +199,11 @@ def main() -> None:
     """Print a line a row, and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--models", type=Path, default=SHARED / "models")
-    parser.add_argument("--data", type=Path, default=SHARED / "data")
     parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS)
+    parser.add_argument("--networks", nargs="*", choices=NETWORKS, default=NETWORKS)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="match_aie_gap9_") as folder:
-        bench = Bench(options.models, Path(folder))
-        collect(options.parts, bench, options.data, options.json)
+        collect(options.parts, options.networks, Bench(Path(folder)), options.json)
 
 
 if __name__ == "__main__":

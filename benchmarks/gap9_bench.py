@@ -6,6 +6,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import generated
+
 import match_aie as match
 from match_aie.compilation import Compilation
 from match_aie.hardware import SimulatedRun
@@ -31,15 +33,14 @@ def row(case: str, metric: str, value: float, unit: str, provenance: str, note: 
 class Bench:
     """Compiles networks, each once a target, with a cache of searches that begins empty."""
 
-    def __init__(self, models: Path, folder: Path) -> None:
+    def __init__(self, folder: Path) -> None:
         """`folder` is for the cache and for projects."""
-        self._models = models
         self.folder = folder
         self._made: dict[str, Compilation] = {}
 
     def path(self, network: str) -> Path:
         """The file of a network."""
-        return self._models / f"{NETWORKS[network]}.onnx"
+        return generated.network(f"{NETWORKS[network]}.onnx")
 
     def compile(
         self, network: str, target: GAP9 | None = None, *, floats: bool = False

@@ -1,10 +1,10 @@
 """Simulated cycles of NE16 and of GAP9's DMA against measured ones.
 
-    python benchmarks/gap9_timing.py [--data FOLDER] [--json FILE]
+    python benchmarks/gap9_timing.py [--json FILE]
 
-The folder holds `ne16_cycles.csv` and `dma_cycles.csv`; by default it is `shared/data` beside the
-repository. Constants of NE16 are fitted to the even rows; errors are reported for the odd ones,
-with those constants. All measured layers have stride 1: nothing is known of stride 2.
+Measured are `ne16_cycles.csv` and `dma_cycles.csv` in `tests/data`. Constants of NE16 are fitted to
+the even rows; errors are reported for the odd ones, with those constants. All measured layers have
+stride 1: nothing is known of stride 2.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from generated import DATA
 from machine import machine_row
 
 from match_aie.targets.gap9.timing.dma import transfer_cycles
@@ -26,8 +27,6 @@ from match_aie.targets.gap9.timing.measured import (
     read_transfers,
 )
 from match_aie.targets.gap9.timing.ne16 import Latencies, job_cycles
-
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def row(case: str, metric: str, value: float, unit: str, note: str = "") -> dict[str, Any]:
@@ -74,13 +73,12 @@ def dma_rows(path: Path) -> list[dict[str, Any]]:
 def main() -> None:
     """Print the table; write it where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows = [
         machine_row(),
-        *ne16_rows(read_layers(options.data / "ne16_cycles.csv")),
-        *dma_rows(options.data / "dma_cycles.csv"),
+        *ne16_rows(read_layers(DATA / "ne16_cycles.csv")),
+        *dma_rows(DATA / "dma_cycles.csv"),
     ]
     for entry in rows[1:]:
         print(f"{entry['case']:24} {entry['metric']:20} {entry['value']:8} {entry['note']}")

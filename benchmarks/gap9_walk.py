@@ -1,6 +1,6 @@
 """Instructions of the walk over tiles (ma_tiles.h) in layers of networks for GAP9, counted.
 
-    python benchmarks/gap9_walk.py MODEL... [--json FILE]
+    python benchmarks/gap9_walk.py [--networks FILE ...] [--json FILE]
 
 Every layer's table is compiled for rv32imc (GCC, -O2) with transfers and kernels that do nothing,
 and run on an emulated core: what is counted is `ma_run_tiles`, with the wait of a queued kernel for
@@ -14,7 +14,6 @@ import argparse
 import json
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,17 +21,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from generated import ROOT, network
 from machine import machine_row
 
 import match_aie
 from match_aie.hardware.tables import is_listed
 from match_aie.targets.gap9 import GAP9
 from match_aie.toolchain.record import LayerRecord, parse
+from tests.riscv import DATA, GCC, ISAS, PROGRAM, RAM, Core
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
-
-from riscv import DATA, GCC, ISAS, PROGRAM, RAM, Core  # noqa: E402
+#: What is counted where nothing else is named.
+NETWORKS = ("resnet8_u8.onnx", "mobilenetv1_025_u8.onnx")
 
 HARNESS = """#include "ma_walk.h"
 static uint8_t memory[1 << 17];
@@ -201,10 +200,11 @@ def everything(models: Sequence[Path]) -> dict[str, list[Walked]]:
 def main() -> None:
     """Print the table; write it where asked."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("models", nargs="+", type=Path)
+    parser.add_argument("--networks", nargs="*", default=NETWORKS, help="generated ones")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    rows, found = [machine_row()], everything(options.models)
+    rows = [machine_row()]
+    found = everything([network(file) for file in options.networks])
     for case, walked in found.items():
         for layer in walked:
             note = f"{layer.module}, {layer.visits} tiles, {layer.transfers} transfers"

@@ -1,8 +1,8 @@
 """Networks on VersalAIEML: predicted and simulated cycles of every layer, and what assumptions do.
 
-    python benchmarks/versal.py [--models FOLDER] [--networks NAME ...] [--json FILE]
+    python benchmarks/versal.py [--networks NAME ...] [--json FILE]
 
-The folder is by default `shared/models` beside the repository. Layers on the array are simulated
+The networks are generated, but the trained digits. Layers on the array are simulated
 from the chip's memory back to it, one after the other; what runs on the Arm core is modelled.
 "on the array" leaves the Arm core only what the array cannot run. Nothing here is measured.
 """
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import generated
 import numpy as np
 import onnx
 from machine import machine_row
@@ -29,17 +30,27 @@ from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Beyond
 from match_aie.targets.versal import VersalAIEML
+from match_aie.targets.versal.executing import prove
 from match_aie.toolchain.record import parse
 
-MODELS = Path(__file__).resolve().parents[2] / "shared" / "models"
 FILES = {"ResNet8": "resnet8_u8.onnx", "MobileNet": "mobilenetv1_025_u8.onnx"}
 #: One dense layer of so many rows, whose weights are streamed.
 LARGE = {"4096x4096, batch 1": 1, "4096x4096, batch 512": 512}
 NETWORKS = ("digits", "MLP", *LARGE, *FILES)
 
 
-def mlp(layers: int = 7, width: int = 512, rows: int = 512) -> onnx.ModelProto:
-    """int8 dense layers of `width` x `width` with bias and ReLU, every scale a power of two."""
+def mlp(
+    layers: int = 7, width: int = 512, rows: int = 512, columns: int | None = None
+) -> onnx.ModelProto:
+    """int8 dense layers with bias and ReLU, every scale a power of two.
+
+    Args:
+        layers: how many.
+        width: of the input, and of every layer's output where `columns` does not say.
+        rows: of the input.
+        columns: of every layer's output; with one layer only.
+    """
+    columns = columns or width
     rng = np.random.default_rng(0)
     nodes: list[onnx.NodeProto] = []
     constants: list[onnx.TensorProto] = []
@@ -59,22 +70,22 @@ def mlp(layers: int = 7, width: int = 512, rows: int = 512) -> onnx.ModelProto:
     last = node("DequantizeLinear", "x", *scale(-4))
     stored = "x"
     for _ in range(layers):
-        weight = rng.integers(-128, 128, (width, width)).astype(np.int8)
-        bias = rng.integers(-(2**12), 2**12, width).astype(np.int32)
+        weight = rng.integers(-128, 128, (width, columns)).astype(np.int8)
+        bias = rng.integers(-(2**12), 2**12, columns).astype(np.int32)
         product = node("MatMul", last, node("DequantizeLinear", const(weight), *scale(-10)))
         added = node("DequantizeLinear", const(bias), *scale(-14, np.int32))
         stored = node("QuantizeLinear", node("Relu", node("Add", product, added)), *scale(-4))
         last = node("DequantizeLinear", stored, *scale(-4))
     ends = [
-        helper.make_tensor_value_info(name, TensorProto.INT8, (rows, width))
-        for name in ("x", stored)
+        helper.make_tensor_value_info(name, TensorProto.INT8, (rows, wide))
+        for name, wide in (("x", width), (stored, columns))
     ]
     graph = helper.make_graph(nodes[:-1], "mlp", ends[:1], ends[1:], constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
 
-def compiled(network: str, models: Path, modules: tuple[str, ...]) -> Compilation | None:
-    """The network for the target, or None where its model is not there."""
+def compiled(network: str, modules: tuple[str, ...]) -> Compilation:
+    """The network for the target."""
     target = VersalAIEML(modules=modules)
     if network == "digits":
         return match.compile(digits_model(), target=target)
@@ -82,8 +93,7 @@ def compiled(network: str, models: Path, modules: tuple[str, ...]) -> Compilatio
         return match.compile(mlp(1, 4096, LARGE[network]), target=target)
     if network == "MLP":
         return match.compile(mlp(), target=target)
-    path = models / FILES[network]
-    return match.compile(path, target=target) if path.is_file() else None
+    return match.compile(generated.network(FILES[network]), target=target)
 
 
 def row(
@@ -101,7 +111,11 @@ def row(
 
 
 def measure(case: str, net: Compilation) -> Iterator[dict[str, Any]]:
-    """Rows of one network."""
+    """Rows of one network, whose programs are executed before they are simulated."""
+    layers = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
+    equal = prove(layers, "vek280", np.random.default_rng(1)) if layers else 0
+    note = "results of executed programs, equal to their references bit for bit"
+    yield row(case, "executed", equal, "tensors", "measured", note)
     run = net.simulate(record=False)
     predicted = sum(step.predicted for step in run.steps)
     array = [step for step in run.steps if step.simulated]
@@ -157,7 +171,6 @@ def varied(case: str, net: Compilation) -> Iterator[dict[str, Any]]:
 def main() -> None:
     """Print tables, and write the rows where asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", type=Path, default=MODELS)
     parser.add_argument("--networks", nargs="*", default=NETWORKS, choices=NETWORKS)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -165,10 +178,7 @@ def main() -> None:
     for network in arguments.networks:
         for modules in (("array", "arm"), ("array",)):
             case = network if "arm" in modules else f"{network}, on the array"
-            net = compiled(network, arguments.models, modules)
-            if net is None:
-                print(f"{case}: no model in {arguments.models}")
-                continue
+            net = compiled(network, modules)
             print(f"\n{case}\n{simulation_text(net.simulate(record=False))}")
             rows += measure(case, net)
     if arguments.json is not None:

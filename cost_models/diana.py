@@ -20,7 +20,7 @@ import numpy as np
 
 from match_aie.cost_models.transfers import MemoryTransfers
 from match_aie.hardware import Array, Block, Direction, Loop, Memory, Mode, Tile
-from match_aie.workload import Workload
+from match_aie.workload import DATA, Workload
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,10 @@ def packed_bytes(workload: Workload, name: str, lanes: int = 16) -> int:
     """Bytes of a constant as the array reads it: whole blocks of channels, `lanes` wide.
 
     A block of a depthwise layer has a channel in every fourth lane. An offset is 4 bytes a lane, or
-    16 in dense layers, and 4 in all for an `add`.
+    16 in dense layers, and 4 in all for an `add`, whose addends are never packed.
     """
+    if name in DATA:
+        return workload.operand(name).nbytes
     if workload.kind == "add":
         return 4
     sizes, channels = workload.sizes, workload.output.shape[-1]

@@ -12,6 +12,7 @@ import os
 from typing import TYPE_CHECKING
 
 from match_aie.errors import Infeasible, InfeasibleError, MatchError
+from match_aie.limits import Limits
 from match_aie.pipeline import compile
 from match_aie.version import version
 
@@ -36,4 +37,12 @@ def load(folder: str | os.PathLike[str], *, edited: bool = False) -> Project:
     return open_project(folder, edited=edited)
 
 
-__all__ = ["Infeasible", "InfeasibleError", "MatchError", "__version__", "compile", "load"]
+__all__ = [
+    "Infeasible",
+    "InfeasibleError",
+    "Limits",
+    "MatchError",
+    "__version__",
+    "compile",
+    "load",
+]

@@ -17,7 +17,6 @@ OLDEST, NEWEST = (3, 11), (3, 14)
 REQUIRED = {
     "apache-tvm": "reading models and the fallback",
     "apache-tvm-ffi": "TVM; only the version that match_aie names works with it",
-    "diskcache": "the cache of mapping searches",
     "mako": "layer templates",
     "numpy": "everything",
     "onnx": "reading ONNX files",

@@ -55,6 +55,10 @@ class ModelError(MatchError):
     """The model cannot be read, or does not mean anything."""
 
 
+class LimitError(ModelError):
+    """The model asks for more than `match_aie.Limits` accepts."""
+
+
 class UnsupportedOperatorError(ModelError):
     """The model holds operators that neither a module nor the fallback can compile.
 
@@ -95,6 +99,22 @@ class ToolchainError(MatchError):
     """A compiler is missing or refused, or the built program failed."""
 
     exit_code = 3
+
+
+class RunError(ToolchainError):
+    """The built program crashed, ended its process, or did not end in time.
+
+    Args:
+        what: what happened.
+        step: label of the layer or step that was running; "" where none was.
+        where: see `MatchError`.
+        hint: see `MatchError`.
+    """
+
+    def __init__(self, what: str, *, step: str = "", where: str = "", hint: str = "") -> None:
+        """Keep the step beside the three parts."""
+        super().__init__(what, where=where, hint=hint)
+        self.step = step
 
 
 class MismatchError(MatchError):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
+from match_aie.limits import Limits
 from match_aie.options import Arithmetic, CompileOptions, Selection
 
 if TYPE_CHECKING:
@@ -34,11 +35,13 @@ class Resources:
         executor: runs the mapping searches; this process, one after the other, where None.
         cache: of search results: False for none, a folder, True for the usual one.
         progress: called with the name of each stage as it starts.
+        limits: how large a model is read; the defaults where None.
     """
 
     executor: Executor | None = None
     cache: bool | str | os.PathLike[str] = True
     progress: Progress | None = None
+    limits: Limits | None = None
 
 
 @dataclass
@@ -73,6 +76,7 @@ def compile(
     executor: Executor | None = None,
     cache: bool | str | os.PathLike[str] = True,
     progress: Progress | None = None,
+    limits: Limits | None = None,
 ) -> Compilation:
     """Compile a neural network for a chip; writes nothing.
 
@@ -95,8 +99,10 @@ def compile(
         cache: of search results on disk: False for none, a folder, True for the platform's cache
             folder (or what the environment variable MATCH_AIE_CACHE names).
         progress: called with the name of each stage as it starts.
+        limits: how large a model is read, a `match_aie.Limits`; its defaults where None.
 
     Raises:
+        LimitError: the model is larger than `limits`.
         ModelError: the model cannot be read or compiled.
         TargetError: no such target.
         OptionError: an option makes no sense.
@@ -104,7 +110,7 @@ def compile(
     """
     sizes = {key: tuple(int(s) for s in shape) for key, shape in (shapes or {}).items()}
     options = CompileOptions(name, sizes, arithmetic, memory_limit, integer_io, selection, search)
-    use = Resources(executor, cache, progress)
+    use = Resources(executor, cache, progress, limits)
     return run(model, resolve(target), options, use, params)
 
 
@@ -152,7 +158,10 @@ def decide(
     with clock.stage("import"):
         from match_aie import frontend, partition
     with clock.stage("load"):
-        loaded = frontend.load(model, name=options.name, shapes=options.shapes, params=params)
+        limits = use.limits or Limits()
+        loaded = frontend.load(
+            model, name=options.name, shapes=options.shapes, params=params, limits=limits
+        )
     with clock.stage("normalize"):
         unsigned = target.activations == "unsigned"
         normal = frontend.normalize(loaded, integer_io=options.integer_io, unsigned=unsigned)

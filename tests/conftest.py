@@ -6,6 +6,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from tests.needs import lines
+
 # The same examples every time, so that a commit that passes here passes everywhere; nothing is
 # timed. For a wider search: HYPOTHESIS_PROFILE=search pytest ...
 settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
@@ -25,3 +27,10 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MATCH_AIE_CACHE", str(run / "searches"))
         yield
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name optional tools that were absent, and how many tests were skipped for each."""
+    skipped = terminalreporter.getreports("skipped")
+    for line in lines(str(report.longrepr[-1]) for report in skipped):
+        terminalreporter.write_line(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -327,6 +328,22 @@ class Network:
         shape = (*x.shape[:-1], x.shape[-2])
         self.finish(self.node("MatMul", [self.real(x), moved]), shape)
 
+    def known_matmul(self) -> None:
+        """Product of a batch of matrices and as many constant ones, on either side."""
+        x = self.pick(3, 4)
+        if x is None:
+            return
+        columns, left = self.between(1, 6), self.chance(0.3)
+        matrix = (columns, x.shape[-2]) if left else (x.shape[-1], columns)
+        shape = (*x.shape[:-2], *matrix)
+        dtype, scale, zero = self.parameters()
+        info = np.iinfo(dtype)
+        raw = self.rng.integers(info.min, info.max + 1, shape).astype(dtype)
+        known = self.real(Value(self.const(raw), shape, dtype, scale, zero))
+        pair = [known, self.real(x)] if left else [self.real(x), known]
+        out = (*shape[:-1], x.shape[-1]) if left else (*x.shape[:-1], columns)
+        self.finish(self.node("MatMul", pair), out)
+
     def softmax(self) -> None:
         x = self.pick(2, 3, 4)
         assert x is not None
@@ -365,8 +382,8 @@ OPERATORS = (
 )  # fmt: skip
 
 
-def random_network(seed: int, depth: int) -> onnx.ModelProto:
-    """The network of `seed`, of at most `depth` layers."""
+def random_network(seed: int, depth: int, operators: Sequence[str] = OPERATORS) -> onnx.ModelProto:
+    """The network of `seed`, of at most `depth` layers, each by one of `operators`."""
     net = Network(np.random.default_rng(seed))
     batch = net.choose(1, 1, 2, 3)
     for _ in range(net.choose(1, 1, 2)):
@@ -375,7 +392,7 @@ def random_network(seed: int, depth: int) -> onnx.ModelProto:
     for _ in range(depth):
         before = len(net.values)
         for _ in range(8):
-            getattr(net, net.choose(*OPERATORS))()
+            getattr(net, net.choose(*operators))()
             if len(net.values) > before:
                 break
     return net.model(net.choose(1, 1, 1, 2, 3))

@@ -35,6 +35,16 @@ Params = Annotated[
     Path | None,
     typer.Option("--params", metavar="FILE", help="Parameters of a Relay module: .npz or .params."),
 ]
+Seconds = Annotated[
+    float,
+    typer.Option(
+        "--timeout", min=0, metavar="SECONDS", help="Longest time that a run may take; 0: no limit."
+    ),
+]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option("--limit", metavar="NAME=N", help="How large the model may be: docs/cli.md."),
+]
 Rule = Annotated[
     str,
     typer.Option(
@@ -87,6 +97,7 @@ def compile_(
     selection: Rule = "cheapest",
     cache: Cached = True,
     params: Params = None,
+    limit: Bounds = None,
     name: Annotated[
         str | None, typer.Option(metavar="NET", help="Name of the network in the C code.")
     ] = None,
@@ -112,6 +123,7 @@ def compile_(
             selection,
             cache,
             params,
+            tuple(limit or ()),
         ),
         as_json,
     )
@@ -141,15 +153,24 @@ def run(
     edited: Annotated[
         bool, typer.Option("--edited", help="Run files as they are that were changed since.")
     ] = False,
+    timeout: Seconds = 600,
     as_json: Json = False,
 ) -> None:
     """Build a project for this machine, run it once, and compare it with its references."""
     from match_aie.cli.running import RunRequest, run_project
 
-    run_project(
-        RunRequest(folder, inputs, outputs, seed, compiler, sanitize, edited, check_fallback),
-        as_json,
+    request = RunRequest(
+        folder,
+        inputs,
+        outputs,
+        seed,
+        compiler,
+        sanitize,
+        edited,
+        timeout or None,
+        check_fallback=check_fallback,
     )
+    run_project(request, as_json)
 
 
 @app.command()
@@ -196,16 +217,23 @@ def map_(
     engine: Annotated[
         str, typer.Option(metavar="ENGINE", help="Of the search: loma, exact or zigzag.")
     ] = "loma",
+    objective: Annotated[
+        str, typer.Option(metavar="WHAT", help="To minimise: latency, energy or edp.")
+    ] = "latency",
     shape: Shapes = None,
     cache: Cached = True,
     params: Params = None,
+    limit: Bounds = None,
     as_json: Json = False,
 ) -> None:
     """Show how a layer's loops run: nest, bytes and reuse per memory, cost, next best mappings."""
     from match_aie.cli.mapping import MapRequest, map_layer
 
-    sizes = tuple(shape or ())
-    map_layer(MapRequest(model, target, layer, module, engine, sizes, cache, params), as_json)
+    sizes, limits = tuple(shape or ()), tuple(limit or ())
+    request = MapRequest(
+        model, target, layer, module, engine, sizes, cache, params, limits, objective
+    )
+    map_layer(request, as_json)
 
 
 @app.command()
@@ -225,12 +253,13 @@ def check_target(
     compiler: Annotated[
         str | None, typer.Option(metavar="CC", help="C compiler; the system's own by default.")
     ] = None,
+    timeout: Seconds = 60,
     as_json: Json = False,
 ) -> None:
     """Try a target on small layers of every kind: compile, build, run, compare, simulate."""
     from match_aie.cli.checking import check_named
 
-    check_named(name, compiler, as_json)
+    check_named(name, compiler, timeout or None, as_json)
 
 
 @app.command("new-target")

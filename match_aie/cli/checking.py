@@ -27,8 +27,14 @@ def show_doctor(as_json: bool) -> None:
         raise typer.Exit(ToolchainError.exit_code)
 
 
-def check_named(name: str, compiler: str | None, as_json: bool) -> None:
+def check_named(name: str, compiler: str | None, timeout: float | None, as_json: bool) -> None:
     """Try an installed target on the zoo, show what was found.
+
+    Args:
+        name: of the target.
+        compiler: command of the C compiler.
+        timeout: seconds that each run may take.
+        as_json: print JSON.
 
     Raises:
         TargetError: there is no such target.
@@ -40,7 +46,7 @@ def check_named(name: str, compiler: str | None, as_json: bool) -> None:
     target = load_target(name)
     with warnings.catch_warnings(), working(f"checking {target.name}") as progress:
         warnings.simplefilter("ignore")
-        check = check_target(target, compiler=compiler, progress=progress)
+        check = check_target(target, compiler=compiler, timeout=timeout, progress=progress)
     if as_json:
         say_json(check.to_json())
     else:

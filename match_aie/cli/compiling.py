@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import match_aie
 from match_aie import report
-from match_aie.cli.options import parse_bytes, parse_shapes
+from match_aie.cli.options import parse_bytes, parse_limits, parse_shapes
 from match_aie.cli.terminal import program, say, say_json, working
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ class Request:
     selection: str
     cache: bool
     params: Path | None = None
+    limits: tuple[str, ...] = ()
 
 
 def compile_model(request: Request, as_json: bool) -> None:
@@ -52,6 +53,7 @@ def compile_model(request: Request, as_json: bool) -> None:
             selection=cast("Selection", request.selection),
             cache=request.cache,
             progress=progress,
+            limits=parse_limits(request.limits),
         )
         if request.output is not None:
             compiled.write(request.output, overwrite=request.force)

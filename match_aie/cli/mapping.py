@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from match_aie import pipeline, report
-from match_aie.cli.options import parse_shapes
+from match_aie.cli.options import parse_limits, parse_shapes
 from match_aie.cli.terminal import say, say_json, working
 from match_aie.errors import Infeasible, InfeasibleError, OptionError, shorten
 from match_aie.options import CompileOptions
@@ -17,6 +17,7 @@ from match_aie.options import CompileOptions
 if TYPE_CHECKING:
     from match_aie.hardware import Cost, Mapping
     from match_aie.mapping.options import Engine
+    from match_aie.mapping.pool import Objective
     from match_aie.partition import Assignment, Option
 
 
@@ -32,6 +33,8 @@ class MapRequest:
     shapes: tuple[str, ...]
     cache: bool
     params: Path | None = None
+    limits: tuple[str, ...] = ()
+    objective: str = "latency"
 
 
 def map_layer(request: MapRequest, as_json: bool) -> None:
@@ -43,10 +46,13 @@ def map_layer(request: MapRequest, as_json: bool) -> None:
     """
     from match_aie.mapping import SearchOptions
 
-    search = SearchOptions(engine=cast("Engine", request.engine))
+    search = SearchOptions(
+        engine=cast("Engine", request.engine), objective=cast("Objective", request.objective)
+    )
     options = CompileOptions(shapes=parse_shapes(request.shapes), search=search)
     with working(f"mapping {request.model.name}") as progress:
-        use = pipeline.Resources(cache=request.cache, progress=progress)
+        limits = parse_limits(request.limits)
+        use = pipeline.Resources(cache=request.cache, progress=progress, limits=limits)
         target = pipeline.resolve(request.target)
         decision = pipeline.decide(request.model, target, options, use, params=request.params)
     view = _view(decision.assignment, request)
@@ -70,24 +76,25 @@ def _view(assignment: Assignment, request: MapRequest) -> report.LayerMapping:
         candidate.layer.workload,
         option.mapping,
         option.cost,
-        _others(option),
+        _others(option, cast("Objective", request.objective)),
     )
 
 
-def _others(option: Option) -> tuple[tuple[Mapping, Cost], ...]:
+def _others(option: Option, objective: Objective) -> tuple[tuple[Mapping, Cost], ...]:
     """Further mappings, best first: the search's own, and where those are few, the exact ones."""
     from match_aie import mapping
+    from match_aie.mapping.pareto import value
 
     candidate = option.candidate
     if candidate.layer is None or len(option.others) >= report.NEXT:
         return option.others
     known = [(option.mapping, option.cost), *option.others]
-    how = mapping.SearchOptions(engine="exact", runners_up=report.NEXT)
+    how = mapping.SearchOptions("exact", objective=objective, runners_up=report.NEXT)
     found = mapping.search(candidate.layer.workload, candidate.module, how)
     more = [] if isinstance(found, Infeasible) else [(row.mapping, row.cost) for row in found]
     seen = {mapped for mapped, _ in known}
     others = [*option.others, *(row for row in more if row[0] not in seen)]
-    return tuple(sorted(others, key=lambda row: row[1].cycles))
+    return tuple(sorted(others, key=lambda row: value(row[1], objective)))
 
 
 def _option(assignment: Assignment, request: MapRequest) -> Option:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from match_aie.errors import OptionError, shorten
+from match_aie.limits import Limits
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
@@ -33,6 +34,27 @@ def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
             raise OptionError(f"--shape gives input {shorten(name, 80)!r} twice")
         shapes[name] = tuple(int(size) for size in re.findall(r"\d+", sizes))
     return shapes
+
+
+def parse_limits(texts: Sequence[str]) -> Limits:
+    """Limits of a model, from "name=value", one text per limit; k, M, G are powers of 1024.
+
+    Raises:
+        OptionError: no name, no number, or no such limit.
+
+    >>> parse_limits(["nodes=50000"]).nodes
+    50000
+    """
+    values: dict[str, int] = {}
+    for text in texts:
+        name, equals, number = text.partition("=")
+        if not equals:
+            raise OptionError(
+                f"--limit {shorten(text, 80)!r} is not a name and a number",
+                hint="--limit nodes=50000",
+            )
+        values[name.strip()] = parse_bytes(number)
+    return Limits().changed(values)
 
 
 def parse_bytes(text: str) -> int:

@@ -12,7 +12,7 @@ from match_aie.cli.terminal import say, say_json, working
 from match_aie.errors import MismatchError, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import numpy as np
 
@@ -30,6 +30,7 @@ class RunRequest:
     compiler: str | None
     sanitize: bool
     edited: bool = False
+    timeout: float | None = None
     check_fallback: bool = False
 
 
@@ -47,7 +48,10 @@ def run_project(request: RunRequest, as_json: bool) -> None:
         arrays, source = read_inputs(request.inputs, ports), str(request.inputs)
     with working(f"building and running {request.folder}"):
         result = project.run(
-            arrays, compiler=request.compiler, check_fallback=request.check_fallback
+            arrays,
+            compiler=request.compiler,
+            check_fallback=request.check_fallback,
+            timeout=request.timeout,
         )
         if request.sanitize:
             _run_sanitized(project, arrays, result, request)
@@ -92,7 +96,7 @@ def _run_sanitized(
     project: Project, arrays: Mapping[str, np.ndarray], result: RunResult, request: RunRequest
 ) -> None:
     """Once more with sanitizers; the outputs must be the same bytes."""
-    outputs = project.run_sanitized(arrays, compiler=request.compiler)
+    outputs = project.run_sanitized(arrays, compiler=request.compiler, timeout=request.timeout)
     for name, array in outputs.items():
         if array.tobytes() != result.outputs[name].tobytes():
             raise MismatchError(
@@ -108,8 +112,11 @@ def result_json(result: RunResult, source: str) -> dict[str, object]:
         "matches_reference": result.matches_reference,
         "layers_checked": result.layers_checked,
         "mismatches": [_mismatch(m) for m in result.mismatches],
+        "float_layers": [asdict(close) for close in result.floats],
         "max_lsb_vs_model": dict(result.max_lsb_vs_model),
         "max_abs_vs_model": dict(result.max_abs_vs_model),
+        "optimiser_lsb": dict(result.optimiser_lsb),
+        "optimiser_abs": dict(result.optimiser_abs),
         "model_note": result.model_note,
         "deviations": [asdict(deviation) for deviation in result.deviations],
         "outputs": {name: list(array.shape) for name, array in result.outputs.items()},
@@ -134,12 +141,7 @@ def result_text(result: RunResult, source: str) -> str:
         lines.append(f"           {number}: at most {most} LSB from the model's (measured)")
     for name, array in result.outputs.items():
         lines.append(f"output     {shorten(name, 60)}: {describe(array)}")
-        lsb = result.max_lsb_vs_model.get(name)
-        gap = result.max_abs_vs_model.get(name)
-        if lsb is not None:
-            lines.append(f"           at most {lsb} LSB from onnxruntime (measured)")
-        elif gap is not None:
-            lines.append(f"           at most {gap:.3g} from onnxruntime (measured)")
+        lines += [f"           {line}" for line in _from_model(result, name)]
     if result.model_note:
         lines.append(f"model      not compared: {shorten(result.model_note, 200)}")
     return "\n".join(lines)
@@ -162,13 +164,45 @@ def _fallback(checked: FallbackChecked) -> list[str]:
     return lines
 
 
+def _from_model(result: RunResult, name: str) -> Iterator[str]:
+    """How far an output is from the model, and how far onnxruntime's optimiser takes it."""
+    own = _distance(result.max_lsb_vs_model.get(name), result.max_abs_vs_model.get(name))
+    theirs = _distance(result.optimiser_lsb.get(name), result.optimiser_abs.get(name))
+    if own:
+        yield f"at most {own} from the model in onnxruntime, unoptimised (measured)"
+    if result.optimiser_lsb.get(name) or result.optimiser_abs.get(name):
+        yield f"onnxruntime's own optimiser: at most {theirs} from the model (measured)"
+
+
+def _distance(lsb: int | None, gap: float | None) -> str:
+    if lsb is not None:
+        return f"{lsb} LSB"
+    return "" if gap is None else f"{gap:.3g}"
+
+
 def _verdict(result: RunResult) -> str:
     if result.matches_reference is None:
         return "nothing to compare: no layer runs in a module"
-    number = f"{result.layers_checked} layers"
-    if result.matches_reference:
-        return f"{number} equal their numpy reference bit for bit"
-    return f"{len(result.mismatches)} of {number} DIFFER from their numpy reference"
+    if not result.matches_reference:
+        number = _layers(result.layers_checked)
+        return f"{len(result.mismatches)} of {number} DIFFER from their numpy reference"
+    said = []
+    integers = result.layers_checked - len(result.floats)
+    if integers:
+        verb = "equals its" if integers == 1 else "equal their"
+        said.append(f"{_layers(integers)} {verb} numpy reference bit for bit")
+    if result.floats:
+        most = max(result.floats, key=lambda close: close.bound_used)
+        number = _layers(len(result.floats), "float ")
+        said.append(
+            f"{number} within the error bound of every element, at most "
+            f"{100 * most.bound_used:.3g} % of it used ({shorten(most.layer, 60)})"
+        )
+    return "; ".join(said)
+
+
+def _layers(count: int, kind: str = "") -> str:
+    return f"{count} {kind}layer{'' if count == 1 else 's'}"
 
 
 def _mismatch(mismatch: LayerMismatch) -> str:

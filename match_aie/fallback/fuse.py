@@ -17,6 +17,9 @@ from match_aie.workload import ITEMSIZE
 
 #: Functions with more tensors than this are not fused with others.
 MOST_FUSED_TENSORS = 16
+#: Operators in one function. A longer chain of elementwise ones nests its expressions so deeply
+#: that TVM's passes and the printer, which recurse into them, run out of stack.
+MOST_FUSED_OPERATORS = 32
 _OPAQUE = 8  # TVM's OpPatternKind
 
 
@@ -91,7 +94,9 @@ def _crowded_apart(module: Any) -> Any:
 
 
 def _run(module: Any, *passes: Any) -> Any:
-    return tvm.ir.transform.Sequential(list(passes))(module)
+    config = {"relax.FuseOps.max_depth": MOST_FUSED_OPERATORS}
+    with tvm.transform.PassContext(config=config):
+        return tvm.ir.transform.Sequential(list(passes))(module)
 
 
 @dataclass

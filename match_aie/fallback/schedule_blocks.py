@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import tvm
@@ -33,9 +33,16 @@ def is_sum(sch: Any, block: Any) -> bool:
     return any(int(axis.iter_type) == REDUCTION for axis in sch.get(block).iter_vars)
 
 
-def volume(sch: Any, block: Any) -> int:
-    """How often the body of a block runs."""
-    return prod(int(sch.get(loop).extent) for loop in sch.get_loops(block))
+def volume(sch: Any, block: Any) -> float:
+    """How often the body of a block runs; infinite where a loop's extent is no constant.
+
+    A block that was moved into another one's loops has such loops where it is needed less often
+    at an edge.
+    """
+    extents = [sch.get(loop).extent for loop in sch.get_loops(block)]
+    if not all(isinstance(extent, prim.IntImm) for extent in extents):
+        return inf
+    return prod(int(extent) for extent in extents)
 
 
 def extent(sch: Any, loop: Any) -> int:

@@ -36,7 +36,7 @@ def body_model(node: Node, graph: Graph) -> onnx.ModelProto:
         model.graph.initializer.append(tensor)
     del model.graph.input[:]
     model.graph.input.extend(kept)
-    return rewrite(infer_shapes(model), {}, {**REWRITES, **COMPOSITE_BODIES})
+    return rewrite(infer_shapes(model), {}, rewrites={**REWRITES, **COMPOSITE_BODIES})
 
 
 def arguments(node: Node, graph: Graph, *, all_of_them: bool = False) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 import onnx
 
 from match_aie.errors import ModelError, shorten
+from match_aie.frontend.onnx_limits import stored_bytes
 
 
 def embed_external_data(model: onnx.ModelProto, folder: Path | None) -> bool:
@@ -66,18 +67,20 @@ def _read(tensor: onnx.TensorProto, folder: Path | None) -> bytes:
             hint="give the path of the model, or call onnx.load, which embeds them",
         )
     path = _inside(folder, location, where)
+    wanted = stored_bytes(tensor)
     try:
-        offset, length = int(entries.get("offset", 0)), int(entries.get("length", -1))
-        if offset < 0 or length < -1:
-            raise ValueError("negative offset or length")
+        offset, length = int(entries.get("offset", 0)), int(entries.get("length", wanted))
+        if offset < 0 or length != wanted:
+            raise ValueError(f"{length} bytes at {offset} for a tensor of {wanted} bytes")
         with path.open("rb") as file:
             file.seek(offset)
-            data = file.read() if length < 0 else file.read(length)
+            data = file.read(wanted)
     except (OSError, ValueError, OverflowError) as error:
-        raise ModelError(f"external data cannot be read: {error}", where=where) from error
-    if length >= 0 and len(data) != length:
+        why = shorten(str(error), 200)
+        raise ModelError(f"external data cannot be read: {why}", where=where) from error
+    if len(data) != wanted:
         raise ModelError(
-            f"external data ends too early: {len(data)} of {length} bytes", where=where
+            f"external data ends too early: {len(data)} of {wanted} bytes", where=where
         )
     return data
 

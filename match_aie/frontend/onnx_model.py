@@ -15,6 +15,7 @@ from onnx import checker, inliner
 from match_aie.errors import ModelError, shorten
 from match_aie.frontend.model import Model
 from match_aie.frontend.onnx_external import embed_external_data
+from match_aie.frontend.onnx_limits import check_inferred, check_stated
 from match_aie.frontend.onnx_names import plain_names
 from match_aie.frontend.onnx_opset import at_known_opset
 from match_aie.frontend.onnx_ports import read_ports
@@ -22,6 +23,7 @@ from match_aie.frontend.onnx_rewrite import rewrite
 from match_aie.frontend.onnx_rewrite.functions import spell_out_defaults
 from match_aie.frontend.onnx_rewrite.table import BY_DEFINITION
 from match_aie.frontend.onnx_shapes import fix_input_shapes, infer_shapes
+from match_aie.limits import Limits
 
 
 def parse(data: bytes) -> Any:
@@ -47,6 +49,7 @@ def load_onnx(
     folder: Path | None,
     name: str | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    limits: Limits = Limits(),
 ) -> Model:
     """Check, simplify and import an ONNX model.
 
@@ -56,13 +59,16 @@ def load_onnx(
         folder: the folder its external data may lie in, None where there is none.
         name: of the network.
         shapes: sizes for inputs with dynamic dimensions.
+        limits: how large the model may be.
 
     Raises:
+        LimitError: it is larger.
         ModelError: the model fails ONNX's checks, or needs `shapes`.
         UnsupportedOperatorError: listing every operator that cannot be compiled.
     """
     from match_aie.frontend.onnx_import import import_graph
 
+    check_stated(model, limits)
     work = onnx.ModelProto()
     work.CopyFrom(model)
     if embed_external_data(work, folder) or source is None:
@@ -76,8 +82,9 @@ def load_onnx(
             # Inference looks into definitions, which miss default values.
             spell_out_defaults(node, work)
     work = infer_shapes(work)
+    check_inferred(work, limits)
     work, names = plain_names(work)
-    work = rewrite(work, names.labels)
+    work = rewrite(work, names.labels, limits)
     for note in notes:
         warnings.warn(note, stacklevel=4)
     module, labels = import_graph(work, names.labels)
@@ -104,7 +111,14 @@ def _serialised(model: onnx.ModelProto) -> bytes:
 
 def _flat(model: onnx.ModelProto) -> Any:
     """`model` without functions of its own: their nodes stand where they were called."""
-    return inliner.inline_local_functions(model) if model.functions else model
+    if not model.functions:
+        return model
+    try:
+        return inliner.inline_local_functions(model)
+    except RuntimeError as error:
+        raise ModelError(
+            f"the functions of the model cannot be expanded: {shorten(str(error))}"
+        ) from error
 
 
 def check(model: onnx.ModelProto) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 
 import tflite
 
-from match_aie.errors import ModelError
+from match_aie.errors import ModelError, shorten
+from match_aie.limits import Limits
 
 #: numpy's name of a TFLite type number, for the types that can be compiled.
 DTYPES = {
@@ -29,10 +30,11 @@ def tensor_name(graph: Any, index: int) -> str:
     return name.decode("utf-8", "replace") if name else f"tensor {index}"
 
 
-def check_flatbuffer(data: bytes) -> None:
+def check_flatbuffer(data: bytes, limits: Limits = Limits()) -> None:
     """Read every part of the model once, with bounds.
 
     Raises:
+        LimitError: the model is too large.
         ModelError: an offset or an index points outside, or sizes contradict each other.
     """
     try:
@@ -45,12 +47,26 @@ def check_flatbuffer(data: bytes) -> None:
                 f"the model has {model.SubgraphsLength()} subgraphs; one is compiled",
                 hint="control flow is not compiled",
             )
+        limits.check("constant_bytes", sum(buffers), "the constants of the model take too much")
         _check_graph(model, model.Subgraphs(0), buffers, data)
+        _check_sizes(model.Subgraphs(0), limits)
     except (struct.error, IndexError, ValueError, TypeError, AttributeError, OverflowError) as e:
         raise ModelError(
             "this TFLite file is damaged",
             hint="is the file complete? offsets in it point outside of it",
         ) from e
+
+
+def _check_sizes(graph: Any, limits: Limits) -> None:
+    """Refuse too many operators, and tensors that are too large."""
+    limits.check("nodes", graph.OperatorsLength(), "the model has too many operators")
+    for index in range(graph.TensorsLength()):
+        tensor = graph.Tensors(index)
+        shape = [tensor.Shape(i) for i in range(tensor.ShapeLength())]
+        where = f"tensor {shorten(tensor_name(graph, index), 80)}"
+        limits.check("rank", len(shape), "a tensor has too many dimensions", where)
+        what = f"a tensor of shape {shape} is too large"
+        limits.check("tensor_elements", prod(shape), what, where)
 
 
 def _count(length: int, data: bytes) -> int:

@@ -19,6 +19,7 @@ from match_aie.errors import ModelError, UnsupportedOperatorError, shorten
 from match_aie.frontend.model import Model, Port
 from match_aie.frontend.relax_ports import plain_parameters
 from match_aie.frontend.tflite_check import DTYPES, check_flatbuffer, tensor_name
+from match_aie.limits import Limits
 
 #: Operators that only move elements, so that they may work on the stored integers.
 MOVES = frozenset(
@@ -31,14 +32,16 @@ def load_tflite(
     *,
     name: str | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    limits: Limits = Limits(),
 ) -> Model:
     """Check and import a TFLite flatbuffer.
 
     Raises:
+        LimitError: the model is too large.
         ModelError: the bytes are damaged, the model has several subgraphs, or dynamic shapes.
         UnsupportedOperatorError: listing every operator that cannot be compiled.
     """
-    check_flatbuffer(data)
+    check_flatbuffer(data, limits)
     parsed = tflite.Model.GetRootAs(data, 0)
     graph = parsed.Subgraphs(0)
     inputs = tuple(_port(graph, int(index)) for index in graph.InputsAsNumpy())

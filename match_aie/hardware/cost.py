@@ -74,7 +74,7 @@ def cost_from_json(data: dict[str, Any]) -> Cost:
             tuple((str(name), float.fromhex(cycles)) for name, cycles in data["parts"]),
             None if energy is None else float.fromhex(energy),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ProjectError(f"not a cost: {error}") from error
 
 

@@ -124,5 +124,5 @@ def mapping_from_json(data: dict[str, Any]) -> Mapping:
     try:
         cuts = tuple(Cut(str(o), str(m), int(index)) for o, m, index in data["cuts"])
         return Mapping(loops("spatial"), loops("temporal"), int(data["kernel"]), cuts)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ProjectError(f"not a mapping: {error}") from error

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 from match_aie.errors import Infeasible, OptionError
 from match_aie.hardware import ExecModule
-from match_aie.mapping.cache import Found, SearchCache
+from match_aie.mapping.cache import SearchCache
 from match_aie.mapping.facts import search_key
 from match_aie.mapping.options import SearchOptions
-from match_aie.mapping.search import MappedCost, search
+from match_aie.mapping.revalidate import Found
+from match_aie.mapping.search import MappedCost, refuse_without_energy, search
 from match_aie.workload import Workload
 
 
@@ -55,7 +56,8 @@ def search_all(
         cache: of results; None for none.
 
     Raises:
-        OptionError: the executor cannot be sent a module.
+        OptionError: the executor cannot be sent a module, or the objective needs energy and a
+            module states none.
         TargetError: a module cannot be searched.
     """
     keys = [search_key(task.workload, task.module, options) for task in tasks]
@@ -64,7 +66,11 @@ def search_all(
     unique = dict(zip(reversed(names), reversed(tasks), strict=True))
     answers: dict[str, Found] = {}
     if cache is not None:
-        known = {name: cache.get(name) for name in dict.fromkeys(names) if name in cacheable}
+        known = {
+            name: cache.get(name, task.workload, task.module, options)
+            for name, task in unique.items()
+            if name in cacheable
+        }
         answers = {name: answer for name, answer in known.items() if answer is not None}
     hits = len(answers)
     missing = [name for name in dict.fromkeys(names) if name not in answers]
@@ -73,6 +79,9 @@ def search_all(
         answers[name] = answer
         if cache is not None and name in cacheable:
             cache.put(name, answer)
+    for name, task in unique.items():
+        # What came from a cache or an executor was not looked at by `search` here.
+        refuse_without_energy(answers[name], task.module, options.objective)
     misses = len(cacheable) - hits if cache is not None else 0
     return [answers[name] for name in names], SearchCounts(hits, misses, len(missing))
 

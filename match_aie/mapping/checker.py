@@ -84,7 +84,9 @@ class _Checker:
 
     def nest(self) -> tuple[Violation, ...]:
         """Loops that do not fit each other, and cuts that are missing or in the wrong order."""
-        found = [text for dim in self._sizes for text in self._steps(dim)]
+        loops = (*self._mapping.spatial, *self._mapping.temporal)
+        found = [f"{loop}: no such dimension" for loop in loops if loop.dim not in self._sizes]
+        found += [text for dim in self._sizes for text in self._steps(dim)]
         known = {(o.name, m.name) for o in self._workload.operands for m in self._way(o)[:-1]}
         placed = [(cut.operand, cut.memory) for cut in self._mapping.cuts]
         if set(placed) != known or len(placed) != len(known):
@@ -116,9 +118,11 @@ class _Checker:
             lanes = 1
             for loop in self._mapping.spatial:
                 lanes *= loop.size if loop.dim == dim else 1
-            visits = np.zeros(size, int)
-            for start, length in ranges(self._loops(dim, len(self._mapping.temporal)), size):
-                visits[start : start + min(lanes, length)] += 1
+            begun = list(ranges(self._loops(dim, len(self._mapping.temporal)), size))
+            first = np.array([start for start, _ in begun], int)
+            last = first + np.array([min(lanes, length) for _, length in begun], int)
+            visits = np.bincount(first, minlength=size + 1) - np.bincount(last, minlength=size + 1)
+            visits = np.cumsum(visits)[:size]
             if np.any(visits != 1):
                 where = int(np.argmax(visits != 1))
                 yield Violation("coverage", f"{dim} = {where} is visited {visits[where]} times")

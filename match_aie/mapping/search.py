@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from match_aie.errors import Infeasible, TargetError
+from match_aie.errors import Infeasible, OptionError, TargetError
 from match_aie.hardware import Cost, CostModel, ExecModule, Loop, Mapping, TileCostModel
 from match_aie.mapping.evaluate import Evaluation
 from match_aie.mapping.exact import Exact
 from match_aie.mapping.nest import between, to_mapping
 from match_aie.mapping.options import SearchOptions
 from match_aie.mapping.pareto import SAME, descend, refuse_memory, value
-from match_aie.mapping.pool import Placement, Pool, Scorer
+from match_aie.mapping.pool import Objective, Placement, Pool, Scorer
 from match_aie.mapping.space import build_space
 from match_aie.mapping.tables import Problem, pose
 from match_aie.workload import Workload
@@ -50,7 +50,8 @@ def search(
         every point of the front, best (and largest) first.
 
     Raises:
-        OptionError: the memory to trade is not an inner memory of the module.
+        OptionError: the memory to trade is not an inner memory of the module, or the objective
+            needs energy and the module states none.
         TargetError: the module has inner memories and a cost model that cannot price tiles.
     """
     if module.pareto is not None and options.pareto is None:
@@ -60,9 +61,39 @@ def search(
     reason = _overflow(workload, module)
     if reason is not None:
         return reason
+    found = _search(workload, module, options)
+    refuse_without_energy(found, module, options.objective)
+    return found
+
+
+def refuse_without_energy(
+    found: Sequence[MappedCost] | Infeasible, module: ExecModule, objective: Objective
+) -> None:
+    """Raise where mappings were to be compared by energy and their costs have none.
+
+    Raises:
+        OptionError: so it is.
+    """
+    if objective == "latency" or isinstance(found, Infeasible):
+        return
+    if all(row.cost.picojoules for row in found):
+        return
+    raise OptionError(
+        f"the objective {objective!r} needs energy, and module {module.name!r} states none: "
+        "its memories and its cost model give no picojoules",
+        where=f"module {module.name}",
+        hint="objective 'latency'; or give the module's memories picojoules_per_byte, or its cost "
+        "model kernel_energy and transfer_energy",
+    )
+
+
+def _search(
+    workload: Workload, module: ExecModule, options: SearchOptions
+) -> list[MappedCost] | Infeasible:
+    """The module's mappings by the way that its memories ask for."""
     model = module.cost_model(workload)
     if len(module.memories) < 2:
-        return _untiled(workload, module, model)
+        return _untiled(workload, module, model, options.objective)
     if not isinstance(model, TileCostModel):
         raise TargetError(
             f"module {module.name!r} has {len(module.memories)} memories, but its cost model "
@@ -77,7 +108,7 @@ def _tiled(
 ) -> list[MappedCost] | Infeasible:
     """Search with the module's unrolling, and where nothing fits with ever smaller tiles."""
     problem = None
-    for spatial in _unrollings(tuple(module.spatial(workload))):
+    for spatial in unrollings(tuple(module.spatial(workload))):
         space = build_space(workload, module, spatial, options.tiles)
         problem = pose(workload, module, model, space, options.objective != "latency")
         if options.pareto is not None:
@@ -91,6 +122,22 @@ def _tiled(
             return [priced(problem, placement, bound) for _, _, placement in pool.ranked()]
     assert problem is not None
     return _too_large(problem)
+
+
+def refusal(workload: Workload, module: ExecModule, options: SearchOptions) -> Infeasible | None:
+    """What `search` answers if nothing fits, without a search.
+
+    Returns:
+        What the operands lack of the home memory, or else the smallest tiles of an inner one; None
+        where only the cost model of a module with a single memory can say.
+    """
+    reason = _overflow(workload, module)
+    model = module.cost_model(workload)
+    if reason is not None or len(module.memories) < 2 or not isinstance(model, TileCostModel):
+        return reason
+    *_, smallest = unrollings(tuple(module.spatial(workload)))
+    space = build_space(workload, module, smallest, options.tiles)
+    return _too_large(pose(workload, module, model, space, options.objective != "latency"))
 
 
 def run_engine(problem: Problem, options: SearchOptions) -> Pool:
@@ -133,7 +180,7 @@ def priced(problem: Problem, placement: Placement, bound: float | None) -> Mappe
     return MappedCost(mapping, cost, bound)
 
 
-def _unrollings(spatial: tuple[Loop, ...]) -> Iterator[tuple[Loop, ...]]:
+def unrollings(spatial: tuple[Loop, ...]) -> Iterator[tuple[Loop, ...]]:
     """The hardware's unrolling, then with the largest factor halved until nothing is unrolled.
 
     Tiles are multiples of the unrolling; where even the smallest do not fit, smaller ones may,
@@ -150,7 +197,10 @@ def _unrollings(spatial: tuple[Loop, ...]) -> Iterator[tuple[Loop, ...]]:
 
 
 def _untiled(
-    workload: Workload, module: ExecModule, model: CostModel | TileCostModel
+    workload: Workload,
+    module: ExecModule,
+    model: CostModel | TileCostModel,
+    objective: Objective,
 ) -> list[MappedCost] | Infeasible:
     """The module's unrollings, best first; or why the last of them does not fit."""
     found: list[MappedCost] = []
@@ -169,7 +219,7 @@ def _untiled(
     if not found:
         assert refused is not None, f"module {module.name} has no unrolling"
         return refused
-    return sorted(found, key=lambda row: row.cost.cycles)
+    return sorted(found, key=lambda row: value(row.cost, objective))
 
 
 def untiled(workload: Workload, spatial: tuple[Loop, ...]) -> Mapping:

@@ -123,7 +123,10 @@ class Page:
 
 ORIGINS = (
     ("modelled", "a cost model's word; a layer's in cycles of its module's clock"),
-    ("simulated", "from the target's cycle simulator, which shares nothing with the cost models"),
+    (
+        "simulated",
+        "from the target's cycle simulator; may take a kernel's cycles as the cost model",
+    ),
     ("proven", "a bound that holds for every input"),
     ("planned", "counted in the emitted code: final"),
 )

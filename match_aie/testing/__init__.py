@@ -5,9 +5,10 @@
 True
 """
 
+from match_aie.testing.case import Case, network
 from match_aie.testing.check import check_target
 from match_aie.testing.result import CheckRow, Ran, Refusal, TargetCheck
-from match_aie.testing.zoo import ZOO, Case, network
+from match_aie.testing.zoo import ZOO
 
 __all__ = [
     "ZOO",

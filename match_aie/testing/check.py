@@ -11,13 +11,17 @@ from match_aie.hardware import ExecModule, MatchTarget
 from match_aie.options import Selection
 from match_aie.pipeline import resolve
 from match_aie.testing import declared
-from match_aie.testing.examine import Examined, examine
+from match_aie.testing.case import Case
+from match_aie.testing.examine import Examined, belongs, examine
 from match_aie.testing.result import CheckRow, TargetCheck
-from match_aie.testing.zoo import ZOO, Case
+from match_aie.testing.zoo import ZOO
 from match_aie.toolchain import find_compiler
 
 #: A simulator and a cost model that are further apart than this are worth a remark.
 FAR = 2.0
+
+#: Seconds that each run of a part of the zoo may take by default; all of it takes few.
+TIMEOUT = 60.0
 
 
 def check_target(
@@ -25,6 +29,7 @@ def check_target(
     *,
     cases: Sequence[Case] = ZOO,
     compiler: str | None = None,
+    timeout: float | None = TIMEOUT,
     progress: Callable[[str], None] | None = None,
 ) -> TargetCheck:
     """Compile a zoo of small layers for a target, build and run them, compare with numpy.
@@ -32,12 +37,14 @@ def check_target(
     Every layer that a module runs is compared with its numpy reference, bit for bit where it is of
     integers, and the output of every case with onnx's evaluation in numpy. What the target's
     code raises becomes a sentence, and so does C that no compiler takes, an access outside of a
-    buffer, an impossible cost. Needs a C compiler on this machine; takes half a minute.
+    buffer, a crash, a kernel that does not end, an impossible cost. Needs a C compiler on this
+    machine; takes half a minute.
 
     Args:
         target: an instance, or the name of an installed target.
         cases: of the zoo.
         compiler: command of the C compiler; the system's own by default.
+        timeout: seconds that each run may take; None for no limit.
         progress: called with what is being done.
 
     Raises:
@@ -49,7 +56,7 @@ def check_target(
     problems = declared.problems(chip)
     if problems:
         return TargetCheck(chip.name, (), tuple(problems))
-    trial = Trial(chip, compiler, progress or (lambda stage: None))
+    trial = Trial(chip, compiler, timeout, progress or (lambda stage: None))
     found = trial.divided(list(cases))
     found += trial.overlooked(list(cases), [row for part in found for row in part.rows])
     rows = tuple(row for part in found for row in part.rows)
@@ -67,23 +74,33 @@ class Trial:
     Attributes:
         target: whose layers are tried.
         compiler: command of the C compiler.
+        timeout: seconds that each run may take.
         progress: called with what is being done.
         selection: the rule by which it is decided who runs what.
     """
 
     target: MatchTarget
     compiler: str | None
+    timeout: float | None
     progress: Callable[[str], None]
     selection: Selection = "cheapest"
 
     def divided(self, cases: Sequence[Case]) -> list[Examined]:
-        """`cases` in one network; where that fails in two halves, down to the case that fails."""
+        """`cases` in one network; where that fails in two halves, down to the case that fails.
+
+        A case whose code crashed or did not end is known already, and is left out of the rest.
+        """
         self.progress(cases[0].name + (f" and {len(cases) - 1} more" if len(cases) > 1 else ""))
-        whole = examine(cases, self.target, self.compiler, self.selection)
+        whole = examine(cases, self.target, self.compiler, self.selection, self.timeout)
         if not whole.problem:
             return [whole]
         if len(cases) == 1:
             return [Examined((CheckRow(cases[0].name, whole.problem),))]
+        stuck = [case for case in cases if whole.step and belongs(whole.step, case)]
+        if stuck:
+            rest = [case for case in cases if case not in stuck]
+            failed = tuple(CheckRow(case.name, whole.problem) for case in stuck)
+            return [Examined(failed), *(self.divided(rest) if rest else [])]
         half = len(cases) // 2
         parts = [part for group in (cases[:half], cases[half:]) for part in self.divided(group)]
         if any(row.problem for part in parts for row in part.rows):

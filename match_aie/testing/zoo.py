@@ -2,39 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-import onnx
-
+from match_aie.testing.case import Build, Case
 from match_aie.testing.graph import GraphBuilder, Value
-
-Build = Callable[[GraphBuilder], Value]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A small network, one layer with few exceptions.
-
-    Attributes:
-        name: of it, also the first part of all names in its graph; no "/" in it.
-        build: adds it to a graph and gives its output.
-        single: whether it is one layer, so that its output has a bound of difference.
-    """
-
-    name: str
-    build: Build
-    single: bool = True
-
-
-def network(cases: Iterable[Case], name: str = "zoo") -> onnx.ModelProto:
-    """One network in which the cases lie side by side; a case has the same constants in all."""
-    graph = GraphBuilder()
-    for case in cases:
-        graph.begin(case.name, sum(case.name.encode()))
-        graph.output(case.build(graph))
-    return graph.model(name)
-
+from match_aie.testing.operands import OPERANDS, PER_CHANNEL, PLAIN
 
 #: What convolutions and dense layers read.
 INT8 = Value("x", (1, 16, 8, 8), "int8", 0.05, 0)
@@ -183,6 +155,17 @@ def separable(graph: GraphBuilder) -> Value:
     return graph.store(graph.node("Softmax", [flat], axis=-1), x, (1, 10), 0.3)
 
 
+def between(graph: GraphBuilder) -> Value:
+    """Constants added between two convolutions, one for every element and one for every channel."""
+    x = graph.input(INT8)
+    first = Conv(INT8, relu=True).on(graph, x)
+    full = replace(PLAIN.constant, shape=first.shape, scale=0.031)
+    added = replace(PLAIN, constant=full, shape=first.shape, spread=first.spread).on(graph, first)
+    scaled = replace(PER_CHANNEL.constant, dtype="int8", zero_point=9, scale=0.5)
+    shaped = replace(PER_CHANNEL, constant=scaled, shape=first.shape, spread=first.spread)
+    return Conv(INT8, 8, (1, 1), pads=NO_PADS).on(graph, shaped.on(graph, added))
+
+
 def _sized(value: Value, *shape: int) -> Value:
     return replace(value, shape=shape)
 
@@ -190,7 +173,7 @@ def _sized(value: Value, *shape: int) -> Value:
 ODD = (1, 5, 7, 9)
 NO_PADS = (0, 0, 0, 0)
 
-ZOO = (
+LAYERS = (
     Case("conv 3x3 int8", Conv(INT8)),
     Case(
         "conv 3x3 int8, relu, one filter scale per channel", Conv(INT8, relu=True, per_channel=True)
@@ -237,10 +220,14 @@ ZOO = (
     Case("sigmoid int8", unary("Sigmoid", INT8, 0.5)),
     Case("residual block int8", residual, single=False),
     Case("separable block uint8", separable, single=False),
-    Case("conv 3x3 float", Conv(FLOAT, relu=True)),
-    Case("depthwise 3x3 float", depthwise(FLOAT)),
-    Case("dense float", dense(_sized(FLOAT, 2, 37), 13)),
+    Case("constants between convolutions int8", between, single=False),
+    Case("conv 3x3 float", Conv(FLOAT, relu=True), terms=144),
+    Case("depthwise 3x3 float", depthwise(FLOAT), terms=9),
+    Case("dense float", dense(_sized(FLOAT, 2, 37), 13), terms=37),
     Case("add float", binary("Add", FLOAT, FLOAT, 1.4)),
     Case("max pool float", pool("MaxPool", FLOAT, (4, 4), kernel_shape=(2, 2), strides=(2, 2))),
-    Case("softmax float", unary("Softmax", _sized(FLOAT, 3, 11), 0.3, axis=-1)),
+    Case("softmax float", unary("Softmax", _sized(FLOAT, 3, 11), 0.3, axis=-1), terms=11),
 )
+
+#: Layers of every kind, then layers whose operands are constants.
+ZOO: tuple[Case, ...] = (*LAYERS, *OPERANDS)

@@ -1,6 +1,6 @@
 """Projects on disk: written whole, built, run, compared. The only stage that starts processes."""
 
-from match_aie.toolchain.check import Deviation, LayerMismatch
+from match_aie.toolchain.check import Closeness, Deviation, LayerMismatch
 from match_aie.toolchain.compiler import Product, find_compiler
 from match_aie.toolchain.fallback_check import FallbackChecked, FunctionMismatch
 from match_aie.toolchain.folder import load, write
@@ -9,6 +9,7 @@ from match_aie.toolchain.project import Build, Project, RunResult
 
 __all__ = [
     "Build",
+    "Closeness",
     "Deviation",
     "FallbackChecked",
     "FunctionMismatch",

@@ -1,6 +1,7 @@
 """Comparing what emitted code computed with the numpy reference, layer by layer.
 
-Integer layers must equal it bit for bit, float32 layers within `workload.TOLERANCE`.
+Integer layers must equal it bit for bit. Every element of a float32 layer must be within a bound of
+its own that follows from what it sums (`workload.real_bound`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from match_aie.toolchain.record import (
     StepRecord,
     element_dtype,
 )
-from match_aie.workload import Workload, reference, within_tolerance
+from match_aie.workload import real_expected, reference
+from match_aie.workload.running import share, wrong
 
 
 @dataclass(frozen=True)
@@ -66,12 +68,39 @@ class Deviation:
 
 
 @dataclass(frozen=True)
+class Closeness:
+    """How close a float32 layer is to its reference, on the inputs it really had.
+
+    Attributes:
+        layer: as users know it.
+        symbol: its C function.
+        bound_used: the largest part of its bound that the error of any element takes: at most 1
+            where the layer is right; infinite where an element that has no error at all (a
+            maximum) is off.
+        max_abs: largest absolute difference.
+    """
+
+    layer: str
+    symbol: str
+    bound_used: float
+    max_abs: float
+
+
+@dataclass(frozen=True)
 class Checked:
-    """Number of layers compared, those that differ, and those in an arithmetic of their own."""
+    """What was compared, and what differs.
+
+    Attributes:
+        layers: number of layers compared.
+        mismatches: those that differ by more than they may.
+        deviations: those in an arithmetic of their own.
+        floats: those in float32; the others were compared bit for bit.
+    """
 
     layers: int
     mismatches: tuple[LayerMismatch, ...]
     deviations: tuple[Deviation, ...] = ()
+    floats: tuple[Closeness, ...] = ()
 
 
 def check(
@@ -105,11 +134,12 @@ def _check(
     values = Storages(record)
     for port in record.inputs:
         values.write(port.tensor, inputs[port.name].tobytes())
-    written: dict[int, dict[str, bytes]] = {}
+    written: dict[int, dict[str, bytes | memoryview]] = {}
     for item in trace:
         written.setdefault(item.step, {})[record.tensors[item.tensor].name] = item.data
     mismatches: list[LayerMismatch] = []
     deviations: list[Deviation] = []
+    floats: list[Closeness] = []
     count = 0
     for index, step in enumerate(record.steps):
         now = written.get(index, {})
@@ -119,16 +149,19 @@ def _check(
             arrays = _inputs(layer, step, values)
             output = layer.workload.output
             got = _array(now[step.writes[0]], output.dtype, output.shape)
-            found = _compare(
-                layer, got, reference(layer.workload, arrays, layer_constants(folder, layer))
-            )
+            constants = layer_constants(folder, layer)
+            if layer.workload.real is not None:
+                found, close = _close(layer, arrays, constants, got)
+                floats.append(close)
+            else:
+                found = _equal(layer, got, reference(layer.workload, arrays, constants))
             mismatches += [found] if found else []
             if layer.original is not None:
                 deviations.append(_deviation(folder, layer, layer.original, arrays, got))
         # Only now: a step may have overwritten its own input.
         for name, data in now.items():
             values.write(name, data)
-    return Checked(count, tuple(mismatches), tuple(deviations))
+    return Checked(count, tuple(mismatches), tuple(deviations), tuple(floats))
 
 
 class Storages:
@@ -139,7 +172,7 @@ class Storages:
         self._places = record.places
         self._values: dict[str, bytearray] = {}
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: bytes | memoryview) -> None:
         """Put `data` where tensor `name` lies."""
         owner, offset = self._places[name]
         value = self._values.setdefault(owner, bytearray())
@@ -173,32 +206,47 @@ def _deviation(
     return Deviation(layer.name, layer.symbol, int(gap.max(initial=0)), original.error_lsb)
 
 
-def _compare(layer: LayerRecord, got: np.ndarray, expected: np.ndarray) -> LayerMismatch | None:
-    wrong = np.flatnonzero(_differ(layer.workload, got, expected))
-    if not wrong.size:
+def _close(
+    layer: LayerRecord,
+    arrays: Sequence[np.ndarray],
+    constants: Mapping[str, np.ndarray],
+    got: np.ndarray,
+) -> tuple[LayerMismatch | None, Closeness]:
+    """A float32 layer: every element within its bound."""
+    near = real_expected(layer.workload, arrays, constants, got)
+    with np.errstate(over="ignore", invalid="ignore"):
+        gap = np.abs(got.astype(np.float64).reshape(near.value.shape) - near.value)
+    largest = float(np.nan_to_num(gap, nan=0.0, posinf=np.inf).max(initial=0.0))
+    close = Closeness(layer.name, layer.symbol, share(got, near), largest)
+    return _mismatch(layer, wrong(got, near), got, near.value), close
+
+
+def _equal(layer: LayerRecord, got: np.ndarray, expected: np.ndarray) -> LayerMismatch | None:
+    """An integer layer: bit for bit. -0.0 and 0.0 are different bits, a NaN equals itself."""
+    bits = np.dtype(f"u{expected.dtype.itemsize}")
+    differ = got.reshape(-1).view(bits) != expected.reshape(-1).view(bits)
+    return _mismatch(layer, np.asarray(differ), got, expected)
+
+
+def _mismatch(
+    layer: LayerRecord, differ: np.ndarray, got: np.ndarray, expected: np.ndarray
+) -> LayerMismatch | None:
+    places = np.flatnonzero(differ)
+    if not places.size:
         return None
-    first = int(wrong[0])
+    first = int(places[0])
     return LayerMismatch(
         layer.name,
         layer.symbol,
-        int(wrong.size),
+        int(places.size),
         expected.size,
-        tuple(int(i) for i in np.unravel_index(first, expected.shape)),
+        tuple(int(i) for i in np.unravel_index(first, layer.workload.output.shape)),
         float(got.reshape(-1)[first]),
         float(expected.reshape(-1)[first]),
     )
 
 
-def _differ(workload: Workload, got: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Per element, whether it is wrong."""
-    if workload.real is not None:
-        return ~within_tolerance(got, expected)
-    # As integers: -0.0 and 0.0 are different bits, a NaN equals itself.
-    bits = np.dtype(f"u{expected.dtype.itemsize}")
-    return np.asarray(got.reshape(-1).view(bits) != expected.reshape(-1).view(bits))
-
-
-def _array(data: bytes, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+def _array(data: bytes | memoryview, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
     kind = element_dtype(dtype)
     count = int(np.prod(shape, dtype=np.int64))
     return np.frombuffer(data, dtype=kind, count=count).reshape(shape)

@@ -87,7 +87,7 @@ def build(
         compiler: command to use, see `find_compiler`.
         sanitize: an executable with address and undefined-behaviour sanitizers, since a sanitized
             library does not load into Python; else a shared library.
-        trace: with the hook that hands out every tensor.
+        trace: with the hook that hands out every tensor; builds with sanitizers have it always.
         edited: build files as they are, whether or not they are what was compiled.
         quick: without optimisation: built fast, runs slowly.
 
@@ -103,7 +103,7 @@ def build(
     )
     flags = [*CORRECTNESS, *checked(record.flags), *WARNINGS, "-Iinclude"]
     flags += [*SANITIZERS] if sanitize else ["-fPIC", "-shared"]
-    flags += ["-DMATCH_AIE_TRACE"] if trace else []
+    flags += ["-DMATCH_AIE_TRACE"] if trace or sanitize else []
     flags += ["-O0"] if quick else []
     sources = [path for path in record.sources if not is_cxx(path)]
     sources += [record.main, *objects] if sanitize else objects

@@ -96,7 +96,7 @@ class _Check:
         values = Storages(self._record)
         for port in self._record.inputs:
             values.write(port.tensor, inputs[port.name].tobytes())
-        written: dict[int, dict[str, bytes]] = {}
+        written: dict[int, dict[str, bytes | memoryview]] = {}
         for item in trace:
             written.setdefault(item.step, {})[self._record.tensors[item.tensor].name] = item.data
         mismatches: list[FunctionMismatch] = []
@@ -131,7 +131,7 @@ class _Check:
             return now.get(name, b"")
         return self._constants[name] if argument["kind"] == "constant" else values.read(name)
 
-    def _array(self, name: str, data: bytes) -> np.ndarray:
+    def _array(self, name: str, data: bytes | memoryview) -> np.ndarray:
         tensor = self._dtypes[name]
         count = int(np.prod(tensor.shape, dtype=np.int64))
         return np.frombuffer(data, element_dtype(tensor.dtype), count)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from match_aie.codegen.manifest import FILE
 from match_aie.errors import ProjectError
+from match_aie.toolchain.exchange import exchange
+from match_aie.toolchain.locks import exclusive, shared
+from match_aie.toolchain.ours import clear, refuse_foreign
 from match_aie.toolchain.project import Project
 from match_aie.toolchain.record import Record, parse
-
-#: What a project's folder may hold beside the files written: made by builds and reports.
-_MADE_LATER = ("build", "report.html")
 
 
 def write(
@@ -23,10 +23,14 @@ def write(
 ) -> Project:
     """Write `sources` as a project folder, in one step as seen from outside.
 
+    Several processes may write, build and run in one folder: a project is replaced when nobody
+    reads, builds or runs it. One with the same contents is left as it is, with what was built.
+
     Args:
         sources: file contents by relative path.
         folder: where; made if missing, with the folders above it.
-        overwrite: replace a project that is there already.
+        overwrite: replace a project that is there already; what match_aie did not write, or what
+            was edited since, is never deleted.
 
     Raises:
         ProjectError: something else is there, or the place cannot be written.
@@ -34,17 +38,20 @@ def write(
     # The last folder may be a link to where projects are kept: replace what it leads to.
     place = Path(folder).expanduser().absolute()
     place = place.resolve() if place.is_symlink() else place
-    _check_free(place, overwrite)
-    stem = f".{place.name}.{secrets.token_hex(4)}"
-    fresh, old = place.parent / f"{stem}.new", place.parent / f"{stem}.old"
+    recover(place)
+    with shared(place):
+        _check_free(place, overwrite)
+    fresh = _beside(place, "new")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         fresh.mkdir()
-        for name, data in sources.items():
-            path = fresh / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        _exchange(fresh, place, old)
+        with exclusive(fresh):
+            for name in sorted(sources, key=lambda name: (name != FILE, name)):
+                path = fresh / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(sources[name])
+            while not _put(fresh, place, sources, overwrite):
+                pass  # another process was faster: look again
     except OSError as error:
         raise ProjectError(
             f"the project cannot be written: {error.strerror or error}",
@@ -52,34 +59,86 @@ def write(
             hint="choose a folder that you may write to",
         ) from error
     finally:
-        # After success the first is gone; after an error or an interrupt neither may stay.
-        try:
-            _discard(fresh)
-        finally:
-            if place.exists():
-                _discard(old)
+        # After success it is gone; after an error or an interrupt it may not stay.
+        _discard(fresh, frozenset(sources))
     return load(place)
 
 
-def _discard(folder: Path) -> None:
-    """Delete `folder` if it is there; an interrupt meanwhile waits until it is gone."""
+def _put(fresh: Path, place: Path, sources: Mapping[str, bytes], overwrite: bool) -> bool:
+    """Put `fresh` at `place`; False where another process was faster and it is to be looked again.
+
+    Raises:
+        ProjectError: what is there may not be replaced.
+        OSError: it cannot be done.
+    """
+    if not (place / FILE).exists():
+        try:
+            os.rename(fresh, place)  # onto nothing, or onto an empty folder
+        except OSError:
+            if not (place / FILE).exists():
+                raise
+            return False
+        return True
+    with exclusive(place):
+        if not (place / FILE).exists():
+            return False
+        _check_free(place, overwrite)
+        if all(_same(place / name, data) for name, data in sources.items()):
+            return True
+        old = _beside(place, "old")
+        exchange(fresh, place, old)
+        try:
+            # Somebody may have added or edited a file just now.
+            refuse_foreign(old)
+        except BaseException:
+            exchange(old, place, fresh)
+            raise
+        _discard(old, frozenset())
+    return True
+
+
+def recover(place: Path) -> None:
+    """Bring back a project whose replacement was killed half way; what it left is removed."""
+    pattern = re.compile(re.escape(f".{place.name}.") + r"[0-9a-f]{8}\.(new|old)")
     try:
-        shutil.rmtree(folder, ignore_errors=True)
+        left = [place.parent / n for n in os.listdir(place.parent) if pattern.fullmatch(n)]
+    except OSError:
+        return
+    for path in sorted(left, key=lambda path: path.suffix != ".old"):
+        bring = path.suffix == ".old" and not place.exists()
+        # Whoever made it holds a lock on it for as long as it lives; without locks nobody knows.
+        with exclusive(path, wait=bring) as dead:
+            try:
+                if bring and dead and not place.exists():
+                    os.rename(path, place)
+                elif dead and path.suffix == ".old":
+                    refuse_foreign(path)
+                    clear(path)
+                elif dead:
+                    clear(path)
+            except (OSError, ProjectError):
+                continue  # somebody else's, or somebody else was faster: it harms nobody
+
+
+def _beside(place: Path, kind: str) -> Path:
+    return place.parent / f".{place.name}.{secrets.token_hex(4)}.{kind}"
+
+
+def _same(path: Path, data: bytes) -> bool:
+    try:
+        return path.stat().st_size == len(data) and path.read_bytes() == data
+    except OSError:
+        return False
+
+
+def _discard(folder: Path, names: frozenset[str]) -> None:
+    """Delete what we wrote to `folder`; an interrupt meanwhile waits until that is gone."""
+    try:
+        clear(folder, names)
     except (KeyboardInterrupt, OSError) as interrupt:
-        # rmtree ignores other errors; an interrupt in its os.close becomes "bad file descriptor".
-        shutil.rmtree(folder, ignore_errors=True)
-        raise KeyboardInterrupt from interrupt
-
-
-def _exchange(fresh: Path, place: Path, old: Path) -> None:
-    """Put `fresh` at `place`; whatever happens, `place` is the old or the new one, whole."""
-    try:
-        if place.exists():
-            os.rename(place, old)
-        os.rename(fresh, place)
-    finally:
-        if old.exists() and not place.exists():
-            os.rename(old, place)
+        clear(folder, names)
+        if isinstance(interrupt, KeyboardInterrupt):
+            raise
 
 
 def _check_free(place: Path, overwrite: bool) -> None:
@@ -100,35 +159,11 @@ def _check_free(place: Path, overwrite: bool) -> None:
                 where=str(place),
                 hint="allow overwriting (overwrite=True, --overwrite), or choose another folder",
             )
-        _check_own(place)
+        refuse_foreign(place)
     except OSError as error:
         raise ProjectError(
             f"the folder cannot be read: {error.strerror or error}", where=str(place)
         ) from error
-
-
-def _check_own(place: Path) -> None:
-    """Refuse to delete what match_aie did not write."""
-    known = set(_files(place / FILE))
-    for path in sorted(place.rglob("*")):
-        name = path.relative_to(place).as_posix()
-        if name.split("/")[0] in _MADE_LATER or (path.is_dir() and not path.is_symlink()):
-            continue
-        if name not in known:
-            raise ProjectError(
-                "the project's folder holds a file that match_aie did not write",
-                where=str(path),
-                hint="move it away, or choose another folder",
-            )
-
-
-def _files(manifest: Path) -> tuple[str, ...]:
-    """Paths that the manifest lists, of whatever schema version; none where it is damaged."""
-    try:
-        files = json.loads(manifest.read_bytes())["files"]
-        return tuple(str(name) for name in files)
-    except (ValueError, KeyError, TypeError):
-        return ()
 
 
 def load(folder: str | os.PathLike[str], *, edited: bool = False) -> Project:
@@ -142,7 +177,10 @@ def load(folder: str | os.PathLike[str], *, edited: bool = False) -> Project:
         ProjectError: there is none, it is damaged or incomplete, or of another schema version.
     """
     place = Path(folder).expanduser().absolute()
-    return Project(place, _read(place), edited)
+    if not place.exists():
+        recover(place)
+    with shared(place):
+        return Project(place, _read(place), edited)
 
 
 def _read(place: Path) -> Record:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,13 +42,40 @@ def verify(folder: Path, record: Record, *, edited: bool = False) -> Verified:
     Raises:
         ProjectError: a file differs and `edited` is False, or a file cannot be read.
     """
-    now = {name: _digest(folder / name) for name in record.digests if name not in record.unread}
+    try:
+        names = [name for name in record.digests if name not in record.unread]
+        now = {name: _digest(folder / name) for name in names}
+    except ProjectError:
+        _refuse_another(folder, record)
+        raise
     different = [name for name, digest in now.items() if digest != record.digests[name]]
     different += [FILE] if seal(record.everything) != record.seal else []
+    if different:
+        _refuse_another(folder, record)
     allowed = edited or os.environ.get(ALLOW, "") not in ("", "0")
     if different and not allowed:
         raise _refusal(folder, different)
     return Verified(now, tuple(different))
+
+
+def _refuse_another(folder: Path, record: Record) -> None:
+    """Say so where the files are not edited ones, but those of another project.
+
+    Raises:
+        ProjectError: another project has been written to the folder since this one was loaded.
+    """
+    try:
+        document = json.loads((folder / FILE).read_bytes())
+        now = str(document["seal"])
+        whole = seal(document) == now
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return
+    if whole and now != record.seal:
+        raise ProjectError(
+            "another project was written to this folder since this one was loaded",
+            where=str(folder),
+            hint="load it again, or write each project to a folder of its own",
+        )
 
 
 def _digest(path: Path) -> str:

@@ -11,13 +11,16 @@ from types import MappingProxyType
 import numpy as np
 
 from match_aie.codegen.port import PortRecord
-from match_aie.errors import ProjectError, ToolchainError, shorten
+from match_aie.toolchain import child
+from match_aie.toolchain.faults import (
+    expected_sizes,
+    no_sizes,
+    not_loaded,
+    not_supported,
+    size_error,
+    stopped,
+)
 from match_aie.toolchain.record import Record, element_dtype
-
-#: What is repeated in memory before a checked run: a NaN where float32 or float64 is read.
-POISON = (0xA5, 0xA5, 0xFF, 0xFF)
-
-_TRACE = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Written:
 
     step: int
     tensor: int
-    data: bytes
+    data: bytes | memoryview
 
 
 def aligned(shape: Sequence[int], dtype: str, alignment: int) -> np.ndarray:
@@ -39,9 +42,11 @@ def aligned(shape: Sequence[int], dtype: str, alignment: int) -> np.ndarray:
 
 
 class Runner:
-    """A network with its buffers: fill `inputs`, call, read `outputs`.
+    """A network with its buffers, in this process: fill `inputs`, call, read `outputs`.
 
-    Not for two threads at a time; several runners of one project may run in parallel.
+    What crashes there ends Python, and nothing stops an endless kernel: `Project.run` runs a
+    network in a process of its own. Not for two threads at a time; several runners of one project
+    may run in parallel.
 
     Attributes:
         inputs: arrays to fill, by the model's own names; keep the arrays, replace their contents.
@@ -56,23 +61,14 @@ class Runner:
             ProjectError: the library's sizes are not the manifest's.
         """
         self._record = record
-        # A copy of its own per file name, and no symbols for others: two networks do not clash.
         try:
-            self._library = ctypes.CDLL(str(path), mode=ctypes.RTLD_LOCAL)
-            self._call = getattr(self._library, f"{record.network}_run_in")
+            self._library, self._call = child.open_library(str(path), record.network)
         except (OSError, AttributeError) as error:
-            raise ToolchainError(
-                f"the built library does not load: {error}",
-                where=str(path),
-                hint="delete the project's build folder and build again",
-            ) from error
-        _compare_sizes(self._library, record, path)
-        _refuse_unsupported(self._library, record, path)
+            raise not_loaded(str(error), path) from error
+        _check(self._library, record, path)
         self.inputs = self._buffers(record.inputs)
         self.outputs = self._buffers(record.outputs)
         self._arena = aligned((record.arena,), "uint8", record.alignment)
-        self._call.restype = ctypes.c_int
-        self._call.argtypes = [ctypes.c_void_p] * 3
         self._in = _addresses(self.inputs)
         self._out = _addresses(self.outputs)
         self._arguments = (
@@ -80,15 +76,6 @@ class Runner:
             ctypes.cast(self._in, ctypes.c_void_p),
             ctypes.cast(self._out, ctypes.c_void_p),
         )
-
-    def poison(self) -> None:
-        """Fill the arena and the outputs, so that what a run never writes shows in its results.
-
-        As floats these bytes are NaN, as integers -91, -1 or a large negative number.
-        """
-        for buffer in (self._arena, *self.outputs.values()):
-            flat = buffer.reshape(-1).view(np.uint8)
-            flat[:] = np.resize(np.array(POISON, np.uint8), flat.size)
 
     def _buffers(self, ports: Sequence[PortRecord]) -> Mapping[str, np.ndarray]:
         alignment = self._record.alignment
@@ -102,20 +89,7 @@ class Runner:
         """
         status = self._call(*self._arguments)
         if status != 0:
-            raise ToolchainError(
-                f"the network stopped with status {status}{self._fault()}",
-                where=self._record.network,
-            )
-
-    def _fault(self) -> str:
-        """What the target's runtime says went wrong, after a colon; "" where it says nothing."""
-        try:
-            fault = self._library.ma_fault
-        except AttributeError:
-            return ""
-        fault.restype, fault.argtypes = ctypes.c_char_p, []
-        said = fault()
-        return f": {said.decode(errors='replace')}" if said else ""
+            raise stopped(status, child.fault(self._library), self._record)
 
     def traced(self) -> tuple[Written, ...]:
         """Run once and give back what every step wrote; only for a library built with the trace.
@@ -128,7 +102,7 @@ class Runner:
         def keep(step: int, tensor: int, data: int, nbytes: int) -> None:
             seen.append(Written(step, tensor, ctypes.string_at(data, nbytes)))
 
-        hook = _TRACE(keep)
+        hook = child.TRACE(keep)
         setter = getattr(self._library, f"{self._record.network}_set_trace")
         setter.restype, setter.argtypes = None, [ctypes.c_void_p]
         setter(ctypes.cast(hook, ctypes.c_void_p))
@@ -139,61 +113,24 @@ class Runner:
         return tuple(seen)
 
 
-def _compare_sizes(library: ctypes.CDLL, record: Record, path: Path) -> None:
-    """Refuse buffers of other sizes than the library will read and write.
+def _check(library: ctypes.CDLL, record: Record, path: Path) -> None:
+    """Refuse buffers of other sizes than the library will read and write, and other processors.
 
     Raises:
-        ToolchainError: the library does not say what its sizes are.
-        ProjectError: they are not the manifest's.
+        ToolchainError: the library does not say its sizes, or this processor cannot run it.
+        ProjectError: its sizes are not the manifest's.
     """
+    sizes = [size for _, size in expected_sizes(record)]
     try:
-        function = getattr(library, f"{record.network}_sizes")
+        different = child.other_size(library, record.network, sizes)
     except AttributeError as error:
-        raise ToolchainError(
-            f"the built library does not say its sizes: {error}",
-            where=str(path),
-            hint="compile the model again",
-        ) from error
-    function.restype, function.argtypes = ctypes.POINTER(ctypes.c_size_t), []
-    own = function()
-    ports = [("input", p) for p in record.inputs] + [("output", p) for p in record.outputs]
-    # The counts stand before the sizes that they count: what follows is read only if they agree.
-    expected = [
-        ("alignment", record.alignment),
-        ("arena", record.arena),
-        ("inputs", len(record.inputs)),
-        ("outputs", len(record.outputs)),
-        *((f"{kind} {shorten(port.name, 60)!r}", port.nbytes) for kind, port in ports),
-    ]
-    for index, (what, size) in enumerate(expected):
-        if own[index] != size:
-            raise ProjectError(
-                f"the library and match_aie.json do not agree: {what} is {own[index]} in the "
-                f"code and {size} in the manifest",
-                where=str(path),
-                hint="a changed size needs a changed model: compile it again",
-            )
-
-
-def _refuse_unsupported(library: ctypes.CDLL, record: Record, path: Path) -> None:
-    """Raise what the library itself says against the processor, if it says anything.
-
-    Raises:
-        ToolchainError: this processor lacks what the code was built for.
-    """
-    try:
-        says = getattr(library, f"{record.network}_unsupported")
-    except AttributeError:
-        return
-    says.restype, says.argtypes = ctypes.c_char_p, []
-    reason = says()
-    if reason is not None:
-        raise ToolchainError(
-            reason.decode(),
-            where=str(path),
-            hint="compile the model for this machine, as CPU() does",
-        )
+        raise no_sizes(str(error), path) from error
+    if different is not None:
+        raise size_error(record, *different, path)
+    reason = child.unsupported(library, record.network)
+    if reason:
+        raise not_supported(reason, path)
 
 
 def _addresses(buffers: Mapping[str, np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
-    return (ctypes.c_void_p * max(1, len(buffers)))(*(b.ctypes.data for b in buffers.values()))
+    return child.pointers([buffer.ctypes.data for buffer in buffers.values()])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,12 +12,14 @@ import numpy as np
 
 from match_aie.codegen.port import PortRecord
 from match_aie.errors import ProjectError, ToolchainError, shorten
-from match_aie.toolchain.check import Deviation, LayerMismatch, check
+from match_aie.toolchain.check import Closeness, Deviation, LayerMismatch, check
 from match_aie.toolchain.compiler import Product, build
 from match_aie.toolchain.fallback_check import FallbackChecked, check_functions
 from match_aie.toolchain.inputs import Inputs, match_inputs
 from match_aie.toolchain.library import Runner
+from match_aie.toolchain.locks import shared
 from match_aie.toolchain.model_check import ModelDifference, compare_with_model
+from match_aie.toolchain.process import TIMEOUT, Once, run_once, run_sanitized
 from match_aie.toolchain.record import Record, element_dtype
 
 
@@ -29,12 +29,19 @@ class RunResult:
 
     Attributes:
         outputs: by the model's own names.
-        matches_reference: whether every layer equals its numpy reference bit for bit, on the
-            inputs it really had; None where nothing was compared.
-        mismatches: the layers that do not.
+        matches_reference: whether every layer is its numpy reference's, on the inputs it really
+            had: integer layers bit for bit, float32 layers within the bound of every element;
+            None where nothing was compared.
+        mismatches: the layers that are not.
         layers_checked: how many were compared.
-        max_lsb_vs_model: largest difference from onnxruntime per output in integer steps.
+        max_lsb_vs_model: largest difference per output in integer steps from what the model
+            means: onnxruntime without graph optimisations.
         max_abs_vs_model: the same in real numbers, for floating-point outputs.
+        optimiser_lsb: how far onnxruntime's optimised run is from its run without optimisations,
+            per output in integer steps: nothing of this project's.
+        optimiser_abs: the same in real numbers, for floating-point outputs.
+        floats: how close float32 layers are to their reference; all others are compared bit for
+            bit.
         model_note: why there is no comparison with the model, or an empty string.
         deviations: how far layers in a module's own arithmetic are from the model's, each on the
             inputs it really had; layers in the model's arithmetic are not in it.
@@ -52,6 +59,9 @@ class RunResult:
     model_note: str = ""
     deviations: tuple[Deviation, ...] = ()
     edited: tuple[str, ...] = ()
+    floats: tuple[Closeness, ...] = ()
+    optimiser_lsb: Mapping[str, int] = field(default_factory=dict)
+    optimiser_abs: Mapping[str, float] = field(default_factory=dict)
     fallback: FallbackChecked | None = None
 
 
@@ -92,7 +102,8 @@ class Project:
             ToolchainError: no compiler, or it refuses.
             ProjectError: a file is not what was compiled, or the build folder cannot be written.
         """
-        made = self._build(compiler, sanitize=sanitize, quick=quick)
+        with shared(self.folder):
+            made = self._build(compiler, sanitize=sanitize, quick=quick)
         return Build(self, made, sanitize)
 
     def runner(self, *, compiler: str | Sequence[str] | None = None, trace: bool = False) -> Runner:
@@ -103,7 +114,8 @@ class Project:
             ProjectError: a file is not what was compiled, or the library has other sizes than
                 the manifest.
         """
-        return Runner(self._build(compiler, trace=trace).path, self.record)
+        with shared(self.folder):
+            return Runner(self._build(compiler, trace=trace).path, self.record)
 
     def _build(
         self,
@@ -130,8 +142,9 @@ class Project:
         check: bool = True,
         compiler: str | Sequence[str] | None = None,
         check_fallback: bool = False,
+        timeout: float | None = TIMEOUT,
     ) -> RunResult:
-        """Run the network once; builds where needed.
+        """Run the network once, in a process of its own; builds where needed.
 
         Args:
             inputs: one array where there is one input, or arrays by the model's own names; of
@@ -141,39 +154,39 @@ class Project:
             compiler: see `build`.
             check_fallback: with `check`, also compare every function of the fallback with what
                 TVM computes of it with LLVM, on the inputs it really had.
+            timeout: seconds that the network may take; None for no limit.
 
         Raises:
-            OptionError: inputs that do not fit.
+            OptionError: inputs that do not fit, or no such timeout.
+            RunError: a layer crashed, ended the process, or did not end in time.
             ToolchainError: no compiler, it refuses, or the run fails.
             ProjectError: a file is not what was compiled, or sizes do not agree.
         """
         arrays = match_inputs(inputs, self.record.inputs)
-        made = self._build(compiler, trace=check)
-        runner = Runner(made.path, self.record)
-        for name, array in arrays.items():
-            runner.inputs[name][...] = array
-        if not check:
-            runner()
-            return RunResult(dict(runner.outputs), edited=made.edited)
-        return self._checked(runner, arrays, made.edited, check_fallback)
+        with shared(self.folder):
+            # With the trace in any case: it is what says which layer was running.
+            made = self._build(compiler, trace=True)
+            once = run_once(made.path, self.record, arrays, trace=check, timeout=timeout)
+            if not check:
+                return RunResult(once.outputs, edited=made.edited)
+            return self._checked(once, arrays, made.edited, check_fallback)
 
     def _checked(
         self,
-        runner: Runner,
+        once: Once,
         arrays: Mapping[str, np.ndarray],
         edited: tuple[str, ...],
         check_fallback: bool,
     ) -> RunResult:
-        runner.poison()
-        trace = runner.traced()
-        outputs = dict(runner.outputs)
-        done = check(self.folder, self.record, arrays, trace)
+        done = check(self.folder, self.record, arrays, once.trace)
         functions = None
         if check_fallback:
-            functions = check_functions(self.folder, self.record, arrays, trace)
-        model: ModelDifference = compare_with_model(self.folder, self.record, arrays, outputs)
+            functions = check_functions(self.folder, self.record, arrays, once.trace)
+        model: ModelDifference = compare_with_model(
+            self.folder, self.record, arrays, dict(once.outputs)
+        )
         return RunResult(
-            outputs,
+            once.outputs,
             not done.mismatches if done.layers else None,
             done.mismatches,
             done.layers,
@@ -182,6 +195,9 @@ class Project:
             model.note,
             done.deviations,
             edited,
+            done.floats,
+            model.optimiser_lsb,
+            model.optimiser_abs,
             functions,
         )
 
@@ -191,6 +207,7 @@ class Project:
         *,
         compiler: str | Sequence[str] | None = None,
         quick: bool = False,
+        timeout: float | None = TIMEOUT,
     ) -> dict[str, np.ndarray]:
         """Outputs of a build with sanitizers, run as a process of its own on raw files.
 
@@ -198,35 +215,21 @@ class Project:
             inputs: as `run` takes them.
             compiler: see `build`.
             quick: see `build`.
+            timeout: see `run`.
 
         Raises:
-            OptionError: inputs that do not fit.
+            OptionError: inputs that do not fit, or no such timeout.
+            RunError: a layer did not end in time.
             ToolchainError: no compiler, it refuses, or a sanitizer found something.
         """
         arrays = match_inputs(inputs, self.record.inputs)
-        made = self._build(compiler, sanitize=True, quick=quick)
-        with tempfile.TemporaryDirectory(prefix="match_aie_") as scratch:
+        with shared(self.folder), tempfile.TemporaryDirectory(prefix="match_aie_") as scratch:
+            made = self._build(compiler, sanitize=True, quick=quick)
             sent = [Path(scratch, f"input_{i}") for i in range(len(arrays))]
             received = [Path(scratch, f"output_{i}") for i in range(len(self.record.outputs))]
             for path, array in zip(sent, arrays.values(), strict=True):
                 path.write_bytes(array.tobytes() or b"\0")
-            # Leaks are looked for by means that containers forbid, and nothing here allocates.
-            options = {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
-            done = subprocess.run(
-                [str(made.path), *map(str, sent), *map(str, received)],
-                env={**os.environ, **options},
-                capture_output=True,
-                text=True,
-                errors="replace",
-                check=False,
-            )
-            if done.returncode != 0:
-                said = "\n    ".join(done.stderr.strip().splitlines()[:12])
-                raise ToolchainError(
-                    f"the sanitized build failed with status {done.returncode}:\n    {said}",
-                    where=str(made.path),
-                    hint="report this as a defect of match_aie",
-                )
+            run_sanitized(made.path, self.record, [*sent, *received], Path(scratch), timeout)
             return {
                 port.name: _read(path, port)
                 for port, path in zip(self.record.outputs, received, strict=True)
@@ -268,18 +271,25 @@ class Build:
         """The shared library, or the executable with sanitizers."""
         return self.product.path
 
-    def run(self, inputs: Inputs, *, check: bool = True) -> RunResult:
+    def run(
+        self, inputs: Inputs, *, check: bool = True, timeout: float | None = TIMEOUT
+    ) -> RunResult:
         """As `Project.run` with this build's compiler; with sanitizers where it has them.
 
         Raises:
-            OptionError: inputs that do not fit.
+            OptionError: inputs that do not fit, or no such timeout.
+            RunError: see `Project.run`.
             ToolchainError: the run fails, a sanitizer found something, or the build with
                 sanitizers computes something else.
         """
-        result = self.project.run(inputs, check=check, compiler=self.product.compiler)
+        result = self.project.run(
+            inputs, check=check, compiler=self.product.compiler, timeout=timeout
+        )
         if not self.sanitize:
             return result
-        outputs = self.project.run_sanitized(inputs, compiler=self.product.compiler)
+        outputs = self.project.run_sanitized(
+            inputs, compiler=self.product.compiler, timeout=timeout
+        )
         for name, array in outputs.items():
             if array.tobytes() != result.outputs[name].tobytes():
                 raise ToolchainError(

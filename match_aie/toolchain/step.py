@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import shlex
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,8 +53,8 @@ def compile_file(folder: Path, command: Sequence[str], target: str, log: Path) -
 
 
 def _run(folder: Path, command: Sequence[str], target: str, log: Path) -> None:
-    # Two processes may build at once: each makes its own file, the last rename stays.
-    partial = f"{target}.{os.getpid()}"
+    # Two processes or threads may build at once: each makes its own file, the last rename stays.
+    partial = f"{target}.{secrets.token_hex(4)}"
     own = [partial if word == target else word for word in command]
     try:
         done = subprocess.run(

@@ -24,9 +24,10 @@ from match_aie.workload.real import (
     real_softmax,
     recurrent,
 )
-from match_aie.workload.real_reference import TOLERANCE, within_tolerance
+from match_aie.workload.real_bound import real_expected, within_bound
 from match_aie.workload.reference import reference
 from match_aie.workload.workload import (
+    DATA,
     FIXED_POINT_KINDS,
     ITEMSIZE,
     Activation,
@@ -41,9 +42,9 @@ from match_aie.workload.workload import (
 )
 
 __all__ = [
+    "DATA",
     "FIXED_POINT_KINDS",
     "ITEMSIZE",
-    "TOLERANCE",
     "Activation",
     "Axis",
     "Converted",
@@ -68,6 +69,7 @@ __all__ = [
     "pool2d",
     "real_conv2d",
     "real_dense",
+    "real_expected",
     "real_matmul",
     "real_pool2d",
     "real_softmax",
@@ -77,5 +79,5 @@ __all__ = [
     "shift_round",
     "to_fixed_point",
     "with_fixed_tail",
-    "within_tolerance",
+    "within_bound",
 ]

@@ -1,7 +1,7 @@
 """What every float32 workload means: in float64, rounded to float32 once at the end.
 
 Emitted code adds in another order and with other roundings, so it need not equal the reference:
-`within_tolerance` says how close it must come.
+`match_aie.workload.real_bound` says how close it must come.
 """
 
 from __future__ import annotations
@@ -15,31 +15,10 @@ from match_aie.workload.workload import Operand, RealTail, Workload
 
 Arrays = Mapping[str, np.ndarray]
 
-#: Largest error of a float32 layer, relative to the element or to the root mean square of the
-#: whole output, whichever is larger (a sum that cancels has no relative error to speak of).
-TOLERANCE = 2e-5
-
 _erf = np.frompyfunc(erf, 1, 1)
 
 
-def within_tolerance(
-    got: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE
-) -> np.ndarray:
-    """Per element, whether `got` is as close to `expected` as a float32 layer must be.
-
-    `|got - expected| <= tolerance * max(|expected|, rms(expected))`; infinities and NaN must
-    stand in the same places.
-    """
-    wide, seen = expected.astype(np.float64), got.astype(np.float64)
-    finite = np.isfinite(wide)
-    rms = float(np.sqrt(np.mean(np.square(wide[finite])))) if finite.any() else 0.0
-    with np.errstate(invalid="ignore"):
-        close = np.abs(seen - wide) <= tolerance * np.maximum(np.abs(wide), rms)
-    same = (seen == wide) | (np.isnan(seen) & np.isnan(wide))
-    return np.asarray(np.where(finite, close, same))
-
-
-def _by_dim(array: np.ndarray, operand: Operand, dims: tuple[str, ...]) -> np.ndarray:
+def by_dim(array: np.ndarray, operand: Operand, dims: tuple[str, ...]) -> np.ndarray:
     """`array` in float64 with its axes in the order `dims`; size 1 along those it has not."""
     names = [axis.terms[0][0] for axis in operand.axes]
     order = [names.index(dim) for dim in dims if dim in names]
@@ -47,7 +26,7 @@ def _by_dim(array: np.ndarray, operand: Operand, dims: tuple[str, ...]) -> np.nd
     return array.astype(np.float64).transpose(order).reshape(shape)
 
 
-def _stored(result: np.ndarray, workload: Workload, dims: tuple[str, ...]) -> np.ndarray:
+def stored(result: np.ndarray, workload: Workload, dims: tuple[str, ...]) -> np.ndarray:
     """`result`, whose axes are `dims`, as the output operand lies in memory."""
     names = [axis.terms[0][0] for axis in workload.output.axes]
     order = [dims.index(name) for name in names]
@@ -92,9 +71,9 @@ def _biased(workload: Workload, arrays: Arrays, total: np.ndarray) -> np.ndarray
 
 def _dense(workload: Workload, arrays: Arrays) -> np.ndarray:
     """With y = activation(x weight^T * factor + bias + residual)."""
-    x = _by_dim(arrays["x"], workload.operand("x"), ("B", "C"))
+    x = by_dim(arrays["x"], workload.operand("x"), ("B", "C"))
     total = _biased(workload, arrays, x @ arrays["weight"].astype(np.float64).T)
-    return _complete(workload, arrays, _stored(total, workload, ("B", "K")))
+    return _complete(workload, arrays, stored(total, workload, ("B", "K")))
 
 
 def _complete(workload: Workload, arrays: Arrays, total: np.ndarray) -> np.ndarray:
@@ -106,10 +85,10 @@ def _complete(workload: Workload, arrays: Arrays, total: np.ndarray) -> np.ndarr
 
 def _matmul(workload: Workload, arrays: Arrays) -> np.ndarray:
     """With y = activation(x x1 * factor)."""
-    x = _by_dim(arrays["x"], workload.operand("x"), ("B", "G", "OY", "C"))
-    x1 = _by_dim(arrays["x1"], workload.operand("x1"), ("B", "G", "C", "K"))
+    x = by_dim(arrays["x"], workload.operand("x"), ("B", "G", "OY", "C"))
+    x1 = by_dim(arrays["x1"], workload.operand("x1"), ("B", "G", "C", "K"))
     total = _biased(workload, arrays, x @ x1)
-    return _complete(workload, arrays, _stored(total, workload, ("B", "G", "OY", "K")))
+    return _complete(workload, arrays, stored(total, workload, ("B", "G", "OY", "K")))
 
 
 def _conv2d(workload: Workload, arrays: Arrays) -> np.ndarray:
@@ -178,16 +157,17 @@ def _layer_norm(workload: Workload, arrays: Arrays) -> np.ndarray:
 def _attention(workload: Workload, arrays: Arrays) -> np.ndarray:
     """With y = softmax(x x1^T * factor) x2 for every batch and head."""
     dims = {name: ("B", "G", row, column) for name, row, column in _PARTS}
-    q, k, v = (_by_dim(arrays[n], workload.operand(n), dims[n]) for n in ("x", "x1", "x2"))
+    q, k, v = (by_dim(arrays[n], workload.operand(n), dims[n]) for n in ("x", "x1", "x2"))
     assert workload.real is not None
     weights = _softmax_rows(q @ k.transpose(0, 1, 3, 2) * workload.real.factor)
-    return _stored(weights @ v, workload, ("B", "G", "OY", "K"))
+    return stored(weights @ v, workload, ("B", "G", "OY", "K"))
 
 
 _PARTS = (("x", "OY", "C"), ("x1", "OX", "C"), ("x2", "OX", "K"))
 
 
-def _sigmoid(x: np.ndarray) -> np.ndarray:
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    """1 / (1 + exp(-x))."""
     with np.errstate(over="ignore"):
         return np.asarray(1.0 / (1.0 + np.exp(-x)))
 
@@ -211,7 +191,7 @@ def _gru(workload: Workload, arrays: Arrays) -> np.ndarray:
     found = []
     for now in gates:
         seen = h @ product[:, : 2 * k] + bias[: 2 * k]
-        z, r = (_sigmoid(now[:, at : at + k] + seen[:, at : at + k]) for at in (0, k))
+        z, r = (sigmoid(now[:, at : at + k] + seen[:, at : at + k]) for at in (0, k))
         if workload.parameter("linear_before_reset"):
             inner = r * (h @ product[:, 2 * k :] + bias[2 * k :])
         else:
@@ -229,7 +209,7 @@ def _lstm(workload: Workload, arrays: Arrays) -> np.ndarray:
     found = []
     for now in gates:
         total = now + h @ product + bias
-        i, o, f = (_sigmoid(total[:, at * k : (at + 1) * k]) for at in range(3))
+        i, o, f = (sigmoid(total[:, at * k : (at + 1) * k]) for at in range(3))
         c = f * c + i * np.tanh(total[:, 3 * k :])
         h = o * np.tanh(c)
         found.append(h)

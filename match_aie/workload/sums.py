@@ -173,10 +173,13 @@ def _raw_refusal(workload: Workload, fold: bool) -> str | None:
     return None
 
 
-def _ends(operand: Operand, raw: bool) -> tuple[int, int]:
-    """Least and largest value of an input, as the hardware sees it."""
-    info = np.iinfo(operand.dtype)
+def _ends(operand: Operand, raw: bool, constants: Arrays) -> tuple[int, int]:
+    """Least and largest value of an operand, as the hardware sees it; of a constant its own."""
     zero = 0 if raw else operand.zero_point
+    known = constants.get(operand.name)
+    if operand.constant and known is not None:
+        return int(known.min()) - zero, int(known.max()) - zero
+    info = np.iinfo(operand.dtype)
     return int(info.min) - zero, int(info.max) - zero
 
 
@@ -186,7 +189,7 @@ def _weighted(
     """conv2d and dense: per output channel from its own weights."""
     x = workload.operand("x")
     weight = constants["weight"].astype(np.int64).reshape(len(constants["weight"]), -1)
-    least, most = _ends(x, raw)
+    least, most = _ends(x, raw, constants)
     if _pads(workload):
         least, most = min(least, 0), max(most, 0)
     up, down = np.maximum(weight, 0).sum(axis=1), np.minimum(weight, 0).sum(axis=1)
@@ -205,8 +208,7 @@ def _products(
     workload: Workload, constants: Arrays, scales: np.ndarray, raw: bool, fold: bool
 ) -> Terms | str:
     """Mul and matmul: a sum of products of two inputs."""
-    del constants
-    left, right = (_ends(workload.operand(name), raw) for name in ("x", "x1"))
+    left, right = (_ends(workload.operand(name), raw, constants) for name in ("x", "x1"))
     ends = [a * b for a in left for b in right]
     inner = workload.sizes["C"] if workload.kind == "matmul" else 1
     low, high = min(*ends, 0) * inner, max(*ends, 0) * inner
@@ -222,9 +224,8 @@ def _pair(
     workload: Workload, constants: Arrays, scales: np.ndarray, raw: bool, fold: bool
 ) -> Terms:
     """add: two terms with a scale each."""
-    del constants
     operands = [workload.operand(name) for name in ("x", "x1")]
-    ends = np.array([_ends(operand, raw) for operand in operands], np.int64)
+    ends = np.array([_ends(operand, raw, constants) for operand in operands], np.int64)
     points = np.array([[-o.zero_point if raw else 0] for o in operands], np.int64)
     return Terms(scales, ends[:, :1], ends[:, 1:], points, fold, raw, roundings=4)
 
@@ -233,11 +234,10 @@ def _pooled(
     workload: Workload, constants: Arrays, scales: np.ndarray, raw: bool, fold: bool
 ) -> Terms | str:
     """avg_pool2d: the sum over a window; padding that counts adds nothing."""
-    del constants
     x, tail = workload.operand("x"), workload.tail
     assert tail is not None
     count = workload.sizes["FY"] * workload.sizes["FX"]
-    low, high = _ends(x, raw)
+    low, high = _ends(x, raw, constants)
     ends = np.array([[[min(low, 0) if _pads(workload) else low]], [[high]]], np.int64) * count
     if int(np.abs(ends).max()) > _INT32_MAX:
         return "the sum can overflow 32 bits"

@@ -121,6 +121,10 @@ class Window:
     count_include_pad: bool = False
 
 
+#: Names of the tensors that a layer combines. Any but all of them may be known at compile time:
+#: what a layer needs of them (shapes, types, zero points) it must ask of these, not of inputs.
+DATA = ("x", "x1", "x2")
+
 #: Kinds whose tail may be fixed point; the others compute with real values.
 FIXED_POINT_KINDS: tuple[Kind, ...] = ("conv2d", "dense", "matmul", "add", "mul", "avg_pool2d")
 
@@ -266,6 +270,11 @@ class Workload:
     def constants(self) -> tuple[Operand, ...]:
         """Operands that are known at compile time."""
         return tuple(o for o in self.operands[:-1] if o.constant)
+
+    @property
+    def data(self) -> tuple[Operand, ...]:
+        """The operands that are combined, whether they arrive at run time or are known."""
+        return tuple(o for o in self.operands[:-1] if o.name in DATA or not o.constant)
 
     @property
     def output(self) -> Operand:

@@ -16,20 +16,37 @@ from match_aie.targets.aie_ml.facts_reader import Provenance
 T = TypeVar("T")
 Generation = Literal["AIE", "AIE-ML", "AIE-MLv2", "XDNA1", "XDNA2"]
 
+#: Least bits of a sum of products of wide types: 48 are AIE's. For others 32 do.
+LEAST_LANE_BITS = {"int16xint16": 48, "int32xint16": 48, "int16xint32": 48, "int32xint32": 48}
+
 
 @dataclass(frozen=True)
 class Tiling:
-    """One `aie::mmul` shape: M x K by K x N; `native` where one instruction computes it."""
+    """One `aie::mmul` shape: M x K by K x N.
+
+    Attributes:
+        m: rows of A and C.
+        k: columns of A, rows of B.
+        n: columns of B and C.
+        native: whether one instruction computes it.
+        lane_bits: of one sum in the accumulator that the vendor's headers give the shape.
+        tag_bits: of the accumulator tag by which the headers know the shape; that of int16 by
+            int8 in 4x8x4 says 32 where sums have 64.
+    """
 
     m: int
     k: int
     n: int
     native: bool
+    lane_bits: int = 32
+    tag_bits: int = 32
 
     def __post_init__(self) -> None:
         """Refuse what is no shape."""
         if min(self.m, self.k, self.n) < 1:
             raise TargetError(f"mmul shape {self.m}x{self.k}x{self.n} is empty")
+        if {self.lane_bits, self.tag_bits} - {32, 48, 64, 80}:
+            raise TargetError(f"no accumulator has {self.lane_bits} or {self.tag_bits} bits")
 
     @property
     def macs(self) -> int:
@@ -162,12 +179,15 @@ class CoreTile:
     locks: Locks
 
     def tilings_of(self, a: str, b: str) -> tuple[Tiling, ...]:
-        """Legal `mmul` shapes of element types `a` x `b`, native ones first.
+        """Legal `mmul` shapes of element types `a` x `b` that keep their sums, native ones first.
 
         Unsigned types use the shapes of the signed ones of their width: the sign is an operand
-        of the instruction (aie_api, `mmul`: "8b x 8b").
+        of the instruction (aie_api, `mmul`: "8b x 8b"). Shapes whose accumulators are narrower
+        than two products of the types (int16 by int16 in 32 bits) are left out.
         """
-        return self.tilings.get(pair_name(a, b), ())
+        pair = pair_name(a, b)
+        shapes = self.tilings.get(pair, ())
+        return tuple(t for t in shapes if t.lane_bits >= LEAST_LANE_BITS.get(pair, 32))
 
     def instructions(self, a: str, b: str, tiling: Tiling) -> int | None:
         """Vector instructions of one `mmul`: the fewest native shapes that cover it.
@@ -175,7 +195,7 @@ class CoreTile:
         A measured 8x8x4 of int8 takes two (facts, calibration row "two VMAC per mmul"). None
         where neither a native shape nor the rate is known.
         """
-        native = [t for t in self.tilings_of(a, b) if t.native]
+        native = [t for t in self.tilings.get(pair_name(a, b), ()) if t.native]
         if native:
             return min(
                 -(-tiling.m // t.m) * -(-tiling.k // t.k) * -(-tiling.n // t.n) for t in native

@@ -14,6 +14,9 @@ ARCH_MACRO = {"AIE": 10, "AIE-ML": 20, "XDNA1": 20, "XDNA2": 21, "AIE-MLv2": 22}
 #: Element types that the emulation knows, by the facts' names.
 _ELEMENTS = {"int8": "i8", "int16": "i16", "int32": "i32", "bf16": "bf16", "fp32": "fp32"}
 
+#: Bits of the widest sum that the emulation computes: 80-bit accumulators of AIE are left out.
+_WIDEST_LANE = 64
+
 
 def include_folder() -> Path:
     """Folder to give the host's compiler with `-I`: holds adf.h and aie_api/."""
@@ -34,7 +37,7 @@ def tilings_header() -> str:
     rates = [line for arch in sorted(arrays) for line in _rates(arch, arrays[arch])]
     return "\n".join(
         (
-            "// Legal mmul shapes and products per instruction, from facts/devices.json.",
+            "// Legal mmul shapes, their accumulators, products per instruction: from the facts.",
             "// A test holds this file to the facts: change those, then write it again from",
             "// match_aie.targets.aie_ml.emulation.tilings_header().",
             "#pragma once",
@@ -48,6 +51,7 @@ def tilings_header() -> str:
             "    Element a, b;",
             "    unsigned m, k, n;",
             "    bool native;",
+            "    unsigned tag_bits, lane_bits;  // of the tag that names it, and of its sums",
             "};",
             "",
             "struct Rate {",
@@ -78,10 +82,12 @@ def _elements(pair: str) -> str | None:
 
 def _shapes(arch: int, array: Device) -> list[str]:
     return [
-        f"    {{{arch}, {elements}, {t.m}, {t.k}, {t.n}, {str(t.native).lower()}}},"
+        f"    {{{arch}, {elements}, {t.m}, {t.k}, {t.n}, {str(t.native).lower()}, "
+        f"{t.tag_bits}, {t.lane_bits}}},"
         for pair, tilings in array.architecture.core.tilings.items()
         if (elements := _elements(pair))
         for t in tilings
+        if t.lane_bits <= _WIDEST_LANE
     ]
 
 

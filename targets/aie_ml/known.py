@@ -10,6 +10,7 @@ from typing import cast
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import (
+    LEAST_LANE_BITS,
     Addressing,
     Architecture,
     Banks,
@@ -23,6 +24,7 @@ from match_aie.targets.aie_ml.devices import (
     Tiling,
 )
 from match_aie.targets.aie_ml.facts_reader import Facts, read_facts
+from match_aie.targets.aie_ml.mmul_shapes import Shape, Sums, header_shapes
 
 #: Names that users say, and the facts file's.
 PARTS = {
@@ -113,7 +115,7 @@ def _architecture(name: Generation, facts: Facts) -> Architecture:
     switch = arch.part("stream_switch")
     return Architecture(
         name=name,
-        core=_core(arch.part("core")),
+        core=_core(name, arch.part("core")),
         mem=_mem(mem) if mem.keys else None,
         shim_dma=_dma(shim),
         shim_locks=_locks(shim),
@@ -143,7 +145,7 @@ def _latencies(name: str, facts: Facts) -> tuple[Mapping[str, int], frozenset[st
     return MappingProxyType({**lent, **known}), frozenset(lent) - frozenset(known)
 
 
-def _core(core: Facts) -> CoreTile:
+def _core(name: Generation, core: Facts) -> CoreTile:
     accumulators = core.integer("accumulators", "count")
     return CoreTile(
         data_memory_bytes=core.needed("data_memory_bytes"),
@@ -167,7 +169,7 @@ def _core(core: Facts) -> CoreTile:
         streams_in=core.needed("core_streams", "in"),
         streams_out=core.needed("core_streams", "out"),
         macs=_macs(core.part("macs_per_cycle")),
-        tilings=_tilings(core),
+        tilings=_tilings(name, core),
         reach=tuple(_side(text) for text in core.texts("neighbour_memory", "reach")),
         dma=_dma(core),
         locks=_locks(core),
@@ -183,30 +185,69 @@ def _macs(rates: Facts) -> Mapping[str, int | None]:
     return MappingProxyType({key: rates.integer(key) for key in rates.keys})
 
 
-def _tilings(core: Facts) -> Mapping[str, tuple[Tiling, ...]]:
-    """Shapes by element types; a name such as "fp32xfp32(emulated)" says that none is native."""
-    found: dict[str, tuple[Tiling, ...]] = {}
+def _tilings(name: Generation, core: Facts) -> Mapping[str, tuple[Tiling, ...]]:
+    """Shapes by element types; a name such as "fp32xfp32(emulated)" says that none is native.
+
+    Where the vendor's headers are public, shapes that they do not have are left out, those that
+    only they have are added as not native, and all have the headers' accumulators.
+    """
+    found: dict[str, dict[tuple[int, int, int], bool]] = {}
     for key in ("mmul_native", "mmul_emulated_or_shuffled"):
         table = core.table(key)
-        for pair in table.keys:
-            plain, _, emulated = pair.partition("(")
-            name = plain if "x" in plain else f"{plain}x{plain}"
+        for written in table.keys:
+            plain, _, emulated = written.partition("(")
+            pair = plain if "x" in plain else f"{plain}x{plain}"
             native = key == "mmul_native" and not emulated
-            found[name] = (*found.get(name, ()), *_shapes(table, pair, native))
-    return MappingProxyType({name: tuple(dict.fromkeys(found[name])) for name in found})
+            for shape in _shapes(table, written):
+                found.setdefault(pair, {}).setdefault(shape, native)
+    sums = header_shapes(name)
+    if sums is not None:
+        for pair, *size in sums:
+            m, k, n = size
+            found.get(pair, {}).setdefault((m, k, n), False)
+    made = {
+        pair: tuple(
+            _tiling(pair, shape, native, sums)
+            for shape, native in shapes.items()
+            if sums is None or (pair, *shape) in sums
+        )
+        for pair, shapes in found.items()
+    }
+    return MappingProxyType({pair: tilings for pair, tilings in made.items() if tilings})
 
 
-def _shapes(table: Facts, pair: str, native: bool) -> tuple[Tiling, ...]:
+def _tiling(
+    pair: str,
+    shape: tuple[int, int, int],
+    native: bool,
+    sums: Mapping[Shape, Sums] | None,
+) -> Tiling:
+    """With the headers' accumulator; where there are none, with that of the types (assumed).
+
+    Args:
+        pair: element types as the facts write them.
+        shape: M, K, N.
+        native: whether one instruction computes it.
+        sums: of the generation's shapes; None where no headers are public.
+    """
+    if sums is None:
+        bits = 64 if pair in LEAST_LANE_BITS else 32
+        return Tiling(*shape, native, bits, bits)
+    known = sums[(pair, *shape)]
+    return Tiling(*shape, native, known.lane_bits, known.tag_bits)
+
+
+def _shapes(table: Facts, pair: str) -> tuple[tuple[int, int, int], ...]:
     shapes = table.value(pair)
     if not isinstance(shapes, list):
         raise TargetError(f"{table.path}.{pair}: not a list of shapes")
-    tilings = []
+    found = []
     for shape in shapes:
         if not isinstance(shape, list) or len(shape) != 3:
             raise TargetError(f"{table.path}.{pair}: {shape!r} is not M, K, N")
         m, k, n = (size for size in shape if isinstance(size, int))
-        tilings.append(Tiling(m, k, n, native))
-    return tuple(tilings)
+        found.append((m, k, n))
+    return tuple(found)
 
 
 def _mem(mem: Facts) -> MemTile:

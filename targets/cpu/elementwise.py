@@ -78,9 +78,9 @@ def vectorised(machine: Machine, workload: Workload) -> bool:
         return False  # a single element has no loop, whose step would say that it is a stream
     reads = ("float32",) if workload.kind == "quantize" else _BYTES
     writes = ("float32",) if workload.kind == "dequantize" else _BYTES
-    if workload.output.dtype not in writes or any(x.dtype not in reads for x in workload.inputs):
+    if workload.output.dtype not in writes or any(x.dtype not in reads for x in workload.data):
         return False
     # Broadcast along the last dimension, an operand is one value for a whole row.
     return workload.sizes["K"] >= machine.lanes or all(
-        operand.shape == workload.output.shape for operand in workload.inputs
+        operand.shape == workload.output.shape for operand in workload.data
     )

@@ -2,12 +2,13 @@
 
 Every file of `facts/` describes one name that `CPU(arch=...)` takes, with the source of each
 number. `native` picks the file with the widest vectors that this machine has, and puts in the
-cache sizes that the operating system states.
+cache sizes that the operating system states; or the file that the variable `PIN` names.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import platform
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,11 +21,13 @@ from match_aie.errors import TargetError, shorten
 
 __all__ = [
     "NATIVE",
+    "PIN",
     "PORTABLE",
     "Cache",
     "Dot",
     "Machine",
     "Peaks",
+    "executes",
     "machine",
     "names",
     "native",
@@ -32,6 +35,8 @@ __all__ = [
 ]
 
 NATIVE = "native"
+#: The environment variable that says what `native` finds, whatever this machine is.
+PIN = "MATCH_AIE_ARCH"
 #: What runs everywhere: C without vector types or flags of its own.
 PORTABLE = "portable"
 
@@ -85,6 +90,8 @@ _LINUX = {
     "sse3": "pni",
 }
 _FAMILIES = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "aarch64", "arm64": "aarch64"}
+#: Levels that `PIN` may name and that have no facts of their own: no vectors wide enough.
+_LEVELS = {"x86-64": "portable", "x86-64-v2": "portable"}
 _PREFERRED = (
     "x86-64-v4+avx512vnni",
     "x86-64-v3+avxvnni",
@@ -97,19 +104,48 @@ _PREFERRED = (
 def native(cpuinfo: Path = Path("/proc/cpuinfo"), caches: Path | None = None) -> Machine:
     """This machine: the best facts it fulfils, with its own cache sizes; `PORTABLE` where none.
 
+    Where the environment variable `PIN` names facts, those, whether this machine fulfils them or
+    not: compiling needs no processor, and running says what is missing.
+
     Args:
         cpuinfo: where Linux lists the processor's features.
         caches: the folder where Linux describes its caches.
+
+    Raises:
+        TargetError: `PIN` names no facts.
     """
-    family = _FAMILIES.get(platform.machine().lower(), "")
-    features = _features(cpuinfo)
+    pinned = os.environ.get(PIN, "").strip()
+    if pinned and pinned != NATIVE:
+        facts = _pinned(pinned)
+    else:
+        found = (machine(name) for name in _PREFERRED)
+        facts = next((each for each in found if executes(each, cpuinfo)), machine(PORTABLE))
+    if facts.name != PORTABLE and facts.family != _family():
+        return facts
     sizes = _cache_sizes(caches or Path("/sys/devices/system/cpu/cpu0/cache"))
-    for name in _PREFERRED:
-        facts = machine(name)
-        needs = {_LINUX.get(feature, feature) for feature in facts.features}
-        if facts.family == family and needs <= features:
-            return with_caches(facts, _counted_on(facts, sizes))
-    return with_caches(machine(PORTABLE), sizes)
+    return with_caches(facts, sizes if facts.name == PORTABLE else _counted_on(facts, sizes))
+
+
+def _pinned(name: str) -> Machine:
+    name = _LEVELS.get(name, name)
+    if name not in names():
+        raise TargetError(
+            f"{PIN} names no processor architecture: {shorten(name, 60)!r}",
+            hint="unset it, or set it to one of " + ", ".join((*_LEVELS, *names())),
+        )
+    return machine(name)
+
+
+def executes(facts: Machine, cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
+    """Whether this machine, whatever `PIN` says, runs what is compiled for `facts`."""
+    needs = {_LINUX.get(feature, feature) for feature in facts.features}
+    same = facts.family == _family() or facts.name == PORTABLE
+    return same and needs <= _features(cpuinfo)
+
+
+def _family() -> str:
+    """Of this machine's processor; "" where none of the files is for it."""
+    return _FAMILIES.get(platform.machine().lower(), "")
 
 
 def _counted_on(facts: Machine, sizes: Mapping[int, int]) -> dict[int, int]:

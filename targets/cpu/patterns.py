@@ -67,7 +67,7 @@ def _quantisation(workload: Workload) -> str | None:
         return None
     if workload.fixed_point:
         return None
-    for operand in (*workload.inputs, workload.output):
+    for operand in (*workload.data, workload.output):
         if operand.dtype != "float32" and operand.scale is None:
             return f"{operand.name} is quantised per channel; this layer takes one scale per tensor"
     return None

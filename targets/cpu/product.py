@@ -47,8 +47,9 @@ def form(machine: Machine, workload: Workload) -> Form:
     x = workload.operand("x")
     second = workload.operands[1]
     dot = machine.dot
-    if dot in ("dpbusd", "sdot") and (second.dtype != "int8" or not second.constant):
-        # Only int8 constants have sums that can be folded into the bias.
+    if dot in ("dpbusd", "sdot") and (workload.kind == "matmul" or second.dtype != "int8"):
+        # Only int8 weights have sums that can be folded into a bias. The second matrix of a matmul
+        # is packed at run time, in int16, whether or not it is a constant.
         dot = "madd" if machine.family == "x86-64" else "plain"
     if dot == "dpbusd":
         return Form(dot, 4, "uint8", 0 if x.dtype == "uint8" else -128)

@@ -91,7 +91,11 @@ class DigitalArray(ExecModule):
         """Weights are cut into blocks of channels, where these are full."""
         room = self.memories[1].bytes
         channels, block = workload.output.shape[-1], block_channels(workload)
-        least = sum(packed_bytes(workload, operand.name) for operand in workload.constants)
+        least = sum(
+            packed_bytes(workload, operand.name)
+            for operand in workload.constants
+            if self.memories[1].serves(operand.name)
+        )
         if workload.kind != "add" and channels % block == 0:
             least = least * block // channels
         if room is None or least <= room:

@@ -19,7 +19,7 @@ def refuses(workload: Workload) -> str | None:
 
 
 def _types(workload: Workload) -> str | None:
-    for operand in (*workload.inputs, workload.output):
+    for operand in (*workload.data, workload.output):
         if operand.dtype != "int8":
             return f"{operand.name} is {operand.dtype}; the array reads and stores int8"
     if workload.kind != "add" and workload.operand("weight").dtype != "int8":
@@ -66,7 +66,7 @@ def _padding(workload: Workload) -> str | None:
 
 
 def _shapes(workload: Workload) -> str | None:
-    shapes = {operand.shape for operand in (*workload.inputs, workload.output)}
+    shapes = {operand.shape for operand in (*workload.data, workload.output)}
     if workload.kind == "add" and len(shapes) > 1:
         return "its inputs are broadcast; the array adds tensors of one shape"
     return None

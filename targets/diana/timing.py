@@ -76,7 +76,7 @@ def array_cycles(workload: Workload, visit: Visit) -> float:
     length = {dim: size for dim, (_, size) in visit.ranges.items()}
     if workload.kind == "add":
         blocks = -(-prod(length.values()) // (lanes * lanes))
-        return float(blocks * (len(workload.inputs) * (1 + FETCH) + STORE))
+        return float(blocks * (len(workload.data) * (1 + FETCH) + STORE))
     images = length["B"] * length.get("G", 1)
     across = -(-length["K"] // lanes)
     if workload.kind == "dense":

@@ -33,6 +33,9 @@ from match_aie.targets.versal.chains import Chain, chains, given, joined
 from match_aie.targets.versal.module import SHARED, AieArray, Place, layer_cost
 from match_aie.workload import Workload
 
+#: Generations of the array that Versal devices have; the others lie beside other processors.
+VERSAL = ("AIE", "AIE-ML", "AIE-MLv2")
+
 #: Clock of the Arm Cortex-A72: ASSUMPTION, 1.4 GHz; speed grades differ.
 ARM_MHZ = 1400.0
 
@@ -84,10 +87,16 @@ class VersalAIEML(MatchTarget):
             handover: whether layers in a row leave results in memory tiles for the next ones.
 
         Raises:
-            TargetError: there is no such device or module, or something that the graphs need is
-                not known of the device.
+            TargetError: there is no such device or module, the device is no Versal, or something
+                that the graphs need is not known of it.
         """
         array = known_device(device)
+        if array.architecture.name not in VERSAL:
+            raise TargetError(
+                f"{device} is no Versal device: its array ({array.architecture.name}) belongs "
+                "to a processor with other host code",
+                hint="vek280",
+            )
         if array.mem_rows == 0:
             raise TargetError(f"{device} has no memory tiles", hint="vek280")
         array.need(array.gmio_in, "the number of DMA channels from memory")
@@ -147,7 +156,9 @@ class VersalAIEML(MatchTarget):
                 parts = tuple(Placed(graph, chain.column, of) for graph, of in each)
                 found.append(Chained(whole, chain.column, parts))
             users.append((mine[chain.first].label, found[-1].graph))
-        return self._lacking(users) or (network_units(network, found) if found else ())
+        device = known_device(self.device)
+        stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
+        return self._lacking(users) or (network_units(network, found, stack) if found else ())
 
     def _mine(self, layers: Sequence[ChosenLayer]) -> list[ChosenLayer]:
         return [layer for layer in layers if layer.module == self._array.name]

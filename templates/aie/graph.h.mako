@@ -75,6 +75,9 @@ public:
         adf::source(tile[${n}]) = "${k.call.symbol}.cpp";
         adf::runtime<adf::ratio>(tile[${n}]) = 1.0;
         adf::location<adf::kernel>(tile[${n}]) = adf::tile(${column + k.place[0]}, ${k.place[1]});
+    % if k.call.stack_bytes:
+        adf::stack_size(tile[${n}]) = ${stack + k.call.stack_bytes};
+    % endif
     % if k.firings > 1:
         adf::repetition_count(tile[${n}]) = ${k.firings};
     % endif

@@ -89,11 +89,7 @@ extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name i
     % if not buffer.loaded:
     ${move('cut', f'{buffer.name}_memory', begin(buffer, 'const char'), buffer)}
     % endif
-    % if buffer.sends > 1:
-    for (unsigned pass = 0; pass < ${buffer.sends}; ++pass) {
-        ${g.name}.${buffer.name}.gm2aie_nb(${buffer.name}_memory, ${buffer.nbytes});
-    }
-    % else:
+    % if buffer.sends == 1:
     ${g.name}.${buffer.name}.gm2aie_nb(${buffer.name}_memory, ${buffer.nbytes});
     % endif
 % endfor
@@ -103,10 +99,21 @@ extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name i
 % if layer.last:
     ${g.name}.run(1);
 % endif
+% if layer.streams:
+    // A channel holds four transfers and the next one waits for room: they go while the graph runs.
+    for (unsigned pass = 0; pass < ${layer.streams[0].sends}; ++pass) {
+    % for buffer in layer.streams:
+        ${g.name}.${buffer.name}.gm2aie_nb(${buffer.name}_memory, ${buffer.nbytes});
+    % endfor
+    }
+% endif
 % for buffer in layer.outputs:
     ${g.name}.${buffer.name}.wait();
     ${move('paste', begin(buffer, 'char'), f'{buffer.name}_memory', buffer)}
 % endfor
+% if layer.last:
+    ${g.name}.wait();
+% endif
 % if layer.held:
 #ifdef AIE_EMULATION
 % for held in layer.held:

@@ -20,7 +20,11 @@
 
     def sums(unit, of):
         parts = [f'{of}.s{unit[0]}{unit[1] + j}' + ('.to_accum()' if mmul else '') for j in range(join)]
-        return parts[0] if join == 1 else f"aie::concat({', '.join(parts)})"
+        return together(parts)
+
+    def together(parts):
+        """Vectors side by side; `concat` takes two or more."""
+        return parts[0] if len(parts) == 1 else f"aie::concat({', '.join(parts)})"
 
     def start(row, column, place='next'):
         if k.receives:
@@ -55,7 +59,7 @@
 namespace ${name} {
 
 % if mmul:
-using Sum = aie::mmul<${t.m}, ${t.k}, ${t.n}, ${a_type}, ${b_type}, ${k.accumulator}>;
+using Sum = aie::mmul<${t.m}, ${t.k}, ${t.n}, ${a_type}, ${b_type}, ${k.mmul_tag}>;
 % else:
 using Sum = aie::accum<${k.accumulator}, ${size_c}>;
 % endif
@@ -201,7 +205,7 @@ MATCH_AIE_INLINE void drain(const aie::accum<${k.accumulator}, ${size_y}> &sum, 
         % if r.form == 'channel':
     const int32 *row_of = call.multiplier + tile_column * ${t.n};
             % if join == 1:
-    const auto factor = aie::concat(${', '.join([f'aie::load_v<{t.n}>(row_of)'] * (16 // t.n))});
+    const auto factor = ${together([f'aie::load_v<{t.n}>(row_of)'] * (16 // t.n))};
             % else:
     const auto factor = aie::load_v<16>(row_of);
             % endif
@@ -211,7 +215,7 @@ MATCH_AIE_INLINE void drain(const aie::accum<${k.accumulator}, ${size_y}> &sum, 
         % if r.addend == 'channel':
     const int32 *addend_of = call.addend + tile_column * ${t.n};
             % if join == 1:
-    const aie::accum<acc64, 16> addend(aie::concat(${', '.join([f'aie::load_v<{t.n}>(addend_of)'] * (16 // t.n))}));
+    const aie::accum<acc64, 16> addend(${together([f'aie::load_v<{t.n}>(addend_of)'] * (16 // t.n))});
             % else:
     const aie::accum<acc64, 16> addend(aie::load_v<16>(addend_of));
             % endif

@@ -19,7 +19,7 @@
 
 namespace ${name} {
 
-using Sum = aie::mmul<${t.m}, ${t.k}, ${t.n}, ${a_type}, ${b_type}, ${k.accumulator}>;
+using Sum = aie::mmul<${t.m}, ${t.k}, ${t.n}, ${a_type}, ${b_type}, ${k.mmul_tag}>;
 constexpr unsigned size_a = ${t.m * t.k};
 constexpr unsigned size_b = ${t.k * t.n};
 constexpr unsigned size_c = ${size_c};

@@ -4,6 +4,7 @@
 #include "${net.name}.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 % for port in (*net.inputs, *net.outputs):
 static _Alignas(${net.macro}_ALIGNMENT) uint8_t ${port.macro.lower()}[${port.macro}_BYTES];
@@ -22,6 +23,22 @@ static void poison(uint8_t *bytes, size_t count) {
 }
 
 % endif
+#ifdef MATCH_AIE_TRACE
+/* Which step was done last stands in the file that MATCH_AIE_PROGRESS names, if it does. */
+static FILE *progress;
+
+static void done(int step, int tensor, const void *data, size_t bytes) {
+    (void)tensor;
+    (void)data;
+    (void)bytes;
+    if (progress) {
+        rewind(progress);
+        fprintf(progress, "%d\n", step);
+        fflush(progress);
+    }
+}
+#endif
+
 int main(int argc, char **argv) {
     static uint8_t *const buffers[] = {
 % for port in (*net.inputs, *net.outputs):
@@ -60,6 +77,10 @@ int main(int argc, char **argv) {
         out[i] = buffers[inputs + i];
         poison(out[i], sizes[inputs + i]);
     }
+#ifdef MATCH_AIE_TRACE
+    progress = getenv("MATCH_AIE_PROGRESS") ? fopen(getenv("MATCH_AIE_PROGRESS"), "w") : NULL;
+    ${net.name}_set_trace(done);
+#endif
 % if net.arena:
     poison(arena, sizeof arena);
     const int status = ${net.name}_run_in(arena, in, out);

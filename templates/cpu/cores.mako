@@ -3,14 +3,14 @@
 
 ## Open the function, `split` being a match_aie.targets.cpu.cores.Split or None. A part covers
 ## part_begin to part_end of what is divided, and has `nbytes` of scratch. `meet` where parts wait for
-## each other (ma_meet): then there may be one part only, that covers all.
-<%def name="open(layer, split, nbytes=0, meet=False)" filter="trim">
+## each other (ma_meet): then there may be one part only, that covers all. `attribute` stands before it.
+<%def name="open(layer, split, nbytes=0, meet=False, attribute='')" filter="trim">
 % if split is None:
 /* ${layer.summary} */
-static void ${layer.symbol}(${layer.parameters})
+${attribute}static void ${layer.symbol}(${layer.parameters})
 {
 % else:
-static void ${layer.symbol}_part(${layer.parameters}, int32_t part${", int32_t parts" if meet else ""})
+${attribute}static void ${layer.symbol}_part(${layer.parameters}, int32_t part${", int32_t parts" if meet else ""})
 {
     static const int32_t bounds[] = {${", ".join(map(str, split.bounds))}};
     const int32_t part_begin = bounds[part], part_end = bounds[${f"parts == 1 ? {split.parts} : part + 1" if meet else "part + 1"}];

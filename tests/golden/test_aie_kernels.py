@@ -81,7 +81,7 @@ def dense_graph():
 
 def test_graph(golden) -> None:
     graph, workload = dense_graph()
-    texts = units(network_units("net", [Placed(graph, 4, workload)]))
+    texts = units(network_units("net", [Placed(graph, 4, workload)], 1024))
     golden("aie_graph.h", texts["aie/fc_graph.h"].decode())
     golden("aie_host.cpp", texts["aie/net_host.cpp"].decode())
     golden("aie_emulation.cpp", texts["emulation/net_array.cpp"].decode())

@@ -8,7 +8,7 @@ import pytest
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array import DenseLayer, build, search
-from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.check import RESOURCES, violations
 
 pytestmark = pytest.mark.slow
 VEK280 = device("vek280")
@@ -51,7 +51,7 @@ def maps(layer: DenseLayer, name: str) -> None:
         return
     program = build(found[0].mapping, array)
     assert not isinstance(program, Infeasible)
-    assert violations(program, array) == ()
+    assert violations(program, array, RESOURCES) == ()
 
 
 def test_cost_model_and_simulator_agree_on_the_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from match_aie.hardware import MatchTarget
 from match_aie.targets.cpu import CPU, CPUModule
 from match_aie.workload import FIXED_POINT_KINDS, FixedPoint, to_fixed_point
 from tests.random_networks import random_network
-from tests.shared import ALL_FILES, TINY, U8, random_inputs, recordings, shared
+from tests.shared import ALL_FILES, TFLITE_FILES, TINY, U8, model_file, random_inputs, recorded
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,7 @@ def layers(path):
 @pytest.mark.parametrize("file", ALL_FILES)
 def test_sixteen_bits_bound_every_layer(file):
     known = KNOWN["u8" if file.split(".")[0] in U8 else "tiny"]
-    seen = layers(shared(file))
+    seen = layers(model_file(file))
     assert len(seen) >= 10
     for layer in seen:
         done = to_fixed_point(layer.workload, layer.constants, SIXTEEN)
@@ -70,11 +70,11 @@ class Both(Chip):
         return (Multiplier(), CPUModule())
 
 
-@pytest.mark.parametrize("file", [*(f"{n}.onnx" for n in U8), *(f"tiny/{n}.tflite" for n in TINY)])
+@pytest.mark.parametrize("file", [*(f"{n}.onnx" for n in U8), *TFLITE_FILES])
 def test_emitted_code_deviates_by_one_step_at_most(file, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        net = match.compile(shared(file), Chip())
+        net = match.compile(model_file(file), Chip())
     project = net.write(tmp_path / "net")
     rng = np.random.default_rng(5)
     for _ in range(5):
@@ -90,10 +90,10 @@ def test_emitted_code_deviates_by_one_step_at_most(file, tmp_path):
 def test_recorded_samples_are_classified_alike(name, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        net = match.compile(shared(f"tiny/{name}.tflite"), Chip())
+        net = match.compile(model_file(f"{name}.tflite"), Chip())
     project = net.write(tmp_path / "net")
-    recorded = recordings(TINY[name])
-    for sample, expected in zip(recorded["inputs"], recorded["outputs_xnnpack"], strict=True):
+    given = recorded(name)
+    for sample, expected in zip(given.inputs, given.outputs, strict=True):
         (got,) = project.run(sample.reshape(net.inputs[0].shape)).outputs.values()
         assert got.reshape(-1).argmax() == expected.reshape(-1).argmax()
 

@@ -12,7 +12,7 @@ from match_aie.hardware import MatchTarget, Operation
 from match_aie.hardware.core import TensorType
 from match_aie.targets.gap9.core import DIVISION, ControlCore
 from tests import riscv
-from tests.shared import shared
+from tests.shared import model_file
 
 pytestmark = [
     pytest.mark.slow,
@@ -112,7 +112,7 @@ def test_network_on_the_control_core(isa, tmp_path):
     """The autoencoder wholly in fallback C: outputs bit for bit, and the model near the count."""
     target = ControlCoreOnly()
     target.core = ControlCore(isa=isa)
-    path = shared("dae_u8.onnx")
+    path = model_file("dae_u8.onnx")
     x = np.random.default_rng(5).random((1, 640)).astype(np.float32)
     run, _ = counted(path, x, isa, tmp_path / "dae")
     modelled = match.compile(path, target=target).assignment.cost.total

@@ -8,7 +8,7 @@ import pytest
 
 import match_aie as match
 from match_aie.targets.gap9 import GAP9
-from tests.shared import ALL_FILES, TINY, U8, random_inputs, recordings, shared
+from tests.shared import ALL_FILES, TINY, U8, answers, model_file, random_inputs, recorded
 
 pytestmark = pytest.mark.slow
 SAMPLES = 20
@@ -21,7 +21,7 @@ MILLISECONDS = {"mobilenet": 1.75, "resnet8": 0.85, "dscnn": 0.68, "dae": 0.19}
 def compiled(file, target):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return match.compile(shared(file), target)
+        return match.compile(model_file(file), target)
 
 
 @pytest.mark.parametrize("file", ALL_FILES)
@@ -42,20 +42,13 @@ def test_emulation_equals_the_reference_and_recorded_answers(file, tmp_path):
         assert result.layers_checked == len(layers)
         assert len(result.deviations) == own > 0
         assert max(found.max_lsb for found in result.deviations) <= 1
-    name, _, kind = file.removeprefix("tiny/").partition(".")
+    name, _, kind = file.partition(".")
     if name in TINY:
-        recorded = recordings(TINY[name])
-        given = [sample.reshape(net.inputs[0].shape) for sample in recorded["inputs"]]
-        wanted = recorded["outputs_xnnpack"] if kind == "tflite" else answers(file, given)
+        known = recorded(name)
+        given = [sample.reshape(net.inputs[0].shape) for sample in known.inputs]
+        # An ONNX twin is a model of its own: averages round otherwise than LiteRT's.
+        wanted = known.outputs if kind == "tflite" else answers(model_file(file), given)
         answers_are_the_models(project, given, wanted)
-
-
-def answers(file, samples):
-    """Of the ONNX twin, which is a model of its own: averages round otherwise than LiteRT's."""
-    runtime = pytest.importorskip("onnxruntime")
-    session = runtime.InferenceSession(str(shared(file)), providers=["CPUExecutionProvider"])
-    (port,) = session.get_inputs()
-    return [session.run(None, {port.name: sample})[0] for sample in samples]
 
 
 def answers_are_the_models(project, samples, outputs):
@@ -72,10 +65,9 @@ def answers_are_the_models(project, samples, outputs):
 def test_simulated_times(name, tmp_path, monkeypatch):
     """As `benchmarks/gap9.py` has them: no clock of this machine is asked."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    from gap9_bench import NETWORKS, Bench, inner_cycles  # a script's module, not the package's
+    from gap9_bench import Bench, inner_cycles  # a script's module, not the package's
 
-    path = shared(f"{NETWORKS[name]}.onnx")
-    net = Bench(path.parent, tmp_path).compile(name)
+    net = Bench(tmp_path).compile(name)
     _, cycles = inner_cycles(net, net.simulate(record=False))
     assert 0 < cycles / 260e3 <= MILLISECONDS[name]
 

@@ -6,7 +6,7 @@ import pytest
 
 from match_aie.targets.gap9.timing.network import Gap9Timing
 from tests import riscv
-from tests.shared import shared
+from tests.shared import model_file
 
 pytestmark = [
     pytest.mark.slow,
@@ -15,7 +15,7 @@ pytestmark = [
 
 
 def test_instructions_are_the_timings_figures(monkeypatch):
-    models = [shared(f"{name}_u8.onnx") for name in ("resnet8", "mobilenetv1_025")]
+    models = [model_file(f"{name}_u8.onnx") for name in ("resnet8", "mobilenetv1_025")]
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
     import gap9_walk
 

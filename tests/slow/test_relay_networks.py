@@ -5,7 +5,7 @@ import pytest
 
 import match_aie as match
 from tests.relay_networks import resnet8
-from tests.shared import shared
+from tests.shared import model_file
 
 pytestmark = pytest.mark.slow
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
     ("target", "accelerators"), [("GAP9", {"ne16", "cluster"}), ("VersalAIEML", {"array"})]
 )
 def test_resnet8_of_integers(target, accelerators, tmp_path):
-    network = resnet8(shared("tiny/pretrainedResnet_quant.onnx"))
+    network = resnet8(model_file("resnet8_i8.onnx"))
     net = match.compile(network.text(), target, params=network.parameters, name="resnet8")
     kinds = [o.candidate.pattern.kind for o in net.assignment.chosen]
     assert kinds.count("conv2d") == 9

@@ -8,7 +8,7 @@ import pytest
 import match_aie as match
 from match_aie.targets.cpu import CPU
 from tests.random_networks import random_network
-from tests.shared import TINY, random_inputs, recordings, shared
+from tests.shared import TINY, model_file, random_inputs, recorded
 
 pytestmark = pytest.mark.slow
 
@@ -28,12 +28,12 @@ def projects(model, folder):
 
 @pytest.mark.parametrize("name", TINY)
 def test_a_tflite_network_gives_the_same_bits(name, tmp_path):
-    nets, made = projects(shared(f"tiny/{name}.tflite"), tmp_path)
+    nets, made = projects(model_file(f"{name}.tflite"), tmp_path)
     for layer in nets[1].program.schedule.layers:
         types = {o.dtype for o in (*layer.workload.inputs, layer.workload.output)}
         assert types <= {"uint8", "float32"}
     port = nets[0].inputs[0]
-    samples = [s.reshape(port.shape) for s in recordings(TINY[name])["inputs"]]
+    samples = [s.reshape(port.shape) for s in recorded(name).inputs]
     rng = np.random.default_rng(1)
     samples += [random_inputs(nets[0].inputs, rng)[port.name] for _ in range(20)]
     for sample in samples:

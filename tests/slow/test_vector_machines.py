@@ -1,14 +1,13 @@
 """Vector kernels for machines that are not here: under emulators, or in C that models them.
 
 AArch64 and RISC-V run under QEMU's user mode. No packaged emulator runs AVX-VNNI or AVX-512: the
-former's two instructions trap into `emulate_avxvnni.c`, which computes them; of the latter the
-header's intrinsics are only compiled, and everything else runs with 64-byte vectors in plain C.
+former's two instructions trap into `emulate_avxvnni.c`, which computes them, and the latter runs
+where this processor has it. All of them run everywhere with their intrinsics in plain C.
 """
 
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,26 +19,28 @@ sys.path[:0] = [
 ]
 
 import vector_cases  # noqa: E402
+from layer_harness import COMPILERS  # noqa: E402
+from test_instruction_sets import ARCHS  # noqa: E402
 from vector_harness import (  # noqa: E402
     FLAGS,
     INCLUDE,
     bare_text,
     build,
+    emulated,
     filtered,
     layer,
     run,
     small_cache,
 )
 
-from match_aie.targets.cpu.machine import machine, native  # noqa: E402
+from match_aie.targets.cpu.machine import executes, machine, native  # noqa: E402
+from tests.needs import needs, needs_one_of  # noqa: E402
 
 pytestmark = pytest.mark.slow
 RISCV_ROOT = Path("/usr/riscv64-linux-gnu")
 
 
-def needs(*tools):
-    missing = [tool for tool in tools if shutil.which(tool) is None]
-    return pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+CLANGS = ("clang-22", "clang-21", "clang-20", "clang-19")
 
 
 def everything(facts):
@@ -59,14 +60,11 @@ def test_aarch64(tmp_path):
 
 
 def riscv_clang():
-    for name in ("clang-22", "clang-21", "clang-20", "clang-19"):
-        if shutil.which(name):
-            return name
-    return None
+    return next(name for name in CLANGS if shutil.which(name))
 
 
 @needs("riscv64-linux-gnu-gcc", "qemu-riscv64")
-@pytest.mark.skipif(riscv_clang() is None, reason="no clang of version 19 or newer")
+@needs_one_of(*CLANGS)
 @pytest.mark.parametrize("bits", [128, 256, 512])
 def test_riscv_vectors(bits, tmp_path):
     layers = everything("rv64gcv" if bits == 128 else f"rv64gcv_zvl{bits}b")
@@ -79,7 +77,7 @@ def test_riscv_vectors(bits, tmp_path):
 
 
 @needs("riscv64-linux-gnu-gcc", "qemu-riscv64")
-@pytest.mark.skipif(riscv_clang() is None, reason="no clang of version 19 or newer")
+@needs_one_of(*CLANGS)
 def test_vectors_that_are_too_short_are_refused(tmp_path):
     layers = [layer(next(vector_cases.products()), "rv64gcv_zvl512b")]
     command = (riscv_clang(), "--target=riscv64-linux-gnu", f"--sysroot={RISCV_ROOT}",
@@ -121,8 +119,8 @@ def test_a_processor_without_avx2_is_refused(tmp_path):
 
 
 def avx2_only():
-    here = native()
-    return here.name == "x86-64-v3"
+    has = {arch for arch in ARCHS if executes(machine(arch))}
+    return executes(machine("x86-64-v3")) and not has & {"x86-64-v3+avxvnni"}
 
 
 def instructions(program, name):
@@ -132,10 +130,8 @@ def instructions(program, name):
 
 @needs("objdump")
 @pytest.mark.skipif(not avx2_only(), reason="needs AVX2 and no AVX-VNNI, so that it traps")
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("compiler", [pytest.param(c, marks=needs(c)) for c in ("gcc", "clang")])
 def test_avx_vnni(compiler, tmp_path):
-    if shutil.which(compiler) is None:
-        pytest.skip(f"no {compiler}")
     layers = everything("x86-64-v3+avxvnni")
     traps = str(HERE.parent / "cc" / "layers" / "emulate_avxvnni.c")
     program = build(layers, tmp_path, (compiler,), "-O2", "-DEMULATED", traps)
@@ -144,22 +140,24 @@ def test_avx_vnni(compiler, tmp_path):
     run(layers, program)
 
 
-@pytest.mark.parametrize(
-    ("arch", "compiler"),
-    [
-        ("x86-64-v4", "gcc"),
-        ("x86-64-v4+avx512vnni", "gcc"),
-        ("x86-64-v4+avx512vnni", "clang"),
-    ],
-)
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("arch", ["x86-64-v4", "x86-64-v4+avx512vnni"])
 def test_avx512(arch, compiler, tmp_path):
-    """Compiled as it is; run with the operations of the header modelled in C."""
-    if shutil.which(compiler) is None or native().family != "x86-64":
-        pytest.skip(f"no {compiler} for x86-64")
-    program = build(everything(arch), tmp_path, (compiler,), "-O1")
+    """Natively where this processor has it; elsewhere compiled as it is, and emulated below."""
+    if native().family != "x86-64":
+        pytest.skip("compilers here are not for x86-64")
+    layers = everything(arch)
+    program = build(layers, tmp_path, (compiler,), "-O3")
     assert instructions(program, "zmm") > 1000
     assert bool(instructions(program, "vpdpbusd")) == arch.endswith("vnni")
-    modelled = everything(replace(machine(arch), flags=("-march=x86-64",)))
-    run(
-        modelled, build(modelled, tmp_path, (compiler,), "-O1", "-DMA_MODEL_BYTES=64", "-Wno-psabi")
-    )
+    if executes(machine(arch)):
+        run(layers, program)
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("arch", ARCHS)
+def test_emulated(arch, compiler, tmp_path):
+    """All layers of every architecture with its intrinsics in plain C; whole and in tiles."""
+    facts = emulated(arch)
+    layers = everything(facts) + everything(small_cache(facts, 1500))[::3]
+    run(layers, build(layers, tmp_path, (compiler,), "-O1"))

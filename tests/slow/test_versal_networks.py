@@ -10,7 +10,8 @@ import pytest
 
 import match_aie as match
 from match_aie.targets.versal import VersalAIEML
-from tests.shared import random_inputs, shared
+from tests.aie_programs import network_equals
+from tests.shared import model_file, random_inputs
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "cc" / "versal"))
 from versal_networks import DenseNet, Layer
@@ -29,13 +30,14 @@ def on_array(net):
 
 
 def checked(net, folder, layers):
-    """The network, run once and simulated; every layer equals its reference."""
+    """The network, run once, its programs executed, simulated; layers equal their references."""
     project = net.write(folder / "net")
     inputs = random_inputs(net.inputs, np.random.default_rng(1))
     result = project.run(inputs)
     assert on_array(net) == layers
     assert result.matches_reference
     assert all(d.max_lsb <= 1 for d in result.deviations)
+    assert network_equals(net, np.random.default_rng(2)) >= 1
     steps = [step for step in net.simulate(record=False).steps if step.module == "array"]
     assert len(steps) == layers
     assert all(step.simulated and step.cycles > 0 for step in steps)
@@ -47,7 +49,7 @@ def checked(net, folder, layers):
 )
 def test_powers_of_two_equal_onnxruntime(tmp_path, name, layers):
     pytest.importorskip("onnxruntime")
-    net = compiled(shared(f"pow2/{name}.onnx"))
+    net = compiled(model_file(f"{name}.onnx"))
     _, _, result = checked(net, tmp_path, layers)
     assert set(result.max_abs_vs_model.values()) == {0.0}
 
@@ -87,14 +89,14 @@ def test_layers_that_no_tiles_hold(tmp_path):
 
 def test_resnet8(tmp_path):
     """Each layer is within 1 LSB of the model; what that adds up to is docs/versal.md's."""
-    net = compiled(shared("resnet8_u8.onnx"))
+    net = compiled(model_file("resnet8_u8.onnx"))
     checked(net, tmp_path, on_array(net))
     assert on_array(net) >= 12
 
 
 def test_mobilenet(tmp_path):
     """More layers than the array has channels to memory: in a chain they need one each way."""
-    net = compiled(shared("mobilenetv1_025_u8.onnx"))
+    net = compiled(model_file("mobilenetv1_025_u8.onnx"))
     checked(net, tmp_path, on_array(net))
     assert on_array(net) >= 28
     graphs = [unit.path for unit in net.program.units if unit.path.endswith("_graph.h")]
@@ -107,8 +109,8 @@ def test_exact_arithmetic_keeps_shifts_on_the_array(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an assumed batch of 1
         shifts, multipliers = (
-            match.compile(shared(name), target=VersalAIEML(), arithmetic="model")
-            for name in ("pow2/mlp_i16xi8.onnx", "resnet8_u8.onnx")
+            match.compile(model_file(name), target=VersalAIEML(), arithmetic="model")
+            for name in ("mlp_i16xi8.onnx", "resnet8_u8.onnx")
         )
     *_, result = checked(shifts, tmp_path, 2)
     assert set(result.max_abs_vs_model.values()) == {0.0}

@@ -80,7 +80,7 @@ def test_the_reader_finds_the_package() -> None:
         (("subprocess", "multiprocessing", "pty"), ("match_aie.toolchain",)),
         (("ctypes",), ("match_aie.toolchain",)),
         (("ortools",), ("match_aie.lowering", "match_aie.partition")),
-        (("diskcache", "platformdirs"), ("match_aie.mapping",)),
+        (("platformdirs",), ("match_aie.mapping",)),
         (("zigzag",), ("match_aie.mapping",)),
         (("match_aie.cost_models",), ("match_aie.targets", "match_aie.cost_models")),
         (("match_aie.targets",), ("match_aie.targets",)),

@@ -9,12 +9,14 @@ import onnx
 from onnx import helper
 
 from match_aie.errors import InternalError, UnsupportedOperatorError
+from match_aie.frontend.onnx_limits import check_inferred
 from match_aie.frontend.onnx_rewrite.fold import fold_constants
 from match_aie.frontend.onnx_rewrite.graph import Builder, Graph, Node, Refusal
 from match_aie.frontend.onnx_rewrite.prune import prune
 from match_aie.frontend.onnx_rewrite.support import why_unsupported
 from match_aie.frontend.onnx_rewrite.table import REWRITES, Rewrite
 from match_aie.frontend.onnx_shapes import infer_shapes
+from match_aie.limits import Limits
 
 #: Rewrites produce nodes that are rewritten again; deeper than this is a loop.
 MOST_ROUNDS = 24
@@ -23,6 +25,7 @@ MOST_ROUNDS = 24
 def rewrite(
     model: onnx.ModelProto,
     labels: Mapping[str, str],
+    limits: Limits = Limits(),
     rewrites: Mapping[str, tuple[Rewrite, ...]] = REWRITES,
 ) -> onnx.ModelProto:
     """`model` in operators that import exactly, its unused parts dropped.
@@ -30,9 +33,11 @@ def rewrite(
     Args:
         model: an `onnx.ModelProto` with plain names, on which shape inference has run.
         labels: node name -> what the user calls the node.
+        limits: how large values, constants and the graph may become.
         rewrites: operator -> what to try on it.
 
     Raises:
+        LimitError: a rewrite or folding makes the model too large.
         UnsupportedOperatorError: naming every node that cannot be compiled.
     """
     refused: dict[str, tuple[str, str, str]] = {}
@@ -43,6 +48,7 @@ def rewrite(
         if not _rewrite_once(model, labels, rewrites, refused) and not folded:
             break
         model = infer_shapes(model, strict=False)
+        check_inferred(model, limits)
     else:
         raise InternalError("the ONNX pre-pass does not come to an end")
     model = prune(model)

@@ -8,7 +8,7 @@ from math import ceil
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.local import LEVERS, Demand, logical_banks
 from match_aie.targets.aie_ml.array.program import Buffer, Tile, Work
-from match_aie.targets.aie_ml.array.works import Ports, stack_bytes, table_entries
+from match_aie.targets.aie_ml.array.works import Ports, table_entries
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import GraphKernel
 from match_aie.targets.aie_ml.kernels.spec import BYTES
@@ -30,7 +30,7 @@ def core_buffers(
 ) -> CoreBuffers | Infeasible:
     """Banks for the kernel's buffers, parameters, tables and stack."""
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
-    stack += stack_bytes(kernel.call)
+    stack += kernel.call.stack_bytes
     sizes = {p.name: p.size * BYTES[_dtype(p.c_type)] for p in kernel.call.parameters}
     tables = _ENTRY * table_entries(kernel.call)
     more = [size for _, size in names.inputs[1:]]
@@ -62,12 +62,10 @@ def core_buffers(
         Buffer(name, tile, second if at else first, much, 2, "w" if at else "a", fills[name])
         for at, (name, much) in enumerate(names.inputs)
     ]
-    found += [
-        Buffer(
-            name, tile, second if name == "w" else third, much, 1, "w" if name == "w" else "bias"
-        )
-        for name, much in sizes.items()
-    ]
+    values = dict(kernel.values)
+    for name, much in sizes.items():
+        group, role = (second, "w") if name == "w" else (third, "bias")
+        found.append(Buffer(name, tile, group, much, 1, role, values=values.get(name)))
     if tables:
         found.append(Buffer("tables", tile, third, tables, 1, "bias"))
     if names.output is not None:

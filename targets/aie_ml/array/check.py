@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.array.program import ArrayProgram
+from match_aie.targets.aie_ml.array.rules_data import delivered, written
 from match_aie.targets.aie_ml.array.rules_memory import (
     addressing,
     apart,
@@ -78,7 +79,8 @@ def words(program: ArrayProgram, device: Device) -> Iterator[Violation]:
     del device
 
 
-RULES = (
+#: What a device has of everything.
+RESOURCES = (
     Rule("inside", "aie_devices.json: columns, rows (TM)", inside),
     Rule("banks", "aie_devices.json: core.data_banks (AM020)", banks),
     Rule("apart", "aie_devices.json: latencies.bank_conflict_penalty (XAUD)", apart),
@@ -97,10 +99,23 @@ RULES = (
     Rule("program-memory", "aie_devices.json: core.program_memory_bytes", program_memory),
 )
 
+#: What the layer means.
+DATA = (
+    Rule("written", "AM020: memories start with anything", written),
+    Rule("delivered", "UG1603: adf::tiling_parameters", delivered),
+)
 
-def violations(program: ArrayProgram, device: Device) -> tuple[tuple[str, Violation], ...]:
-    """(rule, what is wrong) of everything that is."""
-    return tuple((rule.name, each) for rule in RULES for each in rule.check(program, device))
+RULES = (*RESOURCES, *DATA)
+
+
+def violations(
+    program: ArrayProgram, device: Device, rules: tuple[Rule, ...] = RULES
+) -> tuple[tuple[str, Violation], ...]:
+    """(rule, what is wrong) of everything that is.
+
+    Programs that are only timed (`build`) keep `RESOURCES` alone: they do not move a layer's data.
+    """
+    return tuple((rule.name, each) for rule in rules for each in rule.check(program, device))
 
 
 def check(program: ArrayProgram, device: Device) -> None:

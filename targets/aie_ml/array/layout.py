@@ -24,6 +24,8 @@ from match_aie.targets.aie_ml.array.program import (
     Lock,
     Route,
     Tile,
+    Walk,
+    Way,
 )
 from match_aie.targets.aie_ml.array.router import routed
 from match_aie.targets.aie_ml.array.works import Ports, ports, program_bytes, works
@@ -67,6 +69,8 @@ def lay_out(
         crossings=(),
         macs=macs,
         core_macs=core_macs,
+        walks=tuple(layout.walks),
+        ways=tuple(layout.ways),
     )
 
 
@@ -115,6 +119,8 @@ class _Layout:
     buffers: list[Buffer] = field(default_factory=list)
     routes: list[Route] = field(default_factory=list)
     cascades: list[Cascade] = field(default_factory=list)
+    walks: list[Walk] = field(default_factory=list)
+    ways: list[Way] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._give = Giver(self.device)
@@ -166,7 +172,7 @@ class _Layout:
             self._uses.append(
                 {name: sum(name in one.gives for one in work) for name in names.names}
             )
-            self.cores.append(Core(tile, work, program_bytes(work), placed.shared))
+            self.cores.append(Core(tile, work, program_bytes(work), placed.shared, kernel.call))
 
     def _add(self, buffer: Buffer, *, moved: bool, repeats: int = 1) -> None:
         self.buffers.append(buffer)
@@ -202,7 +208,7 @@ class _Layout:
             name, home = shared.name, homes[index]
             repeats = max(way.repeats for way in (*shared.reads, *shared.writes))
             self._add(
-                Buffer(name, home, (), size, shared.copies, "a", fills),
+                Buffer(name, home, (), size, shared.copies, "a", fills, _written(shared)),
                 moved=True,
                 repeats=repeats if shared.copies == 1 else 1,
             )
@@ -344,6 +350,7 @@ class _Layout:
     def _describe(self, end: End, side: _Side, channel: Channel, *, sink: bool) -> None:
         """Descriptors of one end; those of interface tiles are linear, one for each channel."""
         if side.tile is None:
+            self.ways.append(Way(channel, self.graph.outside[end.of]))
             return
         if end.kind != "shared":
             self._give.descriptors_of(channel, side.buffer, 2, (_linear(side.copy),))
@@ -358,10 +365,18 @@ class _Layout:
         # copies each must be read to the end before the other's turn.
         again = way.repeats if shared.copies > 1 else 1
         self._give.descriptors_of(channel, side.buffer, shared.copies, found * again)
+        self.walks.append(Walk(channel, side.buffer, way, BYTES[shared.dtype]))
 
 
 def _linear(size: int) -> Pattern:
     return Pattern(0, ((size // WORD, 1),))
+
+
+def _written(shared: Shared) -> int | None:
+    """Bytes in front of what nothing writes and no result depends on."""
+    if shared.rows is None:
+        return None
+    return prod(shared.dimensions[:-1]) * shared.rows * BYTES[shared.dtype]
 
 
 def _bytes(shared: Shared) -> int:

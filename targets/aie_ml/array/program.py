@@ -1,17 +1,21 @@
 """`ArrayProgram`: everything on the array that one layer takes, every number final.
 
-Built from a dense `ArrayMapping` (`build`) or laid out from a `LayerGraph` (`layout`); the checker
-and the simulator read nothing else. Tiles are (column, row) with row 0 the interface tiles, then
-memory tiles, then cores. Sizes are bytes, what descriptors count is 32-bit words. A run is one
-execution of the layer.
+Laid out from a `LayerGraph` (`layout`), or sketched from a dense `ArrayMapping` to time it
+(`build`); the checker, the interpreter (`execute`) and the simulator read nothing else. Tiles are
+(column, row) with row 0 the interface tiles, then memory tiles, then cores. Sizes are bytes, what
+descriptors count is 32-bit words. A run is one execution of the layer.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+import numpy as np
+
+from match_aie.targets.aie_ml.graph.plan import Call, Outside
+from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.schedule import Scheduled
 
 Tile = tuple[int, int]
@@ -41,6 +45,9 @@ class Buffer:
         role: "a", "w", "out", "bias" or "stack".
         fills: in a memory tile, how often a run writes one copy as a whole; 0 for what lies there
             before the first run. Read by whoever reads it in as many equal parts as it is sent.
+        written: bytes of a copy that streams write, where what lies behind them is read, and no
+            result depends on it; None where all that is read is written.
+        values: what lies there before the first run, such as weights; None for nothing.
     """
 
     name: str
@@ -50,6 +57,8 @@ class Buffer:
     copies: int
     role: str
     fills: int = 0
+    written: int | None = None
+    values: np.ndarray | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -145,6 +154,36 @@ class Route:
 
 
 @dataclass(frozen=True)
+class Walk:
+    """What the descriptors of a channel do with a buffer of a memory tile, as the graph says it.
+
+    Attributes:
+        channel: whose descriptors.
+        buffer: of the same tile.
+        access: the way through one copy.
+        element: bytes of an element of it.
+    """
+
+    channel: Channel
+    buffer: str
+    access: Access
+    element: int
+
+
+@dataclass(frozen=True)
+class Way:
+    """Data of the chip's memory that a DMA channel of an interface tile brings or takes, in order.
+
+    Attributes:
+        channel: into the array where that is MM2S.
+        outside: which data.
+    """
+
+    channel: Channel
+    outside: Outside
+
+
+@dataclass(frozen=True)
 class Crossing:
     """Data between a memory tile and programmable logic, over any stream that is free.
 
@@ -192,12 +231,15 @@ class Core:
         work: of one run, in order.
         program_bytes: estimate of the program memory taken.
         shared_bytes: bytes a call that the DMA writes into a bank that the core loads from.
+        function: that runs; its input buffers are "in0", "in1", ..., its output "out", its
+            parameters go by their names. None in a program that is only timed.
     """
 
     tile: Tile
     work: tuple[Work, ...]
     program_bytes: int
     shared_bytes: int = 0
+    function: Call | None = None
 
     @cached_property
     def buffers(self) -> tuple[str, ...]:
@@ -228,6 +270,8 @@ class ArrayProgram:
         crossings: between memory tiles and programmable logic.
         macs: useful multiply-accumulates of a run.
         core_macs: multiply-accumulates per cycle of one core, of the layer's element types.
+        walks: ways through buffers of memory tiles.
+        ways: data of the chip's memory, by the channels of `routes`.
     """
 
     device: str
@@ -240,6 +284,8 @@ class ArrayProgram:
     crossings: tuple[Crossing, ...]
     macs: int
     core_macs: int
+    walks: tuple[Walk, ...] = ()
+    ways: tuple[Way, ...] = ()
 
     @cached_property
     def core_at(self) -> dict[Tile, Core]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.build import build
-from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.check import RESOURCES, violations
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.price import Priced, price
 from match_aie.targets.aie_ml.array.shapes import (
@@ -49,7 +49,7 @@ def sample(layer: DenseLayer, device: Device, count: int, seed: int) -> tuple[Pr
         if isinstance(priced, Infeasible):
             continue
         program = build(mapping, device)
-        if not isinstance(program, Infeasible) and not violations(program, device):
+        if not isinstance(program, Infeasible) and not violations(program, device, RESOURCES):
             found[mapping] = priced
     return tuple(found.values())
 

@@ -18,7 +18,7 @@ from typing import Literal
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.build import build
-from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.check import RESOURCES, violations
 from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.price import Priced, bound, carried, outside, price
@@ -232,7 +232,7 @@ def _sent_again(priced: Priced) -> bool:
 def _legal(priced: Priced, device: Device) -> bool:
     """Whether the whole program keeps every rule: channels, descriptors and ports too."""
     program = build(priced.mapping, device)
-    return not isinstance(program, Infeasible) and not violations(program, device)
+    return not isinstance(program, Infeasible) and not violations(program, device, RESOURCES)
 
 
 def _key(priced: Priced, objective: Objective) -> tuple[float, int, float]:

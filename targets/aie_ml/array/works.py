@@ -117,11 +117,6 @@ def table_entries(call: Call) -> int:
     return 0
 
 
-def stack_bytes(call: Call) -> int:
-    """Local arrays of a function, beside what its compiler needs."""
-    return call.stack_bytes if isinstance(call, Nest | ProductCall) else 0
-
-
 def _walk(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:
     """Calls of a function that fetches its buffers itself, in the order of its loops."""
     schedules = [schedule_of(kernel, arch) for kernel in nest.kernels]

@@ -35,6 +35,7 @@ class Request:
         dimensions: elements, dimension 0 contiguous.
         writes: how each of its input ports fills it.
         reads: how each of its output ports empties it.
+        rows: of the last dimension that are written, as `Shared` has it.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Request:
     dimensions: tuple[int, ...]
     writes: tuple[Access, ...]
     reads: tuple[Access, ...]
+    rows: int | None = None
 
     @property
     def bytes(self) -> int:
@@ -179,6 +181,7 @@ class Assembly:
                     request.reads,
                     copies,
                     tile[0],
+                    rows=request.rows,
                 )
             )
         self._rooms = rooms

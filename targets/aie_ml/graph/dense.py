@@ -218,7 +218,8 @@ class DenseGraph:
             column = served[0].slot * self.mapping.cas_length + served[0].at
             reads = tuple(self._read(net) for net in served)
             name = f"x{index}"
-            buffers.append(Shared(name, dtype, whole, (write,), reads, column=column))
+            rows = self.mapping.layer.rows if self.mapping.layer.rows < whole[1] else None
+            buffers.append(Shared(name, dtype, whole, (write,), reads, column=column, rows=rows))
             joined.append(Connection(End("outside", 0), End("shared", index)))
             for port, net in enumerate(served):
                 for chain in net.chains:

@@ -33,6 +33,8 @@ def refuses(workload: Workload) -> str | None:
     """Why the array has no kernel for an image layer or a sum; None where it has one."""
     if workload.kind != "add":
         return refuses_image(workload)
+    if len(workload.inputs) != 2:
+        return "one of its operands is constant; sums take two activations"
     x, x1 = workload.inputs
     if (x.dtype, x.shape) != (x1.dtype, x1.shape) or x.shape != workload.output.shape:
         return f"it adds {x.dtype}{x.shape} and {x1.dtype}{x1.shape}; sums take equal operands"

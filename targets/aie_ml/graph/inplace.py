@@ -37,6 +37,8 @@ def in_place(left: Shared, taken: Shared, room: int) -> tuple[Shared, tuple[Acce
         return None
     high = max(left.dimensions[inner], taken.dimensions[inner])
     grown = _grown(left, (*left.dimensions[:inner], high))
+    if taken.rows is not None and left.dimensions[inner] < high:
+        grown = replace(grown, rows=left.dimensions[inner])
     if grown.copies * prod(grown.dimensions) * BYTES[grown.dtype] > room:
         return None
     reads = tuple(

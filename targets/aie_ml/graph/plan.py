@@ -56,6 +56,10 @@ class Call(Protocol):
     def headers(self) -> tuple[Header, ...]:
         """Kernels that its source includes."""
 
+    @property
+    def stack_bytes(self) -> int:
+        """Bytes of local arrays, beside what a compiler needs."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -178,6 +182,8 @@ class Shared:
         copies: 2 for a ping-pong pair.
         column: of the memory tile, counted from the layer's first; None where nobody minds.
         fills: how often a run of the layer writes it as a whole.
+        rows: of the last dimension that are written, where others are read whose numbers reach no
+            result; None where all that is read is written.
     """
 
     name: str
@@ -188,6 +194,7 @@ class Shared:
     copies: int = 2
     column: int | None = None
     fills: int = 1
+    rows: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -157,7 +157,9 @@ class _Sum:
         first, count = self.inputs(tiles)
         ends = [tile * plan.share + self.firings(tile) * plan.chunk for tile in tiles]
         held = max(plan.part("x", first, count).elements, ends[-1] - first)
-        whole = Access((held,), (plan.part("x", first, count).elements,), (0,))
+        brought = plan.part("x", first, count).elements
+        whole = Access((held,), (brought,), (0,))
+        rows = brought if brought < held else None  # the last call's lanes beyond the tensor
         reads = tuple(self.runs(tiles, held, first))
         begin, kept = self.outputs(tiles)
         own = ends[-1] - begin
@@ -168,8 +170,8 @@ class _Sum:
         if more:
             writes.append(Access((size,), (more,), (own,)))
         return [
-            Request("a", spec.a, (held,), (whole,), reads),
-            Request("b", spec.a, (held,), (whole,), reads),
+            Request("a", spec.a, (held,), (whole,), reads, rows),
+            Request("b", spec.a, (held,), (whole,), reads, rows),
             Request("y", spec.dtype, (size,), tuple(writes), (Access((size,), (left,), (0,)),)),
         ]
 

@@ -290,6 +290,7 @@ class TimedGraph:
             t.x_copies,
             slot.slot * m.cas_length + at,
             t.passes,
+            rows_in if rows_in < whole[3] else None,
         )
 
     def _w_buffer(self, slot: Rectangle, at: int, piece: range) -> Shared:

@@ -142,6 +142,11 @@ class HostLayer:
         """All of them."""
         return (*self.inputs, *self.outputs)
 
+    @property
+    def streams(self) -> tuple[BufferView, ...]:
+        """Inputs that go several times in a run, all of them equally often."""
+        return tuple(buffer for buffer in self.inputs if buffer.sends > 1)
+
 
 @dataclass(frozen=True, eq=False)
 class Packing:
@@ -347,14 +352,18 @@ def kernel_units(graph: LayerGraph) -> list[Unit]:
     return [*found, Unit(path, "aie/graph_kernels.h.mako", kernels)]
 
 
-def graph_units(placed: Placed | Chained) -> list[Unit]:
-    """The sources of a layer or a chain: kernels, their families' headers, and the graph."""
+def graph_units(placed: Placed | Chained, stack: int) -> list[Unit]:
+    """The sources of a layer or a chain: kernels, their families' headers, and the graph.
+
+    `stack` bytes are what the vendor's tools give a kernel that declares none.
+    """
     graph = placed.graph
     layers = placed.layers if isinstance(placed, Chained) else (placed,)
     values = {
         "g": graph,
         "layers": [layer.graph.name for layer in layers],
         "column": placed.column,
+        "stack": stack,
         "c_type": C_TYPES.__getitem__,
         "tiling": tiling,
     }
@@ -362,9 +371,12 @@ def graph_units(placed: Placed | Chained) -> list[Unit]:
     return [*(unit for layer in layers for unit in kernel_units(layer.graph)), whole]
 
 
-def network_units(network: str, placed: Sequence[Placed | Chained]) -> tuple[Unit, ...]:
-    """All sources of a network's layers on the array, each file once."""
-    found = {unit.path: unit for layer in placed for unit in graph_units(layer)}
+def network_units(network: str, placed: Sequence[Placed | Chained], stack: int) -> tuple[Unit, ...]:
+    """All sources of a network's layers on the array, each file once.
+
+    `stack` bytes are what the vendor's tools give a kernel that declares none.
+    """
+    found = {unit.path: unit for layer in placed for unit in graph_units(layer, stack)}
     graphs = tuple(layer.graph for layer in placed)
     layers = tuple(
         host

@@ -46,6 +46,11 @@ class Bands:
         return "aie/bands.cpp.mako"
 
     @property
+    def stack_bytes(self) -> int:
+        """It has no local arrays."""
+        return 0
+
+    @property
     def headers(self) -> tuple[KernelSpec, ...]:
         """Kernels that its source includes."""
         return (self.call.spec,)
@@ -112,6 +117,11 @@ class PoolCall:
         return "aie/pool_layer.cpp.mako"
 
     @property
+    def stack_bytes(self) -> int:
+        """It has no local arrays."""
+        return 0
+
+    @property
     def headers(self) -> tuple[MaxPoolSpec, ...]:
         """Kernels that its source includes."""
         return (self.spec,)
@@ -153,6 +163,11 @@ class AddCall:
     def template(self) -> str:
         """Its template, which reads it under the name `call`."""
         return "aie/add_layer.cpp.mako"
+
+    @property
+    def stack_bytes(self) -> int:
+        """It has no local arrays."""
+        return 0
 
     @property
     def headers(self) -> tuple[AddSpec, ...]:

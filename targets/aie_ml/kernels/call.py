@@ -81,6 +81,11 @@ class LayerCall:
         return "aie/layer.cpp.mako"
 
     @property
+    def stack_bytes(self) -> int:
+        """It has no local arrays."""
+        return 0
+
+    @property
     def headers(self) -> tuple[KernelSpec, ...]:
         """Kernels that its source includes."""
         return (self.spec,)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import CoreTile, Device, Tiling, pair_name
 from match_aie.targets.aie_ml.kernels.counts import operand_loads
-from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
+from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec, lane_product_bits
 
 #: Bytes of one VLIW bundle at most: program memory is 1024 words of 128 bits (facts file).
 BUNDLE_BYTES = 16
@@ -116,7 +116,7 @@ def block_shapes(a: str, b: str, tiling: Tiling, core: CoreTile) -> tuple[tuple[
     """
     if core.accumulators is None or core.vector_registers is None or core.vector_bits is None:
         return ()
-    lane = 64 if a != "bfloat16" and BYTES[a] * BYTES[b] > 2 else 32
+    lane = tiling.lane_bits if tiling.k > 1 or a == "bfloat16" else lane_product_bits(a, b)
     most = core.accumulators.count * core.accumulators.bits // (2 * tiling.m * tiling.n * lane)
     shapes = [(r, c) for r in range(1, most + 1) for c in range(1, most // r + 1)]
     bytes_a, bytes_b = tiling.m * tiling.k * BYTES[a], tiling.k * tiling.n * BYTES[b]

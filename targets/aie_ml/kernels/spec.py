@@ -48,6 +48,14 @@ MULTIPLIED_LANES = 16
 LANE_COLUMNS = (4, 8, 16)
 
 
+def lane_product_bits(a: str, b: str) -> int:
+    """Bits of a sum of lane by lane products: int8 x int8 and int16 x int8 sum in 32 bits.
+
+    `aie::mac` takes the accumulator that the kernel declares (aie_api, "Multiplication").
+    """
+    return 32 if BYTES[a] * BYTES[b] <= 2 else 64
+
+
 @dataclass(frozen=True)
 class Requantise:
     """From an accumulator to a stored element: y = clip(srs(acc * multiplier + addend, shift)).
@@ -211,15 +219,20 @@ class KernelSpec:
 
     @property
     def accumulator(self) -> str:
-        """C++ tag of an accumulator lane: int8 x int8 and int16 x int8 sum in 32 bits."""
-        if self.floating:
-            return "accfloat"
-        return "acc32" if BYTES[self.a] * BYTES[self.b] <= 2 else "acc64"
+        """C++ tag of the accumulators that hold sums."""
+        return "accfloat" if self.floating else f"acc{self.lane_bits}"
+
+    @property
+    def mmul_tag(self) -> str:
+        """C++ tag by which the vendor's headers know the `mmul`; its sums may be wider."""
+        return "accfloat" if self.floating else f"acc{self.tiling.tag_bits}"
 
     @property
     def lane_bits(self) -> int:
-        """Bits of an accumulator lane."""
-        return 64 if self.accumulator == "acc64" else 32
+        """Bits of a sum: the `mmul` shape's own; lane by lane, twice those of wide elements."""
+        if self.operation == "mmul":
+            return self.tiling.lane_bits
+        return lane_product_bits(self.a, self.b)
 
     @property
     def bias_dtype(self) -> str:

@@ -122,7 +122,9 @@ class Kernel:
 
     @property
     def accumulator_bits(self) -> int:
-        """Bits of one sum: 64 for 16-bit products, else 32 (AIE API `mmul` defaults)."""
+        """Bits of one sum: the `mmul` shape's own; lane by lane, 64 for 16-bit products."""
+        if self.operation == "mmul":
+            return self.tiling.lane_bits
         wide = ELEMENT_BYTES[self.a] == 2 and ELEMENT_BYTES[self.w] == 2
         return 64 if wide and not self.floating else 32
 

@@ -63,7 +63,7 @@ def pack(workload: Workload, constants: Constants) -> Constants:
             added = constants["offset"] + constants["multiplier"].astype(np.int64) * added
         packed["offset" if workload.fixed_point else "bias"] = wrap32(added)
     elif workload.kind == "add":
-        zeros = np.array([o.zero_point for o in workload.inputs], np.int64)
+        zeros = np.array([o.zero_point for o in workload.data], np.int64)
         packed["offset"] = wrap32(constants["offset"] - (constants["multiplier"] * zeros).sum())
     return packed
 

@@ -57,7 +57,7 @@ def _groups(workload: Workload) -> str | None:
 
 
 def _shapes(workload: Workload) -> str | None:
-    shapes = {operand.shape for operand in (*workload.inputs, workload.output)}
+    shapes = {operand.shape for operand in (*workload.data, workload.output)}
     if workload.kind == "add" and len(shapes) > 1:
         return "its inputs are broadcast; the kernel adds tensors of one shape"
     return None
@@ -69,7 +69,7 @@ def _quantisation(workload: Workload) -> str | None:
     on_integers = on_integers or workload.fixed_point
     if workload.kind in ("conv2d", "dense", "max_pool2d", "permute") or on_integers:
         return None
-    for operand in (*workload.inputs, workload.output):
+    for operand in (*workload.data, workload.output):
         if operand.dtype != "float32" and operand.scale is None:
             return f"{operand.name} is quantised per channel; the kernel takes one scale a tensor"
     return None

@@ -23,7 +23,7 @@ size = 4 if t is None else 1
 ${image.prepare_channelwise(layer, k)}
 
 ## Two vectors of sums from `a` on, stored to `y`.
-static inline void ${layer.symbol}_wide(const int16_t *a, const ${weights} *w, const int32_t *bias, ${"const float *scale, " if t else ""}${y.ctype} *y)
+MA_DOTS static inline void ${layer.symbol}_wide(const int16_t *a, const ${weights} *w, const int32_t *bias, ${"const float *scale, " if t else ""}${y.ctype} *y)
 {
     ma_u32 s0 = ma_load_u32(bias), s1 = ma_load_u32(bias + ${lanes});
 % if not unrolled:
@@ -46,7 +46,7 @@ static inline void ${layer.symbol}_wide(const int16_t *a, const ${weights} *w, c
 % endif
 }
 
-${cores.open(layer, k.split, k.part_bytes)}
+${cores.open(layer, k.split, k.part_bytes, attribute="MA_DOTS ")}
     _Static_assert(MA_LANES == ${lanes}, "vectors are those that the weights were packed for");
     int16_t *const image = (int16_t *)scratch;
 % for index in range(inside + 1):

@@ -52,7 +52,7 @@ ${tile.product(layer, k, f"{layer.symbol}_{name}{rows}", rows, panel, element, w
 % endfor
 % endfor
 
-${cores.open(layer, k.split, k.part_bytes)}
+${cores.open(layer, k.split, k.part_bytes, attribute="MA_DOTS ")}
     _Static_assert(MA_LANES == ${k.lanes}, "vectors are those that the weights were packed for");
 % if not k.image.direct:
     ${element} *const image = (${element} *)scratch;

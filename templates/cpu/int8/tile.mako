@@ -23,7 +23,7 @@ if t is not None:
     parameters.append("const float *scale")
 parameters.append(f"{y.ctype} *y")
 %>
-static void ${name}(${", ".join(parameters)})
+MA_DOTS static void ${name}(${", ".join(parameters)})
 {
 % for i in pixels:
 % for v in vectors:

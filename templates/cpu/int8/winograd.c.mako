@@ -137,7 +137,7 @@ static void ${layer.symbol}_data(const ${x.ctype} *x, ${x.ctype} *seen, int16_t 
 ## Sums of the products of `count` tiles at one point.
 <%def name="products(name, count, panel)">
 <% across = panel.vectors * k.lanes %>
-static void ${name}(const int16_t *a, const int16_t *w, const int32_t *start, int32_t *to)
+MA_DOTS static void ${name}(const int16_t *a, const int16_t *w, const int32_t *start, int32_t *to)
 {
 % for v in range(panel.vectors):
 % for i in range(count):
@@ -239,7 +239,7 @@ args = "scale, " if factor else ""
 def call(count, at):
     return f"{layer.symbol}_{name}{count}(a + {at} * {k.channels}, w, start, sums + {at} * {across});"
 %>
-static void ${layer.symbol}_${name}(const int16_t *data, const int16_t *w, const int32_t *bias, ${"const float *scale, " if factor else ""}int32_t *products, ${y.ctype} *y, int32_t first, int32_t n)
+MA_DOTS static void ${layer.symbol}_${name}(const int16_t *data, const int16_t *w, const int32_t *bias, ${"const float *scale, " if factor else ""}int32_t *products, ${y.ctype} *y, int32_t first, int32_t n)
 {
     static const int32_t zeros[${across}];
     for (int32_t point = 0; point < ${points}; ++point, w += ${k.channels * across}) {

@@ -81,7 +81,7 @@ FAMILIES = {
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     if "g++" not in COMPILERS:
-        pytest.skip("needs g++")
+        pytest.skip("not installed: g++")
     return build_kernels(FAMILIES.values(), tmp_path_factory.mktemp("arithmetic"))
 
 

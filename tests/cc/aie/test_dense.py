@@ -106,7 +106,7 @@ DEFAULT = {
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     if "g++" not in COMPILERS:
-        pytest.skip("needs g++")
+        pytest.skip("not installed: g++")
     return build_kernels(DEFAULT.values(), tmp_path_factory.mktemp("aie"))
 
 
@@ -167,7 +167,7 @@ def every_kernel(array):
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_every_tiling(tmp_path, compiler) -> None:
     if compiler not in COMPILERS:
-        pytest.skip(f"needs {compiler}")
+        pytest.skip(f"not installed: {compiler}")
     rng = np.random.default_rng(5)
     specs = list(every_kernel(DEVICE))
     library = build_kernels(specs, tmp_path, compiler, ("-O2",))
@@ -181,7 +181,7 @@ def test_every_tiling(tmp_path, compiler) -> None:
 def test_every_tiling_of_the_next_generation(tmp_path) -> None:
     """AIE-MLv2: wider vectors and accumulators, accesses aligned to 64 bytes."""
     if "g++" not in COMPILERS:
-        pytest.skip("needs g++")
+        pytest.skip("not installed: g++")
     array, rng = device("vek385"), np.random.default_rng(7)
     specs = list(every_kernel(array))
     macro = f"-D__AIE_ARCH__={ARCH_MACRO[array.architecture.name]}"
@@ -209,7 +209,7 @@ FORMS = (
 def test_every_form(tmp_path, compiler, position) -> None:
     """Requantise forms times blocks, with and without relu."""
     if compiler not in COMPILERS:
-        pytest.skip(f"needs {compiler}")
+        pytest.skip(f"not installed: {compiler}")
     rng = np.random.default_rng(6)
     specs = [
         kernel(a, b, native(a, b), block, position, form, relu=relu)

@@ -15,7 +15,7 @@ from match_aie.targets.aie_ml.kernels.numeric import (
     to_bfloat16,
 )
 
-needs_gcc = pytest.mark.skipif("g++" not in COMPILERS, reason="needs g++")
+needs_gcc = pytest.mark.skipif("g++" not in COMPILERS, reason="not installed: g++")
 
 
 def test_table_of_shapes_is_the_facts() -> None:
@@ -203,10 +203,49 @@ def test_int32_sums_wrap(arithmetic) -> None:
     assert arithmetic.wrapped() == -(1 << 31) + 7
 
 
+#: What the vendor's headers refuse to compile, and what the emulation says of it.
+NO_SUCH = {
+    "aie::mmul<5, 8, 8, int8, int8> sums; (void)sums;": "no such mmul shape",
+    "aie::mmul<4, 8, 4, int16, int8, acc64> sums; (void)sums;": "no such mmul shape",
+    "aie::mmul<4, 4, 8, int16, int8> sums{aie::zeros<acc64, 32>()};": "no matching function",
+    "aie::mmul<4, 16, 8, bfloat16, bfloat16> sums; (void)sums;": "no such mmul shape",
+    "(void)aie::concat(aie::zeros<int8, 32>());": "no matching function",
+}
+
+
 @needs_gcc
-def test_illegal_shapes_do_not_compile(tmp_path) -> None:
-    with pytest.raises(AssertionError, match="no such mmul shape"):
-        run_main(tmp_path, "aie::mmul<5, 8, 8, int8, int8> sums; (void)sums;")
+@pytest.mark.parametrize("body", NO_SUCH)
+def test_what_the_headers_lack_does_not_compile(tmp_path, body) -> None:
+    with pytest.raises(AssertionError, match=NO_SUCH[body]):
+        run_main(tmp_path, body)
+
+
+@needs_gcc
+def test_sums_are_as_wide_as_the_headers_keep_them(tmp_path) -> None:
+    """int16 by int8 in 4x8x4 is named by a tag of 32 bits and sums in 64."""
+    body = """
+    using Wide = aie::mmul<4, 8, 4, int16, int8, acc32>;
+    static_assert(std::is_same_v<Wide::accum_type, aie::accum<acc64, 16>>);
+    static_assert(std::is_same_v<aie::mmul<4, 8, 4, int16, int8>::accum_type, Wide::accum_type>);
+    using Narrow = aie::mmul<4, 4, 8, int16, int8>;
+    static_assert(std::is_same_v<Narrow::accum_type, aie::accum<acc32, 32>>);
+    Wide sums(aie::accum<acc64, 16>(aie::broadcast<int32, 16>(2147483647)));
+    sums.mac(aie::broadcast<int16, 32>(32767), aie::broadcast<int8, 32>(127));
+    const std::int64_t wanted = 2147483647 + 8 * 32767 * std::int64_t{127};
+    return sums.to_accum().lane(3) == wanted ? 0 : 3;
+    """
+    assert run_main(tmp_path, body).returncode == 0
+
+
+@needs_gcc
+def test_sums_that_stay_32_bits_wide_are_not_shifted(tmp_path) -> None:
+    """`to_vector<int32>` of a 32-bit accumulator is a move in the vendor's headers."""
+    body = """
+    const aie::accum<acc32, 16> sums(aie::broadcast<int32, 16>(1000));
+    const aie::accum<acc64, 16> wide(aie::broadcast<int32, 16>(1000));
+    return sums.to_vector<int32>(3)[0] == 1000 && wide.to_vector<int32>(3)[0] == 125 ? 0 : 3;
+    """
+    assert run_main(tmp_path, body).returncode == 0
 
 
 GRAPH = """
@@ -281,3 +320,137 @@ def test_global_memory_repetition_and_padding(tmp_path) -> None:
 def test_cascades_lead_east_and_south_only(tmp_path) -> None:
     done = run_main(tmp_path, RUN, GRAPH % (CASCADE % "2, 3"))
     assert "no cascade leads from kernel" in done.stderr
+
+
+def host(*lines):
+    """The host's side of GRAPH, with these statements between `init` and `end`."""
+    body = "\n    ".join(lines)
+    return f"""
+    static int32 in[32], out[32];
+    for (int i = 0; i < 32; ++i) in[i] = i + 1;
+    (void)in, (void)out;
+    program.init();
+    {body}
+    program.end();
+    for (int value : out) std::printf("%d ", value);"""
+
+
+SEND, ASK = "program.x.gm2aie_nb(in, sizeof(in));", "program.y.aie2gm_nb(out, sizeof(out));"
+START, WAIT = "program.run(1);", "program.wait();"
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    "lines",
+    [(SEND, ASK, START, WAIT), (ASK, START, SEND, "program.y.wait();", WAIT)],
+    ids=["before", "while it runs"],
+)
+def test_transfers_may_go_before_the_run_or_while_it_runs(tmp_path, lines) -> None:
+    done = run_main(tmp_path, host(*lines), GRAPH % THROUGH)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.split()) == 32
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ((SEND, ASK, START, SEND, ASK, START), "run before the run before was waited for"),
+        ((SEND,) * 5, "transfer 5 of a channel that holds 4 waits for ever: the graph does not"),
+        ((START, *(SEND,) * 5), "waits for ever: another port of the graph has no transfer yet"),
+        ((ASK, START, WAIT), "which holds 0"),
+        ((ASK,) * 5, "transfer 5 of a channel that holds 4 waits for ever"),
+    ],
+    ids=["no wait", "fifth transfer", "fifth without output", "no input", "fifth result"],
+)
+def test_hosts_that_would_hang_or_race_are_stopped(tmp_path, lines, message) -> None:
+    done = run_main(tmp_path, host(*lines), GRAPH % THROUGH)
+    assert done.returncode != 0
+    assert message in done.stderr
+
+
+INNER = """
+struct Inner : adf::graph {
+    adf::input_port in;
+    adf::output_port out;
+    adf::kernel a;
+    Inner() {
+        a = adf::kernel::create(pass);
+        adf::connect(in, a.in[0]);
+        adf::connect(a.out[0], out);
+        adf::dimensions(a.in[0]) = {16};
+        adf::dimensions(a.out[0]) = {16};
+    }
+};
+struct Outer : adf::graph {
+    adf::input_port in;  // a port of its own before the part that does the work
+    Inner inner;
+    adf::output_port out;
+    Outer() {
+        adf::connect(in, inner.in);
+        adf::connect(inner.out, out);
+    }
+};
+struct Top : adf::graph {
+    adf::input_port unused;
+    Outer outer;
+    adf::input_gmio x = adf::input_gmio::create(64, 1000);
+    adf::output_gmio y = adf::output_gmio::create(64, 1000);
+    Top() {
+        adf::connect(x.out[0], outer.in);
+        adf::connect(outer.out, y.in[0]);
+        adf::repetition_count(outer.inner.a) = 2;
+    }
+};
+static Top program;
+"""
+
+
+@needs_gcc
+def test_parts_that_begin_after_a_port_of_the_whole_are_run(tmp_path) -> None:
+    passing = GRAPH[: GRAPH.index("void give")]
+    done = run_main(tmp_path, host(SEND, ASK, START, WAIT), passing + INNER)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [str(n) for n in range(1, 33)]
+
+
+@needs_gcc
+def test_a_run_of_nothing_is_stopped(tmp_path) -> None:
+    empty = "struct Empty : adf::graph {}; static Empty program;"
+    done = run_main(tmp_path, "program.init(); program.run(1);", empty)
+    assert "run of a graph that has no kernels" in done.stderr
+
+
+LOCAL = """
+void pile(adf::input_buffer<int32> &__restrict x, adf::output_buffer<int32> &__restrict y) {
+    alignas(64) int32 kept[512];
+    for (unsigned i = 0; i < 512; i += 16) aie::store_v(kept + i, aie::load_v<16>(x.data()));
+    for (unsigned i = 0; i < 16; i += 16) aie::store_v(y.data() + i, aie::load_v<16>(kept + i));
+}
+struct Graph : adf::graph {
+    adf::input_gmio x = adf::input_gmio::create(64, 1000);
+    adf::output_gmio y = adf::output_gmio::create(64, 1000);
+    adf::kernel a;
+    Graph() {
+        a = adf::kernel::create(pile);
+        adf::connect(x.out[0], a.in[0]);
+        adf::connect(a.out[0], y.in[0]);
+        adf::dimensions(a.in[0]) = {16};
+        adf::dimensions(a.out[0]) = {16};
+        adf::repetition_count(a) = 2;
+        %s
+    }
+};
+static Graph program;
+"""
+
+
+@needs_gcc
+@pytest.mark.parametrize("declared", ["", "adf::stack_size(a) = 3072;"])
+def test_local_arrays_need_a_declared_stack(tmp_path, declared) -> None:
+    done = run_main(tmp_path, host(SEND, ASK, START, WAIT), LOCAL % declared)
+    if declared:
+        assert done.returncode == 0, done.stderr
+    else:
+        assert "bytes of stack, and the graph gives 1024 (adf::stack_size)" in done.stderr
+        assert "program.cpp" in done.stderr

@@ -92,7 +92,7 @@ def planned(case, column, rng):
 
 def written(folder, layers):
     """All sources of the layers, and a function that ends every graph."""
-    for path, data in units(network_units("net", layers)).items():
+    for path, data in units(network_units("net", layers, 1024)).items():
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_bytes(data)
     ends = "".join(f"    {layer.graph.name}.end();\n" for layer in layers)
@@ -131,7 +131,7 @@ def layers_of(seed):
     return found
 
 
-@pytest.mark.skipif("g++" not in COMPILERS, reason="needs g++")
+@pytest.mark.skipif("g++" not in COMPILERS, reason="not installed: g++")
 def test_graphs_equal_numpy(tmp_path, monkeypatch) -> None:
     """Five graphs side by side in one library, each run twice."""
     monkeypatch.setenv("AIE_EMULATION_COUNTERS", str(tmp_path / "counters.json"))
@@ -165,7 +165,7 @@ def check_counters(graphs, counted) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("clang++" not in COMPILERS, reason="needs clang++")
+@pytest.mark.skipif("clang++" not in COMPILERS, reason="not installed: clang++")
 def test_graphs_with_clang_and_sanitizers(tmp_path) -> None:
     """In a process of its own: a sanitized library does not load into this one."""
     found = layers_of(3)

@@ -117,7 +117,7 @@ def entry(spec, text, **words):
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     if "g++" not in COMPILERS:
-        pytest.skip("needs g++")
+        pytest.skip("not installed: g++")
     text = '#include "driver.hpp"\n'
     for spec in SUMS:
         text += entry(spec, ADD, clips="n[6]," * spec.lo + "n[7]," * spec.hi)
@@ -215,7 +215,7 @@ def check_max_pool(library, spec, window, rng) -> None:
 def test_product_of_two_activations(tmp_path, a_type, shape) -> None:
     """Both operands have zero points; K is padded with zeros, which mean nothing."""
     if "g++" not in COMPILERS:
-        pytest.skip("needs g++")
+        pytest.skip("not installed: g++")
     m, k, n = shape
     rng = np.random.default_rng(k)
     whole = {"m": -(-m // 8) * 8, "k": -(-k // 8) * 8, "n": -(-n // 16) * 16}

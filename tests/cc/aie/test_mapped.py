@@ -69,7 +69,7 @@ def specs_of(mapping):
 def test_chains_as_they_are_emitted(tmp_path) -> None:
     """The large product's kernels are flat; sums over tiles and over turns equal numpy."""
     if "g++" not in COMPILERS:
-        pytest.skip("needs g++")
+        pytest.skip("not installed: g++")
     mappings = (large_product(), TURNED, replace(TURNED, cas_length=1, reduction_steps=9))
     assert {mapping.variant for mapping in mappings} == {"flat"}
     specs = [spec for mapping in mappings for spec in specs_of(mapping)]
@@ -143,7 +143,7 @@ def random_kernels(count: int, seed: int) -> list[KernelSpec]:
 def test_random_kernels_and_shapes_equal_numpy(tmp_path, compiler) -> None:
     """60 random kernels on 5 shapes each: every pair, tiling, position and rounding mode."""
     if compiler not in COMPILERS:
-        pytest.skip(f"needs {compiler}")
+        pytest.skip(f"not installed: {compiler}")
     specs = random_kernels(60, seed=len(compiler))
     assert {(s.a, s.b) for s in specs} == set(OUTPUTS)
     assert {s.position for s in specs} == {"only", "first", "middle", "last"}

@@ -311,7 +311,7 @@ def check_refusals(refused):
 def test_every_operator_in_every_tiling(tmp_path, draw) -> None:
     """Every draw gives every kernel another epilogue, other shapes and other rounding."""
     if "g++" not in COMPILERS:
-        pytest.skip("needs g++")
+        pytest.skip("not installed: g++")
     rng, refused = np.random.default_rng(draw), {}
     windows = [*convolutions(rng, refused), *lane_kernels(rng, refused)]
     multiplied, pools, added = list(products(rng, refused)), list(max_pools()), sums_of_two()

@@ -136,7 +136,7 @@ def check_window(library, spec, g, rng) -> None:
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     if "g++" not in COMPILERS:
-        pytest.skip("needs g++")
+        pytest.skip("not installed: g++")
     return build_kernels([*KERNELS.values(), FLOATS], tmp_path_factory.mktemp("window"))
 
 
@@ -223,7 +223,7 @@ def from_flat(y, walk):
 def test_channels_cut_over_a_cascade(tmp_path) -> None:
     """The first tile convolves some channels, the last the others and requantises."""
     if "g++" not in COMPILERS:
-        pytest.skip("needs g++")
+        pytest.skip("not installed: g++")
     rng = np.random.default_rng(21)
     halves = [Geometry(c, 7, 9, 20, *GEOMETRIES["3x3"]) for c in (8, 16)]
     first = sized(replace(KERNELS["conv i8"], position="first"), halves[0])
@@ -248,7 +248,7 @@ def test_channels_cut_over_a_cascade(tmp_path) -> None:
 def test_one_by_one_and_global_pool(tmp_path) -> None:
     """A 1x1 convolution has few steps; a global pool a window as large as the image."""
     if "g++" not in COMPILERS:
-        pytest.skip("needs g++")
+        pytest.skip("not installed: g++")
     pointwise = Geometry(24, 5, 7, 16)
     pool = Geometry(20, 6, 6, 20, filter=(6, 6))
     one = sized(kernel("int8", I8, (2, 2), Requantise("shift", "int8"), taps=3), pointwise)
@@ -301,7 +301,7 @@ def layer_library(call, x_size, folder):
 def test_a_layer_function_with_its_tables(tmp_path) -> None:
     """What a graph makes a kernel of: tables beside the code, parameters in their order."""
     if "g++" not in COMPILERS:
-        pytest.skip("needs g++")
+        pytest.skip("not installed: g++")
     rng = np.random.default_rng(11)
     g = Geometry(5, 9, 10, 12, *GEOMETRIES["3x3 stride 2"])
     spec = sized(KERNELS["conv u8"], g)

@@ -12,7 +12,7 @@ from diana_networks import Net, images, rows
 
 import match_aie as match
 from match_aie.targets.diana import Diana
-from tests.shared import random_inputs, shared
+from tests.shared import HERE, model_file, random_inputs
 
 BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 
@@ -82,12 +82,13 @@ def test_others_stay_on_the_core(tmp_path, change, reason):
     "path",
     [
         *("resnet8_u8.onnx", "dscnn_u8.onnx", "dae_u8.onnx"),
-        *("tiny/pretrainedResnet_quant.onnx", "tiny/kws_ref_model.onnx"),
-        *("pow2/mlp_3l_i8.onnx", "pow2/dense_1l_i8.onnx"),
+        *("resnet8_i8.onnx", "dscnn_i8.onnx"),
+        *(f"{name}.onnx" for name in HERE),
+        *("mlp_3l_i8.onnx", "dense_1l_i8.onnx"),
     ],
 )
 def test_networks(tmp_path, path):
-    result = run(compiled(shared(path)), tmp_path / "net")
+    result = run(compiled(model_file(path)), tmp_path / "net")
     assert result.matches_reference
 
 
@@ -99,6 +100,6 @@ def test_networks_with_rounded_scales(tmp_path, monkeypatch, path, most):
     """As `benchmarks/diana.py` changes them: most of their layers run on the array."""
     monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
     benchmark = runpy.run_path(str(BENCHMARKS / "diana.py"))
-    net = compiled(benchmark["power_of_two"](onnx.load(shared(path))))
+    net = compiled(benchmark["power_of_two"](onnx.load(model_file(path))))
     assert modules(net).count("digital") == most
     assert run(net, tmp_path / "net").matches_reference

@@ -1,18 +1,26 @@
 """Vector kernels equal the reference bit for bit on this machine, where it has the vectors."""
 
+import subprocess
+
 import pytest
 import vector_cases
 from layer_harness import COMPILERS
-from vector_harness import SANITIZERS, build, layer, run, small_cache
+from vector_harness import FLAGS, INCLUDE, SANITIZERS, build, layer, run, small_cache
 
-from match_aie.targets.cpu.machine import machine, native
+from match_aie.targets.cpu.machine import executes, machine
 
 ARCH = "x86-64-v3"
+#: Beyond it; `test_instruction_sets.py` emulates them where this machine lacks them.
+WIDER = ("x86-64-v3+avxvnni", "x86-64-v4", "x86-64-v4+avx512vnni")
 
 
 def has_vectors():
-    here = native()
-    return here.family == "x86-64" and here.vector_bytes >= 32
+    return executes(machine(ARCH))
+
+
+def lacks(arch):
+    """Skips where this machine does not execute `arch`."""
+    return pytest.mark.skipif(not executes(machine(arch)), reason=f"this machine is no {arch}")
 
 
 pytestmark = [
@@ -25,6 +33,13 @@ pytestmark = [
 def test_equals_reference(compiler, tmp_path):
     layers = [layer(w, ARCH, seed) for seed, w in enumerate(vector_cases.everything())]
     run(layers, build(layers, tmp_path, (compiler,)))
+
+
+@pytest.mark.parametrize("arch", [pytest.param(a, marks=lacks(a)) for a in WIDER])
+def test_wider_vectors(arch, tmp_path):
+    found = [*vector_cases.products(), *vector_cases.everything()[2::5]]
+    layers = [layer(w, arch, seed) for seed, w in enumerate(found)]
+    run(layers, build(layers, tmp_path, COMPILERS[:1], "-O1"))
 
 
 @pytest.mark.parametrize("nbytes", [1500, 2000])
@@ -42,3 +57,30 @@ def test_no_undefined_behaviour(tmp_path):
     facts = small_cache(machine(ARCH), 1500)
     layers = [layer(w, facts, seed) for seed, w in enumerate(vector_cases.everything())]
     run(layers, build(layers, tmp_path, COMPILERS[:1], *SANITIZERS))
+
+
+PLAIN = """
+#include "ma_cpu.h"
+int32_t dot(const uint8_t *x, const int8_t *w, int32_t n);
+int32_t dot(const uint8_t *x, const int8_t *w, int32_t n)
+{
+    int32_t sum = 0;
+    for (int32_t i = 0; i < n; ++i) {
+        sum += (x[i] - 128) * w[i];
+    }
+    return sum;
+}
+"""
+
+
+@pytest.mark.parametrize("arch", ["x86-64-v3+avxvnni", "x86-64-v4+avx512vnni"])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_plain_c_is_not_compiled_for_vnni(compiler, arch, tmp_path):
+    """gcc 12 takes VPDPBUSD for this sum, with x as it is instead of x - 128."""
+    source = tmp_path / "plain.c"
+    source.write_text(PLAIN)
+    flags = (*FLAGS, *machine(arch).flags, "-O3", INCLUDE)
+    words = [compiler, *flags, "-S", "-o", "-", str(source)]
+    made = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert "vpmadd" in made or "vpmul" in made
+    assert "vpdp" not in made

@@ -1,5 +1,7 @@
 """Shapes at which vector kernels change their ways: primes, 1, one off a multiple of a tile."""
 
+from dataclasses import replace
+
 from match_aie.workload import (
     Quantized,
     Tail,
@@ -61,6 +63,16 @@ def products():
     yield matmul(U8, S8, S8, batch=2, rows=7, inner=33, columns=31, tail=TAIL)
     yield matmul(S8, S8, SUM, batch=1, rows=1, inner=5, columns=1)
     yield matmul(S8, U8, S8, batch=3, rows=12, inner=8, columns=48, tail=RELU)
+    for x, x1 in ((U8, S8), (S8, S8), (S8, U8)):
+        for size in ({"batch": 2, "rows": 4, "inner": 4, "columns": 4},
+                     {"batch": 3, "rows": 5, "inner": 13, "columns": 37}):  # fmt: skip
+            yield known_right(matmul(x, x1, S8, **size, tail=TAIL))
+
+
+def known_right(workload):
+    """The same product of a matrix that is a constant."""
+    operands = (replace(o, constant=o.constant or o.name == "x1") for o in workload.operands)
+    return replace(workload, operands=tuple(operands))
 
 
 def channelwise():

@@ -20,6 +20,7 @@ from match_aie.targets.cpu.module import Int8Module, VectorModule
 from match_aie.targets.cpu.winograd import refuses
 from match_aie.targets.cpu.winograd_module import Winograd2Module, Winograd4Module
 from match_aie.workload import reference
+from tests import emulation
 
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fno-strict-aliasing")
 INCLUDE = f"-I{Path(cpu.__file__).resolve().parent / 'runtime' / 'include'}"
@@ -52,6 +53,12 @@ def small_cache(facts, nbytes):
     """The same machine with a first cache so small that layers are tiled."""
     first, *others = facts.caches
     return replace(facts, caches=(Cache(nbytes, first.bytes_per_cycle), *others))
+
+
+def emulated(facts):
+    """The same machine, its code compiled for this one: intrinsics as plain C."""
+    facts = machine(facts) if isinstance(facts, str) else facts
+    return replace(facts, flags=emulation.flags(facts))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,5 @@
 """NE16's emulation: equal to the recorded cases bit for bit, and strict about its registers."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -19,13 +17,7 @@ from ne16_library import (
 
 from match_aie.targets.gap9.ne16.job import Mode, Ne16Layer, Ne16Tile, tile_registers
 from match_aie.targets.gap9.timing.measured import read_layers
-
-DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
-
-
-def recorded():
-    path = DATA / "ne16_cycles.csv"
-    return read_layers(path) if path.exists() else []
+from tests.shared import DATA
 
 
 @pytest.fixture(scope="module", params=COMPILERS)
@@ -35,13 +27,10 @@ def ne16(request, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def golden():
-    path = DATA / "ne16_golden.npz"
-    if not path.exists():
-        pytest.skip("needs ne16_golden.npz of the shared data, which is not here")
-    return np.load(path)
+    return np.load(DATA / "ne16_golden.npz")
 
 
-@pytest.mark.parametrize("case", recorded(), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", read_layers(DATA / "ne16_cycles.csv"), ids=lambda case: case.name)
 def test_recorded_cases(ne16, golden, case):
     layer, tile, name = case.layer, case.tile, case.name
     kind = {0: np.uint8, 8: np.uint8, 16: np.uint16, 32: np.uint32}[layer.scale_bits]

@@ -139,7 +139,7 @@ def test_runners_of_one_project_work_in_parallel_threads(tmp_path):
 @pytest.mark.parametrize("target", ["all", "sanitize"])
 def test_the_makefile_builds_the_same_by_hand(tmp_path, target):
     if shutil.which("make") is None:
-        pytest.skip("no make")
+        pytest.skip("not installed: make")
     write(example(), tmp_path / "net")
     done = subprocess.run(
         ["make", target], cwd=tmp_path / "net", check=False, capture_output=True, text=True
@@ -157,7 +157,7 @@ def test_the_makefile_builds_the_same_by_hand(tmp_path, target):
 
 def test_the_header_is_cplusplus_too(tmp_path):
     if shutil.which("g++") is None:
-        pytest.skip("no g++")
+        pytest.skip("not installed: g++")
     write(example(), tmp_path / "net")
     code = '#include "net.h"\nint main() { return net_run(nullptr, nullptr); }\n'
     (tmp_path / "user.cc").write_text(code)

@@ -15,7 +15,8 @@ from match_aie.hardware import Cost, Loop, Mapping
 from match_aie.lowering import LayerProgram
 from match_aie.targets.cpu.float_module import float_modules
 from match_aie.targets.cpu.machine import machine
-from match_aie.workload import reference, within_tolerance
+from match_aie.workload import real_expected
+from match_aie.workload.running import share, wrong
 
 INCLUDE = Path(package.__file__).parent / "runtime" / "include"
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
@@ -34,8 +35,8 @@ class Case:
     constants: dict
     mapping: object
 
-    def expected(self):
-        return reference(self.workload, self.inputs, self.constants)
+    def expected(self, got):
+        return real_expected(self.workload, self.inputs, self.constants, got)
 
 
 def module_of(workload, facts):
@@ -130,10 +131,9 @@ def check(cases, folder, compiler, facts):
 
 
 def compare(got, one):
-    expected = one.expected()
-    close = within_tolerance(got, expected)
-    worst = np.abs(got - expected).max()
-    assert close.all(), f"{(~close).sum()} wrong, worst {worst}: {one.workload} {one.mapping}"
+    expected = one.expected(got)
+    far, used = wrong(got, expected), share(got, expected)
+    assert not far.any(), f"{far.sum()} wrong, {used} of the bound: {one.workload} {one.mapping}"
 
 
 def whole_program(cases, facts):

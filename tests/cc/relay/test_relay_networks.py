@@ -7,13 +7,13 @@ from relay_harness import needs_compiler, target
 
 import match_aie as match
 from tests.relay_networks import resnet8
-from tests.shared import shared
+from tests.shared import model_file
 
 pytestmark = needs_compiler
 
 
 def test_resnet8_of_integers(tmp_path):
-    network = resnet8(shared("tiny/pretrainedResnet_quant.onnx"))
+    network = resnet8(model_file("resnet8_i8.onnx"))
     net = match.compile(network.text(), target, params=network.parameters, name="resnet8")
     layers = [o.candidate.pattern.kind for o in net.assignment.chosen]
     assert layers.count("conv2d") == 9

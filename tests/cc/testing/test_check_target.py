@@ -342,3 +342,27 @@ def test_the_command_line(monkeypatch, capsys):
 def test_the_command_line_refuses_unknown_names(capsys):
     assert run(["check-target", "cpuu"]) == 1
     assert "did you mean CPU" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("for (;;) { pause(); }", "did not end within 8 s"),
+        ("volatile int *volatile p = 0; *p = 1;", "null pointer|SIGSEGV|SEGV"),
+        ("abort();", "SIGABRT|status -6"),
+        ("exit(0);", "ended the process with status 0"),
+    ],
+    ids=["endless", "segfault", "abort", "exit"],
+)
+def test_a_kernel_that_does_not_come_back(tmp_path, monkeypatch, statement, said):
+    text = templates.source("cpu/dense.c.mako")
+    at = text.index("{\n", text.index("static void ${layer.symbol}"))
+    broken = f"int pause(void);\n#include <stdlib.h>\n{text[:at]}{{ {statement}\n{text[at + 2 :]}"
+    chip = Chip.changed(template=template(tmp_path, monkeypatch, broken))
+    found = check_target(chip, cases=[BY_NAME["add uint8, odd sizes"], *DENSE], timeout=8)
+    assert not found.passed
+    (wrong,) = [row for row in found.rows if row.problem]
+    assert wrong.case == "dense int8"
+    assert re.search(said, wrong.problem)
+    assert "dense int8" in wrong.problem
+    assert [row.case for row in found.rows] == ["dense int8", "add uint8, odd sizes"]

@@ -23,7 +23,7 @@ def build(layers, folder, compiler="g++"):
     for workload, _, graph in layers:
         placed.append(Placed(graph, column, workload))
         column += graph.columns
-    for unit in network_units("net", placed):
+    for unit in network_units("net", placed, 1024):
         path = folder / unit.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(render_template(unit.template, **unit.values))

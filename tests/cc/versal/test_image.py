@@ -8,7 +8,7 @@ import pytest
 import match_aie as match
 from match_aie.targets.versal import VersalAIEML
 from tests import integer_graphs as ig
-from tests.shared import random_inputs, shared
+from tests.shared import model_file, random_inputs
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 
@@ -62,7 +62,7 @@ def test_integer_convolutions_and_a_sum(tmp_path) -> None:
 @pytest.mark.parametrize(("name", "convolutions"), [("resnet8", 9), ("mobilenetv1_025", 27)])
 def test_networks_with_zero_points(tmp_path, name, convolutions) -> None:
     """All convolutions are on the array, in a chain."""
-    net = match.compile(shared(f"{name}_u8.onnx"), VersalAIEML())
+    net = match.compile(model_file(f"{name}_u8.onnx"), VersalAIEML())
     assert kinds(net).count(("array", "conv2d")) >= convolutions
     results = run(net, tmp_path / "net", range(20))
     assert all(d.max_lsb <= 1 for result in results for d in result.deviations)

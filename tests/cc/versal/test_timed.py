@@ -98,7 +98,7 @@ def test_operands_that_go_by(tmp_path, monkeypatch) -> None:
 def test_random_layers(tmp_path, compiler, seed) -> None:
     """40 random layers and mappings in few translation units."""
     if shutil.which(compiler) is None:
-        pytest.skip(f"needs {compiler}")
+        pytest.skip(f"not installed: {compiler}")
     rng, layers = np.random.default_rng(seed), []
     while len(layers) < 40:
         made = random_graph(f"layer{len(layers)}", rng)

@@ -42,4 +42,5 @@ extern "C" void fc_array(const void *x, const void *weight, const void *offset, 
     fc.run(1);
     fc.y.wait();
     std::memcpy(y, y_memory, 84);
+    fc.wait();
 }

@@ -34,7 +34,7 @@ static void net_conv2d_cores_prepare(const uint8_t *restrict x, int16_t *restric
     }
 }
 
-static void net_conv2d_cores_whole8(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
+MA_DOTS static void net_conv2d_cores_whole8(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
 {
     ma_u32 s0_0 = ma_load_u32(bias + 0);
     ma_u32 s1_0 = s0_0;
@@ -72,7 +72,7 @@ static void net_conv2d_cores_whole8(const int16_t *a, const int8_t *w, const int
     ma_store_steps2(y + 96, y + 112, ma_scaled(s6_0, f0), ma_scaled(s7_0, f0), 0x0p+0f, 0x1.04p+7f, -3, -3, 1, MA_TWO_PLACES);
 }
 
-static void net_conv2d_cores_part(const uint8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch, int32_t part)
+MA_DOTS static void net_conv2d_cores_part(const uint8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch, int32_t part)
 {
     static const int32_t bounds[] = {0, 10, 21, 32};
     const int32_t part_begin = bounds[part], part_end = bounds[part + 1];

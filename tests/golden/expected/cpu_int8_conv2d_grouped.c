@@ -33,7 +33,7 @@ static void net_conv2d_grouped_prepare(const int8_t *restrict x, int16_t *restri
     }
 }
 
-static void net_conv2d_grouped_last5(const int16_t *a, const int8_t *w, const int32_t *bias, int32_t *y)
+MA_DOTS static void net_conv2d_grouped_last5(const int16_t *a, const int8_t *w, const int32_t *bias, int32_t *y)
 {
     ma_u32 s0_0 = ma_load_u32(bias + 0);
     ma_u32 s1_0 = s0_0;
@@ -66,7 +66,7 @@ static void net_conv2d_grouped_last5(const int16_t *a, const int8_t *w, const in
 }
 
 /* conv2d: x int8[1,5,4,6], weight int8[4,2,2,3], bias int32[4] -> y int32[1,3,5,4] */
-static void net_conv2d_grouped(const int8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, int32_t *restrict y, uint8_t *restrict scratch)
+MA_DOTS static void net_conv2d_grouped(const int8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, int32_t *restrict y, uint8_t *restrict scratch)
 {
     _Static_assert(MA_LANES == 8, "vectors are those that the weights were packed for");
     int16_t *const image = (int16_t *)scratch;

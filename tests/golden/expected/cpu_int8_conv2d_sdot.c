@@ -34,7 +34,7 @@ static void net_conv2d_sdot_prepare(const uint8_t *restrict x, int8_t *restrict 
     }
 }
 
-static void net_conv2d_sdot_whole4(const int8_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
+MA_DOTS static void net_conv2d_sdot_whole4(const int8_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
 {
     ma_u32 s0_0 = ma_load_u32(bias + 0);
     ma_u32 s1_0 = s0_0;
@@ -60,7 +60,7 @@ static void net_conv2d_sdot_whole4(const int8_t *a, const int8_t *w, const int32
 }
 
 /* conv2d: x uint8[1,5,4,6], weight int8[4,3,3,6], bias int32[4], scale float32[4] -> y int8[1,5,4,4] */
-static void net_conv2d_sdot(const uint8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch)
+MA_DOTS static void net_conv2d_sdot(const uint8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch)
 {
     _Static_assert(MA_LANES == 4, "vectors are those that the weights were packed for");
     int8_t *const image = (int8_t *)scratch;

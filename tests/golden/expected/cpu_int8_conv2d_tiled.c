@@ -34,7 +34,7 @@ static void net_conv2d_tiled_prepare(const uint8_t *restrict x, int16_t *restric
     }
 }
 
-static void net_conv2d_tiled_whole12(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
+MA_DOTS static void net_conv2d_tiled_whole12(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
 {
     ma_u32 s0_0 = ma_load_u32(bias + 0);
     ma_u32 s1_0 = s0_0;
@@ -85,7 +85,7 @@ static void net_conv2d_tiled_whole12(const int16_t *a, const int8_t *w, const in
     ma_store_steps2(y + 240, y + 264, ma_scaled(s10_0, f0), ma_scaled(s11_0, f0), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_TWO_PLACES);
 }
 
-static void net_conv2d_tiled_whole1(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
+MA_DOTS static void net_conv2d_tiled_whole1(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
 {
     ma_u32 s0_0 = ma_load_u32(bias + 0);
 #pragma GCC unroll 8
@@ -99,7 +99,7 @@ static void net_conv2d_tiled_whole1(const int16_t *a, const int8_t *w, const int
 }
 
 /* conv2d: x uint8[1,25,8,16], weight int8[24,1,1,16], bias int32[24], scale float32[1] -> y int8[1,25,8,24] */
-static void net_conv2d_tiled(const uint8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch)
+MA_DOTS static void net_conv2d_tiled(const uint8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch)
 {
     _Static_assert(MA_LANES == 8, "vectors are those that the weights were packed for");
     int16_t *const image = (int16_t *)scratch;

@@ -47,7 +47,7 @@ static void net_conv2d_winograd2_data(const uint8_t *x, uint8_t *seen, int16_t *
     net_conv2d_winograd2_points(seen, 68, data);
 }
 
-static void net_conv2d_winograd2_last3(const int16_t *a, const int16_t *w, const int32_t *start, int32_t *to)
+MA_DOTS static void net_conv2d_winograd2_last3(const int16_t *a, const int16_t *w, const int32_t *start, int32_t *to)
 {
     ma_u32 s0_0 = ma_load_u32(start + 0);
     ma_u32 s1_0 = s0_0;
@@ -87,7 +87,7 @@ static void net_conv2d_winograd2_last3(const int16_t *a, const int16_t *w, const
     ma_store_u32(to + 64, s2_2);
 }
 
-static void net_conv2d_winograd2_last1(const int16_t *a, const int16_t *w, const int32_t *start, int32_t *to)
+MA_DOTS static void net_conv2d_winograd2_last1(const int16_t *a, const int16_t *w, const int32_t *start, int32_t *to)
 {
     ma_u32 s0_0 = ma_load_u32(start + 0);
     ma_u32 s0_1 = ma_load_u32(start + 8);
@@ -143,7 +143,7 @@ static void net_conv2d_winograd2_last_sums(const int32_t *from, const float *sca
     }
 }
 
-static void net_conv2d_winograd2_last(const int16_t *data, const int16_t *w, const int32_t *bias, const float *scale, int32_t *products, int8_t *y, int32_t first, int32_t n)
+MA_DOTS static void net_conv2d_winograd2_last(const int16_t *data, const int16_t *w, const int32_t *bias, const float *scale, int32_t *products, int8_t *y, int32_t first, int32_t n)
 {
     static const int32_t zeros[24];
     for (int32_t point = 0; point < 16; ++point, w += 432) {

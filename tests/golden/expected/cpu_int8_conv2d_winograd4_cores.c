@@ -47,7 +47,7 @@ static void net_conv2d_winograd4_cores_data(const uint8_t *x, uint8_t *seen, int
     net_conv2d_winograd4_cores_points(seen, 102, data);
 }
 
-static void net_conv2d_winograd4_cores_whole6(const int16_t *a, const int16_t *w, const int32_t *start, int32_t *to)
+MA_DOTS static void net_conv2d_winograd4_cores_whole6(const int16_t *a, const int16_t *w, const int32_t *start, int32_t *to)
 {
     ma_u32 s0_0 = ma_load_u32(start + 0);
     ma_u32 s1_0 = s0_0;
@@ -155,7 +155,7 @@ static void net_conv2d_winograd4_cores_whole_sums(const int32_t *from, const flo
     }
 }
 
-static void net_conv2d_winograd4_cores_whole(const int16_t *data, const int16_t *w, const int32_t *bias, const float *scale, int32_t *products, int8_t *y, int32_t first, int32_t n)
+MA_DOTS static void net_conv2d_winograd4_cores_whole(const int16_t *data, const int16_t *w, const int32_t *bias, const float *scale, int32_t *products, int8_t *y, int32_t first, int32_t n)
 {
     static const int32_t zeros[12];
     for (int32_t point = 0; point < 36; ++point, w += 204) {
@@ -184,7 +184,7 @@ static void net_conv2d_winograd4_cores_whole(const int16_t *data, const int16_t 
     }
 }
 
-static void net_conv2d_winograd4_cores_last6(const int16_t *a, const int16_t *w, const int32_t *start, int32_t *to)
+MA_DOTS static void net_conv2d_winograd4_cores_last6(const int16_t *a, const int16_t *w, const int32_t *start, int32_t *to)
 {
     ma_u32 s0_0 = ma_load_u32(start + 0);
     ma_u32 s1_0 = s0_0;
@@ -268,7 +268,7 @@ static void net_conv2d_winograd4_cores_last_sums(const int32_t *from, const floa
     }
 }
 
-static void net_conv2d_winograd4_cores_last(const int16_t *data, const int16_t *w, const int32_t *bias, const float *scale, int32_t *products, int8_t *y, int32_t first, int32_t n)
+MA_DOTS static void net_conv2d_winograd4_cores_last(const int16_t *data, const int16_t *w, const int32_t *bias, const float *scale, int32_t *products, int8_t *y, int32_t first, int32_t n)
 {
     static const int32_t zeros[8];
     for (int32_t point = 0; point < 36; ++point, w += 136) {

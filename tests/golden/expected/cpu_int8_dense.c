@@ -34,7 +34,7 @@ static void net_dense_prepare(const uint8_t *restrict x, int16_t *restrict image
     }
 }
 
-static void net_dense_last2(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
+MA_DOTS static void net_dense_last2(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
 {
     ma_u32 s0_0 = ma_load_u32(bias + 0);
     ma_u32 s0_1 = ma_load_u32(bias + 8);
@@ -68,7 +68,7 @@ static void net_dense_last2(const int16_t *a, const int8_t *w, const int32_t *bi
 }
 
 /* dense: x uint8[2,7], weight int8[19,7], bias int32[19], scale float32[19] -> y int8[2,19] */
-static void net_dense(const uint8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch)
+MA_DOTS static void net_dense(const uint8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch)
 {
     _Static_assert(MA_LANES == 8, "vectors are those that the weights were packed for");
     int16_t *const image = (int16_t *)scratch;

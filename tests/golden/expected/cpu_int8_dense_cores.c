@@ -34,7 +34,7 @@ static void net_dense_cores_prepare(const uint8_t *restrict x, int16_t *restrict
     }
 }
 
-static void net_dense_cores_whole1(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
+MA_DOTS static void net_dense_cores_whole1(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
 {
     ma_u32 s0_0 = ma_load_u32(bias + 0);
     ma_u32 s0_1 = ma_load_u32(bias + 8);
@@ -73,7 +73,7 @@ static void net_dense_cores_whole1(const int16_t *a, const int8_t *w, const int3
     ma_store_steps(y + 48, ma_scaled(s0_6, f6), -0x1.f4p+6f, 0x1.04p+7f, -3);
 }
 
-static void net_dense_cores_last1(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
+MA_DOTS static void net_dense_cores_last1(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
 {
     ma_u32 s0_0 = ma_load_u32(bias + 0);
     ma_u32 s0_1 = ma_load_u32(bias + 8);
@@ -98,7 +98,7 @@ static void net_dense_cores_last1(const int16_t *a, const int8_t *w, const int32
     ma_store_steps2(y + 16, NULL, ma_scaled(s0_2, f2), ma_scaled(s0_3, f3), -0x1.f4p+6f, 0x1.04p+7f, -3, -128, 1, MA_SIDE_BY_SIDE);
 }
 
-static void net_dense_cores_part(const uint8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch, int32_t part)
+MA_DOTS static void net_dense_cores_part(const uint8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch, int32_t part)
 {
     static const int32_t bounds[] = {0, 112, 256};
     const int32_t part_begin = bounds[part], part_end = bounds[part + 1];

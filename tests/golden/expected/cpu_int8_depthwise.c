@@ -31,7 +31,7 @@ static void net_depthwise_prepare(const uint8_t *restrict x, int16_t *restrict i
     }
 }
 
-static inline void net_depthwise_wide(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
+MA_DOTS static inline void net_depthwise_wide(const int16_t *a, const int8_t *w, const int32_t *bias, const float *scale, int8_t *y)
 {
     ma_u32 s0 = ma_load_u32(bias), s1 = ma_load_u32(bias + 8);
     {
@@ -64,7 +64,7 @@ static inline void net_depthwise_wide(const int16_t *a, const int8_t *w, const i
 }
 
 /* conv2d: x uint8[1,5,4,6], weight int8[6,3,3,1], bias int32[6], scale float32[1] -> y int8[1,5,4,6] */
-static void net_depthwise(const uint8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch)
+MA_DOTS static void net_depthwise(const uint8_t *restrict x, const int8_t *restrict weight, const int32_t *restrict bias, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch)
 {
     _Static_assert(MA_LANES == 8, "vectors are those that the weights were packed for");
     int16_t *const image = (int16_t *)scratch;

@@ -55,7 +55,7 @@ static void net_matmul_pack(const int8_t *x1, int16_t *packed, int32_t from, int
     }
 }
 
-static void net_matmul_last3(const int16_t *a, const int16_t *w, const float *scale, int8_t *y)
+MA_DOTS static void net_matmul_last3(const int16_t *a, const int16_t *w, const float *scale, int8_t *y)
 {
     ma_u32 s0_0 = {0};
     ma_u32 s0_1 = {0};
@@ -99,7 +99,7 @@ static void net_matmul_last3(const int16_t *a, const int16_t *w, const float *sc
 }
 
 /* matmul: x uint8[2,3,5], x1 int8[2,5,18], scale float32[1] -> y int8[2,3,18] */
-static void net_matmul(const uint8_t *restrict x, const int8_t *restrict x1, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch)
+MA_DOTS static void net_matmul(const uint8_t *restrict x, const int8_t *restrict x1, const float *restrict scale, int8_t *restrict y, uint8_t *restrict scratch)
 {
     _Static_assert(MA_LANES == 8, "vectors are those that the weights were packed for");
     int16_t *const image = (int16_t *)scratch;

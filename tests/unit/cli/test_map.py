@@ -118,3 +118,20 @@ def test_traffic_adds_up(model: Path, kilobytes: int) -> None:
         assert isinstance(found, list)
         assert found[0].mapping == option.mapping
     assert seen
+
+
+@pytest.mark.usefixtures("chip")
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+def test_an_objective_that_the_target_cannot_price(
+    model: Path, capsys: Capture, objective: str
+) -> None:
+    assert run(["map", str(model), "down", "-t", "chip", "--objective", objective]) == 1
+    said = capsys.readouterr().err
+    assert f"the objective '{objective}' needs energy, and module '" in said
+    assert "states none" in said
+
+
+@pytest.mark.usefixtures("chip")
+def test_an_unknown_objective(model: Path, capsys: Capture) -> None:
+    assert run(["map", str(model), "down", "-t", "chip", "--objective", "area"]) == 1
+    assert "objective 'area' is unknown" in capsys.readouterr().err

@@ -1,7 +1,5 @@
 """NE16's cost model: fitted to half of the measurements, and close to the simulated tiles."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -19,15 +17,13 @@ from match_aie.targets.gap9.timing.measured import halves, read_layers, read_tra
 from match_aie.targets.gap9.timing.ne16 import run_turns, tile_turns
 from match_aie.targets.gap9.timing.network import Gap9Timing
 from match_aie.workload import Quantized, Tail, Window, conv2d, with_fixed_tail
+from tests.shared import DATA
 
-DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 FILTERS = {Mode.CONV3X3: "conv3x3", Mode.DEPTHWISE: "depthwise", Mode.CONV1X1: "conv1x1"}
 
 
 @pytest.fixture(scope="module")
 def layers():
-    if not DATA.exists():
-        pytest.skip("needs ne16_cycles.csv of the shared data, which is not here")
     return read_layers(DATA / "ne16_cycles.csv")
 
 
@@ -203,8 +199,6 @@ def test_stride_two_counts_jobs():
 
 
 def test_transfers():
-    if not DATA.exists():
-        pytest.skip("needs dma_cycles.csv of the shared data, which is not here")
     for row in read_transfers(DATA / "dma_cycles.csv"):
         moved = row.transfer
         nbytes, lines = np.asarray(moved.nbytes), np.asarray(moved.lines)

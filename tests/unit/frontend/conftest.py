@@ -1,6 +1,5 @@
 """ONNX models in a line, and two ways to run them."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -64,11 +63,3 @@ def onnx_tools():
     return SimpleNamespace(
         build=build, run_onnxruntime=run_onnxruntime, run_tvm=run_tvm, prepass=prepass
     )
-
-
-@pytest.fixture(scope="session")
-def shared_models():
-    folder = Path(__file__).parents[3].parent / "shared" / "models"
-    if not folder.is_dir():
-        pytest.skip("the models of ../shared are not here")
-    return folder

@@ -3,9 +3,7 @@
 import os
 import subprocess
 import sys
-import warnings
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import onnx
@@ -16,6 +14,8 @@ from onnx import TensorProto, helper
 
 from match_aie.errors import ModelError, UnsupportedOperatorError
 from match_aie.frontend import load
+from tests.networks import POWERS
+from tests.shared import ONNX_FILES, model_file
 
 F32 = np.float32
 
@@ -349,16 +349,16 @@ def test_importing_the_front_end_is_quick_and_brings_no_tvm():
     assert result.stdout.strip() == "[]"
 
 
-def test_the_models_of_the_benchmarks(shared_models):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = {path.name: load(path) for path in sorted(Path(shared_models).rglob("*.onnx"))}
-    assert len(found) >= 7
+@pytest.mark.filterwarnings("ignore:.*batch of 1")
+def test_the_models_of_the_benchmarks():
+    files = (*ONNX_FILES, *(f"{name}.onnx" for name in POWERS))
+    found = {file: load(model_file(file)) for file in files}
     for model in found.values():
         assert all(port.scale for port in (*model.inputs, *model.outputs)), model.name
-    resnet = found["pretrainedResnet_quant.onnx"]
-    assert (resnet.inputs[0].scale, resnet.inputs[0].zero_point) == (1.0, -128)
-    assert (resnet.outputs[0].scale, resnet.outputs[0].zero_point) == (1 / 256, -128)
+    words = found["dscnn_i8.onnx"]
+    assert (words.inputs[0].dtype, words.outputs[0].dtype) == ("int8", "int8")
+    assert words.inputs[0].scale == pytest.approx(2 / 255)
+    assert (words.outputs[0].scale, words.outputs[0].zero_point) == (1 / 256, -128)
 
 
 def test_an_output_without_elements(onnx_tools):

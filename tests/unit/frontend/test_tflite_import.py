@@ -6,20 +6,19 @@ import pytest
 
 from match_aie.errors import ModelError
 from match_aie.frontend import load
-
-NETS = ["kws_ref_model", "pretrainedResnet_quant", "vww_96_int8"]
+from tests.shared import TFLITE_FILES, TINY, model_file
 
 
 @pytest.fixture(scope="module")
-def flatbuffer(shared_models):
-    return (shared_models / "tiny" / "kws_ref_model.tflite").read_bytes()
+def flatbuffer():
+    return model_file("dscnn_i8.tflite").read_bytes()
 
 
-@pytest.mark.parametrize("net", NETS)
-def test_ports_labels_and_attributes(shared_models, net):
-    path = shared_models / "tiny" / f"{net}.tflite"
+@pytest.mark.parametrize("file", TFLITE_FILES)
+def test_ports_labels_and_attributes(file):
+    path = model_file(file)
     model = load(path)
-    assert (model.name, model.format) == (net, "tflite")
+    assert (model.name, model.format) == (path.stem, "tflite")
     assert model.source == path.read_bytes()
     assert load(model.source).outputs == model.outputs
     (entry,), (exit_,) = model.inputs, model.outputs
@@ -34,17 +33,17 @@ def test_ports_labels_and_attributes(shared_models, net):
     assert all(model.labels.values())
 
 
-def test_ports_agree_with_the_onnx_twin(shared_models):
-    with pytest.warns(UserWarning, match="batch of 1"):
-        twin = load(shared_models / "tiny" / "pretrainedResnet_quant.onnx")
-    model = load(shared_models / "tiny" / "pretrainedResnet_quant.tflite")
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.filterwarnings("ignore:.*batch of 1")
+def test_ports_agree_with_the_onnx_twin(name):
+    twin, model = (load(model_file(f"{name}.{kind}")) for kind in ("onnx", "tflite"))
     assert twin.inputs == model.inputs
     assert twin.outputs == model.outputs
 
 
 def test_another_shape_is_refused(flatbuffer):
     with pytest.raises(ModelError, match="fixes"):
-        load(flatbuffer, shapes={"input_1": [2, 49, 10, 1]})
+        load(flatbuffer, shapes={"x": [2, 49, 10, 1]})
 
 
 def test_truncated(flatbuffer):

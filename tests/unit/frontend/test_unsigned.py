@@ -7,7 +7,7 @@ from onnx import TensorProto, helper, numpy_helper
 from match_aie import tvm_api
 from match_aie.frontend import load, normalize
 from tests.random_networks import random_network
-from tests.shared import random_inputs
+from tests.shared import model_file, random_inputs
 
 pytest.importorskip("tvm")
 RNG = np.random.default_rng(0)
@@ -192,7 +192,6 @@ def test_layers_of_integer_graphs_keep_their_form(onnx_tools):
     assert read == ["int32"] * 3
 
 
-@pytest.mark.parametrize("name", ["kws_ref_model"])
-def test_tensorflow_lites_integer_pool_rounds_around_its_own_zero(name, shared_models, onnx_tools):
-    model = load(shared_models / "tiny" / f"{name}.tflite")
+def test_tensorflow_lites_integer_pool_rounds_around_its_own_zero(onnx_tools):
+    model = load(model_file("dscnn_i8.tflite"))
     check(model, onnx_tools, 4)

@@ -1,12 +1,10 @@
 """Search results on disk: keys, damage, several processes, and what a warm cache saves."""
 
 import json
-import sqlite3
 import warnings
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
-from pathlib import Path
 
 import pytest
 
@@ -16,8 +14,6 @@ from match_aie.demo import digits_model
 from match_aie.errors import Infeasible, OptionError
 from match_aie.hardware import Memory
 from match_aie.mapping import (
-    CacheWarning,
-    SearchCache,
     SearchCounts,
     SearchOptions,
     Task,
@@ -29,7 +25,7 @@ from match_aie.mapping import (
 from match_aie.mapping.cache import decode, encode
 from match_aie.mapping.facts import search_key
 from match_aie.workload import Quantized, Tail, Window, Workload, conv2d
-from tests.shared import MODELS
+from tests.shared import model_file
 from tests.tiled_target import Chip, Cluster
 
 OPTIONS = SearchOptions()
@@ -107,101 +103,6 @@ def test_a_second_search_finds_everything(tmp_path):
     assert search_all(TASKS, OPTIONS)[1] == SearchCounts(0, 0, 3)
 
 
-def database(folder: Path) -> Path:
-    return folder / "cache.db"
-
-
-def overwrite(folder: Path) -> None:
-    for path in folder.glob("cache.db-*"):
-        path.unlink()
-    database(folder).write_bytes(b"this is no database" * 100)
-
-
-def truncate(folder: Path) -> None:
-    for path in folder.glob("cache.db-*"):
-        path.unlink()
-    database(folder).write_bytes(database(folder).read_bytes()[:5000])
-
-
-def another_table(folder: Path) -> None:
-    with sqlite3.connect(database(folder)) as connection:
-        connection.executescript("DROP TABLE Cache; CREATE TABLE Cache (another INTEGER)")
-
-
-@pytest.mark.parametrize("damage", [overwrite, truncate, another_table])
-def test_a_damaged_cache_is_rebuilt_with_a_warning(tmp_path, damage):
-    folder = tmp_path / "cache"
-    with open_cache(folder) as cache:
-        right, _ = search_all(TASKS, OPTIONS, cache=cache)
-    damage(folder)
-    with pytest.warns(CacheWarning, match="damaged"), open_cache(folder) as cache:
-        found, counts = search_all(TASKS, OPTIONS, cache=cache)
-    assert found == right
-    assert counts.searches == 3
-    with warnings.catch_warnings(), open_cache(folder) as cache:
-        warnings.simplefilter("error")
-        found, counts = search_all(TASKS, OPTIONS, cache=cache)
-    assert (found, counts) == (right, SearchCounts(3, 0, 0))
-    assert [path.name for path in tmp_path.iterdir()] == ["cache"]
-
-
-@pytest.mark.parametrize(
-    "value", ["{", "{}", '{"found": []}', '{"found": [{"mapping": 3}]}', "null", "[]"]
-)
-def test_a_damaged_entry_is_searched_again(tmp_path, value):
-    task = TASKS[0]
-    key = search_key(task.workload, task.module, OPTIONS)
-    with open_cache(tmp_path) as cache:
-        search_all([task], OPTIONS, cache=cache)
-        cache._store.set(key, value)
-        with pytest.warns(CacheWarning, match="entry is damaged"):
-            _, counts = search_all([task], OPTIONS, cache=cache)
-        assert counts == SearchCounts(0, 1, 1)
-        assert search_all([task], OPTIONS, cache=cache)[1].hits == 1
-
-
-class Bomb:
-    """Leaves a file behind where anyone unpickles it."""
-
-    def __init__(self, path: Path):
-        self.path = path
-
-    def __reduce__(self):
-        return (Path.touch, (self.path,))
-
-
-def test_nothing_is_ever_unpickled(tmp_path):
-    import diskcache
-
-    task, folder = TASKS[0], tmp_path / "cache"
-    key = search_key(task.workload, task.module, OPTIONS)
-    with diskcache.Cache(str(folder)) as store:
-        store.set(key, Bomb(tmp_path / "bang"))
-    with pytest.warns(CacheWarning), open_cache(folder) as cache:
-        _, counts = search_all([task], OPTIONS, cache=cache)
-    assert counts.searches == 1
-    assert not (tmp_path / "bang").exists()
-
-
-def test_a_folder_that_cannot_be_written_is_left_alone(tmp_path, monkeypatch):
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError("read-only file system")
-
-    monkeypatch.setattr("match_aie.mapping.cache._text_store", refuse)
-    with pytest.warns(CacheWarning, match="cannot be used"), open_cache(tmp_path / "c") as cache:
-        found, counts = search_all(TASKS[:1], OPTIONS, cache=cache)
-    assert found
-    assert counts.searches == 1
-    assert (tmp_path / "c").is_dir()
-
-
-def test_a_file_in_the_place_of_the_folder_is_an_error(tmp_path):
-    path = tmp_path / "file"
-    path.touch()
-    with pytest.raises(OptionError, match="is a file"):
-        SearchCache(path)
-
-
 def test_where_the_cache_is(monkeypatch, tmp_path):
     assert cache_folder(False) is None
     assert cache_folder(tmp_path) == tmp_path
@@ -234,20 +135,9 @@ def test_several_processes_share_a_cache(tmp_path):
         assert search_all(tasks, OPTIONS, cache=cache)[1] == SearchCounts(9, 0, 0)
 
 
-def networks() -> list[object]:
-    resnet = MODELS / "resnet8_u8.onnx"
-    return [
-        pytest.param(digits_model(), id="digits"),
-        pytest.param(
-            resnet,
-            id="resnet8",
-            marks=pytest.mark.skipif(not resnet.exists(), reason="no shared model collection"),
-        ),
-    ]
-
-
-@pytest.mark.parametrize("model", networks())
-def test_a_warm_cache_makes_a_second_compilation_search_nothing(model, tmp_path):
+@pytest.mark.parametrize("name", ["digits", "resnet8"])
+def test_a_warm_cache_makes_a_second_compilation_search_nothing(name, tmp_path):
+    model = digits_model() if name == "digits" else model_file("resnet8_u8.onnx")
     cold, warm = (match.compile(model, Chip(), cache=tmp_path) for _ in range(2))
     assert cold.searches.hits == 0
     assert cold.searches.searches == cold.searches.misses > 0

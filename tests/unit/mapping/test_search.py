@@ -5,17 +5,20 @@ import sys
 import numpy as np
 import pytest
 
+import match_aie
+from match_aie.demo import digits_model
 from match_aie.errors import Infeasible, ModelError, OptionError, TargetError
 from match_aie.hardware import (
     Cost,
     Loop,
+    Mapping,
     Memory,
     cost_from_json,
     cost_to_json,
     mapping_from_json,
     mapping_to_json,
 )
-from match_aie.mapping import SearchOptions, check, search
+from match_aie.mapping import MappedCost, SearchOptions, Task, check, search, search_all
 from match_aie.targets.cpu import CPUModule
 from match_aie.workload import Axis, Operand, Quantized, Workload, dense
 from tests.unit.mapping.machines import Machine, conv, pooling
@@ -200,3 +203,48 @@ def test_footprint_of_arrays_is_that_of_numbers():
             one = block(operand, axis_extents(operand, tile, sizes), operand.shape)
             assert one.nbytes == np.broadcast_to(many.nbytes, 50)[at]
             assert one.chunks == np.broadcast_to(many.chunks, 50)[at]
+
+
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+@pytest.mark.parametrize("target", ["CPU", "GAP9", "Diana", "VersalAIEML"])
+def test_no_energy_where_a_target_states_none(objective, target):
+    how = SearchOptions(objective=objective)
+    with pytest.raises(OptionError, match=f"'{objective}' needs energy, and module '"):
+        match_aie.compile(digits_model(), target, search=how, cache=False)
+
+
+def test_what_a_cache_holds_is_not_believed_either():
+    class Old:
+        def get(self, _key):
+            return [MappedCost(Mapping((), ()), Cost(7.0))]
+
+    task = Task(conv(oy=8, k=8), Machine((200,)))
+    with pytest.raises(OptionError, match="needs energy"):
+        search_all([task], SearchOptions(objective="energy"), cache=Old())
+
+
+def test_unrollings_are_compared_by_the_objective():
+    # The slower of the two takes less energy.
+    costs = {4: Cost(10.0, (), 50.0), 2: Cost(20.0, (), 5.0)}
+
+    class Priced:
+        def cost(self, _workload, mapping):
+            return costs[mapping.spatial[0].size]
+
+    class Flat(Machine):
+        memories = ()
+
+        def __init__(self):
+            pass
+
+        def unrollings(self, _workload):
+            return [(Loop("K", 4),), (Loop("K", 2),)]
+
+        def cost_model(self, _workload):
+            return Priced()
+
+    best = {
+        objective: search(conv(oy=8, k=8), Flat(), SearchOptions(objective=objective))[0].cost
+        for objective in ("latency", "energy", "edp")
+    }
+    assert [best[o].cycles for o in ("latency", "energy", "edp")] == [10.0, 20.0, 20.0]

@@ -1,7 +1,6 @@
 """Packed weights: the recorded bytes, and back."""
 
 import csv
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,13 +9,10 @@ from hypothesis import strategies as st
 
 from match_aie.errors import ModelError
 from match_aie.targets.gap9.ne16.packing import pack_weights, packed_bytes, unpack_weights
-
-DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
+from tests.shared import DATA
 
 
 def test_recorded_weights():
-    if not DATA.exists():
-        pytest.skip("needs ne16_golden.npz of the shared data, which is not here")
     golden = np.load(DATA / "ne16_golden.npz")
     rows = list(csv.DictReader((DATA / "ne16_cycles.csv").open()))
     assert len(rows) == 11

@@ -1,7 +1,5 @@
 """Simulated cycles: fitted to half of the measurements, judged by the other half."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,14 +18,11 @@ from match_aie.targets.gap9.timing.ne16 import (
     run_turns,
     tile_turns,
 )
-
-DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
+from tests.shared import DATA
 
 
 @pytest.fixture(scope="module")
 def layers():
-    if not DATA.exists():
-        pytest.skip("needs ne16_cycles.csv of the shared data, which is not here")
     return read_layers(DATA / "ne16_cycles.csv")
 
 
@@ -49,8 +44,6 @@ def test_the_other_half(layers):
 
 
 def test_transfers():
-    if not DATA.exists():
-        pytest.skip("needs dma_cycles.csv of the shared data, which is not here")
     rows = read_transfers(DATA / "dma_cycles.csv")
     assert len(rows) == 19
     for row in rows:

@@ -1,14 +1,11 @@
 """The described arrays: what the facts say of them, and what happens where they say nothing."""
 
-import json
-from importlib.resources import files
-
 import pytest
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml import Tiling, device, devices
 from match_aie.targets.aie_ml.facts_reader import CONFIDENCES, Facts, read_facts
-from tests.shared import shared
+from match_aie.targets.aie_ml.mmul_shapes import header_shapes
 
 
 @pytest.mark.parametrize(
@@ -102,7 +99,39 @@ def test_negative_and_unknown_confidence_are_refused() -> None:
         Facts("here", {"value": 1, "source": "", "confidence": "hoped"}).provenance()
 
 
-def test_facts_are_the_shared_ones() -> None:
-    """The copy in the package holds what the project was given."""
-    here = files("match_aie.targets.aie_ml.facts").joinpath("devices.json").read_text("utf-8")
-    assert json.loads(here) == json.loads(shared("../data/aie_devices.json").read_text("utf-8"))
+def test_accumulators_are_those_of_the_vendors_headers() -> None:
+    core = device("vek280").architecture.core
+    lanes = {(t.m, t.k, t.n): (t.tag_bits, t.lane_bits) for t in core.tilings_of("int16", "int8")}
+    assert lanes[4, 4, 8] == (32, 32)
+    assert lanes[4, 8, 4] == lanes[2, 8, 8] == (32, 64)  # the tag says 32, sums have 64
+    aie = device("vck190").architecture.core.tilings_of("int8", "int8")
+    assert {t.lane_bits for t in aie} == {48}
+
+
+def test_shapes_that_would_lose_sums_are_listed_and_not_offered() -> None:
+    core = device("vek280").architecture.core
+    narrow = Tiling(4, 2, 8, native=True)
+    assert narrow in core.tilings["int16xint16"]
+    assert narrow not in core.tilings_of("int16", "int16")
+
+
+def test_a_shape_that_takes_only_sparse_weights_is_none() -> None:
+    bf16 = device("vek280").architecture.core.tilings_of("bfloat16", "bfloat16")
+    assert (4, 16, 8) not in {(t.m, t.k, t.n) for t in bf16}
+
+
+@pytest.mark.parametrize("name", ["vek280", "npu1", "npu2", "vck190"])
+def test_every_offered_shape_is_one_of_the_headers(name) -> None:
+    arch = device(name).architecture
+    known = header_shapes(arch.name)
+    assert known is not None
+    for pair, shapes in arch.core.tilings.items():
+        for t in shapes:
+            sums = known[pair, t.m, t.k, t.n]
+            assert (t.lane_bits, t.tag_bits) == (sums.lane_bits, sums.tag_bits)
+
+
+def test_no_headers_are_public_for_the_newest_generation() -> None:
+    assert header_shapes("AIE-MLv2") is None
+    wide = device("vek385").architecture.core.tilings_of("int16", "int16")
+    assert {t.lane_bits for t in wide} == {64}

@@ -8,7 +8,13 @@ import pytest
 
 from match_aie.errors import TargetError
 from match_aie.targets.cpu import CPU
-from match_aie.targets.cpu.machine import NATIVE, PORTABLE, machine, names, native
+from match_aie.targets.cpu.machine import NATIVE, PIN, PORTABLE, executes, machine, names, native
+
+
+@pytest.fixture(autouse=True)
+def unpinned(monkeypatch):
+    """What is detected here, whatever the run is pinned to."""
+    monkeypatch.delenv(PIN, raising=False)
 
 
 def cpuinfo(tmp_path, key, features):
@@ -73,6 +79,34 @@ def test_no_more_of_a_shared_cache_than_facts_state(tmp_path, monkeypatch, size,
         (folder / name).write_text(f"{text}\n")
     found = native(cpuinfo(tmp_path, "flags", V3), tmp_path)
     assert found.caches[2].bytes == expected
+
+
+@pytest.mark.parametrize(
+    ("pin", "expected"),
+    [(name, name) for name in names()] + [("x86-64", PORTABLE), ("x86-64-v2", PORTABLE)],
+)
+def test_a_variable_says_what_is_found(tmp_path, monkeypatch, pin, expected):
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setenv(PIN, f" {pin} ")
+    assert native(cpuinfo(tmp_path, "flags", V4), tmp_path) == machine(expected)
+    assert CPU().built_for() == expected
+    assert CPU("x86-64-v4").built_for() == "x86-64-v4"
+
+
+def test_a_variable_that_names_nothing_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv(PIN, "z80")
+    with pytest.raises(TargetError, match="MATCH_AIE_ARCH names no processor architecture: 'z80'"):
+        CPU()
+    monkeypatch.setenv(PIN, NATIVE)
+    assert CPU().built_for() in names()
+
+
+def test_what_is_executed_is_not_pinned(tmp_path, monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setenv(PIN, "x86-64-v4")
+    here = cpuinfo(tmp_path, "flags", V3)
+    ran = {name for name in names() if executes(machine(name), here)}
+    assert ran == {"x86-64-v3", PORTABLE}
 
 
 def test_without_linux_it_is_portable(tmp_path, monkeypatch):

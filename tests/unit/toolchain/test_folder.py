@@ -1,13 +1,20 @@
+import errno
 import json
 import os
 import shutil
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from small_network import example
 
 from match_aie.errors import ProjectError
+from match_aie.toolchain import exchange as exchanging
 from match_aie.toolchain import folder as folders
 from match_aie.toolchain import load, write
+from match_aie.toolchain.locks import shared
 
 
 def below(folder):
@@ -38,7 +45,8 @@ def test_a_project_is_replaced_only_when_asked(tmp_path):
         write(example("other"), place)
     assert load(place).record.network == "net"
     (place / "build").mkdir()
-    (place / "build" / "net.so").write_bytes(b"")
+    for name in ("net-0123456789ab.so", "net-0123456789ab.log", "libnet.so", "net_main"):
+        (place / "build" / name).write_bytes(b"")
     write(example("other"), place, overwrite=True)
     assert below(place) == list(example("other"))
     assert os.listdir(tmp_path) == ["net"]
@@ -74,9 +82,10 @@ def test_a_users_file_inside_a_project_is_not_deleted(tmp_path):
 class Interrupting(dict):
     """Sources whose last file is interrupted."""
 
-    def items(self):
-        yield from list(super().items())[:-1]
-        raise KeyboardInterrupt
+    def __getitem__(self, name):
+        if name == max(self):
+            raise KeyboardInterrupt
+        return super().__getitem__(name)
 
 
 @pytest.mark.parametrize("there", [False, True])
@@ -91,62 +100,266 @@ def test_an_interrupt_leaves_nothing_half(tmp_path, there):
         assert below(place) == list(example())
 
 
-def test_an_interrupt_between_the_renames_brings_the_old_project_back(tmp_path, monkeypatch):
-    place = tmp_path / "net"
-    write(example(), place)
-    rename, calls = os.rename, []
+def in_two_steps(monkeypatch):
+    """As on a filesystem that cannot exchange two folders."""
+    monkeypatch.setattr(exchanging, "_in_one_step", lambda a, b: False)
 
-    def interrupted(source, target):
-        calls.append(source)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        rename(source, target)
 
-    monkeypatch.setattr(folders.os, "rename", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        write(example("other"), place, overwrite=True)
-    assert len(calls) == 3
-    assert below(place) == list(example())
+def test_a_project_is_replaced_in_two_steps_too(tmp_path, monkeypatch):
+    in_two_steps(monkeypatch)
+    write(example(), tmp_path / "net")
+    write(example("other"), tmp_path / "net", overwrite=True)
+    assert below(tmp_path / "net") == list(example("other"))
     assert os.listdir(tmp_path) == ["net"]
 
 
-def test_an_interrupt_right_after_the_first_rename_brings_the_old_project_back(
-    tmp_path, monkeypatch
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("which", [1, 2])
+def test_an_interrupt_between_the_renames_leaves_a_whole_project(
+    tmp_path, monkeypatch, which, when
 ):
+    in_two_steps(monkeypatch)
     place = tmp_path / "net"
     write(example(), place)
     rename, calls = os.rename, []
 
     def interrupted(source, target):
-        rename(source, target)
         calls.append(source)
-        if len(calls) == 1:
+        if when == "after":
+            rename(source, target)
+        if len(calls) == which:
             raise KeyboardInterrupt
+        if when == "before":
+            rename(source, target)
 
-    monkeypatch.setattr(folders.os, "rename", interrupted)
+    monkeypatch.setattr(exchanging.os, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write(example("other"), place, overwrite=True)
-    assert below(place) == list(example())
+    monkeypatch.setattr(exchanging.os, "rename", rename)
+    new = (which, when) == (2, "after")
+    assert below(place) == list(example("other" if new else "net"))
+    write(example("third"), place, overwrite=True)
     assert os.listdir(tmp_path) == ["net"]
 
 
 @pytest.mark.parametrize("seen_as", [KeyboardInterrupt(), OSError(9, "Bad file descriptor")])
-@pytest.mark.parametrize("which", [1, 2])
-def test_an_interrupt_while_cleaning_up_leaves_nothing(tmp_path, monkeypatch, seen_as, which):
+def test_an_interrupt_while_cleaning_up_leaves_nothing(tmp_path, monkeypatch, seen_as):
     place = tmp_path / "net"
     write(example(), place)
-    rmtree, calls = shutil.rmtree, []
+    clear, calls = folders.clear, []
 
-    def interrupted(folder, **options):
+    def interrupted(folder, names=frozenset()):
         calls.append(folder)
-        if len(calls) == which:
+        if len(calls) == 1:
             raise seen_as
-        rmtree(folder, **options)
+        clear(folder, names)
 
-    monkeypatch.setattr(folders.shutil, "rmtree", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    monkeypatch.setattr(folders, "clear", interrupted)
+    if isinstance(seen_as, KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt):
+            write(example("other"), place, overwrite=True)
+    else:
         write(example("other"), place, overwrite=True)
     assert below(place) == list(example("other"))
+    assert os.listdir(tmp_path) == ["net"]
+
+
+# ------------------------------------------------------------ what the user did to a project
+
+
+def test_the_same_project_is_left_as_it_is(tmp_path):
+    place = tmp_path / "net"
+    write(example(), place)
+    (place / "build").mkdir()
+    (place / "build" / "net-0123456789ab.so").write_bytes(b"built")
+    before = place.stat().st_ino
+    write(example(), place, overwrite=True)
+    assert place.stat().st_ino == before
+    assert (place / "build" / "net-0123456789ab.so").read_bytes() == b"built"
+    assert os.listdir(tmp_path) == ["net"]
+
+
+def edit(place):
+    path = place / "src" / "net.c"
+    path.write_text(path.read_text() + "/* a week of work */")
+    return path
+
+
+def edit_manifest(place):
+    path = place / "match_aie.json"
+    path.write_text(path.read_text().replace('"net"', '"mine"'))
+    return path
+
+
+def add(name):
+    def added(place):
+        path = place / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("a week of work")
+        return path
+
+    return added
+
+
+def link(name, target):
+    def linked(place):
+        path = place / name
+        (place.parent / "elsewhere").mkdir()
+        (place.parent / "elsewhere" / "thesis.tex").write_text("years of work")
+        path.symlink_to(target)
+        return path
+
+    return linked
+
+
+def link_instead(place):
+    path = place / "src" / "net.c"
+    path.rename(place.parent / "net.c")
+    path.symlink_to(place.parent / "net.c")
+    return path
+
+
+@pytest.mark.parametrize("there", ["the same", "other"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        edit,
+        edit_manifest,
+        add("notes.txt"),
+        add("build/notes.txt"),
+        add("build/measurements/run-1.csv"),
+        add("build/net.so.orig"),
+        add("figures/plot.svg"),
+        link("link", "../elsewhere"),
+        link("build", "../elsewhere"),
+        link_instead,
+    ],
+)
+def test_nothing_of_the_users_is_lost(tmp_path, change, there):
+    place = tmp_path / "net"
+    write(example(), place)
+    path = change(place)
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    with pytest.raises(ProjectError, match=r"did not write|edited") as caught:
+        write(example("net" if there == "the same" else "other"), place, overwrite=True)
+    assert str(path) in caught.value.where
+    assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
+    assert os.path.lexists(path)
+
+
+def test_a_file_that_appears_at_the_last_moment_is_kept(tmp_path, monkeypatch):
+    place = tmp_path / "net"
+    write(example(), place)
+    real, calls = folders.exchange, []
+
+    def late(fresh, there, old):
+        if not calls:
+            (there / "late.txt").write_text("x")
+        calls.append(there)
+        real(fresh, there, old)
+
+    monkeypatch.setattr(folders, "exchange", late)
+    with pytest.raises(ProjectError, match="did not write"):
+        write(example("other"), place, overwrite=True)
+    assert (place / "late.txt").read_text() == "x"
+    assert below(place) == sorted([*example(), "late.txt"])
+    assert os.listdir(tmp_path) == ["net"]
+
+
+# ------------------------------------------------------------ killed processes, several processes
+
+
+def killed_at(place, moment, in_one_step, count):
+    """Write another project over `place` in a process that is killed at a change of a folder.
+
+    Args:
+        place: of the project.
+        moment: number of the change; 0 for none.
+        in_one_step: exchange folders in one step.
+        count: file that gets the number of changes.
+    """
+    sources = example("other")
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status, changes = 1, []
+
+    def counted(real):
+        def call(*args, **more):
+            changes.append(real)
+            if len(changes) == moment:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*args, **more)
+
+        return call
+
+    try:
+        for name in ("rename", "mkdir", "rmdir", "unlink"):
+            setattr(os, name, counted(getattr(os, name)))
+        Path.write_bytes = counted(Path.write_bytes)
+        one = exchanging._in_one_step if in_one_step else lambda a, b: False
+        exchanging._in_one_step = counted(one)
+        write(sources, place, overwrite=True)
+        count.write_text(str(len(changes)))
+        status = 0
+    finally:
+        os._exit(status)
+
+
+@pytest.mark.parametrize("in_one_step", [True, False])
+def test_a_process_killed_at_any_moment_leaves_the_old_or_the_new(tmp_path, in_one_step):
+    count = tmp_path / "count"
+    write(example(), tmp_path / "all" / "net")
+    assert killed_at(tmp_path / "all" / "net", 0, in_one_step, count) == 0
+    moments = int(count.read_text())
+    assert moments > 20
+    # The first and last changes one by one; between them a file more or less is the same.
+    for moment in sorted(
+        {*range(1, 5), *range(5, moments - 16, 12), *range(moments - 16, moments + 1)}
+    ):
+        place = tmp_path / str(moment) / "net"
+        write(example(), place)
+        assert killed_at(place, moment, in_one_step, count) == -signal.SIGKILL
+        names = below(load(place).folder)
+        assert names in (list(example()), list(example("other")))
+        # Nothing of it blocks or stays once somebody writes again.
+        write(example("third"), place, overwrite=True)
+        assert os.listdir(place.parent) == ["net"]
+
+
+def test_whoever_writes_waits_for_whoever_runs(tmp_path):
+    place = tmp_path / "net"
+    write(example(), place)
+    done = []
+    writer = threading.Thread(
+        target=lambda: done.append(write(example("other"), place, overwrite=True))
+    )
+    with shared(place):
+        writer.start()
+        writer.join(0.5)
+        assert not done
+        assert below(place) == list(example())
+    writer.join(60)
+    assert done[0].record.network == "other"
+
+
+def test_a_filesystem_without_locks_is_used_without(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("match_aie.toolchain.locks.fcntl.flock", refuse)
+    write(example(), tmp_path / "net")
+    write(example("other"), tmp_path / "net", overwrite=True)
+    assert below(tmp_path / "net") == list(example("other"))
+    assert os.listdir(tmp_path) == ["net"]
+
+
+def test_threads_that_write_at_once(tmp_path):
+    names = ["net", "other", "third"] * 4
+    with ThreadPoolExecutor(6) as pool:
+        made = pool.map(lambda n: write(example(n), tmp_path / "net", overwrite=True), names)
+        assert {project.record.network for project in made} <= set(names)
+    assert load(tmp_path / "net").record.network in names
     assert os.listdir(tmp_path) == ["net"]
 
 

@@ -18,7 +18,6 @@ from match_aie.workload import (
     real_softmax,
     recurrent,
     reference,
-    within_tolerance,
 )
 from match_aie.workload.codec import from_json, to_json
 from match_aie.workload.real_reference import activate
@@ -147,17 +146,6 @@ def test_lstm_carries_state_and_cell():
 )
 def test_activations(tail, at_one):
     close(activate(np.array([1.0]), tail), [at_one])
-
-
-def test_tolerance_is_relative_to_the_element_or_the_whole():
-    expected = np.array([1.0, 1e-6, -1.0], np.float32)
-    assert within_tolerance(expected * np.float32(1 + 1e-5), expected).all()
-    assert not within_tolerance(expected * np.float32(1 + 1e-4), expected)[0]
-    off = expected + np.array([0, 1e-5, 0], np.float32)
-    assert within_tolerance(off, expected).all()
-    special = np.array([np.nan, np.inf, 1.0], np.float32)
-    assert within_tolerance(special, special).all()
-    assert not within_tolerance(np.array([1.0, -np.inf, np.nan], np.float32), special).any()
 
 
 WORKLOADS = {

@@ -228,7 +228,9 @@ def arrays(workload, seed):
     terms = workload.sizes["C"] * workload.sizes["FY"] * workload.sizes["FX"]
     constants = {}
     for operand in workload.constants:
-        if operand.name == "weight":
+        if operand.name == "x1":
+            value = _activation(rng, operand, workload)
+        elif operand.name == "weight":
             low, high = (-128, 127) if operand.dtype == "int8" else (-255, 255)
             value = rng.integers(low, high, operand.shape, endpoint=True)
         elif operand.name == "bias":

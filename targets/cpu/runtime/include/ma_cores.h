@@ -48,7 +48,8 @@ static struct {
 
 static inline void ma_pause(void)
 {
-#if defined(__x86_64__)
+#if defined(MA_EMULATED)
+#elif defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     __asm__ volatile("yield");

@@ -20,10 +20,12 @@
 
 /* ---- whether this processor has what the compiler was told to use ---------------------------- */
 
-/* Why this processor cannot run the code, in a sentence; NULL where it can. */
+/* Why this processor cannot run the code, in a sentence; NULL where it can. With MA_EMULATED defined,
+ * intrinsics come from elsewhere, in plain C, and any processor can. */
 static inline const char *ma_cpu_missing(void)
 {
-#if defined(__x86_64__)
+#if defined(MA_EMULATED)
+#elif defined(__x86_64__)
 #if defined(__AVX2__)
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
         return "this program was built for processors with AVX2 (x86-64-v3), which this one has not";
@@ -34,12 +36,12 @@ static inline const char *ma_cpu_missing(void)
         return "this program was built for processors with AVX-512 (x86-64-v4), which this one has not";
     }
 #endif
-#if defined(__AVX512VNNI__)
+#if defined(MA_AVX512_VNNI)
     if (!__builtin_cpu_supports("avx512vnni")) {
         return "this program was built for processors with AVX-512 VNNI, which this one has not";
     }
 #endif
-#if defined(__AVXVNNI__)
+#if defined(MA_AVX_VNNI)
     /* CPUID leaf 7, subleaf 1, EAX bit 4; asked for once, since hypervisors trap it. */
     static signed char avxvnni;
     if (!avxvnni) {
@@ -72,10 +74,7 @@ static inline const char *ma_cpu_missing(void)
 
 /* ---- vectors ------------------------------------------------------------------------------- */
 
-#if defined(MA_MODEL_BYTES)
-/* Vectors of any length in plain C: what the instructions of a machine that is not here compute. */
-#define MA_VECTOR_BYTES MA_MODEL_BYTES
-#elif defined(__AVX512BW__)
+#if defined(__AVX512BW__)
 #define MA_VECTOR_BYTES 64
 #define MA_AVX512 1
 #define MA_AVX2 1
@@ -206,7 +205,7 @@ MA_INLINE ma_u32 ma_widen_i16(const int16_t *p)
 }
 
 /* The compiler may not reorder sums across this: gcc would, and spill what it then holds. */
-#if defined(MA_MODEL_BYTES)
+#if defined(MA_EMULATED)
 #define MA_KEEP(v) ((void)0)
 #elif defined(__AVX512F__)
 #define MA_KEEP(v) __asm__("" : "+v"(v))
@@ -220,16 +219,28 @@ MA_INLINE ma_u32 ma_widen_i16(const int16_t *p)
 
 /* ---- sums of products, exact modulo 2^32 ------------------------------------------------------ */
 
+/* Functions that sum products, and they only, are compiled for VNNI: gcc 12 takes its instructions in
+ * plain C too, and there multiplies (x - 128) * w of an unsigned x and a signed w by wrong bytes. */
+#if defined(MA_EMULATED)
+#define MA_DOTS
+#elif defined(MA_AVX512_VNNI)
+#define MA_DOTS __attribute__((target("avx512vnni")))
+#elif defined(MA_AVX_VNNI)
+#define MA_DOTS __attribute__((target("avxvnni")))
+#else
+#define MA_DOTS
+#endif
+
 /* Two int16 products a lane: acc + a[0] * w[0] + a[1] * w[1]. */
-MA_INLINE ma_u32 ma_dot2(ma_u32 acc, ma_i16 a, ma_i16 w)
+MA_DOTS MA_INLINE ma_u32 ma_dot2(ma_u32 acc, ma_i16 a, ma_i16 w)
 {
-#if MA_AVX512 && defined(__AVX512VNNI__)
+#if MA_AVX512 && defined(MA_AVX512_VNNI)
     return (ma_u32)_mm512_dpwssd_epi32((__m512i)acc, (__m512i)a, (__m512i)w);
 #elif MA_AVX512
     acc += (ma_u32)_mm512_madd_epi16((__m512i)a, (__m512i)w);
     MA_KEEP(acc);
     return acc;
-#elif MA_AVX2 && defined(__AVXVNNI__)
+#elif MA_AVX2 && defined(MA_AVX_VNNI)
     return (ma_u32)_mm256_dpwssd_avx_epi32((__m256i)acc, (__m256i)a, (__m256i)w);
 #elif MA_AVX2
     acc += (ma_u32)_mm256_madd_epi16((__m256i)a, (__m256i)w);
@@ -257,24 +268,19 @@ MA_INLINE ma_i16 ma_widen_pairs(const int8_t *p)
 #endif
 }
 
+#if defined(MA_AVX512_VNNI) || defined(MA_AVX_VNNI) || defined(__ARM_FEATURE_DOTPROD)
 /* Four products a lane, of uint8 in `a` by int8 in `w` (x86), or of int8 by int8 (AArch64). */
-MA_INLINE ma_u32 ma_dot4(ma_u32 acc, ma_u32 a, ma_i8 w)
+MA_DOTS MA_INLINE ma_u32 ma_dot4(ma_u32 acc, ma_u32 a, ma_i8 w)
 {
-#if MA_AVX512 && defined(__AVX512VNNI__)
+#if MA_AVX512
     return (ma_u32)_mm512_dpbusd_epi32((__m512i)acc, (__m512i)a, (__m512i)w);
-#elif MA_AVX2 && defined(__AVXVNNI__)
+#elif MA_AVX2
     return (ma_u32)_mm256_dpbusd_avx_epi32((__m256i)acc, (__m256i)a, (__m256i)w);
-#elif defined(__ARM_FEATURE_DOTPROD) && !defined(MA_MODEL_BYTES)
-    return (ma_u32)vdotq_s32((int32x4_t)acc, (int8x16_t)a, (int8x16_t)w);
 #else
-    /* The same in plain C: what the instruction computes. */
-    const ma_u32 b = (ma_u32)w;
-    acc += (a & 255u) * (ma_u32)((ma_i32)(b << 24) >> 24);
-    acc += ((a >> 8) & 255u) * (ma_u32)((ma_i32)(b << 16) >> 24);
-    acc += ((a >> 16) & 255u) * (ma_u32)((ma_i32)(b << 8) >> 24);
-    return acc + (a >> 24) * (ma_u32)((ma_i32)b >> 24);
+    return (ma_u32)vdotq_s32((int32x4_t)acc, (int8x16_t)a, (int8x16_t)w);
 #endif
 }
+#endif
 
 /* ---- from sums to bytes ----------------------------------------------------------------------- */
 
@@ -371,15 +377,6 @@ MA_INLINE void ma_store_steps2(void *y, void *z, ma_f32 a, ma_f32 b, float low, 
     if (form == MA_WOVEN) {
         const __m512i words = _mm512_packs_epi32((__m512i)ra, (__m512i)rb);
         _mm256_storeu_si256((__m256i *)y, _mm512_cvtepi16_epi8(words));
-        return;
-    }
-#endif
-#if defined(MA_MODEL_BYTES)
-    for (int i = 0; form == MA_WOVEN && i < MA_LANES; ++i) {
-        ((uint8_t *)y)[i / 4 * 8 + i % 4] = (uint8_t)ra[i];
-        ((uint8_t *)y)[i / 4 * 8 + 4 + i % 4] = (uint8_t)rb[i];
-    }
-    if (form == MA_WOVEN) {
         return;
     }
 #endif
@@ -511,22 +508,15 @@ MA_INLINE ma_u32 ma_winograd2_last(ma_u32 s)
 
 /* ---- products channel by channel ---------------------------------------------------------------- */
 
-#if MA_AVX2 || defined(MA_MODEL_BYTES)
+#if MA_AVX2
 /* Pairs (a[c], b[c]) of int16: of 2 * MA_LANES channels c the lower four of every eight go to the
  * lower vector, as unpack instructions have it. */
 MA_INLINE ma_i16 ma_weave_low(ma_i16 a, ma_i16 b)
 {
 #if MA_AVX512
     return (ma_i16)_mm512_unpacklo_epi16((__m512i)a, (__m512i)b);
-#elif MA_AVX2
-    return (ma_i16)_mm256_unpacklo_epi16((__m256i)a, (__m256i)b);
 #else
-    ma_i16 pairs;
-    for (int i = 0; i < MA_LANES; ++i) {
-        pairs[2 * i] = a[i / 4 * 8 + i % 4];
-        pairs[2 * i + 1] = b[i / 4 * 8 + i % 4];
-    }
-    return pairs;
+    return (ma_i16)_mm256_unpacklo_epi16((__m256i)a, (__m256i)b);
 #endif
 }
 
@@ -534,15 +524,8 @@ MA_INLINE ma_i16 ma_weave_high(ma_i16 a, ma_i16 b)
 {
 #if MA_AVX512
     return (ma_i16)_mm512_unpackhi_epi16((__m512i)a, (__m512i)b);
-#elif MA_AVX2
-    return (ma_i16)_mm256_unpackhi_epi16((__m256i)a, (__m256i)b);
 #else
-    ma_i16 pairs;
-    for (int i = 0; i < MA_LANES; ++i) {
-        pairs[2 * i] = a[i / 4 * 8 + 4 + i % 4];
-        pairs[2 * i + 1] = b[i / 4 * 8 + 4 + i % 4];
-    }
-    return pairs;
+    return (ma_i16)_mm256_unpackhi_epi16((__m256i)a, (__m256i)b);
 #endif
 }
 #endif

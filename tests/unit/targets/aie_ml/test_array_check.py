@@ -8,8 +8,9 @@ import pytest
 from match_aie.errors import Infeasible, InternalError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.array import ArrayMapping, ArrayProgram, DenseLayer, build
-from match_aie.targets.aie_ml.array.check import RULES, check, violations
-from match_aie.targets.aie_ml.array.program import Cascade, Channel, Hop
+from match_aie.targets.aie_ml.array.check import RESOURCES, RULES, check, violations
+from match_aie.targets.aie_ml.array.program import Cascade, Channel, Descriptor, Hop
+from tests.aie_programs import laid_out
 
 VEK280 = device("vek280")
 MAPPING = ArrayMapping(
@@ -34,13 +35,35 @@ def built(mapping: ArrayMapping) -> ArrayProgram:
 
 PROGRAM = built(MAPPING)
 
+#: The sum of two small tensors on one tile, as a graph's program.
+LAID = laid_out("add", 4)
 
-def edit(field: str, which: Callable[..., bool], **changes: object) -> ArrayProgram:
+
+def edit(
+    field: str, which: Callable[..., bool], program: ArrayProgram = PROGRAM, **changes: object
+) -> ArrayProgram:
     """The program with the first item of `field` that `which` accepts changed."""
-    items = list(getattr(PROGRAM, field))
+    items = list(getattr(program, field))
     at = next(i for i, item in enumerate(items) if which(item))
     items[at] = replace(items[at], **changes)
-    return replace(PROGRAM, **{field: tuple(items)})
+    return replace(program, **{field: tuple(items)})
+
+
+def moved(which: Callable[[Descriptor], bool], **changes: object) -> ArrayProgram:
+    """A graph's program with one descriptor changed."""
+    return edit("descriptors", which, LAID, **changes)
+
+
+def reads_memory_tile(d: Descriptor) -> bool:
+    return d.channel.tile[1] in (1, 2) and d.channel.direction == "mm2s"
+
+
+def writes_memory_tile(d: Descriptor) -> bool:
+    return d.channel.tile[1] in (1, 2) and d.channel.direction == "s2mm"
+
+
+def writes_core(d: Descriptor) -> bool:
+    return of_core(d.channel) and d.channel.direction == "s2mm"
 
 
 def rerouted(change: Callable[[Hop], Hop]) -> ArrayProgram:
@@ -121,13 +144,36 @@ BROKEN = {
         edit("descriptors", lambda d: bool(d.dims), dims=((0, 1),)),
     ],
     "program-memory": [edit("cores", anything, program_bytes=16385)],
+    "written": [
+        moved(writes_memory_tile, words=4),
+        moved(writes_core, words=4),
+        moved(reads_memory_tile, offset=1 << 14),
+        replace(LAID, buffers=tuple(replace(b, written=None) for b in LAID.buffers)),
+    ],
+    "delivered": [
+        moved(reads_memory_tile, offset=1),
+        moved(writes_memory_tile, words=4),
+        moved(writes_core, offset=1),
+        moved(reads_memory_tile, iteration=(2, 1)),
+    ],
 }
 
 
-def test_a_built_program_keeps_all_rules() -> None:
-    check(PROGRAM, VEK280)
+def test_a_built_program_keeps_all_bounds() -> None:
     streamed = replace(MAPPING, call_columns=32, home="memory tile", input_channels=1)
-    check(built(streamed), VEK280)
+    for program in (PROGRAM, built(streamed)):
+        assert violations(program, VEK280, RESOURCES) == ()
+
+
+def test_a_built_program_does_not_move_its_data() -> None:
+    """Both streams into a core fill the same half of its input: it is timed, and no more."""
+    found = violations(PROGRAM, VEK280)
+    assert {rule for rule, _ in found} == {"written", "delivered"}
+    assert any("read by the kernel" in each.where for _, each in found)
+
+
+def test_a_graphs_program_keeps_all_rules() -> None:
+    check(LAID, VEK280)
 
 
 def test_every_rule_has_a_source_and_is_violated_here() -> None:

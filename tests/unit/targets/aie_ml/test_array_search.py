@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.array import ArrayMapping, Assumed, DenseLayer, build, price, search
-from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.check import RESOURCES, violations
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import Home, Outer
@@ -55,7 +55,7 @@ def test_odd_layers_map_legally(rows: int, reduction: int, columns: int, a: str)
     assert covered(found[0].mapping)
     program = build(found[0].mapping, VEK280)
     assert not isinstance(program, Infeasible)
-    assert violations(program, VEK280) == ()
+    assert violations(program, VEK280, RESOURCES) == ()
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_reduction_that_is_too_long_is_walked_over_time() -> None:
     assert mapping.part_reduction * mapping.cas_length >= 40_000
     program = build(mapping, npu1)
     assert not isinstance(program, Infeasible)
-    assert violations(program, npu1) == ()
+    assert violations(program, npu1, RESOURCES) == ()
     turns = mapping.calls * mapping.reduction_steps
     assert {len(core.work) for core in program.cores} == {turns}
 

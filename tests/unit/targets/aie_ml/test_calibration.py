@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from match_aie.targets.aie_ml import device
+from tests.shared import DATA
 
 ROOT = Path(__file__).resolve().parents[4]
-FILE = ROOT.parent / "shared" / "data" / "aie_calibration.csv"
+FILE = DATA / "aie_calibration.csv"
 
 
-@pytest.mark.skipif(not FILE.exists(), reason="needs aie_calibration.csv, which is not here")
 def test_rows_with_a_variant_are_reproduced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     from aie_calibration import CASES, reproduced  # a script's module, not the package's

@@ -25,6 +25,7 @@ from match_aie.targets.versal.chains import chains, given, joined
 from match_aie.workload import reference
 from tests import integer_graphs as ig
 from tests.aie_graph import interpret, path
+from tests.aie_programs import network_equals
 
 TARGET = VersalAIEML(modules=("array",))
 ARRAY = device("vek280")
@@ -97,10 +98,11 @@ def test_a_chain_computes_what_its_layers_do(net):
     assert np.unique(y).size > 20
 
 
-def test_the_array_holds_a_chain_by_all_rules_and_it_runs(net):
+def test_the_array_holds_a_chain_by_all_rules_and_computes_it(net):
     _, made = whole(net)
     program = lay_out(made.graph, ARRAY)
     assert not list(violations(program, ARRAY))
+    assert network_equals(net, np.random.default_rng(5)) == 1
     run = run_layer(program, ARRAY)
     assert run.whole
     ends = [run.written[name] for name, _ in made.held.values()]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from match_aie.errors import Infeasible, TargetError
+from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.build import build
@@ -15,35 +15,15 @@ from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.program import ArrayProgram
 from match_aie.targets.aie_ml.devices import Device, Tiling
 from match_aie.targets.aie_ml.graph.dense import DenseGraph
-from match_aie.targets.aie_ml.graph.image_plan import image_plans
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.simulate import Beyond, run_layer, simulate_program
 from match_aie.workload import Quantized, dense, full_range
-from tests.aie_layers import constants_of, random_layer
+from tests.aie_programs import equal, image_case
 
 VEK280 = device("vek280")
 KINDS = ("conv", "depthwise", "average", "max", "add")
 WORD = 4
-
-
-def image_graph(kind: str, seed: int) -> LayerGraph | None:
-    """A random layer's graph on up to three columns; None where it has none."""
-    rng = np.random.default_rng(seed)
-    workload = random_layer(rng, kind)
-    if workload is None:
-        return None
-    fixed = in_fixed_point(workload, constants_of(workload, rng))
-    if isinstance(fixed, str):
-        return None
-    try:
-        plans = image_plans(fixed.workload, "vek280", 3)
-    except TargetError:
-        return None
-    if isinstance(plans, Infeasible):
-        return None
-    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in fixed.workload.constants}
-    return plans[-1].graph("layer", fixed.workload, zeros)
 
 
 def moved(program: ArrayProgram) -> dict[str, int]:
@@ -58,18 +38,18 @@ def moved(program: ArrayProgram) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_random_image_layers_keep_all_rules_and_run(kind: str) -> None:
-    graphs = [g for seed in range(6) if (g := image_graph(kind, seed)) is not None]
-    assert graphs
-    for graph in graphs:
-        program = lay_out(graph, VEK280, 7)
-        assert not isinstance(program, Infeasible), (graph.name, graph.remark)
+def test_random_image_layers_keep_all_rules_compute_and_run(kind: str) -> None:
+    cases = [made for seed in range(6) if (made := image_case(kind, seed)) is not None]
+    assert cases
+    for made in cases:
+        graph, program = made.graph, made.program
         assert violations(program, VEK280) == ()
         sizes = {"int8": 1, "uint8": 1, "int16": 2, "int32": 4}
         assert moved(program) == {
             "in": sum(o.elements * sizes[o.dtype] for o in graph.inputs),
             "out": sum(o.elements * sizes[o.dtype] for o in graph.outputs),
         }
+        equal(made)
         run = run_layer(program, VEK280)
         assert run.whole
         work = {core.tile: sum(w.schedule.body for w in core.work) for core in program.cores}

@@ -6,6 +6,7 @@ import pytest
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.product_plan import product_plan, product_plans
 from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.targets.versal.patterns import refuses_pair
@@ -30,6 +31,10 @@ def test_graphs_mean_the_product(seed: int) -> None:
         graph = plan.graph("layer", workload, constants)
         assert graph.columns == plan.columns
         np.testing.assert_array_equal(interpret(graph, inputs, wanted), wanted)
+        laid = lay_out(graph, VEK280)
+        assert not isinstance(laid, Infeasible)
+        done = execute(laid, VEK280, inputs)
+        np.testing.assert_array_equal(done.tensor(wanted), wanted)
 
 
 @pytest.mark.parametrize("shape", [(8, 128, 64, 128), (1, 64, 128, 64), (4, 64, 32, 64)])

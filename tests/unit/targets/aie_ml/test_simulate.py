@@ -46,13 +46,14 @@ def test_a_chain_is_as_fast_as_its_slowest_tile() -> None:
     assert slower.latency > result.latency
 
 
-@pytest.mark.parametrize(("size", "least"), [((512, 896, 576), 168.0), ((4096, 896, 576), 178.0)])
-def test_the_whole_array_multiplies_matrices(size: tuple[int, int, int], least: float) -> None:
-    found = search(DenseLayer(*size), VEK280)
+def test_mappings_of_the_whole_array_are_timed() -> None:
+    """A sketch of time, not a figure: the program does not move its data (`test_array_check`)."""
+    found = search(DenseLayer(512, 896, 576), VEK280)
     assert not isinstance(found, Infeasible)
     result = simulate(found[0].mapping, VEK280)
     assert result.steady
-    assert result.tops >= least
+    least = 512 * 896 * 576 / (256 * found[0].mapping.tiles)
+    assert least < result.interval < 1.2 * least
     assert result.efficiency == pytest.approx(result.tops / 194.56)
 
 

@@ -15,6 +15,7 @@ from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.dense_plan import dense_plan, dense_plans
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.simulate import run_layer
+from tests.aie_programs import case, equal
 from tests.aie_timed import VEK280, layer, random_graph, timed_graph
 
 SIZES = {"int8": 1, "uint8": 1, "int16": 2, "int32": 4}
@@ -53,7 +54,7 @@ def test_blocks_there_and_back(data: st.DataObject) -> None:
         np.testing.assert_array_equal(carried, matrix.reshape(-1)[whole.begin :][: carried.size])
 
 
-def test_random_layers_keep_all_rules_and_run() -> None:
+def test_random_layers_keep_all_rules_compute_and_run() -> None:
     rng, found = np.random.default_rng(7), 0
     while found < 25:
         made = random_graph("layer", rng)
@@ -61,12 +62,14 @@ def test_random_layers_keep_all_rules_and_run() -> None:
             continue
         graph = made[2].graph
         try:
-            program = laid_out(graph)
+            one = case(graph, *made[:2], np.random.default_rng(found))
         except TargetError as error:  # a block of accumulators that the planner does not take
             if "no schedule" not in error.what:
                 raise
             continue
+        program = one.program
         assert violations(program, VEK280) == ()
+        equal(one)
         run = run_layer(program, VEK280)
         assert run.whole
         work = {core.tile: sum(w.schedule.body for w in core.work) for core in program.cores}

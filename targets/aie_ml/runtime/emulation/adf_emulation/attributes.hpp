@@ -81,7 +81,8 @@ template <typename What>
 ignored runtime(const kernel &) {
     return {};
 }
-inline ignored stack_size(const kernel &) { return {}; }
+/// Bytes of a kernel's stack.
+AIE_EMULATION_ONCE inline std::size_t &stack_size(const kernel &of) { return of.actor().core.stack_bytes; }
 template <typename T>
 ignored num_buffers(const shared_buffer<T> &) {
     return {};

@@ -8,7 +8,8 @@
 namespace aie_emulation {
 
 /// Which graphs make up one program: those that connections join, and one that had made nothing
-/// when the next began, which is a part of it. Graphs that nothing joins run on their own.
+/// when the next began, which is a part of it; so is the next of one whose ports lead to no actor.
+/// Graphs that nothing joins run on their own.
 class Programs {
   public:
     Programs() : parent_(design().made.size()) {
@@ -18,6 +19,12 @@ class Programs {
         }
         for (const auto &actor : design().actors) {
             for (const Port &port : actor->out) follow(actor->graph, *port);
+        }
+        for (const auto &known : design().ports) {  // also those that nothing drives
+            if (const Port port = known.lock()) follow(port->graph, *port);
+        }
+        for (unsigned i = 0; i + 1 < parent_.size(); ++i) {
+            if (!has_actor(i)) join(i, i + 1);
         }
     }
 
@@ -29,6 +36,12 @@ class Programs {
         return i;
     }
     void join(unsigned a, unsigned b) { parent_[find(a)] = find(b); }
+    bool has_actor(unsigned graph) {
+        for (const auto &actor : design().actors) {
+            if (same(actor->graph, graph)) return true;
+        }
+        return false;
+    }
     void follow(unsigned graph, const PortState &port) {
         for (const Port &sink : port.sinks) {
             join(graph, sink->owner != nullptr ? sink->owner->graph : sink->graph);
@@ -40,11 +53,18 @@ class Programs {
 };
 
 /// Connects queues, and finds out who fires before whom.
-class Schedule {
+class Schedule : public Run {
   public:
+    Schedule() = default;
+    Schedule(const Schedule &) = delete;
+    Schedule &operator=(const Schedule &) = delete;
+    ~Schedule() override { std::erase(design().runs, this); }
+
     /// Of the program that graph number `graph` is part of.
     void prepare(unsigned graph) {
         Programs programs;
+        std::erase(design().runs, this);
+        design().runs.push_back(this);
         actors_.clear();
         for (const auto &actor : design().actors) {
             if (programs.same(actor->graph, graph)) actors_.push_back(actor.get());
@@ -55,13 +75,41 @@ class Schedule {
         for (Actor *actor : order_) actor->begin();
     }
 
-    void iterate() {
-        for (Actor *actor : order_) {
-            for (unsigned r = 0; r < actor->repetition; ++r) actor->fire();
+    /// Starts so many iterations; they happen when somebody waits for them.
+    void start(unsigned iterations) {
+        if (order_.empty()) stop({"graph", 0}, "run of a graph that has no kernels, or was not initialised");
+        if (running()) stop({"graph", 0}, "run before the run before was waited for (graph.wait())");
+        started_ = iterations;
+        waited_ = false;
+    }
+
+    /// The host waits for the run, and may start the next.
+    void wait() {
+        complete();
+        waited_ = true;
+    }
+
+    bool has(const Actor &actor) const override {
+        return std::find(actors_.begin(), actors_.end(), &actor) != actors_.end();
+    }
+
+    bool running() const override { return !waited_; }
+
+    void complete() override {
+        for (; started_ > 0; --started_) iterate();
+        for (Actor *actor : order_) actor->settle();
+    }
+
+    bool fed(const Actor &waiting) const override {
+        for (const Actor *actor : actors_) {
+            const auto *memory = dynamic_cast<const GlobalMemory *>(actor);
+            if (memory != nullptr && actor != &waiting && !memory->asked()) return false;
         }
+        return true;
     }
 
     void finish() {
+        wait();
         for (Actor *actor : order_) {
             actor->finish();
             for (const Port &port : actor->in) {
@@ -75,6 +123,12 @@ class Schedule {
     }
 
   private:
+    void iterate() {
+        for (Actor *actor : order_) {
+            for (unsigned r = 0; r < actor->repetition; ++r) actor->fire();
+        }
+    }
+
     static void connect_outputs(Actor &actor) {
         for (const Port &port : actor.out) {
             std::vector<PortState *> readers;
@@ -164,6 +218,8 @@ class Schedule {
     }
 
     std::vector<Actor *> actors_, order_;
+    unsigned started_ = 0;  // iterations that nobody waited for yet
+    bool waited_ = true;
 };
 
 }  // namespace aie_emulation
@@ -184,6 +240,7 @@ class graph {
         if (--aie_emulation::design().graphs > 0) return;
         aie_emulation::design().actors.clear();
         aie_emulation::design().made.clear();
+        aie_emulation::design().ports.clear();
     }
     graph(const graph &) = delete;
     graph &operator=(const graph &) = delete;
@@ -194,7 +251,7 @@ class graph {
     }
 
     virtual return_code run(unsigned iterations) {
-        for (unsigned i = 0; i < iterations; ++i) schedule_.iterate();
+        schedule_.start(iterations);
         return ok;
     }
 
@@ -223,8 +280,11 @@ class graph {
         return update(port, &value, 1);
     }
 
-    virtual return_code wait() { return ok; }
-    virtual return_code wait(unsigned long long) { return ok; }
+    virtual return_code wait() {
+        schedule_.wait();
+        return ok;
+    }
+    virtual return_code wait(unsigned long long) { return wait(); }
     virtual return_code end() {
         schedule_.finish();
         return ok;

@@ -7,12 +7,15 @@
 
 namespace aie_emulation {
 
+/// What memory holds before anything is written: nobody clears a tile's.
+inline constexpr int poison = 0xA5;
+
 /// Storage as a tile's memory has it, aligned for any vector.
 class Block {
   public:
     explicit Block(std::size_t bytes)
         : bytes_(static_cast<unsigned char *>(std::aligned_alloc(64, (bytes + 127) / 64 * 64))) {
-        std::memset(bytes_, 0, bytes);
+        std::memset(bytes_, poison, bytes);
     }
     ~Block() { std::free(bytes_); }
     Block(const Block &) = delete;

@@ -94,6 +94,10 @@ class FileSink : public Actor {
     unsigned bits_;
 };
 
+/// Transfers that a channel between the chip's memory and the array holds; the call that brings one
+/// more waits for room (UG1603, "GMIO": four descriptors a channel).
+inline constexpr unsigned transfers_held = 4;
+
 /// A DMA of the chip's memory.
 class GlobalMemory : public Actor {
   public:
@@ -103,15 +107,41 @@ class GlobalMemory : public Actor {
     };
 
     void fire() override {}
+    void settle() override { waiting_ = 0; }
     void finish() override { deliver(); }
 
-    /// Hands over what was asked for, in order.
+    /// Takes one more transfer. Stops where the call would never return: nothing runs that makes
+    /// room, or what runs waits for a port that the host has not come to.
+    void take() {
+        if (waiting_ < transfers_held) {
+            ++waiting_;
+            return;
+        }
+        const Run *run = run_of(*this);
+        const std::string which = "transfer " + std::to_string(transfers_held + 1) + " of a channel that holds " +
+                                  std::to_string(transfers_held) + " waits for ever: ";
+        if (run == nullptr || !run->running()) {
+            stop({name.c_str(), 0}, which + "the graph does not run");
+        }
+        if (!run->fed(*this)) {
+            stop({name.c_str(), 0}, which + "another port of the graph has no transfer yet");
+        }
+    }
+
+    bool asked() const { return waiting_ > 0; }
+
+    /// Hands over what was asked for, in order, once the array has made it.
     void deliver() {
+        if (Run *run = run_of(*this)) run->complete();
         for (const Wanted &w : wanted) in[0]->queue.pop(w.to, w.bytes, {name.c_str(), 0});
         wanted.clear();
+        waiting_ = 0;
     }
 
     std::vector<Wanted> wanted;
+
+  private:
+    unsigned waiting_ = 0;
 };
 
 /// DMAs move whole words.
@@ -167,6 +197,7 @@ class input_gmio : public actor_handle {
     /// After the graph's `init`.
     void gm2aie_nb(const void *from, std::size_t bytes) const {
         aie_emulation::check_words(actor(), bytes);
+        static_cast<aie_emulation::GlobalMemory &>(actor()).take();
         actor().out[0]->send(from, bytes);
     }
     void gm2aie(const void *from, std::size_t bytes) const { gm2aie_nb(from, bytes); }
@@ -185,6 +216,7 @@ class output_gmio : public actor_handle {
 
     void aie2gm_nb(void *to, std::size_t bytes) const {
         aie_emulation::check_words(actor(), bytes);
+        memory().take();
         memory().wanted.push_back({to, bytes});
     }
     void aie2gm(void *to, std::size_t bytes) const {

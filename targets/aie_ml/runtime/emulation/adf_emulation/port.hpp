@@ -128,6 +128,7 @@ struct Actor {
     virtual ~Actor() = default;
     virtual void begin() {}   // before the first iteration
     virtual void fire() = 0;
+    virtual void settle() {}  // after each run
     virtual void finish() {}  // after the last
     virtual bool counted() const { return false; }
 
@@ -144,12 +145,26 @@ struct Actor {
     }
 };
 
+/// A program's run as the host sees it: it goes on until somebody waits for it.
+class Run {
+  public:
+    virtual ~Run() = default;
+    virtual bool has(const Actor &actor) const = 0;
+    virtual bool running() const = 0;
+    /// Lets the array finish what it was started for.
+    virtual void complete() = 0;
+    /// Whether every port to the chip's memory but `waiting` has a transfer.
+    virtual bool fed(const Actor &waiting) const = 0;
+};
+
 /// Every actor that exists, and which graph was the last to begin when it was made.
 struct Design {
     std::vector<std::shared_ptr<Actor>> actors;
     std::vector<bool> made;  // by graph: whether it made anything before the next one began
     unsigned graphs = 0;     // that live
     std::vector<std::string> counted;  // what kernels did, of programs that ended
+    std::vector<std::weak_ptr<PortState>> ports;  // graphs' own
+    std::vector<Run *> runs;                      // of the programs that were initialised
 
     unsigned current() const { return made.empty() ? 0 : static_cast<unsigned>(made.size() - 1); }
 
@@ -173,6 +188,14 @@ struct Design {
 inline Design &design() {
     static Design all;
     return all;
+}
+
+/// The initialised program that `actor` is part of; nullptr where there is none.
+inline Run *run_of(const Actor &actor) {
+    for (Run *run : design().runs) {
+        if (run->has(actor)) return run;
+    }
+    return nullptr;
 }
 
 /// Actors' inputs that `port` leads to, through any ports of graphs.
@@ -200,6 +223,7 @@ class port_handle {
   public:
     AIE_EMULATION_ONCE port_handle() : state_(std::make_shared<aie_emulation::PortState>()) {
         state_->graph = aie_emulation::design().own();
+        aie_emulation::design().ports.push_back(state_);
     }
     AIE_EMULATION_ONCE port_handle(const port_handle &other) : state_(other.state_) {}
     AIE_EMULATION_ONCE port_handle(port_handle &&other) noexcept : state_(std::move(other.state_)) {}

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string>
 #include <type_traits>
+#include <unordered_set>
 #include <vector>
 
 #ifndef __AIE_ARCH__
@@ -62,6 +63,9 @@ struct Region {
     bool writable;
 };
 
+/// Stack of a kernel unless the graph says otherwise (UG1603, "stack_size": 1 KB).
+inline constexpr std::size_t default_stack_bytes = 1024;
+
 struct Core {
     std::string name = "kernel";
     Rounding rounding = Rounding::floor;         // reset value: aie_api, set_rounding
@@ -70,6 +74,8 @@ struct Core {
     std::vector<Region> regions;
     std::size_t last_region = 0;
     std::uintptr_t stack = 0;  // where the kernel's own variables begin, growing down
+    std::size_t stack_bytes = default_stack_bytes;          // adf::stack_size
+    std::unordered_set<std::uintptr_t> local_vectors;  // of 16 bytes, of local arrays
 };
 
 /// The core whose kernel is running; one thread runs one kernel at a time.
@@ -100,6 +106,7 @@ class Running {
     explicit Running(Core &core) : before_(running()) {
         running() = &core;
         core.stack = reinterpret_cast<std::uintptr_t>(this);
+        core.local_vectors.clear();
     }
     ~Running() { running() = before_; }
     Running(const Running &) = delete;
@@ -141,8 +148,22 @@ constexpr std::size_t access_alignment(std::size_t bytes) {
     return bytes < word ? bytes : word;
 }
 
+/// Stops where the vectors of local arrays that a firing touched take more than its stack. What
+/// compilers keep there beside arrays is not counted.
+inline void check_stack(Core &core, std::uintptr_t address, std::size_t bytes, Place place) {
+    for (std::uintptr_t at = address / 16; at < (address + bytes + 15) / 16; ++at) {
+        core.local_vectors.insert(at);
+    }
+    const std::size_t used = 16 * core.local_vectors.size();
+    if (used > core.stack_bytes) {
+        stop(place, "local arrays take at least " + std::to_string(used) +
+                        " bytes of stack, and the graph gives " + std::to_string(core.stack_bytes) +
+                        " (adf::stack_size)");
+    }
+}
+
 /// Stops unless `bytes` at `address` lie within one buffer and are aligned to `alignment`. Local
-/// arrays of the kernel pass with their alignment checked and not their bounds.
+/// arrays of the kernel pass with their alignment and their size checked and not their bounds.
 inline void check_access(const void *pointer, std::size_t bytes, std::size_t alignment, bool write,
                          Place place) {
     Core &c = core(place);
@@ -174,6 +195,7 @@ inline void check_access(const void *pointer, std::size_t bytes, std::size_t ali
     }
     const char here = 0;
     if (address > reinterpret_cast<std::uintptr_t>(&here) && address < c.stack) {
+        check_stack(c, address, bytes, place);
         if (address % alignment == 0) return;
         stop(place, std::string("misaligned ") + verb + " of a local array, wants a multiple of " +
                         std::to_string(alignment));

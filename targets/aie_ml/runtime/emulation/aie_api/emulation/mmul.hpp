@@ -21,13 +21,16 @@ constexpr Element element_of() {
     }
 }
 
-constexpr bool legal(Element a, Element b, unsigned m, unsigned k, unsigned n) {
+/// The shape of that name; one of no elements where the vendor's headers have none.
+constexpr Shape shape_of(Element a, Element b, unsigned m, unsigned k, unsigned n,
+                         unsigned tag_bits) {
     for (const Shape &s : shapes) {
-        if (s.arch == __AIE_ARCH__ && s.a == a && s.b == b && s.m == m && s.k == k && s.n == n) {
-            return true;
+        if (s.arch == __AIE_ARCH__ && s.a == a && s.b == b && s.m == m && s.k == k && s.n == n &&
+            s.tag_bits == tag_bits) {
+            return s;
         }
     }
-    return false;
+    return {};
 }
 
 constexpr unsigned parts(unsigned size, unsigned part) { return (size + part - 1) / part; }
@@ -50,22 +53,38 @@ constexpr unsigned instructions(Element a, Element b, unsigned m, unsigned k, un
     return fewest == 0 ? 1 : fewest;
 }
 
-template <typename A, typename B>
-struct DefaultTag {
-    using type = std::conditional_t<is_floating<A>, accfloat,
-                                    std::conditional_t<(sizeof(A) * sizeof(B) > 2), acc64, acc32>>;
-};
+/// Bits that a tag's name says; `accauto` is the tag under which the shape is listed.
+template <typename A, typename B, typename Tag>
+constexpr unsigned tag_bits(unsigned m, unsigned k, unsigned n) {
+    if constexpr (!std::is_same_v<Tag, accauto>) {
+        return std::is_same_v<Tag, acc64> ? 64 : std::is_same_v<Tag, acc48> ? 48 : 32;
+    }
+    for (const Shape &s : shapes) {
+        if (s.arch == __AIE_ARCH__ && s.a == element_of<A>() && s.b == element_of<B>() &&
+            s.m == m && s.k == k && s.n == n) {
+            return s.tag_bits;
+        }
+    }
+    return 0;
+}
+
+/// The tag of the accumulators that hold a shape's sums.
+template <typename A, unsigned lane_bits>
+using SumTag = std::conditional_t<
+    is_floating<A>, accfloat,
+    std::conditional_t<lane_bits == 64, acc64, std::conditional_t<lane_bits == 48, acc48, acc32>>>;
 
 }  // namespace aie_emulation
 
 namespace aie {
 
-template <unsigned M, unsigned K, unsigned N, typename A, typename B = A,
-          typename Tag = typename aie_emulation::DefaultTag<A, B>::type>
+template <unsigned M, unsigned K, unsigned N, typename A, typename B = A, typename Tag = accauto>
 class mmul {
     static constexpr auto a_element = aie_emulation::element_of<A>();
     static constexpr auto b_element = aie_emulation::element_of<B>();
-    static_assert(aie_emulation::legal(a_element, b_element, M, K, N),
+    static constexpr auto shape = aie_emulation::shape_of(
+        a_element, b_element, M, K, N, aie_emulation::tag_bits<A, B, Tag>(M, K, N));
+    static_assert(shape.m != 0,
                   "no such mmul shape for these element types on this architecture");
 
   public:
@@ -75,7 +94,7 @@ class mmul {
     static constexpr unsigned size_C = M * N;
     using vector_A_type = vector<A, size_A>;
     using vector_B_type = vector<B, size_B>;
-    using accum_type = accum<Tag, size_C>;
+    using accum_type = accum<aie_emulation::SumTag<A, shape.lane_bits>, size_C>;
 
     mmul() = default;
     mmul(const accum_type &sum) : sum_(sum) {}

@@ -21,6 +21,7 @@ struct acc32 {};
 struct acc48 {};
 struct acc64 {};
 struct accfloat {};
+struct accauto {};  // the accumulator that the operation's types ask for
 
 namespace aie_emulation {
 

@@ -183,9 +183,11 @@ class accum {
         }
     }
 
-    /// Shift-round-saturate with the core's modes.
+    /// Shift-round-saturate with the core's modes. Elements as wide as 32-bit sums are a move in
+    /// the vendor's headers (detail/aie2/accum.hpp): the shift is not looked at.
     template <typename T>
     vector<T, Elems> to_vector(int shift = 0, AIE_EMULATION_HERE) const {
+        if constexpr (sizeof(T) == 4 && sizeof(lane_type) == 4) shift = 0;
         aie_emulation::Core &core = aie_emulation::core(AIE_EMULATION_PLACE);
         if (sizeof(T) < sizeof(lane_type)) {
             core.counters.srs += aie_emulation::words(sizeof(T) * Elems, 32);
@@ -237,20 +239,23 @@ vector<T, Elems> broadcast(T value) {
     return lanes;
 }
 
+/// Two vectors or more side by side.
 template <typename T, unsigned Elems, typename... More>
-AIE_EMULATION_INLINE auto concat(const vector<T, Elems> &first, const More &...more) {
-    constexpr unsigned count = 1 + sizeof...(More);
+AIE_EMULATION_INLINE auto concat(const vector<T, Elems> &first, const vector<T, Elems> &second,
+                                 const More &...more) {
+    constexpr unsigned count = 2 + sizeof...(More);
     vector<T, Elems * count> whole;
-    const vector<T, Elems> parts[] = {first, more...};
+    const vector<T, Elems> parts[] = {first, second, more...};
     for (unsigned p = 0; p < count; ++p) whole.insert(p, parts[p]);
     return whole;
 }
 
 template <typename Tag, unsigned Elems, typename... More>
-AIE_EMULATION_INLINE auto concat(const accum<Tag, Elems> &first, const More &...more) {
-    constexpr unsigned count = 1 + sizeof...(More);
+AIE_EMULATION_INLINE auto concat(const accum<Tag, Elems> &first, const accum<Tag, Elems> &second,
+                                 const More &...more) {
+    constexpr unsigned count = 2 + sizeof...(More);
     accum<Tag, Elems * count> whole;
-    const accum<Tag, Elems> parts[] = {first, more...};
+    const accum<Tag, Elems> parts[] = {first, second, more...};
     for (unsigned p = 0; p < count; ++p) whole.insert(p, parts[p]);
     return whole;
 }

@@ -1,0 +1,17 @@
+"""Networks and data of the benchmarks: those of the tests, networks generated here."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from tests.networks import network  # noqa: E402
+
+#: Facts and measurements of others; their sources are in `README.md` there.
+DATA = ROOT / "tests" / "data"
+
+__all__ = ["DATA", "ROOT", "network"]

@@ -1,0 +1,198 @@
+"""What an ONNX model asks for, in Python integers, before anything is allocated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from math import prod
+from typing import Any
+
+import onnx
+from onnx import TensorProto
+
+from match_aie.errors import ModelError, shorten
+from match_aie.limits import Limits
+
+#: Bits of an element by ONNX's number of its type; strings have none.
+ELEMENT_BITS = {
+    **{TensorProto.FLOAT: 32, TensorProto.UINT8: 8, TensorProto.INT8: 8, TensorProto.UINT16: 16},
+    **{TensorProto.INT16: 16, TensorProto.INT32: 32, TensorProto.INT64: 64, TensorProto.BOOL: 8},
+    **{TensorProto.FLOAT16: 16, TensorProto.DOUBLE: 64, TensorProto.UINT32: 32},
+    **{TensorProto.UINT64: 64, TensorProto.COMPLEX64: 64, TensorProto.COMPLEX128: 128},
+    **{TensorProto.BFLOAT16: 16, TensorProto.FLOAT8E4M3FN: 8, TensorProto.FLOAT8E4M3FNUZ: 8},
+    **{TensorProto.FLOAT8E5M2: 8, TensorProto.FLOAT8E5M2FNUZ: 8, TensorProto.UINT4: 4},
+    **{TensorProto.INT4: 4, TensorProto.FLOAT4E2M1: 4},
+}
+
+#: Operators whose steps are written out.
+RECURRENT = ("LSTM", "GRU", "RNN")
+
+Key = tuple[str, str, str]
+
+
+def check_stated(model: onnx.ModelProto, limits: Limits) -> None:
+    """Refuse a model that states too much: sizes, constants, depth, nodes once expanded.
+
+    Raises:
+        LimitError: naming what is too much.
+        ModelError: sizes that are none, functions that call themselves.
+    """
+    _check_depth(model, limits)
+    total = 0
+    for tensor in _all_tensors(model):
+        where = f"tensor {shorten(tensor.name, 80)}"
+        check_shape(list(tensor.dims), limits, where)
+        total += stored_bytes(tensor)
+        limits.check("constant_bytes", total, "the constants of the model take too much", where)
+    for graph in _graphs(model):
+        for sparse in graph.sparse_initializer:
+            where = f"sparse tensor {shorten(sparse.values.name, 80)}"
+            check_shape(list(sparse.dims), limits, where)
+            limits.check("constant_bytes", 4 * prod(sparse.dims), "a sparse tensor unfolds", where)
+        _check_values(graph, limits)
+    limits.check("nodes", expanded_nodes(model), "the model has too many nodes")
+
+
+def check_inferred(model: onnx.ModelProto, limits: Limits) -> None:
+    """Refuse values that shape inference found to be too large, and constants that grew.
+
+    Raises:
+        LimitError: naming the value.
+    """
+    _check_values(model.graph, limits)
+    stored = sum(stored_bytes(tensor) for tensor in model.graph.initializer)
+    what = "the constants of the model, folded ones included, take too much"
+    limits.check("constant_bytes", stored, what)
+    limits.check("nodes", len(model.graph.node), "the model has too many nodes")
+    _check_steps(model.graph, limits)
+
+
+def _check_steps(graph: onnx.GraphProto, limits: Limits) -> None:
+    """Refuse recurrent layers of too many steps."""
+    layers = [node for node in graph.node if node.op_type in RECURRENT and node.input]
+    if not layers:
+        return
+    known = {value.name: value.type for value in (*graph.input, *graph.value_info)}
+    for node in layers:
+        dims = known[node.input[0]].tensor_type.shape.dim if node.input[0] in known else ()
+        along = any(a.name == "layout" and a.i == 1 for a in node.attribute)
+        steps = dims[int(along)].dim_value if len(dims) > int(along) else 0
+        where = f"node {shorten(node.name or node.op_type, 80)}"
+        limits.check("recurrent_steps", steps, f"the {node.op_type} has too many steps", where)
+
+
+def check_shape(shape: list[int], limits: Limits, where: str) -> None:
+    """Refuse a shape of too many dimensions or elements, or with a negative size.
+
+    Raises:
+        LimitError: too many.
+        ModelError: a negative size.
+    """
+    limits.check("rank", len(shape), "a tensor has too many dimensions", where)
+    if any(size < 0 for size in shape):
+        raise ModelError(f"a tensor has a negative size: {shape}", where=where)
+    limits.check("tensor_elements", prod(shape), f"a tensor of shape {shape} is too large", where)
+
+
+def stored_bytes(tensor: onnx.TensorProto) -> int:
+    """Bytes that a stored tensor takes by its sizes and type."""
+    return (prod(tensor.dims) * ELEMENT_BITS.get(tensor.data_type, 64) + 7) // 8
+
+
+def expanded_nodes(model: onnx.ModelProto) -> int:
+    """Nodes of the model once every call of a function of its own is replaced by its body.
+
+    Raises:
+        ModelError: a function calls itself, through others perhaps.
+    """
+    bodies = {_function_key(f): list(_nodes(f.node)) for f in model.functions}
+    sizes: dict[Key, int] = {}
+    for first in bodies:
+        open_, path = [first], set()
+        while open_:
+            key = open_[-1]
+            waiting = {_key(node) for node in bodies[key]} & set(bodies) - set(sizes)
+            path.add(key)
+            if waiting & path:
+                raise ModelError("a function calls itself", where=f"function {shorten(key[1], 80)}")
+            if waiting:
+                open_ += sorted(waiting)[:1]
+                continue
+            sizes.setdefault(key, sum(sizes.get(_key(n), 1) for n in bodies[key]))
+            path.discard(key)
+            open_.pop()
+    return sum(sizes.get(_key(node), 1) for node in _nodes(model.graph.node))
+
+
+def _check_values(graph: onnx.GraphProto, limits: Limits) -> None:
+    """Refuse values of stated types that are too large; sizes unknown so far count as 1."""
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        dims = value.type.tensor_type.shape.dim
+        # A size of -1 means unknown to some exporters; the settling of inputs judges it.
+        sizes = [dim.dim_value if dim.dim_value > 0 else 1 for dim in dims]
+        check_shape(sizes, limits, f"value {shorten(value.name, 80)}")
+
+
+def _check_depth(model: onnx.ModelProto, limits: Limits) -> None:
+    """Refuse subgraphs in subgraphs, and functions that call functions, beyond the limit."""
+    callers: Mapping[Key, list[onnx.NodeProto]]
+    callers = {_function_key(f): list(f.node) for f in model.functions}
+    depths: dict[Key, int] = {}
+    layer = [(node, 1) for node in model.graph.node]
+    while layer:
+        node, depth = layer.pop()
+        where = f"node {shorten(node.name, 80)}"
+        limits.check("depth", depth, "functions or subgraphs nest too deeply", where)
+        layer += [(inner, depth + 1) for graph in _subgraphs(node) for inner in graph.node]
+        key = _key(node)
+        if key in callers and depths.get(key, 0) < depth:
+            depths[key] = depth
+            layer += [(inner, depth + 1) for inner in callers[key]]
+
+
+def _graphs(model: onnx.ModelProto) -> Iterator[Any]:
+    """The graph, and all graphs in attributes of nodes."""
+    yield model.graph
+    waiting = [*model.graph.node, *(node for f in model.functions for node in f.node)]
+    while waiting:
+        for graph in _subgraphs(waiting.pop()):
+            yield graph
+            waiting += graph.node
+
+
+def _nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[Any]:
+    """Nodes, and those of their subgraphs."""
+    waiting = list(nodes)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += [inner for graph in _subgraphs(node) for inner in graph.node]
+
+
+def _subgraphs(node: onnx.NodeProto) -> list[Any]:
+    found = []
+    for attribute in node.attribute:
+        found += [attribute.g] if attribute.HasField("g") else []
+        found += attribute.graphs
+    return found
+
+
+def _all_tensors(model: onnx.ModelProto) -> Iterator[Any]:
+    """Every stored tensor."""
+    for graph in _graphs(model):
+        yield from graph.initializer
+        for sparse in graph.sparse_initializer:
+            yield from (sparse.values, sparse.indices)
+    functions = [node for function in model.functions for node in function.node]
+    for node in _nodes([*model.graph.node, *functions]):
+        for attribute in node.attribute:
+            if attribute.HasField("t"):
+                yield attribute.t
+            yield from attribute.tensors
+
+
+def _key(node: onnx.NodeProto) -> Key:
+    return node.domain, node.op_type, node.overload
+
+
+def _function_key(function: onnx.FunctionProto) -> Key:
+    return function.domain, function.name, function.overload

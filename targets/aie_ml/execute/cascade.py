@@ -1,0 +1,119 @@
+"""A cascade: a FIFO of 512-bit words between two cores, a few at each end."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from match_aie.targets.aie_ml.array.program import Cascade, Tile
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.execute.errors import ExecutionError
+from match_aie.targets.aie_ml.execute.streams import Clock, Process, Wait
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec
+
+#: Bits of a word.
+WIDTH = 512
+
+
+class Fifo:
+    """Words on their way from one core to the next.
+
+    Args:
+        link: between which cores.
+        device: whose FIFOs.
+
+    Attributes:
+        held: words that are in it.
+    """
+
+    def __init__(self, link: Cascade, device: Device) -> None:
+        """Empty."""
+        self._room = 2 * device.architecture.core.cascade_fifo
+        self._words: deque[np.ndarray] = deque()
+        self.held = 0
+        self._of: tuple[object, ...] | None = None
+        self.full = Wait(f"core {link.source}: room in its cascade to {{}}", link.sink)
+        self.empty = Wait(f"core {link.sink}: sums from the cascade of {{}}", link.source)
+
+    def agree(self, spec: KernelSpec, tile: Tile) -> None:
+        """Both ends must cut sums into the same accumulators, in the same order."""
+        shape = (spec.m, spec.n, spec.tiling.m, spec.tiling.n, spec.rows, spec.columns)
+        mine = (*shape, spec.accumulator)
+        if self._of is not None and self._of != mine:
+            raise ExecutionError(f"core {tile} takes sums in another order than they come")
+        self._of = mine
+
+    @property
+    def room(self) -> int:
+        """Words that it has room for."""
+        return self._room - self.held
+
+    def put(self, words: np.ndarray) -> None:
+        """Some words, [count, lanes]; as many as there is room for at most."""
+        self._words.append(words)
+        self.held += len(words)
+
+    def get(self, count: int) -> np.ndarray:
+        """So many words, of those that are held."""
+        self.held -= count
+        first = self._words.popleft()
+        while len(first) < count:
+            first = np.concatenate((first, self._words.popleft()))
+        if len(first) > count:
+            self._words.appendleft(first[count:])
+        return first[:count]
+
+
+def lanes(spec: KernelSpec) -> int:
+    """Sums of a word."""
+    return WIDTH // spec.lane_bits
+
+
+def in_words(sums: np.ndarray, spec: KernelSpec) -> np.ndarray:
+    """Sums [M, N] as words: accumulator after accumulator, m tiles outermost."""
+    t = spec.tiling
+    tiles = sums.reshape(spec.m // t.m, t.m, spec.n // t.n, t.n).transpose(0, 2, 1, 3)
+    return np.ascontiguousarray(tiles).reshape(-1, lanes(spec))
+
+
+def from_words(words: np.ndarray, spec: KernelSpec) -> np.ndarray:
+    """The inverse of `in_words`."""
+    t = spec.tiling
+    tiles = words.reshape(spec.m // t.m, spec.n // t.n, t.m, t.n).transpose(0, 2, 1, 3)
+    return np.ascontiguousarray(tiles).reshape(spec.m, spec.n)
+
+
+def through(words: np.ndarray, west: Fifo | None, east: Fifo | None, clock: Clock) -> Process:
+    """Add what comes from the west to `words`, in place, and pass all on to the east.
+
+    Word by word as the FIFOs have some and have room: none is kept back until the others are
+    there.
+    """
+    at = passed = 0
+    total = len(words)
+    while at < total or (east is not None and passed < total):
+        moved = 0
+        if west is None:
+            at = total
+        elif at < total:
+            # Accumulators are few: a core reads no further than it can pass on.
+            moved = min(west.held, total - at)
+            if east is not None:
+                moved = min(moved, passed + east.room - at)
+            if moved > 0:
+                words[at : at + moved] += west.get(moved)
+                at += moved
+                clock.events += 1
+        if east is not None and passed < at and east.room:
+            count = min(east.room, at - passed)
+            east.put(words[passed : passed + count])
+            passed += count
+            clock.events += 1
+            continue
+        if moved > 0:
+            continue
+        if west is not None and at < total and not west.held:
+            yield west.empty
+        elif east is not None:
+            yield east.full

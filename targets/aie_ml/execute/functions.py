@@ -1,0 +1,320 @@
+"""Kernel functions by their numpy meaning, call after call of a run.
+
+A call takes what lies in its input buffers, and sums that come over the cascade; it stores, passes
+sums on, or keeps them until its next call. Sums are wide integers here and wrap as the core's do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from match_aie.targets.aie_ml.execute.errors import ExecutionError
+from match_aie.targets.aie_ml.graph.plan import Call
+from match_aie.targets.aie_ml.kernels.bands import AddCall, Bands, PoolCall
+from match_aie.targets.aie_ml.kernels.call import LayerCall
+from match_aie.targets.aie_ml.kernels.lanes import add_reference
+from match_aie.targets.aie_ml.kernels.layout import tiled, untiled
+from match_aie.targets.aie_ml.kernels.nest import Nest
+from match_aie.targets.aie_ml.kernels.numeric import saturate, wrap
+from match_aie.targets.aie_ml.kernels.product import ProductCall
+from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec
+
+Values = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a call has before the cascade's part is added, and what becomes of it.
+
+    Attributes:
+        values: [M, N], int64.
+        spec: of the kernel that adds.
+        receives: whether the cascade's sums join.
+        sends: whether they go on over the cascade then.
+        last: whether they are done after that, and not kept for the next call.
+    """
+
+    values: np.ndarray
+    spec: KernelSpec
+    receives: bool
+    sends: bool
+    last: bool = True
+
+
+class Function(Protocol):
+    """A kernel function, with what it keeps between calls."""
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> Sums | np.ndarray:
+        """Call `number` of a run: sums, or what it stores. Inputs are the bytes of its buffers."""
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
+        """What is stored of sums [M, N] that do not go on; None where they are kept."""
+
+
+def product(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """An exact product of integers: float64 holds every sum of fewer than 2**21 16-bit products."""
+    return np.rint(x.astype(np.float64) @ w.astype(np.float64)).astype(np.int64)
+
+
+class _Tail:
+    """Requantisation of one layer's function."""
+
+    def __init__(self, call: LayerCall, values: Values) -> None:
+        self.layer, self.spec, self.values = call, call.spec, values
+
+    def stored(self, sums: np.ndarray, columns: slice = slice(None)) -> np.ndarray:
+        """Elements of sums [M, N], flat as the kernel stores them."""
+        s, t, r = self.spec, self.spec.tiling, self.spec.requantise
+        multiplier: np.ndarray | int | None = None
+        addend: np.ndarray | int | None = None
+        if r.scaled:
+            multiplier = self.layer.multiplier
+            if r.form == "channel":
+                multiplier = self.values["multiplier"][columns]
+            if r.addend != "zero_point":
+                channel = r.addend == "channel"
+                addend = self.values["addend"][columns] if channel else self.layer.addend
+        y = requantised(s, sums, Numbers(self.layer.shift, multiplier, addend))
+        if self.layer.image:
+            return y.reshape(s.m, -1, t.n).transpose(1, 0, 2).reshape(-1)
+        return tiled(y, t.m, t.n)
+
+
+class _Matrix(_Tail):
+    """A product of tiles as they lie, alone or in loops over time (`Nest`)."""
+
+    def __init__(self, call: LayerCall, values: Values, nest: Nest | None) -> None:
+        super().__init__(call, values)
+        self._nest = nest
+        self._kept: np.ndarray | None = None
+        self._weights: dict[tuple[int, int], np.ndarray] = {}
+
+    def _at(self, number: int) -> tuple[int, int]:
+        """(tile of N, tile of K) of a call."""
+        if self._nest is None:
+            return 0, 0
+        nest = self._nest
+        outer, k = divmod(number, nest.k_tiles)
+        second = outer % nest.outer[1][1]
+        first = outer // nest.outer[1][1] % nest.outer[0][1]
+        return (second if nest.order == "mn" else first), k
+
+    def _w(self, n: int, k: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
+        s, t = self.spec, self.spec.tiling
+        if len(inputs) > 1:
+            return untiled(inputs[1].view(s.b), (s.k, s.n), t.k, t.n)
+        if (n, k) not in self._weights:
+            turns = self._nest.k_tiles if self._nest is not None else 1
+            piece = self.values["w"].reshape(-1, s.k * s.n)[n * turns + k]
+            self._weights[n, k] = untiled(piece, (s.k, s.n), t.k, t.n)
+        return self._weights[n, k]
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> Sums:
+        """One call of the kernel."""
+        s, t = self.spec, self.spec.tiling
+        n, k = self._at(number)
+        x = untiled(inputs[0].view(s.a), (s.m, s.k), t.m, t.k)
+        sums = product(x, self._w(n, k, inputs))
+        first = k == 0
+        if not first:
+            if self._kept is None:
+                raise ExecutionError(f"{self.layer.symbol} has no sums to go on with")
+            sums = sums + self._kept
+        elif s.bias:
+            sums = sums + self.values["bias"][n * s.n : (n + 1) * s.n]
+        last = self._nest is None or k == self._nest.k_tiles - 1
+        return Sums(sums, s, s.receives and first, last and not s.stores, last)
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
+        """Store, or keep."""
+        n, k = self._at(number)
+        if self._nest is not None and k < self._nest.k_tiles - 1:
+            # Sums wait as int32 in the tile's memory, however wide the accumulator is.
+            self._kept = saturate(sums, "int32", self.spec.requantise.saturation).astype(np.int64)
+            return None
+        return self.stored(sums, slice(n * self.spec.n, (n + 1) * self.spec.n))
+
+
+class _Gathered(_Tail):
+    """A kernel whose tiles of x lie where its tables say, band after band of an image."""
+
+    def __init__(self, call: LayerCall, values: Values, bands: Bands | None) -> None:
+        super().__init__(call, values)
+        self._count = bands.count if bands is not None else 1
+        self._of = values["band_of"] if bands is not None and bands.tables else None
+        self._matrix = call.spec.operation == "mmul"
+        t = call.spec.tiling
+        across = t.k if self._matrix else t.n
+        reach = np.arange(t.m * across).reshape(t.m, across)
+        self._first = np.array(call.origins)[:, None, None] + reach
+        self._across = across
+
+    def _taps(self, x: np.ndarray, offset: int) -> np.ndarray:
+        return x[self._first + offset].reshape(self.spec.m, self._across)
+
+    def _products(self, x: np.ndarray) -> np.ndarray:
+        s, t, offsets = self.spec, self.spec.tiling, self.layer.offsets
+        if self._matrix:
+            w = self.values["w"].reshape(s.k_steps, s.n // t.n, t.k, t.n).transpose(0, 2, 1, 3)
+            left = np.concatenate([self._taps(x, offset) for offset in offsets], axis=1)
+            return product(left, w.reshape(-1, s.n))
+        total = np.zeros((s.m, s.n), np.int64)
+        taps = None
+        if s.weighted:
+            taps = self.values["w"].astype(np.int64).reshape(s.n // t.n, s.k_steps, t.m, t.n)
+        wide = x.astype(np.int64)
+        for block in range(s.n // t.n):
+            here = slice(block * t.n, (block + 1) * t.n)
+            for step, offset in enumerate(offsets):
+                lanes = self._taps(wide, offset + block * self.layer.x_n_step)
+                if taps is not None:
+                    lanes = lanes * np.tile(taps[block, step], (s.m // t.m, 1))
+                total[:, here] += lanes
+        return total
+
+    def _start(self, band: int) -> np.ndarray | int:
+        s = self.spec
+        if not s.bias:
+            return 0
+        bias = self.values["bias"].astype(np.int64)
+        if not s.border_bias:
+            return bias
+        if self._of is None:
+            rows = np.array(self.layer.bias_of)
+        else:
+            begin = int(self._of[band])
+            rows = self.values["bias_of"][begin : begin + s.m]
+        started: np.ndarray = bias[rows[:, None] + np.arange(s.n)]
+        return started
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> Sums:
+        """One band."""
+        s = self.spec
+        sums = self._products(inputs[0].view(s.a)) + self._start(number % self._count)
+        return Sums(sums, s, s.receives, not s.stores)
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray:
+        """Store it."""
+        del number
+        return self.stored(sums)
+
+
+class _Pool:
+    """A maximum over taps."""
+
+    def __init__(self, call: PoolCall) -> None:
+        self._call = call
+        size = call.spec.m * call.spec.n
+        self._at = np.array(call.origins)[:, None] + np.arange(size)
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
+        """[blocks][pixels][n] flat."""
+        del number
+        c, x = self._call, inputs[0].view(self._call.spec.dtype)
+        found = [
+            np.max([x[self._at + block * c.x_n_step + tap] for tap in c.offsets], axis=0)
+            for block in range(c.blocks)
+        ]
+        return np.concatenate([block.reshape(-1) for block in found])
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
+        """Never asked."""
+        raise ExecutionError(f"{self._call.symbol} has no sums")
+
+
+class _Add:
+    """A sum of two activations."""
+
+    def __init__(self, call: AddCall) -> None:
+        self._call = call
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
+        """Lane by lane."""
+        del number
+        c = self._call
+        a, b = (each.view(c.spec.a) for each in inputs)
+        return add_reference(c.spec, a, b, c.numbers)
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
+        """Never asked."""
+        raise ExecutionError(f"{self._call.symbol} has no sums")
+
+
+class _Product:
+    """A product of two activations, its zero points corrected."""
+
+    def __init__(self, call: ProductCall, values: Values) -> None:
+        self._call, self._values = call, values
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> Sums:
+        """One part of the rows by one of the columns."""
+        del number
+        c, s, t = self._call, self._call.spec, self._call.spec.tiling
+        a = untiled(inputs[0].view(s.a), (s.m, s.k), t.m, t.k).astype(np.int64)
+        b = untiled(inputs[1].view(s.b), (s.k, s.n), t.k, t.n).astype(np.int64)
+        sums = product(a, b)
+        if "bias" in self._values:
+            sums = sums + self._values["bias"]
+        if s.row_bias:
+            sums = sums - c.b_zero * a.sum(axis=1, keepdims=True) - c.a_zero * b.sum(axis=0)
+            sums = sums + c.constant
+        return Sums(sums, s, receives=False, sends=False)
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray:
+        """Store it."""
+        del number
+        c, s = self._call, self._call.spec
+        plain = not s.requantise.scaled
+        addend = None if plain or s.requantise.addend == "zero_point" else c.addend
+        numbers = Numbers(c.shift, None if plain else c.multiplier, addend)
+        return tiled(requantised(s, sums, numbers), s.tiling.m, s.tiling.n)
+
+
+class _Unknown:
+    """A kernel of a program that is only timed."""
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> Sums:
+        """Nobody knows.
+
+        Raises:
+            ExecutionError: always.
+        """
+        raise ExecutionError("a core has no function", hint="a program laid out from a graph")
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
+        """Never asked."""
+        raise ExecutionError("a core has no function")
+
+
+def function(call: Call | None, values: Values) -> Function:
+    """The meaning of `call` with the values of its parameters.
+
+    Raises:
+        ExecutionError: there is none for this kind of function, or for its element types.
+    """
+    if call is None:
+        return _Unknown()
+    if isinstance(call, PoolCall):
+        return _Pool(call)
+    if isinstance(call, AddCall):
+        return _Add(call)
+    if isinstance(call, ProductCall):
+        return _Product(call, values)
+    nest = call if isinstance(call, Nest) else None
+    bands = call if isinstance(call, Bands) else None
+    inner = call.call if isinstance(call, Nest | Bands) else call
+    if not isinstance(inner, LayerCall) or inner.spec.floating:
+        raise ExecutionError(f"kernel {call.symbol} has no meaning that can be executed")
+    if inner.spec.gathered:
+        return _Gathered(inner, values, bands)
+    return _Matrix(inner, values, nest)
+
+
+def wrapped(sums: np.ndarray, spec: KernelSpec) -> np.ndarray:
+    """As the core's accumulators hold them."""
+    return wrap(sums, spec.lane_bits)

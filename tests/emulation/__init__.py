@@ -1,0 +1,35 @@
+"""Code that is emitted for another processor, built for this one: its intrinsics as plain C.
+
+`flags` stands for the compiler's flags of a machine; everything else is compiled as it is emitted.
+Only the instructions are replaced: layouts, offsets, packing and blocking are the other machine's.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from match_aie.targets.cpu.machine import PORTABLE, Machine
+
+FOLDER = Path(__file__).resolve().parent
+
+
+def flags(facts: Machine) -> tuple[str, ...]:
+    """What to compile with, instead of `facts.flags`, so that any processor runs the code."""
+    if facts.name == PORTABLE:
+        return ()
+    own = tuple(flag for flag in facts.flags if flag.startswith("-D"))
+    return (
+        f"-include{FOLDER / 'emulated.h'}",
+        f"-I{FOLDER}",
+        f"-D{_what(facts)}",
+        *own,
+        "-Wno-psabi",
+    )
+
+
+def _what(facts: Machine) -> str:
+    if facts.family == "x86-64":
+        return "EMULATE_AVX512" if facts.vector_bytes == 64 else "EMULATE_AVX2"
+    if facts.family == "aarch64":
+        return "EMULATE_NEON"
+    return f"EMULATE_RVV={8 * facts.vector_bytes}"

@@ -1,0 +1,151 @@
+"""The architectures of MLPerf Tiny in float32: ResNet8, MobileNetV1 0.25, DS-CNN, an autoencoder.
+
+Batch normalisation is folded into the convolutions, weights are random. `nhwc`: the input has its
+channels last and is transposed, and the average is a pool, as in what TensorFlow exports.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import onnx
+
+from tests.networks.graph import Graph
+
+#: Channels and stride of ResNet8's stacks and of MobileNet's depthwise-separable blocks.
+STACKS = ((16, 1), (32, 2), (64, 2))
+BLOCKS = (
+    *((16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2)),
+    *((128, 1),) * 5,
+    *((256, 2), (256, 1)),
+)
+#: Widths of the autoencoder's layers.
+CODER = (640, 128, 128, 128, 128, 8, 128, 128, 128, 128, 640)
+
+
+@dataclass(frozen=True)
+class Image:
+    """A tensor of the network: its name, channels, height and width."""
+
+    name: str
+    channels: int
+    height: int
+    width: int
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A convolution: channels out (0: depthwise), height and width of its filter, stride, ReLU."""
+
+    channels: int
+    height: int
+    width: int
+    stride: int = 1
+    relu: bool = True
+
+
+def resnet8(*, nhwc: bool = False) -> onnx.ModelProto:
+    """Nine convolutions, three sums, ten classes of (3, 32, 32)."""
+    net = _Net(11, Image("x", 3, 32, 32), nhwc=nhwc)
+    x = net.convolution(net.entry, Filter(16, 3, 3))
+    for channels, stride in STACKS:
+        y = net.convolution(x, Filter(channels, 3, 3, stride))
+        y = net.convolution(y, Filter(channels, 3, 3, relu=False))
+        if channels != x.channels:
+            x = net.convolution(x, Filter(channels, 1, 1, stride, relu=False))
+        total = net.graph.add("Add", y.name, x.name)
+        x = replace(y, name=net.graph.add("Relu", total))
+    return net.classified(x, 10, "resnet8")
+
+
+def mobilenet(*, nhwc: bool = False) -> onnx.ModelProto:
+    """Thirteen depthwise-separable blocks, two classes of (3, 96, 96)."""
+    net = _Net(12, Image("x", 3, 96, 96), nhwc=nhwc)
+    x = net.convolution(net.entry, Filter(8, 3, 3, 2))
+    for channels, stride in BLOCKS:
+        x = net.convolution(x, Filter(0, 3, 3, stride))
+        x = net.convolution(x, Filter(channels, 1, 1))
+    return net.classified(x, 2, "mobilenet")
+
+
+def dscnn(*, nhwc: bool = False) -> onnx.ModelProto:
+    """Four depthwise-separable blocks, twelve words of (1, 49, 10)."""
+    net = _Net(13, Image("x", 1, 49, 10), nhwc=nhwc)
+    x = net.convolution(net.entry, Filter(64, 10, 4, 2))
+    for _ in range(4):
+        x = net.convolution(x, Filter(0, 3, 3))
+        x = net.convolution(x, Filter(64, 1, 1))
+    return net.classified(x, 12, "dscnn")
+
+
+def autoencoder() -> onnx.ModelProto:
+    """Ten dense layers of (1, 640)."""
+    graph = Graph(14)
+    x = "x"
+    for index, (inputs, outputs) in enumerate(pairwise(CODER)):
+        last = index == len(CODER) - 2
+        weight = graph.normal(outputs, inputs, deviation=(2 / inputs) ** 0.5)
+        x = graph.add("Gemm", x, weight, graph.normal(outputs, deviation=0.02), transB=1)
+        x = x if last else graph.add("Relu", x)
+    return graph.model("autoencoder", {"x": (1, CODER[0])}, {x: (1, CODER[-1])})
+
+
+class _Net:
+    """A network of convolutions under construction, constants named as TensorFlow names them."""
+
+    def __init__(self, seed: int, entry: Image, *, nhwc: bool) -> None:
+        self.graph, self.entry, self._nhwc = Graph(seed), entry, nhwc
+        self._given, self._made = entry, 0
+        if nhwc:
+            name = self.graph.add("Transpose", entry.name, perm=[0, 3, 1, 2])
+            self.entry = replace(entry, name=name)
+
+    def convolution(self, x: Image, made: Filter) -> Image:
+        """With a bias and TensorFlow's SAME padding."""
+        depthwise = not made.channels
+        channels = made.channels or x.channels
+        inputs = 1 if depthwise else x.channels
+        number = f"_{self._made}" if self._made else ""
+        self._made += 1
+        shape = (channels, inputs, made.height, made.width)
+        deviation = (2 / (inputs * made.height * made.width)) ** 0.5
+        named = f"model/conv2d{number}"
+        weight = self.graph.normal(*shape, deviation=deviation, name=f"{named}/Conv2D")
+        bias = self.graph.normal(channels, deviation=0.05, name=f"{named}/BiasAdd")
+        high, top, bottom = _same(x.height, made.height, made.stride)
+        wide, left, right = _same(x.width, made.width, made.stride)
+        name = self.graph.add(
+            *("Conv", x.name, weight, bias),
+            kernel_shape=[made.height, made.width],
+            strides=[made.stride] * 2,
+            pads=[top, left, bottom, right],
+            group=channels if depthwise else 1,
+        )
+        return Image(self.graph.add("Relu", name) if made.relu else name, channels, high, wide)
+
+    def classified(self, x: Image, classes: int, name: str) -> onnx.ModelProto:
+        """The average of every channel, a dense layer, softmax."""
+        graph, size = self.graph, [x.height, x.width]
+        pooled = (
+            graph.add("AveragePool", x.name, kernel_shape=size, strides=size)
+            if self._nhwc
+            else graph.add("GlobalAveragePool", x.name)
+        )
+        weight = graph.normal(
+            classes, x.channels, deviation=x.channels**-0.5, name="model/dense/MatMul"
+        )
+        bias = graph.normal(classes, deviation=0.05, name="model/dense/BiasAdd")
+        dense = graph.add("Gemm", graph.add("Flatten", pooled), weight, bias, transB=1)
+        y = graph.add("Softmax", dense, axis=-1)
+        given = self._given
+        shape = (given.channels, given.height, given.width)
+        shape = (1, *shape[1:], shape[0]) if self._nhwc else (1, *shape)
+        return graph.model(name, {given.name: shape}, {y: (1, classes)})
+
+
+def _same(size: int, window: int, stride: int) -> tuple[int, int, int]:
+    """Positions of a window with TensorFlow's SAME padding, and what is added on both sides."""
+    positions = -(-size // stride)
+    missing = max((positions - 1) * stride + window - size, 0)
+    return positions, missing // 2, missing - missing // 2

@@ -1,0 +1,268 @@
+"""A quantised ONNX network as a TensorFlow Lite file with the same integers."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import flatbuffers
+import numpy as np
+import onnx
+import tflite
+from onnx import helper, numpy_helper
+
+RELU = int(tflite.ActivationFunctionType.RELU)
+NONE = int(tflite.ActivationFunctionType.NONE)
+SAME, VALID = int(tflite.Padding.SAME), int(tflite.Padding.VALID)
+TYPES = {"int8": int(tflite.TensorType.INT8), "int32": int(tflite.TensorType.INT32)}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A tensor of the file: its content where it is constant, and what its integers mean."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    scale: np.ndarray
+    zero_point: int
+    axis: int = 0
+    content: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """An operator of the file: its code, operands by name, and the table of its options."""
+
+    code: str
+    operands: tuple[str, ...]
+    result: str
+    options: str
+    fields: dict[str, object]
+
+
+def converted(model: onnx.ModelProto) -> bytes:
+    """`model`, of `quantised.signed`, as a file.
+
+    Raises:
+        KeyError: an operator that none of the networks here has.
+    """
+    reading = _Reading(model)
+    for node in reading.graph.node:
+        reading.take(node)
+    (entry,), (leaving,) = reading.graph.input, reading.graph.output
+    return _file(reading, entry.name, leaving.name)
+
+
+class _Reading:
+    """Tensors and steps of an ONNX graph: quantisations become facts of tensors."""
+
+    def __init__(self, model: onnx.ModelProto) -> None:
+        self.graph = onnx.shape_inference.infer_shapes(model).graph
+        self._values = {t.name: numpy_helper.to_array(t) for t in self.graph.initializer}
+        known = [*self.graph.input, *self.graph.value_info, *self.graph.output]
+        self._shapes = {
+            port.name: tuple(d.dim_value for d in port.type.tensor_type.shape.dim) for port in known
+        }
+        #: name in the ONNX graph -> name of the stored tensor that it dequantises or becomes.
+        self._stored: dict[str, str] = {}
+        self._result = {n.input[0]: n.output[0] for n in self.graph.node if _is(n, "Quantize")}
+        self.tensors: dict[str, Stored] = {}
+        self.steps: list[Step] = []
+
+    def take(self, node: onnx.NodeProto) -> None:
+        """The next node in order."""
+        if _is(node, "Quantize"):
+            return
+        if _is(node, "Dequantize"):
+            self._dequantised(node)
+            return
+        result = self._result[node.output[0]]
+        if node.op_type == "Transpose":  # of the input, which has its channels last already
+            self._stored[result] = self._stored[node.input[0]]
+            return
+        operands = tuple(self._stored[name] for name in node.input)
+        given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+        self._stored[result] = result
+        self.steps.append(self._step(node, operands, result, given))
+
+    def _dequantised(self, node: onnx.NodeProto) -> None:
+        """A tensor's scale and zero point are those that it is read with."""
+        of, scale, zero = node.input
+        name = self._stored.setdefault(of, of)
+        self._stored[node.output[0]] = name
+        if name in self.tensors:
+            return
+        content = self._values.get(of)
+        shape = content.shape if content is not None else self._shapes[of]
+        if content is None and len(shape) == 4 and of not in {p.name for p in self.graph.input}:
+            shape = (shape[0], *shape[2:], shape[1])
+        dtype = "int8" if content is None else str(content.dtype)
+        scales, point = np.atleast_1d(self._values[scale]), int(self._values[zero].flat[0])
+        self.tensors[name] = Stored(name, shape, dtype, scales, point, 0, content)
+
+    def _step(self, node: onnx.NodeProto, operands, result: str, given) -> Step:
+        """Attributes in the file's terms; filters get their channels last."""
+        if node.op_type == "Conv":
+            return self._convolution(operands, result, given)
+        if node.op_type == "AveragePool":
+            (high, wide), (down, right) = given["kernel_shape"], given["strides"]
+            fields = {"Padding": VALID, "FilterHeight": high, "FilterWidth": wide}
+            fields |= {"StrideH": down, "StrideW": right}
+            return Step("AVERAGE_POOL_2D", operands, result, "Pool2DOptions", fields)
+        if node.op_type == "Add":
+            fields = {"FusedActivationFunction": self._activation(node.output[0])}
+            return Step("ADD", operands, result, "AddOptions", fields)
+        code, options, fields = {
+            "Flatten": ("RESHAPE", "ReshapeOptions", {}),
+            "Gemm": ("FULLY_CONNECTED", "FullyConnectedOptions", {}),
+            "Softmax": ("SOFTMAX", "SoftmaxOptions", {"Beta": 1.0}),
+        }[node.op_type]
+        if node.op_type == "Flatten":
+            shape = np.array(self._shapes[result], np.int32)
+            name = f"{result}/shape"
+            none = np.zeros(0, np.float32)
+            self.tensors[name] = Stored(name, shape.shape, "int32", none, 0, 0, shape)
+            operands = (*operands, name)
+        return Step(code, operands, result, options, fields)
+
+    def _convolution(self, operands, result: str, given) -> Step:
+        data, weight, bias = operands
+        filters = self.tensors[weight]
+        assert filters.content is not None
+        depthwise = given["group"] > 1
+        order, axis = ((1, 2, 3, 0), 3) if depthwise else ((0, 2, 3, 1), 0)
+        moved = filters.content.transpose(order)
+        self.tensors[weight] = Stored(
+            weight, moved.shape, filters.dtype, filters.scale, 0, axis, moved
+        )
+        down, right = given["strides"]
+        activation = self._activation(result)
+        fields = {"Padding": SAME, "StrideH": down, "StrideW": right}
+        fields |= {"FusedActivationFunction": activation}
+        if depthwise:
+            fields["DepthMultiplier"] = 1
+            return Step(
+                *("DEPTHWISE_CONV_2D", (data, weight, bias), result),
+                *("DepthwiseConv2DOptions", fields),
+            )
+        return Step("CONV_2D", (data, weight, bias), result, "Conv2DOptions", fields)
+
+    def _activation(self, result: str) -> int:
+        """ReLU where the least integer means 0; the quantiser has left the operator out."""
+        stored = self._result.get(result, result)
+        reader = next(n for n in self.graph.node if n.input[0] == stored)
+        return RELU if int(self._values[reader.input[2]]) == -128 else NONE
+
+
+def _is(node: onnx.NodeProto, kind: str) -> bool:
+    return bool(node.op_type == f"{kind}Linear")
+
+
+def _file(reading: _Reading, entry: str, leaving: str) -> bytes:
+    builder = flatbuffers.Builder(1 << 16)
+    _finish_tensor(reading, leaving)
+    # The first buffer is empty by convention: it is that of tensors without content.
+    contents: list[np.ndarray | None] = [None]
+    number: dict[str, int] = {}
+    tensors = []
+    for index, tensor in enumerate(reading.tensors.values()):
+        number[tensor.name] = index
+        buffer = len(contents) if tensor.content is not None else 0
+        contents += [tensor.content] if buffer else []
+        tensors.append(_tensor(builder, tensor, buffer))
+    codes = sorted({step.code for step in reading.steps})
+    operators = [_operator(builder, step, codes, number) for step in reading.steps]
+    graph = _table(
+        builder,
+        "SubGraph",
+        Tensors=_offsets(builder, tensors),
+        Inputs=_numbers(builder, [number[entry]], np.int32),
+        Outputs=_numbers(builder, [number[leaving]], np.int32),
+        Operators=_offsets(builder, operators),
+        Name=builder.CreateString("main"),
+    )
+    buffers = [_buffer(builder, content) for content in contents]
+    built_in = [
+        _table(builder, "OperatorCode", DeprecatedBuiltinCode=code, BuiltinCode=code, Version=3)
+        for code in (int(getattr(tflite.BuiltinOperator, name)) for name in codes)
+    ]
+    model = _table(
+        builder,
+        "Model",
+        Version=3,
+        OperatorCodes=_offsets(builder, built_in),
+        Subgraphs=_offsets(builder, [graph]),
+        Description=builder.CreateString("generated"),
+        Buffers=_offsets(builder, buffers),
+    )
+    builder.Finish(model, file_identifier=b"TFL3")
+    return bytes(builder.Output())
+
+
+def _finish_tensor(reading: _Reading, leaving: str) -> None:
+    """The softmax's output, which nothing dequantises: 256ths from -128."""
+    shape = tuple(d.dim_value for d in reading.graph.output[0].type.tensor_type.shape.dim)
+    scale = np.array([1 / 256], np.float32)
+    reading.tensors[leaving] = Stored(leaving, shape, "int8", scale, -128)
+
+
+def _tensor(builder: flatbuffers.Builder, tensor: Stored, buffer: int) -> int:
+    fields: dict[str, int] = {
+        "Shape": _numbers(builder, tensor.shape, np.int32),
+        "Type": TYPES[tensor.dtype],
+        "Buffer": buffer,
+        "Name": builder.CreateString(tensor.name),
+    }
+    if tensor.scale.size:
+        points = [tensor.zero_point] * tensor.scale.size
+        fields["Quantization"] = _table(
+            builder,
+            "QuantizationParameters",
+            Scale=_numbers(builder, tensor.scale, np.float32),
+            ZeroPoint=_numbers(builder, points, np.int64),
+            QuantizedDimension=tensor.axis,
+        )
+    return _table(builder, "Tensor", **fields)
+
+
+def _operator(
+    builder: flatbuffers.Builder, step: Step, codes: list[str], number: dict[str, int]
+) -> int:
+    return _table(
+        builder,
+        "Operator",
+        OpcodeIndex=codes.index(step.code),
+        Inputs=_numbers(builder, [number[name] for name in step.operands], np.int32),
+        Outputs=_numbers(builder, [number[step.result]], np.int32),
+        BuiltinOptionsType=int(getattr(tflite.BuiltinOptions, step.options)),
+        BuiltinOptions=_table(builder, step.options, **step.fields),
+    )
+
+
+def _buffer(builder: flatbuffers.Builder, content: np.ndarray | None) -> int:
+    if content is None:
+        return _table(builder, "Buffer")
+    data = np.frombuffer(np.ascontiguousarray(content).tobytes(), np.uint8)
+    return _table(builder, "Buffer", Data=_numbers(builder, data, np.uint8))
+
+
+def _table(builder: flatbuffers.Builder, kind: str, **fields: object) -> int:
+    """A table of the schema, by the functions that the flatbuffers compiler made of it."""
+    module = importlib.import_module(f"tflite.{kind}")
+    getattr(module, f"{kind}Start")(builder)
+    for name, value in fields.items():
+        getattr(module, f"{kind}Add{name}")(builder, value)
+    return int(getattr(module, f"{kind}End")(builder))
+
+
+def _numbers(builder: flatbuffers.Builder, values: Sequence[object], dtype: type) -> int:
+    return int(builder.CreateNumpyVector(np.asarray(values, dtype)))
+
+
+def _offsets(builder: flatbuffers.Builder, offsets: Sequence[int]) -> int:
+    builder.StartVector(4, len(offsets), 4)
+    for offset in reversed(offsets):
+        builder.PrependUOffsetTRelative(offset)
+    return int(builder.EndVector())
