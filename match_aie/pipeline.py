@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from match_aie.errors import Infeasible, InfeasibleError, TargetError
+from match_aie.errors import Infeasible, InfeasibleError, LimitError, TargetError
 from match_aie.limits import Limits
 from match_aie.options import Arithmetic, CompileOptions, Selection
 
@@ -57,7 +57,13 @@ class Clock:
         if self.progress is not None:
             self.progress(name)
         start = time.perf_counter()
-        yield
+        try:
+            yield
+        except (RecursionError, MemoryError) as error:
+            raise LimitError(
+                f"the model is too deep or too large for stage {name!r}: {type(error).__name__}",
+                hint="a smaller model, or a machine with more memory",
+            ) from error
         self.seconds[name] = time.perf_counter() - start
 
 

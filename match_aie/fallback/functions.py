@@ -109,6 +109,12 @@ class Functions:
             operators = ", ".join(origin.operators) or hint
             self._problems.append((operators, origin.label, f"{error} has no C form"))
             return None
+        except RecursionError:
+            # A choice among a thousand operands is a thousand expressions in each other.
+            operators = ", ".join(origin.operators) or hint
+            why = "its expressions nest too deeply; give it fewer operands at once"
+            self._problems.append((operators, origin.label, why))
+            return None
         if printed not in self._by_text:
             symbol = self._symbol(hint)
             operators = ", ".join(origin.operators)

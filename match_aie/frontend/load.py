@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import stat
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -60,6 +61,10 @@ def load(
     from match_aie.frontend.module_limits import check_module
 
     check_module(loaded, limits)
+    for kind, ports in (("input", loaded.inputs), ("output", loaded.outputs)):
+        for name, times in Counter(port.name for port in ports).items():
+            if times > 1:
+                raise ModelError(f"two {kind}s of the model have one name", where=f"{kind} {name}")
     return loaded
 
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 from tvm import relax
 
 from match_aie import tvm_api
-from match_aie.errors import shorten
+from match_aie.errors import ModelError, shorten
 from match_aie.frontend.model import Model
 from match_aie.limits import Limits
 
 
 def check_module(model: Model, limits: Limits) -> None:
-    """Refuse tensors and constants that are too large, and too many operators.
+    """Refuse tensors, constants and operator counts that are too large, and scales that are none.
 
     Raises:
         LimitError: naming the value.
+        ModelError: a scale of a quantize or dequantize is infinite or not a number.
     """
     count, stored = 0, 0
     for function in model.module.functions.values():
@@ -28,14 +30,31 @@ def check_module(model: Model, limits: Limits) -> None:
         for var, value in tvm_api.bindings(function):
             count += 1
             name = tvm_api.variable_name(var)
-            _check(var.ty, limits, model.labels.get(name, name))
-            for part in getattr(value, "args", ()):
-                if tvm_api.is_constant(part):
-                    stored += (
-                        prod(tvm_api.shape_of(part)) * np.dtype(tvm_api.dtype_of(part)).itemsize
-                    )
+            label = model.labels.get(name, name)
+            _check(var.ty, limits, label)
+            constants = [p for p in getattr(value, "args", ()) if tvm_api.is_constant(p)]
+            stored += sum(map(_nbytes, constants))
+            if tvm_api.operator_name(value) in ("quantize", "dequantize"):
+                _check_scale(value.args[1], label)
     limits.check("nodes", count, "the model has too many operators")
     limits.check("constant_bytes", stored, "the constants of the model take too much")
+
+
+def _nbytes(constant: Any) -> int:
+    dtype = np.dtype(tvm_api.dtype_of(constant))
+    return prod(tvm_api.shape_of(constant)) * dtype.itemsize
+
+
+def _check_scale(scale: Any, label: str) -> None:
+    """Refuse constant scales that are infinite or NaN."""
+    if tvm_api.is_constant(scale):
+        values = tvm_api.constant_value(scale)
+        if not np.isfinite(values.astype(np.float64)).all():
+            raise ModelError(
+                "a scale is infinite or not a number",
+                where=shorten(label, 80),
+                hint="quantise the model again; calibration data with NaN gives such scales",
+            )
 
 
 def _check(ty: object, limits: Limits, label: str) -> None:

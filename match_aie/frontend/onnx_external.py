@@ -9,7 +9,7 @@ from typing import Any
 import onnx
 
 from match_aie.errors import ModelError, shorten
-from match_aie.frontend.onnx_limits import stored_bytes
+from match_aie.frontend.onnx_tensors import stored_bytes
 
 
 def embed_external_data(model: onnx.ModelProto, folder: Path | None) -> bool:

@@ -7,21 +7,10 @@ from math import prod
 from typing import Any
 
 import onnx
-from onnx import TensorProto
 
 from match_aie.errors import ModelError, shorten
+from match_aie.frontend.onnx_tensors import check_content, stored_bytes
 from match_aie.limits import Limits
-
-#: Bits of an element by ONNX's number of its type; strings have none.
-ELEMENT_BITS = {
-    **{TensorProto.FLOAT: 32, TensorProto.UINT8: 8, TensorProto.INT8: 8, TensorProto.UINT16: 16},
-    **{TensorProto.INT16: 16, TensorProto.INT32: 32, TensorProto.INT64: 64, TensorProto.BOOL: 8},
-    **{TensorProto.FLOAT16: 16, TensorProto.DOUBLE: 64, TensorProto.UINT32: 32},
-    **{TensorProto.UINT64: 64, TensorProto.COMPLEX64: 64, TensorProto.COMPLEX128: 128},
-    **{TensorProto.BFLOAT16: 16, TensorProto.FLOAT8E4M3FN: 8, TensorProto.FLOAT8E4M3FNUZ: 8},
-    **{TensorProto.FLOAT8E5M2: 8, TensorProto.FLOAT8E5M2FNUZ: 8, TensorProto.UINT4: 4},
-    **{TensorProto.INT4: 4, TensorProto.FLOAT4E2M1: 4},
-}
 
 #: Operators whose steps are written out.
 RECURRENT = ("LSTM", "GRU", "RNN")
@@ -34,8 +23,11 @@ def check_stated(model: onnx.ModelProto, limits: Limits) -> None:
 
     Raises:
         LimitError: naming what is too much.
-        ModelError: sizes that are none, functions that call themselves.
+        ModelError: sizes that are none, tensors whose content does not fit them, functions that
+            call themselves.
     """
+    if not all(isinstance(text, str) for text in _texts(model)):
+        raise ModelError("a name in the model is no text in UTF-8", hint="export it again")
     _check_depth(model, limits)
     total = 0
     for tensor in _all_tensors(model):
@@ -43,6 +35,7 @@ def check_stated(model: onnx.ModelProto, limits: Limits) -> None:
         check_shape(list(tensor.dims), limits, where)
         total += stored_bytes(tensor)
         limits.check("constant_bytes", total, "the constants of the model take too much", where)
+        check_content(tensor)
     for graph in _graphs(model):
         for sparse in graph.sparse_initializer:
             where = f"sparse tensor {shorten(sparse.values.name, 80)}"
@@ -91,11 +84,6 @@ def check_shape(shape: list[int], limits: Limits, where: str) -> None:
     if any(size < 0 for size in shape):
         raise ModelError(f"a tensor has a negative size: {shape}", where=where)
     limits.check("tensor_elements", prod(shape), f"a tensor of shape {shape} is too large", where)
-
-
-def stored_bytes(tensor: onnx.TensorProto) -> int:
-    """Bytes that a stored tensor takes by its sizes and type."""
-    return (prod(tensor.dims) * ELEMENT_BITS.get(tensor.data_type, 64) + 7) // 8
 
 
 def expanded_nodes(model: onnx.ModelProto) -> int:
@@ -188,6 +176,21 @@ def _all_tensors(model: onnx.ModelProto) -> Iterator[Any]:
             if attribute.HasField("t"):
                 yield attribute.t
             yield from attribute.tensors
+
+
+def _texts(model: onnx.ModelProto) -> Iterator[Any]:
+    """Every name; protobuf gives those that are not UTF-8 as bytes."""
+    functions = [node for function in model.functions for node in function.node]
+    for node in _nodes([*model.graph.node, *functions]):
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)
+    for graph in _graphs(model):
+        named = (*graph.input, *graph.output, *graph.value_info, *graph.initializer)
+        yield from (item.name for item in named)
+        yield graph.name
+    for function in model.functions:
+        yield from (function.name, function.domain, *function.input, *function.output)
+    yield from (opset.domain for opset in model.opset_import)
 
 
 def _key(node: onnx.NodeProto) -> Key:

@@ -23,11 +23,18 @@ def read_ports(
 ) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
     """(inputs, outputs) of `model` under the names that `names` maps its values to."""
     graph = Graph(model)
+    readers: dict[str, list[onnx.NodeProto]] = {}
+    makers: dict[str, onnx.NodeProto] = {}
+    for node in model.graph.node:
+        for name in dict.fromkeys(node.input):
+            readers.setdefault(name, []).append(node)
+        makers |= dict.fromkeys(node.output, node)
     inputs = [
-        _port(graph, value.name, names, _forward(graph, value.name)) for value in model.graph.input
+        _port(graph, value.name, names, _forward(graph, value.name, readers))
+        for value in model.graph.input
     ]
     outputs = [
-        _port(graph, value.name, names, _backward(graph, value.name))
+        _port(graph, value.name, names, _backward(graph, value.name, makers))
         for value in model.graph.output
     ]
     return tuple(inputs), tuple(outputs)
@@ -47,28 +54,34 @@ def _port(
     return Port(name, dtype, info.shape, scale, zero_point)
 
 
-def _forward(graph: Graph, value: str) -> tuple[float, int] | None:
+def _forward(
+    graph: Graph, value: str, readers: Mapping[str, list[onnx.NodeProto]]
+) -> tuple[float, int] | None:
     """Quantisation of what reads `value`, through operators that only move elements."""
-    readers = [node for node in graph.proto.node if value in node.input]
-    if len(readers) != 1:
-        return None
-    node = readers[0]
-    if node.op_type in ("QuantizeLinear", "DequantizeLinear") and node.input[0] == value:
-        return _parameters(graph, node)
-    if node.op_type in MOVES and node.input[0] == value:
-        return _forward(graph, node.output[0])
+    while len(readers.get(value, ())) == 1:
+        (node,) = readers[value]
+        if node.input[0] != value:
+            return None
+        if node.op_type in ("QuantizeLinear", "DequantizeLinear"):
+            return _parameters(graph, node)
+        if node.op_type not in MOVES:
+            return None
+        value = node.output[0]
     return None
 
 
-def _backward(graph: Graph, value: str) -> tuple[float, int] | None:
+def _backward(
+    graph: Graph, value: str, makers: Mapping[str, onnx.NodeProto]
+) -> tuple[float, int] | None:
     """Quantisation of what makes `value`, through operators that only move elements."""
-    makers = [node for node in graph.proto.node if value in node.output]
-    if not makers:
-        return None
-    node = makers[0]
-    if node.op_type in ("QuantizeLinear", "DequantizeLinear"):
-        return _parameters(graph, node)
-    return _backward(graph, node.input[0]) if node.op_type in MOVES else None
+    while value in makers:
+        node = makers[value]
+        if node.op_type in ("QuantizeLinear", "DequantizeLinear"):
+            return _parameters(graph, node)
+        if node.op_type not in MOVES:
+            return None
+        value = node.input[0]
+    return None
 
 
 def _parameters(graph: Graph, node: onnx.NodeProto) -> tuple[float, int] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from math import prod
 
 import onnx
 from onnx import TensorProto, helper, shape_inference
@@ -12,6 +13,15 @@ from match_aie.errors import ModelError, shorten
 
 #: Names that exporters invent for a batch dimension nobody named.
 UNNAMED = re.compile(r"(unk__\d+|\?|None|-1)?")
+
+#: Longer vectors of integers are no shapes: inference does not follow their contents.
+LONGEST_CONTENTS = 1 << 16
+
+#: Operators whose results may be far larger than their operands.
+GROWS = frozenset(
+    """CenterCropPad Col2Im ConstantOfShape Einsum Expand EyeLike OneHot Pad Range Resize Tile
+    Upsample""".split()
+)
 
 #: Element types a network's inputs may have.
 INPUT_TYPES = frozenset(
@@ -51,9 +61,12 @@ def fix_input_shapes(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]
     notes = [note for value in inputs for note in _settle(value, named)]
     if any(None in _sizes(value) for value in inputs):
         raise _dynamic(inputs)
-    empty = [value.name for value in inputs if 0 in _sizes(value)]
+    empty = [value for value in inputs if any(size is None or size < 1 for size in _sizes(value))]
     if empty:
-        raise ModelError("an input has no elements", where=f"input {empty[0]}")
+        raise ModelError(
+            f"an input has no elements, its shape is {_sizes(empty[0])}",
+            where=f"input {empty[0].name}",
+        )
     del graph.input[:]
     graph.input.extend(inputs)
     _forget_dynamic(graph)
@@ -68,7 +81,9 @@ def _check_type(value: onnx.ValueInfoProto) -> None:
         return
     what = kind.removesuffix("_type") if kind else "value without a type"
     if kind == "tensor_type":
-        what = f"tensor of {TensorProto.DataType.Name(dtype).lower()}"
+        known = dtype in TensorProto.DataType.values()
+        name = TensorProto.DataType.Name(dtype).lower() if known else f"type number {dtype}"
+        what = f"tensor of {name}"
     raise ModelError(
         f"an input is a {what}; inputs must be tensors of bool, integers or floats",
         where=f"input {value.name}",
@@ -161,13 +176,68 @@ def infer_shapes(model: onnx.ModelProto, *, strict: bool = True) -> onnx.ModelPr
     """`model` with the type of every value that ONNX can infer written down.
 
     Not strict, contradictions leave types unknown: branches that are never taken may hold some.
+    ONNX follows the contents of integer vectors too, as a message per element (130 bytes). Where
+    one is long, or could turn out to be, its contents are not followed; folding finds them later.
 
     Raises:
         ModelError: the model contradicts itself.
     """
+    plain = _inferred(model, strict=strict, contents=False)
+    known = {value.name: value for value in plain.graph.value_info}
+    if any(map(_is_long, [*known.values(), *plain.graph.input])) or any(
+        len(tensor.dims) < 2 and prod(tensor.dims) > LONGEST_CONTENTS
+        for tensor in plain.graph.initializer
+    ):
+        return plain
+    left_out = [
+        node
+        for node in plain.graph.node
+        if node.op_type in GROWS and any(_may_be_long(known.get(name)) for name in node.output)
+    ]
+    if not left_out:
+        return _inferred(plain, strict=strict, contents=True)
+    rest = onnx.ModelProto()
+    rest.CopyFrom(plain)
+    for node in left_out:
+        rest.graph.node.remove(node)
+        rest.graph.input.extend(known[name] for name in node.output if name in known)
+    found = _inferred(rest, strict=strict, contents=True)
+    del plain.graph.value_info[:], plain.graph.output[:]
+    plain.graph.value_info.extend(found.graph.value_info)
+    have = {value.name for value in plain.graph.value_info}
+    made = (name for node in left_out for name in node.output)
+    plain.graph.value_info.extend(known[n] for n in made if n in known and n not in have)
+    plain.graph.output.extend(found.graph.output)
+    return plain
+
+
+def _is_long(value: onnx.ValueInfoProto) -> bool:
+    """Whether a value is a vector of very many integers."""
+    tensor = value.type.tensor_type
+    dims = tensor.shape.dim
+    return (
+        tensor.elem_type in (TensorProto.INT32, TensorProto.INT64)
+        and len(dims) == 1
+        and dims[0].dim_value > LONGEST_CONTENTS
+    )
+
+
+def _may_be_long(value: onnx.ValueInfoProto | None) -> bool:
+    """Whether a value may be a vector of integers whose length is unknown so far."""
+    if value is None:
+        return False
+    tensor = value.type.tensor_type
+    if tensor.elem_type not in (TensorProto.INT32, TensorProto.INT64):
+        return False
+    dims = tensor.shape.dim
+    return not tensor.HasField("shape") or (len(dims) == 1 and not dims[0].HasField("dim_value"))
+
+
+def _inferred(model: onnx.ModelProto, *, strict: bool, contents: bool) -> onnx.ModelProto:
+    """ONNX's inference; `contents` follows those of integer vectors."""
     try:
         return shape_inference.infer_shapes(
-            model, check_type=strict, strict_mode=strict, data_prop=True
+            model, check_type=strict, strict_mode=strict, data_prop=contents
         )
     except (shape_inference.InferenceError, onnx.checker.ValidationError) as error:
         raise ModelError(

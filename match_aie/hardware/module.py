@@ -12,6 +12,7 @@ import numpy as np
 
 from match_aie.errors import TargetError
 from match_aie.hardware.cost import Array, CostModel, Tile, TileCostModel
+from match_aie.hardware.guard import guard_methods
 from match_aie.hardware.mapping import Loop, Mapping
 from match_aie.hardware.pattern import Pattern
 from match_aie.workload import Converted, Workload
@@ -144,9 +145,10 @@ class ExecModule(ABC):
     padded_tiles: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: object) -> None:
-        """Refuse a class whose memories are not a hierarchy."""
+        """Refuse a class whose memories are not a hierarchy; name it where its methods fail."""
         super().__init_subclass__(**kwargs)
         check_memories(cls.memories)
+        guard_methods(cls, ExecModule)
 
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse memories that are not a hierarchy, as soon as they are set."""

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from match_aie.hardware.cost import Array, Block, Direction, Tile, TileCostModel
-from match_aie.hardware.module import Memory
 from match_aie.workload import Workload
+
+if TYPE_CHECKING:
+    from match_aie.hardware.module import Memory
 
 #: (first index, elements) of every loop dimension.
 Ranges = Mapping[str, tuple[int, int]]

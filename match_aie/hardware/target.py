@@ -9,6 +9,7 @@ from typing import Literal
 
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware.core import CoreCost, Operation
+from match_aie.hardware.guard import guard_methods
 from match_aie.hardware.module import ExecModule
 from match_aie.hardware.move import Move
 from match_aie.hardware.runtime import Runtime
@@ -78,6 +79,11 @@ class MatchTarget(ABC):
     shared_memory: str = ""
     #: "unsigned": int8 tensors inside the network become uint8, exactly, before modules see it.
     activations: Literal["as_is", "unsigned"] = "as_is"
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        """Name the class where its methods fail."""
+        super().__init_subclass__(**kwargs)
+        guard_methods(cls, MatchTarget)
 
     @abstractmethod
     def modules(self) -> Sequence[ExecModule]:

@@ -101,8 +101,12 @@ def _scales(x: Quantized, weight_scale: np.ndarray, y: Quantized) -> tuple[np.nd
     """
     assert x.scale is not None
     assert y.scale is not None
-    step = np.float32(x.scale) * weight_scale.reshape(-1).astype(np.float32)
-    return step, (step / np.float32(y.scale)).astype(np.float32)
+    with np.errstate(all="ignore"):
+        step = np.float32(x.scale) * weight_scale.reshape(-1).astype(np.float32)
+        scale = (step / np.float32(y.scale)).astype(np.float32)
+    if not (np.isfinite(step).all() and np.isfinite(scale).all()):
+        raise Refusal("its scales multiply to something that is not finite")
+    return step, scale
 
 
 def _conv2d(view: View) -> Extracted:

@@ -93,8 +93,8 @@ def _input(view: View, name: str, wanted: str) -> _Input:
     zero, factor = 0, 1
     while name != bound:
         node = view.graph.producers[name]
-        moving = [n for n in node.inputs() if view.value(n).constant is None]
-        if node.operator != "astype" and node.inputs()[0] != moving[0]:
+        moving = _moving(view, node)
+        if node.operator != "astype" and node.inputs()[0] != moving:
             raise Refusal(f"its input is the second operand of {node.operator}")
         if node.operator == "subtract":
             # Seen from the sum downwards: what follows has multiplied it already.
@@ -105,7 +105,7 @@ def _input(view: View, name: str, wanted: str) -> _Input:
             factor <<= _one(view, node)
         if node.operator in ("multiply", "left_shift") and zero:
             raise Refusal("it subtracts a zero point after a multiplication")
-        name = moving[0]
+        name = moving
     value = view.value(bound)
     if value.dtype not in _BYTES:
         raise Refusal(f"its input is {value.dtype}")
@@ -115,6 +115,12 @@ def _input(view: View, name: str, wanted: str) -> _Input:
     if not 0 < factor <= _INT32.max:
         raise Refusal(f"an input factor of {factor}")
     return _Input(value, zero, factor)
+
+
+def _moving(view: View, node: Node) -> str:
+    """Which input of a link in a chain the chain goes on with; a widened constant is one alone."""
+    names = node.inputs()
+    return next((name for name in names if view.value(name).constant is None), names[0])
 
 
 def _one(view: View, node: Node) -> int:
@@ -226,7 +232,14 @@ def _pair(view: View, kind: Kind, core: Node, steps: list[Node]) -> Extracted:
         ends = np.array([_ends(side) for side in sides], np.int64) * factors[:, None]
         line = replace(line, low=ends.sum(axis=0)[:1], high=ends.sum(axis=0)[1:])
     line = read(view, steps, replace(line, multiplier=factors))
-    return _finished(plain, line, {}, (a, b), view)
+    known = {
+        name: side.value.constant.reshape(plain.operand(name).shape)
+        for name, side in zip(("x", "x1"), sides, strict=True)
+        if side.value.constant is not None
+    }
+    operands = tuple(replace(o, constant=o.constant or o.name in known) for o in plain.operands)
+    moving = tuple(side for side in sides if side.value.constant is None)
+    return _finished(replace(plain, operands=operands), line, known, moving, view)
 
 
 def _bound_in_order(view: View, names: list[str]) -> list[tuple[str, str]]:
@@ -238,7 +251,7 @@ def _bound_in_order(view: View, names: list[str]) -> list[tuple[str, str]]:
         node = view.graph.producers.get(name)
         if node is None or node.index not in view.match.nodes:
             break
-        name = next(n for n in node.inputs() if view.value(n).constant is None)
+        name = _moving(view, node)
     first = "x" if view.match.bound["x"] in reached else "x1"
     return [(names[0], first), (names[1], "x1" if first == "x" else "x")]
 

@@ -93,17 +93,20 @@ def _value(graph: Graph, wanted: Structure, name: str, bound: dict[str, str]) ->
 
 
 def _chain(graph: Graph, wanted: Chain, name: str, bound: dict[str, str]) -> _Found:
-    yield from _value(graph, wanted.inner, name, bound)
-    producer = graph.producers.get(name)
-    if producer is None or producer.operator not in wanted.operators:
-        return
-    below = [a for a in producer.arguments if isinstance(a, str)]
-    known = [a for a in below if graph.values[a].constant is not None]
-    # Widened weights are a chain on a constant alone.
-    moving = [a for a in below if a not in known] or below[:1]
-    if len(moving) == 1:
-        for nodes, found in _chain(graph, wanted, moving[0], bound):
-            yield (producer.index, *nodes), found
+    above: tuple[int, ...] = ()
+    while True:
+        for nodes, found in _value(graph, wanted.inner, name, bound):
+            yield (*above, *nodes), found
+        producer = graph.producers.get(name)
+        if producer is None or producer.operator not in wanted.operators:
+            return
+        below = [a for a in producer.arguments if isinstance(a, str)]
+        known = [a for a in below if graph.values[a].constant is not None]
+        # Widened weights are a chain on a constant alone.
+        moving = [a for a in below if a not in known] or below[:1]
+        if len(moving) != 1:
+            return
+        above, name = (*above, producer.index), moving[0]
 
 
 def _closed(graph: Graph, root: Node, nodes: tuple[int, ...]) -> bool:

@@ -38,7 +38,7 @@ def check_target(
     integers, and the output of every case with onnx's evaluation in numpy. What the target's
     code raises becomes a sentence, and so does C that no compiler takes, an access outside of a
     buffer, a crash, a kernel that does not end, an impossible cost. Needs a C compiler on this
-    machine; takes half a minute.
+    machine; takes about a minute.
 
     Args:
         target: an instance, or the name of an installed target.

@@ -123,12 +123,12 @@ class _Check:
         return known["written"].count(False) if known else 1
 
     def _read(
-        self, argument: Mapping[str, str], values: Storages, now: Mapping[str, bytes]
+        self, argument: Mapping[str, str], values: Storages, now: Mapping[str, bytes | memoryview]
     ) -> bytes:
         """Bytes of an argument before the call; of a result without elements, whatever is there."""
         name = argument["name"]
         if argument["access"] == "write":
-            return now.get(name, b"")
+            return bytes(now.get(name, b""))
         return self._constants[name] if argument["kind"] == "constant" else values.read(name)
 
     def _array(self, name: str, data: bytes | memoryview) -> np.ndarray:

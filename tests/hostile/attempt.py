@@ -22,7 +22,7 @@ SECONDS = 30.0
 
 #: A child that waits instead of working is given this many times its seconds; on a busy machine
 #: the seconds it works are what counts.
-PATIENCE = 3
+PATIENCE = 6
 
 #: Between two looks at the child, in seconds.
 INTERVAL = 0.02
@@ -108,7 +108,7 @@ def _compile(path: Path, target: str) -> tuple[int, str]:
         typed = not isinstance(error, InternalError | MismatchError)
         text = f"{type(error).__name__}: {error}"
         return (1, text) if typed else (2, text + "\n" + traceback.format_exc())
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001  whatever it is, the parent is told
         shown = traceback.format_exc()
         return (
             2,
@@ -118,7 +118,7 @@ def _compile(path: Path, target: str) -> tuple[int, str]:
 
 
 def _watch(child: int, seconds: float, memory: int) -> tuple[Verdict | None, int, int, float]:
-    """Wait for the child; (why it was killed, its wait status, its peak in bytes, its busy seconds)."""
+    """Wait for the child: (why it was killed, wait status, peak in bytes, busy seconds)."""
     verdict: Verdict | None = None
     end = time.monotonic() + PATIENCE * seconds
     while True:

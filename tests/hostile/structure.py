@@ -238,7 +238,7 @@ def names(_rng: random.Random) -> Iterator[Case]:
         "newline": "a\nb\r\x1b[31m",
         "nul": "a\x00b",
         "comment": "*/ int x; /*",
-        "long": "n" * (1 << 24),
+        "long": "n" * (1 << 20),
         "percent": "%s%n{}${x}",
         "unicode": "\u202eabc\U0001f4a3",
     }.items():

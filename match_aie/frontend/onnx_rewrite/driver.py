@@ -41,9 +41,9 @@ def rewrite(
         UnsupportedOperatorError: naming every node that cannot be compiled.
     """
     refused: dict[str, tuple[str, str, str]] = {}
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MOST_ROUNDS + limits.depth):  # a round takes away a level of branches
         model = prune(model)
-        folded = fold_constants(model)
+        folded = fold_constants(model, limits)
         refused.clear()
         if not _rewrite_once(model, labels, rewrites, refused) and not folded:
             break

@@ -12,6 +12,8 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from match_aie.frontend.onnx_rewrite.graph import Graph, Node
+from match_aie.frontend.onnx_shapes import GROWS
+from match_aie.limits import Limits
 
 #: Larger results are folded only by operators that move elements.
 MOST_ELEMENTS = 1 << 16
@@ -31,14 +33,17 @@ KEPT = frozenset(
 )
 
 
-def fold_constants(model: onnx.ModelProto) -> bool:
+def fold_constants(model: onnx.ModelProto, limits: Limits = Limits()) -> bool:
     """Compute nodes whose inputs are all known, and read off shapes; in place.
 
     Returns:
         Whether anything was computed.
+
+    Raises:
+        LimitError: what is computed takes more than constants may.
     """
     graph = Graph(model)
-    kept = []
+    kept, made = [], 0
     for proto in model.graph.node:
         node = Node(proto, graph.opset)
         values = _value(node, graph)
@@ -47,6 +52,8 @@ def fold_constants(model: onnx.ModelProto) -> bool:
             continue
         for name, value in zip(node.outputs, values, strict=False):
             if name:
+                made += np.asarray(value).nbytes
+                limits.check("constant_bytes", made, "constants that are folded take too much")
                 graph.add_tensor(value_tensor(value, name))
     if len(kept) == len(model.graph.node):
         return False
@@ -106,7 +113,7 @@ def _small(node: Node, graph: Graph) -> bool:
     sizes_in = [prod(graph.shape(name)) for name in node.inputs if name]
     infos = [graph.info(name) for name in node.outputs if name]
     if any(info is None or info.shape is None for info in infos):
-        return sum(sizes_in) <= 1024
+        return node.op not in GROWS and sum(sizes_in) <= 1024
     size_out = sum(prod(info.shape or ()) for info in infos if info)
     if node.op in MOVES and size_out <= 2 * max(sizes_in, default=0):
         return True

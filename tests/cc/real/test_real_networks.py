@@ -7,6 +7,7 @@ from onnx import TensorProto, helper, numpy_helper
 from real_harness import COMPILERS
 
 import match_aie as match
+from match_aie.targets.cpu.machine import PORTABLE, machine
 from tests.closeness import same_meaning
 
 ort = pytest.importorskip("onnxruntime")
@@ -193,11 +194,12 @@ def compared(name, tmp_path):
     model, kind = make(*arguments)
     net = match.compile(model, "CPU")
     layers = net.program.schedule.layers
-    assert kind in {layer.workload.kind for layer in layers}
+    modules = machine().name != PORTABLE  # which has none for floats: all is the fallback's
+    assert not modules or kind in {layer.workload.kind for layer in layers}
     rng = np.random.default_rng(3)
     feeds = {p.name: rng.standard_normal(p.shape).astype(np.float32) for p in net.inputs}
     result = net.write(tmp_path / "net").run(feeds)
-    assert result.matches_reference, result.mismatches
+    assert result.matches_reference is (True if modules else None), result.mismatches
     session = ort.InferenceSession(model.SerializeToString())
     (expected,) = session.run(None, feeds)
     (got,) = result.outputs.values()

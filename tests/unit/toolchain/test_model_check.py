@@ -1,7 +1,11 @@
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from match_aie.codegen.port import PortRecord
+from match_aie.toolchain import model_check
 from match_aie.toolchain.model_check import _difference
 
 
@@ -32,3 +36,57 @@ def port(dtype, scale=None, zero_point=0):
 )
 def test_differences_in_steps_and_in_real_numbers(record, ours, model, lsb, real):
     assert _difference(record, ours, model) == (lsb, real)
+
+
+class Session:
+    """onnxruntime as far as it is asked: an output y for an input x."""
+
+    def __init__(self, value):
+        self.value = np.float32([value])
+
+    def get_inputs(self):
+        return [SimpleNamespace(name="x", type="tensor(float)")]
+
+    def get_outputs(self):
+        return [SimpleNamespace(name="y")]
+
+    def run(self, names, feeds):
+        return [feeds["x"] + self.value]
+
+
+def compared(monkeypatch, values):
+    """1.0 compared with a model that adds `values` by level; a string is an error."""
+    asked = []
+
+    def session(path, level, exact):
+        asked.append(level.name)
+        value = values[level.name]
+        if isinstance(value, str):
+            raise RuntimeError(value)
+        return Session(value)
+
+    monkeypatch.setattr(model_check, "_session", session)
+    ports = [PortRecord("t", name, "float32", (1,), 0.25, 0) for name in "xy"]
+    record = SimpleNamespace(model="model.onnx", inputs=ports[:1], outputs=ports[1:])
+    arrays = {"x": np.float32([1.0])}, {"y": np.float32([1.0])}
+    return model_check.compare_with_model(Path(), record, *arrays), asked
+
+
+def test_the_model_is_meant_and_the_optimiser_told_apart(monkeypatch):
+    pytest.importorskip("onnxruntime")
+    values = {"ORT_DISABLE_ALL": 0.5, "ORT_ENABLE_ALL": 3.0}
+    found, asked = compared(monkeypatch, values)
+    assert asked == ["ORT_DISABLE_ALL", "ORT_ENABLE_ALL"]
+    assert (found.max_lsb, found.max_abs) == ({"y": 2}, {"y": 0.5})
+    assert (found.optimiser_lsb, found.optimiser_abs) == ({"y": 10}, {"y": 2.5})
+    assert found.note == ""
+
+
+def test_models_that_onnxruntime_takes_at_some_levels_only(monkeypatch):
+    pytest.importorskip("onnxruntime")
+    values = {"ORT_DISABLE_ALL": "no", "ORT_ENABLE_BASIC": 0.25, "ORT_ENABLE_ALL": "neither"}
+    found, _ = compared(monkeypatch, values)
+    assert (found.max_lsb, found.optimiser_lsb) == ({"y": 1}, {})
+    found, _ = compared(monkeypatch, dict.fromkeys(values, "not at all"))
+    assert found.max_lsb == {}
+    assert found.note == "onnxruntime cannot run the model: not at all"
