@@ -146,6 +146,10 @@ def run(
     sanitize: Annotated[
         bool, typer.Option("--sanitize", help="With address and undefined-behaviour checks.")
     ] = False,
+    check_fallback: Annotated[
+        bool,
+        typer.Option("--check-fallback", help="Compare fallback functions with TVM's LLVM code."),
+    ] = False,
     edited: Annotated[
         bool, typer.Option("--edited", help="Run files as they are that were changed since.")
     ] = False,
@@ -155,7 +159,17 @@ def run(
     """Build a project for this machine, run it once, and compare it with its references."""
     from match_aie.cli.running import RunRequest, run_project
 
-    request = RunRequest(folder, inputs, outputs, seed, compiler, sanitize, edited, timeout or None)
+    request = RunRequest(
+        folder,
+        inputs,
+        outputs,
+        seed,
+        compiler,
+        sanitize,
+        edited,
+        timeout or None,
+        check_fallback=check_fallback,
+    )
     run_project(request, as_json)
 
 

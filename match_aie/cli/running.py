@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from match_aie.toolchain import LayerMismatch, Project, RunResult
+    from match_aie.toolchain import FallbackChecked, LayerMismatch, Project, RunResult
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class RunRequest:
     sanitize: bool
     edited: bool = False
     timeout: float | None = None
+    check_fallback: bool = False
 
 
 def run_project(request: RunRequest, as_json: bool) -> None:
@@ -46,7 +47,12 @@ def run_project(request: RunRequest, as_json: bool) -> None:
     else:
         arrays, source = read_inputs(request.inputs, ports), str(request.inputs)
     with working(f"building and running {request.folder}"):
-        result = project.run(arrays, compiler=request.compiler, timeout=request.timeout)
+        result = project.run(
+            arrays,
+            compiler=request.compiler,
+            check_fallback=request.check_fallback,
+            timeout=request.timeout,
+        )
         if request.sanitize:
             _run_sanitized(project, arrays, result, request)
     if request.outputs is not None:
@@ -59,7 +65,7 @@ def run_project(request: RunRequest, as_json: bool) -> None:
             say("sanitizers nothing found, the same outputs")
         if request.outputs is not None:
             say(f"written    {request.outputs}")
-    if result.matches_reference is False:
+    if result.matches_reference is False or (result.fallback and result.fallback.mismatches):
         raise _disagreement(request.folder, result)
 
 
@@ -69,6 +75,15 @@ def _disagreement(folder: Path, result: RunResult) -> MismatchError:
             "the code, which was edited, and the reference disagree",
             where=str(folder),
             hint="mend " + ", ".join(result.edited[:5]),
+        )
+    wrong = result.fallback.mismatches if result.fallback else ()
+    if result.matches_reference is not False and wrong:
+        first = wrong[0]
+        return MismatchError(
+            f"the fallback function {first.symbol} ({first.operators}) and its reference disagree: "
+            "a defect in match_aie, or of the C compiler",
+            where=first.node,
+            hint="try another compiler (--compiler clang), and report it with this folder",
         )
     return MismatchError(
         "the emitted code and the reference disagree: a defect in match_aie",
@@ -108,6 +123,7 @@ def result_json(result: RunResult, source: str) -> dict[str, object]:
         "dtypes": {name: array.dtype.name for name, array in result.outputs.items()},
         "inputs": source,
         "edited": list(result.edited),
+        "fallback": None if result.fallback is None else asdict(result.fallback),
     }
 
 
@@ -115,6 +131,8 @@ def result_text(result: RunResult, source: str) -> str:
     """The same for people; every difference is measured on this run."""
     lines = [f"inputs     {source}", f"reference  {_verdict(result)}"]
     lines += [f"           {_mismatch(mismatch)}" for mismatch in result.mismatches[:10]]
+    if result.fallback is not None:
+        lines += _fallback(result.fallback)
     if result.edited:
         lines.insert(1, f"edited     {', '.join(result.edited[:10])}: run as they are")
     if result.deviations:
@@ -127,6 +145,23 @@ def result_text(result: RunResult, source: str) -> str:
     if result.model_note:
         lines.append(f"model      not compared: {shorten(result.model_note, 200)}")
     return "\n".join(lines)
+
+
+def _fallback(checked: FallbackChecked) -> list[str]:
+    """What comparing the fallback's functions found."""
+    number = f"{checked.calls} calls of functions"
+    wrong = checked.mismatches
+    verdict = f"{len(wrong)} of {number} DIFFER from" if wrong else f"{number} agree with"
+    lines = [f"fallback   {verdict} TVM's LLVM code of what they mean"]
+    for m in wrong[:10]:
+        found = m.difference
+        lines.append(
+            f"           {shorten(m.node, 60)} ({m.symbol}: {m.operators}): {found.count} of "
+            f"{found.elements} elements differ, first {list(found.first_index)}: {found.got:g} "
+            f"instead of {found.expected:g}"
+        )
+    lines += [f"           {symbol}: not compared: {why}" for symbol, why in checked.unchecked[:10]]
+    return lines
 
 
 def _from_model(result: RunResult, name: str) -> Iterator[str]:

@@ -116,9 +116,9 @@ def render(
         sources=compiled,
         runtime=runtime,
     )
-    files = {**_texts(view), **_constants(view, blob, backing)}
-    more = {paths[1]: references.data, manifests.MEANINGS: manifests.meanings(schedule)}
-    files |= {path: data for path, data in more.items() if data}
+    files = {**_texts(view), **_constants(view, blob, backing), **_meanings(program)}
+    if references.data:
+        files[paths[1]] = references.data
     stored = _model_file(model, files)
     _add(files, runtime.files)
     _add(files, runtime.vendor)
@@ -170,6 +170,12 @@ def _constants(view: NetworkView, blob: Blob, backing: Blob) -> dict[str, bytes]
                 "weights.S", view, part=part, file=path, nbytes=len(made.data)
             )
     return files
+
+
+def _meanings(program: NetworkProgram) -> dict[str, bytes]:
+    """The file that says what the fallback's functions mean, where there are any."""
+    data = manifests.meanings(program.schedule)
+    return {manifests.MEANINGS: data} if data else {}
 
 
 def _compiled(program: NetworkProgram, weights: bool, backing: bool, runtime: Runtime) -> list[str]:

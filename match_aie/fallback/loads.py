@@ -110,7 +110,7 @@ class _Loads:
 
 def _loads_by_choice(expr: Any) -> bool:
     """Whether `expr` loads in some cases only."""
-    found = []
+    found: list[Any] = []
 
     def note(node: Any) -> None:
         parts: tuple[Any, ...] = (node.b,) if isinstance(node, prim.And | prim.Or) else ()

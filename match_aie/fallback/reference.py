@@ -65,7 +65,8 @@ class Reference:
         """What the function writes.
 
         Args:
-            read: bytes of the tensors that C reads, in C's order; what is beyond them is ignored.
+            read: bytes of the tensors that C does not write, in C's order; what is beyond them is
+                ignored. Among them are results without elements.
             written: per parameter, whether C writes it.
         """
         sources = iter(read)
@@ -145,11 +146,10 @@ def _saturated(value: Any, dtype: str) -> Any:
     info, own = np.iinfo(dtype), _dtype(value)
     low, high = float(info.min), float(int(info.max) + 1)  # powers of two: exact in every float
     inside = prim.And(value > tirx.const(low, own), value < tirx.const(high, own))
-    safe = prim.Select(inside, value, tirx.const(0, own)).astype(dtype)
     most = prim.Select(
         value >= tirx.const(high, own), tirx.const(info.max, dtype), tirx.const(info.min, dtype)
     )
-    return prim.Select(inside, safe, most)
+    return tirx.if_then_else(inside, value.astype(dtype), most)
 
 
 def _extreme(expr: Any) -> Any:
@@ -159,29 +159,29 @@ def _extreme(expr: Any) -> Any:
     smaller = isinstance(expr, prim.Min)
 
     def chosen(a: Any, b: Any) -> Any:
-        return prim.Select(prim.Or(a < b if smaller else a > b, prim.NE(a, a)), a, b)
+        return prim.Select(prim.Or(a < b if smaller else a > b, tirx.isnan(a)), a, b)
 
     return _named([expr.a, expr.b], chosen)
 
 
 def _division(expr: Any) -> Any:
-    """x / 0 and x % 0 are 0; the smallest integer divided by -1 wraps."""
-    if _is_float(expr) or isinstance(expr.b, prim.IntImm):
+    """X / 0 and x % 0 are 0; the smallest integer divided by -1 wraps."""
+    if _is_float(expr) or (isinstance(expr.b, prim.IntImm) and expr.b.value > 0):
         return expr
     kind, dtype = type(expr), _dtype(expr)
-    return _named([expr.a, expr.b], lambda a, b: _quotient(kind, a, b, dtype))
+    if not dtype.startswith("int"):  # nothing to floor, and TVM fails on it
+        kind = {prim.FloorDiv: prim.Div, prim.FloorMod: prim.Mod}.get(kind, kind)
+    return _quotient(kind, expr.a, expr.b, dtype)
 
 
 def _quotient(kind: Callable[[Any, Any], Any], a: Any, b: Any, dtype: str) -> Any:
-    zero, one = tirx.const(0, dtype), tirx.const(1, dtype)
-    result = kind(a, prim.Select(prim.EQ(b, zero), one, b))
+    """Branches, not choices: TVM takes what a choice excludes for impossible."""
+    zero = tirx.const(0, dtype)
+    result = kind(a, b)
     if dtype.startswith("int"):
-        minus = tirx.const(-1, dtype)
-        odd = prim.Or(prim.EQ(b, zero), prim.EQ(b, minus))
-        plain = kind(a, prim.Select(odd, one, b))
         negated = zero if kind in (prim.Mod, prim.FloorMod) else zero - a
-        result = prim.Select(prim.EQ(b, minus), negated, plain)
-    return prim.Select(prim.EQ(b, zero), zero, result)
+        result = tirx.if_then_else(prim.EQ(b, tirx.const(-1, dtype)), negated, result)
+    return tirx.if_then_else(prim.EQ(b, zero), zero, result)
 
 
 def _call(call: Any) -> Any:
@@ -201,8 +201,7 @@ def _shift(call: Any, left: bool) -> Any:
     dtype, width = _dtype(a), np.iinfo(_dtype(a)).bits
     zero = tirx.const(0, dtype)
     fits = prim.And(b >= zero, b < tirx.const(width, dtype))
-    near = prim.Select(fits, b, zero)
     gone = zero
     if not left and dtype.startswith("int"):
         gone = prim.Select(a < zero, tirx.const(-1, dtype), zero)
-    return prim.Select(fits, a << near if left else a >> near, gone)
+    return tirx.if_then_else(fits, a << b if left else a >> b, gone)

@@ -137,6 +137,20 @@ def _rms_norm(call: Any) -> Any:
     )
 
 
+def _layer_norm(call: Any) -> Any | None:
+    """In float64 step by step (TVM's own lowering takes float32 and float16)."""
+    data, gamma, beta = call.args
+    if tvm_api.dtype_of(data) != "float64":
+        return None
+    axes = [int(axis) for axis in call.attrs.axes]
+    centred = relax.op.subtract(data, relax.op.mean(data, axes, keepdims=True))
+    variance = relax.op.mean(relax.op.multiply(centred, centred), axes, keepdims=True)
+    epsilon = relax.const(float(call.attrs.epsilon), "float64")
+    result = relax.op.divide(centred, relax.op.sqrt(relax.op.add(variance, epsilon)))
+    result = relax.op.multiply(result, gamma) if bool(call.attrs.scale) else result
+    return relax.op.add(result, beta) if bool(call.attrs.center) else result
+
+
 def _batch_norm(call: Any) -> Any | None:
     """With constant statistics: one multiplication and one addition, factors in float64."""
     if bool(call.attrs.training):
@@ -208,6 +222,7 @@ _RULES: dict[str, Callable[[Any], Any | None]] = {
     "size": _size,
     "nn.dropout": _dropout,
     "nn.rms_norm": _rms_norm,
+    "nn.layer_norm": _layer_norm,
     "nn.softmax": _half_softmax,
     "nn.batch_norm": _batch_norm,
     **dict.fromkeys(("max", "min"), _widen_bool),

@@ -76,7 +76,9 @@ class _Places:
 
     def inside(self, body: Any, start: int, end: int) -> list[int]:
         """Values between `start` and `end` at which some condition in `body` changes."""
-        tvm_ffi.structural_walk(body, [(tirx.For, self._enter), (tirx.Bind, self._know)], order="pre")
+        tvm_ffi.structural_walk(
+            body, [(tirx.For, self._enter), (tirx.Bind, self._know)], order="pre"
+        )
         self._statement(body)
         return sorted(point for point in self._found if start < point < end)
 

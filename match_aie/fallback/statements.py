@@ -83,6 +83,6 @@ def substituted(stmt: Any, var: Any, value: Any) -> Any:
 
 def holds(expr: Any, kinds: Any) -> bool:
     """Whether a node of one of `kinds` is anywhere in `expr`."""
-    found = []
+    found: list[Any] = []
     tvm_ffi.structural_walk(expr, [(kinds, found.append)])
     return bool(found)

@@ -2,6 +2,7 @@
 
 from match_aie.toolchain.check import Closeness, Deviation, LayerMismatch
 from match_aie.toolchain.compiler import Product, find_compiler
+from match_aie.toolchain.fallback_check import FallbackChecked, FunctionMismatch
 from match_aie.toolchain.folder import load, write
 from match_aie.toolchain.library import Runner
 from match_aie.toolchain.project import Build, Project, RunResult
@@ -10,6 +11,8 @@ __all__ = [
     "Build",
     "Closeness",
     "Deviation",
+    "FallbackChecked",
+    "FunctionMismatch",
     "LayerMismatch",
     "Product",
     "Project",

@@ -29,6 +29,9 @@ TEXT, HEAD = 64, 4096
 #: Values of `STATE`.
 LOADING, NOT_LOADED, NO_SIZES, OTHER_SIZE, UNSUPPORTED, RUNNING, NO_ROOM, DONE = range(8)
 
+#: What stands in the arena and the outputs before the run: NaN as float32 or float64.
+POISON = b"\xa5\xa5\xff\xff"
+
 #: Before the data of each written tensor: step, tensor, bytes.
 RECORD = struct.Struct("=qqq")
 
@@ -93,6 +96,11 @@ def pointers(addresses: Sequence[int]) -> ctypes.Array[ctypes.c_void_p]:
     return (ctypes.c_void_p * max(1, len(addresses)))(*addresses)
 
 
+def _poison(memory: mmap.mmap, start: int, nbytes: int) -> None:
+    """Fill memory, so that what the network never writes shows in its results."""
+    memory[start : start + nbytes] = (POISON * (nbytes // len(POISON) + 1))[:nbytes]
+
+
 class _Task:
     """What to do, and the memory in which to say how far it is."""
 
@@ -143,6 +151,10 @@ class _Task:
         setter(ctypes.cast(hook, ctypes.c_void_p))
         alignment, arena = self.given["alignment"], self.given["arena"]
         memory = mmap.mmap(-1, arena + alignment)
+        _poison(memory, 0, len(memory))
+        counts = self.given["sizes"][-len(self.given["outputs"]) :] if self.given["outputs"] else ()
+        for offset, nbytes in zip(self.given["outputs"], counts, strict=True):
+            _poison(self.shared, offset, nbytes)
         at = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         inputs = pointers([self.base + offset for offset in self.given["inputs"]])
         outputs = pointers([self.base + offset for offset in self.given["outputs"]])

@@ -9,7 +9,20 @@
 % for port in (*net.inputs, *net.outputs):
 static _Alignas(${net.macro}_ALIGNMENT) uint8_t ${port.macro.lower()}[${port.macro}_BYTES];
 % endfor
+% if net.arena:
+static _Alignas(${net.macro}_ALIGNMENT) uint8_t arena[${net.macro}_ARENA_BYTES];
+% endif
 
+% if net.arena or net.outputs:
+/* No zeros: what is read, or handed out, without ever being written shows. As floats these are NaN,
+ * and other bytes than those that match_aie fills before its own runs. */
+static void poison(uint8_t *bytes, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        bytes[i] = i % 4 < 2 ? 0x5A : 0xFF;
+    }
+}
+
+% endif
 #ifdef MATCH_AIE_TRACE
 /* Which step was done last stands in the file that MATCH_AIE_PROGRESS names, if it does. */
 static FILE *progress;
@@ -62,12 +75,18 @@ int main(int argc, char **argv) {
     }
     for (int i = 0; i < outputs; ++i) {
         out[i] = buffers[inputs + i];
+        poison(out[i], sizes[inputs + i]);
     }
 #ifdef MATCH_AIE_TRACE
     progress = getenv("MATCH_AIE_PROGRESS") ? fopen(getenv("MATCH_AIE_PROGRESS"), "w") : NULL;
     ${net.name}_set_trace(done);
 #endif
-    const int status = ${net.name}_run(in, out);
+% if net.arena:
+    poison(arena, sizeof arena);
+    const int status = ${net.name}_run_in(arena, in, out);
+% else:
+    const int status = ${net.name}_run_in(NULL, in, out);
+% endif
     for (int i = 0; i < outputs; ++i) {
         const char *path = argv[1 + inputs + i];
         FILE *file = fopen(path, "wb");

@@ -12,15 +12,27 @@ import tvm
 from tvm import relax
 
 from match_aie.fallback import Remainder, lower
+from match_aie.fallback.comparison import differences
+from match_aie.fallback.reference import Reference
 from match_aie.fallback.scalars import C_TYPES
 
 FLAGS = "-std=c11 -Wall -Wextra -Werror -ffp-contract=off -fPIC -shared".split()
 
+#: A NaN for float32 and float64, no number that comes easily for integers.
+POISON = """#include <stddef.h>
+#include <stdint.h>
+void poison(uint8_t *bytes, size_t count);
+void poison(uint8_t *bytes, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        bytes[i] = i % 4 < 2 ? 0xA5 : 0xFF;
+    }
+}"""
+
 
 def c_file(remainder: Remainder) -> str:
     """A translation unit with `run(in, out)` and `bind(constants)`, arrays of pointers."""
-    lines = ["#include <math.h>", "#include <stdbool.h>", "#include <stddef.h>"]
-    lines += ["#include <stdint.h>", "void run(const void *const *in, void *const *out);"]
+    lines = [POISON, "#include <math.h>", "#include <stdbool.h>", "#include <stddef.h>"]
+    lines += ["void run(const void *const *in, void *const *out);"]
     for constant in remainder.constants:
         lines.append(f"static const {C_TYPES[str(constant.value.dtype)]} *{constant.name};")
     lines.append("void bind(const void *const *values);\nvoid bind(const void *const *values) {")
@@ -30,15 +42,17 @@ def c_file(remainder: Remainder) -> str:
     lines.append("}")
     ports = {*remainder.inputs, *remainder.outputs}
     views = _views(remainder)
+    storages = []
     for tensor in remainder.tensors:
         if tensor.name not in ports and tensor.name not in views:
-            lines.append(f"static _Alignas(64) uint8_t {tensor.name}[{tensor.nbytes}];")
+            storages.append((tensor.name, tensor.nbytes))
     for call in remainder.calls:
-        for space in call.workspaces:
-            lines.append(f"static _Alignas(64) uint8_t {space.name}[{space.nbytes}];")
+        storages += [(space.name, space.nbytes) for space in call.workspaces]
+    lines += [f"_Alignas(64) uint8_t {name}[{nbytes}];" for name, nbytes in storages]
     lines += [function.source for function in remainder.functions]
     lines.append("void run(const void *const *in, void *const *out) {")
     lines.append("    (void)in;\n    (void)out;")
+    lines += [f"    poison({name}, sizeof {name});" for name, _ in storages]
     for call in remainder.calls:
         text = ", ".join(_argument(a, remainder, views) for a in call.arguments)
         lines.append(f"    {call.callee}({text});")
@@ -110,9 +124,16 @@ def build(remainder: Remainder, *, compiler: str = "gcc", flags=("-O1",)) -> cty
         return ctypes.CDLL(str(library))
 
 
-def run(remainder: Remainder, inputs, **options) -> list[np.ndarray]:
-    """Compile, run on `inputs` (in order), and give the outputs."""
-    return call(build(remainder, **options), remainder, inputs)
+def run(remainder: Remainder, inputs, *, reference=False, **options) -> list[np.ndarray]:
+    """Compile, run on `inputs` (in order), and give the outputs.
+
+    With `reference`, every function is compared with what it means.
+    """
+    library = build(remainder, **options)
+    results = call(library, remainder, inputs)
+    if reference:
+        check_functions(library, remainder, inputs, results)
+    return results
 
 
 def call(library: ctypes.CDLL, remainder: Remainder, inputs) -> list[np.ndarray]:
@@ -123,11 +144,64 @@ def call(library: ctypes.CDLL, remainder: Remainder, inputs) -> list[np.ndarray]
         assert value.shape == tensors[name].shape
         assert str(value.dtype) == tensors[name].dtype
         given.append(np.ascontiguousarray(value))
-    results = [np.full(tensors[n].shape, 77, tensors[n].dtype) for n in remainder.outputs]
+    results = [_poisoned(tensors[name]) for name in remainder.outputs]
     held = [np.ascontiguousarray(constant.value) for constant in remainder.constants]
     library.bind(_pointers(held))
     library.run(_pointers(given), _pointers(results))
     return results
+
+
+def check_functions(library: ctypes.CDLL, remainder: Remainder, inputs, results) -> int:
+    """Compare every call with TVM's LLVM code of what it means; how many there were.
+
+    Args:
+        library: after a run, so that its storages hold what every call wrote.
+        remainder: what it was built from.
+        inputs: of that run.
+        results: of that run.
+    """
+    tensors = {tensor.name: tensor for tensor in remainder.tensors}
+    functions = {function.symbol: function for function in remainder.functions}
+    held = {c.name: np.ascontiguousarray(c.value).tobytes() for c in remainder.constants}
+    ports = {**dict(zip(remainder.inputs, inputs, strict=True))}
+    ports |= dict(zip(remainder.outputs, results, strict=True))
+    views, compiled = _views(remainder), {}
+
+    def data(argument) -> bytes:
+        if argument.kind == "constant":
+            return held[argument.name]
+        owner, offset = views.get(argument.name, (argument.name, 0))
+        size = tensors[argument.name].nbytes
+        if owner in ports:
+            return ports[owner].tobytes()[offset : offset + size]
+        every = (ctypes.c_uint8 * tensors[owner].nbytes).in_dll(library, owner)
+        return bytes(every)[offset : offset + size]
+
+    for made in remainder.calls:
+        function = functions[made.callee]
+        passed = [a for a in made.arguments if a.kind != "workspace"]
+        reads = function.written.count(False) if function.meanings else 1
+        read, wrote = [data(a) for a in passed[:reads]], passed[reads:]
+        got = [_array(data(a), tensors[a.name]) for a in wrote]
+        if not function.meanings:
+            assert got[0].tobytes() == read[0][: got[0].nbytes], function.symbol
+        for text in function.meanings:
+            reference = compiled[text] = compiled.get(text) or Reference(text)
+            found = differences(got, reference(read, function.written), reference.exact)
+            assert found is None, f"{function.symbol} ({function.operators}): {found}"
+    return len(remainder.calls)
+
+
+def _array(data: bytes, tensor) -> np.ndarray:
+    count = int(np.prod(tensor.shape))
+    return np.frombuffer(data, tensor.dtype, count).reshape(tensor.shape)
+
+
+def _poisoned(tensor) -> np.ndarray:
+    """An array of bytes that no result is likely to be."""
+    value = np.empty(tensor.shape, tensor.dtype)
+    filled = np.resize(np.array([0xA5, 0xA5, 0xFF, 0xFF], np.uint8), value.nbytes)
+    return np.frombuffer(bytearray(filled.tobytes()), value.dtype, value.size).reshape(value.shape)
 
 
 def _pointers(arrays):

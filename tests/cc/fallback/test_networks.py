@@ -3,7 +3,7 @@
 import numpy as np
 import onnx
 import pytest
-from harness import build, call, evaluate, run
+from harness import build, call, check_functions, evaluate, run
 from tvm import relax
 from tvm.relax import op
 
@@ -84,12 +84,14 @@ def test_float_network_equals_onnxruntime(name):
     path = model_file(f"{name}.onnx")
     model = load(path)
     remainder = lower(model.module, prefix="net", labels=model.labels)
-    library = build(remainder, flags=("-O2",))
+    library = build(remainder, flags=("-O3", "-march=native"))
     session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
     inputs = [_normal(*port.shape) for port in model.inputs]
     names = [port.name for port in onnx.load(path).graph.input]
     wanted = session.run(None, dict(zip(names, inputs, strict=True)))
-    for value, reference in zip(call(library, remainder, inputs), wanted, strict=True):
+    results = call(library, remainder, inputs)
+    check_functions(library, remainder, inputs, results)
+    for value, reference in zip(results, wanted, strict=True):
         assert np.abs(value - reference).max() <= LARGEST_DIFFERENCE
 
 

@@ -407,3 +407,22 @@ def test_forms_that_are_refused(onnx_tools, op, attributes, inputs, opset, why):
         onnx_tools.prepass(model)
     assert caught.value.operators[0][:1] == (op,)
     assert why in caught.value.operators[0][2]
+
+
+def test_a_named_output_that_nothing_reads_is_dropped():
+    """Also where nothing else is to prune: a GRU without `Y_h` is one that modules run."""
+    from match_aie.frontend.onnx_rewrite.prune import prune
+
+    node = helper.make_node("GRU", ["x", "w", "r"], ["y", "last"], hidden_size=3)
+    weights = {"w": normal(1, 9, 2), "r": normal(1, 9, 3)}
+    model = helper.make_model(
+        helper.make_graph(
+            [node],
+            "g",
+            [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [4, 1, 2])],
+            [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [4, 1, 1, 3])],
+            [numpy_helper.from_array(value, name) for name, value in weights.items()],
+        )
+    )
+    assert list(prune(model).graph.node[0].output) == ["y"]
+    assert list(model.graph.node[0].output) == ["y", "last"]
