@@ -23,6 +23,10 @@ from match_aie.lowering.program import Argument, CFunction, Tensor
 #: Longest part of a symbol that comes from TVM's name of a function.
 LONGEST_HINT = 40
 
+#: Tensors of one function at most. C promises 127 parameters (C11, 5.2.4.1), compilers take more;
+#: the time of lowering grows with their square: 2,000 operands of one sum took two minutes.
+MOST_PARAMETERS = 512
+
 
 @dataclass(frozen=True)
 class MadeFunction:
@@ -103,6 +107,11 @@ class Functions:
         return symbol
 
     def _make(self, prim_func: Any, hint: str, origin: Origin) -> MadeFunction | None:
+        if len(prim_func.params) > MOST_PARAMETERS:
+            operators = ", ".join(origin.operators) or hint
+            why = f"it takes {len(prim_func.params)} tensors at once, {MOST_PARAMETERS} at most"
+            self._problems.append((operators, origin.label, why))
+            return None
         try:
             printed = print_function(lower(schedule(prim_func)), self._helpers)
         except PrintError as error:

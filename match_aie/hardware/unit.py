@@ -75,14 +75,17 @@ def flows(
         extents: where each tensor lies.
         outputs: of the network.
     """
-    written = [(extents[name], at) for at, (_, wrote) in enumerate(calls) for name in wrote]
+    written: dict[str, list[tuple[Extent, int]]] = {}
+    for at, (_, wrote) in enumerate(calls):
+        for name in wrote:
+            written.setdefault(extents[name][0], []).append((extents[name], at))
     readers: dict[int, set[int]] = {at: set() for at in range(len(calls))}
-    leaves = {at for place, at in written for name in outputs if _meet(place, extents[name])}
+    leaves = {at for name in outputs for _, at in _met(written, extents[name])}
     sources: list[tuple[int | None, ...]] = []
     for at, (read, _) in enumerate(calls):
         found: list[int | None] = []
         for place in (extents[name] for name in read):
-            met = [(other, writer) for other, writer in written if _meet(other, place)]
+            met = _met(written, place)
             alone = len(met) == 1 and met[0][0] == place
             found.append(met[0][1] if alone else None)
             leaves |= set() if alone else {writer for _, writer in met}
@@ -94,8 +97,13 @@ def flows(
     )
 
 
-def _meet(a: Extent, b: Extent) -> bool:
-    return a[0] == b[0] and a[1] < b[2] and b[1] < a[2]
+def _met(
+    written: Mapping[str, Sequence[tuple[Extent, int]]], place: Extent
+) -> list[tuple[Extent, int]]:
+    """What is written where `place` lies, and by which call; `written` is by storage."""
+    _, begin, end = place
+    there = written.get(place[0], ())
+    return [(other, at) for other, at in there if other[1] < end and begin < other[2]]
 
 
 @dataclass(frozen=True)

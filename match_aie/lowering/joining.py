@@ -8,7 +8,6 @@ result. The result then lives from the first of its operands on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from match_aie.lowering.plan import Place, places
@@ -48,62 +47,89 @@ class _Copy:
     part: str
 
 
+class _Joining:
+    """One concatenation of a schedule while its operands find their places, one after the other."""
+
+    def __init__(self, schedule: Schedule, alignment: int) -> None:
+        """Nothing is in place yet."""
+        self._schedule, self._alignment = schedule, alignment
+        self._places = dict(places(schedule))
+        self._bytes = {tensor.name: tensor.nbytes for tensor in schedule.tensors}
+        self._views: dict[str, set[str]] = {}
+        for name, place in self._places.items():
+            self._views.setdefault(place.owner, set()).add(name)
+        self._writer = {
+            name: index for index, step in enumerate(schedule.steps) for name in step.writes()
+        }
+        self._callers = frozenset((*schedule.inputs, *schedule.outputs))
+        self._given = {alias.view: alias for alias in schedule.aliases}
+        self._added: list[Alias] = []
+        self._dropped: set[int] = set()
+
+    def copy_to(self, part: str) -> _Copy:
+        """The step that makes `part`."""
+        index = self._writer[part]
+        return _Copy(index, self._schedule.steps[index].arguments[0], part)
+
+    def nbytes(self, name: str) -> int:
+        """Bytes of a tensor."""
+        return self._bytes[name]
+
+    def obstacle(self, copy: _Copy) -> str | None:
+        """Why an operand has to be copied; None where its storage may become its part."""
+        if copy.source.kind != "tensor":
+            return "an operand is a constant"
+        operand, part = self._places[copy.source.name], self._places[copy.part]
+        if operand.owner in self._callers:
+            whose = "input of the network"
+            if operand.owner not in self._schedule.inputs:
+                whose = "output of the network too"
+            return f"an operand is an {whose}"
+        if self._bytes[operand.owner] != self._bytes[copy.part]:
+            return "an operand is a part of another concatenation, or occurs twice"
+        if part.offset % self._alignment:  # of what lies in the operand, all were multiples before
+            return f"an operand would begin at a byte that is no multiple of {self._alignment}"
+        return None
+
+    def in_place(self, copy: _Copy) -> str:
+        """The operand's owner has the place of the part, which is no tensor of its own any more."""
+        owner = self._places[copy.source.name].owner
+        given, where = self._given.pop(copy.part), self._places.pop(copy.part)
+        self._added.append(Alias(owner, given.base, given.offset))
+        self._dropped.add(copy.index)
+        self._views[where.owner].remove(copy.part)
+        for name in self._views.pop(owner):
+            self._places[name] = Place(where.owner, where.offset + self._places[name].offset)
+            self._views[where.owner].add(name)
+        return owner
+
+    def schedule(self) -> Schedule:
+        """With what is in place by now."""
+        whole = self._schedule
+        kept = (alias for alias in whole.aliases if alias.view in self._given)
+        return replace(
+            whole,
+            tensors=tuple(tensor for tensor in whole.tensors if tensor.name in self._places),
+            aliases=(*kept, *self._added),
+            steps=tuple(step for n, step in enumerate(whole.steps) if n not in self._dropped),
+        )
+
+
 def _join(schedule: Schedule, one: Join, alignment: int) -> tuple[Schedule, Join]:
     """The schedule with operands of one concatenation in place, and what is known of it then."""
+    joining = _Joining(schedule, alignment)
     copied, parts, reasons = 0, [], []
     for part in one.parts:
-        copy = _copy_to(schedule, part)
-        where = places(schedule)
-        reason = _obstacle(schedule, copy, where, alignment)
+        copy = joining.copy_to(part)
+        reason = joining.obstacle(copy)
         if reason is None:
-            parts.append(where[copy.source.name].owner)
-            schedule = _in_place(schedule, copy, parts[-1])
+            parts.append(joining.in_place(copy))
         else:
             parts.append(part)
             reasons.append(reason)
-            copied += schedule.tensor(part).nbytes
-    return schedule, replace(
+            copied += joining.nbytes(part)
+    return joining.schedule(), replace(
         one, copied=copied, parts=tuple(parts), reasons=tuple(dict.fromkeys(reasons))
-    )
-
-
-def _copy_to(schedule: Schedule, part: str) -> _Copy:
-    for index, step in enumerate(schedule.steps):
-        if part in step.writes():
-            return _Copy(index, step.arguments[0], part)
-    raise KeyError(part)
-
-
-def _obstacle(
-    schedule: Schedule, copy: _Copy, where: Mapping[str, Place], alignment: int
-) -> str | None:
-    """Why an operand has to be copied; None where its storage may become its part."""
-    if copy.source.kind != "tensor":
-        return "an operand is a constant"
-    operand, part = where[copy.source.name], where[copy.part]
-    if operand.owner in schedule.inputs:
-        return "an operand is an input of the network"
-    if operand.owner in schedule.outputs:
-        return "an operand is an output of the network too"
-    if schedule.tensor(operand.owner).nbytes != schedule.tensor(copy.part).nbytes:
-        return "an operand is a part of another concatenation, or occurs twice"
-    if part.offset % alignment:  # of what lies in the operand, all were multiples before
-        return f"an operand would begin at a byte that is no multiple of {alignment}"
-    return None
-
-
-def _in_place(schedule: Schedule, copy: _Copy, owner: str) -> Schedule:
-    """`owner` has the place of the part, which is no tensor of its own any more."""
-    given = next(alias for alias in schedule.aliases if alias.view == copy.part)
-    aliases = [alias for alias in schedule.aliases if alias.view != copy.part]
-    aliases.append(Alias(owner, given.base, given.offset))
-    steps = list(schedule.steps)
-    del steps[copy.index]
-    return replace(
-        schedule,
-        tensors=tuple(tensor for tensor in schedule.tensors if tensor.name != copy.part),
-        aliases=tuple(aliases),
-        steps=tuple(steps),
     )
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from tests.hostile import attempt, bombs, mutations, samples
 
+pytestmark = pytest.mark.slow
+
 #: How many of the bombs are tried here; all of them, and thousands of mutations, by
 #: `benchmarks/fuzz.py`.
 EVERY = 6

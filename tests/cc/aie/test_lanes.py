@@ -93,6 +93,7 @@ LAYER = """
 extern "C" void product(const void *a, const void *b, void *y, const int *sizes) {{
     aie_emulation::Core core;
     core.name = "product";
+    core.stack_bytes += {stack};
     Copy<const {a}> left(core, a, sizes[0], "a");
     Copy<const int8> right(core, b, sizes[1], "b");
     Copy<{y}> out(core, nullptr, sizes[2], "y");
@@ -251,7 +252,7 @@ def layer_text(spec, shift, multiplier, a_zero, b_zero, constant):
         "\n".join(line for line in layer.splitlines() if not line.startswith("#include")),
     ]
     text = '#include "driver.hpp"\n' + "\n".join(parts).replace("#pragma once", "")
-    return text + LAYER.format(a=spec.a, y="uint8")
+    return text + LAYER.format(a=spec.a, y="uint8", stack=call.stack_bytes)
 
 
 def test_row_addends_are_counted() -> None:

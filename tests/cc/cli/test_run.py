@@ -88,7 +88,8 @@ def test_the_demo_recognises_digits(tmp_path: Path, capsys: Capture) -> None:
     shown = json.loads(capsys.readouterr().out)
     assert shown["images"] == 100
     assert shown["matches_reference"] is True
-    assert shown["max_lsb_vs_model"] in (0, None)
+    # onnxruntime without optimisations adds in float32: one of 1,000 logits is a tie to it.
+    assert shown["max_lsb_vs_model"] in (0, 1, None)
     assert shown["accuracy"] >= 0.97
     assert shown["float_accuracy"] >= 0.97
     assert "array" in {row["module"] for row in shown["layers"]}

@@ -11,6 +11,7 @@ import match_aie
 from match_aie import doctor
 from match_aie.cli.guard import run
 from match_aie.demo import digits_model
+from match_aie.limits import Limits
 from match_aie.toolchain.survey import FoundCompiler
 
 Capture = pytest.CaptureFixture[str]
@@ -64,7 +65,7 @@ def test_every_option_arrives(model: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(match_aie, "compile", compile_)
     words = ["compile", str(model), "-t", "chip", "--shape", "x=1,2", "--shape", "y=3"]
     words += ["--memory-limit", "64k", "--arithmetic", "model", "--integer-io", "--name", "net"]
-    words += ["--selection", "match", "--no-cache", "--params", "p.npz"]
+    words += ["--selection", "match", "--no-cache", "--params", "p.npz", "--limit", "nodes=500"]
     assert run(words) == 0
     assert seen == {
         "model": model,
@@ -78,6 +79,7 @@ def test_every_option_arrives(model: Path, monkeypatch: pytest.MonkeyPatch) -> N
         "selection": "match",
         "cache": False,
         "progress": None,
+        "limits": Limits(nodes=500),
     }
 
 
