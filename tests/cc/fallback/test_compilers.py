@@ -31,14 +31,13 @@ def test_random_expressions(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("level", ["-O2", "-O3"])
 @pytest.mark.parametrize("compiler", COMPILERS)
-def test_random_expressions_in_every_compiler(compiler, level):
+def test_random_expressions_in_every_compiler(compiler):
     if shutil.which(compiler) is None:
         pytest.skip(f"not installed: {compiler}")
     for seed in range(100, 100 + MANY_SEEDS):
         body, arrays = expressions(seed)
-        flags = (level, "-march=native")
+        flags = ("-O2" if seed % 4 == 3 else "-O3", "-march=native")
         evaluate(body, *arrays, reference=True, compiler=compiler, flags=flags)
 
 
