@@ -183,6 +183,7 @@ LAYERS = (
     Case("conv 5x3 int8, uneven padding", Conv(_sized(INT8, *ODD), 3, (5, 3), pads=(2, 0, 1, 2))),
     Case("conv 3x3 int8, dilation 2", Conv(INT8, dilations=(2, 2), pads=(2, 2, 2, 2))),
     Case("conv 3x3 int8, two groups", Conv(INT8, groups=2)),
+    Case("conv 3x3 int8, 64 channels", Conv(_sized(INT8, 1, 64, 6, 6), 64)),
     Case("conv 1x1 int8", Conv(_sized(INT8, 1, 32, 6, 6), 24, (1, 1), pads=NO_PADS)),
     Case("conv 1x1 uint8, no bias", Conv(UINT8, 7, (1, 1), pads=NO_PADS, bias=False)),
     Case("conv 3x3 int8, scales powers of two", Conv(SHIFT, relu=True)),
