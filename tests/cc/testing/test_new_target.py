@@ -97,7 +97,7 @@ def test_check_target_finds_it_green(installed, tmp_path):
     arguments = ("-m", "match_aie", "check-target", "MyChip")
     done = match_aie(*arguments, where=tmp_path, path=installed)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "layers right, 3 of them in modules" in done.stdout
+    assert "layers right, 5 of them in modules" in done.stdout
 
 
 @pytest.mark.slow
