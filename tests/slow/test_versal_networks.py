@@ -110,8 +110,8 @@ def test_exact_arithmetic_keeps_shifts_on_the_array(tmp_path):
         warnings.simplefilter("ignore")  # an assumed batch of 1
         shifts, multipliers = (
             match.compile(model_file(name), target=VersalAIEML(), arithmetic="model")
-            for name in ("mlp_i16xi8.onnx", "resnet8_u8.onnx")
+            for name in ("mlp_3l_i8.onnx", "resnet8_u8.onnx")
         )
-    *_, result = checked(shifts, tmp_path, 2)
+    *_, result = checked(shifts, tmp_path, 3)
     assert set(result.max_abs_vs_model.values()) == {0.0}
     assert on_array(multipliers) == 0
