@@ -44,14 +44,17 @@ def write(
     fresh = _beside(place, "new")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        fresh.mkdir()
-        with exclusive(fresh):
-            for name in sorted(sources, key=lambda name: (name != FILE, name)):
-                path = fresh / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(sources[name])
-            while not _put(fresh, place, sources, overwrite):
-                pass  # another process was faster: look again
+        done = False
+        while not done:
+            fresh.mkdir()
+            with exclusive(fresh):
+                done = fresh.is_dir()  # else somebody took it for dead before it was locked
+                for name in sorted(sources, key=lambda name: (name != FILE, name)) * done:
+                    path = fresh / name
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(sources[name])
+                while done and not _put(fresh, place, sources, overwrite):
+                    pass  # another process was faster: look again
     except OSError as error:
         raise ProjectError(
             f"the project cannot be written: {error.strerror or error}",
