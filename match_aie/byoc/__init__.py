@@ -11,8 +11,9 @@ from match_aie import tvm_api
 from match_aie.byoc.codegen import generate
 from match_aie.byoc.partitioning import Partition, partition
 from match_aie.byoc.patterns import patterns
+from match_aie.byoc.refusals import Refusal, refusals
 from match_aie.byoc.repeat import RepeatDequantize
 
 tvm_api.register_codegen("match_aie", generate)
 
-__all__ = ["Partition", "RepeatDequantize", "partition", "patterns"]
+__all__ = ["Partition", "Refusal", "RepeatDequantize", "partition", "patterns", "refusals"]

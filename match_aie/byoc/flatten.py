@@ -46,7 +46,8 @@ def _inline(builder: Any, function: Any, env: dict[Any, Any]) -> Any:
             env[var] = _inline(builder, called, dict(zip(called.params, read, strict=True)))
             continue
         new = substitute(value, env)
-        env[var] = new if isinstance(new, relax.Tuple) else builder.emit(new)
+        known = isinstance(new, relax.Tuple | relax.Var) or tvm_api.is_constant(new)
+        env[var] = new if known else builder.emit(new)
     return substitute(function.body.body, env)
 
 

@@ -6,21 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 import tvm
-from tvm import ir, relax
+from tvm import relax
 
 from match_aie import tvm_api
 from match_aie.byoc.composite import composite, composite_name, target_text
 from match_aie.byoc.glue import between
 from match_aie.byoc.naming import numbered
+from match_aie.byoc.relaxed import relaxed
 from match_aie.frontend.rebuild import Emitter, Expr, rebuild
 from match_aie.hardware import MatchTarget
 from match_aie.options import CompileOptions
 from match_aie.partition import Option, to_graph
 from match_aie.partition.graph import Graph
 from match_aie.pipeline import Decision, Resources, decide, resolve
-
-#: Name of the code generator: `Codegen` of our functions, prefix of composites, `relax.ext.NAME`.
-CODEGEN = "match_aie"
 
 
 def partition(
@@ -48,7 +46,7 @@ def partition(
         TargetError: no such target.
     """
     chip = resolve(target)
-    module = _relax(module, params)
+    module = relaxed(module, params)
     decision = decide(module, chip, CompileOptions(None, {}), Resources(cache=cache))
     chosen = [option for option in decision.assignment.chosen if option.candidate.layer]
     if not chosen:
@@ -81,18 +79,6 @@ class Partition:
         """The partitioned module."""
         del context
         return partition(module, self._target, params=self._params, cache=self._cache)
-
-
-def _relax(module: Any, params: Mapping[str, Any] | None) -> Any:
-    """A Relax module with the values of its parameters bound."""
-    if not isinstance(module, ir.IRModule):
-        from match_aie import frontend
-
-        return frontend.load(module, params=params).module
-    if params:
-        arrays = {name: tvm.runtime.tensor(value) for name, value in params.items()}
-        module = relax.transform.BindParams("main", arrays)(module)
-    return module
 
 
 def _with_composites(
