@@ -13,8 +13,7 @@ from tvm.relax.frontend.onnx import from_onnx
 import match_aie as match
 from match_aie.byoc import Partition
 from match_aie.hardware import load_target
-from tests.byoc_graphs import GRAPHS, inputs_of
-from tests.cc.byoc.test_linked import ELSEWHERE
+from tests.byoc_graphs import ELSEWHERE, GRAPHS, inputs_of
 from tests.networks import network
 from tests.networks.exported import exported_cnn
 

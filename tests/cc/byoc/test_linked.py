@@ -7,27 +7,23 @@ import threading
 import numpy as np
 import pytest
 import tvm
+import tvm_ffi
 from tvm import relax
 
 import match_aie as match
 from match_aie.byoc import Partition, patterns
 from match_aie.targets.cpu import CPU
 from match_aie.targets.diana import Diana
-from tests.byoc_graphs import GRAPHS, dequantize, inputs_of, made, quantize, tensors, weights
-
-#: Runs an exported library where importing match_aie fails.
-ELSEWHERE = """
-import sys
-sys.modules["match_aie"] = None
-import numpy as np, tvm
-from tvm import relax
-library, given, result = sys.argv[1:]
-machine = relax.VirtualMachine(tvm.runtime.load_module(library), tvm.cpu())
-arrays = np.load(given)
-out = machine["main"](*[tvm.runtime.tensor(arrays[name]) for name in arrays.files])
-np.save(result, out.numpy())
-assert not any(name.startswith("match_aie.") for name in sys.modules)
-"""
+from tests.byoc_graphs import (
+    ELSEWHERE,
+    GRAPHS,
+    dequantize,
+    inputs_of,
+    made,
+    quantize,
+    tensors,
+    weights,
+)
 
 
 def generated(module, target):
@@ -125,7 +121,7 @@ def test_tensors_may_lie_anywhere(library) -> None:
         inner = memory[start : start + array.nbytes].view(np.float32).reshape(array.shape)
         inner[...] = array
         out = np.zeros(int(np.prod(out_shape)) + 1, np.float32)[1:].reshape(out_shape)
-        function(tvm.runtime.from_dlpack(inner), tvm.runtime.from_dlpack(out))
+        function(tvm_ffi.from_dlpack(inner), tvm_ffi.from_dlpack(out))
         results.append(out.copy())
     assert results[0].any()
     np.testing.assert_array_equal(*results)
