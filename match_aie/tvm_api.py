@@ -6,6 +6,7 @@ Written for apache-tvm 0.27. Everything here is plain access, no policy.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,18 @@ def dpl_parts(pattern: Any) -> tuple[str, tuple[Any, ...]]:
         operator = str(pattern.op.expr.name).removeprefix("relax.")
         return "call", (operator, tuple(pattern.args))
     return "other", (name,)
+
+
+def module_bytes(module: Any) -> bytes:
+    """A module serialised, for its hash.
+
+    `save_json` of tvm_ffi 0.1.15, newer than the pinned release, ends the process with any release
+    of TVM so far; there the module's text with its constants stands for it.
+    """
+    major, minor, patch = (int(part) for part in version("apache-tvm-ffi").split(".")[:3])
+    if (major, minor, patch) < (0, 1, 15):
+        return str(ir.save_json(module)).encode()
+    return str(module.script(show_meta=True)).encode()
 
 
 def abandon(builder: Any) -> None:
