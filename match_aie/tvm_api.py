@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from tvm import get_global_func, ir, register_global_func, relax
+from tvm.relax.backend import pattern_registry
 
 #: A compile-time tensor in the graph (relax.Constant up to 0.26).
 ConstantNode = ir.GenericConst
@@ -98,6 +99,16 @@ def c_module(text: str, names: Sequence[str]) -> Any:
 def static_module(path: str) -> Any:
     """A runtime module that holds the object file at `path`, to be linked on export."""
     return get_global_func("runtime.ModuleLoadStaticLibrary")(path, [])
+
+
+def register_patterns(patterns: Sequence[Any]) -> None:
+    """Put fusion patterns into TVM's registry, the first one with the highest priority.
+
+    The registry prefers what was added last. It also has to forget patterns before the interpreter
+    ends, since their checks are Python functions, and remembers to only for those given as tuples.
+    """
+    pattern_registry.register_patterns(list(reversed(patterns)))
+    pattern_registry._REGISTERED_PATTERN_NAMES.update(str(p.name) for p in patterns)
 
 
 def same(one: Any, other: Any) -> bool:

@@ -52,6 +52,18 @@ def patterns(target: str | MatchTarget) -> list[Any]:
     return found
 
 
+def register_patterns(target: str | MatchTarget) -> None:
+    """Put the patterns of `target` into TVM's registry, in the order of `patterns`.
+
+    `tvm.relax.backend.pattern_registry.get_patterns_with_prefix("match_aie")` then gives them. The
+    registry is one for the process: register one target.
+
+    Raises:
+        TargetError: no such target.
+    """
+    tvm_api.register_patterns(patterns(target))
+
+
 class _Writer:
     """A structure in TVM's language; equal names become the same wildcard."""
 

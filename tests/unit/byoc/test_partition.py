@@ -1,6 +1,8 @@
 """The pass, parameters, names, and what users see of a partitioned module."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -136,6 +138,18 @@ def test_both_ways_give_the_same_composite_names(target) -> None:
 
 def _composite(function) -> bool:
     return bool(function.attrs) and "Composite" in function.attrs
+
+
+def test_tvms_registry_gives_the_patterns_in_order() -> None:
+    """In a process of its own: it also has to end well, with patterns left in the registry."""
+    script = """
+from tvm.relax.backend.pattern_registry import get_patterns_with_prefix
+from match_aie.byoc import patterns, register_patterns
+register_patterns("Diana")
+names = [pattern.name for pattern in get_patterns_with_prefix("match_aie")]
+assert names == [pattern.name for pattern in patterns("Diana")]
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_patterns_for_tvm_refuse_what_the_module_refuses() -> None:
