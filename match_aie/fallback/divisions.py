@@ -31,9 +31,7 @@ def hidden(prim_func: Any) -> Any:
             return expr
         return tirx.call_pure_extern(expr.ty, _NAMES[type(expr)], expr.a, expr.b)
 
-    return rewritten(
-        prim_func, lambda body: tvm_ffi.structural_map(body, [(tuple(_NAMES), hide)])
-    )
+    return rewritten(prim_func, lambda body: tvm_ffi.structural_map(body, [(tuple(_NAMES), hide)]))
 
 
 def shown(prim_func: Any) -> Any:

@@ -177,8 +177,9 @@ def _division(expr: Any) -> Any:
 
 
 def _floored(expr: Any) -> Any:
-    """A division by a positive constant, made of C's: TVM flattens buffers with rules that are
-    wrong for floor divisions (`divisions` says which).
+    """A division by a positive constant, made of C's.
+
+    TVM flattens buffers with rules that are wrong for floor divisions; `divisions` says which.
     """
     kind, a, b = type(expr), expr.a, expr.b
     if kind not in (prim.FloorDiv, prim.FloorMod) or not _dtype(expr).startswith("int"):
