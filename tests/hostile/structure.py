@@ -49,9 +49,8 @@ def functions(_rng: random.Random) -> Iterator[Case]:
     yield case("function_missing", [call("Nowhere", "x", "y")], functions=[twice[0]])
 
 
-def chains(rng: random.Random) -> Iterator[Case]:
-    """Long, legal graphs."""
-    long = 5000
+def chains(rng: random.Random, long: int = 5000) -> Iterator[Case]:
+    """Long, legal graphs: of `long` nodes, or in a fixed proportion to it."""
     kinds: dict[str, Callable[[int], list[onnx.NodeProto]]] = {
         "relu_neg": lambda i: [node("Relu" if i % 2 else "Neg", [f"v{i}"], [f"v{i + 1}"])],
         "add": lambda i: [node("Add", [f"v{i}", "k"], [f"v{i + 1}"])],
@@ -73,10 +72,10 @@ def chains(rng: random.Random) -> Iterator[Case]:
     yield case("chain_of_constants", [*constant, node("Add", ["x", f"v{long}"], ["y"])], held)
     quantised = []
     scale = {"s": np.float32(0.1), "z": np.int8(rng.randint(-5, 5))}
-    for i in range(2500):
+    for i in range(long // 2):
         quantised.append(node("QuantizeLinear", [f"v{i}", "s", "z"], [f"q{i}"]))
         quantised.append(node("DequantizeLinear", [f"q{i}", "s", "z"], [f"v{i + 1}"]))
-    ends = [node("Identity", ["x"], ["v0"]), *quantised, node("Identity", ["v2500"], ["y"])]
+    ends = [node("Identity", ["x"], ["v0"]), *quantised, node("Identity", [f"v{long // 2}"], ["y"])]
     yield case("chain_quantised", ends, scale)
     fan = [node("Relu", ["x"], [f"b{i}"]) for i in range(2000)]
     yield case("wide_sum", [*fan, node("Sum", [f"b{i}" for i in range(2000)], ["y"])])
