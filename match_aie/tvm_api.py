@@ -140,12 +140,16 @@ def module_bytes(module: Any) -> bytes:
     """A module serialised, for its hash.
 
     `save_json` of tvm_ffi 0.1.15, newer than the pinned release, ends the process with any release
-    of TVM so far; there the module's text with its constants stands for it.
+    of TVM so far; there the module's text and its constants stand for it.
     """
     major, minor, patch = (int(part) for part in version("apache-tvm-ffi").split(".")[:3])
     if (major, minor, patch) < (0, 1, 15):
         return str(ir.save_json(module)).encode()
-    return str(module.script(show_meta=True)).encode()
+    parts = [str(module.script(show_meta=False)).encode()]
+    for _, value in bindings(module["main"]):
+        operands = getattr(value, "args", ())
+        parts += [constant_value(arg).tobytes() for arg in operands if is_constant(arg)]
+    return b"\0".join(parts)
 
 
 def abandon(builder: Any) -> None:

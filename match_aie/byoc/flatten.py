@@ -20,7 +20,8 @@ def flat(function: Any) -> Any:
     Raises:
         ModelError: it calls what is no inner function.
     """
-    params = [relax.Var(tvm_api.variable_name(p), p.ty) for p in function.params]
+    # Names of their own: TVM may give two parameters one name.
+    params = [relax.Var(f"x{index}", p.ty) for index, p in enumerate(function.params)]
     builder = relax.BlockBuilder()
     with builder.function("main", params):
         with builder.dataflow():

@@ -1,14 +1,17 @@
 """The pass, parameters, names, and what users see of a partitioned module."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import tvm
 from tvm import relax
 
+import match_aie
 from match_aie import tvm_api
 from match_aie.byoc import Partition, partition, patterns
 from match_aie.byoc.flatten import flat, target_of
@@ -205,3 +208,11 @@ def test_constants_of_one_shape_and_other_values_stay_apart(target) -> None:
     ]
     assert len(values) == 2
     assert not np.array_equal(values[0], values[1])
+
+
+def test_names_that_change_between_releases_stay_in_one_file() -> None:
+    """Nothing of TVM's internals, and no global function, is named outside tvm_api.py."""
+    folder = Path(match_aie.__file__).parent
+    private = re.compile(r"get_global_func|register_global_func|_ffi_api|GenericConst|tvm_ffi")
+    for path in [*(folder / "byoc").glob("*.py"), folder / "hardware" / "dpl.py"]:
+        assert private.search(path.read_text()) is None, path
