@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import onnx
@@ -63,11 +64,14 @@ def chains(rng: random.Random, long: int = 5000) -> Iterator[Case]:
         "to_the_first": lambda i: [node("Sub", [f"v{i}", "v0"], [f"v{i + 1}"])],
     }
     held = {"k": np.ones((1, 4), np.float32), "m": np.eye(4, dtype=np.float32)}
+
+    def linked(link: Callable[[int], list[onnx.NodeProto]]) -> list[onnx.NodeProto]:
+        middle = [made for i in range(long) for made in link(i)]
+        ends = node("Identity", ["x"], ["v0"]), node("Identity", [f"v{long}"], ["y"])
+        return [ends[0], *middle, ends[1]]
+
     for name, link in kinds.items():
-        nodes = [node("Identity", ["x"], ["v0"])]
-        nodes += [made for i in range(long) for made in link(i)]
-        nodes += [node("Identity", [f"v{long}"], ["y"])]
-        yield case(f"chain_{name}", nodes, held)
+        yield case(f"chain_{name}", partial(linked, link), held)
     constant = [node("Neg", ["k" if i == 0 else f"v{i}"], [f"v{i + 1}"]) for i in range(long)]
     yield case("chain_of_constants", [*constant, node("Add", ["x", f"v{long}"], ["y"])], held)
     quantised = []
@@ -90,7 +94,7 @@ def chains(rng: random.Random, long: int = 5000) -> Iterator[Case]:
     yield case("wide_inputs", [node("Sum", [p.name for p in ports], ["y"])], inputs=ports)
     yield case(
         "a_hundred_thousand",
-        [
+        lambda: [
             node("Relu", ["x" if i == 0 else f"v{i}"], [f"v{i + 1}" if i < 99_999 else "y"])
             for i in range(100_000)
         ],
