@@ -97,11 +97,14 @@ extern "C" {
 <% total = len(entry.inputs) + len(entry.outputs) %>\
 
 /* ${entry.remark} */
+__attribute__((visibility("hidden")))
 int ${entry.symbol}_run_in(void *arena, const void *const in[], void *const out[]);
 % if entry.guarded:
+__attribute__((visibility("hidden")))
 const char *${entry.symbol}_unsupported(void);
 % endif
 % if entry.faults:
+__attribute__((visibility("hidden")))
 const char *${entry.symbol}_fault(void);
 % endif
 % if entry.arena:

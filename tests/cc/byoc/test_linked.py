@@ -61,6 +61,10 @@ def test_exported_library_runs_elsewhere(tmp_path, host) -> None:
     arrays = inputs_of(module)
     executable = relax.build(generated(module, target), host)
     executable.export_library(str(tmp_path / "lib.so"))
+    names = ["nm", "--dynamic", "--defined-only", str(tmp_path / "lib.so")]
+    listed = subprocess.run(names, capture_output=True, text=True, check=True).stdout
+    ours = {line.split()[-1] for line in listed.splitlines() if "match_aie" in line}
+    assert ours == {"__tvm_ffi_match_aie_0", "__tvm_ffi_match_aie_1"}
     np.savez(tmp_path / "given.npz", *arrays)
     paths = [str(tmp_path / name) for name in ("lib.so", "given.npz", "result.npy")]
     subprocess.run([sys.executable, "-c", ELSEWHERE, *paths], check=True, cwd=tmp_path)
