@@ -1,4 +1,4 @@
-"""What a model file says of its inputs and outputs, held against what its operators take and give."""
+"""What a model file says of its inputs and outputs, held against what its operators do."""
 
 from __future__ import annotations
 
