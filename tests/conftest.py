@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -15,17 +16,22 @@ settings.register_profile("search", deadline=None, print_blob=True, max_examples
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
-@pytest.fixture(autouse=True, scope="session")
-def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Searches of the tests are cached in a folder of this run, never in the user's.
+@pytest.fixture(scope="session")
+def of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of this run, which the processes that share a run (pytest-xdist) share too.
 
-    The processes that share a run (pytest-xdist) share it too.
+    A project that several tests build may be written here by each of them: one with the same
+    contents is left as it is, with what was built.
     """
     run = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        run = run.parent
+    return run.parent if "PYTEST_XDIST_WORKER" in os.environ else run
+
+
+@pytest.fixture(autouse=True, scope="session")
+def own_cache(of_the_run: Path) -> Iterator[None]:
+    """Searches of the tests are cached in a folder of this run, never in the user's."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MATCH_AIE_CACHE", str(run / "searches"))
+        patch.setenv("MATCH_AIE_CACHE", str(of_the_run / "searches"))
         yield
 
 

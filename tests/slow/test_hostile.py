@@ -29,7 +29,14 @@ def test_mutations(name):
     assert wrong(islice(mutations(samples()[name], 1), MUTATIONS)) == []
 
 
-@pytest.mark.parametrize("name", ["chain_relu_neg", "chain_quantised", "chain_transpose"])
+#: Long networks of each kind that once took more than its time.
+CHAINS = """
+    chain_relu_neg chain_quantised chain_transpose chain_matmul chain_softmax chain_residual
+    chain_add_itself
+""".split()
+
+
+@pytest.mark.parametrize("name", CHAINS)
 def test_five_thousand_nodes_compile(name):
     (case,) = (case for case in bombs(0) if case.name == name)
     assert attempt(case).verdict == "passed"

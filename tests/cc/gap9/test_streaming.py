@@ -29,20 +29,26 @@ def least(whole):
     return taken(whole.program, whole.target.build_profile().alignment) - 1000
 
 
+@pytest.fixture(scope="module")
+def streamed(least):
+    return compiled(l2_bytes=least)
+
+
 def test_nothing_is_streamed_where_all_fits(whole):
     assert whole.program.streams == ()
     assert whole.target.options()["l2_bytes"] == 1_214_464
 
 
-def test_streamed_constants_give_the_same_bits(whole, least, tmp_path):
-    net = compiled(l2_bytes=least)
+def test_streamed_constants_give_the_same_bits(whole, streamed, least, tmp_path, of_the_run):
+    net = streamed
     assert 1 < len(net.program.streams) < len(net.program.schedule.layers)
     assert taken(net.program, net.target.build_profile().alignment) <= least
     project = net.write(tmp_path / "streamed")
     streams = project.manifest["streams"]
     assert [stream["step"] for stream in streams] == [s.step for s in net.program.streams]
     image = digits().images[:1]
-    got, want = project.run(image), whole.write(tmp_path / "whole").run(image)
+    apart = whole.write(of_the_run / "gap9_digits", overwrite=True)
+    got, want = project.run(image), apart.run(image)
     assert got.matches_reference
     for name, array in want.outputs.items():
         np.testing.assert_array_equal(got.outputs[name], array)
@@ -64,8 +70,8 @@ def test_constants_of_the_fallback_are_streamed_too(tmp_path):
     assert net.simulate().cycles > alone.simulate().cycles
 
 
-def test_every_fetch_is_simulated(whole, least):
-    net = compiled(l2_bytes=least)
+def test_every_fetch_is_simulated(whole, streamed):
+    net = streamed
     events = [e for e in net.simulate().timeline.events if e.resource == "backing memory"]
     assert len(events) == len(net.program.streams)
     nbytes = sum(stream.nbytes for stream in net.program.streams)
