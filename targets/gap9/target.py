@@ -42,7 +42,12 @@ FILES = (
 )
 
 #: The binding to the vendor's SDK.
-VENDOR = ("pmsis/ma_gap9_pmsis.c", "pmsis/ma_l3_pmsis.c", "pmsis/ma_ne16_pmsis.c")
+VENDOR = (
+    "pmsis/ma_gap9_pmsis.c",
+    "pmsis/ma_l3_pmsis.c",
+    "pmsis/ma_ne16_pmsis.c",
+    "pmsis/ma_pmsis.h",
+)
 
 
 class GAP9(MatchTarget):

@@ -7,6 +7,7 @@
  * with MA_CHIP. Whatever fails ends the network: ma_network returns 1, ma_fault() says what it was.
  */
 #include "ma_gap9.h"
+#include "ma_pmsis.h"
 
 #include "pmsis.h"
 
@@ -29,12 +30,17 @@
 #define TRANSFERS 16
 #define COMMANDS 4
 #define COUNTERS 16
+/* What every transfer changes lies in L1, if the SDK says how. */
+#ifndef PI_L1
+#define PI_L1
+#endif
 
 static struct pi_device cluster;
 static uint8_t *l1_memory;
 /* Written by any core, read after a wait for it. */
 static const char *volatile failure;
 
+static void forget(void);
 static void drain(void);
 
 /* ---- platform ------------------------------------------------------------------------------ */
@@ -83,9 +89,11 @@ int ma_offload(void (*entry)(void *argument), void *argument)
     return failure != NULL;
 }
 
-static void nothing(void *argument)
+static void prepare(void *argument)
 {
     (void)argument;
+    forget();
+    ma_ne16_open();
 }
 
 /* The SDK takes stacks from L1 when the first task comes, and keeps them: before all else. */
@@ -100,7 +108,7 @@ static int open_cluster(void)
     if (pi_cluster_open(&cluster)) {
         return failed("the cluster cannot be opened");
     }
-    if (!ma_offload(nothing, NULL)) {
+    if (!ma_offload(prepare, NULL)) {
         l1_memory = pi_l1_malloc(&cluster, MA_L1_BYTES + 15);
         if (!l1_memory) {
             ma_fail("beside the stacks L1 has no room for MA_L1_BYTES");
@@ -178,12 +186,12 @@ const void *ma_l1_at(uint32_t offset)
     return l1_begin() + offset;
 }
 
-static struct transfer {
+static PI_L1 struct transfer {
     pi_cl_dma_cmd_t command[COMMANDS];
     uint32_t started;
     int busy;
 } transfers[TRANSFERS];
-static uint32_t counters;
+static PI_L1 uint32_t counters;
 
 /* Waits for all commands of a transfer that are under way. */
 static void finish(struct transfer *transfer)
@@ -271,6 +279,15 @@ void ma_dma_wait(ma_dma number)
     }
     finish(&transfers[number - 1]);
     transfers[number - 1].busy = 0;
+}
+
+static void forget(void)
+{
+    for (uint32_t i = 0; i < TRANSFERS; ++i) {
+        transfers[i].busy = 0;
+        transfers[i].started = 0;
+    }
+    counters = 0;
 }
 
 static void drain(void)

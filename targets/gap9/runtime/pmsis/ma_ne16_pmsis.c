@@ -5,6 +5,9 @@
  * take turns, and the accelerator keeps what was written to them.
  */
 #include "ma_gap9.h"
+#include "ma_pmsis.h"
+
+#include "pmsis.h"
 
 #define CLUSTER_CONTROL 0x10200000u
 #define CLUSTER_CLOCKS (CLUSTER_CONTROL + 0x18u)
@@ -29,19 +32,22 @@
 #define MA_NE16_LOOKS 0x4000000u
 #endif
 
-static uint32_t issued;
+/* What every job changes lies in L1, if the SDK says how; ma_ne16_open gives it its first values. */
+#ifndef PI_L1
+#define PI_L1
+#endif
+static PI_L1 uint32_t issued;
 /* The accelerator's own number of the last two jobs, 0 .. 255. */
-static uint32_t numbers[2];
+static PI_L1 uint32_t numbers[2];
 
 uint32_t ma_l1_address(const void *l1)
 {
     return (uint32_t)(uintptr_t)l1;
 }
 
-static void open_once(void)
+void ma_ne16_open(void)
 {
-    if (issued)
-        return;
+    issued = 0;
     MA_WRITE32(CLUSTER_CLOCKS, MA_READ32(CLUSTER_CLOCKS) | CLOCK_NE16);
     MA_WRITE32(NE16 + SOFT_CLEAR, 0);
 }
@@ -56,7 +62,6 @@ static void give_up(void)
 uint32_t ma_ne16_acquire(void)
 {
     uint32_t number, looks = 0;
-    open_once();
     do
         number = MA_READ32(NE16 + ACQUIRE);
     while (number > 255 && !ma_fault() && ++looks < MA_NE16_LOOKS);
