@@ -80,9 +80,12 @@ def layer_rows(network: str, net: Compilation, *, ends_too: bool) -> list[Row]:
 def control() -> str:
     """The controller's figures that are in force."""
     timing = Gap9Timing(260e6)
-    (few, each), (many, loops) = timing.few, timing.many
+    code, access = timing.code, timing.access
+    one = code.one_tile.cycles(access)
+    few, each = (work.cycles(access) for work in code.few)
+    many, loops = (work.cycles(access) for work in code.many)
     return (
-        f"walk {timing.one_tile:g} for one tile, {few:g} + {each:g} a tile up to 32, "
+        f"walk {one:g} for one tile, {few:g} + {each:g} a tile up to 32, "
         f"{many:g} + {loops:g} beyond"
     )
 

@@ -24,8 +24,8 @@ class MchanTransfers(MemoryTransfers):
     """Inherit, and add kernels. `Memory` facts do not enter: the constants are here.
 
     Attributes:
-        start: cycles of the core to start a transfer.
-        start_lines: more, of one of several lines.
+        start: cycles of the controller's code to start a transfer (see `walk.Controller`).
+        plane: more, of each further plane of one; an assumption.
         alone: cycles of a transfer that a core starts and waits for, beside its bytes, polling
             not counted.
         bytes_per_cycle: that the engine moves, at least a cycle a line.
@@ -36,8 +36,8 @@ class MchanTransfers(MemoryTransfers):
         mode: how kernels and transfers overlap.
     """
 
-    start: float = 16.0
-    start_lines: float = 2.0
+    start: float = 582.0
+    plane: float = 100.0
     alone: float = 20.0
     bytes_per_cycle: float = 8.0
     short_line: float = 16.0
@@ -64,9 +64,8 @@ class MchanTransfers(MemoryTransfers):
         return Move(float(self.start_cycles(moved)), engine)
 
     def start_cycles(self, moved: Block) -> Array:
-        """Of the core, to start the transfers of a block: a command for every plane."""
-        lines = np.where(moved.chunks > moved.planes, self.start_lines, 0.0)
-        return np.asarray(moved.planes * (self.start + lines))
+        """Of the core, to start a block's transfer: a command for every plane."""
+        return np.asarray(self.start + (moved.planes - 1) * self.plane)
 
     def as_stored(self, workload: Workload, block: Block) -> Block:
         """What really moves for a block: the operand as it lies in memory."""

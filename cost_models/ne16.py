@@ -4,8 +4,8 @@ The closed form is plinio's (eml-eda/plinio@3d6b5e0, plinio/cost/ne16_latency.py
 too. Against measured layers it is 8 % too high on average. `ClosedForm` takes its structure with
 four constants fitted to half of those layers, loads no pixels that the last tiles do not need, and
 reads scales as GVSoC does. Two things are added: with stride 2 the 3x3 modes make 2x2 pixels a
-job, where plinio counts 3x3; and jobs must be programmed, which costs the controller 578 cycles
-(measured) that hide behind the job before, or do not.
+job, where plinio counts 3x3; and jobs must be programmed, which costs the controller cycles that
+hide behind the job before, or do not.
 
 A published form with fitted constants: modelled. No layer with stride 2 has been measured.
 """
@@ -95,14 +95,16 @@ class Programming(Controller):
     """The controller, and what it takes to set up NE16's jobs.
 
     Attributes:
-        start: of starting a transfer (measured with GVSoC).
-        program: to program and start the first two jobs of a tile: 24 registers (measured).
-        reprogram: of every further job of a tile: six registers (in proportion; modelled).
+        program: to set a tile up and start its first job: 24 registers.
+        second: of its second job: 24 registers.
+        reprogram: of every further job of a tile: six registers.
+        part: of a further part of an image whose padding is not 0.
     """
 
-    start: float = 16.0
-    program: float = 578.0
-    reprogram: float = 578.0 * 8 / 26
+    program: float = 2170.0
+    second: float = 641.0
+    reprogram: float = 270.0
+    part: float = 917.0
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class Ne16Cost(MchanTransfers):
         """
         core = self.controller
         run, jobs = self._jobs(workload, _filled(tile))
-        later = np.maximum(core.program, run) + (jobs - 2) * np.maximum(core.reprogram, run)
+        later = np.maximum(core.second, run) + (jobs - 2) * np.maximum(core.reprogram, run)
         return np.asarray(run + np.where(jobs > 1, later, 0.0))
 
     def call_bounds(self, workload: Workload, tile: Tile) -> tuple[Array, ...]:
@@ -150,8 +152,10 @@ class Ne16Cost(MchanTransfers):
                 tiles = _up(np.asarray(workload.sizes[dim]), t[dim])
                 split = [np.where(edge % t[dim], 1, 0) for edge in _edges(workload, axis)]
                 parts = parts * (1 + sum(split, np.asarray(0)) / tiles)
-            return np.asarray(jobs * run + (parts - jobs) * self.job), parts * core.program
-        programmed = np.minimum(jobs, 2) * core.program + np.maximum(jobs - 2, 0) * core.reprogram
+            programmed = core.program + (parts - 1) * core.part
+            return np.asarray(jobs * run + (parts - jobs) * self.job), np.asarray(programmed)
+        programmed = core.program + np.maximum(jobs - 2, 0) * core.reprogram
+        programmed = programmed + np.where(jobs > 1, core.second, 0.0)
         return np.asarray(jobs * run), np.asarray(programmed)
 
     def layer_bounds(self, calls: Array) -> tuple[Array, ...]:
@@ -180,13 +184,17 @@ class Ne16Cost(MchanTransfers):
         t = _filled({dim: np.asarray(length) for dim, (_, length) in ranges.items()})
         if bordered(workload) and not strides_by_jobs(workload):
             jobs = [self._part(workload, t, part) for part in _parts(workload, ranges)]
-            return tuple(Jobs(core.program, run) for run in jobs) * int(t["B"])
+            first, *rest = jobs
+            parts = (Jobs(core.program, first), *(Jobs(core.part, run) for run in rest))
+            return parts * int(t["B"])
         run, jobs_of_tile = (value.item() for value in self._jobs(workload, t))
         if workload.kind != "dense" and not strides_by_jobs(workload):
             run = self._part(workload, t, (ranges["OY"], ranges["OX"]))
-        first, later = min(2, int(jobs_of_tile)), max(0, int(jobs_of_tile) - 2)
-        more = (Jobs(core.reprogram, run, later),) if later else ()
-        return (Jobs(core.program, run, first), *more)
+        images = 1 if workload.kind == "dense" else int(t["B"])
+        count = int(jobs_of_tile) // images
+        second = (Jobs(core.second, run),) if count > 1 else ()
+        more = (Jobs(core.reprogram, run, count - 2),) if count > 2 else ()
+        return (Jobs(core.program, run), *second, *more) * images
 
     def sequence_cycles(self, workload: Workload, calls: Sequence[Call | Repeat]) -> float:
         """NE16 holds two jobs."""

@@ -20,7 +20,7 @@ class Ne16Chip(MatchTarget):
 
     name = "ne16_chip"
 
-    def __init__(self, l1_bytes: int = 120_000):
+    def __init__(self, l1_bytes: int = 92_160):
         self.units = (Ne16(l1_bytes),)
 
     def modules(self) -> Sequence[ExecModule]:

@@ -120,6 +120,7 @@ class NetworkView:
         entry: C function of it that runs the steps; "" for none.
         groups: the calls, divided by who makes them.
         streams: constants that are fetched from the backing memory, in order of their steps.
+        backing: bytes of these constants.
     """
 
     name: str
@@ -147,6 +148,7 @@ class NetworkView:
     entry: str
     groups: tuple[Group, ...]
     streams: tuple[StreamView, ...]
+    backing: int
 
 
 class Addresses:
@@ -373,6 +375,7 @@ def network_view(
         entry=runtime.entry,
         groups=groups(schedule, program.streams, bool(runtime.entry)),
         streams=_streams(program),
+        backing=sum(stream.nbytes for stream in program.streams),
     )
 
 

@@ -51,7 +51,8 @@ class Storage:
         memory: its name, for reports.
         bytes: for inputs, outputs, activations and constants together; None for no limit.
         backing: memory from which constants are fetched that do not fit; None where there is none.
-            Emitted code then calls `ma_backing_load` and `ma_backing_wait` of ma_platform.h.
+            Emitted code then calls `ma_backing_open`, `ma_backing_load` and `ma_backing_wait` of
+            ma_platform.h.
     """
 
     memory: str = "arena"

@@ -42,7 +42,12 @@ FILES = (
 )
 
 #: The binding to the vendor's SDK.
-VENDOR = ("pmsis/ma_gap9_pmsis.c", "pmsis/ma_ne16_pmsis.c")
+VENDOR = (
+    "pmsis/ma_gap9_pmsis.c",
+    "pmsis/ma_l3_pmsis.c",
+    "pmsis/ma_ne16_pmsis.c",
+    "pmsis/ma_pmsis.h",
+)
 
 
 class GAP9(MatchTarget):
@@ -69,8 +74,8 @@ class GAP9(MatchTarget):
         """Everything has a default.
 
         Args:
-            l1_bytes: of L1 that layers may use, stacks not counted; all that is usable (120,000
-                bytes, DORY's figure) where None or more than that.
+            l1_bytes: of L1 that layers may use, stacks not counted; all that is usable (92,160
+                bytes, what MATCH leaves them) where None or more than that.
             modules: which of "ne16" and "cluster" run layers; the control core always does.
             frequency_mhz: clock of control core and cluster; 260 is what MATCH's paper uses.
             l2_bytes: of L2 for inputs, outputs, activations and constants together; constants

@@ -87,6 +87,12 @@ int main(int argc, char **argv) {
 % else:
     const int status = ${net.name}_run_in(NULL, in, out);
 % endif
+% if net.entry:
+    if (status) {
+        const char *const fault = ${net.name}_fault();
+        fprintf(stderr, "%s\n", fault ? fault : "the network failed and did not say why");
+    }
+% endif
     for (int i = 0; i < outputs; ++i) {
         const char *path = argv[1 + inputs + i];
         FILE *file = fopen(path, "wb");

@@ -41,11 +41,16 @@ extern const struct ${net.name}_constants ${net.name}_weights;
 % endif
 
 % if net.streams:
-/* Constants in the backing memory. Defined in ${net.name}_backing.S. */
+/* Constants in the backing memory: on a chip in a file of its flash, else in ${net.name}_backing.S. */
+#ifdef MA_CHIP
+#define ${net.macro}_BACKING NULL
+#else
 #ifdef __ELF__
 __attribute__((visibility("hidden")))
 #endif
 extern const uint8_t ${net.name}_backing[];
+#define ${net.macro}_BACKING ${net.name}_backing
+#endif
 
 % endif
 #ifdef MATCH_AIE_TRACE
@@ -104,6 +109,11 @@ static void ${net.name}_group_${number}(void *argument) {
     (void)in;
     (void)out;
 % for index in group.steps:
+% if index != group.steps[0]:
+    if (ma_fault()) {
+        return;
+    }
+% endif
 ${call(index)}\
 % endfor
 }
@@ -115,7 +125,7 @@ ${call(index)}\
 /* Nothing of it may run before the guard has looked. */
 __attribute__((noinline))
 % endif
-static void ${net.name}_steps(uint8_t *arena, const void *const in[], void *const out[]) {
+static ${"int" if net.entry else "void"} ${net.name}_steps(uint8_t *arena, const void *const in[], void *const out[]) {
 % if not net.uses_arena:
     (void)arena;
 % endif
@@ -125,26 +135,42 @@ static void ${net.name}_steps(uint8_t *arena, const void *const in[], void *cons
 % if not net.outputs:
     (void)out;
 % endif
+% if net.streams:
+    if (ma_backing_open(&(const struct ma_backing){"${net.name}_backing.bin", ${net.macro}_BACKING, ${net.backing}})) {
+        return 1;
+    }
+% endif
 % for number, group in enumerate(net.groups):
 % for at, stream in enumerate(net.streams):
 % if stream.start == group.steps[0]:
-    const ma_dma stream_${at} = ma_backing_load(${stream.address}, ${net.name}_backing + ${stream.offset}, ${stream.nbytes});
+    const ma_dma stream_${at} = ma_backing_load(${stream.address}, ${stream.offset}, ${stream.nbytes});
 % endif
 % if stream.step == group.steps[0]:
     ma_backing_wait(stream_${at});
 % endif
 % endfor
 % if group.offloaded:
-    ma_offload(${net.name}_group_${number}, &(struct ${net.name}_call){arena, in, out});
+    if (ma_offload(${net.name}_group_${number}, &(struct ${net.name}_call){arena, in, out})) {
+        return 1;
+    }
 % else:
 ${call(group.steps[0])}\
 % endif
 % endfor
+% if net.entry:
+    return ${"ma_fault() != NULL" if net.streams else "0"};
+% endif
 }
 
 % if net.guard:
 const char *${net.name}_unsupported(void) {
     return ${net.guard}();
+}
+
+% endif
+% if net.entry:
+const char *${net.name}_fault(void) {
+    return ma_fault();
 }
 
 % endif

@@ -43,7 +43,12 @@ extern "C" {
 const char *${net.name}_unsupported(void);
 
 % endif
-<% refused = f", or 1 where {net.name}_unsupported says why" if net.guard else "" %>\
+% if net.entry:
+/* What failed in the last run, in a sentence; NULL where nothing did. */
+const char *${net.name}_fault(void);
+
+% endif
+<% refused = f", or 1 where {net.name}_unsupported says why" if net.guard else f", or another status where {net.name}_fault says why" if net.entry else "" %>\
 /* Runs the network once in an arena of its own, so in one thread at a time. Returns 0${refused}. */
 int ${net.name}_run(const void *const in[], void *const out[]);
 

@@ -18,7 +18,7 @@ def run(model, target, folder, seed=0):
 
 @pytest.mark.parametrize(
     "l1_bytes",
-    [12_000, *(pytest.param(size, marks=pytest.mark.slow) for size in (120_000, 32_000, 8_192))],
+    [12_000, *(pytest.param(size, marks=pytest.mark.slow) for size in (92_160, 32_000, 8_192))],
 )
 def test_every_kind_of_layer(tmp_path, l1_bytes):
     used, result = run(every_kind().model(), Ne16Chip(l1_bytes), tmp_path / "net")
@@ -36,7 +36,7 @@ def test_dense(tmp_path, rows):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("l1_bytes", [120_000, 6_000])
+@pytest.mark.parametrize("l1_bytes", [92_160, 6_000])
 @pytest.mark.parametrize(
     ("pads", "stride"), [((1, 1, 1, 1), 1), ((0, 0, 1, 1), 2), ((1, 0, 0, 1), 1), ((1,) * 4, 2)]
 )

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ne16_library import COMPILERS, HERE, RUNTIME, build, c_layer, c_tile
+from ne16_library import COMPILERS, HERE, build, c_layer, c_tile
 from test_emulation import layers, tiles
 
 from match_aie.targets.gap9.ne16.job import Mode, Ne16Addresses, Ne16Layer, Ne16Tile, tile_registers
@@ -52,8 +52,3 @@ def test_later_jobs_of_a_tile_write_six_registers(recorder):
     layer = Ne16Layer(Mode.CONV3X3, 2)
     jobs, writes = record(recorder, layer, Ne16Tile(48, 48, 8, 96, 96, 3))
     assert (len(jobs), writes) == (576, 2 * 24 + 574 * 6)
-
-
-@pytest.mark.parametrize("compiler", COMPILERS)
-def test_the_binding_to_the_chip_compiles(tmp_path, compiler):
-    build(tmp_path, compiler, RUNTIME / "pmsis" / "ma_ne16_pmsis.c")

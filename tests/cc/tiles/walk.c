@@ -201,13 +201,13 @@ static void run(void *argument)
 static struct context shared;
 static int32_t asynchronous;
 
-static void steps(uint8_t *arena, const void *const in[], void *const out[])
+static int steps(uint8_t *arena, const void *const in[], void *const out[])
 {
     (void)arena;
     (void)in;
     void *a[3] = {(void *)(uintptr_t)shared.program, &shared, asynchronous ? &shared : NULL};
     (void)out;
-    ma_offload(run, a);
+    return ma_offload(run, a);
 }
 
 int32_t walk(const struct context *c, int32_t async, int32_t *log, int32_t n);

@@ -11,7 +11,7 @@ CLUSTER = facts().cluster
 
 
 def macs_per_cycle(workload):
-    return workload.macs / sum(call_cycles(workload, whole(workload)))
+    return workload.macs / call_cycles(workload, whole(workload))
 
 
 def test_inner_loop_is_that_of_pulp_nn():
@@ -45,11 +45,10 @@ def test_shares_cover_everything_once(units, blocks, per_unit, per_block):
 @pytest.mark.parametrize("name", LAYERS)
 def test_every_core_is_counted(name):
     cores = core_cycles(LAYERS[name], whole(LAYERS[name]))
-    program, run = call_cycles(LAYERS[name], whole(LAYERS[name]))
+    run = call_cycles(LAYERS[name], whole(LAYERS[name]))
     assert len(cores) == facts().cores.workers
     assert min(cores) > 0
     assert max(cores) < run < max(cores) + 100
-    assert program > 0
 
 
 def test_padding_is_cheaper_than_image():
@@ -65,12 +64,12 @@ def test_two_rows_of_a_depthwise_layer_share_their_columns():
     layer = depthwise(24, 24, 32)
     one = dict(whole(layer)) | {"OY": (4, 1)}
     two = dict(whole(layer)) | {"OY": (4, 2)}
-    assert call_cycles(layer, two)[1] < 1.7 * call_cycles(layer, one)[1]
+    assert call_cycles(layer, two) < 1.7 * call_cycles(layer, one)
 
 
 def test_remainders_cost_what_whole_blocks_do_not_have():
     """Five output channels take longer than four, and less than eight."""
-    four, five, eight = (sum(call_cycles(w, whole(w))) for w in (
+    four, five, eight = (call_cycles(w, whole(w)) for w in (
         conv(8, 8, 16, 4), conv(8, 8, 16, 5), conv(8, 8, 16, 8)
     ))  # fmt: skip
     assert four < five < eight

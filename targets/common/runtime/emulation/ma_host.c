@@ -3,9 +3,8 @@
  * Results are those of the chip; what a chip would silently get wrong stops the program instead:
  * transfers outside L1 or outside an operand, two transfers that touch the same bytes, use of a tile
  * before its wait, a source changed before its wait, and waits that never come. A load's destination
- * holds poison until the wait. MA_L1_BYTES, MA_CORES and MA_DMA_TRANSFERS are the chip's;
- * ma_chip.h may say
- * what accelerators have to: MA_CHIP_RESET before a network, MA_CHIP_TOUCH where a transfer is about
+ * holds poison until the wait. MA_L1_BYTES, MA_CORES and MA_DMA_TRANSFERS are the chip's, MA_BACKING_BYTES what
+ * its backing memory holds (0: it is missing); ma_chip.h may say what accelerators have to: MA_CHIP_RESET before a network, MA_CHIP_TOUCH where a transfer is about
  * to use L1, MA_CHIP_IDLE at the end of a layer. MA_REVERSE_CORES runs workers in the opposite order, to show what depends on it.
  */
 #include "ma_host.h"
@@ -57,6 +56,21 @@ static _Thread_local struct {
     bool offloaded, forked;
 } chip;
 
+/* Constants on their way from the backing memory; their places hold poison until the wait. */
+#define MA_BACKING_TRANSFERS 4
+#ifndef MA_BACKING_BYTES
+#define MA_BACKING_BYTES 0xffffffffu
+#endif
+
+static _Thread_local struct ma_backing backing;
+
+static _Thread_local struct {
+    uint32_t id;
+    uint8_t *to;
+    const uint8_t *from;
+    uint32_t bytes;
+} fetch[MA_BACKING_TRANSFERS];
+
 static _Thread_local struct {
     jmp_buf place;
     bool running, stopped;
@@ -86,10 +100,12 @@ int ma_network(ma_steps *steps, uint8_t *arena, const void *const in[], void *co
 {
     memset(&chip, 0, sizeof chip);
     MA_CHIP_RESET();
+    memset(fetch, 0, sizeof fetch);
+    memset(&backing, 0, sizeof backing);
     fault.stopped = false;
     fault.running = true;
-    if (setjmp(fault.place) == 0) {
-        steps(arena, in, out);
+    if (setjmp(fault.place) == 0 && steps(arena, in, out) && !fault.stopped) {
+        ma_stop("the network stopped and nobody said why");
     }
     fault.running = false;
     return fault.stopped ? MA_STOPPED : 0;
@@ -107,7 +123,12 @@ uint32_t ma_emulated_l1_bytes(void)
 
 /* ---- platform ------------------------------------------------------------------------------ */
 
-void ma_offload(void (*entry)(void *argument), void *argument)
+void ma_fail(const char *sentence)
+{
+    ma_stop("%s", sentence);
+}
+
+int ma_offload(void (*entry)(void *argument), void *argument)
 {
     if (chip.offloaded) {
         ma_stop("a layer was started while another one runs");
@@ -125,6 +146,7 @@ void ma_offload(void (*entry)(void *argument), void *argument)
     }
     chip.kept_count = 0;
     chip.offloaded = false;
+    return 0;
 }
 
 void ma_fork(void (*kernel)(const void *argument), const void *argument)
@@ -442,20 +464,25 @@ ma_dma ma_dma_store(void *l2, const void *l1, const struct ma_block *block)
     return issue(false, (uint8_t *)(uintptr_t)l1, l2, block);
 }
 
-/* Constants on their way from the backing memory; their places hold poison until the wait. */
-#define MA_BACKING_TRANSFERS 4
+int ma_backing_open(const struct ma_backing *opened)
+{
+    const uint32_t room = MA_BACKING_BYTES;
+    if (opened->bytes > room) {
+        ma_stop("%u bytes of constants are in the backing memory (L3), which has %u",
+            (unsigned)opened->bytes, (unsigned)room);
+    }
+    backing = *opened;
+    return 0;
+}
 
-static _Thread_local struct {
-    uint32_t id;
-    uint8_t *to;
-    const uint8_t *from;
-    uint32_t bytes;
-} fetch[MA_BACKING_TRANSFERS];
-
-ma_dma ma_backing_load(void *l2, const void *backing, uint32_t bytes)
+ma_dma ma_backing_load(void *l2, uint32_t offset, uint32_t bytes)
 {
     if (chip.offloaded) {
         ma_stop("constants were fetched from somewhere else than the control core");
+    }
+    if (offset > backing.bytes || bytes > backing.bytes - offset) {
+        ma_stop("constants %u to %u were fetched from a backing memory that has %u bytes of them",
+            (unsigned)offset, (unsigned)(offset + bytes), (unsigned)backing.bytes);
     }
     for (int i = 0; i < MA_BACKING_TRANSFERS; ++i) {
         if (fetch[i].id && overlap(l2, bytes, fetch[i].to, fetch[i].bytes)) {
@@ -466,7 +493,7 @@ ma_dma ma_backing_load(void *l2, const void *backing, uint32_t bytes)
         if (!fetch[i].id) {
             fetch[i].id = ++chip.issued;
             fetch[i].to = l2;
-            fetch[i].from = backing;
+            fetch[i].from = (const uint8_t *)backing.image + offset;
             fetch[i].bytes = bytes;
             memset(l2, MA_POISON, bytes);
             return fetch[i].id;

@@ -15,14 +15,19 @@ extern "C" {
 
 /* ---- platform ------------------------------------------------------------------------------ */
 
-/* Runs a network's steps. Returns 0, or another status where the emulation stopped them:
- * ma_fault() then says why, in a sentence; it is NULL as long as nothing went wrong. */
-typedef void ma_steps(uint8_t *arena, const void *const in[], void *const out[]);
+/* Runs a network's steps, which return 0 where all were done. Returns 0, or another status where
+ * something failed: ma_fault() then says what, in a sentence; it is NULL as long as nothing did. */
+typedef int ma_steps(uint8_t *arena, const void *const in[], void *const out[]);
 int ma_network(ma_steps *steps, uint8_t *arena, const void *const in[], void *const out[]);
 const char *ma_fault(void);
 
-/* Called on the control core: runs `entry(argument)` on the controller, and waits for its end. */
-void ma_offload(void (*entry)(void *argument), void *argument);
+/* Says that something failed, on any core: the layer that runs is the last one. Of several
+ * sentences the first is kept; it must outlive the network. */
+void ma_fail(const char *sentence);
+
+/* Called on the control core: runs `entry(argument)` on the controller, and waits for its end.
+ * Returns 0, or 1 where it did not run or something failed meanwhile. */
+int ma_offload(void (*entry)(void *argument), void *argument);
 
 /* Called on the controller: runs `kernel(argument)` on every worker core, and waits for all. */
 void ma_fork(void (*kernel)(const void *argument), const void *argument);
@@ -34,7 +39,8 @@ int32_t ma_cores(void);
 /* ---- memory -------------------------------------------------------------------------------- */
 
 /* The first `bytes` of L1, for one layer at a time; 16-byte aligned. Given back by ma_l1_close. A
- * layer in the same offload finds what the one before left there. */
+ * layer in the same offload finds what the one before left there. NULL, which ma_fault() explains,
+ * where there are not so many. */
 uint8_t *ma_l1_open(uint32_t bytes);
 void ma_l1_close(uint8_t *l1);
 
@@ -89,9 +95,22 @@ typedef uint32_t ma_dma;
 ma_dma ma_dma_load(void *l1, const void *l2, const struct ma_block *block);
 ma_dma ma_dma_store(void *l2, const void *l1, const struct ma_block *block);
 
-/* Starts to copy `bytes` of constants from the backing memory into L2; called on the control core,
- * which does other things meanwhile. Nobody may touch the destination before the wait. */
-ma_dma ma_backing_load(void *l2, const void *backing, uint32_t bytes);
+/* Constants in the backing memory: the file that a chip has them in; where they lie in the
+ * emulation, NULL on a chip; how many bytes. */
+struct ma_backing {
+    const char *file;
+    const void *image;
+    uint32_t bytes;
+};
+
+/* Makes a network's constants reachable, before anything is fetched. Returns 0, or 1 where the
+ * backing memory is not there, too small, or has other contents. */
+int ma_backing_open(const struct ma_backing *backing);
+
+/* Starts to copy `bytes` of constants, from byte `offset` of them, into L2; called on the control
+ * core, which does other things meanwhile. Nobody may touch the destination before the wait. 0 for
+ * a copy that could not be started. */
+ma_dma ma_backing_load(void *l2, uint32_t offset, uint32_t bytes);
 void ma_backing_wait(ma_dma transfer);
 
 /* ---- synchronisation ----------------------------------------------------------------------- */

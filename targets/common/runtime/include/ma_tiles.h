@@ -228,6 +228,9 @@ static inline void ma_run_table(const struct ma_table *p, void *const *l2,
     struct ma_pending pending = {NULL, 0};
     struct ma_tile tile = {v->view, l1, l1 + p->scratch, &waits, p->operands, p->facts};
     ma_dma storing[2] = {0, 0};
+    if (!l1) {
+        return;
+    }
     ma_declare(p->facts, p->operands, l2, l1);
     ma_ahead_take(ahead, &waits);
     ma_loads(&waits, l1, l2, v->loads, (uint32_t)v->doubled + v->single);

@@ -419,6 +419,9 @@ static inline void ma_run_tiles(const struct ma_program *p, const struct ma_fact
     struct ma_started pending = {0, 0, NULL};
     struct ma_state *const y = &w.state[p->operands - 1];
     ma_open(&w, p, l2, ahead);
+    if (!w.l1) {
+        return;
+    }
     const struct ma_tile tile
         = {w.view, w.l1, w.l1 + p->scratch, &w.waits, (uint32_t)p->operands, facts};
     ma_declare(facts, tile.operands, l2, w.l1);

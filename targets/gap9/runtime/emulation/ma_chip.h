@@ -1,12 +1,12 @@
 /* GAP9 as the emulation needs to know it. Sources: targets/gap9/facts.json; 16 transfers at a time
- * are an assumption (MCHAN's counters). */
+ * are an assumption (MCHAN's counters). L1 is what stacks and the SDK leave of its 128 KiB. */
 #ifndef MA_CHIP_H
 #define MA_CHIP_H
 
 #include "ma_ne16_host.h"
 
 #ifndef MA_L1_BYTES
-#define MA_L1_BYTES 131072
+#define MA_L1_BYTES 92160
 #endif
 #define MA_CORES 8
 #define MA_DMA_TRANSFERS 16

@@ -74,7 +74,9 @@ static inline void ma_ne16_arrive(const void *tile)
  * there; the ticket is the last one's number. */
 static inline uint32_t ma_ne16_start(const struct ma_tile *tile, const void *context)
 {
-    const struct ma_ne16_kernel *const kernel = (const struct ma_ne16_kernel *)context;
+    /* On the stack, which is in L1: every job looks at it, and constants are far away in L2. */
+    const struct ma_ne16_kernel copy = *(const struct ma_ne16_kernel *)context;
+    const struct ma_ne16_kernel *const kernel = &copy;
     const struct ma_view *const x = tile->view[0], *const y = tile->view[4];
     const uint8_t *const from = ma_at(tile, x), *const weight = ma_at(tile, tile->view[1]);
     const uint8_t *const scale = ma_at(tile, tile->view[2]);

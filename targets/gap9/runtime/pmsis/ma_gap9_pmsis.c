@@ -1,31 +1,102 @@
-/* The platform on GAP9's SDK (PMSIS): offload, fork, L1, DMA. Neither compiled with the SDK nor run
- * on silicon; written from PMSIS's documented calls, and compiled against their prototypes.
+/* The platform on GAP9's SDK (PMSIS): offload, fork, L1, L3, DMA. Not run on silicon; written from
+ * the public declarations (pulp-platform/pulp-sdk@d4b5bcd, rtos/pmsis), and executed against a mock
+ * of them.
  *
  * The controller of the cluster is the core that the SDK sends tasks to; ma_fork starts the eight
- * workers and waits for them. Build with the kernels and ma_ne16_pmsis.c instead of emulation/.
+ * workers and waits for them. Build with the kernels and ma_ne16_pmsis.c instead of emulation/, and
+ * with MA_CHIP. Whatever fails ends the network: ma_network returns 1, ma_fault() says what it was.
  */
 #include "ma_gap9.h"
+#include "ma_pmsis.h"
 
 #include "pmsis.h"
 
 #include <stddef.h>
 
-/* Of L1 that layers may take; the SDK has stacks and data of its own there. */
+/* Of L1: what layers may take, and stacks of the controller and of every worker. The runtime's own
+ * data is there too: of 128 KiB these leave it 7,680 bytes. */
 #ifndef MA_L1_BYTES
-#define MA_L1_BYTES 120000
+#define MA_L1_BYTES 92160
+#endif
+#ifndef MA_STACK_BYTES
+#define MA_STACK_BYTES 3584
+#endif
+#ifndef MA_WORKER_STACK_BYTES
+#define MA_WORKER_STACK_BYTES 3456
 #endif
 #define WORKERS 8
-#define STACK_BYTES 3500
-#define WORKER_STACK_BYTES 3400
-/* Transfers at a time, and commands of one transfer in flight: a command moves two dimensions. */
+/* Transfers at a time, and commands of one transfer in flight: a command moves two dimensions. A
+ * command takes one of the DMA's counters until it is waited for; who wants one more waits forever. */
 #define TRANSFERS 16
 #define COMMANDS 4
+#define COUNTERS 16
+/* What every transfer changes lies in L1, if the SDK says how. */
+#ifndef PI_L1
+#define PI_L1
+#endif
 
 static struct pi_device cluster;
 static uint8_t *l1_memory;
+/* Written by any core, read after a wait for it. */
+static const char *volatile failure;
+
+static void forget(void);
+static void drain(void);
 
 /* ---- platform ------------------------------------------------------------------------------ */
 
+const char *ma_fault(void)
+{
+    return failure;
+}
+
+void ma_fail(const char *sentence)
+{
+    if (!failure) {
+        failure = sentence;
+    }
+}
+
+static int failed(const char *sentence)
+{
+    ma_fail(sentence);
+    return 1;
+}
+
+struct offloaded {
+    void (*entry)(void *argument);
+    void *argument;
+};
+
+/* On the controller; a layer that failed leaves transfers behind, whose end nobody awaited. */
+static void run_offloaded(void *argument)
+{
+    const struct offloaded *const work = argument;
+    work->entry(work->argument);
+    drain();
+}
+
+int ma_offload(void (*entry)(void *argument), void *argument)
+{
+    struct offloaded work = {entry, argument};
+    struct pi_cluster_task task = {0};
+    pi_cluster_task(&task, run_offloaded, &work);
+    task.stack_size = MA_STACK_BYTES;
+    task.slave_stack_size = MA_WORKER_STACK_BYTES;
+    if (pi_cluster_send_task_to_cl(&cluster, &task)) {
+        return failed("the cluster took no task: L1 has no room for its stacks");
+    }
+    return failure != NULL;
+}
+
+static void prepare(void *argument)
+{
+    (void)argument;
+    forget();
+    ma_ne16_open();
+}
+
+/* The SDK takes stacks from L1 when the first task comes, and keeps them: before all else. */
 static int open_cluster(void)
 {
     struct pi_cluster_conf conf;
@@ -35,33 +106,31 @@ static int open_cluster(void)
     pi_cluster_conf_init(&conf);
     pi_open_from_conf(&cluster, &conf);
     if (pi_cluster_open(&cluster)) {
+        return failed("the cluster cannot be opened");
+    }
+    if (!ma_offload(prepare, NULL)) {
+        l1_memory = pi_l1_malloc(&cluster, MA_L1_BYTES + 15);
+        if (!l1_memory) {
+            ma_fail("beside the stacks L1 has no room for MA_L1_BYTES");
+        }
+    }
+    if (failure) {
+        (void)pi_cluster_close(&cluster); /* it failed already */
         return 1;
     }
-    l1_memory = pi_l1_malloc(&cluster, MA_L1_BYTES + 15);
-    return l1_memory == NULL;
+    return 0;
 }
 
 int ma_network(ma_steps *steps, uint8_t *arena, const void *const in[], void *const out[])
 {
+    failure = NULL;
     if (open_cluster()) {
         return 1;
     }
-    steps(arena, in, out);
-    return 0;
-}
-
-const char *ma_fault(void)
-{
-    return NULL;
-}
-
-void ma_offload(void (*entry)(void *argument), void *argument)
-{
-    struct pi_cluster_task task;
-    pi_cluster_task(&task, entry, argument);
-    task.stack_size = STACK_BYTES;
-    task.slave_stack_size = WORKER_STACK_BYTES;
-    pi_cluster_send_task_to_cl(&cluster, &task);
+    if (steps(arena, in, out) && !failure) {
+        ma_fail("the network stopped and nobody said why");
+    }
+    return failure != NULL;
 }
 
 struct work {
@@ -93,9 +162,18 @@ int32_t ma_cores(void)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
+static uint8_t *l1_begin(void)
+{
+    return (uint8_t *)(((uintptr_t)l1_memory + 15) & ~(uintptr_t)15);
+}
+
 uint8_t *ma_l1_open(uint32_t bytes)
 {
-    return bytes > MA_L1_BYTES ? NULL : (uint8_t *)(((uintptr_t)l1_memory + 15) & ~(uintptr_t)15);
+    if (bytes > MA_L1_BYTES) {
+        ma_fail("a layer needs more of L1 than MA_L1_BYTES");
+        return NULL;
+    }
+    return l1_begin();
 }
 
 void ma_l1_close(uint8_t *l1)
@@ -105,25 +183,50 @@ void ma_l1_close(uint8_t *l1)
 
 const void *ma_l1_at(uint32_t offset)
 {
-    return ma_l1_open(0) + offset;
+    return l1_begin() + offset;
 }
 
-static struct transfer {
+static PI_L1 struct transfer {
     pi_cl_dma_cmd_t command[COMMANDS];
     uint32_t started;
     int busy;
 } transfers[TRANSFERS];
+static PI_L1 uint32_t counters;
 
-/* Lines of the innermost level are one command; before a command slot is used again, its last
- * transfer is waited for. */
-static void start_plane(struct transfer *transfer, uint32_t l2, uint32_t l1,
-    const struct ma_block *block, pi_cl_dma_dir_e direction)
+/* Waits for all commands of a transfer that are under way. */
+static void finish(struct transfer *transfer)
+{
+    const uint32_t open = transfer->started < COMMANDS ? transfer->started : COMMANDS;
+    for (uint32_t i = 0; i < open; ++i) {
+        pi_cl_dma_cmd_wait(&transfer->command[i]);
+    }
+    counters -= open;
+    transfer->started = 0;
+}
+
+/* A place for one more command of `transfer`, and a counter. */
+static pi_cl_dma_cmd_t *next_command(struct transfer *transfer)
 {
     pi_cl_dma_cmd_t *const command = &transfer->command[transfer->started % COMMANDS];
     if (transfer->started >= COMMANDS) {
         pi_cl_dma_cmd_wait(command);
+        --counters;
     }
+    for (uint32_t i = 0; counters == COUNTERS; ++i) {
+        if (&transfers[i] != transfer) {
+            finish(&transfers[i]);
+        }
+    }
+    ++counters;
     ++transfer->started;
+    return command;
+}
+
+/* Lines of the innermost level are one command. */
+static void start_plane(struct transfer *transfer, uint32_t l2, uint32_t l1,
+    const struct ma_block *block, pi_cl_dma_dir_e direction)
+{
+    pi_cl_dma_cmd_t *const command = next_command(transfer);
     if (block->count[0] == 1) {
         pi_cl_dma_cmd(l2, l1, block->bytes, direction, command);
     } else {
@@ -137,8 +240,12 @@ static ma_dma start(const void *l2, const void *l1, const struct ma_block *block
     pi_cl_dma_dir_e direction)
 {
     uint32_t i = 0;
-    while (transfers[i].busy) {
-        i = (i + 1) % TRANSFERS;
+    while (i < TRANSFERS && transfers[i].busy) {
+        ++i;
+    }
+    if (i == TRANSFERS) {
+        ma_fail("more transfers are under way than the DMA's binding holds");
+        return 0;
     }
     transfers[i].busy = 1;
     transfers[i].started = 0;
@@ -170,10 +277,24 @@ void ma_dma_wait(ma_dma number)
     if (number == 0) {
         return;
     }
-    struct transfer *const transfer = &transfers[number - 1];
-    const uint32_t open = transfer->started < COMMANDS ? transfer->started : COMMANDS;
-    for (uint32_t i = 0; i < open; ++i) {
-        pi_cl_dma_cmd_wait(&transfer->command[i]);
+    finish(&transfers[number - 1]);
+    transfers[number - 1].busy = 0;
+}
+
+static void forget(void)
+{
+    for (uint32_t i = 0; i < TRANSFERS; ++i) {
+        transfers[i].busy = 0;
+        transfers[i].started = 0;
     }
-    transfer->busy = 0;
+    counters = 0;
+}
+
+static void drain(void)
+{
+    for (uint32_t i = 0; i < TRANSFERS; ++i) {
+        if (transfers[i].busy) {
+            ma_dma_wait(i + 1);
+        }
+    }
 }

@@ -5,6 +5,9 @@
  * take turns, and the accelerator keeps what was written to them.
  */
 #include "ma_gap9.h"
+#include "ma_pmsis.h"
+
+#include "pmsis.h"
 
 #define CLUSTER_CONTROL 0x10200000u
 #define CLUSTER_CLOCKS (CLUSTER_CONTROL + 0x18u)
@@ -18,49 +21,67 @@
 #define SOFT_CLEAR 0x14u
 #define JOB 0x20u
 
-static volatile uint32_t *word(uint32_t address)
-{
-    return (volatile uint32_t *)(uintptr_t)address;
-}
+/* Loads and stores of registers; a test on a host has accelerators of its own there. */
+#ifndef MA_READ32
+#define MA_READ32(address) (*(volatile const uint32_t *)(uintptr_t)(address))
+#define MA_WRITE32(address, value) (*(volatile uint32_t *)(uintptr_t)(address) = (value))
+#endif
 
-static uint32_t issued;
+/* Looks at the accelerator before it is taken for dead: seconds; jobs take milliseconds. */
+#ifndef MA_NE16_LOOKS
+#define MA_NE16_LOOKS 0x4000000u
+#endif
+
+/* What every job changes lies in L1, if the SDK says how; ma_ne16_open gives it its first values. */
+#ifndef PI_L1
+#define PI_L1
+#endif
+static PI_L1 uint32_t issued;
 /* The accelerator's own number of the last two jobs, 0 .. 255. */
-static uint32_t numbers[2];
+static PI_L1 uint32_t numbers[2];
 
 uint32_t ma_l1_address(const void *l1)
 {
     return (uint32_t)(uintptr_t)l1;
 }
 
-static void open_once(void)
+void ma_ne16_open(void)
 {
-    if (issued)
-        return;
-    *word(CLUSTER_CLOCKS) |= CLOCK_NE16;
-    *word(NE16 + SOFT_CLEAR) = 0;
+    issued = 0;
+    MA_WRITE32(CLUSTER_CLOCKS, MA_READ32(CLUSTER_CLOCKS) | CLOCK_NE16);
+    MA_WRITE32(NE16 + SOFT_CLEAR, 0);
+}
+
+/* After it hung, nobody may wait for what was queued. */
+static void give_up(void)
+{
+    ma_fail("NE16 does not answer: a job has not ended");
+    MA_WRITE32(NE16 + SOFT_CLEAR, 0);
 }
 
 uint32_t ma_ne16_acquire(void)
 {
-    uint32_t number;
-    open_once();
+    uint32_t number, looks = 0;
     do
-        number = *word(NE16 + ACQUIRE);
-    while (number > 255);
+        number = MA_READ32(NE16 + ACQUIRE);
+    while (number > 255 && !ma_fault() && ++looks < MA_NE16_LOOKS);
+    if (number > 255 && !ma_fault())
+        give_up();
     numbers[(issued + 1) % 2] = number;
     return issued + 1;
 }
 
 void ma_ne16_write(uint32_t index, uint32_t value)
 {
-    *word(NE16 + JOB + 4 * index) = value;
+    MA_WRITE32(NE16 + JOB + 4 * index, value);
 }
 
 void ma_ne16_commit(void)
 {
     issued++;
     __asm__ volatile("" ::: "memory");
-    *word(NE16 + TRIGGER) = 0;
+    if (!ma_fault())
+        MA_WRITE32(NE16 + TRIGGER, 0);
 }
 
 void ma_ne16_wait(uint32_t number)
@@ -68,8 +89,12 @@ void ma_ne16_wait(uint32_t number)
     /* Job n + 2 got its slot from job n, so only the last two may still run. */
     if (number + 1 < issued)
         return;
-    while (*word(NE16 + STATUS) != 0)
-        if (number != issued && *word(NE16 + RUNNING_JOB) % 256 == numbers[issued % 2])
+    uint32_t looks = 0;
+    while (MA_READ32(NE16 + STATUS) != 0 && !ma_fault()) {
+        if (number != issued && MA_READ32(NE16 + RUNNING_JOB) % 256 == numbers[issued % 2])
             break;
+        if (++looks == MA_NE16_LOOKS)
+            give_up();
+    }
     __asm__ volatile("" ::: "memory");
 }

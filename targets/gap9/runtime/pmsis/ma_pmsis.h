@@ -1,0 +1,8 @@
+/* What the parts of the binding to PMSIS say to each other. */
+#ifndef MA_PMSIS_H
+#define MA_PMSIS_H
+
+/* On the controller, once the cluster is open: switches NE16's clock on, and clears it. */
+void ma_ne16_open(void);
+
+#endif

@@ -1,0 +1,106 @@
+"""What the controller's own code takes on GAP9: counted work, and cycles of what it touches.
+
+Counted: instructions, accesses to L2 and accesses to registers of the cluster's units, of the C of
+an emitted ResNet8 (its walk over tiles, `ma_ne16_tile`, the binding to PMSIS), compiled for rv32imc
+(GCC 12, -O3) and run on an emulated core (Unicorn), with 90 KiB, 16 KiB and 6 KiB of L1. The stack
+lies in L1, constants and tables in L2, what the binding changes in L1 (`PI_L1`).
+
+Fitted: `Access`, by least squares of relative errors to the rows of `gvsoc_gap9.csv` that are
+marked so, which time the C of commit 2aa2a23 (its counts: `COMMIT_2AA2A23`). No cycle was measured
+on silicon, and none with Xpulp: no compiler for it was at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+@dataclass(frozen=True)
+class Access:
+    """Cycles of an instruction, and what an access takes beyond it.
+
+    Attributes:
+        instruction: branches, caches and L1 included.
+        l2: a load or a store of L2 by a core of the cluster.
+        register: the same of a unit's register in the cluster.
+    """
+
+    instruction: float = 1.0
+    l2: float = 30.0
+    register: float = 5.0
+
+
+@dataclass(frozen=True)
+class Work:
+    """Counted code: instructions, and of these accesses to L2 and to registers."""
+
+    instructions: float
+    l2: float = 0
+    registers: float = 0
+
+    def cycles(self, access: Access) -> float:
+        """What it takes."""
+        return (
+            self.instructions * access.instruction
+            + self.l2 * access.l2
+            + self.registers * access.register
+        )
+
+
+def _calls() -> Mapping[str, Work]:
+    """By kind of layer; what has not been counted is taken as an addition."""
+    return MappingProxyType(
+        {
+            "conv2d": Work(72, 28),
+            "dense": Work(678, 22),
+            "avg_pool2d": Work(712, 40),
+            "max_pool2d": Work(712, 40),
+            "softmax": Work(366, 20),
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Code:
+    """Work of the controller's code, part by part.
+
+    Attributes:
+        one_tile: `ma_run_table` in a layer of one tile.
+        few: the same of several tiles: of the layer, and around each kernel call.
+        many: `ma_run_tiles`, of more than 32 tiles; the second varies by a quarter with the loops.
+        transfer: to start a transfer, with the table's line that says where from and where to.
+        plane: more, of each further plane of it. ASSUMPTION, not counted.
+        wait: for a transfer that is over.
+        first: NE16's first job of a tile, from the tile's views to the trigger.
+        second: the second job: all registers.
+        later: every further job: six registers.
+        part: a job of a part of an image whose padding is not 0.
+        calls: to fill a cluster kernel's argument, by kind.
+        call: the same of all other kinds.
+    """
+
+    one_tile: Work = Work(262, 22)
+    few: tuple[Work, Work] = (Work(106, 8), Work(57, 9))
+    many: tuple[Work, Work] = (Work(500, 0), Work(600, 77))
+    transfer: Work = Work(132, 14, 6)
+    plane: Work = Work(70, 0, 6)
+    wait: Work = Work(20, 0, 2)
+    first: Work = Work(750, 43, 26)
+    second: Work = Work(481, 1, 26)
+    later: Work = Work(200, 1, 8)
+    part: Work = Work(637, 5, 26)
+    calls: Mapping[str, Work] = field(default_factory=_calls)
+    call: Work = Work(587, 32)
+
+
+#: What the C of commit 2aa2a23 did: the structure of a layer, transfers and job numbers in L2.
+COMMIT_2AA2A23 = Code(
+    transfer=Work(108, 21, 6),
+    wait=Work(19, 2, 2),
+    first=Work(708, 55, 26),
+    second=Work(457, 17, 26),
+    later=Work(176, 6, 8),
+    part=Work(614, 24, 26),
+)

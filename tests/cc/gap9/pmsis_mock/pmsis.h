@@ -1,0 +1,74 @@
+/* What the bindings call of PMSIS, with the declarations of the public one: types, names, results
+ * and const as in pulp-platform/pulp-sdk@d4b5bcd, rtos/pmsis/pmsis_api/include. Own text: no SDK is
+ * here. mock.c gives the functions a meaning on a host. */
+#ifndef PMSIS_H
+#define PMSIS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct pi_device {
+    struct pi_device_api *api;
+    void *config;
+    void *data;
+} pi_device_t;
+
+typedef struct pi_task {
+    void (*work)(struct pi_task *task);
+    void *to, *from;
+    uint32_t bytes;
+    int done;
+} pi_task_t;
+
+struct pi_cluster_conf {
+    int id;
+};
+
+struct pi_cluster_task {
+    void (*entry)(void *);
+    void *arg;
+    void *stacks;
+    uint32_t stack_size, slave_stack_size;
+    int nb_cores;
+    pi_task_t *completion_callback;
+    struct pi_cluster_task *next;
+};
+
+typedef enum { PI_CL_DMA_DIR_LOC2EXT = 0, PI_CL_DMA_DIR_EXT2LOC = 1 } pi_cl_dma_dir_e;
+
+typedef struct pi_cl_dma_cmd_s {
+    uint32_t ext, loc, size, stride, length;
+    pi_cl_dma_dir_e dir;
+    int open;
+} pi_cl_dma_cmd_t;
+
+void pi_open_from_conf(struct pi_device *device, void *conf);
+void pi_cluster_conf_init(struct pi_cluster_conf *conf);
+int pi_cluster_open(struct pi_device *device);
+int pi_cluster_close(struct pi_device *device);
+int pi_cluster_send_task_to_cl(struct pi_device *device, struct pi_cluster_task *task);
+void pi_cl_team_fork(int nb_cores, void (*entry)(void *), void *arg);
+void *pi_cl_l1_malloc(struct pi_device *device, uint32_t size);
+#define pi_l1_malloc(x, y) pi_cl_l1_malloc(x, y)
+uint32_t pi_core_id(void);
+void pi_cl_dma_cmd(
+    uint32_t ext, uint32_t loc, uint32_t size, pi_cl_dma_dir_e dir, pi_cl_dma_cmd_t *cmd);
+void pi_cl_dma_cmd_2d(uint32_t ext, uint32_t loc, uint32_t size, uint32_t stride, uint32_t length,
+    pi_cl_dma_dir_e dir, pi_cl_dma_cmd_t *cmd);
+void pi_cl_dma_cmd_wait(pi_cl_dma_cmd_t *cmd);
+pi_task_t *pi_task_block(pi_task_t *task);
+void pi_task_wait_on(pi_task_t *task);
+
+/* As the public one: what it does not set is as it was. */
+static inline struct pi_cluster_task *pi_cluster_task(
+    struct pi_cluster_task *task, void (*entry)(void *), void *arg)
+{
+    task->entry = entry;
+    task->arg = arg;
+    task->stacks = NULL;
+    task->stack_size = 0;
+    task->nb_cores = 9;
+    return task;
+}
+
+#endif

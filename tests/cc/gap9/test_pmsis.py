@@ -1,0 +1,177 @@
+"""The binding to the chip's SDK, executed: bits as in emulation, and nothing fails silently."""
+
+import platform
+import warnings
+
+import numpy as np
+import pytest
+from pmsis_project import build, build_emulated, run
+
+import match_aie as match
+from match_aie.demo import digits, digits_model
+from match_aie.lowering.streams import taken
+from match_aie.targets.gap9 import GAP9
+from match_aie.targets.gap9.facts import facts
+
+pytestmark = pytest.mark.skipif(
+    platform.system() != "Linux", reason="programs below 4 GB are made for Linux"
+)
+
+IMAGE = digits().images[:1]
+
+
+def compiled(**options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return match.compile(digits_model(), GAP9(**options))
+
+
+def copied(project, folder):
+    """The project's files elsewhere, to be changed."""
+    for path in project.folder.rglob("*"):
+        if path.is_file() and "build" not in path.relative_to(project.folder).parts:
+            to = folder / path.relative_to(project.folder)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            to.write_bytes(path.read_bytes())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def net():
+    """A network with default options."""
+    return compiled()
+
+
+@pytest.fixture(scope="module")
+def whole(net, tmp_path_factory):
+    """Its project's folder, and its outputs in emulation."""
+    project = net.write(tmp_path_factory.mktemp("pmsis") / "net")
+    wanted = list(project.run(IMAGE).outputs.values())
+    return copied(project, tmp_path_factory.mktemp("mocked")), wanted
+
+
+@pytest.fixture(scope="module")
+def program(whole):
+    return build(whole[0], "mocked")
+
+
+@pytest.fixture(scope="module")
+def streamed(net, tmp_path_factory):
+    """One whose constants are in L3: its folder."""
+    bound = taken(net.program, net.target.build_profile().alignment) - 1000
+    project = compiled(l2_bytes=bound).write(tmp_path_factory.mktemp("l3") / "net")
+    return copied(project, tmp_path_factory.mktemp("l3mocked"))
+
+
+@pytest.fixture(scope="module")
+def streaming(streamed):
+    return build(streamed, "mocked")
+
+
+def test_default_options_compute_what_emulation_computes(whole, program):
+    ran = run(program, [IMAGE], whole[1])
+    assert (ran.status, ran.said) == (0, "")
+    for got, want in zip(ran.outputs, whole[1], strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_stacks_and_layers_fit_into_l1_together():
+    memory, cores = facts().memory, facts().cores
+    stacks = cores.controller_stack_bytes + cores.workers * cores.worker_stack_bytes
+    assert memory.l1_usable_bytes + stacks + 4096 <= memory.l1_bytes
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ("cluster_open", "cluster cannot be opened"),
+        ("send_task", "no room for its stacks"),
+        ("ne16", "NE16 does not answer"),
+    ],
+)
+def test_a_call_that_fails_is_an_error(whole, program, call, says):
+    ran = run(program, [IMAGE], whole[1], fail=call)
+    assert ran.status == 1
+    assert says in ran.said
+
+
+@pytest.mark.parametrize(
+    ("flag", "says"),
+    [
+        ("-DMA_L1_BYTES=120000", "beside the stacks L1 has no room"),
+        ("-DMA_WORKER_STACK_BYTES=20480", "no room for its stacks"),
+        ("-DMA_L1_BYTES=2048", "a layer needs more of L1"),
+    ],
+)
+def test_too_little_l1_is_an_error(whole, program, flag, says):
+    del program  # its objects are there
+    changed = build(whole[0], "less", ["pmsis/ma_gap9_pmsis.c"], [flag])
+    ran = run(changed, [IMAGE], whole[1])
+    assert ran.status == 1
+    assert says in ran.said
+
+
+def failing(source):
+    """The network's C with one kernel that says that it failed."""
+    at = source.index("{", source.index("_start(const struct ma_tile *t, const void *context)"))
+    return (
+        source[: at + 1] + '\n    ma_fail("the kernel saw what it cannot do");' + source[at + 1 :]
+    )
+
+
+def test_a_kernel_that_fails_is_an_error(whole, program):
+    del program
+    folder = whole[0]
+    (source,) = (path for path in (folder / "src").glob("*.c") if not path.match("*_main.c"))
+    good = source.read_text()
+    try:
+        source.write_text(failing(good))
+        mocked = build(folder, "failing", [f"src/{source.name}"])
+        emulated = build_emulated(folder)
+    finally:
+        source.write_text(good)
+    for changed, status in ((mocked, 1), (emulated, 70)):
+        ran = run(changed, [IMAGE], whole[1])
+        assert (ran.status, ran.said) == (status, "the kernel saw what it cannot do")
+
+
+def test_constants_come_from_l3(whole, streamed, streaming):
+    ran = run(streaming, [IMAGE], whole[1], flash=streamed / "weights")
+    assert (ran.status, ran.said) == (0, "")
+    for got, want in zip(ran.outputs, whole[1], strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ("ram_open", "RAM cannot be opened"),
+        ("ram_alloc", "RAM has no room"),
+        ("flash_open", "flash cannot be opened"),
+        ("fs_mount", "no read-only file system"),
+        ("fs_read", "cannot be read to its end"),
+    ],
+)
+def test_l3_that_fails_is_an_error(whole, streamed, streaming, call, says):
+    ran = run(streaming, [IMAGE], whole[1], fail=call, flash=streamed / "weights")
+    assert ran.status == 1
+    assert says in ran.said
+
+
+def test_l3_without_the_constants_is_an_error(whole, streamed, streaming, tmp_path):
+    assert "has no file" in run(streaming, [IMAGE], whole[1], flash=tmp_path).said
+    (file,) = (streamed / "weights").glob("*_backing.bin")
+    (tmp_path / file.name).write_bytes(file.read_bytes()[:-1])
+    ran = run(streaming, [IMAGE], whole[1], flash=tmp_path)
+    assert ran.status == 1
+    assert "of another network" in ran.said
+
+
+@pytest.mark.parametrize(
+    ("flag", "says"),
+    [("-DMA_L1_BYTES=2048", "of L1"), ("-DMA_BACKING_BYTES=0", "backing memory (L3)")],
+)
+def test_emulation_says_the_same(whole, streamed, flag, says):
+    ran = run(build_emulated(streamed, flag), [IMAGE], whole[1])
+    assert ran.status == 70
+    assert says in ran.said
