@@ -43,6 +43,8 @@ sys.path.insert(0, str(ROOT))
 
 METRICS = ("tried", "passed", "refused", "wrong", "crashed", "hung")
 DEFECTS = ("wrong", "crashed", "hung")
+#: Seconds between the lines of a run that no terminal shows.
+SAY_EVERY = 60.0
 #: Models of each kind of failure that are reduced, and kinds in all, per case.
 ALIKE, REDUCED = 1, 10
 NNSMITH, NNSMITH_FULL = 300, 1000
@@ -59,6 +61,7 @@ class Tally:
     counts: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     widened: int = 0
+    seconds: float = 0.0
     whole: bool = False
 
     def add(self, verdict: Any) -> None:
@@ -94,6 +97,13 @@ class Tally:
                     "note": note,
                 }
             )
+        rows.append(
+            {
+                **{"case": self.case, "metric": "seconds", "value": round(self.seconds, 1)},
+                **{"unit": "s", "provenance": "measured"},
+                "note": "of wall time, without the reduction of failures",
+            }
+        )
         return rows
 
 
@@ -130,6 +140,7 @@ def run_case(
     from tests.fuzzing.workers import each
 
     failures: list[tuple[Any, Any]] = []
+    start = said_at = time.perf_counter()
     # It draws when told to: another thread would be in the way of forking.
     with Progress(
         TextColumn("{task.description:<14}"),
@@ -146,6 +157,9 @@ def run_case(
             tally.add(verdict)
             said = " ".join(f"{tally.counts[m]} {m}" for m in METRICS[2:] if tally.counts[m])
             progress.update(task, advance=1, said=said, refresh=tally.counts["tried"] % 5 == 0)
+            if not console.is_terminal and time.perf_counter() - said_at > SAY_EVERY:
+                said_at = time.perf_counter()
+                print(f"{tally.case} {tally.counts['tried']}/{tally.count} {said}", flush=True)
             if verdict.status in DEFECTS:
                 failures.append((item, verdict))
                 progress.console.print(
@@ -155,6 +169,7 @@ def run_case(
                     soft_wrap=True,
                 )
         progress.refresh()
+    tally.seconds = time.perf_counter() - start
     tally.whole = True
     keep(options.json, tally)
     reduce_all(failures, options, console)

@@ -10,8 +10,9 @@ if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
 from tests.networks import network  # noqa: E402
+from tests.networks.exported import exported_cnn  # noqa: E402
 
 #: Facts and measurements of others; their sources are in `README.md` there.
 DATA = ROOT / "tests" / "data"
 
-__all__ = ["DATA", "ROOT", "network"]
+__all__ = ["DATA", "ROOT", "exported_cnn", "network"]

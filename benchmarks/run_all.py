@@ -65,6 +65,10 @@ JOBS = (
         *("cpu", 120, ("--clock", "cpu", "--markdown", "{out}/cpu.md")),
         ("--only", "dae_u8", "--rounds", "1", "--window", "0.01"),
     ),
+    Job(
+        *("byoc", 120, ("--rounds", "15", "--window", "0.05")),
+        ("--only", "resnet8_u8", "--rounds", "1", "--window", "0.01"),
+    ),
     Job("cpu_cores", 60, (), ("--only", "dae_u8", "--rounds", "1", "--window", "0.01")),
     Job("cpu_prediction", 300, (), ("--only", "dae_u8", "--rounds", "1")),
 )

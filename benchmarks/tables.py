@@ -184,6 +184,19 @@ def cpu_networks(rows: Rows) -> Lines:
         yield label, ours, theirs, rows.value(name, "speedup_vs_onnxruntime", 2)
 
 
+def byoc_networks(rows: Rows) -> Lines:
+    """TVM with our layers, beside TVM, match_aie and onnxruntime."""
+    engines = ("tvm", "tvm_match_aie", "match_aie", "onnxruntime")
+    yield (
+        *("network", "TVM, ms", "TVM with `CPU()` layers, ms", "match_aie, ms", "onnxruntime, ms"),
+        *("faster than TVM", "times match_aie"),
+    )
+    for name in rows.cases("speedup_vs_tvm"):
+        times = (rows.value(name, f"milliseconds_{engine}", 4) for engine in engines)
+        speedup = rows.value(name, "speedup_vs_tvm", 0) + " x"
+        yield f"`{name}`", *times, speedup, rows.value(name, "ratio_to_match_aie", 2)
+
+
 def cpu_prediction(rows: Rows) -> Lines:
     """The cost model of the CPU."""
     found = [rows.all(case, "chosen_over_best")[0] for case in rows.cases("chosen_over_best")]
@@ -256,6 +269,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "versal_dense": ("versal_layers", versal_dense),
     "versal_products": ("versal_layers", versal_products),
     "versal_differences": ("versal_layers", versal_differences),
+    "byoc_networks": ("byoc", byoc_networks),
     "cpu_networks": ("cpu", cpu_networks),
     "cpu_prediction": ("cpu_prediction", cpu_prediction),
     "aie_tiles": ("aie_layer", aie_tiles),

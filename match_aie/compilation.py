@@ -73,6 +73,10 @@ class Compilation:
         """The emitted project, file by file; the same bytes each time."""
         return self._sources
 
+    def code(self) -> codegen.Sources:
+        """The same project as `sources`, without simulated cycles and without its page."""
+        return self._project
+
     @cached_property
     def _sources(self) -> codegen.Sources:
         """The project with simulated cycles in its manifest, and the page that describes it."""

@@ -7,6 +7,11 @@ from dataclasses import dataclass, fields, replace
 
 from match_aie.errors import LimitError, OptionError
 
+#: Attributes of the function of a recurrent layer whose steps are not written out: how many they
+#: are, and how many were accepted. Where no module runs it, the fallback refuses it.
+STEPS = "steps"
+STEPS_ACCEPTED = "steps_accepted"
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -26,8 +31,8 @@ class Limits:
         depth: of functions that call functions, and of subgraphs in subgraphs. ONNX's checker and
             its shape inference recurse into both.
         rank: dimensions of a tensor; numpy takes 64.
-        recurrent_steps: of LSTM, GRU and RNN: where no module runs the layer, its steps are
-            written out one by one.
+        recurrent_steps: of LSTM, GRU and RNN that no module runs as a layer: the fallback has
+            their steps written out one by one.
 
     Raises:
         OptionError: a bound that is no positive integer.

@@ -5,11 +5,13 @@ Written for apache-tvm 0.27. Everything here is plain access, no policy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from tvm import ir, relax
+from tvm import get_global_func, ir, register_global_func, relax
+from tvm.relax.backend import pattern_registry
 
 #: A compile-time tensor in the graph (relax.Constant up to 0.26).
 ConstantNode = ir.GenericConst
@@ -66,6 +68,84 @@ def composite_name(module: Any, call: Any) -> str:
         return ""
     attrs = module[call.op].attrs
     return str(attrs["Composite"]) if attrs and "Composite" in attrs else ""
+
+
+def global_variable(name: str, like: Any) -> Any:
+    """A variable for a function called `name`, of the type of another one."""
+    var = ir.GlobalVar(name)
+    relax.expr._update_type(var, like.ty)
+    return var
+
+
+def with_main_attributes(module: Any, attrs: Any) -> Any:
+    """`module` whose `main` has these attributes, such as how many inputs are no weights."""
+    main = module["main"]
+    for name, value in dict(attrs or {}).items():
+        main = main.with_attr(name, value)
+    module.update_func(module.get_global_var("main"), main)
+    return module
+
+
+def register_codegen(name: str, generate: Callable[[Any, Any, Any], Any]) -> None:
+    """Have `RunCodegen` call `generate(functions, options, names)` for functions of `name`."""
+    register_global_func(f"relax.ext.{name}", generate, override=True)
+
+
+def c_module(text: str, names: Sequence[str]) -> Any:
+    """A runtime module of C source that defines the packed functions `names`."""
+    return get_global_func("runtime.CSourceModuleCreate")(text, "c", list(names), [])
+
+
+def static_module(path: str) -> Any:
+    """A runtime module that holds the object file at `path`, to be linked on export."""
+    return get_global_func("runtime.ModuleLoadStaticLibrary")(path, [])
+
+
+def register_patterns(patterns: Sequence[Any]) -> None:
+    """Put fusion patterns into TVM's registry, the first one with the highest priority.
+
+    The registry prefers what was added last. It also has to forget patterns before the interpreter
+    ends, since their checks are Python functions, and remembers to only for those given as tuples.
+    """
+    pattern_registry.register_patterns(list(reversed(patterns)))
+    pattern_registry._REGISTERED_PATTERN_NAMES.update(str(p.name) for p in patterns)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether both are one TVM object."""
+    return bool(one.same_as(other))
+
+
+def dpl_parts(pattern: Any) -> tuple[str, tuple[Any, ...]]:
+    """What a pattern of TVM's language is, and what it is made of.
+
+    Returns:
+        ("wildcard", ()), ("constant", ()), ("dtype", (pattern, element type)),
+        ("call", (operator, operands)), or ("other", (name of its class,)).
+    """
+    name = type(pattern).__name__
+    if name == "WildcardPattern":
+        return "wildcard", ()
+    if name == "ConstantPattern":
+        return "constant", ()
+    if name == "DataTypePattern":
+        return "dtype", (pattern.pattern, pattern.dtype)
+    if name == "CallPattern" and isinstance(getattr(pattern.op, "expr", None), ir.Op):
+        operator = str(pattern.op.expr.name).removeprefix("relax.")
+        return "call", (operator, tuple(pattern.args))
+    return "other", (name,)
+
+
+def module_bytes(module: Any) -> bytes:
+    """A module serialised, for its hash.
+
+    `save_json` of tvm_ffi 0.1.15, newer than the pinned release, ends the process with any release
+    of TVM so far; there the module's text with its constants stands for it.
+    """
+    major, minor, patch = (int(part) for part in version("apache-tvm-ffi").split(".")[:3])
+    if (major, minor, patch) < (0, 1, 15):
+        return str(ir.save_json(module)).encode()
+    return str(module.script(show_meta=True)).encode()
 
 
 def abandon(builder: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 
-from match_aie.codegen.manifest import dump
+from match_aie.codegen.manifest import joined, texts
 
 
 def digests(files: Mapping[str, bytes]) -> dict[str, str]:
@@ -15,5 +15,18 @@ def digests(files: Mapping[str, bytes]) -> dict[str, str]:
 
 def seal(manifest: Mapping[str, object]) -> str:
     """SHA-256 of a manifest as it is written, its own key "seal" left out."""
-    rest = {key: value for key, value in manifest.items() if key != "seal"}
-    return hashlib.sha256(dump(rest)).hexdigest()
+    return _seal(_unsealed(manifest))
+
+
+def sealed(manifest: Mapping[str, object]) -> bytes:
+    """The text of a manifest with its seal."""
+    values = _unsealed(manifest)
+    return joined({**values, "seal": f'"{_seal(values)}"'})
+
+
+def _unsealed(manifest: Mapping[str, object]) -> dict[str, str]:
+    return texts({key: value for key, value in manifest.items() if key != "seal"})
+
+
+def _seal(values: Mapping[str, str]) -> str:
+    return hashlib.sha256(joined(values)).hexdigest()

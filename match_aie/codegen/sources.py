@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 
 from match_aie.codegen import manifest as manifests
-from match_aie.codegen.digests import digests, seal
+from match_aie.codegen.digests import digests, sealed
 from match_aie.codegen.flags import checked, is_cxx
 from match_aie.codegen.fragment import render_template
 from match_aie.codegen.network import NetworkView, network_view, render_common
@@ -131,8 +131,7 @@ def render(
 
 def described(project: Sources, manifest: Mapping[str, object], page: bytes) -> Sources:
     """`project` with another manifest, sealed again, and the page that shows it."""
-    text = manifests.dump({**manifest, "seal": seal(manifest)})
-    return Sources({**project, MANIFEST: text, PAGE: page})
+    return Sources({**project, MANIFEST: sealed(manifest), PAGE: page})
 
 
 def units(wanted: Sequence[Unit]) -> dict[str, bytes]:
@@ -202,8 +201,7 @@ def _add_manifest(
     twice = sorted(described.keys() & told.keys())
     if twice:
         raise InternalError(f"match_aie.json says {', '.join(twice)} of its own")
-    whole = {**told, **described}
-    _add(files, {MANIFEST: manifests.dump({**whole, "seal": seal(whole)})})
+    _add(files, {MANIFEST: sealed({**told, **described})})
 
 
 def _build(

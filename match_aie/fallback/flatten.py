@@ -24,6 +24,7 @@ from match_aie.fallback.memo import Memo
 from match_aie.fallback.refusal import Refusal
 from match_aie.fallback.rewrite import rewrite, static_shape
 from match_aie.fallback.scalars import C_TYPES
+from match_aie.limits import STEPS, STEPS_ACCEPTED, Limits
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +53,10 @@ def flatten(module: Any, labels: Mapping[str, str]) -> FlatGraph:
 
     Raises:
         ModelError: an input has a symbolic shape.
+        LimitError: a recurrent layer has too many steps to be written out.
         UnsupportedOperatorError: operators that have no lowering, all of them.
     """
+    _require_written(module, labels)
     return _Flattener(module, labels).run()
 
 
@@ -290,3 +293,20 @@ def _first_line(error: BaseException) -> str:
     """What TVM said, without its traceback."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return (lines[-1] if lines else type(error).__name__)[:200]
+
+
+def _require_written(module: Any, labels: Mapping[str, str]) -> None:
+    """Refuse recurrent layers whose steps were too many to be written out.
+
+    Raises:
+        LimitError: no module took one.
+    """
+    for var, value in _bindings(module["main"]):
+        if not tvm_api.composite_name(module, value):
+            continue
+        stated = tvm_api.attributes(module[value.op].attrs)
+        if STEPS in stated:
+            accepted = Limits(recurrent_steps=int(stated[STEPS_ACCEPTED]))
+            what = f"no module runs the {stated['Composite']}, and its steps are too many"
+            name = tvm_api.variable_name(var)
+            accepted.check("recurrent_steps", int(stated[STEPS]), what, labels.get(name, name))

@@ -8,6 +8,7 @@ import tvm
 import tvm_ffi
 from tvm import s_tir, tirx
 
+from match_aie.fallback.divisions import hidden, shown
 from match_aie.fallback.loads import unconditional_loads
 from match_aie.fallback.split_loops import split_loops
 from match_aie.fallback.truth import plain_conditions
@@ -16,7 +17,7 @@ from match_aie.fallback.truth import plain_conditions
 INDEX_BITS = 32
 
 
-def _passes() -> list[Any]:
+def _to_flat_buffers() -> list[Any]:
     return [
         s_tir.transform.CanonicalizeLoop(),
         s_tir.transform.LowerInitBlock(),
@@ -27,6 +28,11 @@ def _passes() -> list[Any]:
         tirx.transform.StmtSimplify(),
         s_tir.transform.LowerOpaqueBlock(),
         tirx.transform.FlattenBuffer(),
+    ]
+
+
+def _to_plain_loops() -> list[Any]:
+    return [
         tirx.transform.NarrowDataType(INDEX_BITS),
         s_tir.transform.LoopPartition(),
         tirx.transform.VectorizeLoop(False),
@@ -58,7 +64,8 @@ def lower(prim_func: Any) -> Any:
     """
     target = tvm.target.Target("c")
     named = prim_func.with_attr("global_symbol", "f").with_attr("target", target)
-    lowered = _for_compilers(_run(named, _passes()))
+    flat = shown(_run(hidden(named), _to_flat_buffers()))
+    lowered = _for_compilers(_run(flat, _to_plain_loops()))
     lowered = unconditional_loads(lowered)
     lowered = _run(lowered, [tirx.transform.CommonSubexprElim()])
     while True:

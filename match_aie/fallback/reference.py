@@ -166,12 +166,29 @@ def _extreme(expr: Any) -> Any:
 
 def _division(expr: Any) -> Any:
     """X / 0 and x % 0 are 0; the smallest integer divided by -1 wraps."""
-    if _is_float(expr) or (isinstance(expr.b, prim.IntImm) and expr.b.value > 0):
+    if _is_float(expr):
         return expr
+    if isinstance(expr.b, prim.IntImm) and expr.b.value > 0:
+        return _floored(expr)
     kind, dtype = type(expr), _dtype(expr)
     if not dtype.startswith("int"):  # nothing to floor, and TVM fails on it
         kind = {prim.FloorDiv: prim.Div, prim.FloorMod: prim.Mod}.get(kind, kind)
     return _quotient(kind, expr.a, expr.b, dtype)
+
+
+def _floored(expr: Any) -> Any:
+    """A division by a positive constant, made of C's.
+
+    TVM flattens buffers with rules that are wrong for floor divisions; `divisions` says which.
+    """
+    kind, a, b = type(expr), expr.a, expr.b
+    if kind not in (prim.FloorDiv, prim.FloorMod) or not _dtype(expr).startswith("int"):
+        return expr
+    zero, one = tirx.const(0, _dtype(expr)), tirx.const(1, _dtype(expr))
+    below = prim.Mod(a, b) < zero
+    if kind is prim.FloorMod:
+        return prim.Mod(a, b) + prim.Select(below, b, zero)
+    return prim.Div(a, b) - prim.Select(below, one, zero)
 
 
 def _quotient(kind: Callable[[Any, Any], Any], a: Any, b: Any, dtype: str) -> Any:

@@ -14,6 +14,10 @@ from match_aie.fallback.schedule_blocks import SPATIAL, attempt, is_sum, volume
 #: A producer of plain arithmetic may be computed this many times rather than stored.
 MOST_REPEATS = 4
 
+#: Parts of the expression of a block that a producer was inlined into more than once. Where values
+#: are read twice along a chain, every operator would double or nearly double what is printed.
+MOST_PARTS = 512
+
 
 def inline(sch: Any, block: Any) -> None:
     """Inline a block into its consumers where that is no more work."""
@@ -30,8 +34,33 @@ def inline(sch: Any, block: Any) -> None:
         or _is_copy(stmt)
         or (not into_sum and not work.costly and (not work.arithmetic or repeats <= MOST_REPEATS))
     )
-    if worthwhile:
+    if worthwhile and _stays_small(sch, stmt, consumers):
         attempt(lambda: sch.compute_inline(block))
+
+
+def _stays_small(sch: Any, stmt: Any, consumers: list[Any]) -> bool:
+    """Whether the block's result is read once, or consumers are short with it inlined."""
+    made = stmt.writes[0].source
+    own = _loads_and_parts(stmt.body, made)[1]
+    found = [_loads_and_parts(sch.get(consumer).body, made) for consumer in consumers]
+    longest = max(parts + loads * own for loads, parts in found)
+    return sum(loads for loads, _ in found) <= 1 or longest <= MOST_PARTS
+
+
+def _loads_and_parts(body: Any, buffer: Any) -> tuple[int, int]:
+    """How often `body` loads from `buffer`, and of how many expressions it consists."""
+    loads = parts = 0
+
+    def load(node: Any) -> None:
+        nonlocal loads
+        loads += node.source.same_as(buffer)
+
+    def part(_node: Any) -> None:
+        nonlocal parts
+        parts += 1
+
+    tvm_ffi.structural_walk(body, [(ir.TensorLoad, load), (ir.Expr, part)])
+    return loads, parts
 
 
 def _is_copy(stmt: Any) -> bool:

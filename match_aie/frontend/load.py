@@ -59,8 +59,10 @@ def load(
     wanted = _Wanted(name, shapes, params, limits)
     loaded = _loaded(model, wanted)
     from match_aie.frontend.module_limits import check_module
+    from match_aie.frontend.port_check import check_ports
 
     check_module(loaded, limits)
+    check_ports(loaded)
     for kind, ports in (("input", loaded.inputs), ("output", loaded.outputs)):
         for name, times in Counter(port.name for port in ports).items():
             if times > 1:

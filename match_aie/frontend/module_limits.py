@@ -19,7 +19,7 @@ def check_module(model: Model, limits: Limits) -> None:
 
     Raises:
         LimitError: naming the value.
-        ModelError: a scale of a quantize or dequantize is infinite or not a number.
+        ModelError: a scale of a quantize or dequantize is infinite, not a number, zero or negative.
     """
     count, stored = 0, 0
     for function in model.module.functions.values():
@@ -46,15 +46,27 @@ def _nbytes(constant: Any) -> int:
 
 
 def _check_scale(scale: Any, label: str) -> None:
-    """Refuse constant scales that are infinite or NaN."""
-    if tvm_api.is_constant(scale):
-        values = tvm_api.constant_value(scale)
-        if not np.isfinite(values.astype(np.float64)).all():
-            raise ModelError(
-                "a scale is infinite or not a number",
-                where=shorten(label, 80),
-                hint="quantise the model again; calibration data with NaN gives such scales",
-            )
+    """Refuse constant scales that are infinite, NaN, zero or negative.
+
+    A scale is the step between two neighbouring integers. ONNX divides by it: with 0 that gives
+    infinities and NaN, whose integers are whatever a processor makes of them; a range that a
+    negative one would belong to has its ends exchanged.
+    """
+    if not tvm_api.is_constant(scale):
+        return
+    values = tvm_api.constant_value(scale).astype(np.float64)
+    wrong = ""
+    if not np.isfinite(values).all():
+        wrong = "infinite or not a number"
+    elif not (values > 0).all():
+        wrong = "negative" if (values < 0).any() else "zero"
+    if wrong:
+        raise ModelError(
+            f"a scale is {wrong}",
+            where=shorten(label, 80),
+            hint="quantise the model again; a scale is the step between two integers, more than 0, "
+            "and calibration data without range or with NaN gives others",
+        )
 
 
 def _check(ty: object, limits: Limits, label: str) -> None:

@@ -18,25 +18,31 @@ from tvm.relax.frontend.onnx import onnx_frontend
 from match_aie import tvm_api
 from match_aie.errors import UnsupportedOperatorError, shorten
 from match_aie.frontend.onnx_composites import arguments, body_model, describe
+from match_aie.frontend.onnx_rewrite.functions import alone
 from match_aie.frontend.onnx_rewrite.graph import Graph, Node, Refusal, opset_of
 from match_aie.frontend.onnx_rewrite.support import COMPOSITES
+from match_aie.frontend.onnx_unwritten import is_too_long, unwritten
+from match_aie.limits import Limits
 
 Expr = Any
 
 
-def import_graph(model: onnx.ModelProto, labels: Mapping[str, str]) -> tuple[Expr, dict[str, str]]:
+def import_graph(
+    model: onnx.ModelProto, labels: Mapping[str, str], limits: Limits
+) -> tuple[Expr, dict[str, str]]:
     """The Relax module of `model`, and Relax variable name -> label.
 
     Args:
         model: as `onnx_rewrite.rewrite` leaves it.
         labels: node name -> what the user calls the node.
+        limits: up to how many steps a recurrent layer is written out.
 
     Raises:
         UnsupportedOperatorError: for the first node that TVM does not take.
     """
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        helpers, functions, keys = _import_composites(model, labels)
+        helpers, functions, keys = _import_composites(model, labels, limits)
         importer = _Importer(model, labels, helpers)
         importer.add_composites(functions, keys)
         module = importer.finish(model)
@@ -45,7 +51,7 @@ def import_graph(model: onnx.ModelProto, labels: Mapping[str, str]) -> tuple[Exp
 
 
 def _import_composites(
-    model: onnx.ModelProto, labels: Mapping[str, str]
+    model: onnx.ModelProto, labels: Mapping[str, str], limits: Limits
 ) -> tuple[Expr, dict[bytes, Expr], dict[str, bytes]]:
     """The bodies of all composites.
 
@@ -61,6 +67,11 @@ def _import_composites(
         if node.op not in COMPOSITES:
             continue
         try:
+            if is_too_long(node, graph, limits):
+                key = repr(alone(node, graph)).encode()
+                functions.setdefault(key, unwritten(node, graph, limits))
+                keys[_result(proto)] = key
+                continue
             body, facts = body_model(node, graph), describe(node, graph)
             key = body.SerializeToString(deterministic=True) + repr(facts).encode()
             if key not in functions:

@@ -12,9 +12,6 @@ from match_aie.errors import ModelError, shorten
 from match_aie.frontend.onnx_tensors import check_content, stored_bytes
 from match_aie.limits import Limits
 
-#: Operators whose steps are written out.
-RECURRENT = ("LSTM", "GRU", "RNN")
-
 Key = tuple[str, str, str]
 
 
@@ -56,21 +53,6 @@ def check_inferred(model: onnx.ModelProto, limits: Limits) -> None:
     what = "the constants of the model, folded ones included, take too much"
     limits.check("constant_bytes", stored, what)
     limits.check("nodes", len(model.graph.node), "the model has too many nodes")
-    _check_steps(model.graph, limits)
-
-
-def _check_steps(graph: onnx.GraphProto, limits: Limits) -> None:
-    """Refuse recurrent layers of too many steps."""
-    layers = [node for node in graph.node if node.op_type in RECURRENT and node.input]
-    if not layers:
-        return
-    known = {value.name: value.type for value in (*graph.input, *graph.value_info)}
-    for node in layers:
-        dims = known[node.input[0]].tensor_type.shape.dim if node.input[0] in known else ()
-        along = any(a.name == "layout" and a.i == 1 for a in node.attribute)
-        steps = dims[int(along)].dim_value if len(dims) > int(along) else 0
-        where = f"node {shorten(node.name or node.op_type, 80)}"
-        limits.check("recurrent_steps", steps, f"the {node.op_type} has too many steps", where)
 
 
 def check_shape(shape: list[int], limits: Limits, where: str) -> None:

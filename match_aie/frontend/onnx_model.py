@@ -87,7 +87,7 @@ def load_onnx(
     work = rewrite(work, names.labels, limits)
     for note in notes:
         warnings.warn(note, stacklevel=4)
-    module, labels = import_graph(work, names.labels)
+    module, labels = import_graph(work, names.labels, limits)
     inputs, outputs = read_ports(work, names.values)
     return Model(
         module=module,

@@ -37,7 +37,7 @@ def at_known_opset(model: onnx.ModelProto) -> onnx.ModelProto:
         return model
     try:
         return version_converter.convert_version(model, OLDEST_OPSET)
-    except (RuntimeError, ValueError) as error:
+    except (version_converter.ConvertError, RuntimeError, ValueError) as error:
         raise _refused(version, newest, f"conversion failed: {shorten(str(error))}") from error
 
 

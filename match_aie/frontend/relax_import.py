@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Any
 
-import tvm
 from tvm import relax
 
 from match_aie import tvm_api
@@ -39,7 +38,7 @@ def load_relax(module: Expr, *, name: str | None = None) -> Model:
         _port(value, label, output_quantisation(main, value)) for value, label in _results(main)
     )
     names = [tvm_api.variable_name(var) for var, _ in tvm_api.bindings(main)]
-    source = tvm.ir.save_json(module).encode()
+    source = tvm_api.module_bytes(module)
     module, labels = plain_parameters(module, {name: name for name in names})
     return Model(
         module=module,

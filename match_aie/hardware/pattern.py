@@ -10,7 +10,7 @@ quantised graph (`match_aie.frontend.canonical`), for example a convolution with
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from match_aie.workload import Kind, Workload
@@ -115,6 +115,35 @@ class Pattern:
     kind: Kind
     structure: Op
     refuses: Check = accepts_all
+
+    @classmethod
+    def from_dpl(
+        cls,
+        name: str,
+        kind: Kind,
+        pattern: object,
+        check: Check = accepts_all,
+        names: Mapping[str, object] | None = None,
+    ) -> Pattern:
+        """A pattern written in TVM's language, `tvm.relax.dpl`.
+
+        It is matched on the canonical graph as all are (NHWC images, scales and zero points
+        constant), by our own matcher.
+
+        Args:
+            name: unique within the module; shown to users.
+            kind: the kind of workload that the pattern means.
+            pattern: a `DFPattern` of calls of operators, wildcards and constants.
+            check: a sentence saying why the module cannot run a workload, or None if it can.
+            names: what tensors and constants are called, as in TVM's annotations; by default
+                tensors are x, x1, x2 and constants weight, bias, in the order they are written.
+
+        Raises:
+            TargetError: it holds what a structure cannot say, such as a choice.
+        """
+        from match_aie.hardware.dpl import structure_of
+
+        return cls(name, kind, structure_of(name, pattern, names), check)
 
 
 def integer_patterns(

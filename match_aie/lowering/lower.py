@@ -62,12 +62,14 @@ def lower(name: str, remainder: Remainder, layers: MappingOf[str, MappedLayer]) 
     steps: list[Step] = []
     constants = list(remainder.constants)
     tensors = {tensor.name: tensor for tensor in remainder.tensors}
+    lowered = 0
     for call in remainder.calls:
         layer = layers.get(call.callee)
         if layer is None:
             steps.append(Step(call.label, call.callee, call.arguments, workspaces=call.workspaces))
             continue
-        symbol = f"{name}_layer{len([s for s in steps if s.layer])}"
+        symbol = f"{name}_layer{lowered}"
+        lowered += 1
         packed = layer.module.pack_mapped(layer.workload, layer.mapping, layer.constants)
         names = tuple(operand.name for operand in layer.workload.constants)
         constants += [Constant(f"{symbol}_{o}", packed[o]) for o in names]

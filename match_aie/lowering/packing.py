@@ -42,6 +42,60 @@ def lower_bound(blocks: Sequence[Block]) -> tuple[int, int]:
     return most, peak
 
 
+class _Placed:
+    """Blocks by the steps at which they are alive, to find those that meet another one.
+
+    Steps are halved and halved again, and a block is kept with the few spans that make up its
+    life, and noted at all spans around these. A query reads its own spans, and walks up to those
+    around them and down into those inside; what does not meet it is never looked at.
+    """
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        steps = sorted({step for block in blocks for step in (block.first, block.last)})
+        self._rank = {step: rank for rank, step in enumerate(steps)}
+        self._blocks = blocks
+        self._leaves = len(steps)
+        self._whole: list[list[int]] = [[] for _ in range(2 * self._leaves)]
+        self._inside: list[list[int]] = [[] for _ in range(2 * self._leaves)]
+
+    def add(self, index: int) -> None:
+        """Keep block `index`."""
+        around: set[int] = set()
+        for span in self._spans(self._blocks[index]):
+            self._whole[span].append(index)
+            while span > 1:
+                span //= 2
+                around.add(span)
+        for span in around:
+            self._inside[span].append(index)
+
+    def at(self, block: Block) -> set[int]:
+        """Those kept that meet `block`."""
+        found: set[int] = set()
+        for span in self._spans(block):
+            found.update(self._inside[span])
+            while span:
+                found.update(self._whole[span])
+                span //= 2
+        return found
+
+    def _spans(self, block: Block) -> list[int]:
+        """The spans that make up a life, as nodes of a segment tree."""
+        low = self._rank[block.first] + self._leaves
+        high = self._rank[block.last] + self._leaves + 1
+        found = []
+        while low < high:
+            if low & 1:
+                found.append(low)
+                low += 1
+            if high & 1:
+                high -= 1
+                found.append(high)
+            low //= 2
+            high //= 2
+        return found
+
+
 def height(blocks: Sequence[Block], offsets: Sequence[int]) -> int:
     """Units of memory that a packing uses."""
     return max((at + block.size for block, at in zip(blocks, offsets, strict=True)), default=0)
@@ -50,18 +104,16 @@ def height(blocks: Sequence[Block], offsets: Sequence[int]) -> int:
 def first_fit(blocks: Sequence[Block], order: Sequence[int]) -> tuple[int, ...]:
     """Offsets when blocks are placed in `order`, each as low as those before it allow."""
     offsets: dict[int, int] = {}
+    placed = _Placed(blocks)
     for index in order:
         block = blocks[index]
         at = 0
-        for low, size in sorted(
-            (offset, blocks[other].size)
-            for other, offset in offsets.items()
-            if blocks[other].meets(block)
-        ):
+        for low, size in sorted((offsets[other], blocks[other].size) for other in placed.at(block)):
             if low - at >= block.size:
                 break
             at = max(at, low + size)
         offsets[index] = at
+        placed.add(index)
     return tuple(offsets[index] for index in range(len(blocks)))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from match_aie.errors import Infeasible, OptionError
 from match_aie.hardware import ExecModule
 from match_aie.mapping.cache import SearchCache
-from match_aie.mapping.facts import search_key
+from match_aie.mapping.facts import search_keys
 from match_aie.mapping.options import SearchOptions
 from match_aie.mapping.revalidate import Found
 from match_aie.mapping.search import MappedCost, refuse_without_energy, search
@@ -60,7 +60,7 @@ def search_all(
             module states none.
         TargetError: a module cannot be searched.
     """
-    keys = [search_key(task.workload, task.module, options) for task in tasks]
+    keys = search_keys(((task.workload, task.module) for task in tasks), options)
     names = [key or f"task {number}" for number, key in enumerate(keys)]
     cacheable = {key for key in keys if key is not None}
     unique = dict(zip(reversed(names), reversed(tasks), strict=True))

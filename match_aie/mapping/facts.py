@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+from collections.abc import Iterable
 from collections.abc import Mapping as MappingOf
 from collections.abc import Set as SetOf
 from dataclasses import fields, is_dataclass
@@ -34,6 +35,21 @@ ROOMS = ("mapping", "hardware", "workload", "cost_models")
 
 class Undescribable(Exception):
     """A value whose equality cannot be told from its description."""
+
+
+def search_keys(
+    tasks: Iterable[tuple[Workload, ExecModule]], options: SearchOptions
+) -> list[str | None]:
+    """The key of each search; layers that are alike, on one module, are described once."""
+    known: dict[tuple[str, int], str | None] = {}
+    keys = []
+    for workload, module in tasks:
+        # As text: equal numbers, such as the two zeros, may differ in what they mean.
+        asked = (json.dumps(to_json(workload)), id(module))
+        if asked not in known:
+            known[asked] = search_key(workload, module, options)
+        keys.append(known[asked])
+    return keys
 
 
 def search_key(workload: Workload, module: ExecModule, options: SearchOptions) -> str | None:

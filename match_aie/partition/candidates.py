@@ -49,6 +49,16 @@ def candidates(graph: Graph, target: MatchTarget) -> tuple[Candidate, ...]:
     )
 
 
+def candidates_of(graph: Graph, module: ExecModule, pattern: Pattern) -> tuple[Candidate, ...]:
+    """The candidates of one pattern of one module, by graph position."""
+    return tuple(
+        candidate
+        for node in graph.nodes
+        if pattern.structure.operator == node.operator
+        for candidate in _at(graph, module, pattern, node.index)
+    )
+
+
 def _at(graph: Graph, module: ExecModule, pattern: Pattern, root: int) -> Iterator[Candidate]:
     """The first accepted match of `pattern` at `root`, or its first refusal."""
     refused: Candidate | None = None

@@ -23,11 +23,16 @@ from typing import TYPE_CHECKING
 
 from match_aie.errors import TargetError
 from match_aie.hardware import ExecModule, MatchTarget, Move, Operation, TensorType
+from match_aie.limits import STEPS
 from match_aie.partition.graph import Graph, Node
 from match_aie.partition.match import REPEATABLE
 
 if TYPE_CHECKING:
     from match_aie.partition.select import Option
+
+#: The core's price of a recurrent layer whose steps are not written out, against what they would
+#: cost: the fallback cannot compute it, so whoever can is to be chosen.
+UNWRITTEN = 1000.0
 
 
 @dataclass(frozen=True)
@@ -127,7 +132,8 @@ class Pricing:
             self.tensor(node.output),
             node.attributes,
         )
-        return _checked(self.target.fallback_cost(operation), "fallback_cost")
+        cycles = _checked(self.target.fallback_cost(operation), "fallback_cost")
+        return cycles * UNWRITTEN if STEPS in node.attributes else cycles
 
     def move(self, value: str, source: ExecModule | None, to: ExecModule | None) -> float:
         """Cycles to hand `value` over."""

@@ -158,9 +158,13 @@ def _judgements(problem: Problem) -> list[_Judgement]:
         if support := circuit.support(literal):
             charges[keep(support)].append((literal, units * problem.scale))
     judgements = []
+    ending: dict[int, list[int]] = {c: [] for c in last}
+    for choice, until in last.items():
+        ending[until].append(choice)
+    live: frozenset[int] = frozenset()
     for choice in last:
+        live = (live | {choice}).difference(ending[choice])
         judged = [x for x, _ in charges[choice]] + [x for _, x in required[choice]]
-        live = frozenset(c for c, until in last.items() if c <= choice < until)
         gates = circuit.gates_of(judged)
         judgements.append(_Judgement(gates, tuple(charges[choice]), tuple(required[choice]), live))
     return judgements

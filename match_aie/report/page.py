@@ -140,13 +140,17 @@ def network_page(manifest: Mapping[str, Any]) -> Page:
     """
     report = network_report(manifest)
     names = {step.name for step in report.steps}
+    attempts: dict[str, list[Attempt]] = {}
+    for attempt in report.attempts:
+        attempts.setdefault(attempt.layer, []).append(attempt)
+    total = report.cycles
     built = str(manifest.get("built_for") or "")
     return Page(
         title=_name(report.name),
         target=report.target + (f" ({built})" if built else ""),
         headline=_headline(report),
         ports=_ports(manifest),
-        rows=tuple(_row(report, step) for step in report.steps),
+        rows=tuple(_row(step, total, attempts.get(step.name, ())) for step in report.steps),
         unmatched=tuple(
             (_name(a.layer), _considered(a)) for a in report.attempts if a.layer not in names
         ),
@@ -197,10 +201,9 @@ def _ports(manifest: Mapping[str, Any]) -> tuple[PortRow, ...]:
     )
 
 
-def _row(report: NetworkReport, step: StepRow) -> LayerRow:
+def _row(step: StepRow, total: float, attempts: Sequence[Attempt]) -> LayerRow:
+    """A step, its share of all layers' `total` cycles, and who could have run it."""
     layer, (dtype, shape) = step.layer, step.output
-    attempts = [a for a in report.attempts if a.layer == step.name]
-    total = report.cycles
     return LayerRow(
         index=step.index,
         name=_name(step.name),

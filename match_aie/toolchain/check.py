@@ -22,6 +22,7 @@ from match_aie.toolchain.record import (
     StepRecord,
     element_dtype,
 )
+from match_aie.toolchain.walk import Storages, walk
 from match_aie.workload import real_expected, reference
 from match_aie.workload.running import share, wrong
 
@@ -131,18 +132,11 @@ def check(
 def _check(
     folder: Path, record: Record, inputs: Mapping[str, np.ndarray], trace: Iterable[Written]
 ) -> Checked:
-    values = Storages(record)
-    for port in record.inputs:
-        values.write(port.tensor, inputs[port.name].tobytes())
-    written: dict[int, dict[str, bytes | memoryview]] = {}
-    for item in trace:
-        written.setdefault(item.step, {})[record.tensors[item.tensor].name] = item.data
     mismatches: list[LayerMismatch] = []
     deviations: list[Deviation] = []
     floats: list[Closeness] = []
     count = 0
-    for index, step in enumerate(record.steps):
-        now = written.get(index, {})
+    for _, step, values, now in walk(record, inputs, trace):
         if step.layer is not None:
             count += 1
             layer = record.layers[step.layer]
@@ -158,31 +152,7 @@ def _check(
             mismatches += [found] if found else []
             if layer.original is not None:
                 deviations.append(_deviation(folder, layer, layer.original, arrays, got))
-        # Only now: a step may have overwritten its own input.
-        for name, data in now.items():
-            values.write(name, data)
     return Checked(count, tuple(mismatches), tuple(deviations), tuple(floats))
-
-
-class Storages:
-    """What lies in each storage, as far as steps have written it."""
-
-    def __init__(self, record: Record) -> None:
-        """Nothing written yet."""
-        self._places = record.places
-        self._values: dict[str, bytearray] = {}
-
-    def write(self, name: str, data: bytes | memoryview) -> None:
-        """Put `data` where tensor `name` lies."""
-        owner, offset = self._places[name]
-        value = self._values.setdefault(owner, bytearray())
-        value.extend(bytes(max(0, offset + len(data) - len(value))))
-        value[offset : offset + len(data)] = data
-
-    def read(self, name: str) -> bytes:
-        """From where tensor `name` begins."""
-        owner, offset = self._places[name]
-        return bytes(memoryview(self._values[owner])[offset:])
 
 
 def _inputs(layer: LayerRecord, step: StepRecord, values: Storages) -> list[np.ndarray]:

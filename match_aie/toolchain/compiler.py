@@ -97,7 +97,7 @@ def build(
         ProjectError: a file is not what was compiled, or the build folder cannot be written.
     """
     files = verify(folder, record, edited=edited)
-    words = _taking(record, compiler)
+    words = taking(record, compiler)
     objects, libraries = build_cxx(
         folder, record, words, files.digests, sanitize=sanitize, quick=quick
     )
@@ -118,7 +118,7 @@ def build(
     return Product(folder / target, words, command, log, False, files.edited)
 
 
-def _taking(record: Record, compiler: str | Sequence[str] | None) -> tuple[str, ...]:
+def taking(record: Record, compiler: str | Sequence[str] | None) -> tuple[str, ...]:
     """The compiler asked for, or the default one; the target's own where that lacks its flags.
 
     Raises:

@@ -15,9 +15,9 @@ import numpy as np
 
 from match_aie.codegen.manifest import MEANINGS
 from match_aie.errors import ProjectError
-from match_aie.toolchain.check import Storages
 from match_aie.toolchain.library import Written
 from match_aie.toolchain.record import Record, element_dtype
+from match_aie.toolchain.walk import Now, Storages, walk
 
 if TYPE_CHECKING:
     from match_aie.fallback.comparison import Difference
@@ -93,28 +93,20 @@ class _Check:
         self._unchecked: dict[str, str] = {}
 
     def run(self, inputs: Mapping[str, np.ndarray], trace: Iterable[Written]) -> FallbackChecked:
-        values = Storages(self._record)
-        for port in self._record.inputs:
-            values.write(port.tensor, inputs[port.name].tobytes())
-        written: dict[int, dict[str, bytes | memoryview]] = {}
-        for item in trace:
-            written.setdefault(item.step, {})[self._record.tensors[item.tensor].name] = item.data
         mismatches: list[FunctionMismatch] = []
         calls = 0
-        for index, step in enumerate(self._record.steps):
-            now = written.get(index, {})
-            if step.layer is None:
-                all_arguments = self._record.everything["steps"][index]["arguments"]
-                passed = [a for a in all_arguments if a["kind"] != "workspace"]
-                reads = self._reads(step.symbol)
-                read = [self._read(a, values, now) for a in passed[:reads]]
-                got = [self._array(a["name"], now[a["name"]]) for a in passed[reads:]]
-                calls += step.symbol not in self._unchecked
-                for found in self._compare(step.symbol, read, got):
-                    operators = str(self._operators.get(step.symbol, ""))
-                    mismatches.append(FunctionMismatch(step.label, step.symbol, operators, found))
-            for name, data in now.items():
-                values.write(name, data)
+        for index, step, values, now in walk(self._record, inputs, trace):
+            if step.layer is not None:
+                continue
+            all_arguments = self._record.everything["steps"][index]["arguments"]
+            passed = [a for a in all_arguments if a["kind"] != "workspace"]
+            reads = self._reads(step.symbol)
+            read = [self._read(a, values, now) for a in passed[:reads]]
+            got = [self._array(a["name"], now[a["name"]]) for a in passed[reads:]]
+            calls += step.symbol not in self._unchecked
+            for found in self._compare(step.symbol, read, got):
+                operators = str(self._operators.get(step.symbol, ""))
+                mismatches.append(FunctionMismatch(step.label, step.symbol, operators, found))
         return FallbackChecked(calls, tuple(mismatches), tuple(self._unchecked.items()))
 
     def _reads(self, symbol: str) -> int:
@@ -122,9 +114,7 @@ class _Check:
         known = self._meanings.get(symbol)
         return known["written"].count(False) if known else 1
 
-    def _read(
-        self, argument: Mapping[str, str], values: Storages, now: Mapping[str, bytes | memoryview]
-    ) -> bytes:
+    def _read(self, argument: Mapping[str, str], values: Storages, now: Now) -> bytes:
         """Bytes of an argument before the call; of a result without elements, whatever is there."""
         name = argument["name"]
         if argument["access"] == "write":

@@ -44,17 +44,8 @@ def write(
     fresh = _beside(place, "new")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        done = False
-        while not done:
-            fresh.mkdir()
-            with exclusive(fresh):
-                done = fresh.is_dir()  # else somebody took it for dead before it was locked
-                for name in sorted(sources, key=lambda name: (name != FILE, name)) * done:
-                    path = fresh / name
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_bytes(sources[name])
-                while done and not _put(fresh, place, sources, overwrite):
-                    pass  # another process was faster: look again
+        while not _written(fresh, place, sources, overwrite):
+            pass  # somebody took the new folder for dead before it was locked: make it again
     except OSError as error:
         raise ProjectError(
             f"the project cannot be written: {error.strerror or error}",
@@ -65,6 +56,26 @@ def write(
         # After success it is gone; after an error or an interrupt it may not stay.
         _discard(fresh, frozenset(sources))
     return load(place)
+
+
+def _written(fresh: Path, place: Path, sources: Mapping[str, bytes], overwrite: bool) -> bool:
+    """Make and fill `fresh`, and put it at `place`; False where it was removed before the lock.
+
+    Raises:
+        ProjectError: what is there may not be replaced.
+        OSError: it cannot be done.
+    """
+    fresh.mkdir()
+    with exclusive(fresh):
+        if not fresh.is_dir():
+            return False
+        for name in sorted(sources, key=lambda name: (name != FILE, name)):
+            path = fresh / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(sources[name])
+        while not _put(fresh, place, sources, overwrite):
+            pass  # another process was faster: look again
+    return True
 
 
 def _put(fresh: Path, place: Path, sources: Mapping[str, bytes], overwrite: bool) -> bool:

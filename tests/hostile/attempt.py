@@ -9,8 +9,12 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
 
 from tests.hostile.case import Case
 
@@ -53,6 +57,26 @@ def warm() -> None:
     from match_aie import codegen, fallback, frontend, mapping, partition, pipeline  # noqa: F401
     from match_aie.fallback import stages  # noqa: F401
     from match_aie.frontend import load, onnx_import, relay, tflite_import  # noqa: F401
+
+    _first()
+
+
+@cache
+def _first() -> None:
+    """Compile a small network: what is imported, or read, at the first time then is there."""
+    import match_aie
+
+    rng = np.random.default_rng(0)
+    node = helper.make_node("Conv", ["x", "w"], ["y"], kernel_shape=[1, 1])
+    graph = helper.make_graph(
+        [node, helper.make_node("Softmax", ["y"], ["z"])],
+        "first",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4, 3, 3])],
+        [helper.make_tensor_value_info("z", TensorProto.FLOAT, [1, 8, 3, 3])],
+        [numpy_helper.from_array(rng.standard_normal((8, 4, 1, 1), np.float32), "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    match_aie.compile(model, "CPU", cache=False).sources()
 
 
 def attempt(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,9 @@ FLOAT, INT8, UINT8 = TensorProto.FLOAT, TensorProto.INT8, TensorProto.UINT8
 INT32, INT64, BOOL = TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL
 
 node = helper.make_node
+
+#: Nodes, or what makes them: of a long graph they take a while.
+Nodes = Sequence[onnx.NodeProto] | Callable[[], Sequence[onnx.NodeProto]]
 
 
 def value(name: str, shape: Sequence[int | str] | None, kind: int = FLOAT) -> onnx.ValueInfoProto:
@@ -60,12 +63,13 @@ def model(
     return helper.make_model(graph, opset_imports=domains, ir_version=8, functions=functions)
 
 
-def case(name: str, *arguments: Any, **options: Any) -> Case:
-    """A case of one ONNX file made by `model`, when it is asked for."""
+def case(name: str, nodes: Nodes, *arguments: Any, **options: Any) -> Case:
+    """A case of one ONNX file made by `model` when it is asked for, its nodes too if need be."""
 
     def build(folder: Path) -> Path:
         path = folder / "model.onnx"
-        path.write_bytes(model(*arguments, **options).SerializeToString(deterministic=True))
+        made = nodes() if callable(nodes) else nodes
+        path.write_bytes(model(made, *arguments, **options).SerializeToString(deterministic=True))
         return path
 
     return Case(name, build)

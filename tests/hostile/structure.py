@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import onnx
@@ -49,9 +50,8 @@ def functions(_rng: random.Random) -> Iterator[Case]:
     yield case("function_missing", [call("Nowhere", "x", "y")], functions=[twice[0]])
 
 
-def chains(rng: random.Random) -> Iterator[Case]:
-    """Long, legal graphs."""
-    long = 5000
+def chains(rng: random.Random, long: int = 5000) -> Iterator[Case]:
+    """Long, legal graphs: of `long` nodes, or in a fixed proportion to it."""
     kinds: dict[str, Callable[[int], list[onnx.NodeProto]]] = {
         "relu_neg": lambda i: [node("Relu" if i % 2 else "Neg", [f"v{i}"], [f"v{i + 1}"])],
         "add": lambda i: [node("Add", [f"v{i}", "k"], [f"v{i + 1}"])],
@@ -64,19 +64,22 @@ def chains(rng: random.Random) -> Iterator[Case]:
         "to_the_first": lambda i: [node("Sub", [f"v{i}", "v0"], [f"v{i + 1}"])],
     }
     held = {"k": np.ones((1, 4), np.float32), "m": np.eye(4, dtype=np.float32)}
+
+    def linked(link: Callable[[int], list[onnx.NodeProto]]) -> list[onnx.NodeProto]:
+        middle = [made for i in range(long) for made in link(i)]
+        ends = node("Identity", ["x"], ["v0"]), node("Identity", [f"v{long}"], ["y"])
+        return [ends[0], *middle, ends[1]]
+
     for name, link in kinds.items():
-        nodes = [node("Identity", ["x"], ["v0"])]
-        nodes += [made for i in range(long) for made in link(i)]
-        nodes += [node("Identity", [f"v{long}"], ["y"])]
-        yield case(f"chain_{name}", nodes, held)
+        yield case(f"chain_{name}", partial(linked, link), held)
     constant = [node("Neg", ["k" if i == 0 else f"v{i}"], [f"v{i + 1}"]) for i in range(long)]
     yield case("chain_of_constants", [*constant, node("Add", ["x", f"v{long}"], ["y"])], held)
     quantised = []
     scale = {"s": np.float32(0.1), "z": np.int8(rng.randint(-5, 5))}
-    for i in range(2500):
+    for i in range(long // 2):
         quantised.append(node("QuantizeLinear", [f"v{i}", "s", "z"], [f"q{i}"]))
         quantised.append(node("DequantizeLinear", [f"q{i}", "s", "z"], [f"v{i + 1}"]))
-    ends = [node("Identity", ["x"], ["v0"]), *quantised, node("Identity", ["v2500"], ["y"])]
+    ends = [node("Identity", ["x"], ["v0"]), *quantised, node("Identity", [f"v{long // 2}"], ["y"])]
     yield case("chain_quantised", ends, scale)
     fan = [node("Relu", ["x"], [f"b{i}"]) for i in range(2000)]
     yield case("wide_sum", [*fan, node("Sum", [f"b{i}" for i in range(2000)], ["y"])])
@@ -91,7 +94,7 @@ def chains(rng: random.Random) -> Iterator[Case]:
     yield case("wide_inputs", [node("Sum", [p.name for p in ports], ["y"])], inputs=ports)
     yield case(
         "a_hundred_thousand",
-        [
+        lambda: [
             node("Relu", ["x" if i == 0 else f"v{i}"], [f"v{i + 1}" if i < 99_999 else "y"])
             for i in range(100_000)
         ],

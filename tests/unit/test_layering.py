@@ -72,6 +72,8 @@ def test_the_reader_finds_the_package() -> None:
                 "match_aie.frontend",
                 "match_aie.partition",
                 "match_aie.fallback",
+                "match_aie.byoc",
+                "match_aie.hardware.dpl",
                 "match_aie.tvm_api",
             ),
         ),

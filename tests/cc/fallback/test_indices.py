@@ -136,3 +136,50 @@ def test_moving_data():
     ]  # fmt: skip
     for value, reference in zip(got, wanted, strict=True):
         np.testing.assert_array_equal(value, reference)
+
+
+def _moved(emit, value, rng):
+    """A rule that moves data, as (TVM's value, numpy's function)."""
+    shape = [int(size) for size in value.ty.shape]
+    kind = int(rng.integers(6))
+    if kind == 0:
+        times = [int(t) for t in rng.integers(1, 3, len(shape))]
+        return emit(op.tile(value, times)), lambda a: np.tile(a, times)
+    if kind == 1:
+        axis = int(rng.integers(len(shape)))
+        return emit(op.flip(value, axis)), lambda a: np.flip(a, axis)
+    if kind == 2:
+        flat = [int(np.prod(shape))]
+        parts = flat if flat[0] % 3 else [flat[0] // 3, 3]
+        return emit(op.reshape(value, parts)), lambda a: a.reshape(parts)
+    if kind == 3:
+        axis = int(rng.integers(len(shape)))
+        first = int(rng.integers(shape[axis]))
+        return (
+            emit(op.strided_slice(value, [axis], [first], [shape[axis]])),
+            lambda a: np.take(a, range(first, shape[axis]), axis),
+        )
+    if kind == 4:
+        return emit(op.repeat(value, 2, 0)), lambda a: np.repeat(a, 2, 0)
+    order = [int(axis) for axis in rng.permutation(len(shape))]
+    return emit(op.permute_dims(value, order)), lambda a: a.transpose(order)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_data_moved_more_than_once(seed):
+    x = _normal(2, 3, 4)
+    wanted = []
+
+    def body(emit, v):
+        rng, results = np.random.default_rng(seed), []
+        for _ in range(12):
+            value, array = v, x
+            for _ in range(4):
+                value, rule = _moved(emit, value, rng)
+                array = rule(array)
+            results.append(value)
+            wanted.append(array)
+        return results
+
+    for value, reference in zip(evaluate(body, x), wanted, strict=True):
+        np.testing.assert_array_equal(value, reference)

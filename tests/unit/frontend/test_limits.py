@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+import match_aie
 from match_aie.errors import LimitError, ModelError, OptionError
 from match_aie.frontend import load
 from match_aie.limits import Limits
@@ -76,16 +77,52 @@ def test_every_limit_names_itself(limit, changes):
     assert f"--limit {limit}=N" in error.value.hint
 
 
-def test_a_limit_can_be_raised():
-    steps = 1100
-    layer = node("RNN", ["x", "w", "r"], ["y"], hidden_size=1)
-    held = {"w": ints(1).astype("float32").reshape(1, 1, 1)}
+def recurrent(op, steps, outputs=("y",)):
+    """A recurrent layer of one unit."""
+    gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[op]
+    options = {"linear_before_reset": 1} if op == "GRU" else {}
+    layer = node(op, ["x", "w", "r"], list(outputs), hidden_size=1, **options)
+    held = {"w": ints(*range(gates)).astype("float32").reshape(1, gates, 1)}
     held["r"] = held["w"]
-    data = model([layer], held, inputs=[value("x", [steps, 1, 1])]).SerializeToString()
-    with pytest.raises(LimitError, match="steps"):
-        load(data)
-    with pytest.raises(LimitError, match="steps"):
-        load(data, limits=Limits(recurrent_steps=steps - 1))
+    return model([layer], held, inputs=[value("x", [steps, 1, 1])]).SerializeToString()
+
+
+def test_steps_that_would_be_written_out_are_limited():
+    data = recurrent("RNN", 20)
+    match_aie.compile(data, cache=False)
+    with pytest.raises(LimitError, match=r"onnx\.RNN.*20 steps, and 19") as error:
+        match_aie.compile(data, cache=False, limits=Limits(recurrent_steps=19))
+    assert error.value.where == "y"
+
+
+@pytest.mark.parametrize("op", ["LSTM", "GRU"])
+def test_a_module_takes_any_number_of_steps(op):
+    """Nothing is written out; a step of the core may be cheaper, but the fallback has none."""
+    long = match_aie.compile(recurrent(op, 100_000), cache=False)
+    assert [layer.pattern for layer in long.program.schedule.layers] == [op.lower()]
+    assert not {"onnx.LSTM", "onnx.GRU"} & {
+        name for function in long.program.schedule.functions for name in function.operators.split()
+    }
+
+
+@pytest.mark.parametrize(("op", "outputs"), [("LSTM", ["", "y"]), ("RNN", ["y", "h"])])
+def test_where_no_module_takes_the_layer_many_steps_are_refused(op, outputs):
+    with pytest.raises(LimitError, match="no module runs the"):
+        match_aie.compile(recurrent(op, 100_000, outputs), cache=False)
+
+
+@pytest.mark.parametrize("name", ["scale", "weight_scale", "output_scale", "qlinear"])
+@pytest.mark.parametrize("bad", ["zero", "negative", "nan"])
+def test_a_scale_is_a_step(cases, tmp_path, name, bad):
+    with pytest.raises(ModelError, match=f"a scale is .*{'number' if bad == 'nan' else bad}") as e:
+        load(cases[f"{name}_{bad}"].build(tmp_path))
+    assert e.value.where
+
+
+@pytest.mark.parametrize("bad", ["zero", "negative"])
+def test_every_channel_has_one(cases, tmp_path, bad):
+    with pytest.raises(ModelError, match=f"a scale is {bad}"):
+        load(cases[f"channel_scale_{bad}"].build(tmp_path))
 
 
 @pytest.mark.parametrize("bad", [{"nodes": 0}, {"nodes": -1}, {"nodes": True}, {"node": 1}])

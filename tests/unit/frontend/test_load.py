@@ -383,3 +383,18 @@ def test_outputs_may_be_inputs_constants_and_repeated(onnx_tools):
     assert [port.name for port in loaded.outputs] == list(outputs)
     got = onnx_tools.run_tvm(loaded, {"x": np.array([1, 2], F32)})
     np.testing.assert_array_equal(got, [[1, 2], [2, 2], [-1, -2], [-1, -2]])
+
+
+def test_an_old_model_with_an_unknown_element_type():
+    axes = onnx.numpy_helper.from_array(np.array([0], np.int64), "axes")
+    axes.data_type = -(2**31)
+    graph = helper.make_graph(
+        [helper.make_node("Squeeze", ["x"], ["y"])],
+        "old",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [8])],
+        [axes],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)])
+    with pytest.raises(ModelError, match="conversion failed"):
+        load(model)

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+import tflite
 
 from match_aie.errors import ModelError
 from match_aie.frontend import load
@@ -72,3 +73,13 @@ def test_damaged_metadata_never_raises_anything_else(flatbuffer):
         except ModelError:
             refused += 1
     assert refused > 20
+
+
+def test_a_shape_that_its_operators_do_not_give(flatbuffer):
+    data = bytearray(flatbuffer)
+    graph = tflite.Model.GetRootAs(data).Subgraphs(0)
+    shape = graph.Tensors(graph.Outputs(0)).ShapeAsNumpy()
+    assert shape.size == 2
+    shape[1] += 251
+    with pytest.raises(ModelError, match=r"the file says int8.* and the network gives int8"):
+        load(bytes(data))
