@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from match_aie.errors import Infeasible
-from match_aie.targets.aie_ml.array import DenseLayer, search
-from match_aie.targets.aie_ml.array.sample import sample
+from match_aie.targets.aie_ml.array import DenseLayer
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.given import find
+from match_aie.targets.aie_ml.graph.sample import sample
 from match_aie.targets.aie_ml.simulate import simulate
 
 LAYERS = (
@@ -57,7 +58,7 @@ def correlation(
         mappings = sample(layer, vek280, each, seed=number)
         modelled = [priced.cost.interval for priced in mappings]
         simulated = [simulate(priced.mapping, vek280).interval for priced in mappings]
-        chosen = search(layer, vek280)
+        chosen = find(layer, vek280)
         assert not isinstance(chosen, Infeasible)
         ours = simulate(chosen[0].mapping, vek280).interval
         gap = 100 * (ours / min(simulated) - 1)

@@ -16,10 +16,12 @@ from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.execute import execute
-from match_aie.targets.aie_ml.graph.dense import DenseGraph
+from match_aie.targets.aie_ml.graph.constants import Numbers
+from match_aie.targets.aie_ml.graph.given import timed_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
-from match_aie.targets.aie_ml.simulate import Beyond, run_layer
+from match_aie.targets.aie_ml.simulate import Beyond, run_layer, simulate_program
 from match_aie.targets.versal import VersalAIEML
 from match_aie.targets.versal.module import plan_of
 from match_aie.workload import Quantized, Workload, dense, full_range, reference
@@ -106,63 +108,99 @@ def of_mapping(mapping: ArrayMapping, device: Device) -> Program:
     }
     fixed = in_fixed_point(workload, constants)
     assert not isinstance(fixed, str), fixed
-    graph = DenseGraph("layer", mapping, device, fixed.workload, fixed.constants).graph
+    timed = timed_of(mapping, device)
+    assert timed is not None, mapping
+    graph = TimedGraph("layer", timed, Numbers(timed, fixed.workload, fixed.constants)).graph
     return proven(graph, fixed.workload, dict(fixed.constants), device)
 
 
 def gemms(device: Device, row: Row) -> list[dict[str, object]]:
-    """Products as `match.compile` emits them for a whole array, executed, then simulated."""
+    """Products as `match.compile` emits them for a whole array, executed, then simulated.
+
+    Fed by streams of programmable logic for the interval of repeated runs and for a single run, and
+    by the chip's memory.
+    """
     rows = []
-    for case, (m, k, n) in GEMMS.items():
-        target = VersalAIEML(columns_per_layer=device.columns, modules=("array",))
-        begun = time.perf_counter()
-        net = match.compile(mlp(1, k, m, columns=n), target=target)
-        searched = time.perf_counter() - begun
-        (layer,) = net.program.schedule.chosen
-        plan = plan_of(layer.workload, device.name, layer.mapping)
-        graph = plan.graph(layer.symbol, layer.workload, layer.constants)
-        made = proven(graph, layer.workload, dict(layer.constants), device)
-        rows += _timed(case, made, device, row)
-        rows.append(row(case, "seconds_search", searched, "s", "measured", "match.compile"))
-        rows.append(row(case, "seconds_execution", made.seconds, "s", "measured"))
+    for case, sizes in GEMMS.items():
+        for memory, aim in (("plio", "throughput"), ("plio", "latency"), ("ddr", "latency")):
+            target = VersalAIEML(
+                columns_per_layer=device.columns,
+                modules=("array",),
+                memory=memory,
+                optimize_for=aim,
+            )
+            begun = time.perf_counter()
+            net = match.compile(mlp(1, sizes[1], sizes[0], columns=sizes[2]), target=target)
+            searched = time.perf_counter() - begun
+            (layer,) = net.program.schedule.chosen
+            plan = plan_of(layer.workload, device.name, layer.mapping)
+            graph = plan.graph(layer.symbol, layer.workload, layer.constants)
+            made = proven(graph, layer.workload, dict(layer.constants), device)
+            which = {"throughput": "", "latency": "_once"}[aim] + (
+                "" if memory == "plio" else "_ddr"
+            )
+            rows += _timed(case, which, made, device, row, repeated=aim == "throughput")
+            tag = f"seconds_search{which}"
+            rows.append(row(case, tag, searched, "s", "measured", "match.compile"))
+            rows.append(row(case, f"seconds_execution{which}", made.seconds, "s", "measured"))
     return rows
 
 
-def _timed(case: str, made: Program, device: Device, row: Row) -> list[dict[str, object]]:
-    """One run, every call of it simulated, with assumptions at half and double.
+def _timed(
+    case: str, which: str, made: Program, device: Device, row: Row, *, repeated: bool
+) -> list[dict[str, object]]:
+    """A single run, every call of it simulated, or repeated ones; assumptions at half and double.
 
-    Not repeated: the steady state that `simulate_program` finds is of results in memory tiles, and
-    knows no bound of the chip's memory that only shows over a whole run.
+    The transfer of a cascade at 2, 8 and 16 cycles, too.
     """
-    how = f"{len(made.program.cores)} tiles: {made.graph.remark}; first fill to last drain"
+    streams = made.graph.memory == "plio"
+    how = f"{len(made.program.cores)} tiles: {made.graph.remark}; " + (
+        "interval of repeated runs" if repeated else "first fill to last drain"
+    )
 
-    def once(assumed: Assumed, beyond: Beyond) -> float:
+    def cycles_of(assumed: Assumed, beyond: Beyond) -> float:
+        if repeated:
+            return simulate_program(made.program, device, assumed=assumed, beyond=beyond).interval
         return run_layer(made.program, device, assumed=assumed, beyond=beyond).cycles
 
+    base = Beyond()
     begun = time.perf_counter()
-    cycles = once(Assumed(), Beyond())
+    cycles = cycles_of(Assumed(), base)
     took = time.perf_counter() - begun
     macs = device.architecture.core.macs_of("int8", "int8") or 0
     peak = 2 * macs * device.core_tiles * device.clock_ghz / 1000
     tops = made.tops(cycles, device)
     rows = [
-        row(case, "executed", 1, "", "measured", "result equal to the reference bit for bit"),
-        row(case, "simulated_cycles", cycles, "cycles", "simulated", how),
-        row(case, "simulated_tops", tops, "TOPS", "simulated", how),
-        row(case, "efficiency_percent", 100 * tops / peak, "%", "simulated", f"of {peak:.2f}"),
-        row(case, "seconds_simulation", took, "s", "measured"),
+        row(case, f"executed{which}", 1, "", "measured", "result equal to the reference"),
+        row(case, f"simulated_cycles{which}", cycles, "cycles", "simulated", how),
+        row(case, f"simulated_tops{which}", tops, "TOPS", "simulated", how),
+        row(case, f"efficiency_percent{which}", 100 * tops / peak, "%", "simulated", f"{peak:.2f}"),
+        row(case, f"seconds_simulation{which}", took, "s", "measured"),
     ]
-    base = Beyond()
-    for factor, name in ((0.5, "half"), (2.0, "double")):
-        beyond = replace(
-            base,
-            memory_gbps=base.memory_gbps / factor,
-            memory_cycles=round(base.memory_cycles * factor),
-        )
-        for kind, varied, what in (
-            ("", once(Assumed().scaled(factor), base), "start, locks, descriptors, cascade"),
-            ("_memory", once(Assumed(), beyond), "the chip's memory: latency; its rate otherwise"),
-        ):
-            metric, note = f"simulated_tops{kind}_{name}", f"assumed times at {name}: {what}"
-            rows.append(row(case, metric, made.tops(varied, device), "TOPS", "simulated", note))
+    varied = [
+        (name, Assumed().scaled(factor), base, f"assumed times of the array at {name}")
+        for factor, name in ((0.5, "half"), (2.0, "double"))
+    ]
+    varied += [
+        (f"cascade_{much}", replace(Assumed(), cascade=much), base, f"{much} cycles a transfer")
+        for much in (2, 8, 16)
+    ]
+    if not streams:
+        varied += [
+            (f"memory_{name}", Assumed(), _memory(base, factor), "the chip's memory")
+            for factor, name in ((0.5, "half"), (2.0, "double"))
+        ]
+    for name, assumed, beyond, note in varied:
+        value = made.tops(cycles_of(assumed, beyond), device)
+        metric = f"simulated_tops{which}_{name}"
+        rows.append(row(case, metric, value, "TOPS", "simulated", note))
     return rows
+
+
+def _memory(base: Beyond, factor: float) -> Beyond:
+    """The chip's memory with its latency multiplied, its rate divided."""
+    return replace(
+        base,
+        memory_gbps=base.memory_gbps / factor,
+        memory_cycles=round(base.memory_cycles * factor),
+    )

@@ -4,8 +4,8 @@
 
 Kernel cycles are modelled (schedules that a verifier proves). Figures of the array are simulated,
 of programs that were executed before and gave their references' results bit for bit; those of
-`calibration`, which hold the simulator to what others publish, are of mappings that are only
-timed. Nothing here ran on hardware. `--quick` leaves out the comparison of cost model and
+`calibration`, which hold the simulator to what others publish, are of programs of the same builder
+without numbers. Nothing here ran on hardware. `--quick` leaves out the comparison of cost model and
 simulator, which takes minutes.
 """
 
@@ -22,9 +22,10 @@ from machine import machine_row
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
-from match_aie.targets.aie_ml.array import DenseLayer, search
+from match_aie.targets.aie_ml.array import DenseLayer
 from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
 from match_aie.targets.aie_ml.devices import Device, Tiling
+from match_aie.targets.aie_ml.graph.given import find
 from match_aie.targets.aie_ml.schedule import Kernel, schedule_call
 from match_aie.targets.aie_ml.simulate import simulate_program
 
@@ -84,7 +85,7 @@ def tiles(vek280: Device) -> list[Row]:
                 ]
         layer = DenseLayer(768, size[1], size[2], a, w, out)
         for variant, tag in (("flat", ""), ("overlapped", "_overlapped")):
-            found = search(layer, vek280, most_tiles=1, variants=(variant,))
+            found = find(layer, vek280, most_tiles=1, variants=(variant,))
             assert not isinstance(found, Infeasible)
             mapping = found[0].mapping
             made = of_mapping(mapping, vek280)

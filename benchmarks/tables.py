@@ -229,14 +229,21 @@ def aie_tiles(rows: Rows) -> Lines:
 
 def aie_gemms(rows: Rows) -> Lines:
     """Products as they are emitted, of programs that were executed."""
-    yield "GEMM", "cycles", "TOPS", "of the array's peak"
+    yield "GEMM", "fed by", "cycles", "TOPS", "of the array's peak"
+    ways = (
+        ("", "streams, repeated"),
+        ("_once", "streams, a single run"),
+        ("_once_ddr", "the chip's memory, a single run"),
+    )
     for case in rows.cases("executed"):
-        yield (
-            case.removeprefix("gemm_"),
-            rows.value(case, "simulated_cycles", 0),
-            rows.value(case, "simulated_tops", 1),
-            rows.value(case, "efficiency_percent", 1) + " %",
-        )
+        for which, what in ways:
+            yield (
+                case.removeprefix("gemm_"),
+                what,
+                rows.value(case, f"simulated_cycles{which}", 0),
+                rows.value(case, f"simulated_tops{which}", 1),
+                rows.value(case, f"efficiency_percent{which}", 1) + " %",
+            )
 
 
 def aie_calibration(rows: Rows) -> Lines:

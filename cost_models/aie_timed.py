@@ -25,7 +25,8 @@ class PassWork:
         outputs: bytes that each way takes.
         last_output: bytes that a way takes after everything else is done.
         way_rate: of a way.
-        memory_rate: of the chip's memory.
+        memory_rate: of the chip's memory, or of all ways together.
+        fills: in which the rows of a pass come: the first tiles wait for one of them.
     """
 
     passes: int
@@ -39,16 +40,31 @@ class PassWork:
     last_output: int
     way_rate: float
     memory_rate: float
+    fills: int = 1
 
 
 def timed_cycles(work: PassWork) -> float:
     """Cycles of a run: activations come in, passes follow each other, the last results go out."""
+    entering = _entering(work)
+    again = 0.0 if work.double else (work.passes - 1) * entering
+    before = max(entering / work.fills, work.first_weights / work.way_rate)
+    through = work.last_output / work.way_rate + work.through
+    return before + work.passes * _pace(work) + again + through
+
+
+def interval_cycles(work: PassWork) -> float:
+    """Cycles between the ends of runs that follow each other; activations must be double."""
+    return work.passes * _pace(work)
+
+
+def _entering(work: PassWork) -> float:
+    """Cycles in which the activations of a pass come in."""
+    return max(max(work.inputs) / work.way_rate, sum(work.inputs) / work.memory_rate)
+
+
+def _pace(work: PassWork) -> float:
+    """Cycles of a pass among others."""
     moved = sum(work.inputs) + sum(work.weights) + sum(work.outputs)
-    entering = max(max(work.inputs) / work.way_rate, sum(work.inputs) / work.memory_rate)
-    first = work.first_weights / work.way_rate
     busiest = max((*work.weights, *work.outputs, 0)) / work.way_rate
     pace = max(work.inside, busiest, moved / work.memory_rate)
-    pace = max(pace, entering) if work.double else pace
-    again = 0.0 if work.double else (work.passes - 1) * entering
-    before = max(entering, first)
-    return before + work.passes * pace + again + work.last_output / work.way_rate + work.through
+    return max(pace, _entering(work)) if work.double else pace

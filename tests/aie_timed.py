@@ -9,9 +9,10 @@ from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.array.local import plan_local
 from match_aie.targets.aie_ml.array.shapes import blocks
+from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.timed import Timed
-from match_aie.targets.aie_ml.graph.timed_graph import Numbers, TimedGraph
+from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.workload import Quantized, dense, full_range
 
@@ -90,7 +91,7 @@ def timed_graph(name, made, rows, parts, calls, turns, *, home="chip", order="m"
     if isinstance(plan_local(mapping, array), Infeasible):
         return None
     timed = Timed(mapping, array, whole.rows, feeds)
-    if timed.slots is None or not timed.fits:
+    if not timed.fits:
         return None
     return TimedGraph(name, timed, Numbers(timed, workload, constants))
 

@@ -180,6 +180,14 @@ class ExecModule(ABC):
         """
         return (self.spatial(workload),)
 
+    def nests(self, workload: Workload) -> Sequence[Mapping]:
+        """Whole mappings to choose from, for a module with a single memory, instead of unrollings.
+
+        None by default: what `unrollings` leave is then run in order.
+        """
+        del workload
+        return ()
+
     def demands(self, workload: Workload, mapping: Mapping) -> MappingOf[str, int]:
         """What the layer takes of the target's `capacities` for as long as the network is there.
 

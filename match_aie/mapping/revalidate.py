@@ -14,7 +14,7 @@ from match_aie.hardware import ExecModule, TileCostModel
 from match_aie.mapping.checker import check
 from match_aie.mapping.evaluate import Evaluation
 from match_aie.mapping.options import SearchOptions
-from match_aie.mapping.search import MappedCost, refusal, unrollings, untiled
+from match_aie.mapping.search import MappedCost, offered, refusal, unrollings
 from match_aie.workload import Workload
 
 Found = list[MappedCost] | Infeasible
@@ -42,8 +42,8 @@ def objection(found: Found, workload: Workload, module: ExecModule, options: Sea
         return wrong
     if len(module.memories) < 2:
         # Without inner memories a mapping follows from what is unrolled.
-        offered = [untiled(workload, tuple(spatial)) for spatial in module.unrollings(workload)]
-        strange = any(row.mapping not in offered for row in found)
+        mappings = offered(workload, module)
+        strange = any(row.mapping not in mappings for row in found)
         return "the module offers no such mapping" if strange else ""
     return next((text for row in found if (text := _tiled(row, workload, module))), "")
 

@@ -205,8 +205,7 @@ def _untiled(
     """The module's unrollings, best first; or why the last of them does not fit."""
     found: list[MappedCost] = []
     refused: Infeasible | None = None
-    for spatial in module.unrollings(workload):
-        mapping = untiled(workload, tuple(spatial))
+    for mapping in offered(workload, module):
         if not isinstance(model, CostModel):
             cost = Evaluation(workload, module, model, mapping).cost()
         else:
@@ -220,6 +219,12 @@ def _untiled(
         assert refused is not None, f"module {module.name} has no unrolling"
         return refused
     return sorted(found, key=lambda row: value(row.cost, objective))
+
+
+def offered(workload: Workload, module: ExecModule) -> Sequence[Mapping]:
+    """What a module with a single memory offers: nests, or unrollings in one call."""
+    nests = module.nests(workload)
+    return nests or [untiled(workload, tuple(loops)) for loops in module.unrollings(workload)]
 
 
 def untiled(workload: Workload, spatial: tuple[Loop, ...]) -> Mapping:

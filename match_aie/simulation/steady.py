@@ -27,19 +27,25 @@ class Steady:
         return self.cycles / self.period
 
 
-def find_steady(times: Sequence[float], *, repeats: int = 3, longest: int = 64) -> Steady | None:
+def find_steady(
+    times: Sequence[float], *, repeats: int = 3, longest: int = 64, least: int = 0
+) -> Steady | None:
     """The shortest pattern that the last completions repeat exactly, or None.
 
     Args:
         times: when the completions happened, ascending.
         repeats: how often the pattern must have been seen.
         longest: period, in completions, that is looked for.
+        least: completions that the repetitions must span: more than one burst of them.
     """
     gaps = [b - a for a, b in itertools.pairwise(times)]
     for period in range(1, min(longest, len(gaps) // repeats) + 1):
-        tail = gaps[len(gaps) - period * repeats :]
+        span = period * max(repeats, -(-least // period))
+        if span > len(gaps):
+            continue
+        tail = gaps[len(gaps) - span :]
         if all(gap == tail[at % period] for at, gap in enumerate(tail)):
-            return Steady(len(times) - 1 - period * repeats, period, sum(tail[:period]))
+            return Steady(len(times) - 1 - span, period, sum(tail[:period]))
     return None
 
 

@@ -91,6 +91,7 @@ def chains(layers: tuple[Given, ...], device: str, *, whole: bool = True) -> tup
         if not whole
         or layers[at].flow.step != layers[at - 1].flow.step + 1
         or ALONE & {layers[at].workload.kind, layers[at - 1].workload.kind}
+        or "plio" in (members[at].graph.memory, members[at - 1].graph.memory)
     }
     while True:
         found = _cut(layers, members, cuts, columns)

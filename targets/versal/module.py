@@ -26,7 +26,9 @@ from match_aie.hardware.module import Constants
 from match_aie.targets.aie_ml.graph.dense_plan import dense_plan, dense_plans
 from match_aie.targets.aie_ml.graph.image_plan import image_plan, image_plans, refuses
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
+from match_aie.targets.aie_ml.graph.plan import MemoryKind
 from match_aie.targets.aie_ml.graph.product_plan import product_plan, product_plans
+from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device
@@ -35,6 +37,9 @@ from match_aie.workload import Workload
 
 #: What the layers of a network share: columns, channels from the chip's memory, and to it.
 SHARED = ("columns of the array", "channels into the array", "channels out of the array")
+
+#: Likewise streams of programmable logic.
+STREAMS = ("streams into the array", "streams out of the array")
 
 #: Nanoseconds that the Arm core takes around a layer: it programs a transfer each way, starts the
 #: graph and waits. ASSUMPTION, not measured: some hundred accesses of uncached registers.
@@ -45,10 +50,15 @@ AROUND_NS = 1000.0
 COPIED_PER_NS = 5.6
 
 
-def plans(workload: Workload, name: str, most: int) -> Sequence[LayerPlan] | Infeasible:
-    """How the layer can run on up to `most` columns of device `name`, narrowest first."""
+def plans(
+    workload: Workload, name: str, most: int, memory: MemoryKind = "ddr", aim: Aim = "latency"
+) -> Sequence[LayerPlan] | Infeasible:
+    """How the layer can run on up to `most` columns of device `name`, narrowest first.
+
+    Dense layers alone use the streams of `memory` "plio".
+    """
     if workload.kind == "dense":
-        return dense_plans(workload, name, most)
+        return dense_plans(workload, name, most, memory, aim)
     if workload.kind == "matmul":
         return product_plans(workload, name, most)
     return image_plans(workload, name, most)
@@ -57,7 +67,7 @@ def plans(workload: Workload, name: str, most: int) -> Sequence[LayerPlan] | Inf
 def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
     """The one of these plans that `mapping` names."""
     if workload.kind == "dense":
-        return dense_plan(workload, name, mapping.spatial)
+        return dense_plan(workload, name, mapping)
     if workload.kind == "matmul":
         return product_plan(workload, name, mapping.spatial)
     return image_plan(workload, name, mapping.spatial)
@@ -71,20 +81,25 @@ class ArrayCost:
         device: name of the device.
         columns: that the layer may take.
         gigahertz: of the array's clock.
+        memory: what feeds dense layers.
+        aim: which cycles count.
     """
 
     device: str
     columns: int
     gigahertz: float
+    memory: MemoryKind = "ddr"
+    aim: Aim = "latency"
 
     def cost(self, workload: Workload, mapping: Mapping) -> Cost | Infeasible:
         """Of the plan that `mapping` names; why there is none where it names none."""
         if not mapping.spatial:
-            none = plans(workload, self.device, self.columns)
+            none = plans(workload, self.device, self.columns, self.memory, self.aim)
             if isinstance(none, Infeasible):
                 return none
             raise InternalError("a layer on the array without spatial loops")
-        return layer_cost(plan_of(workload, self.device, mapping), workload, self.gigahertz)
+        plan = plan_of(workload, self.device, mapping)
+        return layer_cost(plan, workload, self.gigahertz, aim=self.aim)
 
 
 @dataclass(frozen=True)
@@ -105,9 +120,20 @@ class Place:
 
 
 def layer_cost(
-    plan: LayerPlan, workload: Workload, gigahertz: float, place: Place = Place()
+    plan: LayerPlan,
+    workload: Workload,
+    gigahertz: float,
+    place: Place = Place(),
+    aim: Aim = "latency",
 ) -> Cost:
-    """Modelled cycles of a layer; among others without the ways that it does not take."""
+    """Modelled cycles of a layer; among others without the ways that it does not take.
+
+    Programmable logic moves its data itself; of runs that follow each other the interval counts.
+    """
+    if isinstance(plan, SpreadPlan):
+        once = plan.aimed(aim)
+        around = AROUND_NS * gigahertz if aim == "latency" else 0.0
+        return Cost(once + around, (("array", once), ("host", around)))
     enter, leave = plan.legs
     spared = (enter if place.in_place else 0.0) + (leave if place.stays else 0.0)
     spared += 0.0 if place.first else plan.starting
@@ -136,6 +162,8 @@ class AieArray(ExecModule):
     Args:
         name: of the device.
         columns: that one layer may take.
+        memory: what feeds dense layers.
+        aim: which cycles count.
     """
 
     name = "array"
@@ -144,10 +172,18 @@ class AieArray(ExecModule):
     version: ClassVar[str] = sources_digest()
     memories: tuple[Memory, ...] = (Memory("DDR", None, 4.0),)
 
-    def __init__(self, device_name: str, columns: int) -> None:
+    def __init__(
+        self,
+        device_name: str,
+        columns: int,
+        memory: MemoryKind = "ddr",
+        aim: Aim = "latency",
+    ) -> None:
         """For one device."""
         self.device = device_name
         self.columns = columns
+        self.memory = memory
+        self.aim = aim
         self.frequency = device(device_name).clock_ghz * 1e9
 
     def patterns(self) -> Sequence[Pattern]:
@@ -172,18 +208,29 @@ class AieArray(ExecModule):
 
     def unrollings(self, workload: Workload) -> Sequence[Sequence[Loop]]:
         """One for each plan; an empty one for a layer that does not fit."""
-        found = plans(workload, self.device, self.columns)
+        found = self._plans(workload)
         return ((),) if isinstance(found, Infeasible) else [plan.spatial for plan in found]
 
+    def nests(self, workload: Workload) -> Sequence[Mapping]:
+        """Those of the plans that are whole nests."""
+        found = self._plans(workload)
+        mine = () if isinstance(found, Infeasible) else found
+        return [plan.nest for plan in mine if isinstance(plan, SpreadPlan)]
+
+    def _plans(self, workload: Workload) -> Sequence[LayerPlan] | Infeasible:
+        return plans(workload, self.device, self.columns, self.memory, self.aim)
+
     def demands(self, workload: Workload, mapping: Mapping) -> MappingOf[str, int]:
-        """Columns of the array, and channels from and to the chip's memory."""
+        """Columns of the array, and channels or streams from and to what is outside."""
         plan = self.plan(workload, mapping)
-        return dict(zip(SHARED, (plan.columns, *plan.ways), strict=True))
+        ways = SHARED[1:] if plan.memory == "ddr" else STREAMS
+        return {SHARED[0]: plan.columns, **dict(zip(ways, plan.ways, strict=True))}
 
     def cost_model(self, workload: Workload) -> CostModel:
         """See `match_aie.cost_models.aie_array`."""
         del workload
-        return ArrayCost(self.device, self.columns, device(self.device).clock_ghz)
+        gigahertz = device(self.device).clock_ghz
+        return ArrayCost(self.device, self.columns, gigahertz, self.memory, self.aim)
 
     def template(self, workload: Workload) -> str:
         """A call of the C++ beside the network's C."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 
@@ -21,16 +22,18 @@ from match_aie.hardware import (
     Unit,
     runtime_files,
 )
+from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.emulation import emulation_files
 from match_aie.targets.aie_ml.graph.inplace import trimmed
 from match_aie.targets.aie_ml.graph.join import Joined
-from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
+from match_aie.targets.aie_ml.graph.spread_plan import Aim
 from match_aie.targets.aie_ml.graph.write import Chained, Placed, network_units
 from match_aie.targets.aie_ml.known import device as known_device
 from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Part, Stretch
 from match_aie.targets.cpu import CPUModule
 from match_aie.targets.versal.chains import Chain, chains, given, joined
-from match_aie.targets.versal.module import SHARED, AieArray, Place, layer_cost
+from match_aie.targets.versal.module import SHARED, STREAMS, AieArray, Place, layer_cost
 from match_aie.workload import Workload
 
 #: Generations of the array that Versal devices have; the others lie beside other processors.
@@ -56,12 +59,40 @@ class ArmModule(CPUModule):
         return ARM
 
 
+def _taken(graph: LayerGraph) -> Mapping[str, int]:
+    """What a graph takes of what layers share."""
+    ways = SHARED[1:] if graph.memory == "ddr" else STREAMS
+    counts = len(graph.inputs), len(graph.outputs)
+    return {SHARED[0]: graph.columns, **dict(zip(ways, counts, strict=True))}
+
+
+def _refuse_ways(array: Device, memory: str, optimize_for: str) -> None:
+    """Refuse what is no choice, or not known of the array.
+
+    Raises:
+        TargetError: so it is.
+    """
+    if memory not in get_args(MemoryKind):
+        raise TargetError(f"memory {memory!r}", hint=f"one of {get_args(MemoryKind)}")
+    if optimize_for not in get_args(Aim):
+        raise TargetError(f"optimize_for {optimize_for!r}", hint=f"one of {get_args(Aim)}")
+    if memory == "plio":
+        array.need(array.plio_in, "the number of streams from programmable logic")
+        array.need(array.plio_out, "the number of streams to programmable logic")
+    elif optimize_for == "throughput":
+        raise TargetError(
+            "layers that the chip's memory feeds are chosen for latency only",
+            hint='memory="plio", or optimize_for="latency"',
+        )
+
+
 class VersalAIEML(MatchTarget):
     """AMD Versal with an AIE-ML array (VEK280), and one Arm Cortex-A72 for everything else.
 
     Attributes:
         device: name of the device.
         columns_per_layer: columns of the array that one layer may take at most.
+        memory: what feeds dense layers.
         frequency: of the Arm core, in Hz.
     """
 
@@ -74,6 +105,8 @@ class VersalAIEML(MatchTarget):
         modules: Sequence[str] = ("array", "arm"),
         arm_mhz: float = ARM_MHZ,
         handover: bool = True,
+        memory: MemoryKind = "ddr",
+        optimize_for: Aim = "latency",
     ) -> None:
         """Everything has a default.
 
@@ -85,6 +118,10 @@ class VersalAIEML(MatchTarget):
                 layers; the fallback runs the rest.
             arm_mhz: clock of the Arm core.
             handover: whether layers in a row leave results in memory tiles for the next ones.
+            memory: what feeds dense layers whose weights stay in the tiles: the chip's memory
+                ("ddr"), or streams of programmable logic ("plio"), many at once.
+            optimize_for: whether layers fed by streams are chosen for the cycles of a single run
+                ("latency"), or between runs that follow each other ("throughput").
 
         Raises:
             TargetError: there is no such device or module, the device is no Versal, or something
@@ -102,6 +139,7 @@ class VersalAIEML(MatchTarget):
         array.need(array.gmio_in, "the number of DMA channels from memory")
         if not 1 <= columns_per_layer <= array.columns:
             raise TargetError(f"{columns_per_layer} columns a layer, {device} has {array.columns}")
+        _refuse_ways(array, memory, optimize_for)
         if not arm_mhz > 0:
             raise TargetError(f"an Arm core at {arm_mhz} MHz")
         self.device = device
@@ -109,7 +147,9 @@ class VersalAIEML(MatchTarget):
         self._megahertz = arm_mhz
         self._handover = handover
         self.frequency = arm_mhz * 1e6
-        self._array = AieArray(device, columns_per_layer)
+        self.memory = memory
+        self._aim = optimize_for
+        self._array = AieArray(device, columns_per_layer, memory, optimize_for)
         made: dict[str, ExecModule] = {"array": self._array, "arm": ArmModule()}
         strange = [name for name in modules if name not in made]
         if strange:
@@ -132,10 +172,13 @@ class VersalAIEML(MatchTarget):
         return Runtime({**files, **emulation_files()})
 
     def capacities(self) -> Mapping[str, int]:
-        """Columns, and DMA channels between the array and the chip's memory."""
+        """Columns, DMA channels to the chip's memory, and streams where layers use them."""
         array = known_device(self.device)
         ways = (array.gmio_in or 0, array.gmio_out or 0)
-        return dict(zip(SHARED, (array.columns, *ways), strict=True))
+        found = dict(zip(SHARED, (array.columns, *ways), strict=True))
+        if self.memory == "plio":
+            found |= dict(zip(STREAMS, (array.plio_in or 0, array.plio_out or 0), strict=True))
+        return found
 
     def companions(
         self, network: str, layers: Sequence[ChosenLayer]
@@ -184,11 +227,8 @@ class VersalAIEML(MatchTarget):
 
     def _lacking(self, users: Sequence[tuple[str, LayerGraph]]) -> Infeasible | None:
         """What there is too little of for the graphs; nothing where selection kept to all of it."""
-        for at, (name, most) in enumerate(self.capacities().items()):
-            taken = [
-                float((graph.columns, len(graph.inputs), len(graph.outputs))[at])
-                for _, graph in users
-            ]
+        for name, most in self.capacities().items():
+            taken = [float(_taken(graph).get(name, 0)) for _, graph in users]
             if sum(taken) > most:
                 rows = tuple(zip((label for label, _ in users), taken, strict=True))
                 levers = ("selection='cheapest'", "fewer layers on the array")
@@ -222,7 +262,7 @@ class VersalAIEML(MatchTarget):
                 )
                 plan = self._array.plan(mine[at].workload, mine[at].mapping)
                 gigahertz = known_device(self.device).clock_ghz
-                cost = layer_cost(plan, mine[at].workload, gigahertz, place)
+                cost = layer_cost(plan, mine[at].workload, gigahertz, place, self._aim)
                 until = mine[chain.last].flow.step if stays else None
                 found[mine[at].symbol] = HandedOver(cost, until)
         return found
@@ -265,6 +305,8 @@ class VersalAIEML(MatchTarget):
             "modules": [module.name for module in self._modules],
             "arm_mhz": self._megahertz,
             "handover": self._handover,
+            "memory": self.memory,
+            "optimize_for": self._aim,
         }
 
     def built_for(self) -> str:

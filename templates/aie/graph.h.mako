@@ -1,4 +1,6 @@
 <%
+    way, width = ('plio', 'adf::plio_128_bits') if g.memory == 'plio' else ('gmio', '256, 1000')
+
     def braces(numbers):
         return '{' + ', '.join(str(n) for n in numbers) + '}'
 
@@ -37,10 +39,10 @@
 class ${g.name}_graph : public adf::graph {
 public:
 % for outside in g.inputs:
-    adf::input_gmio ${outside.name};
+    adf::input_${way} ${outside.name};
 % endfor
 % for outside in g.outputs:
-    adf::output_gmio ${outside.name};
+    adf::output_${way} ${outside.name};
 % endfor
     adf::kernel tile[${len(g.kernels)}];
 % if g.parameters:
@@ -52,10 +54,10 @@ public:
 
     ${g.name}_graph() {
 % for outside in g.inputs:
-        ${outside.name} = adf::input_gmio::create("${g.name}_${outside.name}", 256, 1000);
+        ${outside.name} = adf::input_${way}::create("${g.name}_${outside.name}", ${width});
 % endfor
 % for outside in g.outputs:
-        ${outside.name} = adf::output_gmio::create("${g.name}_${outside.name}", 256, 1000);
+        ${outside.name} = adf::output_${way}::create("${g.name}_${outside.name}", ${width});
 % endfor
 % for buffer in g.shared:
         ${buffer.name} = adf::shared_buffer<${c_type(buffer.dtype)}>::create(${braces(buffer.dimensions)}, ${len(buffer.writes)}, ${len(buffer.reads)});

@@ -40,6 +40,19 @@ void start_array() {
 void *array_memory(unsigned bytes) { return adf::GMIO::malloc(bytes); }
 
 }  // namespace
+% if any(g.memory == 'plio' for g in graphs):
+
+#ifdef AIE_EMULATION
+#define MA_SEND(port, name, from, bytes) aie_emulation::feed(port, from, bytes)
+#define MA_RECEIVE(port, name, to, bytes) aie_emulation::drain(port, to, bytes)
+#else
+// Of the platform: what moves data between memory and a stream of programmable logic, by its name.
+extern "C" void ma_stream_send(const char *name, const void *from, unsigned bytes);
+extern "C" void ma_stream_receive(const char *name, void *to, unsigned bytes);
+#define MA_SEND(port, name, from, bytes) ma_stream_send(name, from, bytes)
+#define MA_RECEIVE(port, name, to, bytes) ma_stream_receive(name, to, bytes)
+#endif
+% endif
 % for layer in layers:
 <% g = layer.graph %>\
 % if layer.held:
@@ -89,13 +102,17 @@ extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name i
     % if not buffer.loaded:
     ${move('cut', f'{buffer.name}_memory', begin(buffer, 'const char'), buffer)}
     % endif
-    % if buffer.sends == 1:
+    % if g.memory == 'plio':
+    MA_SEND(${g.name}.${buffer.name}, "${g.name}_${buffer.name}", ${buffer.name}_memory, ${buffer.nbytes});
+    % elif buffer.sends == 1:
     ${g.name}.${buffer.name}.gm2aie_nb(${buffer.name}_memory, ${buffer.nbytes});
     % endif
 % endfor
+% if g.memory == 'ddr':
 % for buffer in layer.outputs:
     ${g.name}.${buffer.name}.aie2gm_nb(${buffer.name}_memory, ${buffer.nbytes});
 % endfor
+% endif
 % if layer.last:
     ${g.name}.run(1);
 % endif
@@ -108,7 +125,11 @@ extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name i
     }
 % endif
 % for buffer in layer.outputs:
+    % if g.memory == 'plio':
+    MA_RECEIVE(${g.name}.${buffer.name}, "${g.name}_${buffer.name}", ${buffer.name}_memory, ${buffer.nbytes});
+    % else:
     ${g.name}.${buffer.name}.wait();
+    % endif
     ${move('paste', begin(buffer, 'char'), f'{buffer.name}_memory', buffer)}
 % endfor
 % if layer.last:

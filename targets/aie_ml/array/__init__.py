@@ -1,7 +1,6 @@
 """A layer on the array: mapping, cost, search, and the program with its checker."""
 
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.build import build
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.price import Priced, price
 from match_aie.targets.aie_ml.array.program import ArrayProgram
@@ -13,7 +12,6 @@ __all__ = [
     "Assumed",
     "DenseLayer",
     "Priced",
-    "build",
     "price",
     "search",
 ]

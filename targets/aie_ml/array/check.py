@@ -29,6 +29,7 @@ from match_aie.targets.aie_ml.array.rules_switch import (
     pass_through,
     ports,
     routes,
+    ways,
 )
 from match_aie.targets.aie_ml.array.violation import Violation
 from match_aie.targets.aie_ml.devices import Device
@@ -93,6 +94,7 @@ RESOURCES = (
     Rule("channels", "aie_devices.json: dma (AM020)", channels),
     Rule("ports", "aie_devices.json: stream_switch.ports, packet_switching", ports),
     Rule("routes", "AM020: a switch connects neighbours", routes),
+    Rule("ways", "aie_devices.json: pl_streams (AM020); stream_switch.ports", ways),
     Rule("pass-through", "aie_devices.json: mem_tile.switch_note", pass_through),
     Rule("cascades", "aie_devices.json: core.cascade.directions", cascades),
     Rule("words", "aie_devices.json: stream_switch.address_granularity_bits", words),
@@ -111,10 +113,7 @@ RULES = (*RESOURCES, *DATA)
 def violations(
     program: ArrayProgram, device: Device, rules: tuple[Rule, ...] = RULES
 ) -> tuple[tuple[str, Violation], ...]:
-    """(rule, what is wrong) of everything that is.
-
-    Programs that are only timed (`build`) keep `RESOURCES` alone: they do not move a layer's data.
-    """
+    """(rule, what is wrong) of everything that is."""
     return tuple((rule.name, each) for rule in rules for each in rule.check(program, device))
 
 

@@ -18,13 +18,16 @@ Choice = tuple[tuple[int, int], Variant]
 
 
 def with_kernel(
-    mapping: ArrayMapping, device: Device, variants: tuple[Variant, ...]
+    mapping: ArrayMapping,
+    device: Device,
+    variants: tuple[Variant, ...],
+    shapes: tuple[tuple[int, int], ...] | None = None,
 ) -> ArrayMapping | None:
     """The mapping with the block that is fastest in the last tile of a chain; None if none fits.
 
-    Among equals the first of `blocks`, and of `variants`.
+    Among equals the first of `shapes`, of `blocks` where None, and of `variants`.
     """
-    choice = _choice(_Calls(mapping, device, variants))
+    choice = _choice(_Calls(mapping, device, variants, shapes or blocks(mapping)))
     return None if choice is None else replace(mapping, block=choice[0], variant=choice[1])
 
 
@@ -32,15 +35,20 @@ class _Calls:
     """The calls of a mapping as a key: equal where all that its kernels depend on is."""
 
     def __init__(
-        self, mapping: ArrayMapping, device: Device, variants: tuple[Variant, ...]
+        self,
+        mapping: ArrayMapping,
+        device: Device,
+        variants: tuple[Variant, ...],
+        shapes: tuple[tuple[int, int], ...],
     ) -> None:
         m, layer = mapping, mapping.layer
         self.mapping, self.device, self.variants = mapping, device, variants
+        self.shapes = shapes
         self.size = m.call_rows, m.call_reduction, m.call_columns
         self._alike = (
             (layer.a, layer.w, layer.out, layer.bias, layer.relu, layer.requantise),
             (m.tiling, min(m.cas_length, 3), m.reduction_steps, self.size),
-            (device.architecture.name, variants),
+            (device.architecture.name, variants, shapes),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -56,7 +64,7 @@ class _Calls:
 @lru_cache(maxsize=65536)
 def _choice(calls: _Calls) -> Choice | None:
     """Kernels in the order of cycles that no schedule beats, until none can be faster."""
-    options = [(block, variant) for block in blocks(calls.mapping) for variant in calls.variants]
+    options = [(block, variant) for block in calls.shapes for variant in calls.variants]
     least = []
     for place, (block, variant) in enumerate(options):
         tried = replace(calls.mapping, block=block, variant=variant)

@@ -20,6 +20,7 @@ from match_aie.targets.aie_ml.array.program import (
     Cascade,
     Channel,
     Core,
+    Crossing,
     Descriptor,
     Lock,
     Route,
@@ -58,15 +59,16 @@ def lay_out(
         layout.lay_out()
     except NoRoomError as error:
         return error.reason
+    locks, given = layout.given
     return ArrayProgram(
         device=device.name,
         cores=tuple(layout.cores),
         buffers=tuple(layout.buffers),
-        locks=layout.locks,
-        descriptors=layout.descriptors,
+        locks=locks,
+        descriptors=given,
         routes=tuple(layout.routes),
         cascades=tuple(layout.cascades),
-        crossings=(),
+        crossings=tuple(layout.crossings),
         macs=macs,
         core_macs=core_macs,
         walks=tuple(layout.walks),
@@ -121,6 +123,7 @@ class _Layout:
     cascades: list[Cascade] = field(default_factory=list)
     walks: list[Walk] = field(default_factory=list)
     ways: list[Way] = field(default_factory=list)
+    crossings: list[Crossing] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._give = Giver(self.device)
@@ -130,14 +133,9 @@ class _Layout:
         self._uses: list[dict[str, int]] = []
 
     @property
-    def locks(self) -> tuple[Lock, ...]:
+    def given(self) -> tuple[tuple[Lock, ...], tuple[Descriptor, ...]]:
         """Given out."""
-        return tuple(self._give.locks)
-
-    @property
-    def descriptors(self) -> tuple[Descriptor, ...]:
-        """Given out."""
-        return tuple(self._give.descriptors)
+        return tuple(self._give.locks), tuple(self._give.descriptors)
 
     def lay_out(self) -> None:
         """Give out everything.
@@ -314,7 +312,10 @@ class _Layout:
         return _Side(self._tiles[end.of], name, size, size * self._uses[end.of][name])
 
     def _stream(self, source: End, sinks: list[End]) -> None:
-        """A route with its channels and descriptors."""
+        """A route with its channels and descriptors; a crossing from or to programmable logic."""
+        if self.graph.memory == "plio" and "outside" in (source.kind, sinks[0].kind):
+            self._crossing(source, sinks)
+            return
         begin = self._side(source)
         ends = [self._side(sink, sink=True) for sink in sinks]
         unit = gcd(begin.copy, *(end.copy for end in ends))
@@ -345,6 +346,22 @@ class _Layout:
                 reads=begin.buffer,
                 writes=tuple(end.buffer for end in ends),
             )
+        )
+
+    def _crossing(self, source: End, sinks: list[End]) -> None:
+        """A stream of programmable logic, which leads to one buffer, or from one."""
+        if len(sinks) > 1:
+            raise InternalError(f"graph {self.graph.name}: a stream from outside to two buffers")
+        into = source.kind == "outside"
+        inside, way = (sinks[0], source) if into else (source, sinks[0])
+        side, outside = self._side(inside, sink=into), self.graph.outside[way.of]
+        if side.total != self._side(way).total:
+            raise InternalError(f"graph {self.graph.name}: {outside.name} is not moved evenly")
+        channel = self._give.channel(side.tile, "s2mm" if into else "mm2s", None)
+        self._describe(inside, side, channel, sink=into)
+        sends = side.total // side.copy
+        self.crossings.append(
+            Crossing(outside.name, channel, side.buffer, side.copy, sends, outside)
         )
 
     def _describe(self, end: End, side: _Side, channel: Channel, *, sink: bool) -> None:

@@ -195,6 +195,7 @@ class Crossing:
         buffer: of the same tile.
         bytes: of one transfer.
         sends: transfers for one run.
+        outside: which data.
     """
 
     name: str
@@ -202,6 +203,7 @@ class Crossing:
     buffer: str
     bytes: int
     sends: int
+    outside: Outside
 
 
 @dataclass(frozen=True)
@@ -286,6 +288,12 @@ class ArrayProgram:
     core_macs: int
     walks: tuple[Walk, ...] = ()
     ways: tuple[Way, ...] = ()
+
+    @cached_property
+    def outsides(self) -> tuple[Outside, ...]:
+        """All data that enters and leaves, by whatever way."""
+        ways = tuple(way.outside for way in self.ways)
+        return ways + tuple(crossing.outside for crossing in self.crossings)
 
     @cached_property
     def core_at(self) -> dict[Tile, Core]:

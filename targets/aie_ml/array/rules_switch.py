@@ -129,6 +129,27 @@ def _next(hop: Hop) -> tuple[Tile, tuple[str, int]]:
     return (hop.tile[0] + dx, hop.tile[1] + dy), (arrives, lane)
 
 
+def ways(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """Programmable logic has the streams, and a column the links below its memory tiles.
+
+    From which column of programmable logic a stream comes is not known, so not laid out.
+    """
+    ports = device.architecture.switch_ports
+    for direction, most, links in (
+        ("s2mm", device.plio_in, ports.get(("mem_tile", "slave", "S"), 0)),
+        ("mm2s", device.plio_out, ports.get(("mem_tile", "master", "S"), 0)),
+    ):
+        columns = [c.channel.tile[0] for c in program.crossings if c.channel.direction == direction]
+        kind = "in" if direction == "s2mm" else "out"
+        if len(columns) > (most or 0):
+            remedy = "fewer parts of rows, or longer chains"
+            yield Violation(f"streams {kind}", "streams", len(columns), most or 0, remedy)
+        for column in sorted(set(columns)):
+            if columns.count(column) > links:
+                where, many = f"streams {kind}, column {column}", columns.count(column)
+                yield Violation(where, "links below memory tiles", many, links, "another column")
+
+
 def pass_through(program: ArrayProgram, device: Device) -> Iterator[Violation]:
     """Through a memory tile, north to south or back, a stream keeps its lane."""
     for route in program.routes:

@@ -17,8 +17,6 @@ from typing import Literal
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.build import build
-from match_aie.targets.aie_ml.array.check import RESOURCES, violations
 from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.price import Priced, bound, carried, outside, price
@@ -78,7 +76,7 @@ def search(
         resident: whether only mappings count whose weights stay in the tiles, and whose calls
             take one turn.
         express: what becomes of a mapping before it is priced, or None where the caller has no
-            use for it. Whether programs keep the rules is then the caller's business.
+            use for it.
         enough: cycles up to which the caller has no use for a faster mapping.
 
     Raises:
@@ -98,12 +96,7 @@ def search(
         express,
         enough,
     )
-    found = _search(task, strict=False)
-    if isinstance(found, Infeasible) or express is not None:
-        return found
-    if all(_legal(priced, device) for priced in found):
-        return found
-    return _search(task, strict=True)
+    return _search(task)
 
 
 @dataclass(frozen=True)
@@ -123,13 +116,11 @@ class Task:
     enough: float
 
 
-def _search(task: Task, *, strict: bool) -> tuple[Priced, ...] | Infeasible:
-    """The best mappings; `strict` where each must keep all rules before it counts.
+def _search(task: Task) -> tuple[Priced, ...] | Infeasible:
+    """The best mappings.
 
     The reduction is walked over time where it must be, and where streams that carry something more
     than once set the pace without.
-    Channels, descriptors and ports hardly ever refuse what memories accept, and checking them
-    means building the program: they are looked at only where the quick answer breaks a rule.
     """
     best = _Best(task)
     for tiling, turns in itertools.product(native_tilings(task.layer, task.device), (False, True)):
@@ -139,7 +130,7 @@ def _search(task: Task, *, strict: bool) -> tuple[Priced, ...] | Infeasible:
             priced = _priced(shape, task)
             if isinstance(priced, Infeasible):
                 best.refuse(priced)
-            elif priced is not None and not (strict and not _legal(priced, task.device)):
+            elif priced is not None:
                 best.offer(priced)
     if not best.found:
         return best.refused or Infeasible("tiles", 1, 0, "tiles")
@@ -227,12 +218,6 @@ def _sent_again(priced: Priced) -> bool:
     if which == "activation streams":
         return m.input_sends() > m.row_steps
     return which == "weight streams" and m.weight_sends() > m.column_steps
-
-
-def _legal(priced: Priced, device: Device) -> bool:
-    """Whether the whole program keeps every rule: channels, descriptors and ports too."""
-    program = build(priced.mapping, device)
-    return not isinstance(program, Infeasible) and not violations(program, device, RESOURCES)
 
 
 def _key(priced: Priced, objective: Objective) -> tuple[float, int, float]:

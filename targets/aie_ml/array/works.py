@@ -17,7 +17,7 @@ from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
-from match_aie.targets.aie_ml.schedule import Scheduled
+from match_aie.targets.aie_ml.schedule import Scheduled, Variant
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import add_schedule, pool_schedule, schedule_of
 from match_aie.targets.aie_ml.schedule.product import product_schedule
@@ -119,7 +119,8 @@ def table_entries(call: Call) -> int:
 
 def _walk(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:
     """Calls of a function that fetches its buffers itself, in the order of its loops."""
-    schedules = [schedule_of(kernel, arch) for kernel in nest.kernels]
+    variant: Variant | None = "exposed" if nest.exposed else None
+    schedules = [schedule_of(kernel, arch, variant) for kernel in nest.kernels]
     sizes = {"m": nest.m_tiles, "n": nest.n_tiles, "k": nest.k_tiles}
     counts = tuple(sizes[name] for name in (*(name for name, _ in nest.outer), "k"))
     level = {"outer": 0, "inner": 1, "k": 2}

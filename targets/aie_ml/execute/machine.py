@@ -37,6 +37,7 @@ from match_aie.targets.aie_ml.execute.streams import (
     ends_of,
     stream,
 )
+from match_aie.targets.aie_ml.graph.plan import Outside
 
 #: Waiting processes that an error names.
 NAMED = 6
@@ -118,7 +119,7 @@ class _Machine:
             {name: self._carried(name, outlet) for name, outlet in self.outlets.items()},
             tuple(memory.use() for memory in self.memories.values()),
             self.calls,
-            tuple(way for way in self.program.ways if way.outside.name in self.outlets),
+            tuple(way for way in self.program.outsides if way.name in self.outlets),
         )
 
     def _deadlock(self, blocked: Sequence[Wait]) -> None:
@@ -131,10 +132,8 @@ class _Machine:
         )
 
     def _carried(self, name: str, outlet: Outlet) -> np.ndarray:
-        """Elements of a way; bytes of a crossing."""
-        dtype = next(
-            (w.outside.dtype for w in self.program.ways if w.outside.name == name), "uint8"
-        )
+        """Elements of a way."""
+        dtype = next(way.dtype for way in self.program.outsides if way.name == name)
         return np.concatenate(outlet.words).view(np.uint8).view(np.dtype(dtype))
 
     # ------------------------------------------------------------ streams
@@ -147,7 +146,7 @@ class _Machine:
         total = route.bytes * route.sends // WORD
         source: End | Inlet
         if self._is_shim(route.source.tile):
-            source = Inlet(self._sent(self._way(route.source), total))
+            source = Inlet(self._sent(self._way(route.source).outside, total))
         else:
             (source,) = ends_of(
                 self.program, self.memories, [self._end(route, route.source, route.reads, False)]
@@ -174,9 +173,9 @@ class _Machine:
             raise ExecutionError(f"nothing says what {channel} carries")
         return self._ways[channel]
 
-    def _sent(self, way: Way, total: int) -> np.ndarray:
+    def _sent(self, outside: Outside, total: int) -> np.ndarray:
         """Words of all runs."""
-        outside, found = way.outside, []
+        found = []
         for tensors in self.runs:
             held = outside.part or outside.blocks
             if outside.values is not None:
@@ -192,7 +191,7 @@ class _Machine:
         return np.concatenate(found)
 
     def _cross(self, crossing: Crossing) -> Process:
-        """A stream of programmable logic, whose bytes the caller gives by its name."""
+        """A stream of programmable logic."""
         total = crossing.bytes * crossing.sends // WORD
         buffer = self.program.buffer_at[crossing.channel.tile, crossing.buffer]
         words = total // buffer.fills if buffer.fills else None
@@ -204,14 +203,10 @@ class _Machine:
         )
         unit, many = crossing.bytes, len(self.runs)
         if not into:
-            outlet = self.outlets.setdefault(crossing.name, Outlet())
+            outlet = self.outlets.setdefault(crossing.outside.name, Outlet())
             return stream(end, (outlet,), unit, many * crossing.sends, self.clock)
-        found = []
-        for tensors in self.runs:
-            if crossing.name not in tensors:
-                raise OptionError(f"no bytes for the crossing {crossing.name!r}")
-            found.append(_words(tensors[crossing.name], crossing.name, total))
-        return stream(Inlet(np.concatenate(found)), (end,), unit, many * crossing.sends, self.clock)
+        inlet = Inlet(self._sent(crossing.outside, total))
+        return stream(inlet, (end,), unit, many * crossing.sends, self.clock)
 
     # ------------------------------------------------------------ cores
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.errors import InternalError
-from match_aie.targets.aie_ml.array.program import Tile, Way
+from match_aie.targets.aie_ml.array.program import Tile
+from match_aie.targets.aie_ml.graph.plan import Outside
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,13 @@ class Executed:
         outputs: elements that each way out has carried, run after run, by its name.
         buffers: in the order of the program's.
         calls: of kernels.
-        ways: out of the array.
+        ways: what each way out of the array carries.
     """
 
     outputs: Mapping[str, np.ndarray]
     buffers: tuple[BufferUse, ...]
     calls: int
-    ways: tuple[Way, ...]
+    ways: tuple[Outside, ...]
 
     def tensor(self, like: np.ndarray, operand: str = "y", run: int = 0) -> np.ndarray:
         """A tensor that left, put together from the ways that carried it.
@@ -61,8 +62,7 @@ class Executed:
         """
         made = np.zeros_like(like)
         found = False
-        for way in self.ways:
-            outside = way.outside
+        for outside in self.ways:
             held = outside.part or outside.blocks
             if held is not None and held.operand != operand:
                 continue

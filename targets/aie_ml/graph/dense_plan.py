@@ -15,6 +15,7 @@ import numpy as np
 from match_aie.cost_models.aie_array import ArrayCost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop
+from match_aie.hardware import Mapping as LoopNest
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
@@ -23,8 +24,9 @@ from match_aie.targets.aie_ml.array.search import Given, search
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense import DenseGraph
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, by_width
-from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.spread_plan import Aim, is_nest, of_nest, spread_plans
 from match_aie.targets.aie_ml.graph.timed_plan import (
     is_timed,
     split_of,
@@ -85,6 +87,11 @@ class DensePlan:
         return self.device.columns
 
     @property
+    def memory(self) -> MemoryKind:
+        """The chip's."""
+        return "ddr"
+
+    @property
     def ways(self) -> tuple[int, int]:
         """Channels from the chip's memory into the array, and back."""
         return 1, 1
@@ -131,14 +138,28 @@ def dense_layer(workload: Workload) -> DenseLayer:
     )
 
 
-def dense_plans(workload: Workload, name: str, most: int) -> tuple[LayerPlan, ...] | Infeasible:
+def dense_plans(
+    workload: Workload, name: str, most: int, memory: MemoryKind = "ddr", aim: Aim = "latency"
+) -> tuple[LayerPlan, ...] | Infeasible:
     """Plans of a dense layer on up to `most` columns of device `name`, the best of every width.
 
-    No plan is as good as one of fewer columns.
+    No plan is as good as one of fewer columns. A layer whose weights do not fit the tiles goes
+    through the chip's memory, whatever feeds the others.
+
+    Args:
+        workload: in fixed point.
+        name: of the device.
+        most: columns.
+        memory: where activations come from, and results go to.
+        aim: what plans are compared by.
 
     Raises:
         TargetError: element types without a product there, or facts that are not known.
     """
+    if memory == "plio":
+        found = spread_plans(dense_layer(workload), workload, name, most, aim)
+        if not isinstance(found, Infeasible):
+            return found
     return by_width(most, lambda width: _best_plan(workload, name, width))
 
 
@@ -153,13 +174,15 @@ def _best_plan(workload: Workload, name: str, columns: int) -> LayerPlan | Infea
     return timed_best(layer, workload, name, columns)
 
 
-def dense_plan(workload: Workload, name: str, spatial: tuple[Loop, ...]) -> LayerPlan:
-    """The plan that `dense_plans` gave for these spatial loops.
+def dense_plan(workload: Workload, name: str, nest: LoopNest) -> LayerPlan:
+    """The plan that `dense_plans` gave for this nest; without its loops over time by its split.
 
     Raises:
         TargetError: there is none.
     """
-    layer = dense_layer(workload)
+    layer, spatial = dense_layer(workload), nest.spatial
+    if is_nest(nest):
+        return of_nest(layer, name, nest)
     if is_timed(spatial):
         split = split_of(spatial)
         plan: LayerPlan | Infeasible = timed_of_split(layer, name, split)

@@ -17,7 +17,7 @@ from match_aie.targets.aie_ml.graph.choose_sum import choose_sum
 from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
 from match_aie.targets.aie_ml.graph.layer import by_width
 from match_aie.targets.aie_ml.graph.layers import IMAGE_KINDS, image_layer, refuses_image
-from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.sum import CutSum, SumCut, SumLayer, sum_graph
 from match_aie.targets.aie_ml.graph.window import groups as window_groups
 from match_aie.targets.aie_ml.graph.window import ways as max_ways
@@ -63,6 +63,11 @@ class ImagePlan:
     cost: BandCost
     spatial: tuple[Loop, ...]
     ways: tuple[int, int]
+
+    @property
+    def memory(self) -> MemoryKind:
+        """The chip's."""
+        return "ddr"
 
     @property
     def cycles(self) -> float:

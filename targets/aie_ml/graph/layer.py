@@ -9,7 +9,7 @@ import numpy as np
 
 from match_aie.errors import Infeasible
 from match_aie.hardware import Loop
-from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.workload import Workload
 
 
@@ -26,7 +26,11 @@ class LayerPlan(Protocol):
 
     @property
     def ways(self) -> tuple[int, int]:
-        """Channels from the chip's memory into the array, and back."""
+        """Channels from the chip's memory (or streams) into the array, and back."""
+
+    @property
+    def memory(self) -> MemoryKind:
+        """What these ways lead to."""
 
     @property
     def legs(self) -> tuple[float, float]:
@@ -52,12 +56,21 @@ class LayerPlan(Protocol):
 Plan = TypeVar("Plan", bound=LayerPlan)
 
 
-def by_width(most: int, best: Callable[[int], Plan | Infeasible]) -> tuple[Plan, ...] | Infeasible:
+def _cycles(plan: LayerPlan) -> float:
+    return plan.cycles
+
+
+def by_width(
+    most: int,
+    best: Callable[[int], Plan | Infeasible],
+    price: Callable[[Plan], float] = _cycles,
+) -> tuple[Plan, ...] | Infeasible:
     """The best plans of 1, 2, 4, ... and `most` columns, without those that fewer columns equal.
 
     Args:
         most: columns that there are.
         best: plan on so many columns.
+        price: of a plan.
     """
     widths = sorted({1 << i for i in range(most.bit_length())} | {most})
     found: dict[int, Plan] = {}
@@ -66,7 +79,7 @@ def by_width(most: int, best: Callable[[int], Plan | Infeasible]) -> tuple[Plan,
         plan = best(width)
         if isinstance(plan, Infeasible):
             refused = plan
-        elif all(plan.cycles < other.cycles for other in found.values()):
+        elif all(price(plan) < price(other) for other in found.values()):
             found[plan.columns] = plan
     if refused is not None and not found:
         return refused

@@ -17,6 +17,9 @@ from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.call import Parameter
 
+#: Where data outside of the array lies.
+MemoryKind = Literal["ddr", "plio"]
+
 #: Column and row of a core, counted from the layer's own first column and the first row of cores.
 Place = tuple[int, int]
 
@@ -256,6 +259,8 @@ class LayerGraph:
         kernels: on cores.
         connections: between them. An `End` of kind "outside" counts inputs first, then outputs.
         columns: of the array that it takes.
+        memory: what is outside: the chip's memory ("ddr"), which DMA channels of interface tiles
+            reach, or streams of programmable logic ("plio"), one for each outside.
     """
 
     name: str
@@ -266,6 +271,7 @@ class LayerGraph:
     kernels: tuple[GraphKernel, ...]
     connections: tuple[Connection, ...]
     columns: int
+    memory: MemoryKind = "ddr"
 
     def __post_init__(self) -> None:
         """Refuse ends that do not exist and cores that two kernels share."""

@@ -17,7 +17,7 @@ from match_aie.targets.aie_ml.array.shapes import FLAT, TALL, counts
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense_plan import links_down, region
 from match_aie.targets.aie_ml.graph.layer import by_width
-from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.product import ProductCut, ProductGraph, product_spec
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.kernels.arithmetic import epilogue
@@ -60,6 +60,11 @@ class ProductPlan:
     def columns(self) -> int:
         """Of the array that it takes."""
         return -(-self.cut.tiles // self.device.core_rows)
+
+    @property
+    def memory(self) -> MemoryKind:
+        """The chip's."""
+        return "ddr"
 
     @property
     def ways(self) -> tuple[int, int]:

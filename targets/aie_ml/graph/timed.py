@@ -12,15 +12,16 @@ weights in one or a few, and what the slot stores in one, or two where channels 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 from math import ceil
 
 from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.devices import Device, MemTile
+from match_aie.targets.aie_ml.graph.plan import MemoryKind
+from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 
 WORD = 4
@@ -33,30 +34,8 @@ JOINED = 128 * 1024
 CHUNK = 64 * 1024
 
 
-@dataclass(frozen=True)
-class Rectangle:
-    """Chains of a slot: all of these parts of the rows with all of these parts of the columns."""
-
-    slot: int
-    rows: range
-    columns: range
-
-    @property
-    def chains(self) -> int:
-        """How many."""
-        return len(self.rows) * len(self.columns)
-
-    def halves(self) -> tuple[Rectangle, Rectangle]:
-        """Its rows in two, or its columns where there is one part of the rows."""
-        rows, columns = self.rows, self.columns
-        if len(rows) > 1:
-            at = len(rows) // 2
-            cut = ((rows[:at], columns), (rows[at:], columns))
-        else:
-            at = len(columns) // 2
-            cut = ((rows, columns[:at]), (rows, columns[at:]))
-        first, second = (Rectangle(self.slot, *parts) for parts in cut)
-        return first, second
+#: How often activations are read of a double buffer at most, where programmable logic fills it.
+READ_AGAIN = 4
 
 
 @dataclass(frozen=True)
@@ -87,18 +66,27 @@ class _Need:
 class Timed:
     """A dense layer in passes.
 
+    Ways from the chip's memory are few: what slots read alike comes by one way, and a way takes
+    what one memory tile gathers. Streams of programmable logic are many: each buffer of activations
+    has its own, and each chain's results where there are enough.
+
     Attributes:
         mapping: of the rows of one pass.
         device: with as many columns as the layer takes, and rows of cores as chains stand above
             each other.
         rows: of the layer.
         feeds: ways for the weights of one column of tiles, at most.
+        memory: what is outside.
+        fills: in which a memory tile takes, and gives, the rows of one part and pass: several where
+            tiles need not wait for all rows.
     """
 
     mapping: ArrayMapping
     device: Device
     rows: int
     feeds: int
+    memory: MemoryKind = "ddr"
+    fills: int = 1
 
     @property
     def passes(self) -> int:
@@ -120,25 +108,18 @@ class Timed:
         """Where the chains sit."""
         return Floor(self.mapping, self.device)
 
-    @cached_property
-    def slots(self) -> tuple[Rectangle, ...] | None:
-        """The parts of each slot; None where those of one are no rectangle."""
-        found = []
-        for slot in range(self.floor.slots):
-            parts = [self.mapping.chain(chain) for chain in self.floor.members(slot)]
-            rows, columns = sorted({r for r, _ in parts}), sorted({c for _, c in parts})
-            made = Rectangle(slot, range(rows[0], rows[-1] + 1), range(columns[0], columns[-1] + 1))
-            if sorted(parts) != list(product(made.rows, made.columns)):
-                return None
-            found.append(made)
-        return tuple(found)
-
     @property
-    def rectangles(self) -> tuple[Rectangle, ...]:
-        """`slots`, where all of them are rectangles."""
-        if self.slots is None:
-            raise InternalError("chains of a slot are no rectangle")
-        return self.slots
+    def walks_passes(self) -> bool:
+        """Whether a kernel is started once for all passes: rows go by, and nothing else changes."""
+        m = self.mapping
+        return not m.streamed and m.column_steps == 1 and m.reduction_steps == 1
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """The parts of each slot."""
+        chain, members = self.mapping.chain, self.floor.members
+        slots = range(self.floor.slots)
+        return tuple(Slot(at, tuple(chain(index) for index in members(at))) for at in slots)
 
     def chain(self, row: int, column: int) -> int:
         """Index of the chain with these parts."""
@@ -165,6 +146,8 @@ class Timed:
     def shared(self) -> int:
         """Tiles of a chain whose activations come by one way: as many as a buffer holds."""
         m = self.mapping
+        if self.memory == "plio":
+            return 1
         one = m.part_reduction * self.computed_rows * m.row_parts * ELEMENT_BYTES[m.layer.a]
         able = (n for n in range(1, m.cas_length + 1) if m.cas_length % n == 0)
         return max(n for n in able if n == 1 or n * one <= JOINED)
@@ -174,6 +157,12 @@ class Timed:
         """Columns of x in one buffer."""
         return self.mapping.part_reduction * self.shared
 
+    def x_parts(self, slot: Slot) -> tuple[range, ...]:
+        """Parts of the rows that lie in one buffer, for all buffers of a column of a slot."""
+        if self.memory == "ddr":
+            return (slot.rows,)
+        return tuple(band.rows for band in slot.bands)
+
     def x_rows(self, parts: range) -> int:
         """Rows of x that a pass brings to who has these parts, whole tiles of them."""
         m = self.mapping
@@ -182,11 +171,26 @@ class Timed:
 
     def held_rows(self, parts: range) -> int:
         """Rows of a buffer that chains with these parts read or write."""
+        if self.fills > 1:
+            return self.computed_rows // self.fills
         return (len(parts) - 1) * self.mapping.part_rows + self.computed_rows
 
     @property
+    def divides(self) -> bool:
+        """Whether `fills` cut the rows of every pass evenly, into whole tiles of `mmul`."""
+        m = self.mapping
+        even = self.walks_passes and m.row_steps == 1 and self.memory == "plio"
+        whole = m.layer.rows == m.row_parts * self.computed_rows
+        return self.fills == 1 or (even and whole and not m.call_rows % (self.fills * m.tiling.m))
+
+    @property
     def x_copies(self) -> int:
-        """Of x in memory tiles: one pass is brought while another is read."""
+        """Of x in memory tiles: one pass, or run, is brought while another is read.
+
+        What is read again takes descriptors for each copy and time.
+        """
+        if self.memory == "plio":
+            return 2 if self.x_repeats <= READ_AGAIN else 1
         return 2 if self.passes > 1 and self.x_repeats == 1 else 1
 
     def x_bytes(self, parts: range) -> int:
@@ -233,9 +237,22 @@ class Timed:
     def results(self) -> tuple[Rectangle, ...]:
         """Chains whose results are gathered in one buffer."""
         found: list[Rectangle] = []
-        for slot in self.rectangles:
-            found += [slot] if slot.chains <= self.mem.dma.s2mm else slot.halves()
+        for slot in self.slots:
+            if self.memory == "plio" or not slot.rectangular:
+                found += [piece for band in slot.bands for piece in self._pieces(band)]
+                continue
+            whole = Rectangle(slot.number, slot.rows, slot.columns)
+            found += [whole] if whole.chains <= self.mem.dma.s2mm else whole.halves()
         return tuple(found)
+
+    def _pieces(self, band: Rectangle) -> Iterator[Rectangle]:
+        """Chains of a band whose results take one way."""
+        most = self.mem.dma.s2mm
+        if self.memory == "plio":
+            most = min(most, ceil(self.mapping.chains / (self.device.plio_out or 1)))
+        size = ceil(len(band.columns) / ceil(len(band.columns) / most))
+        for first in range(0, len(band.columns), size):
+            yield replace(band, columns=band.columns[first : first + size])
 
     def y_rows(self, parts: range) -> int:
         """Rows that leave in a pass."""
@@ -250,22 +267,42 @@ class Timed:
 
     # ------------------------------------------------------------ ways
 
-    @cached_property
-    def x_ways(self) -> tuple[tuple[int, range], ...]:
-        """(first tile of the chains, parts of the rows) of each way that brings activations."""
-        tiles = range(0, self.mapping.cas_length, self.shared)
-        slots = dict.fromkeys(slot.rows for slot in self.rectangles)
-        return tuple((at, rows) for rows in slots for at in tiles)
+    def x_way(self, slot: Slot, at: int, parts: range) -> tuple[int, int, range]:
+        """What tells the way apart that brings tile `at` of a slot's chains these parts."""
+        return slot.number if self.memory == "plio" else 0, at - at % self.shared, parts
 
     @cached_property
-    def w_ways(self) -> tuple[tuple[int, range], ...]:
-        """(tile of the chains, parts of the columns) of each way that brings weights."""
-        pieces = dict.fromkeys(p for slot in self.rectangles for p in self.pieces(slot.columns))
-        return tuple((at, piece) for at in range(self.mapping.cas_length) for piece in pieces)
+    def x_ways(self) -> tuple[tuple[int, int, range], ...]:
+        """(slot, first tile of the chains, parts of the rows) of each way for activations.
+
+        From the chip's memory a way is for all slots with these parts.
+        """
+        found = (
+            self.x_way(slot, at, parts)
+            for slot in self.slots
+            for parts in self.x_parts(slot)
+            for at in range(self.mapping.cas_length)
+        )
+        return tuple(dict.fromkeys(found))
+
+    def w_way(self, slot: Slot, at: int, piece: range) -> tuple[int, int, range]:
+        """What tells the way apart that brings tile `at` of a slot's chains these weights."""
+        return slot.number if self.memory == "plio" else 0, at, piece
+
+    @cached_property
+    def w_ways(self) -> tuple[tuple[int, int, range], ...]:
+        """(slot, tile of the chains, parts of the columns) of each way that brings weights."""
+        found = (
+            self.w_way(slot, at, piece)
+            for at in range(self.mapping.cas_length)
+            for slot in self.slots
+            for piece in self.pieces(slot.columns)
+        )
+        return tuple(dict.fromkeys(found))
 
     @property
     def ways(self) -> tuple[int, int]:
-        """Channels from the chip's memory, and back."""
+        """Streams from outside, and back."""
         return len(self.x_ways) + len(self.w_ways), len(self.results)
 
     # ------------------------------------------------------------ whether it fits
@@ -274,23 +311,27 @@ class Timed:
     def fits(self) -> bool:
         """Whether columns have the memory, and their switches the links."""
         m = self.mapping
-        if self.slots is None or self.floor.shares != (1, 1):
+        if self.floor.shares != (1, 1) or not self.divides:
+            return False
+        if m.streamed and self.memory == "ddr" and not all(s.rectangular for s in self.slots):
             return False
         most = m.layer.rows - 1 - (m.row_parts - 1) * m.part_rows
-        if most < 0 or max(s.chains for s in self.rectangles) > self.floor.lanes_down:
+        if most < 0 or max(len(s.parts) for s in self.slots) > self.floor.lanes_down:
             return False
         locks = self.mem.locks.value_bits
         if locks is not None and max(self.x_repeats, self.w_repeats) > 2**locks - 1:
             return False
-        return all(self._column_fits(slot) for slot in self.rectangles)
+        alike = {slot.shape: slot for slot in self.slots}
+        return all(self._column_fits(slot) for slot in alike.values())
 
-    def _longest(self, slot: Rectangle) -> int:
+    def _longest(self, slot: Slot) -> int:
         """Bytes that one descriptor of a slot moves at most."""
         m = self.mapping
-        x = self.x_rows(slot.rows) * self.x_width * ELEMENT_BYTES[m.layer.a]
-        return max([x, *(self.w_bytes(piece) for piece in self.pieces(slot.columns))])
+        size = self.x_width * ELEMENT_BYTES[m.layer.a]
+        x = [self.x_rows(parts) * size for parts in self.x_parts(slot)]
+        return max([*x, *(self.w_bytes(piece) for piece in self.pieces(slot.columns))])
 
-    def _column_fits(self, slot: Rectangle) -> bool:
+    def _column_fits(self, slot: Slot) -> bool:
         """Whether memory tiles of a slot's columns hold its buffers, the largest first."""
         length = self.device.architecture.addressing["mem"].length_bits
         if length is not None and self._longest(slot) >= WORD * 2**length:
@@ -308,15 +349,17 @@ class Timed:
     def _descriptors(self) -> int:
         return self.device.architecture.descriptors["mem"]
 
-    def _needs(self, slot: Rectangle) -> Iterator[_Need]:
+    def _needs(self, slot: Slot) -> Iterator[_Need]:
         """Of each buffer of a slot: ways that repeat what is double take descriptors again."""
-        x, rows = self.x_copies, len(slot.rows)
+        x = self.x_copies
         again = self.x_repeats if x > 1 else 1
         for _ in range(self.mapping.cas_length):
-            yield _Need(x * self.x_bytes(slot.rows), 1, rows, x * (1 + rows * again))
+            for parts in self.x_parts(slot):
+                rows = len(parts)
+                yield _Need(x * self.x_bytes(parts), 1, rows, x * (1 + rows * again))
             for piece in self.pieces(slot.columns):
                 many = 2 * (1 + len(piece) * self.w_repeats)
                 yield _Need(2 * self.w_bytes(piece), 1, len(piece), many)
         for part in self.results:
-            if part.slot == slot.slot:
+            if part.slot == slot.number:
                 yield _Need(2 * self.y_bytes(part), part.chains, 1, 2 * (part.chains + 1))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-import numpy as np
-
 from match_aie.targets.aie_ml.array.emit import tile_nest
 from match_aie.targets.aie_ml.graph.blocks import Blocks
+from match_aie.targets.aie_ml.graph.constants import Blank, Numbers
 from match_aie.targets.aie_ml.graph.plan import (
     Connection,
     End,
@@ -18,85 +16,12 @@ from match_aie.targets.aie_ml.graph.plan import (
     Outside,
     Shared,
 )
-from match_aie.targets.aie_ml.graph.timed import Rectangle, Timed
-from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue, epilogue
+from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot
+from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.call import LayerCall
-from match_aie.targets.aie_ml.kernels.layout import folded_bias, pack_w
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Position
-from match_aie.workload import Workload
-
-
-@dataclass(frozen=True, eq=False)
-class Numbers:
-    """A layer's constants, cut as tiles read them.
-
-    Attributes:
-        timed: how the layer runs.
-        workload: in the arithmetic of the kernels.
-        constants: by operand name.
-    """
-
-    timed: Timed
-    workload: Workload
-    constants: Mapping[str, np.ndarray]
-
-    @cached_property
-    def end(self) -> Epilogue:
-        """The requantisation."""
-        return epilogue(self.workload, self.constants)
-
-    @property
-    def biased(self) -> bool:
-        """Whether sums start from something."""
-        form = self.end.requantise.form
-        return form in ("shift", "none") or self.workload.inputs[0].zero_point != 0
-
-    @cached_property
-    def weights(self) -> np.ndarray:
-        """[parts of the reduction, reduction of one, calls, parts of the columns, columns]."""
-        m = self.timed.mapping
-        w = self.constants["weight"].T
-        shape = m.cas_length, m.part_reduction, m.column_steps, m.column_parts, m.call_columns
-        whole = shape[0] * shape[1], shape[2] * self.timed.width
-        rest = whole[0] - w.shape[0], whole[1] - w.shape[1]
-        return np.pad(w, ((0, rest[0]), (0, rest[1]))).reshape(shape)
-
-    @cached_property
-    def columns(self) -> dict[str, np.ndarray]:
-        """What has one number for each column: [calls, parts of the columns, columns], int32."""
-        m, w = self.timed.mapping, self.constants["weight"].T
-        whole = np.broadcast_to(self.end.bias, (w.shape[1],))
-        found = {"bias": folded_bias(whole, w, self.workload.inputs[0].zero_point)}
-        for name in ("multiplier", "addend"):
-            number = getattr(self.end, name)
-            if isinstance(number, np.ndarray):
-                found[name] = number
-        shape = m.column_steps, m.column_parts, m.call_columns
-        rest = m.column_steps * self.timed.width - w.shape[1]
-        return {
-            name: np.pad(value, (0, rest)).astype(np.int32).reshape(shape)
-            for name, value in found.items()
-        }
-
-    def packed(self, at: int, part: int, call: int, spec: KernelSpec) -> np.ndarray:
-        """Weights of one call of one tile, turn by turn as its kernel reads them."""
-        matrix = self.weights[at, :, call, part]
-        turns = np.split(matrix, len(matrix) // spec.k)
-        return np.concatenate([pack_w(turn, spec) for turn in turns])
-
-    def streamed(self, at: int, piece: range, spec: KernelSpec) -> np.ndarray:
-        """Weights of tile `at` of the chains with these parts of the columns, buffer by buffer."""
-        calls = self.timed.w_calls(piece)
-        return np.concatenate(
-            [
-                self.packed(at, part, call, spec)
-                for first in range(0, self.timed.mapping.column_steps, calls)
-                for part in piece
-                for call in range(first, first + calls)
-            ]
-        )
 
 
 @dataclass
@@ -131,7 +56,7 @@ class TimedGraph:
 
     name: str
     timed: Timed
-    numbers: Numbers
+    numbers: Numbers | Blank
 
     @cached_property
     def spec(self) -> KernelSpec:
@@ -160,28 +85,20 @@ class TimedGraph:
         place = m.position(at)
         position: Position = "only" if place == "single" else place
         biased = self.spec.bias and position in ("only", "first")
+        relu = self.numbers.relu and position in ("only", "last")
         call = LayerCall(
             f"{self.name}_{position}",
             f"{self.name}_kernels.h",
-            replace(self.spec, position=position, bias=biased),
+            replace(self.spec, position=position, bias=biased, relu=relu),
             shift=end.shift,
             multiplier=end.multiplier if isinstance(end.multiplier, int) else 0,
             addend=end.addend if isinstance(end.addend, int) else 0,
         )
+        nest = replace(tile_nest(m, call), exposed=m.variant == "exposed")
+        if self.timed.walks_passes:
+            return replace(nest, order="mn", m_tiles=self.timed.passes * m.row_steps)
         # A single call along the rows keeps its activations, else weights stay while rows go by.
-        return replace(tile_nest(m, call), order="mn" if m.row_steps == 1 else "nm")
-
-    def _values(self, at: int, part: int) -> tuple[tuple[str, np.ndarray], ...]:
-        """Parameters of a tile."""
-        found = []
-        for p in self.nests[at].parameters:
-            if p.name == "w":
-                calls = range(self.timed.mapping.column_steps)
-                whole = [self.numbers.packed(at, part, call, self.spec) for call in calls]
-                found.append((p.name, np.concatenate(whole)))
-            else:
-                found.append((p.name, self.numbers.columns[p.name][:, part].reshape(-1)))
-        return tuple(found)
+        return replace(nest, order="mn" if m.row_steps == 1 else "nm")
 
     @cached_property
     def kernels(self) -> tuple[GraphKernel, ...]:
@@ -197,8 +114,8 @@ class TimedGraph:
                         self.timed.floor.place(chain, at),
                         inputs,
                         s.m * s.n if nest.call.spec.stores else None,
-                        self.timed.passes,
-                        self._values(at, column),
+                        1 if self.timed.walks_passes else self.timed.passes,
+                        self.numbers.values(nest, at, column),
                         walks=True,
                     )
                 )
@@ -212,7 +129,7 @@ class TimedGraph:
         t, m = self.timed, self.timed.mapping
         matrix = t.rows, m.layer.reduction
         found = []
-        for number, (at, parts) in enumerate(t.x_ways):
+        for number, (_, at, parts) in enumerate(t.x_ways):
             blocks = Blocks(
                 "x",
                 matrix,
@@ -225,7 +142,7 @@ class TimedGraph:
             )
             name = f"x_way{number}"
             found.append(Outside(name, m.layer.a, blocks.elements, blocks=blocks))
-        for number, (at, piece) in enumerate(t.w_ways):
+        for number, (_, at, piece) in enumerate(t.w_ways):
             values = self.numbers.streamed(at, piece, self.spec)
             name = f"w_way{number}"
             found.append(Outside(name, m.layer.w, values.size, values=values, repeats=t.passes))
@@ -255,13 +172,13 @@ class TimedGraph:
 
     # ------------------------------------------------------------ memory tiles
 
-    def _x_buffer(self, slot: Rectangle, at: int) -> Shared:
+    def _x_buffer(self, slot: Slot, at: int, parts: range) -> Shared:
         """X as tiles of `mmul`, [M/m][K/k][m][k]; read part by part of the rows."""
         t, m = self.timed, self.timed.mapping
         tile = m.tiling
         deep = t.x_width // tile.k
-        whole = tile.k, tile.m, deep, t.held_rows(slot.rows) // tile.m
-        rows_in = t.x_rows(slot.rows) // tile.m
+        whole = tile.k, tile.m, deep, t.held_rows(parts) // tile.m
+        rows_in = min(t.x_rows(parts) // tile.m, whole[3])
         write = Access(
             whole,
             (tile.k, 1, 1, 1),
@@ -269,7 +186,7 @@ class TimedGraph:
             ((2, 1, deep), (1, 1, tile.m), (3, 1, rows_in)),
         )
         first = at % t.shared * m.part_reduction // tile.k
-        turn, high = m.call_reduction // tile.k, m.call_rows // tile.m
+        turn, high = m.call_reduction // tile.k, m.call_rows // tile.m // t.fills
         loops = ((3, 1, high), (2, turn, m.reduction_steps), (3, high, m.row_steps))
         reads = tuple(
             Access(
@@ -279,21 +196,22 @@ class TimedGraph:
                 loops,
                 repeats=t.x_repeats,
             )
-            for part in range(len(slot.rows))
+            for part in range(len(parts))
         )
+        many = len(t.x_parts(slot)) > 1
         return Shared(
-            f"x{slot.slot}_{at}",
+            f"x{slot.number}_{at}" + (f"_{parts[0]}" if many else ""),
             m.layer.a,
             whole,
             (write,),
             reads,
             t.x_copies,
-            slot.slot * m.cas_length + at,
-            t.passes,
+            slot.number * m.cas_length + at,
+            t.passes * t.fills,
             rows_in if rows_in < whole[3] else None,
         )
 
-    def _w_buffer(self, slot: Rectangle, at: int, piece: range) -> Shared:
+    def _w_buffer(self, slot: Slot, at: int, piece: range) -> Shared:
         """Weights of some calls, part by part of the columns."""
         t, m = self.timed, self.timed.mapping
         each = t.w_calls(piece) * t.call_weights
@@ -303,13 +221,13 @@ class TimedGraph:
             for part in range(len(piece))
         )
         return Shared(
-            f"w{slot.slot}_{at}_{piece[0]}",
+            f"w{slot.number}_{at}_{piece[0]}",
             m.layer.w,
             whole,
             (Access(whole, whole, (0,)),),
             reads,
             2,
-            slot.slot * m.cas_length + at,
+            slot.number * m.cas_length + at,
             t.passes * m.column_steps // t.w_calls(piece),
         )
 
@@ -318,13 +236,13 @@ class TimedGraph:
         t, m = self.timed, self.timed.mapping
         n, tile = m.call_columns, m.tiling
         whole = len(part.columns) * n, t.held_rows(part.rows)
-        loops = (0, tile.n, n // tile.n), (1, tile.m, t.computed_rows // tile.m)
+        loops = (0, tile.n, n // tile.n), (1, tile.m, t.computed_rows // tile.m // t.fills)
         writes = tuple(
             Access(whole, (tile.n, tile.m), (column * n, row * m.part_rows), loops)
             for row in range(len(part.rows))
             for column in range(len(part.columns))
         )
-        read = Access(whole, (whole[0], t.y_rows(part.rows)), (0, 0))
+        read = Access(whole, (whole[0], t.y_rows(part.rows) // t.fills), (0, 0))
         return Shared(
             f"y{part.slot}_{part.rows[0]}_{part.columns[0]}",
             m.layer.out,
@@ -333,7 +251,7 @@ class TimedGraph:
             (read,),
             2,
             (part.slot + 1) * m.cas_length - 1,
-            t.passes * m.column_steps,
+            t.passes * m.column_steps * t.fills,
         )
 
     # ------------------------------------------------------------ connections
@@ -342,21 +260,21 @@ class TimedGraph:
         """Number of a kernel."""
         return self.timed.chain(row, column) * self.timed.mapping.cas_length + at
 
-    def _activations(self, parts: _Parts, slot: Rectangle, at: int) -> None:
-        way = self.timed.x_ways.index((at - at % self.timed.shared, slot.rows))
-        number = parts.add(self._x_buffer(slot, at), End("outside", way))
-        for port, row in enumerate(slot.rows):
-            for column in slot.columns:
+    def _activations(self, parts: _Parts, slot: Slot, at: int, rows: range) -> None:
+        way = self.timed.x_ways.index(self.timed.x_way(slot, at, rows))
+        number = parts.add(self._x_buffer(slot, at, rows), End("outside", way))
+        for row, column in sorted(slot.parts):
+            if row in rows:
                 sink = End("buffer", self._tile(row, column, at))
-                parts.join(End("shared", number, port), sink)
+                parts.join(End("shared", number, row - rows[0]), sink)
 
-    def _weights(self, parts: _Parts, slot: Rectangle, at: int) -> None:
+    def _weights(self, parts: _Parts, slot: Slot, at: int) -> None:
         t = self.timed
         for piece in t.pieces(slot.columns):
-            way = len(t.x_ways) + t.w_ways.index((at, piece))
+            way = len(t.x_ways) + t.w_ways.index(t.w_way(slot, at, piece))
             number = parts.add(self._w_buffer(slot, at, piece), End("outside", way))
             for port, column in enumerate(piece):
-                for row in slot.rows:
+                for row in (r for r, c in slot.parts if c == column):
                     sink = End("buffer", self._tile(row, column, at), 1)
                     parts.join(End("shared", number, port), sink)
 
@@ -377,9 +295,10 @@ class TimedGraph:
             for at in range(m.cas_length - 1):
                 tile = chain * m.cas_length + at
                 parts.join(End("cascade", tile), End("cascade", tile + 1))
-        for slot in t.rectangles:
+        for slot in t.slots:
             for at in range(m.cas_length):
-                self._activations(parts, slot, at)
+                for rows in t.x_parts(slot):
+                    self._activations(parts, slot, at, rows)
                 self._weights(parts, slot, at)
         for index, part in enumerate(t.results):
             self._results(parts, index, part)
@@ -395,4 +314,5 @@ class TimedGraph:
             self.kernels,
             tuple(parts.joined),
             t.floor.slots * m.cas_length,
+            t.memory,
         )

@@ -21,10 +21,11 @@ from match_aie.targets.aie_ml.array.price import Priced
 from match_aie.targets.aie_ml.array.search import Given, search
 from match_aie.targets.aie_ml.array.shapes import native_tilings, splits
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.constants import Numbers
+from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.timed import Timed
-from match_aie.targets.aie_ml.graph.timed_graph import Numbers, TimedGraph
+from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 from match_aie.workload import Workload
@@ -64,6 +65,11 @@ class TimedPlan:
     def columns(self) -> int:
         """Of the array that it takes."""
         return self.timed.device.columns
+
+    @property
+    def memory(self) -> MemoryKind:
+        """The chip's."""
+        return "ddr"
 
     @property
     def ways(self) -> tuple[int, int]:
@@ -274,8 +280,10 @@ def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
     timed = Timed(priced.mapping, device, rows, feeds)
     m, cost = priced.mapping, priced.cost
     sizes = {name: ELEMENT_BYTES[getattr(m.layer, name)] for name in ("a", "w", "out")}
-    x = [timed.x_rows(parts) * timed.x_width * sizes["a"] for _, parts in timed.x_ways]
-    w = [len(piece) * m.column_steps * timed.call_weights * sizes["w"] for _, piece in timed.w_ways]
+    x = [timed.x_rows(parts) * timed.x_width * sizes["a"] for *_, parts in timed.x_ways]
+    w = [
+        len(piece) * m.column_steps * timed.call_weights * sizes["w"] for *_, piece in timed.w_ways
+    ]
     y = [
         timed.y_rows(part.rows) * len(part.columns) * m.call_columns * sizes["out"]
         for part in timed.results
@@ -287,7 +295,7 @@ def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
         inputs=tuple(x),
         double=timed.x_copies == 2,
         weights=tuple(w),
-        first_weights=max((timed.w_bytes(piece) for _, piece in timed.w_ways), default=0),
+        first_weights=max((timed.w_bytes(piece) for *_, piece in timed.w_ways), default=0),
         outputs=tuple(size * m.column_steps for size in y),
         last_output=max(y),
         way_rate=device.architecture.shim_dma.bytes_per_cycle,

@@ -28,6 +28,8 @@ class Nest:
         order: outer loops, outermost first.
         streamed: tiles of w arrive as x does; else all of them are a run-time parameter, ordered
             [n tile][k tile].
+        exposed: whether no block begins before the one before it is stored, as other tools' kernels
+            do: such a function is timed, and not emitted.
     """
 
     call: LayerCall
@@ -36,6 +38,7 @@ class Nest:
     k_tiles: int = 1
     order: Literal["mn", "nm"] = "mn"
     streamed: bool = True
+    exposed: bool = False
 
     def __post_init__(self) -> None:
         """Refuse kernels whose operands are not cut this way."""
@@ -69,7 +72,16 @@ class Nest:
 
     @property
     def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
+        """Its template, which reads it under the name `call`.
+
+        Raises:
+            TargetError: it is not emitted.
+        """
+        if self.exposed:
+            raise TargetError(
+                "kernels whose epilogue waits are simulated, and not emitted",
+                hint="variant 'flat' or 'overlapped'",
+            )
         return "aie/nest.cpp.mako"
 
     @property

@@ -43,6 +43,13 @@ from match_aie.targets.aie_ml.simulate.store import Run, Store
 Place = tuple[Tile, str]
 
 
+def leaving(program: ArrayProgram, device: Device) -> list[Route | Crossing]:
+    """Streams that leave the array: to interface tiles, or to programmable logic."""
+    routes = (r for r in program.routes if any(s.tile[1] < device.shim_rows for s in r.sinks))
+    crossings = (c for c in program.crossings if c.channel.direction == "mm2s")
+    return [*routes, *crossings]
+
+
 def _on(_: list[float]) -> bool:
     """To the end."""
     return False
@@ -108,9 +115,9 @@ class ArraySimulation:
         self._of_core: dict[Place, End] = {}
         self._writes_itself: set[Place] = set()
         self._connect()
-        finals = self._finals()
-        self.progress = Progress([r.sends for r in finals], runs, enough)
-        self._final = {route.name: number for number, route in enumerate(finals)}
+        finals = leaving(program, device)
+        self.progress = Progress([way.sends for way in finals], runs, enough)
+        self._final = {way.name: number for number, way in enumerate(finals)}
         self._set_up()
 
     def run(self) -> Progress:
@@ -173,22 +180,6 @@ class ArraySimulation:
                 else:
                     self._ends[kind, number, place] = end
 
-    def _finals(self) -> list[Route]:
-        """Streams of results out of cores that leave the array, or the memory tiles behind them."""
-        leaving = {(c.channel.tile, c.buffer) for c in self.program.crossings}
-        for route in self.program.routes:
-            if any(self._is_shim(sink.tile) for sink in route.sinks):
-                leaving.add((route.source.tile, route.reads))
-        return [
-            route
-            for route in self.program.routes
-            if self.is_core(route.source.tile)
-            and any(
-                self._is_shim(sink.tile) or (sink.tile, name) in leaving
-                for sink, name in zip(route.sinks, route.writes, strict=True)
-            )
-        ]
-
     def _set_up(self) -> None:
         for cascade in self.program.cascades:
             self._cascades[cascade.source] = Channel(f"cascade {cascade.source}", 1)
@@ -225,12 +216,17 @@ class ArraySimulation:
         take, give = Acquire(way), Release(way)
         category = "in" if into else "out"
         move = Delay(ceil(crossing.bytes / rate), crossing.name, category, "dma")
-        for _ in range(self.runs * crossing.sends):
-            yield from ready
+        for at in range(self.runs * crossing.sends):
+            if at % end.parts == 0:
+                yield from ready
             yield take
             yield move
             yield give
-            yield from done(end.index)
+            if into:
+                self.books.written[crossing.channel.tile, crossing.buffer] = self.sim.now
+            if (at + 1) % end.parts == 0:
+                yield from done(end.index)
+            self._left(crossing.name, at)
 
     def _lane(self, members: list[tuple[int, Route]]) -> Run:
         """Streams of one DMA channel take turns."""
@@ -253,7 +249,6 @@ class ArraySimulation:
         sinks = [self._ends["route", number, place] for place in places]
         lane = self._shared_lane(route)
         move = self._move(route)
-        final = self._final.get(route.name)
         hops = self.device.architecture.hop_cycles * len({hop.tile for hop in route.hops})
 
         def transfer(at: int) -> Iterator[Command]:
@@ -275,12 +270,17 @@ class ArraySimulation:
                     yield from end.store.wrote(end.index)
             if source is not None and (at + 1) % source.parts == 0 and not source.store.resident:
                 yield from source.store.read(source.index)
-            if final is not None:
-                self.progress.sent(final, at, self.sim.now)
-                if self.progress.stop:
-                    self.sim.stop()
+            self._left(route.name, at)
 
         return transfer
+
+    def _left(self, name: str, at: int) -> None:
+        """Transfer number `at` of a way is done: one that leaves the array counts."""
+        final = self._final.get(name)
+        if final is not None:
+            self.progress.sent(final, at, self.sim.now)
+            if self.progress.stop:
+                self.sim.stop()
 
     def _move(self, route: Route) -> Callable[[], Iterator[Command]]:
         """The transfer itself."""

@@ -7,11 +7,11 @@ from math import ceil
 from match_aie.errors import Infeasible, InfeasibleError
 from match_aie.simulation import Steady, extrapolate, find_steady
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.build import build
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.array.program import ArrayProgram
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.simulate.array import ArraySimulation
+from match_aie.targets.aie_ml.graph.given import program_of
+from match_aie.targets.aie_ml.simulate.array import ArraySimulation, leaving
 from match_aie.targets.aie_ml.simulate.outside import Beyond
 from match_aie.targets.aie_ml.simulate.result import ArrayResult
 
@@ -42,7 +42,7 @@ def simulate(
         TargetError: a fact that it needs is not known of the device.
         DeadlockError: the program cannot go on: a defect.
     """
-    program = build(mapping, device)
+    program = program_of(mapping, device)
     if isinstance(program, Infeasible):
         raise InfeasibleError(program, where=f"{mapping.tiles} tiles of {device.name}")
     return simulate_program(program, device, assumed=assumed, trace=trace)
@@ -57,7 +57,7 @@ def simulate_program(
     trace: bool = False,
 ) -> ArrayResult:
     """How long `program` takes when it is repeated for ever; as `simulate`."""
-    per_run = max(route.sends for route in program.routes if route.role == "out")
+    per_run = max(way.sends for way in leaving(program, device))
     watch = _Watch(per_run)
     run = ArraySimulation(
         program,
@@ -107,7 +107,7 @@ class _Watch:
         if self._whole:
             self.found = find_steady(times[self._per_run - 1 :: self._per_run], longest=8)
         else:
-            self.found = find_steady(times, longest=64)
+            self.found = find_steady(times, longest=64, least=len(times) // 2)
         return self.found is not None or len(times) >= self.most
 
     def figures(self, times: list[float]) -> tuple[float, float]:

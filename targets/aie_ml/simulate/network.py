@@ -175,6 +175,8 @@ class ArrayNetworkSimulator:
         run = self.layer(graph, column, trace=clock.record)
         into = sum(o.elements * BYTES[o.dtype] for o in graph.inputs if o.values is None)
         back = sum(o.elements * BYTES[o.dtype] for o in graph.outputs)
+        if graph.memory == "plio":  # programmable logic moves the data
+            into = back = 0
         around = self._beyond.call_ns * 1e-9 * self._frequency
         begin = clock.now
         clock.take(around + self._copied(into), "processor", f"to {label}")

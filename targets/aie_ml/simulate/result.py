@@ -12,9 +12,8 @@ class ArrayResult:
     """Simulated cycles of a layer on an array.
 
     Attributes:
-        interval: cycles between successive outputs at the memory tiles, when the layer is
-            repeated for ever.
-        latency: cycles of a single run, from its first input to its last output there.
+        interval: cycles between the ends of successive runs, when the layer is repeated for ever.
+        latency: cycles of a single run, until its last output has left the array.
         macs: useful multiply-accumulates of a run.
         clock_ghz: of the array.
         peak: multiply-accumulates per cycle of the whole array.

@@ -8,9 +8,10 @@ from typing import cast, get_args
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.simulation import SpreadLayer, SpreadResult
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
-from match_aie.targets.aie_ml.array.search import Given, search
+from match_aie.targets.aie_ml.array.search import Given
 from match_aie.targets.aie_ml.array.shapes import blocks
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.given import find
 from match_aie.targets.aie_ml.known import device, devices
 from match_aie.targets.aie_ml.schedule import Requantise, Variant
 from match_aie.targets.aie_ml.simulate.layer import simulate
@@ -57,7 +58,7 @@ def _mapping(question: SpreadLayer, array: Device) -> ArrayMapping:
         cast(Requantise, question.requantise),
     )
     given = Given(question.reduction_parts, question.column_parts, question.row_parts)
-    found = search(layer, array, given=given)
+    found = find(layer, array, given=given)
     if isinstance(found, Infeasible):
         raise InfeasibleError(found, where=f"{question.device}, {given}")
     mapping = found[0].mapping

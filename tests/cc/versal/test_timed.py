@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 from array_library import build
 
+from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.works import works
+from match_aie.targets.aie_ml.graph.constants import Numbers
+from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
+from match_aie.targets.aie_ml.graph.spread_plan import spread_plans
+from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.counts import kernel_counts
 from match_aie.workload import reference
@@ -105,3 +110,17 @@ def test_random_layers(tmp_path, compiler, seed) -> None:
         if made is not None:
             layers.append(made)
     run_all(layers, tmp_path, compiler)
+
+
+def test_a_layer_fed_by_streams(tmp_path) -> None:
+    """Programmable logic is the host here; two runs, so that nothing is left of the first."""
+    made = layer(np.random.default_rng(3), 24, 64, 40)
+    assert made is not None
+    workload, constants = made
+    plans = spread_plans(dense_layer(workload), workload, "vek280", 2, "latency")
+    assert not isinstance(plans, Infeasible)
+    timed = plans[-1].timed
+    assert timed.memory == "plio"
+    graph = TimedGraph("streams", timed, Numbers(timed, workload, constants))
+    library, _ = run_all([(workload, constants, graph)], tmp_path)
+    library.end_all()

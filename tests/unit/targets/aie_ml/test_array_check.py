@@ -7,9 +7,10 @@ import pytest
 
 from match_aie.errors import Infeasible, InternalError
 from match_aie.targets.aie_ml import Tiling, device
-from match_aie.targets.aie_ml.array import ArrayMapping, ArrayProgram, DenseLayer, build
-from match_aie.targets.aie_ml.array.check import RESOURCES, RULES, check, violations
+from match_aie.targets.aie_ml.array import ArrayMapping, ArrayProgram, DenseLayer
+from match_aie.targets.aie_ml.array.check import RULES, check, violations
 from match_aie.targets.aie_ml.array.program import Cascade, Channel, Descriptor, Hop
+from match_aie.targets.aie_ml.graph.given import program_of
 from tests.aie_programs import laid_out
 
 VEK280 = device("vek280")
@@ -23,12 +24,11 @@ MAPPING = ArrayMapping(
     row_parts=2,
     call_rows=16,
     call_columns=64,
-    input_channels=2,
 )
 
 
 def built(mapping: ArrayMapping) -> ArrayProgram:
-    program = build(mapping, VEK280)
+    program = program_of(mapping, VEK280)
     assert not isinstance(program, Infeasible)
     return program
 
@@ -129,6 +129,10 @@ BROKEN = {
         edit("routes", anything, hops=PROGRAM.routes[0].hops[1:]),
         edit("routes", anything, hops=PROGRAM.routes[0].hops[:-1]),
     ],
+    "ways": [
+        replace(PROGRAM, crossings=PROGRAM.crossings * 29),
+        replace(PROGRAM, crossings=PROGRAM.crossings[-1:] * 5),
+    ],
     "pass-through": [
         edit("routes", anything, hops=(Hop((0, 2), ("S", 0), ("N", 1)),)),
     ],
@@ -159,17 +163,10 @@ BROKEN = {
 }
 
 
-def test_a_built_program_keeps_all_bounds() -> None:
-    streamed = replace(MAPPING, call_columns=32, home="memory tile", input_channels=1)
+def test_programs_of_mappings_keep_all_rules() -> None:
+    streamed = replace(MAPPING, call_columns=32, home="chip")
     for program in (PROGRAM, built(streamed)):
-        assert violations(program, VEK280, RESOURCES) == ()
-
-
-def test_a_built_program_does_not_move_its_data() -> None:
-    """Both streams into a core fill the same half of its input: it is timed, and no more."""
-    found = violations(PROGRAM, VEK280)
-    assert {rule for rule, _ in found} == {"written", "delivered"}
-    assert any("read by the kernel" in each.where for _, each in found)
+        assert violations(program, VEK280) == ()
 
 
 def test_a_graphs_program_keeps_all_rules() -> None:

@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml import Tiling, device
-from match_aie.targets.aie_ml.array import ArrayMapping, Assumed, DenseLayer, build, price, search
-from match_aie.targets.aie_ml.array.check import RESOURCES, violations
+from match_aie.targets.aie_ml.array import ArrayMapping, Assumed, DenseLayer, price, search
+from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import Home, Outer
 from match_aie.targets.aie_ml.array.price import bound, carried
-from match_aie.targets.aie_ml.array.sample import sample
 from match_aie.targets.aie_ml.array.search import Given
 from match_aie.targets.aie_ml.array.shapes import (
     blocks,
@@ -27,6 +26,8 @@ from match_aie.targets.aie_ml.array.shapes import (
     splits,
 )
 from match_aie.targets.aie_ml.graph.dense_plan import region
+from match_aie.targets.aie_ml.graph.given import find, program_of
+from match_aie.targets.aie_ml.graph.sample import sample
 
 VEK280 = device("vek280")
 I8 = Tiling(4, 8, 8, True)
@@ -50,12 +51,12 @@ def covered(mapping: ArrayMapping) -> bool:
 @settings(max_examples=4, deadline=None)
 @given(sizes, sizes, sizes, st.sampled_from(["int8", "int16"]))
 def test_odd_layers_map_legally(rows: int, reduction: int, columns: int, a: str) -> None:
-    found = search(DenseLayer(rows, reduction, columns, a=a), VEK280)
+    found = find(DenseLayer(rows, reduction, columns, a=a), VEK280)
     assert not isinstance(found, Infeasible)
     assert covered(found[0].mapping)
-    program = build(found[0].mapping, VEK280)
+    program = program_of(found[0].mapping, VEK280)
     assert not isinstance(program, Infeasible)
-    assert violations(program, VEK280, RESOURCES) == ()
+    assert violations(program, VEK280) == ()
 
 
 @pytest.mark.parametrize(
@@ -89,7 +90,7 @@ def test_fewer_tiles_are_never_faster() -> None:
 
 def test_no_random_mapping_is_cheaper_than_the_chosen_one() -> None:
     layer = DenseLayer(128, 256, 192)
-    found = search(layer, VEK280)
+    found = find(layer, VEK280)
     assert not isinstance(found, Infeasible)
     others = sample(layer, VEK280, 12, seed=3)
     assert len(others) == 12
@@ -158,15 +159,14 @@ def test_what_does_not_fit_says_which_resource() -> None:
 
 def test_a_reduction_that_is_too_long_is_walked_over_time() -> None:
     long = DenseLayer(4, 40_000, 8, a="int16", w="int16", out="int16")
-    npu1 = device("npu1")
-    found = search(long, npu1)
+    found = find(long, VEK280, most_tiles=8)
     assert not isinstance(found, Infeasible)
     mapping = found[0].mapping
     assert mapping.reduction_steps > 1
     assert mapping.part_reduction * mapping.cas_length >= 40_000
-    program = build(mapping, npu1)
+    program = program_of(mapping, VEK280)
     assert not isinstance(program, Infeasible)
-    assert violations(program, npu1, RESOURCES) == ()
+    assert violations(program, VEK280) == ()
     turns = mapping.calls * mapping.reduction_steps
     assert {len(core.work) for core in program.cores} == {turns}
 

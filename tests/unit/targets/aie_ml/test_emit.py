@@ -9,7 +9,7 @@ from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.array import ArrayMapping, DenseLayer, search
 from match_aie.targets.aie_ml.array.emit import call_spec, tile_nest, turn_specs
 from match_aie.targets.aie_ml.array.fit import program_bytes, schedules
-from match_aie.targets.aie_ml.array.sample import sample
+from match_aie.targets.aie_ml.graph.sample import sample
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.counts import kernel_counts
 from match_aie.targets.aie_ml.kernels.fit import check_kernel

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from match_aie.errors import OptionError
-from match_aie.targets.aie_ml.array import ArrayMapping, DenseLayer, build
+from match_aie.targets.aie_ml.array import ArrayMapping
 from match_aie.targets.aie_ml.array.program import Channel, Descriptor
 from match_aie.targets.aie_ml.array.words import meant, one_use, walked
 from match_aie.targets.aie_ml.devices import Tiling
@@ -168,20 +168,6 @@ def test_a_missing_tensor_is_the_callers_mistake():
     made = product_case(0)
     with pytest.raises(OptionError, match="no tensor 'x1'"):
         execute(made.program, VEK280, {"x": made.inputs["x"]})
-
-
-def test_a_timed_program_cannot_be_executed():
-    """Two streams into a core fill the same half of its input, again and again."""
-    mapping = ArrayMapping(
-        DenseLayer(32, 64, 32), I8, (2, 2), "overlapped", 1, 1, 1, 16, 32,
-        input_channels=2,
-    )  # fmt: skip
-    program = build(mapping, VEK280)
-    raw = {
-        crossing.name: np.zeros(crossing.bytes * crossing.sends, np.uint8)
-        for crossing in program.crossings
-    }
-    assert "the kernel of core (0, 3) reads word 128" in refused(program, raw)
 
 
 # ------------------------------------------------------------------ descriptors

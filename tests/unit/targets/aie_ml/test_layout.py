@@ -8,16 +8,16 @@ import pytest
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.build import build
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.program import ArrayProgram
-from match_aie.targets.aie_ml.devices import Device, Tiling
+from match_aie.targets.aie_ml.devices import Tiling
 from match_aie.targets.aie_ml.graph.dense import DenseGraph
+from match_aie.targets.aie_ml.graph.given import program_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
-from match_aie.targets.aie_ml.simulate import Beyond, run_layer, simulate_program
+from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.workload import Quantized, dense, full_range
 from tests.aie_programs import equal, image_case
 
@@ -102,29 +102,18 @@ MAPPINGS = [
 
 
 @pytest.mark.parametrize("mapping", MAPPINGS, ids=lambda m: f"{m.cas_length}x{m.chains}")
-def test_graph_and_mapping_agree(mapping: ArrayMapping) -> None:
-    """The same calls and bytes; the same pace where no way to memory limits the graph."""
-    built = build(mapping, VEK280)
+def test_ways_to_memory_and_streams_move_the_same(mapping: ArrayMapping) -> None:
+    """The same calls and bytes, whatever is outside; the same schedules."""
+    streams = program_of(mapping, VEK280)
     laid = lay_out(dense_graph(mapping), VEK280)
-    assert not isinstance(built, Infeasible)
+    assert not isinstance(streams, Infeasible)
     assert not isinstance(laid, Infeasible)
-    assert {core.tile: len(core.work) for core in built.cores} == {
+    assert {core.tile: len(core.work) for core in streams.cores} == {
         core.tile: len(core.work) for core in laid.cores
     }
-    assert into_cores(built) == into_cores(laid)
-    bodies = [{w.schedule.body for c in p.cores for w in c.work} for p in (built, laid)]
+    assert into_cores(streams) == into_cores(laid)
+    bodies = [{w.schedule.body for c in p.cores for w in c.work} for p in (streams, laid)]
     assert bodies[0] == bodies[1]
-    free = Beyond(memory_gbps=1e6, memory_cycles=0)
-    ours = simulate_program(laid, fast_memory(), beyond=free).interval
-    theirs = simulate_program(built, VEK280).interval
-    assert ours == pytest.approx(theirs, rel=0.01)
-
-
-def fast_memory() -> Device:
-    """The array with interface channels that no layer here is limited by."""
-    arch = VEK280.architecture
-    quick = replace(arch, shim_dma=replace(arch.shim_dma, bytes_per_cycle=64))
-    return replace(VEK280, architecture=quick)
 
 
 def test_a_single_run_is_in_then_work_then_out() -> None:

@@ -46,12 +46,14 @@ inline void read_element(const std::string &word, Format format, std::vector<uns
     }
 }
 
-/// A stream that comes out of a file of numbers; the reader's element type says which numbers.
+/// A stream that comes out of a file of numbers; the reader's element type says which numbers. One
+/// without a file is fed by an external traffic generator: here the host (`feed`, `drain`).
 class FileSource : public Actor {
   public:
     explicit FileSource(std::string path) : path_(std::move(path)) { }
 
     void begin() override {
+        if (path_.empty()) return;
         std::vector<PortState *> readers;
         reach(*out[0], readers);
         if (readers.empty()) return;
@@ -76,6 +78,7 @@ class FileSink : public Actor {
 
     void fire() override {}
     void finish() override {
+        if (path_.empty()) return;
         PortState &port = *in[0];
         std::ofstream file(path_);
         if (!file) stop({path_.c_str(), 0}, "the output file of " + name + " cannot be written");
@@ -168,6 +171,7 @@ class input_plio : public actor_handle {
     static input_plio create(plio_type width, std::string file) {
         return create("plio", width, std::move(file));
     }
+    static input_plio create(std::string name, plio_type width) { return create(std::move(name), width, ""); }
 };
 
 class output_plio : public actor_handle {
@@ -182,6 +186,7 @@ class output_plio : public actor_handle {
     static output_plio create(plio_type width, std::string file) {
         return create("plio", width, std::move(file));
     }
+    static output_plio create(std::string name, plio_type width) { return create(std::move(name), width, ""); }
 };
 
 class input_gmio : public actor_handle {
@@ -232,3 +237,18 @@ class output_gmio : public actor_handle {
 };
 
 }  // namespace adf
+
+namespace aie_emulation {
+
+/// What programmable logic sends and takes: no part of the vendor's API.
+inline void feed(const adf::input_plio &port, const void *from, std::size_t bytes) {
+    check_words(port.actor(), bytes);
+    port.actor().out[0]->send(from, bytes);
+}
+
+inline void drain(const adf::output_plio &port, void *to, std::size_t bytes) {
+    if (Run *run = run_of(port.actor())) run->complete();
+    port.actor().in[0]->queue.pop(to, bytes, {port.actor().name.c_str(), 0});
+}
+
+}  // namespace aie_emulation

@@ -1,0 +1,143 @@
+"""The constants of a dense layer as its tiles read them, or their sizes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from match_aie.targets.aie_ml.array.emit import tail_of
+from match_aie.targets.aie_ml.graph.timed import Timed
+from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue, epilogue
+from match_aie.targets.aie_ml.kernels.layout import folded_bias, pack_w
+from match_aie.targets.aie_ml.kernels.nest import Nest
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec
+from match_aie.workload import Workload
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A layer's constants, cut as tiles read them.
+
+    Attributes:
+        timed: how the layer runs.
+        workload: in the arithmetic of the kernels.
+        constants: by operand name.
+    """
+
+    timed: Timed
+    workload: Workload
+    constants: Mapping[str, np.ndarray]
+
+    @cached_property
+    def end(self) -> Epilogue:
+        """The requantisation."""
+        return epilogue(self.workload, self.constants)
+
+    @property
+    def relu(self) -> bool:
+        """Never apart: the requantisation has its bounds."""
+        return False
+
+    @property
+    def biased(self) -> bool:
+        """Whether sums start from something."""
+        form = self.end.requantise.form
+        return form in ("shift", "none") or self.workload.inputs[0].zero_point != 0
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """[parts of the reduction, reduction of one, calls, parts of the columns, columns]."""
+        m = self.timed.mapping
+        w = self.constants["weight"].T
+        shape = m.cas_length, m.part_reduction, m.column_steps, m.column_parts, m.call_columns
+        whole = shape[0] * shape[1], shape[2] * self.timed.width
+        rest = whole[0] - w.shape[0], whole[1] - w.shape[1]
+        return np.pad(w, ((0, rest[0]), (0, rest[1]))).reshape(shape)
+
+    @cached_property
+    def columns(self) -> dict[str, np.ndarray]:
+        """What has one number for each column: [calls, parts of the columns, columns], int32."""
+        m, w = self.timed.mapping, self.constants["weight"].T
+        whole = np.broadcast_to(self.end.bias, (w.shape[1],))
+        found = {"bias": folded_bias(whole, w, self.workload.inputs[0].zero_point)}
+        for name in ("multiplier", "addend"):
+            number = getattr(self.end, name)
+            if isinstance(number, np.ndarray):
+                found[name] = number
+        shape = m.column_steps, m.column_parts, m.call_columns
+        rest = m.column_steps * self.timed.width - w.shape[1]
+        return {
+            name: np.pad(value, (0, rest)).astype(np.int32).reshape(shape)
+            for name, value in found.items()
+        }
+
+    def packed(self, at: int, part: int, call: int, spec: KernelSpec) -> np.ndarray:
+        """Weights of one call of one tile, turn by turn as its kernel reads them."""
+        matrix = self.weights[at, :, call, part]
+        turns = np.split(matrix, len(matrix) // spec.k)
+        return np.concatenate([pack_w(turn, spec) for turn in turns])
+
+    def values(self, nest: Nest, at: int, part: int) -> tuple[tuple[str, np.ndarray], ...]:
+        """Parameters of a tile."""
+        found = []
+        for p in nest.parameters:
+            if p.name == "w":
+                calls = range(self.timed.mapping.column_steps)
+                whole = [self.packed(at, part, call, nest.call.spec) for call in calls]
+                found.append((p.name, np.concatenate(whole)))
+            else:
+                found.append((p.name, self.columns[p.name][:, part].reshape(-1)))
+        return tuple(found)
+
+    def streamed(self, at: int, piece: range, spec: KernelSpec) -> np.ndarray:
+        """Weights of tile `at` of the chains with these parts of the columns, buffer by buffer."""
+        calls = self.timed.w_calls(piece)
+        return np.concatenate(
+            [
+                self.packed(at, part, call, spec)
+                for first in range(0, self.timed.mapping.column_steps, calls)
+                for part in piece
+                for call in range(first, first + calls)
+            ]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Blank:
+    """A layer without numbers, for programs that are only timed.
+
+    Attributes:
+        timed: how the layer runs.
+    """
+
+    timed: Timed
+
+    @property
+    def end(self) -> Epilogue:
+        """The requantisation that the layer names."""
+        tail = tail_of(self.timed.mapping)
+        return Epilogue(tail, 0, 0, 0, np.zeros(1, np.int64))
+
+    @property
+    def relu(self) -> bool:
+        """As the layer says."""
+        return self.timed.mapping.layer.relu
+
+    @property
+    def biased(self) -> bool:
+        """As the layer says."""
+        return self.timed.mapping.layer.bias
+
+    def values(self, nest: Nest, at: int, part: int) -> tuple[tuple[str, np.ndarray], ...]:
+        """None."""
+        del nest, at, part
+        return ()
+
+    def streamed(self, at: int, piece: range, spec: KernelSpec) -> np.ndarray:
+        """Zeros."""
+        del at, spec
+        size = len(piece) * self.timed.call_weights * self.timed.mapping.column_steps
+        return np.broadcast_to(np.zeros(1, np.int8), (size,))

@@ -1,0 +1,176 @@
+"""Mappings that a caller gives, or the search finds, as programs: the same builder as for networks.
+
+No layer's numbers are known here: programs are laid out and timed. Activations come and results go
+by streams of programmable logic where the device has them, else by DMA channels to memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from match_aie.errors import Infeasible, TargetError
+from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.fit import fit
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.price import Priced, price
+from match_aie.targets.aie_ml.array.program import ArrayProgram
+from match_aie.targets.aie_ml.array.search import VARIANTS, Given, search
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.constants import Blank
+from match_aie.targets.aie_ml.graph.timed import Timed
+from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
+from match_aie.targets.aie_ml.schedule import Variant
+
+#: Ways for the weights of a column of tiles that are tried: as many as there are.
+FEEDS = (6, 3, 2, 1)
+
+#: Mappings that are laid out until one keeps all rules.
+KEPT = 6
+
+
+def timed_of(mapping: ArrayMapping, device: Device) -> Timed | None:
+    """The sizes of everything; None where no graph has such a nest.
+
+    Rows go by in passes, a call of each chain, where nothing else changes from call to call.
+    """
+    if mapping.home == "memory tile" or mapping.outer == "m" or mapping.input_channels > 1:
+        return None
+    rows = mapping.layer.rows
+    if not mapping.streamed and mapping.column_steps == mapping.reduction_steps == 1:
+        part = replace(mapping.layer, rows=min(rows, mapping.call_rows * mapping.row_parts))
+        try:
+            mapping = replace(mapping, layer=part)
+        except TargetError:
+            return None
+    for feeds in FEEDS if mapping.streamed else FEEDS[-1:]:
+        timed = Timed(mapping, device, rows, feeds, "ddr" if device.plio_in is None else "plio")
+        if _ways(timed, device) and timed.fits:
+            return timed
+    return None
+
+
+def _ways(timed: Timed, device: Device) -> bool:
+    """Whether there are as many ways in and out."""
+    if timed.memory == "plio":
+        most = device.plio_in, device.plio_out
+    else:
+        most = device.gmio_in, device.gmio_out
+    pairs = zip(timed.ways, most, strict=True)
+    return all(have is not None and want <= have for want, have in pairs)
+
+
+def program_of(mapping: ArrayMapping, device: Device) -> ArrayProgram | Infeasible:
+    """The program of `mapping` on `device`.
+
+    Raises:
+        TargetError: a fact that it needs is not known, or a kernel has no schedule.
+    """
+    fitted = fit(mapping, device)
+    if isinstance(fitted, Infeasible):
+        return fitted
+    timed = timed_of(mapping, device)
+    if timed is None:
+        return _refusal(mapping)
+    layer = mapping.layer
+    return lay_out(
+        TimedGraph("layer", timed, Blank(timed)).graph,
+        device,
+        macs=layer.macs,
+        core_macs=device.architecture.core.macs_of(layer.a, layer.w) or 1,
+    )
+
+
+def _refusal(mapping: ArrayMapping) -> Infeasible:
+    levers = ("one channel of activations a tile", "fewer parts of rows in a column")
+    return Infeasible("a graph of such a nest", mapping.tiles, 0, "tiles", levers)
+
+
+def find(
+    layer: DenseLayer,
+    device: Device,
+    *,
+    keep: int = 1,
+    given: Given | None = None,
+    most_tiles: int | None = None,
+    variants: tuple[Variant, ...] = VARIANTS,
+) -> tuple[Priced, ...] | Infeasible:
+    """The mappings of least interval whose programs keep all rules, best first.
+
+    Args:
+        layer: what to run.
+        device: the array.
+        keep: how many.
+        given: parts that are prescribed.
+        most_tiles: cores that may be used; all of them where None.
+        variants: epilogues that the kernels may have.
+
+    Raises:
+        TargetError: element types without a product on this array, or facts not known.
+    """
+    answer = search(
+        layer,
+        device,
+        keep=keep + KEPT - 1,
+        given=given,
+        most_tiles=most_tiles,
+        variants=variants,
+        express=lambda mapping: expressed(mapping, device),
+    )
+    if isinstance(answer, Infeasible):
+        return answer
+    found: list[Priced] = []
+    refused: Infeasible | None = None
+    for priced in answer:
+        reason = _breaks(priced.mapping, device)
+        if reason is not None:
+            refused = reason
+        elif len(found) < keep:
+            found.append(modelled(priced, device))
+    return tuple(found) or refused or Infeasible("tiles", 1, 0, "tiles")
+
+
+def expressed(mapping: ArrayMapping, device: Device) -> ArrayMapping | None:
+    """The mapping with one channel of activations a tile; None where no graph has it."""
+    single = mapping.with_channels(1)
+    return single if timed_of(single, device) is not None else None
+
+
+def _breaks(mapping: ArrayMapping, device: Device) -> Infeasible | None:
+    """Why the program cannot be, or which rule it breaks."""
+    program = program_of(mapping, device)
+    if isinstance(program, Infeasible):
+        return program
+    for rule, broken in violations(program, device):
+        what = f"array rule {rule}, {broken.where}"
+        return Infeasible(what, broken.demand, broken.bound, broken.what, (broken.remedy,))
+    return None
+
+
+def priced_of(mapping: ArrayMapping, device: Device) -> Priced | Infeasible:
+    """What a mapping costs; why it has no program.
+
+    Raises:
+        TargetError: a kernel has no schedule.
+    """
+    if timed_of(mapping, device) is None:
+        return _refusal(mapping)
+    priced = price(mapping, device, Assumed())
+    return priced if isinstance(priced, Infeasible) else modelled(priced, device)
+
+
+def modelled(priced: Priced, device: Device) -> Priced:
+    """The cost of the emitted function, which is started once where it walks all passes."""
+    timed = timed_of(priced.mapping, device)
+    if timed is None or not timed.walks_passes:
+        return priced
+    ports = 2 if priced.mapping.cas_length == 1 else 1
+    assumed, cost = Assumed(), priced.cost
+    spared = (priced.mapping.calls - 1) * (assumed.start + ports * assumed.start_port)
+    parts = tuple(
+        (what, cycles - spared if what == "compute" else cycles) for what, cycles in cost.parts
+    )
+    interval = max(cycles for _, cycles in parts)
+    latency = cost.latency - cost.interval + interval
+    return replace(priced, cost=replace(cost, parts=parts, interval=interval, latency=latency))

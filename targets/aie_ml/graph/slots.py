@@ -1,0 +1,77 @@
+"""Which chains of a dense layer stand above each other, and whose results are gathered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class Rectangle:
+    """Chains of a slot: all of these parts of the rows with all of these parts of the columns."""
+
+    slot: int
+    rows: range
+    columns: range
+
+    @property
+    def chains(self) -> int:
+        """How many."""
+        return len(self.rows) * len(self.columns)
+
+    def halves(self) -> tuple[Rectangle, Rectangle]:
+        """Its rows in two, or its columns where there is one part of the rows."""
+        rows, columns = self.rows, self.columns
+        if len(rows) > 1:
+            at = len(rows) // 2
+            cut = ((rows[:at], columns), (rows[at:], columns))
+        else:
+            at = len(columns) // 2
+            cut = ((rows, columns[:at]), (rows, columns[at:]))
+        first, second = (Rectangle(self.slot, *parts) for parts in cut)
+        return first, second
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The chains above each other in the same columns.
+
+    Attributes:
+        number: of the slot, west to east.
+        parts: (part of the rows, part of the columns) of each chain.
+    """
+
+    number: int
+    parts: tuple[tuple[int, int], ...]
+
+    @cached_property
+    def rows(self) -> range:
+        """Parts of the rows, from the first to the last."""
+        found = [row for row, _ in self.parts]
+        return range(min(found), max(found) + 1)
+
+    @cached_property
+    def columns(self) -> range:
+        """Parts of the columns likewise."""
+        found = [column for _, column in self.parts]
+        return range(min(found), max(found) + 1)
+
+    @property
+    def rectangular(self) -> bool:
+        """Whether all of these rows meet all of these columns."""
+        return len(self.parts) == len(self.rows) * len(self.columns)
+
+    @property
+    def shape(self) -> tuple[tuple[int, int], ...]:
+        """Its parts counted from the first ones: alike slots take alike buffers."""
+        first = self.rows[0], self.columns[0]
+        return tuple((row - first[0], column - first[1]) for row, column in self.parts)
+
+    @cached_property
+    def bands(self) -> tuple[Rectangle, ...]:
+        """Its chains, row by row."""
+        found = []
+        for row in dict.fromkeys(row for row, _ in self.parts):
+            mine = sorted(column for r, column in self.parts if r == row)
+            found.append(Rectangle(self.number, range(row, row + 1), range(mine[0], mine[-1] + 1)))
+        return tuple(sorted(found, key=lambda band: band.rows[0]))

@@ -1,0 +1,336 @@
+"""How a dense layer runs on many columns, fed by streams of programmable logic.
+
+Weights stay in the tiles, rows go by in passes: a call of every chain in each. A plan is its nest:
+`nest` is the `Mapping` that is searched, kept and printed, and `of_nest` reads the plan from it
+without another search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping as MappingOf
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import ceil
+from typing import Literal
+
+import numpy as np
+
+from match_aie.cost_models.aie_timed import PassWork, interval_cycles, timed_cycles
+from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Loop, Mapping
+from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.price import external_rates, price
+from match_aie.targets.aie_ml.array.search import VARIANTS, Given, search
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.constants import Numbers
+from match_aie.targets.aie_ml.graph.layer import LayerPlan, by_width
+from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
+from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.timed import Timed
+from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
+from match_aie.targets.aie_ml.known import device as known
+from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
+from match_aie.workload import Workload
+
+#: What a plan is chosen for: cycles of a single run, or between the ends of runs that follow each
+#: other.
+Aim = Literal["latency", "throughput"]
+
+#: Splits over tiles of which plans are made, and plans that are laid out until one can be.
+SPLITS = 4
+LAID_OUT = 6
+
+#: Pieces into which the rows of the largest call are cut, and fills of a pass, that are tried.
+PIECES = (1, 2, 3, 4, 8, 16)
+FILLS = (1, 2, 4)
+
+
+@dataclass(frozen=True)
+class SpreadPlan:
+    """A nest on many columns, with its modelled cycles.
+
+    Attributes:
+        timed: sizes of everything.
+        cycles: of a single run.
+        interval: between the ends of runs that follow each other.
+    """
+
+    timed: Timed
+    cycles: float
+    interval: float
+
+    def aimed(self, aim: Aim) -> float:
+        """What counts."""
+        return self.cycles if aim == "latency" else self.interval
+
+    @property
+    def columns(self) -> int:
+        """Of the array that it takes."""
+        return self.timed.device.columns
+
+    @property
+    def memory(self) -> MemoryKind:
+        """Programmable logic."""
+        return self.timed.memory
+
+    @property
+    def ways(self) -> tuple[int, int]:
+        """Streams into the array, and back."""
+        return self.timed.ways
+
+    @property
+    def legs(self) -> tuple[float, float]:
+        """None of its own: ways in and out go on beside everything else."""
+        return 0.0, 0.0
+
+    @property
+    def starting(self) -> float:
+        """Nothing that another layer would hide: such a layer is a graph of its own."""
+        return 0.0
+
+    @property
+    def spatial(self) -> tuple[Loop, ...]:
+        """See `nest`."""
+        return self.nest.spatial
+
+    @property
+    def nest(self) -> Mapping:
+        """Chains, tiles of a chain and lanes; then loops over time, outermost first.
+
+        These are passes, blocks of accumulators along rows and columns, steps of the reduction, and
+        a block. A loop's step counts what all tiles cover.
+        """
+        m, t = self.timed.mapping, self.timed.mapping.tiling
+        chains = Loop("B", m.row_parts), Loop("K", m.column_parts)
+        rows, columns = m.block
+        high, wide, deep = t.m * m.row_parts, t.n * m.column_parts, t.k * m.cas_length
+        return Mapping(
+            (
+                *(chains if m.order == "m" else chains[::-1]),
+                *(Loop("C", m.cas_length), Loop("B", t.m), Loop("K", t.n), Loop("C", t.k)),
+            ),
+            (
+                Loop("B", self.timed.passes, m.row_parts * m.call_rows),
+                Loop("B", m.call_rows // t.m // rows, rows * high),
+                Loop("K", m.call_columns // t.n // columns, columns * wide),
+                Loop("C", m.call_reduction // t.k, deep),
+                Loop("B", rows, high),
+                Loop("K", columns, wide),
+            ),
+        )
+
+    def graph(
+        self, name: str, workload: Workload, constants: MappingOf[str, np.ndarray]
+    ) -> LayerGraph:
+        """The graph, called `name`, with the numbers of `constants`."""
+        numbers = Numbers(self.timed, workload, constants)
+        return TimedGraph(name, self.timed, numbers).graph
+
+
+def spread_plans(
+    layer: DenseLayer, workload: Workload, name: str, most: int, aim: Aim
+) -> tuple[LayerPlan, ...] | Infeasible:
+    """Plans of a dense layer on up to `most` columns of device `name`, the best of every width.
+
+    Raises:
+        TargetError: element types without a product there, or facts that are not known.
+    """
+    return by_width(
+        most,
+        lambda width: _best(layer, workload, name, width, aim),
+        lambda plan: plan.aimed(aim),
+    )
+
+
+def is_nest(mapping: Mapping) -> bool:
+    """Whether it has the loops of `SpreadPlan.nest`."""
+    return [loop.dim for loop in mapping.temporal] == ["B", "B", "K", "C", "B", "K"]
+
+
+def of_nest(layer: DenseLayer, name: str, nest: Mapping) -> SpreadPlan:
+    """The plan that a nest says.
+
+    Raises:
+        TargetError: it says none.
+    """
+    whole = known(name)
+    sizes = {loop.dim: loop.size for loop in nest.spatial[:3]}
+    lanes = {loop.dim: loop.size for loop in nest.spatial[3:]}
+    shape = lanes["B"], lanes["K"], lanes["C"]
+    tilings = whole.architecture.core.tilings_of(layer.a, layer.w)
+    tiling = next((t for t in tilings if (t.m, t.n, t.k) == shape), None)
+    if tiling is None or not is_nest(nest):
+        raise TargetError(f"{nest} is no nest of a dense layer on {name}")
+    passes, blocks, wide, _, rows, columns = (loop.size for loop in nest.temporal)
+    mapping = ArrayMapping(
+        replace(layer, rows=min(layer.rows, nest.temporal[0].step)),
+        tiling,
+        (rows, columns),
+        VARIANTS[0],
+        sizes["C"],
+        sizes["K"],
+        sizes["B"],
+        blocks * rows * tiling.m,
+        wide * columns * tiling.n,
+        order="m" if nest.spatial[0].dim == "B" else "n",
+    )
+    plan = _plan(mapping, layer.rows, name)
+    if plan is None or plan.timed.passes != passes:
+        raise TargetError(f"{nest} does not fit {name}")
+    return plan
+
+
+@lru_cache(maxsize=1024)
+def _best(
+    layer: DenseLayer, workload: Workload, name: str, columns: int, aim: Aim
+) -> SpreadPlan | Infeasible:
+    """The plan of least cycles on at most `columns` columns whose graph can be laid out."""
+    whole = known(name)
+    found: list[SpreadPlan] = []
+    refused: Infeasible | None = None
+    # Results of single tiles go down in their own column, which has fewer links than rows.
+    for rows, given in ((min(_down(whole), whole.core_rows), Given(1)), (whole.core_rows, None)):
+        answer = search(
+            layer,
+            _region(name, columns, rows),
+            objective="interval",
+            keep=SPLITS,
+            given=given,
+            resident=True,
+            express=lambda mapping: _expressed(mapping, name),
+        )
+        if isinstance(answer, Infeasible):
+            refused = answer
+            continue
+        for priced in answer:
+            plans = _plans(priced.mapping, layer, name)
+            found += [plan for plan in plans if plan.columns <= columns]
+    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    found.sort(key=lambda plan: (plan.aimed(aim), plan.timed.mapping.tiles))
+    for plan in found[:LAID_OUT]:
+        reason = cannot_lie(plan.graph("layer", workload, zeros), whole)
+        if reason is None:
+            return plan
+        refused = reason
+    levers = ("more columns for a layer (columns_per_layer)", 'memory="ddr"')
+    return refused or Infeasible("columns with streams", columns + 1, columns, "columns", levers)
+
+
+def _plans(mapping: ArrayMapping, layer: DenseLayer, name: str) -> Iterator[SpreadPlan]:
+    """Plans of a split, by the rows of a call."""
+    tiles = ceil(mapping.part_rows / mapping.tiling.m)
+    most = mapping.call_rows // mapping.tiling.m
+    sizes = {ceil(most / pieces) for pieces in PIECES}
+    sizes |= {size + 1 for size in sizes if size % 2}
+    for size in sorted(min(size, tiles) for size in sizes if size <= most):
+        rows = size * mapping.tiling.m
+        part = replace(layer, rows=min(layer.rows, rows * mapping.row_parts))
+        try:
+            sized = replace(mapping, layer=part, call_rows=rows, block=(1, 1))
+        except TargetError:
+            continue  # a part of the rows without any
+        made = with_kernel(sized, _narrow(name, sized), VARIANTS)
+        plan = _plan(made, layer.rows, name) if made is not None else None
+        if plan is not None:
+            yield plan
+
+
+def _expressed(mapping: ArrayMapping, name: str) -> ArrayMapping | None:
+    """The mapping with one channel of activations a tile; None where a pass of it does not fit."""
+    single = mapping.with_channels(1)
+    try:
+        rows = min(single.layer.rows, single.call_rows * single.row_parts)
+        one = replace(single, layer=replace(single.layer, rows=rows))
+    except TargetError:
+        return None
+    return single if _timed(one, mapping.layer.rows, name, 1) is not None else None
+
+
+def _timed(mapping: ArrayMapping, rows: int, name: str, fills: int) -> Timed | None:
+    """The nest's sizes, where it fits the array and its ways."""
+    device = _narrow(name, mapping)
+    timed = Timed(mapping, device, rows, 1, "plio", fills)
+    fits = (
+        mapping.row_steps == 1
+        and device.columns <= known(name).columns
+        and timed.fits
+        and timed.ways[0] <= device.need(device.plio_in, "streams from programmable logic")
+        and timed.ways[1] <= device.need(device.plio_out, "streams to programmable logic")
+    )
+    return timed if fits else None
+
+
+@lru_cache(maxsize=4096)
+def _plan(mapping: ArrayMapping, rows: int, name: str) -> SpreadPlan | None:
+    """The plan of a pass of these rows, in the fills that are fastest; None where none fits."""
+    timed = _timed(mapping, rows, name, 1)
+    if timed is None:
+        return None
+    kernel = with_kernel(mapping, timed.device, VARIANTS, (mapping.block,))
+    if kernel is None:
+        return None
+    timed = replace(timed, mapping=kernel)
+    try:
+        priced = price(kernel, timed.device, Assumed())
+    except TargetError:
+        return None
+    if isinstance(priced, Infeasible):
+        return None
+    parts, through = dict(priced.cost.parts), priced.cost.latency - priced.cost.interval
+    found = []
+    for fills in FILLS:
+        cut = replace(timed, fills=fills)
+        if cut.divides:
+            work = _work(cut, parts, through)
+            found.append(SpreadPlan(cut, timed_cycles(work), interval_cycles(work)))
+    return min(found, key=lambda plan: plan.cycles)
+
+
+def _work(timed: Timed, parts: dict[str, float], through: float) -> PassWork:
+    """What a pass asks: a kernel is started once for all of them."""
+    m, assumed, arch = timed.mapping, Assumed(), timed.device.architecture
+    starting = float(assumed.start + 2 * assumed.start_port) * (timed.passes - 1) / timed.passes
+    x_size, y_size = ELEMENT_BYTES[m.layer.a], ELEMENT_BYTES[m.layer.out]
+    x = [timed.x_rows(rows) * timed.x_width * x_size for *_, rows in timed.x_ways]
+    y = [timed.y_rows(part.rows) * len(part.columns) * m.call_columns for part in timed.results]
+    more = assumed.descriptor * (timed.fills - 1)
+    inside = max(
+        parts["compute"] - starting,
+        parts["activation streams"] + more,
+        parts["result streams"] + more,
+    )
+    return PassWork(
+        passes=timed.passes,
+        inside=inside,
+        through=through,
+        inputs=tuple(x),
+        double=True,
+        weights=(),
+        first_weights=0,
+        outputs=tuple(size * y_size for size in y),
+        last_output=max(y) * y_size // timed.fills,
+        way_rate=arch.core.dma.bytes_per_cycle,
+        memory_rate=sum(external_rates(timed.device)),
+        fills=timed.fills,
+    )
+
+
+def _down(device: Device) -> int:
+    """Streams down from a column's cores."""
+    return device.architecture.switch_ports.get(("core_tile", "master", "S"), device.core_rows)
+
+
+def _region(name: str, columns: int, rows: int) -> Device:
+    """A rectangle of device `name`, with all of its streams."""
+    whole = known(name)
+    return replace(whole, core_rows=rows, columns=columns, shim_noc_columns=None)
+
+
+def _narrow(name: str, mapping: ArrayMapping) -> Device:
+    """The rectangle that a mapping's chains take."""
+    whole = known(name)
+    rows = min(whole.core_rows, _down(whole) * min(mapping.cas_length, 2))
+    return _region(name, ceil(mapping.chains / rows) * mapping.cas_length, rows)
