@@ -46,10 +46,14 @@ def test_a_small_array_streams_or_says_why_not(rows: int) -> None:
 
 
 def maps(layer: DenseLayer, name: str) -> None:
-    """The layer has a program that keeps all rules."""
+    """The layer has a program that keeps all rules, or what it lacks is named."""
     array = device(name)
     found = find(layer, array)
-    assert not isinstance(found, Infeasible)
+    if isinstance(found, Infeasible):
+        assert found.demand > found.bound
+        # Weights that no tiles hold, and rows that no memory tiles do.
+        assert layer.reduction * layer.columns > array.core_tiles * 48 * 1024, (layer, str(found))
+        return
     program = program_of(found[0].mapping, array)
     assert not isinstance(program, Infeasible)
     assert violations(program, array) == ()
