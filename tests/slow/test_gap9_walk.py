@@ -24,9 +24,9 @@ def test_instructions_are_the_timings_figures(monkeypatch):
     code = Code()
     for listed, (enter, visit) in ((True, code.few), (False, code.many)):
         several = [layer for layer in layers if layer.visits > 1 and layer.listed == listed]
-        # Of a transfer's work 19 instructions are the walk's; it was counted at -O3, here is -O2.
+        # Of a transfer's work 15 instructions are the walk's; it was counted at -O3, here is -O2.
         priced = sum(
-            enter.instructions + visit.instructions * layer.visits + 19 * layer.transfers
+            enter.instructions + visit.instructions * layer.visits + 15 * layer.transfers
             for layer in several
         )
         assert priced == pytest.approx(sum(layer.instructions for layer in several), rel=0.2)
