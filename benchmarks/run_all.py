@@ -49,6 +49,7 @@ class Job:
 JOBS = (
     Job("gap9_timing", 5),
     Job("gap9_walk", 60, (), ("--networks", "dae_u8.onnx")),
+    Job("gap9_controller", 120),
     Job("gap9", 300, (), ("--parts", "networks", "l1", "time", "--networks", "dae")),
     Job("diana", 90, (), ("--networks", "DAE")),
     Job("versal", 120, (), ("--networks", "digits")),

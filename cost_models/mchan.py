@@ -25,7 +25,7 @@ class MchanTransfers(MemoryTransfers):
 
     Attributes:
         start: cycles of the controller's code to start a transfer (see `walk.Controller`).
-        plane: more, of each further plane of one; an assumption.
+        plane: more, of each further plane of one.
         alone: cycles of a transfer that a core starts and waits for, beside its bytes, polling
             not counted.
         bytes_per_cycle: that the engine moves, at least a cycle a line.
@@ -36,8 +36,8 @@ class MchanTransfers(MemoryTransfers):
         mode: how kernels and transfers overlap.
     """
 
-    start: float = 582.0
-    plane: float = 100.0
+    start: float = 562.0
+    plane: float = 352.4
     alone: float = 20.0
     bytes_per_cycle: float = 8.0
     short_line: float = 16.0

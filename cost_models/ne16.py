@@ -101,10 +101,10 @@ class Programming(Controller):
         part: of a further part of an image whose padding is not 0.
     """
 
-    program: float = 2170.0
-    second: float = 641.0
-    reprogram: float = 270.0
-    part: float = 917.0
+    program: float = 2074.0
+    second: float = 705.2
+    reprogram: float = 288.0
+    part: float = 922.6
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,9 @@ class Controller:
     Attributes:
         layer: cycles to enter a layer of several tiles; being offloaded is a hand-over, which
             targets price. This, `visit`, `many`, `one_tile` and `wait` are instructions and
-            accesses counted in an emitted network's C on an emulated rv32imc core (GCC 12, -O3): a
-            cycle an instruction, 30 more for L2, 5 for a unit's register (fitted to half of what
-            GVSoC measured of that network's layers).
+            accesses counted in emitted C on an emulated rv32imc core (GCC 12, -O3): a cycle an
+            instruction, 27.8 more for L2, 6.4 for a unit's register (fitted to half of what GVSoC
+            measured of a network's layers).
         visit: of the walk, around each of several tiles.
         many: the last two in a layer of more than `listed` tiles.
         listed: see there; `match_aie.hardware.tables` decides it.
@@ -41,12 +41,12 @@ class Controller:
         wait: of a wait for what is over.
     """
 
-    layer: float = 346.0
-    visit: float = 327.0
-    many: tuple[float, float] = (500.0, 2910.0)
+    layer: float = 423.8
+    visit: float = 275.4
+    many: tuple[float, float] = (423.8, 1920.8)
     listed: int = 32
-    one_tile: float = 922.0
-    wait: float = 30.0
+    one_tile: float = 899.6
+    wait: float = 55.2
 
     def walk(self, calls: Array) -> tuple[Array, Array]:
         """Cycles to enter a layer of so many tiles, and around each of them."""

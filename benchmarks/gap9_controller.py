@@ -1,0 +1,279 @@
+"""What GAP9's controller does in an emitted network, counted; and cycles of its accesses, fitted.
+
+    python benchmarks/gap9_controller.py [--networks FILE ...] [--json FILE]
+
+A network's C with the binding to PMSIS is compiled for rv32imc (GCC, -O3 as in the emitted
+Makefile) and run on an emulated core: instructions, loads and stores of L2, and of the cluster's
+registers, are counted for every walk, transfer, wait, job and call of a kernel. PMSIS itself is a
+stub of eight registers for the DMA; kernels and NE16 do nothing. The parts are fields of `Code`
+(`targets/gap9/timing/controller.py`). The fit is least squares of relative errors, to the rows of
+`gvsoc_gap9.csv` that are marked for it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from gap9_count import Layer, count, count_project
+from generated import DATA, network
+from machine import machine_row
+
+from match_aie.simulating import steps
+from match_aie.simulation import ScratchpadSimulator
+from match_aie.targets.gap9 import GAP9
+from match_aie.targets.gap9.timing.controller import COMMIT_2AA2A23, Access, Code, Work
+from match_aie.targets.gap9.timing.network import Gap9Timing
+from match_aie.toolchain.record import parse
+
+#: What is counted where nothing else is named, and the bytes of L1 that tiles may take.
+NETWORKS = ("resnet8_u8.onnx", "mobilenetv1_025_u8.onnx", "dscnn_u8.onnx", "dae_u8.onnx")
+#: Registers of a command for lines, and of one for a block.
+LINES = 8
+LITTLE = ((16 << 10, 2), (8 << 10, 2), (6 << 10, 1))
+
+PARTS = ("transfer", "wait", "first", "second", "later", "part")
+#: The project that was timed with the layer's structure on the stack, as one row has it.
+ON_STACK = replace(
+    COMMIT_2AA2A23,
+    first=Work(736, 46, 26),
+    second=Work(457, 4, 26),
+    later=Work(179, 4, 8),
+    part=Work(600, 8, 26),
+)
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class Walks:
+    """Least squares of the walks: `Code.one_tile`, `few`, `many`, and the share of a transfer."""
+
+    one_tile: Work
+    few: tuple[Work, Work]
+    many: tuple[Work, Work]
+    move: Work
+
+
+def everything(models: Sequence[Path]) -> list[Layer]:
+    """Layers of all networks as they are compiled; of the first ones also with little L1."""
+    found = [layer for model in models for layer in count(model, GAP9())]
+    found += count(models[0], GAP9(), integer_io=False)
+    for nbytes, some in LITTLE:
+        for model in models[:some]:
+            found += count(model, GAP9(l1_bytes=nbytes))
+    return found
+
+
+def works(layers: Iterable[Layer], part: str) -> Array:
+    """(instructions, L2, registers) of all occurrences of a part."""
+    found = [work for layer in layers for work in layer.parts.get(part, ())]
+    return np.array([(w.instructions, w.l2, w.registers) for w in found], float).reshape(-1, 3)
+
+
+def mean(layers: Iterable[Layer], part: str) -> Work:
+    """Of a part."""
+    return Work(*(float(value) for value in works(layers, part).mean(axis=0)))
+
+
+def solved(factors: Sequence[Sequence[float]], sides: Array) -> Array:
+    """Rows of factors' (instructions, L2), by least squares of relative errors."""
+    scale = 1.0 / sides[:, :1], 1.0 / sides[:, 1:2]
+    rows = np.array(factors, float)
+    found = [
+        np.linalg.lstsq(rows * each, sides[:, i] * each[:, 0], rcond=None)[0]
+        for i, each in enumerate(scale)
+    ]
+    return np.stack(found, axis=1)
+
+
+def walked(layers: Sequence[Layer]) -> Array:
+    """(instructions, L2) of every walk."""
+    return np.array([(layer.walk.instructions, layer.walk.l2) for layer in layers], float)
+
+
+def walks(layers: Sequence[Layer]) -> Walks:
+    """What entering a layer takes, a tile, and a transfer, in the walk.
+
+    What kernels see and transfers move lies on the stack in loops, in L2 in lists. Both are priced
+    as they are in lists, so a tile of loops is cheaper by the difference.
+    """
+    several = [layer for layer in layers if layer.listed and layer.visits > 1]
+    factors = [[1.0, layer.visits, layer.moves] for layer in several]
+    enter, visit, move = solved(factors, walked(several))
+    one = [layer for layer in layers if layer.visits == 1 and layer.linked]
+    single = np.mean([side - move * o.moves for side, o in zip(walked(one), one, strict=True)], 0)
+    loops = [layer for layer in layers if not layer.listed]
+    first, start = (_nearer(layers, part) for part in ("first", "transfer"))
+    rest = [
+        side - move * o.moves - first * o.visits - start * o.moves
+        for side, o in zip(walked(loops), loops, strict=True)
+    ]
+    # Entering cannot be told apart from so many tiles: it is that of a list.
+    each = np.mean([(side - enter) / o.visits for side, o in zip(rest, loops, strict=True)], 0)
+    few = _work(enter), _work(visit)
+    return Walks(_work(single), few, (few[0], _work(each)), _work(move))
+
+
+def _nearer(layers: Sequence[Layer], part: str) -> Array:
+    """(0, accesses to L2) that a part has more in lists than in loops."""
+    found = [
+        mean([layer for layer in layers if layer.listed == listed], part).l2
+        for listed in (True, False)
+    ]
+    return np.array([0.0, found[0] - found[1]])
+
+
+def _work(found: Array) -> Work:
+    return Work(*(float(value) for value in found))
+
+
+def plane(layers: Sequence[Layer]) -> Work:
+    """What one more plane of a transfer takes: of those with several, lines being 8 registers."""
+    starts = works(layers, "transfer")
+    more = starts[starts[:, 2] > LINES]
+    one = starts[starts[:, 2] == LINES].mean(axis=0)
+    return _work(((more - one) / (more[:, 2:] / LINES - 1)).mean(axis=0))
+
+
+def counted(layers: Sequence[Layer]) -> Code:
+    """All fields of `Code`. Starts of kernels and jobs are those in lists."""
+    walk, listed = walks(layers), [layer for layer in layers if layer.listed]
+    starts = works(listed, "transfer")
+    start = _work(starts[starts[:, 2] <= LINES].mean(axis=0))
+    calls = {
+        kind: mean([layer for layer in listed if layer.kind == kind], "call")
+        for kind in sorted({layer.kind for layer in listed if "call" in layer.parts})
+    }
+    return Code(
+        one_tile=walk.one_tile,
+        few=walk.few,
+        many=walk.many,
+        transfer=Work(
+            start.instructions + walk.move.instructions, start.l2 + walk.move.l2, start.registers
+        ),
+        plane=plane(layers),
+        wait=mean(layers, "wait"),
+        first=mean(listed, "first"),
+        second=mean(layers, "second"),
+        later=mean(layers, "later"),
+        part=mean(layers, "part"),
+        calls=calls,
+        call=calls["add"],
+    )
+
+
+def measured(use: str) -> dict[str, float]:
+    """GVSoC's cycles of NE16's steps of ResNet8, by the step's number and variant."""
+    lines = (DATA / "gvsoc_gap9.csv").read_text().splitlines()
+    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+    name = "ne16 step "
+    return {
+        row["what"].removeprefix(name): float(row["gvsoc_cycles"])
+        for row in rows
+        if row["use"] == use and row["what"].startswith(name)
+    }
+
+
+def simulated(code: Code, access: Access) -> list[float]:
+    """Cycles of NE16's steps of the project that was timed."""
+    manifest = gzip.decompress((DATA / "resnet8_2aa2a23.json.gz").read_bytes())
+    simulator = ScratchpadSimulator(Gap9Timing(260e6, code=code, access=access))
+    run = simulator.run(steps(parse(json.loads(manifest), DATA), GAP9()), record=False)
+    return [step.cycles for step in run.steps if step.module == "ne16"]
+
+
+def errors(access: Access, use: str) -> dict[str, float]:
+    """Relative errors of the rows of whole steps for `use`."""
+    found = {}
+    cycles = simulated(COMMIT_2AA2A23, access), simulated(ON_STACK, access)
+    for step, wanted in measured(use).items():
+        number, _, variant = step.partition(" ")
+        found[step] = cycles[bool(variant)][int(number) - 1] / wanted - 1
+    return found
+
+
+def fit(rounds: int = 8) -> Access:
+    """Cycles of an access to L2 and to a register, an instruction being 1: Gauss-Newton."""
+    found = np.array([30.0, 5.0])
+
+    def of(at: Array) -> Array:
+        return np.array(list(errors(Access(1.0, float(at[0]), float(at[1])), "fit").values()))
+
+    for _ in range(rounds):
+        now = of(found)
+        slopes = np.stack([of(found + step) - now for step in np.eye(2)], axis=1)
+        found = found - np.linalg.lstsq(slopes, now, rcond=None)[0]
+    return Access(1.0, float(found[0]), float(found[1]))
+
+
+def named(code: Code) -> dict[str, Work]:
+    """The parts of `Code` by name."""
+    found: dict[str, Work] = {}
+    for entry in fields(code):
+        value = getattr(code, entry.name)
+        if isinstance(value, Work):
+            found[entry.name] = value
+        elif isinstance(value, tuple):
+            found |= {
+                f"{entry.name} {of}": w for of, w in zip(("layer", "tile"), value, strict=True)
+            }
+        else:
+            found |= {f"{entry.name} {kind}": work for kind, work in value.items()}
+    return found
+
+
+def code_rows(code: Code) -> list[dict[str, Any]]:
+    """What was counted, beside what `Code` has."""
+    held, found = named(Code()), []
+    for name, work in named(code).items():
+        for metric in ("instructions", "l2", "registers"):
+            has = f"{getattr(held[name], metric):g}" if name in held else "nothing"
+            value = round(getattr(work, metric), 1)
+            entry = {"case": name, "metric": metric, "value": value, "unit": ""}
+            found.append({**entry, "provenance": "simulated", "note": f"Code has {has}"})
+    return found
+
+
+def fit_rows(access: Access) -> list[dict[str, Any]]:
+    """The fit, and every row's error with it."""
+    found = [
+        {"case": "fit", "metric": name, "value": round(getattr(access, name), 2), "unit": "cycles"}
+        for name in ("l2", "register")
+    ]
+    for use in ("fit", "report"):
+        for step, error in errors(access, use).items():
+            entry = {"case": f"ne16 step {step}", "metric": "error", "unit": "%"}
+            found.append({**entry, "value": round(100 * error, 1), "note": use})
+    return [{**entry, "provenance": "simulated"} for entry in found]
+
+
+def main() -> None:
+    """Print the table; write it where asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--networks", nargs="*", default=NETWORKS, help="generated ones")
+    parser.add_argument("--project", type=Path, help="count an emitted folder instead: its means")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    if options.project is not None:
+        layers = count_project(options.project)
+        for part in PARTS:
+            print(f"{part:10} {mean(layers, part)}")
+        return
+    layers = everything([network(file) for file in options.networks])
+    rows = [*code_rows(counted(layers)), *fit_rows(fit())]
+    for entry in rows:
+        print(f"{entry['case']:62} {entry['metric']:12} {entry['value']:8} {entry.get('note', '')}")
+    if options.json:
+        options.json.write_text(json.dumps([machine_row(), *rows], indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

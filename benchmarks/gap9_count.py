@@ -1,0 +1,305 @@
+"""The controller's code of an emitted GAP9 project on an emulated core, counted part by part."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import tempfile
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from generated import ROOT  # noqa: F401  (makes the tests importable)
+
+import match_aie
+from match_aie.codegen.manifest import FILE
+from match_aie.hardware.tables import is_listed
+from match_aie.targets.gap9 import GAP9
+from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tiles
+from match_aie.targets.gap9.timing.controller import Work
+from match_aie.targets.gap9.timing.ne16 import tile_turns
+from match_aie.toolchain.record import LayerRecord, parse
+from tests.riscv import GCC, ISAS, decode
+
+#: Memories: of L2 the program, its data, and what the caller gives; L1 with the stack at its end;
+#: the cluster's units.
+L2, L2_BYTES, DATA, GIVEN, TABLE = 0x1C000000, 0x400000, 0x1C110000, 0x1C200000, 0x1C3F0000
+L1, L1_BYTES, LAYERS, STACK = 0x10000000, 0x20000, 0x10002000, 0x1001FF00
+UNITS, UNITS_BYTES, STOP = 0x10200000, 0x10000, 0x1C3FF000
+
+#: What the binding calls: names as PMSIS has them, and nothing behind most of them. The DMA takes a
+#: command as MCHAN does: a lock, a counter, the command in words, the lock again.
+PMSIS = """#ifndef PMSIS_H
+#define PMSIS_H
+#include <stddef.h>
+#include <stdint.h>
+#define PI_L1 __attribute__((section(".data_l1")))
+struct pi_device { void *config; };
+struct pi_cluster_conf { int id; };
+struct pi_cluster_task {
+    void (*entry)(void *);
+    void *arg;
+    uint32_t stack_size, slave_stack_size;
+};
+typedef enum { PI_CL_DMA_DIR_LOC2EXT = 0, PI_CL_DMA_DIR_EXT2LOC = 1 } pi_cl_dma_dir_e;
+typedef struct { uint32_t id; } pi_cl_dma_cmd_t;
+#define DMA(offset) (*(volatile uint32_t *)(0x10204000u + (offset)))
+int pi_cluster_send_task_to_cl(struct pi_device *device, struct pi_cluster_task *task);
+void pi_cl_team_fork(int cores, void (*entry)(void *), void *argument);
+void *pi_l1_malloc(struct pi_device *device, uint32_t bytes);
+void pi_open_from_conf(struct pi_device *device, void *conf);
+int pi_cluster_open(struct pi_device *device);
+int pi_cluster_close(struct pi_device *device);
+static inline void pi_cluster_conf_init(struct pi_cluster_conf *conf) { conf->id = 0; }
+static inline uint32_t pi_core_id(void) { return 0; }
+static inline void pi_cluster_task(struct pi_cluster_task *task, void (*entry)(void *), void *arg)
+{
+    task->entry = entry;
+    task->arg = arg;
+}
+static inline uint32_t dma_begin(uint32_t words, uint32_t l1, uint32_t l2)
+{
+    (void)DMA(0);
+    const uint32_t id = DMA(4);
+    DMA(4) = words;
+    DMA(4) = l1;
+    DMA(4) = l2;
+    return id;
+}
+static inline void pi_cl_dma_cmd(uint32_t l2, uint32_t l1, uint32_t bytes, pi_cl_dma_dir_e to,
+    pi_cl_dma_cmd_t *command)
+{
+    command->id = dma_begin(bytes | (uint32_t)to << 17, l1, l2);
+    DMA(0) = 0;
+}
+static inline void pi_cl_dma_cmd_2d(uint32_t l2, uint32_t l1, uint32_t bytes, uint32_t stride,
+    uint32_t line, pi_cl_dma_dir_e to, pi_cl_dma_cmd_t *command)
+{
+    command->id = dma_begin(bytes | (uint32_t)to << 17 | 1u << 18, l1, l2);
+    DMA(4) = line;
+    DMA(4) = stride;
+    DMA(0) = 0;
+}
+static inline void pi_cl_dma_cmd_wait(pi_cl_dma_cmd_t *command)
+{
+    (void)DMA(0);
+    while (DMA(8) >> command->id & 1) { }
+    DMA(12) = 1u << command->id;
+    DMA(0) = 0;
+}
+#endif
+"""
+STUBS = """#include "pmsis.h"
+int pi_cluster_send_task_to_cl(struct pi_device *device, struct pi_cluster_task *task)
+{ (void)device; task->entry(task->arg); return 0; }
+void pi_cl_team_fork(int cores, void (*entry)(void *), void *argument)
+{ (void)cores; (void)entry; (void)argument; __asm__ volatile(""); }
+void *pi_l1_malloc(struct pi_device *device, uint32_t bytes)
+{ (void)device; (void)bytes; return (void *)@LAYERS@; }
+void pi_open_from_conf(struct pi_device *device, void *conf) { device->config = conf; }
+int pi_cluster_open(struct pi_device *device) { (void)device; return 0; }
+int pi_cluster_close(struct pi_device *device) { (void)device; return 0; }
+"""
+
+
+@dataclass
+class Layer:
+    """A layer that ran: its work, part by part.
+
+    Attributes:
+        name: of the layer.
+        kind: of its workload.
+        visits: calls of its kernel.
+        listed: whether its tiles are a list in C.
+        linked: whether it shares L1 with the layers around it.
+        walk: everything that is no other part.
+        moves: transfers that it started.
+        parts: work of every "transfer", "wait" (for something), and "call" of a cluster kernel or
+            "first", "second", "later", "part" of NE16's jobs.
+    """
+
+    name: str
+    kind: str
+    visits: int
+    listed: bool
+    linked: bool
+    walk: Work = Work(0)
+    moves: int = 0
+    parts: dict[str, list[Work]] = field(default_factory=lambda: defaultdict(list))
+
+
+def build(project: Path, folder: Path, name: str) -> Path:
+    """The project with its binding to PMSIS as an ELF. Kernels are missing: nobody calls them."""
+    (folder / "pmsis.h").write_text(PMSIS)
+    (folder / "stubs.c").write_text(STUBS.replace("@LAYERS@", hex(LAYERS)))
+    sources = [f"src/{name}.c", f"src/{name}_weights.S", str(folder / "stubs.c")]
+    sources += [f"pmsis/ma_{part}_pmsis.c" for part in ("gap9", "ne16")]
+    flags = ["-std=c11", "-ffp-contract=off", "-fno-strict-aliasing", "-O3"]
+    command = [GCC, *ISAS["rv32imc"], "-specs=picolibc.specs", *flags, "-nostartfiles", "-DMA_CHIP"]
+    command += [f"-I{folder}", "-Iinclude", *sources, "-lm", "-o", str(folder / "counted.elf")]
+    places = {"__flash": L2 + 0x8000, "__flash_size": DATA - L2 - 0x8000}
+    places |= {"__ram": DATA, "__ram_size": GIVEN - DATA}
+    command += [f"-Wl,--defsym={symbol}={place:#x}" for symbol, place in places.items()]
+    command += [f"-Wl,--no-relax,-e,{name}_run_in,--section-start=.data_l1={L1 + 0x400:#x}"]
+    command += ["-Wl,--unresolved-symbols=ignore-all"]
+    subprocess.run(command, cwd=project, check=True)
+    return folder / "counted.elf"
+
+
+def count(model: str | Path, target: GAP9, *, integer_io: bool = True) -> list[Layer]:
+    """All layers of a network that move tiles, in order."""
+    network = match_aie.compile(str(model), target, integer_io=integer_io)
+    with tempfile.TemporaryDirectory() as folder:
+        network.write(Path(folder) / "project")
+        return count_project(Path(folder) / "project")
+
+
+def count_project(project: Path) -> list[Layer]:
+    """The same of an emitted project's folder, which another version may have written."""
+    record = parse(json.loads((project / FILE).read_text()), project)
+    layers = [record.layers[step.layer] for step in record.steps if step.layer]
+    with tempfile.TemporaryDirectory() as folder:
+        elf = build(project, Path(folder), record.network)
+        return _Run(elf, [layer for layer in layers if layer.tiles is not None]).run()
+
+
+@dataclass
+class _Frame:
+    """A call that is under way: its part, where it returns to, what it did, jobs that began."""
+
+    part: str
+    back: int
+    work: list[int] = field(default_factory=lambda: [0, 0, 0])
+    jobs: list[list[int]] = field(default_factory=list)
+
+
+#: Functions of the binding -> part; kernels' starts end in "_start".
+PARTS = {"ma_dma_load": "transfer", "ma_dma_store": "transfer"}
+PARTS |= {"ma_dma_wait": "wait", "ma_ne16_wait": "wait"}
+
+
+class _Run:
+    """A program, and who does what in it: blocks and accesses count for the innermost part."""
+
+    def __init__(self, elf: Path, layers: list[LayerRecord]) -> None:
+        from elftools.elf.elffile import ELFFile
+        from unicorn import UC_ARCH_RISCV, UC_MODE_RISCV32, Uc, unicorn_const
+        from unicorn.riscv_const import UC_RISCV_REG_RA
+
+        self._layers = layers
+        self._core: Any = Uc(UC_ARCH_RISCV, UC_MODE_RISCV32)
+        for begin, size in ((L2, L2_BYTES), (L1, L1_BYTES), (UNITS, UNITS_BYTES)):
+            self._core.mem_map(begin, size)
+        with elf.open("rb") as file:
+            program = ELFFile(file)
+            self._entry = program.header["e_entry"]
+            for segment in program.iter_segments():
+                if segment["p_type"] == "PT_LOAD":
+                    self._core.mem_write(segment["p_vaddr"], segment.data())
+            self._names = {
+                symbol["st_value"]: symbol.name
+                for symbol in program.get_section_by_name(".symtab").iter_symbols()
+                if symbol["st_info"]["type"] == "STT_FUNC"
+            }
+        self._back, self._sizes = UC_RISCV_REG_RA, {}
+        self._frames = [_Frame("walk", 0)]
+        self._found: list[Layer] = []
+        self._kinds: list[list[str]] = []
+        both = unicorn_const.UC_HOOK_MEM_READ | unicorn_const.UC_HOOK_MEM_WRITE
+        self._core.hook_add(unicorn_const.UC_HOOK_BLOCK, self._block)
+        self._core.hook_add(both, self._access)
+
+    def run(self) -> list[Layer]:
+        """From the network's entry to its end."""
+        from unicorn import riscv_const as r
+
+        self._core.mem_write(TABLE, struct.pack("<4I", GIVEN, 0, GIVEN + 0x40000, 0))
+        arguments = {r.UC_RISCV_REG_A0: GIVEN + 0x80000, r.UC_RISCV_REG_A1: TABLE}
+        arguments |= {r.UC_RISCV_REG_A2: TABLE + 8, r.UC_RISCV_REG_SP: STACK}
+        arguments |= {r.UC_RISCV_REG_RA: STOP, r.UC_RISCV_REG_TP: TABLE - 4096}
+        arguments |= {r.UC_RISCV_REG_MSTATUS: 0x6000}
+        for register, value in arguments.items():
+            self._core.reg_write(register, value)
+        self._core.emu_start(self._entry, STOP)
+        if self._core.reg_read(r.UC_RISCV_REG_A0) or len(self._found) != len(self._layers):
+            raise SystemExit("the network did not run to its end")
+        return self._found
+
+    def _block(self, core: Any, address: int, size: int, data: object) -> None:
+        while address == self._frames[-1].back:
+            self._leave(self._frames.pop())
+        name = self._names.get(address)
+        if name is not None:
+            self._enter(name)
+        if (address, size) not in self._sizes:
+            self._sizes[address, size] = decode(bytes(core.mem_read(address, size)))[0]
+        self._frames[-1].work[0] += self._sizes[address, size]
+
+    def _access(self, core: Any, kind: int, at: int, size: int, value: int, data: object) -> None:
+        if at >= UNITS:
+            self._frames[-1].work[1 if at >= L2 else 2] += 1
+
+    def _enter(self, name: str) -> None:
+        top = self._frames[-1]
+        if name == "ma_l1_open":
+            self._open()
+        elif name == "ma_l1_close":
+            self._close()
+        elif name == "ma_ne16_acquire" and top.part == "start":
+            top.jobs.append(list(top.work))
+        part = "start" if name.endswith("_start") else PARTS.get(name)
+        if part is not None and top.part in ("walk", "start"):
+            self._frames.append(_Frame(part, self._core.reg_read(self._back)))
+        elif "_group_" in name:
+            top.work = [0, 0, 0]
+
+    def _open(self) -> None:
+        """What came since the layer before is this one's."""
+        layer = self._layers[len(self._found)]
+        assert layer.tiles is not None
+        visits = sum(1 for _ in layer.tiles.visits())
+        self._kinds = job_kinds(layer)
+        facts = layer.name, layer.workload.kind, visits
+        self._found.append(Layer(*facts, is_listed(layer.tiles), layer.tiles.linked))
+
+    def _close(self) -> None:
+        self._found[-1].walk = Work(*self._frames[0].work)
+        self._frames[0].work = [0, 0, 0]
+
+    def _leave(self, frame: _Frame) -> None:
+        """A call is over; of a wait for nothing the walk has the work."""
+        layer = self._found[-1]
+        if frame.part == "wait" and not frame.work[2]:
+            both = zip(self._frames[0].work, frame.work, strict=True)
+            self._frames[0].work = [a + b for a, b in both]
+        elif frame.part != "start":
+            layer.parts[frame.part].append(Work(*frame.work))
+            layer.moves += frame.part == "transfer"
+        elif not frame.jobs:
+            layer.parts["call"].append(Work(*frame.work))
+        else:
+            self._jobs(layer, frame)
+
+    def _jobs(self, layer: Layer, frame: _Frame) -> None:
+        """A job lasts until the next one is acquired, the first one from the call's begin."""
+        marks = [[0, 0, 0], *frame.jobs[1:], frame.work]
+        spans = zip(self._kinds.pop(0), marks[:-1], marks[1:], strict=True)
+        for kind, begin, end in spans:
+            layer.parts[kind].append(Work(*(b - a for a, b in zip(begin, end, strict=True))))
+
+
+def job_kinds(layer: LayerRecord) -> list[list[str]]:
+    """What the jobs of every call of a layer on NE16 are, as `Gap9Timing` prices them."""
+    if layer.module != "ne16" or layer.tiles is None:
+        return []
+    found = []
+    for visit in layer.tiles.visits():
+        kinds: list[str] = []
+        for part in ne16_tiles(layer.workload, visit.ranges):
+            jobs = len(list(tile_turns(ne16_layer(layer.workload), part)))
+            begin = "part" if kinds else "first"
+            kinds += [begin, "second", *["later"] * (jobs - 2)][:jobs]
+        found.append(kinds)
+    return found
