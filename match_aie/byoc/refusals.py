@@ -7,6 +7,7 @@ from typing import Any
 
 from match_aie.byoc.composite import composite_name
 from match_aie.byoc.glue import MOVES
+from match_aie.byoc.points import as_main, entry_points
 from match_aie.byoc.relaxed import relaxed
 from match_aie.hardware import MatchTarget
 from match_aie.options import CompileOptions
@@ -46,8 +47,16 @@ def refusals(
         TargetError: no such target.
     """
     chip = resolve(target)
+    module = relaxed(module, params)
+    found: tuple[Refusal, ...] = ()
+    for name in entry_points(module):
+        found += _of_main(as_main(module, name), chip, cache)
+    return found
+
+
+def _of_main(module: Any, chip: MatchTarget, cache: bool | str) -> tuple[Refusal, ...]:
     options = CompileOptions(None, {})
-    decision = decide(relaxed(module, params), chip, options, Resources(cache=cache))
+    decision = decide(module, chip, options, Resources(cache=cache))
     considered = decision.assignment.considered
     refused = tuple(
         Refusal(

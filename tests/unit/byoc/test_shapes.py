@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+import tvm
 
 from match_aie import tvm_api
 from match_aie.byoc import partition, refusals
@@ -128,6 +129,13 @@ def test_functions_of_the_user_stay(target) -> None:
     made = partition(module, target, cache=False)
     assert found_in(made) == (["cpu_float.real_dense"], 1, ["call_tir"])
     assert made["double"].same_as(module["double"])
+
+
+def test_relax_functions_of_the_user_stay(target) -> None:
+    module = byoc_graphs.with_relax_function()
+    made = partition(module, target, cache=False)
+    assert found_in(made)[:2] == (["cpu_rows.real_conv2d"], 1)
+    tvm.ir.assert_structural_equal(made["helper"], module["helper"])
 
 
 def test_refusals_say_why() -> None:
