@@ -67,10 +67,27 @@ def _of_main(module: Any, chip: MatchTarget, cache: bool | str) -> tuple[Refusal
         for option in considered
         if option.reason
     )
+    taken = {
+        index
+        for option in decision.assignment.chosen
+        if option.candidate.layer
+        for index in option.candidate.match.nodes
+    }
+    dear = tuple(
+        Refusal(
+            option.candidate.label,
+            composite_name(option.candidate.module.name, option.candidate.pattern.name),
+            "its estimate is above that of plain C, so it is left out",
+        )
+        for option in considered
+        if option.candidate.layer
+        and not option.reason
+        and taken.isdisjoint(option.candidate.match.nodes)
+    )
     matched = {index for option in considered for index in option.candidate.match.nodes}
     unknown = tuple(
         Refusal(node.label, "", f"no pattern of target {chip.name} matches {node.operator} here")
         for node in to_graph(decision.model).nodes
         if node.index not in matched and node.operator not in MOVES
     )
-    return refused + unknown
+    return refused + dear + unknown
