@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from tvm import get_global_func, ir, register_global_func, relax
 from tvm.relax.backend import pattern_registry
+from tvm_ffi import register_error
 
 #: A compile-time tensor in the graph (relax.Constant up to 0.26).
 ConstantNode = ir.GenericConst
@@ -89,6 +90,12 @@ def with_main_attributes(module: Any, attrs: Any) -> Any:
 def register_codegen(name: str, generate: Callable[[Any, Any, Any], Any]) -> None:
     """Have `RunCodegen` call `generate(functions, options, names)` for functions of `name`."""
     register_global_func(f"relax.ext.{name}", generate, override=True)
+
+
+def register_errors(errors: Sequence[type[Exception]]) -> None:
+    """Have these errors, made of one string each, pass through TVM's passes as they are."""
+    for error in errors:
+        register_error(f"match_aie.{error.__name__}", error)
 
 
 def c_module(text: str, names: Sequence[str]) -> Any:

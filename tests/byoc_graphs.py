@@ -322,6 +322,50 @@ def branch():
     return builder.get()
 
 
+def of_modules(methods: Sequence[str] = ("forward",)):
+    """What TVM's own `nn.Module` exports: functions called after methods, weights as parameters."""
+    from tvm.relax.frontend import nn
+
+    class Network(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = nn.Conv2D(3, 8, 3, bias=True)
+
+        def forward(self, x: nn.Tensor):
+            return nn.op.relu(self.conv(x))
+
+        def plain(self, x: nn.Tensor):
+            return self.conv(x)
+
+    spec = {name: {"x": nn.spec.Tensor((1, 3, 8, 8), "float32")} for name in methods}
+    module, weights = Network().export_tvm(spec)
+    random = np.random.default_rng(3)
+    names = [name for name, _ in weights]
+    shapes = [tuple(int(size) for size in value.shape) for _, value in weights]
+    values = [random.standard_normal(shape).astype(np.float32) / 4 for shape in shapes]
+    return module, dict(zip(names, values, strict=True))
+
+
+def with_relax_function():
+    """A layer before and after a Relax function that `main` calls."""
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorType((1, 8, 12, 12), "float32"))
+    with builder.function("helper", [x], private=True):
+        with builder.dataflow():
+            wave = builder.emit(op.sin(x))
+            result = builder.emit_output(op.multiply(wave, x))
+        builder.emit_func_output(result)
+    helper = builder.get().get_global_var("helper")
+    x = relax.Var("x", relax.TensorType((1, 8, 12, 12), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = builder.emit(op.nn.conv2d(x, weights(8, 8, 1, 1)))
+            y = builder.emit(relax.Call(helper, [y]))
+            result = builder.emit_output(op.nn.conv2d(y, weights(8, 8, 1, 1)))
+        builder.emit_func_output(result)
+    return builder.get()
+
+
 def with_tir_function():
     """A layer after a function that the user scheduled by hand."""
     from tvm import te

@@ -13,8 +13,19 @@ from match_aie.byoc.partitioning import Partition, partition
 from match_aie.byoc.patterns import patterns, register_patterns
 from match_aie.byoc.refusals import Refusal, refusals
 from match_aie.byoc.repeat import RepeatDequantize
+from match_aie.errors import (
+    LimitError,
+    MatchError,
+    ModelError,
+    OptionError,
+    TargetError,
+    ToolchainError,
+)
 
 tvm_api.register_codegen("match_aie", generate)
+tvm_api.register_errors(
+    [ModelError, LimitError, TargetError, OptionError, ToolchainError, MatchError]
+)
 
 __all__ = [
     "Partition",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tvm import relax
+from tvm import ir, relax
 
 from match_aie import tvm_api
 from match_aie.byoc.composite import TARGET
@@ -18,14 +18,14 @@ def flat(function: Any) -> Any:
     """An IRModule whose `main` computes what `function` does, operators only.
 
     Raises:
-        ModelError: it calls what is no inner function.
+        ModelError: it calls what is no inner function, such as a lowered operator.
     """
     # Names of their own: TVM may give two parameters one name.
     params = [relax.Var(f"x{index}", p.ty) for index, p in enumerate(function.params)]
     builder = relax.BlockBuilder()
+    env = dict(zip(function.params, params, strict=True))
     with builder.function("main", params):
         with builder.dataflow():
-            env = dict(zip(function.params, params, strict=True))
             result = builder.emit_output(_inline(builder, function, env))
         builder.emit_func_output(result)
     return builder.get()
@@ -46,6 +46,11 @@ def _inline(builder: Any, function: Any, env: dict[Any, Any]) -> Any:
             read = [substitute(arg, env) for arg in value.args]
             env[var] = _inline(builder, called, dict(zip(called.params, read, strict=True)))
             continue
+        if any(isinstance(part, ir.GlobalVar) for part in (callee, *getattr(value, "args", ()))):
+            raise ModelError(
+                "a function for match_aie holds operators that were lowered already",
+                hint="run RunCodegen before LegalizeOps and pipelines that hold it, such as zero",
+            )
         new = substitute(value, env)
         known = isinstance(new, relax.Tuple | relax.Var) or tvm_api.is_constant(new)
         env[var] = new if known else builder.emit(new)

@@ -12,6 +12,7 @@ from match_aie import tvm_api
 from match_aie.byoc.composite import composite, composite_name, target_text
 from match_aie.byoc.glue import between
 from match_aie.byoc.naming import numbered
+from match_aie.byoc.points import as_main, entry_points, merged, renamed
 from match_aie.byoc.relaxed import relaxed
 from match_aie.frontend.rebuild import Emitter, Expr, rebuild
 from match_aie.hardware import MatchTarget
@@ -36,23 +37,35 @@ def partition(
     stays Relax, in TVM's hands; a module without any layer for the target comes back as it is.
 
     Args:
-        module: a `tvm.IRModule` with a Relax `main`, or Relay text.
+        module: a `tvm.IRModule` with a Relax `main`, or Relay text. Where there is no `main`, all
+            Relax functions that the module exports are partitioned.
         target: what to compile for: a `MatchTarget`, or the name of an installed one.
-        params: values of parameters of `main`, by name; they become constants.
+        params: values of parameters, by name, or what `relax.frontend.detach_params` gave; they
+            become constants.
         cache: of mapping searches, as `match_aie.compile` takes it.
 
     Raises:
-        ModelError: `main` is no straight-line Relax function with static shapes.
+        ModelError: `main` is no straight-line Relax function with static shapes, or a parameter is
+            not there or of another type.
         TargetError: no such target.
     """
     chip = resolve(target)
     module = relaxed(module, params)
-    decision = decide(module, chip, CompileOptions(None, {}), Resources(cache=cache))
+    for name in entry_points(module):
+        alone = as_main(module, name)
+        made = _main_partitioned(alone, chip, cache)
+        module = module if made.same_as(alone) else renamed(made, module, name)
+    return module
+
+
+def _main_partitioned(module: Any, target: MatchTarget, cache: bool | str) -> Any:
+    """`module` with the layers of `main` as functions; the same object where there are none."""
+    decision = decide(module, target, CompileOptions(None, {}), Resources(cache=cache))
     chosen = [option for option in decision.assignment.chosen if option.candidate.layer]
     if not chosen:
         return module
-    marked = _with_composites(module, decision, chosen, chip)
-    return numbered(relax.transform.MergeCompositeFunctions()(marked))
+    marked = _with_composites(module, decision, chosen, target)
+    return numbered(merged(marked))
 
 
 @tvm.transform.module_pass(opt_level=0, name="match_aie.Partition")

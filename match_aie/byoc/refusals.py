@@ -7,6 +7,7 @@ from typing import Any
 
 from match_aie.byoc.composite import composite_name
 from match_aie.byoc.glue import MOVES
+from match_aie.byoc.points import as_main, entry_points
 from match_aie.byoc.relaxed import relaxed
 from match_aie.hardware import MatchTarget
 from match_aie.options import CompileOptions
@@ -46,8 +47,16 @@ def refusals(
         TargetError: no such target.
     """
     chip = resolve(target)
+    module = relaxed(module, params)
+    found: tuple[Refusal, ...] = ()
+    for name in entry_points(module):
+        found += _of_main(as_main(module, name), chip, cache)
+    return found
+
+
+def _of_main(module: Any, chip: MatchTarget, cache: bool | str) -> tuple[Refusal, ...]:
     options = CompileOptions(None, {})
-    decision = decide(relaxed(module, params), chip, options, Resources(cache=cache))
+    decision = decide(module, chip, options, Resources(cache=cache))
     considered = decision.assignment.considered
     refused = tuple(
         Refusal(
@@ -58,10 +67,27 @@ def refusals(
         for option in considered
         if option.reason
     )
+    taken = {
+        index
+        for option in decision.assignment.chosen
+        if option.candidate.layer
+        for index in option.candidate.match.nodes
+    }
+    dear = tuple(
+        Refusal(
+            option.candidate.label,
+            composite_name(option.candidate.module.name, option.candidate.pattern.name),
+            "its estimate is above that of plain C, so it is left out",
+        )
+        for option in considered
+        if option.candidate.layer
+        and not option.reason
+        and taken.isdisjoint(option.candidate.match.nodes)
+    )
     matched = {index for option in considered for index in option.candidate.match.nodes}
     unknown = tuple(
         Refusal(node.label, "", f"no pattern of target {chip.name} matches {node.operator} here")
         for node in to_graph(decision.model).nodes
         if node.index not in matched and node.operator not in MOVES
     )
-    return refused + unknown
+    return refused + dear + unknown

@@ -20,9 +20,11 @@ from tests.byoc_graphs import (
     dequantize,
     inputs_of,
     made,
+    of_modules,
     quantize,
     tensors,
     weights,
+    with_relax_function,
 )
 
 
@@ -155,3 +157,26 @@ def test_tvms_own_matcher_leads_to_the_same_numbers(tmp_path) -> None:
     machine = relax.VirtualMachine(relax.build(made_by_tvm, "llvm"), tvm.cpu())
     wanted = alone(module, target, arrays, tmp_path / "project")
     np.testing.assert_array_equal(machine["main"](*tensors(arrays)).numpy(), wanted)
+
+
+def test_relax_functions_of_the_user_are_called() -> None:
+    module = with_relax_function()
+    arrays = inputs_of(module)
+    machine = relax.VirtualMachine(relax.build(generated(module, CPU()), "llvm"), tvm.cpu())
+    alone = relax.VirtualMachine(relax.build(module, "llvm"), tvm.cpu())
+    wanted = alone["main"](*tensors(arrays)).numpy()
+    np.testing.assert_allclose(machine["main"](*tensors(arrays)).numpy(), wanted, atol=1e-5)
+
+
+def test_all_functions_of_a_module_run() -> None:
+    """Of TVM's `nn.Module`, which has no main; against TVM alone, float."""
+    module, params = of_modules(("forward", "plain"))
+    passes = [Partition(CPU(), params=params, cache=False), relax.transform.RunCodegen()]
+    machine = relax.VirtualMachine(
+        relax.build(tvm.transform.Sequential(passes)(module), "llvm"), tvm.cpu()
+    )
+    alone = relax.VirtualMachine(relax.build(module, "llvm"), tvm.cpu())
+    x = np.random.default_rng(5).standard_normal((1, 3, 8, 8)).astype(np.float32)
+    for name in ("forward", "plain"):
+        wanted = alone[name](*tensors([x, *params.values()])).numpy()
+        np.testing.assert_allclose(machine[name](*tensors([x])).numpy(), wanted, atol=1e-5)

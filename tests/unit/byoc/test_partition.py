@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import tvm
 from tvm import relax
+from tvm.relax.frontend.onnx import from_onnx
 
 import match_aie
 from match_aie import tvm_api
-from match_aie.byoc import Partition, partition, patterns
+from match_aie.byoc import Partition, partition, patterns, refusals
 from match_aie.byoc.flatten import flat, target_of
 from match_aie.errors import ModelError, TargetError
 from match_aie.hardware import Any, Const, Op, Pattern
@@ -21,6 +22,7 @@ from match_aie.targets.cpu import CPU
 from match_aie.targets.gap9 import GAP9
 from tests import byoc_graphs
 from tests.byoc_graphs import GRAPHS, made, weights
+from tests.networks.exported import exported_cnn
 
 RELAY = """#[version = "0.0.5"]
 def @main(%x: Tensor[(4, 32), float32], %w: Tensor[(24, 32), float32]) {
@@ -114,6 +116,64 @@ def test_weights_may_be_parameters_with_values(target) -> None:
 def test_a_parameter_that_is_not_there_is_refused(target) -> None:
     with pytest.raises(ModelError, match="no parameter"):
         partition(GRAPHS["matmul"](), target, params={"w": np.ones(3, np.float32)}, cache=False)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (np.ones((4, 8, 3, 3), np.float32), "[4, 8, 3, 3] float32"),
+        (np.ones((8, 8, 3, 3), np.float64), "[8, 8, 3, 3] float64"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(target, value, told) -> None:
+    module = GRAPHS["conv2d_weight_parameter"]()
+    with pytest.raises(ModelError, match=re.escape(told)) as caught:
+        partition(module, target, params={"in1": value}, cache=False)
+    assert caught.value.where == "in1"
+
+
+def test_detached_parameters_are_taken_as_tvm_gives_them(target) -> None:
+    module = from_onnx(exported_cnn(), keep_params_in_input=True)
+    module, params = relax.frontend.detach_params(module)
+    (main,) = params.values()
+    found = partition(module, target, params=params, cache=False)
+    assert [tvm_api.variable_name(p) for p in found["main"].params] == ["input"]
+    assert len(ours(found)) == 1
+    with pytest.raises(ModelError, match="values were given"):
+        partition(module, target, params={"main": main[1:]}, cache=False)
+
+
+def test_functions_called_after_methods_are_partitioned(target) -> None:
+    module, params = byoc_graphs.of_modules(("forward", "plain"))
+    found = partition(module, target, params=params, cache=False)
+    names = {var.name_hint for var in found.get_global_vars()}
+    assert names == {"forward", "plain", "match_aie_0", "match_aie_1"}
+    assert str(found["plain"].attrs["global_symbol"]) == "plain"
+    assert relax.analysis.well_formed(found) is not False  # newer releases raise instead
+    unbound = partition(module, target, cache=False)
+    assert unbound.same_as(module)
+    assert len(refusals(module, target, cache=False)) > 1
+
+
+def test_errors_pass_through_tvms_passes_as_they_are(target) -> None:
+    with pytest.raises(ModelError, match="not static"):
+        Partition(target, cache=False)(byoc_graphs.dynamic_batch())
+
+
+def test_lowered_operators_are_refused_with_the_order_of_passes(target) -> None:
+    module = GRAPHS["two_convs"]()
+    passes = [
+        Partition(target, cache=False),
+        relax.transform.LegalizeOps(),
+        relax.transform.RunCodegen(),
+    ]
+    with pytest.raises(ModelError, match="run RunCodegen before LegalizeOps"):
+        tvm.transform.Sequential(passes)(module)
+
+
+def test_partitioning_again_changes_nothing(target) -> None:
+    once = partition(GRAPHS["foreign_between"](), target, cache=False)
+    assert partition(once, target, cache=False).same_as(once)
 
 
 def test_relay_text_is_read(target) -> None:

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+import tvm
 
 from match_aie import tvm_api
 from match_aie.byoc import partition, refusals
@@ -130,6 +131,13 @@ def test_functions_of_the_user_stay(target) -> None:
     assert made["double"].same_as(module["double"])
 
 
+def test_relax_functions_of_the_user_stay(target) -> None:
+    module = byoc_graphs.with_relax_function()
+    made = partition(module, target, cache=False)
+    assert found_in(made)[:2] == (["cpu_rows.real_conv2d"], 1)
+    tvm.ir.assert_structural_equal(made["helper"], module["helper"])
+
+
 def test_refusals_say_why() -> None:
     from match_aie.targets.gap9 import GAP9
 
@@ -138,3 +146,13 @@ def test_refusals_say_why() -> None:
     matched = [row for row in reasons if row.composite]
     assert matched
     assert all(row.composite.startswith("match_aie.") and row.reason for row in matched)
+
+
+def test_what_costs_more_than_plain_c_is_named() -> None:
+    """The pool of this graph pays for no layer of its own where its neighbours are this fast."""
+    from match_aie.targets.cpu import CPU
+
+    module, target = GRAPHS["tuple_of_layers"](), CPU("x86-64-v4")
+    assert "nn.max_pool2d" in found_in(partition(module, target, cache=False))[2]
+    (row,) = [r for r in refusals(module, target, cache=False) if "plain C" in r.reason]
+    assert row.composite == "match_aie.cpu_rows.real_max_pool2d"
