@@ -29,8 +29,8 @@ def test_every_kind_of_layer(tmp_path, l1_bytes):
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 5])
 def test_dense(tmp_path, rows):
-    model = Chain((rows, 70)).dense(33).dense(10).model()
-    used, result = run(model, Ne16Chip(4_096), tmp_path / "net")
+    model = Chain((rows, 250)).dense(130).dense(70).model()
+    used, result = run(model, Ne16Chip(16_384), tmp_path / "net")
     assert used == ["ne16", "ne16"]
     assert result.matches_reference
 

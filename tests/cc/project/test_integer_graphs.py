@@ -115,9 +115,10 @@ def test_ne16_runs_integer_layers_of_unsigned_tensors(tmp_path):
         return ig.requantised(builder, point, "NHWC", multiplier=33, shift=14, **tail)
 
     module = ig.module(body, ((1, 8, 8, 16), "uint8"))
-    net = match.compile(module, GAP9(), cache=False)
+    target = GAP9(modules=("ne16",))  # layers so small are cheaper on the cluster
+    net = match.compile(module, target, cache=False)
     assert [layer.module for layer in net.program.schedule.layers] == ["ne16"] * 3
-    check(module, tmp_path, ["conv2d"] * 3, GAP9())
+    check(module, tmp_path, ["conv2d"] * 3, target)
 
 
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
