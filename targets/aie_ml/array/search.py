@@ -238,7 +238,8 @@ def _splits(task: Task, tiling: Tiling) -> Iterator[Split]:
     given, layer = task.given or Given(), task.layer
     wanted = (given.cas_length, given.column_parts, given.row_parts)
     if None in wanted:
-        for split in splits(layer, task.device, tiling, task.most_tiles):
+        coarse = given.row_parts is not None
+        for split in splits(layer, task.device, tiling, task.most_tiles, coarse=coarse):
             parts = (split.cas_length, split.column_parts, split.row_parts)
             if all(want is None or want == part for want, part in zip(wanted, parts, strict=True)):
                 yield split

@@ -54,9 +54,22 @@ def native_tilings(layer: DenseLayer, device: Device) -> tuple[Tiling, ...]:
 
 
 def splits(
-    layer: DenseLayer, device: Device, tiling: Tiling, most_tiles: int | None
+    layer: DenseLayer,
+    device: Device,
+    tiling: Tiling,
+    most_tiles: int | None,
+    *,
+    coarse: bool = False,
 ) -> Iterator[Split]:
-    """Splits that differ in their largest part."""
+    """Splits that differ in their largest part.
+
+    Args:
+        layer: what to run.
+        device: the array.
+        tiling: of its products.
+        most_tiles: cores that may be used; all of them where None.
+        coarse: whether few parts of the rows count, too, not the three finest only.
+    """
     core = device.architecture.core
     rate = core.macs_of(layer.a, layer.w) or 1
     weight = tiling.k * tiling.n * ELEMENT_BYTES[layer.w]
@@ -67,7 +80,7 @@ def splits(
         capacity = min((device.columns // length) * device.core_rows, tiles // length)
         for columns in counts(n_tiles, capacity):
             options = counts(m_tiles, capacity // columns)
-            for rows in options[-3:]:
+            for rows in options if coarse else options[-3:]:
                 weights = ceil(k_tiles / length) * ceil(n_tiles / columns)
                 cycles = weights * ceil(m_tiles / rows) * tiling.macs / rate
                 if weights * weight > core.data_memory_bytes:  # each is sent at least once a run

@@ -29,6 +29,9 @@ FEEDS = (6, 3, 2, 1)
 #: Mappings that are laid out until one keeps all rules.
 KEPT = 6
 
+#: Parts of the rows that are tried where no finer split has a program.
+FEW_PARTS = (4, 2, 1)
+
 
 def timed_of(mapping: ArrayMapping, device: Device) -> Timed | None:
     """The sizes of everything; None where no graph has such a nest.
@@ -109,6 +112,25 @@ def find(
     Raises:
         TargetError: element types without a product on this array, or facts not known.
     """
+    given = given or Given()
+    # The search splits rows finely; the results of a column of tiles may need more streams then.
+    coarser = () if given.row_parts is not None else FEW_PARTS
+    for parts in (given, *(replace(given, row_parts=few) for few in coarser)):
+        found = _kept(layer, device, keep, parts, most_tiles, variants)
+        if not isinstance(found, Infeasible):
+            return found
+    return found
+
+
+def _kept(
+    layer: DenseLayer,
+    device: Device,
+    keep: int,
+    given: Given,
+    most_tiles: int | None,
+    variants: tuple[Variant, ...],
+) -> tuple[Priced, ...] | Infeasible:
+    """As `find`, of what the search offers."""
     answer = search(
         layer,
         device,
