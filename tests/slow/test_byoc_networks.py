@@ -17,6 +17,8 @@ from tests.byoc_graphs import ELSEWHERE, GRAPHS, inputs_of
 from tests.networks import network
 from tests.networks.exported import exported_cnn
 
+pytestmark = pytest.mark.slow
+
 
 def both(module, model, name, folder) -> tuple[np.ndarray, np.ndarray]:
     """What TVM with our layers gives in a process without us, and what we give alone."""
