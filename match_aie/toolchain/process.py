@@ -123,15 +123,13 @@ def supervise(
 
 
 def _drain(pipe: IO[bytes], said: list[bytes]) -> None:
-    """Read to the end, keeping the beginning and the end."""
-    size = 0
+    """Read to the end, keeping the beginning and the end, however the speech is cut in reads."""
+    said[:] = [b"", b""]
     with pipe:
         while data := os.read(pipe.fileno(), _KEPT):
-            if size < _KEPT or len(said) < 2:
-                said.append(data)
-            else:
-                said[-1] = (said[-1] + data)[-_KEPT:]
-            size += len(data)
+            room = _KEPT - len(said[0])
+            said[0] += data[:room]
+            said[1] = (said[1] + data[room:])[-_KEPT:]
 
 
 def run_once(
