@@ -118,9 +118,7 @@ class Choices:
         mapping: LoopMapping,
         held: Mapping[str, Moves],
     ) -> TileProgram:
-        names = [operand.name for operand in layer.workload.constants]
-        packed = {name: self._packed[f"{layer.symbol}_{name}"] for name in names}
-        tiles = tile_program(layer.workload, module, mapping, packed, held)
+        tiles = tile_program(layer.workload, module, mapping, held)
         assert tiles is not None
         return tiles
 

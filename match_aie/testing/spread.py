@@ -107,7 +107,7 @@ def _unchanged(node: onnx.NodeProto, operands: Sequence[Approximate]) -> np.ndar
 
 def _sum(node: onnx.NodeProto, operands: Sequence[Approximate]) -> np.ndarray:
     del node
-    return operands[0].error + operands[1].error
+    return np.asarray(operands[0].error + operands[1].error)
 
 
 def _product(node: onnx.NodeProto, operands: Sequence[Approximate]) -> np.ndarray | None:
