@@ -78,7 +78,7 @@ class Blocked:
             return cls(REST, cell=cell)
         dim = terms[-1][0]
         blocks: dict[str, int] = {dim: block}
-        return cls(f"{dim} {REST}", ragged="zeros", cell=cell, **blocks)  # type: ignore[arg-type]
+        return cls(f"{dim} {REST}", ragged="zeros", cell=cell, **blocks)
 
     def _wrong(self) -> str:
         names = [name for name in self.order if name != REST]

@@ -43,6 +43,7 @@ def tile_program(
     Raises:
         TargetError: something that no lowering exists for: tiles in two inner memories, partial
             sums that leave the kernel, or more loops or operands than `ma_tiles.h` has room for.
+            Or tiles that do not fit, since the memory does not state how they are aligned.
         InternalError: the tiles do not fit, which the search should have seen.
     """
     if len(module.memories) < 2 or module.caches:
@@ -204,11 +205,18 @@ def _fits(module: ExecModule, program: TileProgram) -> None:
                     f"module {module.name}: tiles of {sorted(steps)} cut rows of {axis.unit} of "
                     f"the packed {operand.name}"
                 )
-    bounds = {memory.name: memory.bytes for memory in module.memories}
+    memories = {memory.name: memory for memory in module.memories}
     for name, nbytes in program.nbytes:
-        bound = bounds[name]
-        reserved = next(m.reserved for m in module.memories if m.name == name)
-        if bound is not None and nbytes + reserved > bound:
-            raise InternalError(
-                f"module {module.name}: tiles take {nbytes} bytes of {name}, which has {bound}"
+        memory = memories[name]
+        if memory.bytes is None or nbytes + memory.reserved <= memory.bytes:
+            continue
+        text = (
+            f"module {module.name}: tiles take {nbytes} bytes of {name}, which has {memory.bytes}"
+        )
+        if memory.alignment % ALIGNMENT:
+            raise TargetError(
+                f"{text}: they begin at multiples of {ALIGNMENT} bytes, and it states {name} to "
+                f"have them at multiples of {memory.alignment}",
+                hint=f"Memory({name!r}, ..., alignment={ALIGNMENT})",
             )
+        raise InternalError(text)

@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 
+from match_aie.errors import TargetError
 from match_aie.hardware import Array, ExecModule, Loop
 from match_aie.mapping.packing import whole_blocks
 from match_aie.workload import Workload
@@ -254,6 +255,13 @@ def build_space(
     """Grids of all dimensions that can be tiled (those with more than one candidate)."""
     unroll = {dim: 1 for dim, _ in workload.dims}
     for loop in spatial:
+        if loop.dim not in unroll:
+            raise TargetError(
+                f"{type(module).__name__}.spatial() of a {workload.kind} unrolls {loop.dim}, which "
+                "is none of its dimensions",
+                where=f"module {module.name}",
+                hint=f"one of {', '.join(unroll)}",
+            )
         unroll[loop.dim] *= loop.size
     pinned = kernel_dims(workload, module)
     blocks = whole_blocks(workload, module)

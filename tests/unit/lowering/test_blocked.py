@@ -1,5 +1,6 @@
 """Packed constants in blocks: how they lie, and tiles that are whole blocks of them."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -233,3 +234,17 @@ def test_axes_are_walked_in_every_order():
         for k, fy, fx, c in product(range(7), range(3), range(3), range(6)):
             place = {"K": k // 4, "k": k % 4, "C": c // 2, "c": c % 2, "FY": fy, "FX": fx}
             assert packed[tuple(place[name] for name in names)] == weight[k, fy, fx, c]
+
+
+def test_a_memory_that_does_not_say_how_its_tiles_are_aligned():
+    """Room for the bytes and not for their places: this ended in an internal error."""
+    workload = layer(10)
+    for size in range(150, 400):
+        module = Array([size], {})
+        module.memories = tuple(replace(m, alignment=1) for m in module.memories)
+        found = search(workload, module)
+        if isinstance(found, list):
+            break
+    with pytest.raises(TargetError, match="multiples of 16 bytes") as caught:
+        tile_program(workload, module, found[0].mapping)
+    assert caught.value.hint == "Memory('L1', ..., alignment=16)"
