@@ -110,8 +110,7 @@ def sample(
     model = module.cost_model(layer.workload)
     assert isinstance(model, TileCostModel)
     predicted = Evaluation(layer.workload, module, model, mapping).cost().cycles
-    packed = module.pack(layer.workload, dict(layer.constants))
-    tiles = tile_program(layer.workload, module, mapping, packed)
+    tiles = tile_program(layer.workload, module, mapping)
     assert tiles is not None
     alone = simulator.layer(module.name, layer.workload, tiles)
     return Sample(predicted, alone - Gap9Timing(frequency_hz=1.0).offload)

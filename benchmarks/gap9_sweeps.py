@@ -102,8 +102,7 @@ def _micro(
     best = search_mappings(layer.workload, module)
     if isinstance(best, Infeasible):
         return [row(case, "feasible", 0, "", "modelled", str(best).splitlines()[0])]
-    packed = module.pack(layer.workload, dict(layer.constants))
-    tiles = tile_program(layer.workload, module, best[0].mapping, packed)
+    tiles = tile_program(layer.workload, module, best[0].mapping)
     assert tiles is not None
     cycles = simulator.layer(module.name, layer.workload, tiles)
     macs = layer.workload.macs

@@ -1,5 +1,6 @@
 """What a target declares: memories, modules, patterns, costs; and where targets register."""
 
+from match_aie.hardware.blocked import Blocked, Packing
 from match_aie.hardware.conversion import Original, computes_model, convert
 from match_aie.hardware.core import CoreCost, Operation, TensorType
 from match_aie.hardware.cost import (
@@ -60,6 +61,7 @@ __all__ = [
     "Any",
     "Array",
     "Block",
+    "Blocked",
     "BuildProfile",
     "Call",
     "Chain",
@@ -84,6 +86,7 @@ __all__ = [
     "Op",
     "Operation",
     "Original",
+    "Packing",
     "Pattern",
     "Region",
     "Repeat",

@@ -15,9 +15,14 @@ from types import MappingProxyType
 from typing import Any
 
 from match_aie.errors import MatchError, TargetError, shorten
+from match_aie.hardware.answers import unlike
 from match_aie.hardware.cost import CostModel, TileCostModel
 from match_aie.hardware.sequence import SequenceCostModel
 from match_aie.hardware.simulated import NetworkSimulator
+from match_aie.workload import Workload
+
+#: What to do about an author's mistake that only running his code shows.
+HINT = "this is the target's code; `match-aie check-target` tries all of it"
 
 #: Set on functions that are guarded.
 MARK = "__match_aie_guarded__"
@@ -52,6 +57,11 @@ def _guarded(method: Callable[..., Any], name: str) -> Callable[..., Any]:
             raise
         except Exception as error:
             raise _failed(self, name, error) from error
+        wrong = unlike(name, result)
+        if wrong:
+            raise TargetError(
+                f"{type(self).__name__}.{name}() {wrong}", where=_who(self), hint=HINT
+            )
         if name in GIVEN:
             for given in type(result).__mro__:
                 if given is not object and not getattr(given, "_is_protocol", False):
@@ -67,10 +77,40 @@ def _failed(who: object, method: str, error: Exception) -> TargetError:
     kind = type(who)
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}"
-    named = getattr(who, "name", "")
     return TargetError(
         f"{kind.__name__}.{method}() failed: {type(error).__name__}: {shorten(str(error), 200)} "
         f"({place})",
-        where=f"{named or kind.__name__}, of {kind.__module__}",
-        hint="this is the target's code; `match-aie check-target` tries all of it",
+        where=_who(who),
+        hint=HINT,
     )
+
+
+def _who(who: object) -> str:
+    kind = type(who)
+    return f"{getattr(who, 'name', '') or kind.__name__}, of {kind.__module__}"
+
+
+def refusal(check: Callable[[Workload], str | None], workload: Workload, who: str) -> str | None:
+    """The answer of a pattern's check: a sentence, or None where the module runs the workload.
+
+    Args:
+        check: an author's function.
+        workload: that the pattern matched.
+        who: pattern and module, for the error.
+
+    Raises:
+        TargetError: it raises, or answers something else.
+    """
+    hint = "a check gives None where the module runs the layer, else a sentence why not"
+    try:
+        answer = check(workload)
+    except MatchError:
+        raise
+    except Exception as error:
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}"
+        text = f"{type(error).__name__}: {shorten(str(error), 200)} ({place})"
+        raise TargetError(f"the check of {who} failed: {text}", hint=hint) from error
+    if answer is None or (isinstance(answer, str) and answer):
+        return answer
+    raise TargetError(f"the check of {who} gives {shorten(repr(answer), 60)}", hint=hint)

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from match_aie.errors import TargetError
+from match_aie.hardware.blocked import Blocked
 from match_aie.hardware.cost import Array, CostModel, Tile, TileCostModel
 from match_aie.hardware.guard import guard_methods
 from match_aie.hardware.mapping import Loop, Mapping
@@ -217,16 +218,34 @@ class ExecModule(ABC):
     def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
         """Bytes of `memory` that a kernel working on `tile` needs beside the tiles (im2col, stack).
 
-        What tiles of packed constants take beyond the constants' own bytes belongs here too.
-        Only in an innermost memory may they depend on `tile`. None by default.
+        What packed constants take is known from `layouts`. Only in an innermost memory may they
+        depend on `tile`. None by default.
         """
         del workload, memory
         return np.zeros_like(next(iter(tile.values())))
 
-    def pack(self, workload: Workload, constants: Constants) -> Constants:
-        """Constants in the layout the template reads; by default as they are."""
+    def layouts(self, workload: Workload) -> MappingOf[str, Blocked]:
+        """How packed constants lie, by operand name; those that are not there lie as they are.
+
+        Where tiles are moved, every constant that `pack` changes has a layout: tiles are whole
+        blocks then, and memories hold what the blocks take.
+        """
         del workload
-        return constants
+        return {}
+
+    def pack(self, workload: Workload, constants: Constants) -> Constants:
+        """Constants in the layout the template reads; by default what `layouts` says of them.
+
+        Layouts that end in "..." leave the bytes of a block to this method.
+        """
+        layouts = self.layouts(workload)
+        operands = {operand.name: operand for operand in workload.constants}
+        return {
+            name: layouts[name].on(operands[name]).pack(operands[name], np.asarray(value))
+            if name in layouts and name in operands and layouts[name].cell is None
+            else value
+            for name, value in constants.items()
+        }
 
     def pack_mapped(self, workload: Workload, mapping: Mapping, constants: Constants) -> Constants:
         """Constants as the layer reads them when run as `mapping` says; by default as `pack`."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 
-from match_aie.errors import InternalError
+from match_aie.errors import InternalError, TargetError
 from match_aie.hardware import Cost, ExecModule, TileCostModel, TileProgram
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.hardware.tiles import Moves
@@ -101,7 +101,7 @@ class Choices:
         for mapping in dict.fromkeys(ways):
             try:
                 tiles = self._tiles(layer, module, mapping, names)
-            except InternalError:
+            except (InternalError, TargetError):
                 continue  # one tile of this layer is too large
             if any(tiles.origin(o) for o in tiles.operands if o.name in names):
                 continue  # it begins within what stays
@@ -118,9 +118,7 @@ class Choices:
         mapping: LoopMapping,
         held: Mapping[str, Moves],
     ) -> TileProgram:
-        names = [operand.name for operand in layer.workload.constants]
-        packed = {name: self._packed[f"{layer.symbol}_{name}"] for name in names}
-        tiles = tile_program(layer.workload, module, mapping, packed, held)
+        tiles = tile_program(layer.workload, module, mapping, held)
         assert tiles is not None
         return tiles
 

@@ -10,6 +10,7 @@ import numpy as np
 from match_aie.errors import InternalError
 from match_aie.fallback.remainder import Call, Remainder
 from match_aie.hardware import Cost, ExecModule, Mapping, Original, TileProgram
+from match_aie.lowering.constants import packed_constants
 from match_aie.lowering.program import (
     Argument,
     Constant,
@@ -70,10 +71,10 @@ def lower(name: str, remainder: Remainder, layers: MappingOf[str, MappedLayer]) 
             continue
         symbol = f"{name}_layer{lowered}"
         lowered += 1
-        packed = layer.module.pack_mapped(layer.workload, layer.mapping, layer.constants)
+        packed = packed_constants(layer.workload, layer.module, layer.mapping, layer.constants)
         names = tuple(operand.name for operand in layer.workload.constants)
         constants += [Constant(f"{symbol}_{o}", packed[o]) for o in names]
-        tiles = tile_program(layer.workload, layer.module, layer.mapping, packed)
+        tiles = tile_program(layer.workload, layer.module, layer.mapping)
         steps.append(_layer_step(symbol, call, layer, names, tiles))
         _annotate(tensors, steps[-1], layer.workload)
     return Schedule(

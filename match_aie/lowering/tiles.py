@@ -9,9 +9,10 @@ from types import MappingProxyType
 import numpy as np
 
 from match_aie.errors import InternalError, TargetError
-from match_aie.hardware import ExecModule, Memory, TileAxis, TileOperand, TileProgram
+from match_aie.hardware import ExecModule, Memory, Packing, TileAxis, TileOperand, TileProgram
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.hardware.tiles import Moves
+from match_aie.mapping.packing import packings
 from match_aie.workload import ITEMSIZE, Operand, Workload
 
 #: What `ma_tiles.h` has room for.
@@ -28,7 +29,6 @@ def tile_program(
     workload: Workload,
     module: ExecModule,
     mapping: LoopMapping,
-    packed: Mapping[str, np.ndarray],
     held: Mapping[str, Moves] = _ALONE,
 ) -> TileProgram | None:
     """The tiles of `mapping`; None for a module with a single memory, or whose others are caches.
@@ -37,14 +37,13 @@ def tile_program(
         workload: the layer.
         module: that runs it.
         mapping: how.
-        packed: constants as the emitted code reads them. One whose shape is not the operand's is
-            a list of rows along the operand's first axis, and its tiles are whole rows.
         held: operands that others move (see `TileOperand.moves`), whole and not yet placed; the
             mapping cuts none of them.
 
     Raises:
         TargetError: something that no lowering exists for: tiles in two inner memories, partial
             sums that leave the kernel, or more loops or operands than `ma_tiles.h` has room for.
+            Or tiles that do not fit, since the memory does not state how they are aligned.
         InternalError: the tiles do not fit, which the search should have seen.
     """
     if len(module.memories) < 2 or module.caches:
@@ -56,13 +55,14 @@ def tile_program(
     # First, so that every tile has so many bytes in front of it: accelerators that subtract their
     # padding from an address reserve them.
     scratch = tops[module.memories[0].name]
-    scratch_bytes = _scratch(workload, module, mapping, packed)
+    scratch_bytes = _scratch(workload, module, mapping)
+    layouts = packings(workload, module)
     tops[module.memories[0].name] += scratch_bytes
     operands = []
     for operand in workload.operands:
         memory = next(m for m in module.memories if m.serves(operand.name))
         cut = mapping.cut(operand.name, memory.name)
-        shaped = _operand(operand, memory, cut, packed.get(operand.name))
+        shaped = _operand(operand, memory, cut, layouts.get(operand.name))
         largest = _largest(shaped, mapping.extents(cut, workload.dims))
         copies = 2 if cut and memory.doubles(operand.name) else 1
         nbytes = -(-largest // ALIGNMENT) * ALIGNMENT
@@ -130,15 +130,10 @@ def _check(workload: Workload, module: ExecModule, mapping: LoopMapping) -> None
         raise TargetError(f"module {module.name}: too many loops or operands to lower")
 
 
-def _operand(operand: Operand, memory: Memory, cut: int, packed: np.ndarray | None) -> TileOperand:
+def _operand(operand: Operand, memory: Memory, cut: int, packing: Packing | None) -> TileOperand:
     """The operand as it lies in the outer memory, not yet placed."""
-    if packed is not None and packed.shape != operand.shape:
-        rows = packed.shape[0]
-        stride = packed.nbytes // rows
-        first = operand.axes[0]
-        unit = -(-operand.shape[0] // rows) if first.terms else 1
-        axes: tuple[TileAxis, ...] = (TileAxis(first.terms, first.offset, rows, unit, stride),)
-        return TileOperand(operand.name, memory.name, cut, 1, 0, 0, stride, packed.nbytes, axes)
+    if packing is not None:
+        return _packed(operand, memory, cut, packing)
     itemsize = ITEMSIZE[operand.dtype]
     stride = itemsize
     found = []
@@ -150,6 +145,30 @@ def _operand(operand: Operand, memory: Memory, cut: int, packed: np.ndarray | No
     )
 
 
+def _packed(operand: Operand, memory: Memory, cut: int, packing: Packing) -> TileOperand:
+    """The same for a packed constant: rows of blocks, and what no loop divides at the end of each.
+
+    Elements of blocks that lie innermost are one item, whatever their order.
+    """
+    shape = packing.shape(operand)
+    places = list(zip(packing.places, shape, strict=True))
+    itemsize = packing.cell if packing.cell is not None else ITEMSIZE[operand.dtype]
+    while places and not places[-1][0][1]:
+        itemsize *= places.pop()[1]
+    stride, found = itemsize, []
+    for (at, counted), size in reversed(places):
+        axis = operand.axes[at]
+        unit = packing.block(at) if counted else 1
+        terms = axis.terms if counted else ()
+        found.append(TileAxis(terms, axis.offset if counted else 0, size, unit, stride))
+        stride *= size
+    found = found or [TileAxis((), 0, 1, 1, itemsize)]
+    nbytes = packing.nbytes(operand)
+    return TileOperand(
+        operand.name, memory.name, cut, 1, 0, 0, itemsize, nbytes, tuple(reversed(found))
+    )
+
+
 def _largest(shaped: TileOperand, tile: Mapping[str, int]) -> int:
     """Bytes of a full-size tile anywhere in the tensor: no clipping but to its whole extent."""
     total = shaped.itemsize
@@ -158,7 +177,6 @@ def _largest(shaped: TileOperand, tile: Mapping[str, int]) -> int:
             total *= axis.size
             continue
         span = 1 + sum(c * (tile[dim] - 1) for dim, c in axis.terms)
-        # A tile of a packed constant starts on a row only where the mapping keeps to its unit.
         rows = -(-span // axis.unit)
         total *= min(rows, axis.size)
     return total
@@ -168,29 +186,14 @@ def _placed(operand: TileOperand, copies: int, offset: int, nbytes: int) -> Tile
     return replace(operand, copies=copies, offset=offset, copy_bytes=nbytes)
 
 
-def _scratch(
-    workload: Workload,
-    module: ExecModule,
-    mapping: LoopMapping,
-    packed: Mapping[str, np.ndarray],
-) -> int:
-    """What the module reserves, less what packed tiles themselves take beyond their operands."""
+def _scratch(workload: Workload, module: ExecModule, mapping: LoopMapping) -> int:
+    """What the module reserves of its innermost memory."""
     kernel = {
         dim: np.asarray(size)
         for dim, size in mapping.extents(mapping.kernel, workload.dims).items()
     }
     nbytes = int(module.reserved_bytes(workload, module.memories[0], kernel))
-    for operand in workload.constants:
-        memory = next(m for m in module.memories if m.serves(operand.name))
-        cut = mapping.cut(operand.name, memory.name)
-        tile = mapping.extents(cut, workload.dims)
-        copies = 2 if cut and memory.doubles(operand.name) else 1
-        plain, stored = (
-            -(-_largest(_operand(operand, memory, cut, value), tile) // ALIGNMENT) * ALIGNMENT
-            for value in (None, packed.get(operand.name))
-        )
-        nbytes -= copies * max(0, stored - plain)
-    return max(0, -(-nbytes // ALIGNMENT) * ALIGNMENT)
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 
 def _fits(module: ExecModule, program: TileProgram) -> None:
@@ -202,11 +205,18 @@ def _fits(module: ExecModule, program: TileProgram) -> None:
                     f"module {module.name}: tiles of {sorted(steps)} cut rows of {axis.unit} of "
                     f"the packed {operand.name}"
                 )
-    bounds = {memory.name: memory.bytes for memory in module.memories}
+    memories = {memory.name: memory for memory in module.memories}
     for name, nbytes in program.nbytes:
-        bound = bounds[name]
-        reserved = next(m.reserved for m in module.memories if m.name == name)
-        if bound is not None and nbytes + reserved > bound:
-            raise InternalError(
-                f"module {module.name}: tiles take {nbytes} bytes of {name}, which has {bound}"
+        memory = memories[name]
+        if memory.bytes is None or nbytes + memory.reserved <= memory.bytes:
+            continue
+        text = (
+            f"module {module.name}: tiles take {nbytes} bytes of {name}, which has {memory.bytes}"
+        )
+        if memory.alignment % ALIGNMENT:
+            raise TargetError(
+                f"{text}: they begin at multiples of {ALIGNMENT} bytes, and it states {name} to "
+                f"have them at multiples of {memory.alignment}",
+                hint=f"Memory({name!r}, ..., alignment={ALIGNMENT})",
             )
+        raise InternalError(text)

@@ -29,7 +29,7 @@ class Violation:
         text: where, in a sentence.
     """
 
-    kind: Literal["nest", "coverage", "capacity", "dependence"]
+    kind: Literal["nest", "coverage", "capacity", "blocks", "dependence"]
     text: str
 
 
@@ -38,6 +38,7 @@ def check(workload: Workload, module: ExecModule, mapping: Mapping) -> tuple[Vio
 
     Coverage: every index of every dimension is visited exactly once. Capacity: the tiles of all
     operands, doubled where two are there at a time, and what is reserved fit into every memory.
+    Blocks: tiles of packed constants begin where one of their blocks does.
     Dependence: a partial sum is made only where the kernel can, and leaves a memory only where
     the module stores partial sums.
     """
@@ -45,7 +46,12 @@ def check(workload: Workload, module: ExecModule, mapping: Mapping) -> tuple[Vio
     wrong = checker.nest()
     if wrong:
         return wrong
-    return (*checker.coverage(), *checker.capacity(), *checker.dependence())
+    return (
+        *checker.coverage(),
+        *checker.capacity(),
+        *checker.blocks(),
+        *checker.dependence(),
+    )
 
 
 def ranges(loops: Sequence[Loop], size: int) -> Iterator[Range]:
@@ -64,6 +70,10 @@ class _Checker:
         self._module = module
         self._mapping = mapping
         self._sizes = dict(workload.dims)
+        layouts = module.layouts(workload)
+        self._packings = {
+            o.name: layouts[o.name].on(o) for o in workload.constants if o.name in layouts
+        }
         output = {dim for axis in workload.output.axes for dim, _ in axis.terms}
         self._reductions = set(self._sizes) - output
 
@@ -152,6 +162,12 @@ class _Checker:
         for axis, size in zip(operand.axes, operand.shape, strict=True):
             elements *= self._longest(axis, size, cut)
         width = ITEMSIZE[operand.dtype]
+        packing = self._packings.get(operand.name)
+        if packing is not None:
+            elements, width = 1, packing.cell_bytes(operand)
+            for at, block in packing.blocks:
+                axis, size = operand.axes[at], operand.shape[at]
+                elements *= -(-self._longest(axis, size, cut) // block)
         if operand is self._workload.output and self._unfinished(self._inward(operand, memory)):
             width = max(4, width)
         nbytes = -(-elements * width // memory.alignment) * memory.alignment
@@ -178,6 +194,19 @@ class _Checker:
     def _split(self, dim: str, cut: int) -> bool:
         """Whether a tile cut there holds less than a whole dimension."""
         return next(iter(ranges(self._loops(dim, cut), self._sizes[dim])))[1] < self._sizes[dim]
+
+    # ------------------------------------------------------------ blocks
+
+    def blocks(self) -> Iterator[Violation]:
+        """Tiles that begin within a block of a packed constant."""
+        for name, packing in self._packings.items():
+            for at, block in packing.blocks:
+                for dim, coefficient in self._workload.operand(name).axes[at].terms:
+                    loops = self._loops(dim, self._mapping.kernel)
+                    starts = {start for start, _ in ranges(loops, self._sizes[dim])}
+                    if any(start * coefficient % block for start in starts):
+                        text = f"tiles of {dim} cut blocks of {block} of the packed {name}"
+                        yield Violation("blocks", text)
 
     # ------------------------------------------------------------ dependence
 

@@ -201,7 +201,7 @@ class Evaluation:
         wide = route.operand is self._workload.output and self.partial(inside)
         size = self._workload.partial_itemsize if wide else None
         axes = self._axes(route, {d: np.asarray(s) for d, s in extents.items()})
-        nbytes = resident_bytes(route.operand, axes, memory, np.asarray(again), size)
+        nbytes = resident_bytes(route.operand, axes, memory, np.asarray(again), size, route.packing)
         return Use(memory.name, name, int(nbytes))
 
     def _inside(self, route: Route, memory: Memory) -> int:

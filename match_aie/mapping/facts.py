@@ -74,6 +74,7 @@ def _module(workload: Workload, module: ExecModule) -> dict[str, object]:
         "state": _plain(vars(module)),
         "memories": _plain(module.memories),
         "spatial": _plain(tuple(module.spatial(workload))),
+        "layouts": _plain(module.layouts(workload)),
         "reductions": _plain(module.tiled_reductions(workload)),
         "partial_sums": module.stores_partial_sums(workload),
         "padded": module.padded_tiles,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from match_aie.hardware import Array, Block, Memory, Tile
+from match_aie.hardware import Array, Block, Memory, Packing, Tile
 from match_aie.workload import ITEMSIZE, Operand
 
 
@@ -81,6 +81,7 @@ def resident_bytes(
     memory: Memory,
     moved_again: Array,
     itemsize: int | None = None,
+    packing: Packing | None = None,
 ) -> Array:
     """Bytes of `memory` that the tiles of an operand take.
 
@@ -90,10 +91,15 @@ def resident_bytes(
         memory: that holds the tile.
         moved_again: whether there is more than one tile; only then can a second be in flight.
         itemsize: bytes of an element: wider than the operand's own for partial sums.
+        packing: of a packed constant: the tile is as many blocks as its elements lie in.
     """
-    elements: Array = np.asarray(1)
-    for extent in extents:
-        elements = elements * extent
-    nbytes = elements * (itemsize or ITEMSIZE[operand.dtype])
+    nbytes: Array = np.asarray(itemsize or ITEMSIZE[operand.dtype])
+    if packing is None:
+        for extent in extents:
+            nbytes = nbytes * extent
+    else:
+        nbytes = np.asarray(packing.cell_bytes(operand))
+        for at, size in packing.blocks:
+            nbytes = nbytes * -(-extents[at] // size)
     aligned = -(-nbytes // memory.alignment) * memory.alignment
     return np.where(moved_again & memory.doubles(operand.name), 2 * aligned, aligned)

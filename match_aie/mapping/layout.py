@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from match_aie.hardware import ExecModule, Memory
+from match_aie.hardware import ExecModule, Memory, Packing
+from match_aie.mapping.packing import packings
 from match_aie.workload import Operand, Workload
 
 
@@ -15,10 +16,12 @@ class Route:
     Attributes:
         operand: whose.
         memories: that serve it, innermost first; the last is its home and holds it whole.
+        packing: how it lies where that is not as it is.
     """
 
     operand: Operand
     memories: tuple[Memory, ...]
+    packing: Packing | None = None
 
     def outward(self, memory: Memory) -> Memory:
         """Where tiles in `memory` come from."""
@@ -66,8 +69,9 @@ def dims_of(operand: Operand) -> tuple[str, ...]:
 
 def lay_out(workload: Workload, module: ExecModule) -> Layout:
     """Groups, routes and tiers; per-channel constants move with the weights."""
+    packed = packings(workload, module)
     routes = {
-        o.name: Route(o, tuple(m for m in module.memories if m.serves(o.name)))
+        o.name: Route(o, tuple(m for m in module.memories if m.serves(o.name)), packed.get(o.name))
         for o in workload.operands
     }
     tiers = _tiers(module.memories[:-1], workload)

@@ -11,12 +11,14 @@ from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import lcm, prod
 from typing import Literal
 
 import numpy as np
 
+from match_aie.errors import TargetError
 from match_aie.hardware import Array, ExecModule, Loop
+from match_aie.mapping.packing import whole_blocks
 from match_aie.workload import Workload
 
 #: "divisor": sizes that leave no remainder. "ragged": also those that do.
@@ -41,7 +43,7 @@ def clipped(unroll: int, size: int) -> int:
     return max(d for d in divisors(size) if d <= unroll)
 
 
-def candidates(size: int, unroll: int, tiles: Tiles) -> list[int]:
+def candidates(size: int, unroll: int, tiles: Tiles, block: int = 1) -> list[int]:
     """Tile sizes of a dimension of `size` elements of which the hardware takes `unroll` at a time.
 
     With u the clipped unrolling: u times the divisors of size / u. Ragged tiles add, for every
@@ -51,7 +53,15 @@ def candidates(size: int, unroll: int, tiles: Tiles) -> list[int]:
     [5, 25]
     >>> candidates(25, 8, "ragged")
     [5, 8, 16, 25]
+
+    Where packed constants lie in blocks, every tile but the whole is a number of them.
+
+    >>> candidates(40, 8, "ragged", block=16)
+    [16, 32, 40]
     """
+    if block > 1:
+        found = set(candidates(size, min(lcm(unroll, block), size), tiles))
+        return sorted(n for n in found if n % block == 0 or n == size)
     step = clipped(unroll, size)
     found = {step * d for d in divisors(size // step)}
     if tiles == "ragged":
@@ -245,13 +255,21 @@ def build_space(
     """Grids of all dimensions that can be tiled (those with more than one candidate)."""
     unroll = {dim: 1 for dim, _ in workload.dims}
     for loop in spatial:
+        if loop.dim not in unroll:
+            raise TargetError(
+                f"{type(module).__name__}.spatial() of a {workload.kind} unrolls {loop.dim}, which "
+                "is none of its dimensions",
+                where=f"module {module.name}",
+                hint=f"one of {', '.join(unroll)}",
+            )
         unroll[loop.dim] *= loop.size
     pinned = kernel_dims(workload, module)
+    blocks = whole_blocks(workload, module)
     grids = []
     for dim, size in workload.dims:
         if dim in pinned or size == 1:
             continue
-        found = candidates(size, min(unroll[dim], size), tiles)
+        found = candidates(size, min(unroll[dim], size), tiles, blocks.get(dim, 1))
         if len(found) > 1:
             grids.append(Grid(dim, size, unroll[dim], np.asarray(found)))
     return Space(workload, spatial, grids)

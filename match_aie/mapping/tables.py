@@ -112,7 +112,12 @@ class Leg:
         spread = [np.broadcast_to(e, self._projection.count) for e in extents]
         at = self._projection.index
         return resident_bytes(
-            self.route.operand, [e[at] for e in spread], self.inner, moved_again, size
+            self.route.operand,
+            [e[at] for e in spread],
+            self.inner,
+            moved_again,
+            size,
+            self.route.packing,
         )
 
     def moves(self, parent: int | None = None) -> Moves:
@@ -328,7 +333,8 @@ def reserved(problem: Problem, tier: int) -> Array:
 
 def _whole_bytes(problem: Problem, route: Route, memory: Memory) -> float:
     shape = [np.asarray(size) for size in route.operand.shape]
-    return float(resident_bytes(route.operand, shape, memory, np.asarray(False)))
+    alone = np.asarray(False)
+    return float(resident_bytes(route.operand, shape, memory, alone, None, route.packing))
 
 
 def fixed_moves(problem: Problem, tier: int) -> Moves:

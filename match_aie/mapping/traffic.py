@@ -75,7 +75,7 @@ def _row(
     wide = workload.partial_itemsize if operand is workload.output and partial else None
     several = any(extents[dim] < size for dim, size in sizes.items())
     axes = [np.asarray(size) for size in tile]
-    nbytes = int(resident_bytes(operand, axes, memory, np.asarray(several), wide))
+    nbytes = int(resident_bytes(operand, axes, memory, np.asarray(several), wide, route.packing))
     moves, elements, moved = _moved(workload, module, operand, extents)
     return Traffic(
         memory.name, operand.name, tile, nbytes, moves, moved, workload.steps / max(1, elements)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from match_aie.hardware import REQUANTISE, ExecModule, MatchTarget, Original, Pattern, convert
+from match_aie.hardware.guard import refusal
 from match_aie.partition.extract import extract
 from match_aie.partition.graph import Graph
 from match_aie.partition.layer import Extracted
@@ -68,7 +69,8 @@ def _at(graph: Graph, module: ExecModule, pattern: Pattern, root: int) -> Iterat
             continue  # known at compile time: nothing to run
         layer = extract(graph, match, pattern.kind)
         if isinstance(layer, Extracted):
-            layer = pattern.refuses(layer.workload) or _converted(layer, module)
+            who = f"pattern {pattern.name!r} of module {module.name!r}"
+            layer = refusal(pattern.refuses, layer.workload, who) or _converted(layer, module)
         if isinstance(layer, Extracted):
             yield Candidate(module, pattern, match, label, layer)
             return

@@ -13,6 +13,7 @@ from math import prod
 import numpy as np
 
 from match_aie.hardware import AVG_POOL_HALF_AWAY
+from match_aie.partition.account import lost
 from match_aie.partition.extract_real import extract_real, is_real
 from match_aie.partition.graph import Graph, Value
 from match_aie.partition.integer_extract import integer_layer, is_integer
@@ -77,7 +78,7 @@ def _bias(view: View, summed: str, step: np.ndarray, channels: int) -> np.ndarra
     ]
     if not adders:
         return np.zeros(channels, np.int32)
-    other = next(a for a in adders[0].inputs() if a != summed)
+    other = next((a for a in view.take(adders[0]).inputs() if a != summed), summed)
     value, parameters = view.dequantized(other)
     if value.constant is None or value.dtype != "int32":
         raise Refusal("the bias is not an int32 constant")
@@ -353,24 +354,33 @@ _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
 }
 
 
+def _layer(view: View, kind: Kind) -> Extracted:
+    """What the match means, as far as the kind has words for it."""
+    if is_real(view):
+        return extract_real(view, kind)
+    operators = {view.graph.nodes[index].operator for index in view.match.nodes}
+    if AVG_POOL_HALF_AWAY in operators and kind == "avg_pool2d":
+        return _average_half_away(view)
+    if kind in INTEGER_KINDS and is_integer(view):
+        return integer_layer(view, kind)
+    if kind not in _KINDS:
+        dtype = view.value(view.root.output).dtype
+        raise Refusal(f"there is no layer of kind {kind} on {dtype}")
+    return _KINDS[kind](view)
+
+
 def extract(graph: Graph, match: Match, kind: Kind) -> Extracted | str:
     """The layer that `match` means as a workload of `kind`, or why there is none."""
     view = View(graph, match)
-    if is_real(view):
-        return extract_real(view, kind)
-    composite = any(graph.nodes[i].operator == AVG_POOL_HALF_AWAY for i in match.nodes)
     try:
-        if composite:
-            layer = _average_half_away(view)
-        elif kind in INTEGER_KINDS and is_integer(view):
-            layer = integer_layer(view, kind)
-        elif kind not in _KINDS:
-            dtype = view.value(view.root.output).dtype
-            raise Refusal(f"there is no layer of kind {kind} on {dtype}")
-        else:
-            layer = _KINDS[kind](view)
+        layer = _layer(view, kind)
     except Refusal as refusal:
         return str(refusal)
-    if layer.workload.macs and accumulator_bound(layer.workload, layer.constants) > INT32_MAX:
+    # A layer that says less than its match would be computed without what it leaves out.
+    missing = lost(view, layer, kind)
+    if missing:
+        return missing
+    integer = bool(layer.workload.macs) and not is_real(view)
+    if integer and accumulator_bound(layer.workload, layer.constants) > INT32_MAX:
         return "the sum can overflow 32 bits"
     return layer

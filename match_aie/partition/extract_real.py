@@ -8,16 +8,16 @@ Values are found by the names that the pattern binds: `x`, `x1`, `x2`, `weight`,
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import prod, sqrt
+from math import prod
 
 import numpy as np
 
+from match_aie.partition.activations import activation_of
 from match_aie.partition.extract_recurrent import recurrent_of
 from match_aie.partition.graph import Node, Value
 from match_aie.partition.layer import Extracted
 from match_aie.partition.view import Refusal, View, integers, pool_window, rank4, sliding
 from match_aie.workload import (
-    Activation,
     Kind,
     RealTail,
     attention,
@@ -28,18 +28,6 @@ from match_aie.workload import (
     real_pool2d,
     real_softmax,
 )
-
-#: Operators that are an activation by themselves.
-_ACTIVATIONS: Mapping[str, Activation] = {
-    "nn.relu": "relu",
-    "clip": "clip",
-    "nn.gelu": "gelu",
-    "erf": "gelu",
-    "nn.gelu_tanh": "gelu_tanh",
-    "nn.silu": "silu",
-    "sigmoid": "sigmoid",
-    "tanh": "tanh",
-}
 
 #: Operators that are a pool on float32 values.
 _POOLS = ("nn.avg_pool2d", "nn.max_pool2d", "mean")
@@ -56,19 +44,20 @@ def is_real(view: View) -> bool:
     return operators.isdisjoint(_QUANTISED) and result.dtype == first.dtype == "float32"
 
 
-def extract_real(view: View, kind: Kind) -> Extracted | str:
-    """The float32 layer that the match means as a workload of `kind`, or why there is none."""
-    try:
-        if kind not in _KINDS:
-            raise Refusal(f"there is no float32 layer of kind {kind}")
-        return _KINDS[kind](view)
-    except Refusal as refusal:
-        return str(refusal)
+def extract_real(view: View, kind: Kind) -> Extracted:
+    """The float32 layer that the match means as a workload of `kind`.
+
+    Raises:
+        Refusal: there is none.
+    """
+    if kind not in _KINDS:
+        raise Refusal(f"there is no float32 layer of kind {kind}")
+    return _KINDS[kind](view)
 
 
 def bound(view: View, name: str) -> Value:
     """The value that the pattern calls `name`; float32."""
-    value = view.value(view.match.bound[name])
+    value = view.value(view.named(name))
     if value.dtype != "float32":
         raise Refusal(f"{name} is {value.dtype}")
     return value
@@ -90,45 +79,50 @@ def constant(view: View, name: str) -> np.ndarray:
     return value.constant
 
 
-def scalar(view: View, name: str, expected: float | None = None) -> float:
-    """The one element of a constant, which must be `expected` to float32 accuracy."""
+def scalar(view: View, name: str) -> float:
+    """The one element of a constant."""
     data = constant(view, name)
     if data.size != 1:
         raise Refusal(f"{name} has {data.size} elements where one is meant")
-    value = float(data.reshape(-1)[0])
-    if expected is not None and abs(value - expected) > 1e-6 * abs(expected):
-        raise Refusal(f"{name} is {value}, not {expected}")
-    return value
+    return float(data.reshape(-1)[0])
 
 
-def tail(view: View, factor: float = 1.0) -> RealTail:
-    """The activation that the match ends in."""
-    names = [view.graph.nodes[i].operator for i in view.match.nodes]
-    found = next((name for name in names if name in _ACTIVATIONS), None)
-    if found is None:
+def tail(view: View, value: str, factor: float = 1.0) -> RealTail:
+    """The activation that the match puts behind `value`; taken, where it is one."""
+    left = [view.graph.nodes[i] for i in view.match.nodes if i not in view.accounted]
+    if not left:
         return RealTail(factor=factor)
-    kind = _ACTIVATIONS[found]
-    if found == "sigmoid" and view.root.operator == "multiply":
-        kind = "silu"
-    if found == "erf":
-        scalar(view, "one", 1.0)
-        scalar(view, "half", 0.5)
-        inverse = "root" in view.match.bound
-        scalar(view, "root" if inverse else "scale", sqrt(2.0) if inverse else sqrt(0.5))
+    kind = activation_of(view, left, value)
+    if kind is None:
+        return RealTail(factor=factor)  # what is left over is told by `account.lost`
+    for node in left:
+        view.take(node)
     if kind != "clip":
         return RealTail(kind, factor)
     low, high = (float(a) for a in view.node("clip").arguments[1:3] if isinstance(a, float))
     return RealTail(kind, factor, float(np.float32(low)), float(np.float32(high)))
 
 
-def _bias(view: View, channels: int, rank: int) -> dict[str, np.ndarray]:
-    """The bias, one value per output channel along the last axis of a tensor of `rank`."""
-    if "bias" not in view.match.bound:
-        return {}
-    data = constant(view, "bias")
+def _behind(view: View, value: str, operator: str, name: str) -> str:
+    """What `operator` makes of `value` and the operand `name`, taken; `value` where it does not."""
+    node = view.reader(value, operator)
+    if node is None or name not in view.match.bound:
+        return value
+    pair = (value, view.match.bound[name])
+    if node.inputs() != pair and (operator == "divide" or node.inputs() != pair[::-1]):
+        return value
+    return view.take(node).output
+
+
+def _bias(view: View, value: str, channels: int) -> tuple[dict[str, np.ndarray], str]:
+    """One value per output channel that is added to `value`, and the sum; {} where none is."""
+    total = _behind(view, value, "add", "bias")
+    if total == value:
+        return {}, value
+    data, rank = constant(view, "bias"), len(view.value(value).shape)
     if data.size != channels or data.shape[-1:] != (channels,) or data.ndim > rank:
         raise Refusal(f"a bias of shape {data.shape} is not one value per output channel")
-    return {"bias": data.reshape(channels)}
+    return {"bias": data.reshape(channels)}, total
 
 
 def permutation(node: Node, rank: int) -> tuple[int, ...]:
@@ -150,14 +144,15 @@ def _swaps(view: View, node: Node) -> bool:
     return True
 
 
-def _residual(view: View, shape: tuple[int, ...]) -> tuple[str, ...]:
-    """Name of the value that is added to the result, which has `shape`; () where there is none."""
-    if "residual" not in view.match.bound:
-        return ()
-    value = activation(view, "residual")
-    if value.shape != shape:
-        raise Refusal(f"a residual of shape {value.shape} for a result of shape {shape}")
-    return (value.name,)
+def _residual(view: View, value: str) -> tuple[tuple[str, ...], str]:
+    """Name of what is added to `value`, and the sum; () where nothing is."""
+    total = _behind(view, value, "add", "residual")
+    if total == value:
+        return (), value
+    added, shape = activation(view, "residual"), view.value(value).shape
+    if added.shape != shape:
+        raise Refusal(f"a residual of shape {added.shape} for a result of shape {shape}")
+    return (added.name,), total
 
 
 def _dense(view: View) -> Extracted:
@@ -167,26 +162,20 @@ def _dense(view: View) -> Extracted:
     if matrix.ndim != 2:
         raise Refusal("the second matrix is not of rank 2")
     product = view.value(node.output)
-    producer = view.graph.producers.get(str(node.arguments[0]))
-    x_swapped = x.name not in node.inputs() and producer is not None and _swaps(view, producer)
-    outer = [
-        view.graph.nodes[i]
-        for i in view.match.nodes
-        if view.graph.nodes[i].operator == "permute_dims"
-        and view.graph.nodes[i] is not (producer if x_swapped else None)
-    ]
-    y_swapped = bool(outer) and _swaps(view, outer[0])
+    x_swapped = x.name not in node.inputs() and _swaps(view, view.producer(node.inputs()[0]))
     weight = np.ascontiguousarray(matrix.T)
     outputs, inputs = weight.shape
-    bias = _bias(view, outputs, len(product.shape))
-    residual = _residual(view, view.value(view.root.output).shape)
+    bias, value = _bias(view, node.output, outputs)
+    outer = view.reader(value, "permute_dims")
+    y_swapped = outer is not None and _swaps(view, view.take(outer))
+    residual, value = _residual(view, outer.output if outer else value)
     workload = real_dense(
         rows=prod(product.shape[:-1]),
         inputs=inputs,
         outputs=outputs,
         bias=bool(bias),
         residual=bool(residual),
-        tail=tail(view),
+        tail=tail(view, value),
         x_axes=("C", "B") if x_swapped else ("B", "C"),
         y_axes=("K", "B") if y_swapped else ("B", "K"),
     )
@@ -199,8 +188,8 @@ def _conv2d(view: View) -> Extracted:
         raise Refusal("the convolution is not NHWC with HWIO weights")
     x = activation(view, "x")
     weight = np.ascontiguousarray(constant(view, "weight").transpose(3, 0, 1, 2))
-    bias = _bias(view, len(weight), 4)
-    residual = _residual(view, view.value(view.root.output).shape)
+    bias, value = _bias(view, node.output, len(weight))
+    residual, value = _residual(view, value)
     groups = node.attributes["groups"]
     assert isinstance(groups, int)
     workload = real_conv2d(
@@ -210,7 +199,7 @@ def _conv2d(view: View) -> Extracted:
         window=sliding(node),
         bias=bool(bias),
         residual=bool(residual),
-        tail=tail(view),
+        tail=tail(view, value),
     )
     return Extracted(workload, {"weight": weight, **bias}, (x.name, *residual), view.root.output)
 
@@ -221,6 +210,7 @@ def _pool(kind: Kind) -> Callable[[View], Extracted]:
         if node.operator not in _POOLS:
             # Patterns for integers end in a clip, and match the same operators on float32.
             raise Refusal(f"a float32 pool takes no {node.operator} behind it")
+        view.take(node)
         x = activation(view, "x")
         shape = rank4(x.shape)
         if node.operator == "mean":
@@ -251,7 +241,7 @@ def _through(view: View, name: str, dims: tuple[str, ...]) -> tuple[Value, tuple
     members = set(view.match.nodes)
     if node is None or node.operator != "permute_dims" or node.index not in members:
         return view.value(name), dims
-    order = permutation(node, len(dims))
+    order = permutation(view.take(node), len(dims))
     stored = [""] * len(dims)
     for at, source in enumerate(order):
         stored[source] = dims[at]
@@ -274,18 +264,21 @@ def _matmul(view: View) -> Extracted:
         raise Refusal("a matrix is known at compile time")
     sizes = dict(zip((*dims, "OY", "C"), left.shape, strict=True)) | {"K": right.shape[-1]}
     stored = (*dims, "OY", "K")
-    if view.root.operator == "permute_dims":
-        stored = tuple(stored[a] for a in permutation(view.root, rank))
-    factor = _factor(view)
+    factor, value = _factor(view, node.output)
+    outer = view.reader(value, "permute_dims")
+    if outer is not None:
+        stored = tuple(stored[a] for a in permutation(view.take(outer), rank))
     workload = real_matmul(sizes, x_axes, x1_axes, stored, RealTail(factor=factor))
     return Extracted(workload, {}, (x.name, x1.name), view.root.output)
 
 
-def _factor(view: View) -> float:
-    """What the product is multiplied by or divided by."""
-    if "divisor" in view.match.bound:
-        return float(np.float32(1.0) / np.float32(scalar(view, "divisor")))
-    return scalar(view, "factor") if "factor" in view.match.bound else 1.0
+def _factor(view: View, value: str) -> tuple[float, str]:
+    """What `value` is multiplied by or divided by, and the result; 1 where it is not."""
+    scaled = _behind(view, value, "divide", "divisor")
+    if scaled != value:
+        return float(np.float32(1.0) / np.float32(scalar(view, "divisor"))), scaled
+    scaled = _behind(view, value, "multiply", "factor")
+    return (scalar(view, "factor") if scaled != value else 1.0), scaled
 
 
 def _last_axis(view: View, node: Node, axes: tuple[int, ...]) -> None:
@@ -310,6 +303,8 @@ def _layer_norm(view: View) -> Extracted:
     columns = x.shape[-1]
     epsilon = node.attributes["epsilon"]
     constants = {name: constant(view, name) for name in ("weight", "bias")}
+    if node.inputs()[1:3] != (view.named("weight"), view.named("bias")):
+        raise Refusal("weight and bias are called by each other's names")
     if any(data.shape != (columns,) for data in constants.values()):
         raise Refusal("weight and bias are not one value per element of a row")
     if not isinstance(epsilon, float):
@@ -327,10 +322,14 @@ def _heads(view: View, name: str, dims: tuple[str, ...], stored: tuple[str, ...]
 
 
 def _attention(view: View) -> Extracted:
-    outer, inner = (
-        view.graph.nodes[i] for i in view.match.nodes if view.graph.nodes[i].operator == "matmul"
-    )
+    products = [i for i in view.match.nodes if view.graph.nodes[i].operator == "matmul"]
+    if len(products) != 2:
+        raise Refusal(f"{len(products)} matrix products where attention has two")
+    outer, inner = (view.take(view.graph.nodes[i]) for i in products)
     softmax = view.node("nn.softmax")
+    factor, scores = _factor(view, inner.output)
+    if softmax.inputs() != (scores,) or outer.inputs()[:1] != (softmax.output,):
+        raise Refusal("something stands between the products that attention does not compute")
     axis = softmax.attributes["axis"]
     _last_axis(view, softmax, (axis,) if isinstance(axis, int) else ())
     if len(view.value(inner.output).shape) != 4:
@@ -338,7 +337,8 @@ def _attention(view: View) -> Extracted:
     q = _heads(view, str(inner.arguments[0]), ("B", "G", "OY", "C"), ("B", "OY", "G", "C"))
     k = _heads(view, str(inner.arguments[1]), ("B", "G", "C", "OX"), ("B", "OX", "G", "C"))
     v = _heads(view, str(outer.arguments[1]), ("B", "G", "OX", "K"), ("B", "OX", "G", "K"))
-    if permutation(view.root, 4) != (0, 2, 1, 3):
+    last = view.reader(outer.output, "permute_dims")
+    if last is None or permutation(view.take(last), 4) != (0, 2, 1, 3):
         raise Refusal("the result is not [batch, position, head, element]")
     if not q.shape[0] == k.shape[0] == v.shape[0] or not q.shape[2] == k.shape[2] == v.shape[2]:
         raise Refusal("queries, keys and values differ in batch or heads")
@@ -350,7 +350,7 @@ def _attention(view: View) -> Extracted:
         keys=k.shape[1],
         size=size,
         value_size=v.shape[3],
-        factor=_factor(view),
+        factor=factor,
     )
     return Extracted(workload, {}, (q.name, k.name, v.name), view.root.output)
 

@@ -32,7 +32,7 @@ def recurrent_of(kind: Kind) -> Callable[[View], Extracted]:
     """How a match of ONNX's GRU or LSTM becomes a layer."""
 
     def extract(view: View) -> Extracted:
-        node = view.root
+        node = view.take(view.root)
         positions, outputs, attributes = _attributes(node)
         if outputs != [0]:
             raise Refusal("more than the sequence of states is used")

@@ -101,7 +101,8 @@ def constant(view: View, node: Node) -> np.ndarray:
 def vector(value: Value, shape: tuple[int, ...]) -> np.ndarray:
     """A constant that broadcasts against `shape` along its last axis only, int64."""
     data = value.constant
-    assert data is not None
+    if data is None:
+        raise Refusal("a number that is known only at run time")
     if data.dtype.kind not in "iu":
         raise Refusal(f"a constant of type {data.dtype}")
     if data.size != 1 and (data.shape[-1] != shape[-1] or data.size != shape[-1]):

@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from match_aie.hardware import REQUANTISE
 from match_aie.partition.common_shift import common_shift
 from match_aie.partition.graph import Node, Value
 from match_aie.partition.integer import Line, constant, read, vector
@@ -49,22 +50,34 @@ def integer_layer(view: View, kind: Kind) -> Extracted:
     """
     if kind not in _OPERATORS:
         raise Refusal(f"a {kind} has no form in integer graphs")
-    at = _core(view, kind)
-    core = view.graph.nodes[view.match.nodes[at]]
+    core = view.take(_core(view, kind))
     if view.value(core.output).dtype != "int32":
         raise Refusal(f"its sum is {view.value(core.output).dtype}")
-    steps = [view.graph.nodes[index] for index in reversed(view.match.nodes[:at])]
+    steps = _behind(view, core)
     rule = _weighted if kind in ("conv2d", "dense") else _pair
     return rule(view, kind, core, steps)
 
 
-def _core(view: View, kind: Kind) -> int:
-    """Where the operator that does the work stands in the match."""
-    for position, index in enumerate(view.match.nodes):
+def _behind(view: View, core: Node) -> list[Node]:
+    """The nodes from behind `core` to the root, each the only reader of the one before it."""
+    found: list[Node] = []
+    value = core.output
+    while value != view.root.output:
+        node = view.reader(value, *REQUANTISE)
+        if node is None:
+            raise Refusal("its sum is read by something that requantises nothing")
+        found.append(view.take(node))
+        value = node.output
+    return found
+
+
+def _core(view: View, kind: Kind) -> Node:
+    """The operator of the match that does the work."""
+    for index in view.match.nodes:
         node = view.graph.nodes[index]
         known = [n for n in node.inputs() if view.value(n).constant is not None]
         if node.operator == _OPERATORS[kind] and (kind in ("conv2d", "dense") or not known):
-            return position
+            return node
     raise Refusal(f"no {_OPERATORS[kind]} in the match")
 
 
@@ -89,10 +102,10 @@ def _input(view: View, name: str, wanted: str) -> _Input:
         name: of the value that the sum reads.
         wanted: name in the structure.
     """
-    bound = view.match.bound[wanted]
+    bound = view.named(wanted)
     zero, factor = 0, 1
     while name != bound:
-        node = view.graph.producers[name]
+        node = view.producer(name)
         moving = _moving(view, node)
         if node.operator != "astype" and node.inputs()[0] != moving:
             raise Refusal(f"its input is the second operand of {node.operator}")
@@ -135,7 +148,7 @@ def _weights(view: View, name: str) -> np.ndarray:
     found = view.value(name)
     path: list[Node] = []
     while found.constant is None:
-        node = view.graph.producers[name]
+        node = view.producer(name)
         path.append(node)
         name = node.inputs()[0]
         found = view.value(name)
@@ -252,7 +265,7 @@ def _bound_in_order(view: View, names: list[str]) -> list[tuple[str, str]]:
         if node is None or node.index not in view.match.nodes:
             break
         name = _moving(view, node)
-    first = "x" if view.match.bound["x"] in reached else "x1"
+    first = "x" if view.named("x") in reached else "x1"
     return [(names[0], first), (names[1], "x1" if first == "x" else "x")]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
@@ -35,10 +35,30 @@ class Parameters:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A match with the lookups that extraction needs."""
+    """A match with the lookups that extraction needs, which keep account of what they gave.
+
+    Attributes:
+        graph: where it was found.
+        match: what was found.
+        accounted: indices of nodes that are part of what the layer computes, as far as it was read.
+    """
 
     graph: Graph
     match: Match
+    accounted: set[int] = field(default_factory=set)
+
+    def take(self, node: Node) -> Node:
+        """`node`, which the layer computes."""
+        self.accounted.add(node.index)
+        return node
+
+    def reader(self, name: str, *operators: str) -> Node | None:
+        """The one matched node that reads `name`, where it is one of `operators`; else None."""
+        members = set(self.match.nodes)
+        readers = sorted({index for index in self.graph.users[name] if index in members})
+        if len(readers) != 1 or self.graph.nodes[readers[0]].operator not in operators:
+            return None
+        return self.graph.nodes[readers[0]]
 
     @property
     def root(self) -> Node:
@@ -46,11 +66,25 @@ class View:
         return self.graph.nodes[self.match.root]
 
     def node(self, *operators: str) -> Node:
-        """The first matched node, output first, that is one of `operators`."""
+        """The first matched node, output first, that is one of `operators`; taken."""
         for index in self.match.nodes:
             if self.graph.nodes[index].operator in operators:
-                return self.graph.nodes[index]
+                return self.take(self.graph.nodes[index])
         raise Refusal(f"no {' or '.join(operators)} in the match")
+
+    def named(self, name: str) -> str:
+        """The value that the pattern calls `name`; a refusal where it calls none so."""
+        if name not in self.match.bound:
+            known = ", ".join(self.match.bound) or "none"
+            raise Refusal(f"the pattern has no operand called {name} (it has {known})")
+        return self.match.bound[name]
+
+    def producer(self, name: str) -> Node:
+        """The matched node that gives `name`, taken; a refusal where the match has none."""
+        node = self.graph.producers.get(name)
+        if node is None or node.index not in self.match.nodes:
+            raise Refusal(f"{name} comes from outside of what the pattern matched")
+        return self.take(node)
 
     def value(self, name: str) -> Value:
         """The value called `name`."""
@@ -78,7 +112,7 @@ class View:
         node = self.graph.producers.get(name)
         if node is None or node.operator != "dequantize":
             raise Refusal(f"{node.operator if node else name} stands where a dequantize should")
-        return self.value(str(node.arguments[0])), self.parameters(node)
+        return self.value(str(self.take(node).arguments[0])), self.parameters(node)
 
     def activation(self, name: str) -> tuple[Value, Quantized]:
         """The integer activation behind dequantized `name`."""
@@ -101,6 +135,7 @@ class View:
         """`tail` narrowed by the integer clip at the root, if there is one."""
         if self.root.operator != "clip":
             return tail
+        self.take(self.root)
         low, high = (int(a) for a in self.root.arguments[1:3] if isinstance(a, float))
         low, high = max(low, tail.lo), min(high, tail.hi)
         if low > high:

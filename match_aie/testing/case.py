@@ -19,7 +19,7 @@ class Case:
     Attributes:
         name: of it, also the first part of all names in its graph; no "/" in it.
         build: adds it to a graph and gives its output.
-        single: whether it is one layer, so that its output has a bound of difference.
+        single: whether it is one layer; the output of several may be off by what they pass on.
         terms: of a float layer, the products or elements that one sum adds.
     """
 

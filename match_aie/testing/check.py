@@ -167,5 +167,6 @@ def _far(rows: Sequence[CheckRow]) -> Iterator[str]:
         yield (
             f"{number} of {len(known)} layers: cost model and simulator are more than a factor of "
             f"{FAR:g} apart, most of all {worst.layer} on {worst.module}: {worst.predicted:,.0f} "
-            f"cycles modelled, {worst.simulated:,.0f} simulated"
+            f"cycles modelled, {worst.simulated:,.0f} simulated; choices rest on what the module's "
+            "cost_model() says, so mend it, or what simulator() takes things to last"
         )

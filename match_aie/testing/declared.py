@@ -12,6 +12,7 @@ from typing import TypeVar
 from match_aie.codegen.manifest import plain
 from match_aie.errors import MatchError, shorten
 from match_aie.hardware import ExecModule, MatchTarget, target_names
+from match_aie.testing.names import memory_problems, pattern_problems, target_problems
 
 T = TypeVar("T")
 
@@ -39,6 +40,7 @@ def problems(target: MatchTarget) -> list[str]:
     found += [f"two modules are called {name!r}" for name in twice]
     for module in modules:
         found += [f"module {module.name!r} {sentence}" for sentence in _module(module)]
+    found += target_problems(target, modules)
     return found + list(_remade(target))
 
 
@@ -53,6 +55,10 @@ def _module(module: ExecModule) -> Iterator[str]:
         return
     if not patterns:
         yield "has no patterns, so that it never runs anything"
+    yield from memory_problems(module)
+    for pattern in patterns:
+        for sentence in pattern_problems(pattern):
+            yield f"has a pattern {pattern.name!r} that cannot work: {sentence}"
     names = Counter(pattern.name for pattern in patterns)
     yield from (f"has two patterns {name!r}" for name, times in names.items() if times > 1)
 

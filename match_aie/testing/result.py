@@ -58,7 +58,8 @@ class CheckRow:
         able: modules that could have run a layer which another one ran.
         max_lsb: largest measured difference of the output from numpy's, in integer steps; None
             for float outputs.
-        bound_lsb: the largest that it may have; None where the case is more than one layer.
+        bound_lsb: the largest that it may have; None where nothing is known of an operator.
+        proven_lsb: steps that layers in an arithmetic of their own may be off, each.
         max_abs: measured difference of a float output.
     """
 
@@ -70,6 +71,7 @@ class CheckRow:
     able: tuple[str, ...] = ()
     max_lsb: int | None = None
     bound_lsb: int | None = None
+    proven_lsb: tuple[int, ...] = ()
     max_abs: float | None = None
 
 

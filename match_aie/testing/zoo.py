@@ -8,6 +8,8 @@ from match_aie.testing.case import Build, Case
 from match_aie.testing.graph import GraphBuilder, Value
 from match_aie.testing.operands import OPERANDS, PER_CHANNEL, PLAIN
 
+NO_PADS = (0, 0, 0, 0)
+
 #: What convolutions and dense layers read.
 INT8 = Value("x", (1, 16, 8, 8), "int8", 0.05, 0)
 UINT8 = Value("x", (1, 16, 8, 8), "uint8", 0.05, 128)
@@ -136,11 +138,11 @@ def unary(operator: str, x: Value, spread: float, **attributes: object) -> Build
 
 
 def residual(graph: GraphBuilder) -> Value:
-    """Two convolutions, and the input added to the second."""
+    """A convolution, one of 1x1, and to its result, about as large, its input added."""
     x = graph.input(INT8)
     first = Conv(INT8, relu=True).on(graph, x)
-    second = Conv(INT8).on(graph, first)
-    real = graph.node("Add", [graph.real(second), graph.real(x)])
+    second = Conv(INT8, filter=(1, 1), pads=NO_PADS).on(graph, first)
+    real = graph.node("Add", [graph.real(second), graph.real(first)])
     return graph.store(graph.node("Relu", [real]), x, x.shape, second.spread)
 
 
@@ -171,7 +173,6 @@ def _sized(value: Value, *shape: int) -> Value:
 
 
 ODD = (1, 5, 7, 9)
-NO_PADS = (0, 0, 0, 0)
 
 LAYERS = (
     Case("conv 3x3 int8", Conv(INT8)),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from match_aie.cost_models.diana import DianaDigital, block_channels, packed_bytes
-from match_aie.hardware import Array, Converted, ExecModule, Loop, Memory, Pattern, Tile
+from match_aie.hardware import Blocked, Converted, ExecModule, Loop, Memory, Pattern
 from match_aie.hardware.module import Constants
 from match_aie.targets.diana.facts import FACTS
 from match_aie.targets.diana.packing import pack
@@ -31,9 +29,6 @@ ARITHMETIC = FixedPoint(
 #: an emulated rv32imc core (GCC 12, -O2; `benchmarks/gap9_walk.py`), as cycles; and of a wait for
 #: a transfer that is over (assumed).
 CALL, LAYER, WAIT = 95.0 + 100.0, 115.0, 10.0
-
-#: More than any memory has: a kernel on such a tile fits nowhere.
-_NOWHERE = 1 << 40
 
 
 class DigitalArray(ExecModule):
@@ -88,7 +83,7 @@ class DigitalArray(ExecModule):
         return found if isinstance(found, str) else self._too_large(found.workload) or found
 
     def _too_large(self, workload: Workload) -> str | None:
-        """Weights are cut into blocks of channels, where these are full."""
+        """Weights are cut into blocks of channels."""
         room = self.memories[1].bytes
         channels, block = workload.output.shape[-1], block_channels(workload)
         least = sum(
@@ -96,8 +91,8 @@ class DigitalArray(ExecModule):
             for operand in workload.constants
             if self.memories[1].serves(operand.name)
         )
-        if workload.kind != "add" and channels % block == 0:
-            least = least * block // channels
+        if workload.kind != "add":
+            least //= -(-channels // block)
         if room is None or least <= room:
             return None
         return f"the least tile of its packed constants is {least} bytes, of {room}"
@@ -116,19 +111,17 @@ class DigitalArray(ExecModule):
         del workload
         return "diana/digital.c.mako"
 
-    def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
-        """What packing adds to constants; and tiles are of whole blocks of channels."""
-        none = np.zeros_like(next(iter(tile.values())))
-        if workload.kind == "add" or memory.name == "L2":
-            return none
-        if memory.name == "weights":
-            return none + sum(
-                max(0, packed_bytes(workload, o.name) - o.nbytes) for o in workload.constants
-            )
-        dim = "G" if workload.depthwise else "K"
-        whole, block = workload.sizes[dim], block_channels(workload)
-        cut = (tile[dim] % block == 0) & (whole % block == 0)
-        return np.where(cut | (tile[dim] == whole), none, _NOWHERE)
+    def layouts(self, workload: Workload) -> Mapping[str, Blocked]:
+        """Blocks of channels, as `packing` makes them."""
+        if workload.kind == "add":
+            return {}
+        block = block_channels(workload)
+        operands = {o.name: o for o in workload.constants}
+        blocks = -(-workload.output.shape[-1] // block)
+        return {
+            name: Blocked.rows(operands[name], packed_bytes(workload, name) // blocks, block)
+            for name in ("weight", "offset")
+        }
 
     def pack(self, workload: Workload, constants: Constants) -> Constants:
         """As `packing` says."""

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from match_aie.cost_models.pulp_nn import PulpNN
-from match_aie.hardware import Array, ExecModule, Loop, Memory, Pattern, Tile, TileCostModel
+from match_aie.hardware import (
+    Array,
+    Blocked,
+    ExecModule,
+    Loop,
+    Memory,
+    Pattern,
+    Tile,
+    TileCostModel,
+)
 from match_aie.hardware.module import Constants
-from match_aie.targets.gap9.cluster.packing import pack, padding_bytes, scratch_bytes
+from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes, weight_row_bytes
 from match_aie.targets.gap9.cluster.patterns import PATTERNS
 from match_aie.targets.gap9.facts import facts
 from match_aie.workload import Converted, FixedPoint, Workload, to_fixed_point
@@ -72,10 +81,15 @@ class Cluster(ExecModule):
         return "gap9/window.c.mako" if window else "gap9/elements.c.mako"
 
     def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
-        """im2col scratch of every core, and what makes weights whole words."""
+        """im2col scratch of every core."""
         if memory.name != self.memories[0].name:
             return np.zeros_like(next(iter(tile.values())))
-        return scratch_bytes(workload, tile) + padding_bytes(workload)
+        return scratch_bytes(workload, tile)
+
+    def layouts(self, workload: Workload) -> Mapping[str, Blocked]:
+        """Weights of an output channel are whole words."""
+        row = weight_row_bytes(workload)
+        return {"weight": Blocked.rows(workload.operand("weight"), row)} if row else {}
 
     def pack(self, workload: Workload, constants: Constants) -> Constants:
         """As `packing.pack` says."""

@@ -14,9 +14,6 @@ from match_aie.workload import Workload
 #: Worker cores.
 CORES = 8
 
-#: Tiles in L1 start at multiples of this many bytes.
-TILE_ALIGNMENT = 16
-
 
 def up(a: Array | int, b: int) -> Array:
     """`a / b`, rounded up."""
@@ -86,16 +83,6 @@ def _weights(workload: Workload, weight: np.ndarray) -> np.ndarray:
         return np.pad(columns, ((0, 0), (0, 0), (0, short))).reshape(channels, -1)
     rows = weight.reshape(channels, -1)
     return np.pad(rows, ((0, 0), (0, -rows.shape[1] % 4)))
-
-
-def padding_bytes(workload: Workload) -> int:
-    """Bytes that zeros at the end of rows of weights add in L1 at most: in two tiles of weights."""
-    if workload.kind not in ("conv2d", "dense"):
-        return 0
-    weight = workload.operand("weight")
-    rows = weight.shape[0]
-    more = rows * weight_row_bytes(workload) - weight.nbytes
-    return 2 * (more + TILE_ALIGNMENT) if more else 0
 
 
 def is_direct(workload: Workload) -> bool:

@@ -17,9 +17,10 @@ from itertools import product
 import numpy as np
 
 from match_aie.errors import ModelError
+from match_aie.hardware import Blocked
 from match_aie.hardware.module import Constants
 from match_aie.targets.gap9.ne16.job import Mode, Ne16Layer, Ne16Tile
-from match_aie.targets.gap9.ne16.packing import pack_weights
+from match_aie.targets.gap9.ne16.packing import LANES, pack_weights, packed_bytes
 from match_aie.workload import Workload
 
 #: Bits of a weight, and of a factor per channel.
@@ -130,6 +131,27 @@ def _offsets(workload: Workload, constants: Constants) -> np.ndarray:
     ]
     wrapped = np.concatenate(found) & 0xFFFFFFFF
     return wrapped.astype(np.uint32).view(np.int32).reshape(1, -1)
+
+
+def layouts(workload: Workload) -> Mapping[str, Blocked]:
+    """How packed constants lie, by operand name; `pack` makes the bytes."""
+    operands = {operand.name: operand for operand in workload.constants}
+    weight, sizes = operands["weight"], workload.sizes
+    channels, block = weight.shape[0], LANES if workload.depthwise else 1
+    nbytes = packed_bytes(
+        channels,
+        sizes["C"],
+        sizes.get("FY", 1) * sizes.get("FX", 1),
+        WEIGHT_BITS,
+        workload.depthwise,
+    )
+    found = {
+        "weight": Blocked.rows(weight, nbytes // -(-channels // block), block),
+        "multiplier": Blocked.rows(operands["multiplier"], SCALE_BITS // 8),
+    }
+    if bordered(workload):
+        found["offset"] = Blocked("...", cell=9 * operands["offset"].nbytes)
+    return found
 
 
 def pack(workload: Workload, constants: Constants) -> Constants:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from match_aie.cost_models.ne16 import DEPTHWISE, Ne16Cost, strides_by_jobs
+from match_aie.cost_models.ne16 import Ne16Cost, strides_by_jobs
 from match_aie.hardware import (
     Array,
+    Blocked,
     Converted,
     ExecModule,
     Loop,
@@ -21,7 +23,6 @@ from match_aie.hardware import (
 from match_aie.hardware.module import Constants
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16 import layer
-from match_aie.targets.gap9.ne16.packing import packed_bytes
 from match_aie.targets.gap9.ne16.patterns import PATTERNS
 from match_aie.workload import FixedPoint, Workload, to_fixed_point
 
@@ -97,39 +98,30 @@ class Ne16(ExecModule):
         return layer.Ne16Kernel(layer.ne16_layer(workload), layer.bordered(workload))
 
     def reserved_bytes(self, workload: Workload, memory: Memory, tile: Tile) -> Array:
-        """What lies before a padded image, and what packed weights take beyond their own bytes.
+        """What lies before a padded image.
 
         NE16 reads where the zeros above and left of an image would be, and drops what it finds;
-        that must be L1. Weights may be two tiles. Tiles that NE16 has no job for fit nowhere:
-        depthwise ones that are not of whole blocks of 16 channels, and odd numbers of channels
-        with stride 2.
+        that must be L1. Tiles that NE16 has no job for fit nowhere: odd numbers of channels with
+        stride 2, and a part of the channels where offsets are those of all.
         """
+        none = np.zeros_like(next(iter(tile.values())))
         if memory.name != "L1":
-            return np.zeros_like(next(iter(tile.values())))
+            return none
         channels = tile["G"] if workload.depthwise else tile["K"]
         whole = workload.sizes["G" if workload.depthwise else "K"]
-        step = DEPTHWISE if workload.depthwise else 2 if strides_by_jobs(workload) else 1
-        # A row of packed depthwise weights is 16 channels; the last one must be as full as others.
-        even = whole % step == 0
-        even = even and not layer.bordered(workload)  # whose offsets are for all channels
-        legal = ((channels % step == 0) & even) | (channels == whole)
-        copies = 1 if layer.bordered(workload) else 2
-        reserved = -(-(_before(workload) + copies * _growth(workload)) // 16) * 16
-        return np.where(legal, reserved, _NOWHERE)
+        step = 2 if strides_by_jobs(workload) and not workload.depthwise else 1
+        divided = whole % step == 0 and not layer.bordered(workload)
+        legal = ((channels % step == 0) & divided) | (channels == whole)
+        reserved = -(-_before(workload) // 16) * 16
+        return np.where(legal, none + reserved, _NOWHERE)
+
+    def layouts(self, workload: Workload) -> MappingOf[str, Blocked]:
+        """A row of weights for every output channel, or 16 depthwise ones; factors of 16 bits."""
+        return layer.layouts(workload)
 
     def pack(self, workload: Workload, constants: Constants) -> Constants:
         """Weights and factors as NE16 reads them."""
         return layer.pack(workload, constants)
-
-
-def _growth(workload: Workload) -> int:
-    """Bytes that all packed weights, and offsets, take beyond their own."""
-    sizes, weight = workload.sizes, workload.operand("weight")
-    taps = sizes["FY"] * sizes["FX"]
-    bits, depthwise = layer.WEIGHT_BITS, workload.depthwise
-    packed = packed_bytes(weight.shape[0], sizes["C"], taps, bits, depthwise)
-    offsets = 8 * workload.operand("offset").nbytes if layer.bordered(workload) else 0
-    return max(0, packed - weight.nbytes) + offsets
 
 
 def _before(workload: Workload) -> int:

@@ -53,6 +53,17 @@ def test_all_on_the_array(tmp_path, make, layers, sizes):
     assert np.unique(output).size > 10
 
 
+def test_ragged_channels_are_cut_into_blocks(tmp_path):
+    """24, 40 and 70 channels in blocks of 16 (depthwise 4), where not all weights fit at a time."""
+    net = Net((1, 10, 6, 6)).conv(24).conv(24, depthwise=True).conv(40).conv(70, size=1)
+    compilation = compiled(net.model(), 8_192, 6_144)
+    steps = [step.layer for step in compilation.program.schedule.steps if step.layer]
+    assert [layer.module for layer in steps] == ["digital"] * 4
+    divided = [{loop.dim for loop in layer.tiles.loops} for layer in steps]
+    assert "K" in divided[2]
+    assert run(compilation, tmp_path / "net").matches_reference
+
+
 def test_simulated_as_predicted():
     """Blocking: no transfer hides behind the array, and the cost model says the same."""
     run = compiled(images().model(), 2_048, 40_000).simulate()

@@ -134,6 +134,13 @@ def test_a_template_that_writes_beyond_its_output(tmp_path, monkeypatch):
     assert "overflow" in sentence
 
 
+def test_a_template_that_writes_one_byte_beyond_its_output(tmp_path, monkeypatch):
+    text = changed("(int32_t k = 0; k < ${d.K}", "(int32_t k = 0; k <= ${d.K}")
+    wrong = template(tmp_path, monkeypatch, text)
+    sentence = only_sentence(check_target(Chip.changed(template=wrong), cases=DENSE))
+    assert "overflow" in sentence
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [("${layer.nothing}", "no attribute 'nothing'"), ("${1 // 0}", "ZeroDivisionError")],
@@ -171,7 +178,7 @@ def test_a_memory_in_which_nothing_fits():
             lambda workload: Cost(workload.macs / 0),
             r"ZeroDivisionError.*\(test_check_target\.py, line",
         ),
-        (lambda workload: workload.macs, "attribute"),
+        (lambda workload: workload.macs, "gives 640, not a Cost"),
     ],
 )
 def test_a_cost_that_cannot_be(price, said):

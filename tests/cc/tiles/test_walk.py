@@ -216,7 +216,7 @@ def linked(workload, module, mapping, rng):
         if choice
     }
     cuts = [replace(cut, index=0) if cut.operand in held else cut for cut in mapping.cuts]
-    program = tile_program(workload, module, replace(mapping, cuts=tuple(cuts)), {}, held)
+    program = tile_program(workload, module, replace(mapping, cuts=tuple(cuts)), held)
     if not held:
         return program
     top, offsets = program.total, {}
@@ -235,7 +235,7 @@ def test_the_printed_table_is_the_program(rig, form, monkeypatch):
         window=Window((1, 1), (1, 1), (1, 1, 1, 1)), tail=TAIL, scales=8,
     )  # fmt: skip
     module = Chip(1536, None)
-    program = tile_program(workload, module, search(workload, module)[0].mapping, {})
+    program = tile_program(workload, module, search(workload, module)[0].mapping)
     monkeypatch.setattr(tables, "MOST_CALLS", 32 if form == "list" else 0)
     layer = SimpleNamespace(symbol="t", tiles=program)
     lookup = TemplateLookup([str(Path(templates.__file__).parent)], strict_undefined=True)
@@ -376,7 +376,7 @@ def test_the_emulation_catches(tmp_path, name):
     (right, wrong), (header, form), asynchronous, said = FAULTS[name]
     rig, library = broken(tmp_path, header, right, wrong)
     module = Chip(2048, None)
-    program = tile_program(LAYER, module, search(LAYER, module)[0].mapping, {})
+    program = tile_program(LAYER, module, search(LAYER, module)[0].mapping)
     arrays = [np.zeros(operand.nbytes, np.uint8) + 7 for operand in LAYER.operands]
     goal = np.arange(LAYER.output.nbytes).astype(np.uint8)
     status, _ = rig.run(program, [*arrays, goal], asynchronous, form)
@@ -423,7 +423,7 @@ def test_the_emulation_checks_what_layers_share(tmp_path, name):
     mapping = search(LAYER, module)[0].mapping
     held = {"x": "never", "weight": "ahead", "y": "never"}
     cuts = [replace(cut, index=0) if cut.operand in held else cut for cut in mapping.cuts]
-    program = tile_program(LAYER, module, replace(mapping, cuts=tuple(cuts)), {}, held)
+    program = tile_program(LAYER, module, replace(mapping, cuts=tuple(cuts)), held)
     # The output lies over the input where the input has to survive.
     apart = 0 if said and "later layer" in said else 2048
     offsets = {"weight": 8192, "x": 16384, "y": 16384 + apart}

@@ -11,7 +11,6 @@ from match_aie.mapping.evaluate import Evaluation, overfull
 from match_aie.mapping.space import candidates
 from match_aie.simulation import ScratchpadSimulator
 from match_aie.targets.gap9.ne16.job import Mode, Ne16Layer, Ne16Tile
-from match_aie.targets.gap9.ne16.layer import pack
 from match_aie.targets.gap9.ne16.module import Ne16
 from match_aie.targets.gap9.timing.controller import Access, Code
 from match_aie.targets.gap9.timing.measured import halves, read_layers, read_transfers
@@ -169,15 +168,12 @@ def test_mappings_rank_as_they_are_simulated():
         (Mode.DEPTHWISE, 1, 24, 64, 64),
     ):
         layer = in_fixed_point(workload(mode, stride, size, inputs, outputs))
-        weight = np.zeros(layer.operand("weight").shape, np.int8)
-        ones = np.ones(outputs, np.int32)
-        packed = dict(pack(layer, {"weight": weight, "multiplier": ones, "offset": ones}))
         model = module.cost_model(layer)
         for _ in range(40):
             mapping = random_mapping(layer, module, rng)
             if overfull(layer, module, model, mapping):
                 continue
-            program = tile_program(layer, module, mapping, packed)
+            program = tile_program(layer, module, mapping)
             predicted.append(Evaluation(layer, module, model, mapping).cost().cycles)
             simulated.append(simulator.layer("ne16", layer, program))
     assert len(predicted) > 100

@@ -136,7 +136,7 @@ def test_calls_are_those_of_the_walk(name):
     for at in rng.permutation(len(every))[:25]:
         mapping = every[at]
         calls = list(unrolled(Nest(prices, mapping).calls()))
-        visits = list(tile_program(workload, module, mapping, {}).visits())
+        visits = list(tile_program(workload, module, mapping).visits())
         assert [c.opens for c in calls] == [v.opens for v in visits]
         assert [c.work for c in calls] == [tuple(n for _, n in v.ranges.values()) for v in visits]
         assert [c.loads for c in calls] == [

@@ -63,7 +63,7 @@ def program(tiles, double=None):
     cuts = [Cut(name, "L1", 0) for name in ("weight", "bias", "scale")]
     cuts += [Cut(name, "L1", len(loops)) for name in ("x", "y")]
     mapping = Mapping((), loops, len(loops), tuple(cuts))
-    return tile_program(LAYER, Chip(double), mapping, {})
+    return tile_program(LAYER, Chip(double), mapping)
 
 
 def cycles(timing, tiles):
@@ -127,7 +127,7 @@ def test_the_timeline_names_units():
 def two_layers(first):
     """A layer of one tile, then one whose weights are loaded while the first one runs."""
     mapping = Mapping((), (), 0, tuple(Cut(o.name, "L1", 0) for o in LAYER.operands))
-    second = tile_program(LAYER, Chip(None), mapping, {}, {"weight": "ahead"})
+    second = tile_program(LAYER, Chip(None), mapping, {"weight": "ahead"})
     steps = [
         SimulatedStep(str(index), "chip", LAYER, tiles, 0.0, 0.0)
         for index, tiles in enumerate((first, second))
@@ -146,11 +146,11 @@ def test_constants_are_loaded_while_the_layer_before_works():
 
 def test_what_no_layer_loaded_ahead_is_loaded_at_once():
     mapping = Mapping((), (), 0, tuple(Cut(o.name, "L1", 0) for o in LAYER.operands))
-    alone = tile_program(LAYER, Chip(None), mapping, {}, {"weight": "ahead"})
+    alone = tile_program(LAYER, Chip(None), mapping, {"weight": "ahead"})
     assert cycles(Timing(), alone) == 8 * 16 + CONSTANTS + 100 + 8 * 32
 
 
 def test_what_stays_is_not_moved():
     mapping = Mapping((), (), 0, tuple(Cut(o.name, "L1", 0) for o in LAYER.operands))
-    stays = tile_program(LAYER, Chip(None), mapping, {}, {"x": "never", "y": "never"})
+    stays = tile_program(LAYER, Chip(None), mapping, {"x": "never", "y": "never"})
     assert cycles(Timing(), stays) == CONSTANTS + 100

@@ -1,0 +1,146 @@
+"""Names that an author wrote, of operands, memories, kinds, operators: held against what exists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from typing import get_args
+
+from match_aie.hardware import Chain, ExecModule, MatchTarget, Op, Pattern, Structure
+from match_aie.workload import Kind
+
+#: Every operand that a layer of some kind has.
+OPERANDS = tuple("x x1 x2 y weight bias scale multiplier offset table recurrent residual".split())
+
+#: Names by which patterns of float32 layers call the numbers of their activations.
+NUMBERS = ("divisor", "factor", "root", "scale", "one", "half")
+
+KINDS: tuple[str, ...] = get_args(Kind)
+
+#: The operator that does the work of a kind: a pattern without it matches nothing of the kind.
+WORKERS = {
+    "conv2d": ("nn.conv2d",),
+    "dense": ("matmul",),
+    "matmul": ("matmul",),
+    "add": ("add",),
+    "mul": ("multiply",),
+    "avg_pool2d": ("nn.avg_pool2d", "mean", "match.avg_pool2d_half_away"),
+    "max_pool2d": ("nn.max_pool2d",),
+    "softmax": ("nn.softmax",),
+    "quantize": ("quantize",),
+    "dequantize": ("dequantize",),
+    "permute": ("permute_dims",),
+    "layer_norm": ("nn.layer_norm",),
+    "attention": ("matmul",),
+    "gru": ("onnx.GRU",),
+    "lstm": ("onnx.LSTM",),
+}
+
+#: Operators of the canonical graph that read one tensor (beside scales and zero points).
+UNARY = frozenset(
+    "quantize dequantize clip astype nn.relu nn.softmax sigmoid tanh erf mean permute_dims "
+    "nn.max_pool2d nn.avg_pool2d nn.gelu nn.gelu_tanh nn.silu".split()
+)
+
+#: Operators that patterns name most.
+OPERATORS = tuple(
+    sorted(
+        UNARY
+        | {operator for names in WORKERS.values() for operator in names}
+        | set("subtract divide left_shift right_shift maximum minimum".split())
+    )
+)
+
+
+def memory_problems(module: ExecModule) -> Iterator[str]:
+    """Operands that memories name and no layer has, and a memory that `pareto` names."""
+    for memory in module.memories:
+        named = {"operands": memory.operands, "double_buffered": memory.double_buffered}
+        for field, names in named.items():
+            for name in names or ():
+                if name not in OPERANDS:
+                    yield (
+                        f"memory {memory.name!r}: {field} names {name!r}, an operand that no layer "
+                        f"has{_meant(name, OPERANDS)}"
+                    )
+    inner = [memory.name for memory in module.memories[:-1]]
+    if module.pareto is not None and module.pareto not in inner:
+        yield f"pareto names {module.pareto!r}, which is no inner memory{_one_of(inner)}"
+    if module.arithmetic not in ("model", "module"):
+        yield f"arithmetic is {module.arithmetic!r}, not 'model' or 'module'"
+
+
+def pattern_problems(pattern: Pattern) -> Iterator[str]:
+    """Why a pattern matches nothing at all, or nothing of its kind."""
+    if pattern.kind not in KINDS:
+        yield f"kind {pattern.kind!r} is none{_meant(pattern.kind, KINDS)}"
+        return
+    if not callable(pattern.refuses):
+        yield f"its check is {pattern.refuses!r}, not a function of the workload"
+    operators = _operators(pattern.structure)
+    unknown = [name for name in operators if name not in OPERATORS]
+    for name in unknown:
+        close = get_close_matches(name, OPERATORS, 1, 0.75)
+        if close:
+            yield f"no network has an operator {name!r}; did you mean {close[0]!r}"
+    if not unknown and not set(operators) & set(WORKERS[pattern.kind]):
+        wanted = " or ".join(WORKERS[pattern.kind])
+        yield f"a {pattern.kind} without {wanted} is never found"
+    bound = list(dict.fromkeys(_bound(pattern.structure)))
+    if not bound:
+        yield "it names no operand (Any or Const), so that it is never found"
+    for name in bound:
+        close = get_close_matches(name, (*OPERANDS, *NUMBERS), 1, 0.75)
+        if close and name not in (*OPERANDS, *NUMBERS):
+            yield f"no layer has an operand {name!r}; did you mean {close[0]!r}"
+    yield from _crowded(pattern.structure)
+
+
+def target_problems(target: MatchTarget, modules: Sequence[ExecModule]) -> Iterator[str]:
+    """Names of the target's own that mean nothing."""
+    if target.activations not in ("as_is", "unsigned"):
+        yield f"activations is {target.activations!r}, not 'as_is' or 'unsigned'"
+    inner = [m.name for module in modules for m in module.memories[:-1]]
+    if target.shared_memory and target.shared_memory not in inner:
+        yield (
+            f"shared_memory is {target.shared_memory!r}, which is no inner memory of any module"
+            f"{_one_of(list(dict.fromkeys(inner)))}"
+        )
+    frequencies = [module.name for module in modules if module.frequency is not None]
+    if frequencies and target.frequency is None:
+        yield f"module {frequencies[0]!r} states a frequency; the target needs one to compare with"
+
+
+def _crowded(structure: Structure) -> Iterator[str]:
+    if isinstance(structure, Chain):
+        yield from _crowded(structure.inner)
+    if not isinstance(structure, Op):
+        return
+    if structure.operator in UNARY and len(structure.inputs) > 1:
+        yield f"{structure.operator} reads one tensor, and the structure gives it several"
+    for inner in structure.inputs:
+        yield from _crowded(inner)
+
+
+def _operators(structure: Structure) -> tuple[str, ...]:
+    found = structure.operators() if isinstance(structure, Op) else ()
+    return tuple(name for name in found if name != "...")
+
+
+def _bound(structure: Structure) -> Iterator[str]:
+    if isinstance(structure, Op):
+        for inner in structure.inputs:
+            yield from _bound(inner)
+    elif isinstance(structure, Chain):
+        yield from _bound(structure.inner)
+    else:
+        yield structure.name
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name, list(known), 1, 0.6)
+    return f"; did you mean {close[0]!r}" if close else _one_of(list(known))
+
+
+def _one_of(names: list[str]) -> str:
+    return f"; there is {', '.join(names)}" if names else "; there is none"
