@@ -11,8 +11,7 @@
     join = k.joined
     units = cells[::join]
     size_y = size_c * join
-    drains = k.share(k.drains, k.drain_steps)
-    refills = k.share(k.accumulators, k.refill_steps)
+    drains, refills = k.shares
     operands = [(i, j) for i in rows for j in (range(1) if mmul else columns)]
     a_name = {(i, j): f'a{i}' if mmul else f'a{i}{j}' for i, j in operands}
     positioned = k.bias and (k.border_bias or k.row_bias)
@@ -46,8 +45,8 @@
 // ${k.describe}
 //
 // The block loop is software-pipelined here, in the source: while the first steps of a block run,
-// the block before it is drained (${'rounded and stored' if k.stores else 'passed on'}), and the accumulators so freed are set to what
-// the block after it starts from.
+// the block before it is drained (${'rounded and stored' if k.stores else 'passed on'}), and while its last steps run, the accumulators so
+// freed are set to what the block after it starts from.
 #pragma once
 
 #include <adf.h>
@@ -340,6 +339,13 @@ MATCH_AIE_INLINE void block(Sums &c, Sums &p, const Call &call, Place before, Pl
     % endfor
     }
 % endfor
+% if k.flat and k.rest_steps:
+    steps<${k.rest_steps}>(c, at, call);
+% elif not k.flat:
+    for (unsigned k = ${k.drain_steps + k.refill_steps}; k < call.k_steps; ++k) chess_prepare_for_pipelining {
+        step(c, at, call);
+    }
+% endif
 % for cells_now in refills:
     step(c, at, call);
     if constexpr (refills) {
@@ -348,13 +354,6 @@ MATCH_AIE_INLINE void block(Sums &c, Sums &p, const Call &call, Place before, Pl
     % endfor
     }
 % endfor
-% if k.flat and k.rest_steps:
-    steps<${k.rest_steps}>(c, at, call);
-% elif not k.flat:
-    for (unsigned k = ${k.drain_steps + k.refill_steps}; k < call.k_steps; ++k) chess_prepare_for_pipelining {
-        step(c, at, call);
-    }
-% endif
 % if not refills:
     if constexpr (refills) {
     % for i, j in cells:

@@ -2,9 +2,12 @@
 
 The values are suggestions for simulators, and assumptions: UG1079 only says that starting a kernel
 takes "tens of cycles, depends on number of interfaces", and the round trip of a lock is not
-published. That of a cascade transfer is fitted on the row "one cascade hop, 30 cycles" of
-data/aie_calibration.csv: the schedules account for 14 of them. Benchmarks show all at half and
-double too.
+published. Nor is the transfer of a word over a cascade: UG1079 says that a core can send and
+receive one in each cycle, and that four fit between two cores, which together allow no more than
+4. The row "one cascade hop, 30 cycles" of data/aie_calibration.csv (its source: a light convolution
+took 29 cycles longer with each stage) bounds it: a chain of kernels that read a block's words, take
+one step and write its words ends 25 cycles later a tile at 2, 29 at 8, and 44 at 16. So it is 8 at
+most, and 8 is taken. Benchmarks show all at half and double too.
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ class Assumed:
         acquire: a lock that is free.
         release: a lock.
         descriptor: a DMA channel's switch from one buffer descriptor to the next.
-        cascade: a cascade transfer from core to core, beside its read latency.
+        cascade: from a word's write to a cascade until the next core may read it, beside the
+            latency of that read.
     """
 
     start: int = 40
@@ -33,7 +37,7 @@ class Assumed:
     acquire: int = 8
     release: int = 4
     descriptor: int = 8
-    cascade: int = 16
+    cascade: int = 8
 
     def scaled(self, factor: float) -> Assumed:
         """All of them multiplied, rounded to whole cycles."""

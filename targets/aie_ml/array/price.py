@@ -16,6 +16,7 @@ from match_aie.targets.aie_ml.array.fit import (
     schedules,
 )
 from match_aie.targets.aie_ml.array.floor import Floor
+from match_aie.targets.aie_ml.array.handing import hand
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer, Order
 from match_aie.targets.aie_ml.array.local import LocalPlan
 from match_aie.targets.aie_ml.devices import Device
@@ -56,7 +57,8 @@ def price(mapping: ArrayMapping, device: Device, assumed: Assumed) -> Priced | I
     bound = device.architecture.core.program_memory_bytes
     if program > bound:
         return Infeasible("program memory", program, bound, "bytes", ("smaller blocks", "a loop"))
-    work = _work(mapping, device, assumed, floor, memory, local, _slowest(mapping, calls, assumed))
+    body = _slowest(mapping, calls, assumed, device)
+    work = _work(mapping, device, assumed, floor, memory, local, body)
     return Priced(mapping, array_cost(work), local)
 
 
@@ -80,7 +82,10 @@ def _around(mapping: ArrayMapping, at: int, assumed: Assumed) -> float:
 
 
 def _slowest(
-    mapping: ArrayMapping, calls: tuple[tuple[CallSchedule, ...], ...], assumed: Assumed
+    mapping: ArrayMapping,
+    calls: tuple[tuple[CallSchedule, ...], ...],
+    assumed: Assumed,
+    device: Device,
 ) -> Body:
     """The slowest tile of a chain, and how far its last tile is behind its first.
 
@@ -95,10 +100,17 @@ def _slowest(
             after = calls[at + 1][0].body if at + 1 < len(calls) else 0
             body += max(0, before - turns[0].body) + max(0, after - turns[-1].body)
         cycles.append((body, _around(mapping, at, assumed)))
-    skew = 0.0
+    body, around = max(cycles, key=sum)
+    room = 2 * device.architecture.core.cascade_fifo
+    if mapping.reduction_steps == 1:
+        chain = hand([turns[0] for turns in calls], room, assumed.cascade, round(around))
+        return Body(body + chain.waits, around, chain.behind)
+    waits = skew = 0.0
     for turns, later in itertools.pairwise(calls):
-        skew += sum(turn.body for turn in turns[:-1]) + hand_over(turns[-1], later[0], assumed)
-    return Body(*max(cycles, key=sum), skew)
+        pair = hand((turns[-1], later[0]), room, assumed.cascade, round(around))
+        waits = max(waits, pair.waits)
+        skew += sum(turn.body for turn in turns[:-1]) + pair.behind
+    return Body(body + waits, around, skew)
 
 
 def _work(
@@ -146,12 +158,6 @@ def _work(
         first_weights=first,
         first_inputs=copies_a * mapping.input_bytes,
     )
-
-
-def hand_over(first: CallSchedule, second: CallSchedule, assumed: Assumed) -> int:
-    """Cycles from a block's first product to that of the same block in the next tile."""
-    before, after = first.parts[0].schedule, second.parts[0].schedule
-    return before.write_done + assumed.cascade - after.read_last
 
 
 def outside(layer: DenseLayer, device: Device) -> float:

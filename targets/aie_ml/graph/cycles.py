@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import pairwise
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.price import hand_over
+from match_aie.targets.aie_ml.array.handing import hand
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.image import CutLayer
 from match_aie.targets.aie_ml.graph.sum import CutSum
@@ -56,8 +55,9 @@ def window_cycles(plan: CutLayer, device: Device, assumed: Assumed) -> tuple[flo
         return pool_schedule(pool, device.architecture, tiles, walk.taps).cycles, 0.0
     columns = range(plan.cut.length)
     calls = [_schedule(plan.kernel(column), device.name) for column in columns]
-    skew = sum(hand_over(before, after, assumed) for before, after in pairwise(calls))
-    return max(call.cycles for call in calls), float(skew)
+    room, around = 2 * device.architecture.core.cascade_fifo, assumed.call(2)
+    chain = hand(calls, room, assumed.cascade, around)
+    return max(call.cycles for call in calls) + chain.waits, chain.behind
 
 
 def sum_cycles(plan: CutSum, device: Device) -> float:

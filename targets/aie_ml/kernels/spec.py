@@ -4,8 +4,8 @@ A kernel call multiplies x [M, K] by w [K, N]. Both lie in memory as `mmul` tile
 row-major: x as [M/m][K/k][m][k], w as [K/k][N/n][k][n], y as [M/m][N/n][m][n] (or any other order
 of tiles: the call says how far apart they are). A block of `rows` x
 `columns` accumulators walks y; while the first K steps of a block run, the block before it is
-rounded and stored and the accumulators so freed are set to the sums that the block after starts
-from.
+rounded and stored, and in its last steps the accumulators so freed are set to the sums that the
+block after starts from.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Literal
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Tiling
+from match_aie.targets.aie_ml.kernels.heads import heads, share
 from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES, RoundingMode, SaturationMode
 
 Position = Literal["only", "first", "middle", "last"]
@@ -32,10 +33,6 @@ C_TYPES = {
     "float32": "float",
 }
 BYTES = {"int8": 1, "uint8": 1, "int16": 2, "int32": 4, "bfloat16": 2, "float32": 4}
-
-#: K steps over which drains, and refills, are spread at most: every one of them is unrolled, and a
-#: step of a larger block has room for several.
-LONGEST_HEAD = 4
 
 #: Bytes of the shortest vector (aie_api, "Basic Types").
 SHORTEST_VECTOR = 16
@@ -291,18 +288,23 @@ class KernelSpec:
         return None if unsigned and low is not None and low <= 0 else low
 
     @property
+    def _heads(self) -> tuple[int, int]:
+        spread = self.flat and not self.stores, self.flat and self.receives
+        return heads(self.drains, self.accumulators, self.k_steps, spread)
+
+    @property
     def drain_steps(self) -> int:
-        """K steps during which the block before is drained."""
-        return min(self.drains, LONGEST_HEAD, max(1, self.k_steps // 2))
+        """K steps, a block's first, during which the block before is drained."""
+        return self._heads[0]
 
     @property
     def refill_steps(self) -> int:
-        """K steps during which the freed accumulators are filled for the block after."""
-        return min(self.accumulators, LONGEST_HEAD, self.k_steps - self.drain_steps)
+        """K steps, a block's last, during which freed accumulators are filled for the one after."""
+        return self._heads[1]
 
     @property
     def rest_steps(self) -> int:
-        """K steps after those that drain and refill."""
+        """K steps between those that drain and those that refill."""
         return self.k_steps - self.drain_steps - self.refill_steps
 
     @property
@@ -353,9 +355,10 @@ class KernelSpec:
         """C++ name of an element type."""
         return C_TYPES[dtype]
 
-    @staticmethod
-    def share(items: int, steps: int) -> tuple[tuple[int, ...], ...]:
-        """Indices of `items` in order, spread over `steps` as evenly as can be."""
-        return tuple(
-            tuple(range(items * s // steps, items * (s + 1) // steps)) for s in range(steps)
+    @property
+    def shares(self) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
+        """Drains of each of the steps that drain; accumulators filled in each that refills."""
+        return (
+            share(self.drains, self.drain_steps, early=True),
+            share(self.accumulators, self.refill_steps),
         )

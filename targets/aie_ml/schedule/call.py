@@ -20,7 +20,7 @@ from match_aie.targets.aie_ml.schedule.place import (
     explicit_steps,
     schedule_block,
 )
-from match_aie.targets.aie_ml.schedule.run import ends
+from match_aie.targets.aie_ml.schedule.run import ends, words
 
 #: Bits of an instruction bundle (AM020: program memory is 1024 words of 128 bits).
 BUNDLE_BYTES = 16
@@ -112,17 +112,25 @@ class CallSchedule:
 
     @property
     def reads(self) -> tuple[int, ...]:
-        """Cycles of the body at which each block has read the cascade; none without one."""
-        if not self.kernel.cascade_in:
-            return ()
-        return tuple(begin + block.read_last for begin, block in self._begins())
+        """Cycles of the body at which words of a cascade are read; none without one."""
+        return self._words[0]
 
     @property
     def writes(self) -> tuple[int, ...]:
-        """Cycles of the body at which each block has written to the cascade, likewise."""
-        if not self.kernel.cascade_out:
-            return ()
-        return tuple(min(begin + b.write_done, self.body) for begin, b in self._begins())
+        """Cycles of the body at which words of a cascade are written, likewise."""
+        return self._words[1]
+
+    @cached_property
+    def _words(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        if not self.kernel.cascade_in and not self.kernel.cascade_out:
+            return (), ()
+        reads: list[int] = []
+        writes: list[int] = []
+        for number, (begin, block) in enumerate(self._begins()):
+            read, written = words(block, number, self.blocks)
+            reads += (begin + cycle for cycle in read)
+            writes += (begin + cycle for cycle in written)
+        return tuple(reads), tuple(writes)
 
     def _begins(self) -> Iterator[tuple[int, BlockSchedule]]:
         """Cycle of every block's first product, and the block."""
@@ -231,9 +239,11 @@ def _explicit(kernel: Kernel, key: ArchitectureKey) -> int:
 def _short(kernel: Kernel, key: ArchitectureKey, steps: int) -> BlockSchedule | TargetError:
     """Refusals are kept too: finding them takes longest.
 
-    Kernels with an inner loop are as flat ones where its set-up fits into empty bundles.
+    Kernels with an inner loop are as flat ones where its set-up fits into empty bundles, and no
+    words of a cascade are spread over what is unrolled.
     """
-    if kernel.variant == "overlapped":
+    cascaded = kernel.cascade_in or kernel.cascade_out
+    if kernel.variant == "overlapped" and not cascaded:
         flat = _short(replace(kernel, variant="flat"), key, steps)
         if isinstance(flat, TargetError) or flat.gap >= LOOP_SWITCH:
             return flat

@@ -171,13 +171,37 @@ def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
         latency = _resume_latency(kernel, core)
         for part in range(ceil(t.m * t.n * 4 / core.load_bytes)):
             yield Operation("load_accumulator", f"sum{part}", (LOAD_A,), (), name, latency, "S", 32)
-    elif kernel.operation == "add" or (kernel.bias and kernel.variant == "exposed"):
+    elif kernel.operation == "add":
         yield Operation("copy", "bias", (MOVE,), (), name, core.move)
+    elif kernel.bias and kernel.variant == "exposed":
+        yield from _copied_bias(name, kernel, core)
     elif kernel.bias:
         for part in range(_bias_words(kernel, core)):
             yield Operation(
                 "load_accumulator", f"bias{part}", (LOAD_A,), (), name, core.load, "S", 32
             )
+
+
+def _copied_bias(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
+    """One row of bias a column of tiles, repeated in a register and copied to each accumulator.
+
+    What loads do that are not of accumulators: a row is doubled until it fills a vector of 512
+    bits, which is a half of the sums of 32 bits, or is widened to sums of 64.
+    """
+    t, column = kernel.tiling, name.partition(".")[2]
+    row, vector = t.n * 4, 2 * core.load_bytes
+    value = f"fb{column}"
+    if name.startswith("c0."):
+        yield load(value, "S", core, min(row, WORD))
+    while row < min(vector, t.m * t.n * 4):
+        row *= 2
+        doubled = f"fb{column}.{row}"
+        if name.startswith("c0."):
+            yield Operation("shuffle", "double", (MOVE,), (value,), doubled, core.move)
+        value = doubled
+    halves = ceil(t.m * t.n * 4 / vector)
+    for part in range(halves):
+        yield Operation("copy", f"bias{part}", (MOVE,), (value,), name, core.move)
 
 
 def _bias_words(kernel: Kernel, core: Machine) -> int:

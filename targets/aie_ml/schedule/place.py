@@ -13,12 +13,14 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 
 from match_aie.errors import InternalError, TargetError
+from match_aie.targets.aie_ml.kernels.heads import SPREAD_STEPS
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
 from match_aie.targets.aie_ml.schedule.machine import Machine
 from match_aie.targets.aie_ml.schedule.operation import ACCUMULATING, Operation
 from match_aie.targets.aie_ml.schedule.operations import Block, block_operations
 from match_aie.targets.aie_ml.schedule.registers import VECTOR_UNITS, Placed, fit
 from match_aie.targets.aie_ml.schedule.table import Table
+from match_aie.targets.aie_ml.schedule.words import Limits, limits, place_reads, place_writes
 
 #: Cycles of steps that are scheduled one by one: long enough to hide any start and finish. Further
 #: steps repeat in the inner loop.
@@ -57,6 +59,7 @@ class BlockSchedule:
         gap: bundles without operations of the steps at its end.
         registers: of vectors and of accumulators.
         serial: whether the sums come out one after the other.
+        words: where words of a cascade may be.
     """
 
     length: int
@@ -70,23 +73,12 @@ class BlockSchedule:
     gap: int
     registers: tuple[float, float]
     serial: bool = False
+    words: Limits = Limits()
 
     @property
     def hidden(self) -> int:
         """Cycles of the inner loop's repetitions, which `placed` does not show."""
         return (self.steps - self.explicit) * self.interval
-
-    @property
-    def write_done(self) -> int:
-        """Cycle of the last cascade write, relative to the first product; 0 if there is none."""
-        found = [p.cycle for p in self.placed if p.operation.kind == "cascade_write"]
-        return max(found, default=-self.hidden) + self.hidden
-
-    @property
-    def read_last(self) -> int:
-        """Cycle of the last cascade read, relative to the first product; 0 if there is none."""
-        found = [p.cycle for p in self.placed if p.operation.kind == "cascade_read"]
-        return max(found, default=0)
 
     @property
     def shown(self) -> int:
@@ -104,7 +96,8 @@ class BlockSchedule:
 def explicit_steps(kernel: Kernel, core: Machine) -> int:
     """Most steps of a block that are scheduled one by one."""
     interval = schedule_step(block_operations(kernel, core), kernel, core).interval
-    return max(4, -(-EXPLICIT_CYCLES // interval))
+    words = kernel.rows * kernel.columns if kernel.cascade_in or kernel.cascade_out else 0
+    return max(4, 2 * SPREAD_STEPS * words, -(-EXPLICIT_CYCLES // interval))
 
 
 def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
@@ -140,8 +133,8 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
         )
         placed, serial = next(((p, s) for p, s in tried if p is not None), (None, False))
         if placed is not None:
-            length = explicit * step.interval + sum(inserts.values()) + gap
-            length += (steps - explicit) * step.interval
+            hidden = (steps - explicit) * step.interval
+            length = explicit * step.interval + sum(inserts.values()) + gap + hidden
             peeled = _peeled(placed, step, explicit)
             return BlockSchedule(
                 length,
@@ -155,6 +148,7 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
                 gap,
                 (core.vectors, core.accumulators),
                 serial,
+                limits(kernel, explicit, step.interval),
             )
     raise TargetError(
         f"no schedule of {kernel} fits the registers of {core.name}", hint="use smaller blocks"
@@ -262,16 +256,16 @@ def _place(
             cycle = _stretched(at * step.interval + p.cycle, total, inserts, length)
             table.take(p.operation, cycle, p.slot)
             placed.append(Placed(cycle, p.slot, p.operation, at))
-    started = place_start(block, placed, table, length)
-    finished = place_finish(block, placed, table, length, serial=serial)
+    words = limits(kernel, steps, step.interval)
+    started = place_start(block, placed, table, length, words)
+    finished = place_finish(block, placed, table, length, words, serial=serial)
     if started is None or finished is None:
         return None
     everything = (*placed, *started, *finished)
     if not _registers_free(block, everything, length, sets):
         return None
     if kernel.variant == "exposed":
-        begin = min((p.cycle for p in started), default=0)
-        if begin + length - switch <= max(p.cycle for p in finished):
+        if length - switch <= max(p.cycle for p in finished):
             return None
     fits = fit(VECTOR_UNITS, everything, length, core.vectors)
     fits = fits and fit(block.width, everything, length, core.accumulators)
@@ -286,33 +280,66 @@ def _stretched(cycle: int, total: int, inserts: dict[int, int], length: int) -> 
 
 
 def place_start(
-    block: Block, placed: list[Placed], table: Table, length: int
+    block: Block, placed: list[Placed], table: Table, length: int, words: Limits
 ) -> list[Placed] | None:
     """As late as possible before the first product of each accumulator."""
     found = []
-    for name in block.sums:
-        first = min(p.cycle for p in placed if p.operation.writes == name)
+    begins = {
+        name: min(p.cycle for p in placed if p.operation.writes == name) for name in block.sums
+    }
+    if block.start and block.start[0].kind == "cascade_read":
+        spread = dict(zip(block.sums, words.reads_by, strict=False))
+        latest = [
+            min(begins[op.writes] - op.latency, spread.get(op.writes, begins[op.writes]))
+            for op in block.start
+        ]
+        return place_reads(block.start, tuple(latest), table, length)
+    for name, first in begins.items():
         for op in (op for op in block.start if op.writes == name):
             at = first - op.latency
             one = table.search(op, range(at, at - length, -1))
             if one is None:
                 return None
             found.append(one)
+    for op in reversed([op for op in block.start if op.writes not in begins]):
+        at = min(p.cycle for p in found if op.writes in p.operation.reads) - op.latency
+        one = table.search(op, range(at, at - length, -1))
+        if one is None:
+            return None
+        found.append(one)
     return found
 
 
 def place_finish(
-    block: Block, placed: list[Placed], table: Table, length: int, *, serial: bool = False
+    block: Block,
+    placed: list[Placed],
+    table: Table,
+    length: int,
+    words: Limits,
+    *,
+    serial: bool = False,
 ) -> list[Placed] | None:
     """As early as possible after the last product of each accumulator.
 
-    Where `serial`, a chain begins when the one before has multiplied, which takes fewer registers.
+    Args:
+        block: the operations.
+        placed: those of the steps.
+        table: what is taken.
+        length: of the pattern: how far to look.
+        words: where words of a cascade may be.
+        serial: whether a chain begins when the one before has multiplied: fewer registers.
     """
     ready: dict[str, int] = {}
     for p in placed:
         if p.operation.kind in ACCUMULATING:
             landed = p.cycle + p.operation.latency
             ready[p.operation.writes] = max(landed, ready.get(p.operation.writes, landed))
+    ops = tuple(op for chain in block.finish for op in chain)
+    if ops and ops[0].kind == "cascade_write":
+        spread = dict(zip(block.sums, words.writes_after, strict=False))
+        first = ready[block.sums[0]]
+        since = [max(ready[op.reads[0]], first + spread.get(op.reads[0], 0)) for op in ops]
+        return place_writes(ops, tuple(since), table, length)
     found = []
     free = min(ready.values())
     for chain in sorted(block.finish, key=lambda c: ready[c[0].reads[0]]):

@@ -23,6 +23,7 @@ from match_aie.targets.aie_ml.schedule.registers import (
     most_live,
 )
 from match_aie.targets.aie_ml.schedule.table import Table
+from match_aie.targets.aie_ml.schedule.words import Limits
 
 #: Runs of more blocks than this are the pattern between two ends.
 SHORT = 3
@@ -49,8 +50,22 @@ def ends(schedule: BlockSchedule, blocks: int) -> tuple[int, int]:
 
     The latter counts from the first product of the last block.
     """
-    lead, last = _ends(_Shown(schedule), min(blocks, SHORT + 1))
+    lead, last, _ = _ends(_Shown(schedule), min(blocks, SHORT + 1))
     return lead, last + schedule.hidden
+
+
+def words(schedule: BlockSchedule, block: int, blocks: int) -> tuple[list[int], list[int]]:
+    """Cycles at which a block reads and writes words of a cascade, from its first product.
+
+    Args:
+        schedule: of a block.
+        block: its number in the run.
+        blocks: of the run.
+    """
+    if blocks > SHORT:
+        block = SHORT if block == blocks - 1 else min(block, 1)
+    reads, writes = _ends(_Shown(schedule), min(blocks, SHORT + 1))[2][block]
+    return list(reads), [cycle + schedule.hidden for cycle in writes]
 
 
 class _Shown:
@@ -70,12 +85,19 @@ class _Shown:
 
 
 @lru_cache(maxsize=16384)
-def _ends(key: _Shown, blocks: int) -> tuple[int, int]:
-    """As `ends`, without the cycles of the inner loop's repetitions."""
+def _ends(key: _Shown, blocks: int) -> tuple[int, int, tuple[tuple[list[int], list[int]], ...]]:
+    """As `ends` and `words` of all blocks, without the cycles of the inner loop's repetitions."""
     schedule = key.schedule
-    run = unroll(schedule, blocks)
+    run = sorted(unroll(schedule, blocks), key=lambda issue: issue.cycle)
     begin = (blocks - 1) * schedule.shown
-    return -min(i.cycle for i in run), max(i.cycle for i in run) - begin
+    moved: tuple[tuple[list[int], list[int]], ...] = tuple(([], []) for _ in range(blocks))
+    for issue in run:
+        kind = issue.placed.operation.kind
+        if kind in ("cascade_read", "cascade_write"):
+            moved[issue.block][kind == "cascade_write"].append(
+                issue.cycle - issue.block * schedule.shown
+            )
+    return -run[0].cycle, run[-1].cycle - begin, moved
 
 
 def unroll(schedule: BlockSchedule, blocks: int) -> tuple[Issue, ...]:
@@ -145,10 +167,10 @@ def _lay_out(schedule: BlockSchedule, blocks: int, *, tight: bool) -> tuple[Issu
                 issues.append(Issue(block * span + p.cycle, block, p))
     for block in anew:
         if blocks <= SHORT or block:
-            issues += _anew(schedule, table, block, starting=False)
+            issues += _anew(schedule, table, block, last=block == blocks - 1, starting=False)
     for block in reversed(anew):
         if blocks <= SHORT or not block:
-            issues += _anew(schedule, table, block, starting=True)
+            issues += _anew(schedule, table, block, last=False, starting=True)
     return tuple(issues)
 
 
@@ -170,9 +192,16 @@ def _steps(schedule: BlockSchedule, tight: bool) -> tuple[tuple[Placed, ...], tu
     return (closer if tight else usual), usual
 
 
-def _anew(schedule: BlockSchedule, table: Table, block: int, *, starting: bool) -> list[Issue]:
-    """Start or finish of `block`, placed in what is free."""
+def _anew(
+    schedule: BlockSchedule, table: Table, block: int, *, last: bool, starting: bool
+) -> list[Issue]:
+    """Start or finish of `block`, placed in what is free.
+
+    Words of a cascade are spread over the steps of the block beside it, where there is one.
+    """
     offset = block * schedule.shown
+    alone = block == 0 if starting else last
+    words = Limits() if alone else schedule.words.later(offset)
     steps = [
         Placed(p.cycle + offset, p.slot, p.operation, p.step)
         for p in schedule.placed
@@ -180,9 +209,9 @@ def _anew(schedule: BlockSchedule, table: Table, block: int, *, starting: bool) 
     ]
     length = 16 * schedule.shown + 1024
     if starting:
-        found = place_start(schedule.block, steps, table, length)
+        found = place_start(schedule.block, steps, table, length, words)
     else:
-        found = place_finish(schedule.block, steps, table, length, serial=schedule.serial)
+        found = place_finish(schedule.block, steps, table, length, words, serial=schedule.serial)
     if found is None:
         raise InternalError("kernel schedule: no room at an end")
     return [Issue(p.cycle, block, p) for p in found]

@@ -18,8 +18,8 @@ class Scheduled(Protocol):
 
     @property
     def reads(self) -> tuple[int, ...]:
-        """Cycles of the body at which a block's sums have come over the cascade, in order."""
+        """Cycles of the body at which 512-bit words are read from the cascade, in order."""
 
     @property
     def writes(self) -> tuple[int, ...]:
-        """Cycles of the body at which a block's sums have gone on over it, in order."""
+        """Cycles of the body at which words are written to the next core's, in order."""

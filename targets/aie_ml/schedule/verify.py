@@ -50,6 +50,7 @@ def verify(schedule: BlockSchedule, kernel: Kernel, core: Machine, blocks: int =
     _dependences(run)
     _distances(run, core.float_distance if kernel.floating else core.product_distance)
     _accumulators(run, schedule, core)
+    _words(run, schedule)
     _vectors(run, core)
     _complete(run, schedule, blocks)
 
@@ -190,6 +191,19 @@ def _accumulators(run: list[Issue], schedule: BlockSchedule, core: Machine) -> N
                     f"kernel schedule: accumulator {name} begins anew in cycle {begin}, "
                     f"and is read until {end}"
                 )
+
+
+def _words(run: list[Issue], schedule: BlockSchedule) -> None:
+    """Words of a cascade move in the order of blocks, and of accumulators inside a block."""
+    place = {name: at for at, name in enumerate(schedule.block.sums)}
+    before: dict[str, tuple[int, int]] = {}
+    for issue in run:
+        op = issue.placed.operation
+        if op.kind in ("cascade_read", "cascade_write"):
+            now = issue.block, place[op.writes or op.reads[0]]
+            if now < before.get(op.kind, now):
+                _fail("a word of the cascade is out of order", issue)
+            before[op.kind] = now
 
 
 def _vectors(run: list[Issue], core: Machine) -> None:

@@ -1,8 +1,8 @@
 """The array at work: cores, DMA channels, memory tiles, streams, locks, cascades, ways in and out.
 
 It executes an `ArrayProgram`. A buffer is the unit of transfer; a stream waits until every
-destination has room (back-pressure), a core until its locks are free and until the cascade has
-room or data. It knows no cost model.
+destination has room (back-pressure), a core until its locks are free,
+and in the middle of a call until a cascade has a word, or room for one. It knows no cost model.
 """
 
 from __future__ import annotations
@@ -14,12 +14,9 @@ from math import ceil
 
 from match_aie.simulation import (
     Acquire,
-    Channel,
     Command,
     Delay,
     Event,
-    Get,
-    Put,
     Release,
     Resource,
     Simulator,
@@ -31,10 +28,9 @@ from match_aie.targets.aie_ml.array.program import (
     Crossing,
     Route,
     Tile,
-    Work,
 )
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.simulate.core import moments
+from match_aie.targets.aie_ml.simulate.cascade import Link, Moment, moments, play
 from match_aie.targets.aie_ml.simulate.outside import Beyond, ChipMemory, ways
 from match_aie.targets.aie_ml.simulate.progress import Books, Progress
 from match_aie.targets.aie_ml.simulate.store import Run, Store
@@ -109,7 +105,7 @@ class ArraySimulation:
         }
         self._memory = ChipMemory(device, beyond or Beyond())
         self._lanes: dict[tuple[object, ...], Resource] = {}
-        self._cascades: dict[Tile, Channel] = {}
+        self._cascades: dict[Tile, Link] = {}
         self._stores: dict[Place, Store] = {}
         self._ends: dict[tuple[str, int, Place], End] = {}
         self._of_core: dict[Place, End] = {}
@@ -182,7 +178,8 @@ class ArraySimulation:
 
     def _set_up(self) -> None:
         for cascade in self.program.cascades:
-            self._cascades[cascade.source] = Channel(f"cascade {cascade.source}", 1)
+            room = 2 * self.device.architecture.core.cascade_fifo
+            self._cascades[cascade.source] = Link(room, self.assumed.cascade)
         lanes: dict[object, list[tuple[int, Route]]] = defaultdict(list)
         for number, route in enumerate(self.program.routes):
             lanes[route.source].append((number, route))
@@ -306,16 +303,17 @@ class ArraySimulation:
         link = (route.hops[-1].tile[0], *route.hops[-2].master)
         return self._lanes.setdefault(link, Resource(f"lane {link}"))
 
-    def _core(self, core: Core, west: Channel | None) -> Run:
+    def _core(self, core: Core, west: Link | None) -> Run:
         """Call after call: start, locks, body, locks."""
-        calls = self._calls(core, west)
+        calls, east = self._calls(core, west), self._cascades.get(core.tile)
         for _ in range(self.runs):
             for work in core.work:
-                start, taken, waits, body, given = calls[id(work)]
+                start, taken, words, body, given = calls[id(work)]
                 yield start
                 yield from taken
                 begun = self.sim.now
-                yield from waits
+                late = (yield from play(words, begun, west, east)) if words else 0.0
+                yield Delay(begun + late + body - self.sim.now)
                 self._note(core, begun, body)
                 yield given
                 for name in work.gives:
@@ -325,11 +323,12 @@ class ArraySimulation:
                     yield from (end.store.wrote if writes else end.store.read)(end.index)
 
     def _calls(
-        self, core: Core, west: Channel | None
-    ) -> dict[int, tuple[Delay, tuple[Command, ...], tuple[Command, ...], int, Delay]]:
-        """Commands of each kind of work, by its identity."""
+        self, core: Core, west: Link | None
+    ) -> dict[int, tuple[Delay, tuple[Command, ...], tuple[Moment, ...], int, Delay]]:
+        """What each kind of work takes, by its identity: around a call, and its words."""
         assumed, found = self.assumed, {}
-        plans: dict[int, tuple[Command, ...]] = {}
+        words: dict[int, tuple[Moment, ...]] = {}
+        east = self._cascades.get(core.tile)
         for work in core.work:
             if id(work) in found:
                 continue
@@ -344,10 +343,12 @@ class ArraySimulation:
                 taken += (end.store.to_write if writes else end.store.to_read)(end.index)
             taken.append(Delay(assumed.acquire * len(work.takes)))
             body = work.schedule.body + self._bank_stall(core)
-            if id(work.schedule) not in plans:
-                plans[id(work.schedule)] = self._waits(core, work, west, body)
+            if id(work.schedule) not in words:
+                words[id(work.schedule)] = moments(
+                    work.schedule, reads=west is not None, writes=east is not None
+                )
             given = Delay(assumed.release * len(work.gives))
-            found[id(work)] = start, tuple(taken), plans[id(work.schedule)], body, given
+            found[id(work)] = start, tuple(taken), words[id(work.schedule)], body, given
         return found
 
     def _note(self, core: Core, begun: float, body: float) -> None:
@@ -366,22 +367,3 @@ class ArraySimulation:
         arch = self.device.architecture
         width = self.device.need(arch.core.banks.width_bits, "width of a memory bank") // 8
         return ceil(core.shared_bytes / width) * arch.latency("bank_conflict_penalty")
-
-    def _waits(
-        self, core: Core, work: Work, west: Channel | None, body: int
-    ) -> tuple[Command, ...]:
-        """Commands of a call's body; cascade waits shift all that follows."""
-        commands: list[Command] = []
-        now = 0
-        east = self._cascades.get(core.tile)
-        for moment in moments(work.schedule, self.assumed.cascade):
-            if moment.cycle > now:
-                commands.append(Delay(moment.cycle - now))
-                now = moment.cycle
-            if moment.action == "get" and west is not None:
-                commands.append(Get(west))
-            elif moment.action == "put" and east is not None:
-                commands.append(Put(east))
-        if body > now:
-            commands.append(Delay(body - now))
-        return tuple(commands)

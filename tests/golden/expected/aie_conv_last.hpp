@@ -1,8 +1,8 @@
 // x [M, K] times w [K, N] in mmul tiles 4x8x8, blocks of 1 x 2 accumulators; place in the cascade: last.
 //
 // The block loop is software-pipelined here, in the source: while the first steps of a block run,
-// the block before it is drained (rounded and stored), and the accumulators so freed are set to what
-// the block after it starts from.
+// the block before it is drained (rounded and stored), and while its last steps run, the accumulators so
+// freed are set to what the block after it starts from.
 #pragma once
 
 #include <adf.h>
@@ -106,6 +106,9 @@ namespace mmul_uint8_int8_4x8x8_1x2_last_gathered_channel_uint8_channel_d2r2 {
         if constexpr (drains) {
             drain(p.s01.to_accum(), call, before, 0, 1);
         }
+        for (unsigned k = 4; k < call.k_steps; ++k) chess_prepare_for_pipelining {
+            step(c, at, call);
+        }
         step(c, at, call);
         if constexpr (refills) {
             p.s00 = start(call);
@@ -113,9 +116,6 @@ namespace mmul_uint8_int8_4x8x8_1x2_last_gathered_channel_uint8_channel_d2r2 {
         step(c, at, call);
         if constexpr (refills) {
             p.s01 = start(call);
-        }
-        for (unsigned k = 4; k < call.k_steps; ++k) chess_prepare_for_pipelining {
-            step(c, at, call);
         }
         (void)before, (void)next;
     }

@@ -1,8 +1,8 @@
 // x [M, K] times w [K, N] in mmul tiles 4x8x8, blocks of 2 x 2 accumulators; place in the cascade: only.
 //
 // The block loop is software-pipelined here, in the source: while the first steps of a block run,
-// the block before it is drained (rounded and stored), and the accumulators so freed are set to what
-// the block after it starts from.
+// the block before it is drained (rounded and stored), and while its last steps run, the accumulators so
+// freed are set to what the block after it starts from.
 #pragma once
 
 #include <adf.h>
@@ -112,6 +112,9 @@ namespace mmul_int8_int8_4x8x8_2x2_only_bias_shift_int8_lo_d4r4 {
         if constexpr (drains) {
             drain(p.s11.to_accum(), call, before, 1, 1);
         }
+        for (unsigned k = 8; k < call.k_steps; ++k) chess_prepare_for_pipelining {
+            step(c, at, call);
+        }
         step(c, at, call);
         if constexpr (refills) {
             p.s00 = start(call, next.n * 2 + 0);
@@ -127,9 +130,6 @@ namespace mmul_int8_int8_4x8x8_2x2_only_bias_shift_int8_lo_d4r4 {
         step(c, at, call);
         if constexpr (refills) {
             p.s11 = start(call, next.n * 2 + 1);
-        }
-        for (unsigned k = 8; k < call.k_steps; ++k) chess_prepare_for_pipelining {
-            step(c, at, call);
         }
         (void)before, (void)next;
     }

@@ -1,8 +1,8 @@
 // x [M, K] times w [K, N] in mmul tiles 4x8x8, blocks of 2 x 2 accumulators; place in the cascade: only.
 //
 // The block loop is software-pipelined here, in the source: while the first steps of a block run,
-// the block before it is drained (rounded and stored), and the accumulators so freed are set to what
-// the block after it starts from.
+// the block before it is drained (rounded and stored), and while its last steps run, the accumulators so
+// freed are set to what the block after it starts from.
 #pragma once
 
 #include <adf.h>
@@ -118,6 +118,7 @@ namespace mmul_int8_int8_4x8x8_2x2_only_bias_shift_int8_lo_d4r4_k12 {
         if constexpr (drains) {
             drain(p.s11.to_accum(), call, before, 1, 1);
         }
+        steps<4>(c, at, call);
         step(c, at, call);
         if constexpr (refills) {
             p.s00 = start(call, next.n * 2 + 0);
@@ -134,7 +135,6 @@ namespace mmul_int8_int8_4x8x8_2x2_only_bias_shift_int8_lo_d4r4_k12 {
         if constexpr (refills) {
             p.s11 = start(call, next.n * 2 + 1);
         }
-        steps<4>(c, at, call);
         (void)before, (void)next;
     }
     MATCH_AIE_INLINE void drain_all(const Sums &p, const Call &call, Place place) {

@@ -1,8 +1,8 @@
 // lane by lane products over taps, tiles of 4x8, blocks of 2 x 1 accumulators; place in the cascade: only.
 //
 // The block loop is software-pipelined here, in the source: while the first steps of a block run,
-// the block before it is drained (rounded and stored), and the accumulators so freed are set to what
-// the block after it starts from.
+// the block before it is drained (rounded and stored), and while its last steps run, the accumulators so
+// freed are set to what the block after it starts from.
 #pragma once
 
 #include <adf.h>
@@ -111,6 +111,9 @@ namespace multiply_uint8_int8_4x1x8_2x1_only_gathered_border_tensor_uint8_d2r2 {
         if constexpr (drains) {
             drain(p.s10, call, before, 1, 0);
         }
+        for (unsigned k = 4; k < call.k_steps; ++k) chess_prepare_for_pipelining {
+            step(c, at, call);
+        }
         step(c, at, call);
         if constexpr (refills) {
             p.s00 = start(call, next.m * 2 + 0, next.n * 1 + 0);
@@ -118,9 +121,6 @@ namespace multiply_uint8_int8_4x1x8_2x1_only_gathered_border_tensor_uint8_d2r2 {
         step(c, at, call);
         if constexpr (refills) {
             p.s10 = start(call, next.m * 2 + 1, next.n * 1 + 0);
-        }
-        for (unsigned k = 4; k < call.k_steps; ++k) chess_prepare_for_pipelining {
-            step(c, at, call);
         }
         (void)before, (void)next;
     }

@@ -1,0 +1,141 @@
+"""What cascades cost a chain: how far a tile is behind the one before, and cycles of waiting.
+
+The cost model's view: a few tiles alike, a few calls of their first and last blocks, the rest by
+arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from match_aie.targets.aie_ml.schedule import CallSchedule
+from match_aie.targets.aie_ml.schedule.run import SHORT, ends, words
+
+#: Calls after which tiles keep their pace, and more of which the waiting is counted.
+WARM, COUNTED = 3, 3
+
+#: Tiles of a chain that are looked at: the ends, and two that are like all others.
+TILES = 4
+
+
+@dataclass(frozen=True)
+class Hand:
+    """Of sums that go from tile to tile.
+
+    Attributes:
+        behind: cycles by which the last tile of the chain ends a call after the first.
+        waits: cycles by which a call of all tiles takes longer than the slowest of them alone.
+    """
+
+    behind: float
+    waits: float
+
+
+@dataclass(frozen=True)
+class _Short:
+    """A call's words where it has a few blocks only: the others are like the middle ones.
+
+    Attributes:
+        moved: (cycle of the body, whether a word is written; else one is read), in order.
+        body: its cycles.
+    """
+
+    moved: tuple[tuple[int, bool], ...]
+    body: int
+
+
+def hand(chain: Sequence[CallSchedule], room: int, transfer: int, around: int) -> Hand:
+    """Of calls that repeat with `around` cycles between them.
+
+    Args:
+        chain: what the tiles of a chain run at a time.
+        room: words between two tiles at most.
+        transfer: cycles of a word between them.
+        around: cycles between two calls of a tile.
+    """
+    if len(chain) < 2:
+        return Hand(0.0, 0.0)
+    few = [*chain[: TILES - 1], chain[-1]] if len(chain) > TILES else list(chain)
+    blocks = min(call.blocks for call in few)
+    short, longer = (
+        _paced(tuple(_short(call, many) for call in few), room, transfer, around)
+        for many in (min(blocks, SHORT + 1), min(blocks, SHORT + 2))
+    )
+    left = blocks - min(blocks, SHORT + 1)
+    each = short.behind / (len(few) - 1)
+    return Hand(each * (len(chain) - 1), short.waits + left * (longer.waits - short.waits))
+
+
+def _short(call: CallSchedule, blocks: int) -> _Short:
+    schedule = call.parts[0].schedule
+    lead, end = ends(schedule, blocks)
+    moved = [
+        (lead + number * schedule.length + cycle, bool(which))
+        for number in range(blocks)
+        for which in (0, 1)
+        for cycle in words(schedule, number, blocks)[which]
+    ]
+    return _Short(tuple(sorted(moved)), lead + (blocks - 1) * schedule.length + end + 1)
+
+
+@lru_cache(maxsize=4096)
+def _paced(chain: tuple[_Short, ...], room: int, transfer: int, around: int) -> Hand:
+    """Every word as soon as it may move, tile by tile as far as each gets."""
+    tiles = [_Tile(short, around) for short in chain]
+    for west, east in pairwise(tiles):
+        west.free = deque([0.0] * room)
+        west.ready = east.west = deque()
+        east.frees = west.free
+    moving = True
+    while moving:
+        moving = any([tile.advance(transfer) for tile in tiles])
+    slowest = max(tile.short.body for tile in tiles)
+    paces = [(tile.begins[-1] - tile.begins[WARM]) / COUNTED for tile in tiles]
+    first, last = (tile.begins[-1] - around for tile in (tiles[0], tiles[-1]))
+    return Hand(last - first, max(paces) - around - slowest)
+
+
+class _Tile:
+    """A tile on its way through its calls.
+
+    Args:
+        short: a call.
+        around: cycles between two.
+    """
+
+    def __init__(self, short: _Short, around: int) -> None:
+        """At the beginning of its first call."""
+        self.short = short
+        self.begins = [0.0]
+        self.west: deque[float] | None = None
+        self.frees: deque[float] | None = None
+        self.ready: deque[float] | None = None
+        self.free: deque[float] | None = None
+        self._around = around
+        self._late = 0.0
+        self._at = 0
+
+    def advance(self, transfer: int) -> bool:
+        """Go on as far as words and room are there; whether it moved."""
+        moved = False
+        while len(self.begins) <= WARM + COUNTED:
+            for cycle, writes in self.short.moved[self._at :]:
+                source = self.free if writes else self.west
+                if source is not None:
+                    if not source:
+                        return moved
+                    self._late = max(self._late, source.popleft() - cycle)
+                    target, later = (self.ready, transfer) if writes else (self.frees, 0)
+                    assert target is not None
+                    target.append(self._late + cycle + later)
+                self._at += 1
+                moved = True
+            self._late += self.short.body + self._around
+            self._at = 0
+            self.begins.append(self._late)
+            moved = True
+        return moved

@@ -1,0 +1,55 @@
+"""In which K steps of a block the block before it is drained, and the block after it begun.
+
+A kernel's source and its schedule both follow this. Drains come in the first steps of a block,
+refills in its last ones. Words of a cascade are spread: few of them fit between two cores, and a
+word is on its way for a while.
+"""
+
+from __future__ import annotations
+
+#: K steps over which drains, and refills, are spread at most, where they do not go over a cascade
+#: or stand before a loop: every one of them is unrolled, and a step of a larger block has room for
+#: several.
+LONGEST_HEAD = 4
+
+#: K steps from one accumulator's words to the next one's on a cascade, where so many are unrolled.
+SPREAD_STEPS = 2
+
+
+def heads(drains: int, refills: int, k_steps: int, spread: tuple[bool, bool]) -> tuple[int, int]:
+    """K steps of a block in which the block before is drained, and those in which it is refilled.
+
+    Args:
+        drains: stores or cascade writes of a block.
+        refills: its accumulators.
+        k_steps: of a block.
+        spread: whether drains, and refills, are words of a cascade and all steps are unrolled.
+    """
+    drain = _apart(drains, k_steps, spread[0]) or min(drains, LONGEST_HEAD, max(1, k_steps // 2))
+    refill = _apart(refills, k_steps, spread[1]) or min(refills, LONGEST_HEAD)
+    return drain, min(refill, k_steps - drain)
+
+
+def _apart(items: int, k_steps: int, spread: bool) -> int:
+    """Steps for `items` that are spread; 0 where half of the block has none for each."""
+    return items * min(SPREAD_STEPS, k_steps // (2 * items)) if spread else 0
+
+
+def share(items: int, steps: int, *, early: bool = False) -> tuple[tuple[int, ...], ...]:
+    """Indices of `items` in order, spread over `steps` as evenly as can be.
+
+    Args:
+        items: how many.
+        steps: over how many.
+        early: whether each comes in the first of its steps instead of the last.
+    """
+    bounds = [-(-items * s // steps) if early else items * s // steps for s in range(steps + 1)]
+    if items > steps:
+        bounds = [items * s // steps for s in range(steps + 1)]
+    return tuple(tuple(range(bounds[s], bounds[s + 1])) for s in range(steps))
+
+
+def steps_of(items: int, steps: int, *, early: bool = False) -> tuple[int, ...]:
+    """The step of each of `items`, as `share` has them."""
+    shares = share(items, steps, early=early)
+    return tuple(step for step, members in enumerate(shares) for _ in members)

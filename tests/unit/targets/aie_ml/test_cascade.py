@@ -1,0 +1,131 @@
+"""Cascades word by word: exact against a model that steps cycle by cycle."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from match_aie.simulation import Delay, Simulator
+from match_aie.targets.aie_ml import Tiling, device
+from match_aie.targets.aie_ml.array.handing import hand
+from match_aie.targets.aie_ml.kernels.heads import heads, share
+from match_aie.targets.aie_ml.schedule import CallSchedule, Kernel, Variant, schedule_call
+from match_aie.targets.aie_ml.simulate.cascade import Link, moments, play
+from tests.cascade_reference import Call, ends
+
+VEK280 = device("vek280").architecture
+ROOM = 2 * VEK280.core.cascade_fifo
+FLAT = Kernel("int8", "int8", "int8", Tiling(4, 8, 8, True), variant="flat")
+
+
+def simulated(chain: list[list[Call]], room: int, transfer: int) -> list[list[int]]:
+    """As `ends` of the reference, on the event engine."""
+    sim = Simulator(record=False)
+    links = [Link(room, transfer) for _ in chain]
+    found: list[list[int]] = [[] for _ in chain]
+
+    def core(at):
+        west = links[at - 1] if at else None
+        east = links[at] if at < len(chain) - 1 else None
+        for call in chain[at]:
+            yield Delay(call.gap)
+            begun = sim.now
+            words = moments(call, reads=west is not None, writes=east is not None)
+            late = yield from play(words, begun, west, east)
+            yield Delay(begun + late + call.body - sim.now)
+            found[at].append(sim.now)
+
+    for at in reversed(range(len(chain))):
+        sim.spawn(f"core {at}", core(at))
+    sim.run()
+    return found
+
+
+@st.composite
+def chains(draw):
+    """Calls of up to four cores; as many words leave a core as the next one takes."""
+    counts = draw(st.lists(st.integers(1, 12), min_size=1, max_size=3))
+    cores = draw(st.integers(2, 4))
+    chain = []
+    for at in range(cores):
+        calls = []
+        for count in counts:
+            body = draw(st.integers(24, 60))
+            cycles = st.lists(
+                st.integers(0, body), min_size=count, max_size=count, unique=True
+            ).map(sorted)
+            reads = tuple(draw(cycles)) if at else ()
+            writes = tuple(draw(cycles)) if at < cores - 1 else ()
+            calls.append(Call(draw(st.integers(0, 30)), reads, writes, body))
+        chain.append(calls)
+    return chain
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    chain=chains(),
+    room=st.integers(1, 5),
+    transfer=st.sampled_from((0, 1, 2, 8, 16, 33)),
+)
+def test_words_are_timed_as_cycle_by_cycle(chain, room, transfer) -> None:
+    """Times are exact, in whatever order words are read and written."""
+    assert simulated(chain, room, transfer) == ends(chain, room, transfer)
+
+
+def tiles(length: int, rows: int = 16, kernel: Kernel = FLAT) -> list[CallSchedule]:
+    """Calls of the tiles of a chain."""
+    places = ["first", *["middle"] * (length - 2), "last"]
+    return [
+        schedule_call(replace(kernel, position=place, bias=place == "first"), VEK280, rows, 128, 64)
+        for place in places
+    ]
+
+
+def repeated(calls: list[CallSchedule], many: int, around: int) -> list[list[Call]]:
+    """So many calls of each tile, with cycles between them."""
+    return [[Call(around, call.reads, call.writes, call.body)] * many for call in calls]
+
+
+def test_schedules_and_simulation_agree_on_every_word() -> None:
+    calls = tiles(3)
+    for before, after in pairwise(calls):
+        assert len(before.writes) == len(after.reads) == 16 * 64 * 4 // 64
+        assert list(before.writes) == sorted(set(before.writes))
+        assert list(after.reads) == sorted(set(after.reads))
+    for transfer in (2, 16):
+        chain = repeated(calls, 3, 60)
+        assert simulated(chain, ROOM, transfer) == ends(chain, ROOM, transfer)
+
+
+def test_words_are_spread_over_the_steps_of_a_block() -> None:
+    """At 8 cycles a word, blocks in the middle of a call never wait; kernels that burst do."""
+
+    def waits(variant: Variant, rows: int, transfer: int) -> float:
+        return hand(tiles(4, rows, replace(FLAT, variant=variant)), ROOM, transfer, 60).waits
+
+    for variant in ("flat", "overlapped"):
+        assert waits(variant, 64, 8) == waits(variant, 128, 8) < 16
+    assert waits("exposed", 128, 8) > waits("exposed", 64, 8) + 100
+    assert waits("flat", 64, 16) < waits("overlapped", 64, 16)
+
+
+def test_the_cost_model_sees_what_the_reference_counts() -> None:
+    for transfer, rows in ((8, 8), (16, 16)):
+        calls = tiles(4, rows)
+        found = hand(calls, ROOM, transfer, 60)
+        chain = ends(repeated(calls, 9, 60), ROOM, transfer)
+        mean = (chain[3][-1] - chain[3][-4]) / 3
+        slowest = max(call.body for call in calls)
+        assert mean == pytest.approx(slowest + 60 + found.waits, abs=3)
+        assert found.behind == pytest.approx(chain[3][-1] - chain[0][-1], abs=10)
+
+
+def test_heads_are_early_drains_and_late_refills() -> None:
+    assert heads(4, 4, 16, (True, True)) == (8, 8)
+    assert heads(4, 4, 16, (False, False)) == (4, 4)
+    assert heads(4, 4, 6, (True, True)) == (3, 3)
+    assert share(2, 4, early=True) == ((0,), (), (1,), ())
+    assert share(2, 4) == ((), (0,), (), (1,))
+    assert share(4, 3) == share(4, 3, early=True) == ((0,), (1,), (2, 3))
