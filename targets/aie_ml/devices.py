@@ -298,6 +298,7 @@ class Device:
         array_to_if_gbps: the other way.
         dram_gbps: effective bandwidth of the chip's memory; None where not known.
         provenance: of every fact of the device and of its architecture, by dotted path.
+        documented_only: whether graphs may hold only what public examples show.
     """
 
     name: str
@@ -318,6 +319,7 @@ class Device:
     array_to_if_gbps: float | None
     dram_gbps: float | None
     provenance: Mapping[str, Provenance]
+    documented_only: bool = False
 
     def __post_init__(self) -> None:
         """Refuse an array whose parts contradict each other."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 from typing import cast
@@ -40,19 +41,29 @@ _STAND_INS = {"AIE-MLv2": ("all_vector", "XDNA2"), "XDNA2": ("others", "AIE-ML")
 
 _TILES = ("core", "mem", "shim")
 
+#: Ends the names of devices for which only documented constructs are emitted.
+_DOCUMENTED = ", documented"
+
 
 def devices() -> tuple[str, ...]:
     """Names that `device` takes."""
     return tuple(PARTS)
 
 
+def documented(name: str) -> str:
+    """The name under which `device` gives that device for graphs of documented constructs only."""
+    return name if name.endswith(_DOCUMENTED) else name + _DOCUMENTED
+
+
 @cache
 def device(name: str) -> Device:
-    """The device called `name`, one of `devices()`.
+    """The device called `name`, one of `devices()`, or what `documented` makes of one.
 
     Raises:
         TargetError: there is none of that name, or its facts make no sense.
     """
+    if name.endswith(_DOCUMENTED):
+        return replace(device(name.removesuffix(_DOCUMENTED)), name=name, documented_only=True)
     part = PARTS.get(name)
     if part is None:
         raise TargetError(f"no AI Engine device {name!r}", hint=f"one of {', '.join(PARTS)}")

@@ -30,6 +30,7 @@ from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.spread_plan import Aim
 from match_aie.targets.aie_ml.graph.write import Chained, Placed, network_units
 from match_aie.targets.aie_ml.known import device as known_device
+from match_aie.targets.aie_ml.known import documented
 from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Part, Stretch
 from match_aie.targets.cpu import CPUModule
 from match_aie.targets.versal.chains import Chain, chains, given, joined
@@ -64,6 +65,21 @@ def _taken(graph: LayerGraph) -> Mapping[str, int]:
     ways = SHARED[1:] if graph.memory == "ddr" else STREAMS
     counts = len(graph.inputs), len(graph.outputs)
     return {SHARED[0]: graph.columns, **dict(zip(ways, counts, strict=True))}
+
+
+def _versal_array(name: str) -> Device:
+    """The array of a Versal device, with memory tiles and channels to the chip's memory."""
+    array = known_device(name)
+    if array.architecture.name not in VERSAL:
+        raise TargetError(
+            f"{name} is no Versal device: its array ({array.architecture.name}) belongs "
+            "to a processor with other host code",
+            hint="vek280",
+        )
+    if array.mem_rows == 0:
+        raise TargetError(f"{name} has no memory tiles", hint="vek280")
+    array.need(array.gmio_in, "the number of DMA channels from memory")
+    return array
 
 
 def _refuse_ways(array: Device, memory: str, optimize_for: str) -> None:
@@ -107,6 +123,7 @@ class VersalAIEML(MatchTarget):
         handover: bool = True,
         memory: MemoryKind = "ddr",
         optimize_for: Aim = "latency",
+        documented_only: bool = False,
     ) -> None:
         """Everything has a default.
 
@@ -122,21 +139,14 @@ class VersalAIEML(MatchTarget):
                 ("ddr"), or streams of programmable logic ("plio"), many at once.
             optimize_for: whether layers fed by streams are chosen for the cycles of a single run
                 ("latency"), or between runs that follow each other ("throughput").
+            documented_only: whether only constructs are emitted that a public example shows. Layers
+                then do not hand over, whatever `handover` says.
 
         Raises:
             TargetError: there is no such device or module, the device is no Versal, or something
                 that the graphs need is not known of it.
         """
-        array = known_device(device)
-        if array.architecture.name not in VERSAL:
-            raise TargetError(
-                f"{device} is no Versal device: its array ({array.architecture.name}) belongs "
-                "to a processor with other host code",
-                hint="vek280",
-            )
-        if array.mem_rows == 0:
-            raise TargetError(f"{device} has no memory tiles", hint="vek280")
-        array.need(array.gmio_in, "the number of DMA channels from memory")
+        array = _versal_array(device)
         if not 1 <= columns_per_layer <= array.columns:
             raise TargetError(f"{columns_per_layer} columns a layer, {device} has {array.columns}")
         _refuse_ways(array, memory, optimize_for)
@@ -145,11 +155,13 @@ class VersalAIEML(MatchTarget):
         self.device = device
         self.columns_per_layer = columns_per_layer
         self._megahertz = arm_mhz
-        self._handover = handover
+        self._handover = handover and not documented_only
+        self._documented = documented_only
         self.frequency = arm_mhz * 1e6
         self.memory = memory
         self._aim = optimize_for
-        self._array = AieArray(device, columns_per_layer, memory, optimize_for)
+        emitted_for = documented(device) if documented_only else device
+        self._array = AieArray(emitted_for, columns_per_layer, memory, optimize_for)
         made: dict[str, ExecModule] = {"array": self._array, "arm": ArmModule()}
         strange = [name for name in modules if name not in made]
         if strange:
@@ -307,6 +319,7 @@ class VersalAIEML(MatchTarget):
             "handover": self._handover,
             "memory": self.memory,
             "optimize_for": self._aim,
+            "documented_only": self._documented,
         }
 
     def built_for(self) -> str:

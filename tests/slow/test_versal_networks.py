@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import match_aie as match
+from match_aie.targets.aie_ml.graph.documented import undocumented
 from match_aie.targets.versal import VersalAIEML
 from tests.aie_programs import network_equals
 from tests.shared import model_file, random_inputs
@@ -101,6 +102,19 @@ def test_mobilenet(tmp_path):
     assert on_array(net) >= 28
     graphs = [unit.path for unit in net.program.units if unit.path.endswith("_graph.h")]
     assert len(graphs) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "layers"), [("resnet8_u8.onnx", 12), ("mobilenetv1_025_u8.onnx", 12)]
+)
+def test_networks_of_documented_constructs_alone(tmp_path, name, layers):
+    """A graph a layer, as many as channels to memory last; no buffer hands on to another."""
+    net = compiled(model_file(name), documented_only=True)
+    checked(net, tmp_path, on_array(net))
+    assert on_array(net) >= layers
+    graphs = [u.values["g"] for u in net.program.units if u.path.endswith("_graph.h")]
+    assert len(graphs) == on_array(net)
+    assert [undocumented(graph) for graph in graphs] == [()] * len(graphs)
 
 
 def test_exact_arithmetic_keeps_shifts_on_the_array(tmp_path):

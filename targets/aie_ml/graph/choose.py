@@ -78,6 +78,8 @@ def choose_image(
     border = borders(layer)
     for number, plan in enumerate(cuts(layer, device, columns, split)):
         refused = fits_local(image_demand(plan, border, device), device)
+        if device.documented_only and len(groups(plan, device)) > ways(device):
+            continue  # memory tiles would hand results on to each other
         if refused is None and runs(plan, device):
             able.append((least_latency(plan, device, assumed), number, plan))
         elif refused is not None and (reason is None or refused.demand < reason.demand):

@@ -58,6 +58,8 @@ def choose_sum(
     reason: Infeasible | None = None
     found = []
     for plan in sum_cuts(layer, device, columns, tiles):
+        if device.documented_only and plan.groups(device) > ways(device, operands=2):
+            continue  # memory tiles would hand results on to each other
         refused = fits_local(sum_demand(plan, device), device)
         if refused is None:
             found.append(ChosenSum(plan, price_sum(plan, device, assumed)))

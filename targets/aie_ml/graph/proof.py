@@ -6,11 +6,19 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.documented import undocumented
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 
 
 def cannot_lie(graph: LayerGraph, device: Device, column: int = 0) -> Infeasible | None:
-    """Why buffers, descriptors or streams of `graph` do not fit `device`; None where they do."""
+    """Why buffers, descriptors or streams of `graph` do not fit `device`; None where they do.
+
+    A device for documented constructs alone takes no others.
+    """
+    strange = undocumented(graph) if device.documented_only else ()
+    if strange:
+        levers = ("documented_only=False",)
+        return Infeasible(f"documented constructs ({strange[0]})", len(strange), 0, "", levers)
     try:
         found = lay_out(graph, device, column)
     except TargetError as error:  # no schedule of its kernels

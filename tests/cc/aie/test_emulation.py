@@ -129,7 +129,7 @@ def run_main(folder, body, before=""):
 #include <adf.h>
 #include <aie_api/aie.hpp>
 #include <aie_api/aie_adf.hpp>
-alignas(64) static int8 memory[256];
+static int8 *const memory = static_cast<int8 *>(std::aligned_alloc(64, 256));
 {before}
 int main() {{
     aie_emulation::Core core;
@@ -170,7 +170,7 @@ def refusing(tmp_path_factory):
     lines = "\n".join(f"case {n}: {{ {body} break; }}" for n, body in enumerate(REFUSED))
     text = f"""#include <adf.h>
 #include <aie_api/aie.hpp>
-alignas(64) static int8 memory[256];
+static int8 *const memory = static_cast<int8 *>(std::aligned_alloc(64, 256));
 int main(int, char **words) {{
     aie_emulation::Core core;
     const aie_emulation::Mapped mapped(core, memory, 96, "weights");

@@ -69,9 +69,9 @@ class Schedule : public Run {
         for (const auto &actor : design().actors) {
             if (programs.same(actor->graph, graph)) actors_.push_back(actor.get());
         }
-        for (Actor *actor : actors_) connect_outputs(*actor);
         check_tiles();
         sort();
+        for (Actor *actor : order_) connect_outputs(*actor);
         for (Actor *actor : order_) actor->begin();
     }
 
@@ -130,12 +130,14 @@ class Schedule : public Run {
     }
 
     static void connect_outputs(Actor &actor) {
+        actor.adopt();
         for (const Port &port : actor.out) {
             std::vector<PortState *> readers;
             reach(*port, readers);
             port->reached.clear();
             for (PortState *reader : readers) {
                 port->reached.push_back(&reader->queue);
+                reader->firings = actor.repetition;
                 if (reader->format.bytes == 0) reader->format = port->format;
             }
         }

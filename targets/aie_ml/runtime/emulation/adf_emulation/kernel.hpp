@@ -1,6 +1,7 @@
 // Kernels as actors: every argument of the function is a port.
 #pragma once
 
+#include <functional>
 #include <tuple>
 
 #include "port.hpp"
@@ -36,7 +37,8 @@ struct Argument<adf::input_buffer<T> &> {
     Argument(Actor &kernel, std::size_t &in, std::size_t &)
         : port(*kernel.in[in++]),
           block(port.elements() * sizeof(T)),
-          mapped(kernel.core, reinterpret_cast<const T *>(block.data()), port.elements(), port.name),
+          // The memory is the kernel's until it returns; some kernels make their borders in it.
+          mapped(kernel.core, reinterpret_cast<T *>(block.data()), port.elements(), port.name),
           buffer(reinterpret_cast<const T *>(block.data()), static_cast<unsigned>(port.elements())) {
         if (port.elements() == 0) stop({port.name.c_str(), 0}, "adf::dimensions are not set");
         scatter(port, block.data());
@@ -206,7 +208,7 @@ struct Argument<T> {
 template <typename... Arguments>
 class KernelActor : public Actor {
   public:
-    explicit KernelActor(void (*function)(Arguments...)) : function_(function) {}
+    explicit KernelActor(std::function<void(Arguments...)> function) : function_(std::move(function)) {}
     void declare() { (Argument<Arguments>::declare(*this), ...); }
     bool counted() const override { return true; }
 
@@ -223,7 +225,49 @@ class KernelActor : public Actor {
     }
 
   private:
-    void (*function_)(Arguments...);
+    std::function<void(Arguments...)> function_;
 };
 
+/// A kernel that is an object of a class: the object lies in the tile's memory.
+template <typename Class, typename... Arguments>
+class ObjectActor : public KernelActor<Arguments...> {
+  public:
+    explicit ObjectActor(void (Class::*run)(Arguments...))
+        : KernelActor<Arguments...>([this, run](Arguments... values) {
+              (object_.get()->*run)(static_cast<Arguments>(values)...);
+          }) {}
+
+    /// Makes the object on the core, whose modes it may set.
+    void construct(const std::function<std::unique_ptr<Class>()> &make) {
+        const Running running(this->core);
+        object_ = make();
+        memory_.emplace(this->core, reinterpret_cast<unsigned char *>(object_.get()), sizeof(Class),
+                        "the object of " + this->name);
+    }
+
+  private:
+    std::unique_ptr<Class> object_;
+    std::optional<Mapped> memory_;
+};
+
+/// How the kernels of a class are made: known once its `registerKernelClass` ran.
+template <typename Class>
+struct Registered {
+    using Make = std::function<std::unique_ptr<Class>()>;
+    static inline std::function<std::shared_ptr<Actor>(const Make &)> create;
+};
+
+template <typename Class, typename... Arguments>
+void register_function(void (Class::*run)(Arguments...)) {
+    Registered<Class>::create = [run](const typename Registered<Class>::Make &make) {
+        auto actor = design().make<ObjectActor<Class, Arguments...>>("kernel", run);
+        actor->declare();
+        actor->construct(make);
+        return actor;
+    };
+}
+
 }  // namespace aie_emulation
+
+/// Names the function that a kernel's class runs.
+#define REGISTER_FUNCTION(function) ::aie_emulation::register_function(&function)

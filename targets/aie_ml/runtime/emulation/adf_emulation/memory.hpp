@@ -51,6 +51,30 @@ class SharedBufferActor : public Actor {
     Block block_;
 };
 
+/// Passes on what every writer sends in a firing, writer after writer.
+class OrderedMerge : public Actor {
+  public:
+    void adopt() override { out[0]->format = in[0]->format; }
+
+    void fire() override {
+        unsigned rounds = 0;
+        for (const Port &port : in) rounds = std::max(rounds, port->firings);
+        for (unsigned round = 0; round < rounds; ++round) {
+            for (const Port &port : in) pass(*port, rounds - round);
+        }
+    }
+
+  private:
+    void pass(PortState &port, unsigned left) {
+        const Place place{port.name.c_str(), 0};
+        if (port.firings == 0) stop(place, "nothing writes into the merge");
+        if (port.queue.size() % left != 0) stop(place, "packets of a merge differ in size");
+        std::vector<unsigned char> packet(port.queue.size() / left);
+        port.queue.pop(packet.data(), packet.size(), place);
+        out[0]->send(packet.data(), packet.size());
+    }
+};
+
 }  // namespace aie_emulation
 
 namespace adf {
@@ -62,7 +86,7 @@ class actor_handle {
 
     actor_handle() = default;
     AIE_EMULATION_ONCE explicit actor_handle(std::shared_ptr<aie_emulation::Actor> actor)
-        : in(&actor->in), out(&actor->out), actor_(std::move(actor)) {}
+        : in(actor->in), out(actor->out), actor_(std::move(actor)) {}
 
     AIE_EMULATION_ONCE aie_emulation::Actor &actor() const {
         if (!actor_) aie_emulation::stop({"graph", 0}, "something is used that was never created");
@@ -83,6 +107,29 @@ class kernel : public actor_handle {
             "kernel", function);
         actor->declare();
         return kernel(actor);
+    }
+
+    /// A kernel that is an object of `Class`, made of `arguments`.
+    template <typename Class, typename... Arguments>
+    AIE_EMULATION_ONCE static kernel create_object(Arguments... arguments) {
+        Class::registerKernelClass();
+        const auto &create = aie_emulation::Registered<Class>::create;
+        if (!create) aie_emulation::stop({"graph", 0}, "a kernel's class registers no function of its own");
+        return kernel(create([&] { return std::make_unique<Class>(arguments...); }));
+    }
+};
+
+/// Streams that become one: a packet of each in turn, in the order of the ports.
+template <unsigned Inputs>
+class pktorderedmerge : public actor_handle {
+  public:
+    using actor_handle::actor_handle;
+
+    AIE_EMULATION_ONCE static pktorderedmerge create() {
+        auto actor = aie_emulation::design().make<aie_emulation::OrderedMerge>("merge");
+        for (unsigned i = 0; i < Inputs; ++i) actor->add(true, {});
+        actor->add(false, {});
+        return pktorderedmerge(actor);
     }
 };
 

@@ -49,6 +49,7 @@ struct PortState {
     std::vector<std::shared_ptr<PortState>> sinks;    // as connected
     Queue queue;                                      // of an actor's input
     std::vector<Queue *> reached;                     // by an actor's output
+    unsigned firings = 0;                             // in an iteration, of who writes an input
 
     std::size_t elements() const {
         std::size_t count = dimensions.empty() ? 0 : 1;
@@ -126,6 +127,7 @@ struct Actor {
     Core core;
 
     virtual ~Actor() = default;
+    virtual void adopt() {}   // once those that write its inputs are known
     virtual void begin() {}   // before the first iteration
     virtual void fire() = 0;
     virtual void settle() {}  // after each run
@@ -276,17 +278,20 @@ connect(const port_handle &, const port_handle &) -> connect<>;
 class port_list {
   public:
     port_list() = default;
-    explicit port_list(const std::vector<aie_emulation::Port> *ports) : ports_(ports) {}
-    AIE_EMULATION_ONCE port_handle operator[](std::size_t index) const {
-        if (ports_ == nullptr || index >= ports_->size()) {
+    AIE_EMULATION_ONCE explicit port_list(const std::vector<aie_emulation::Port> &ports)
+        : ports_(std::make_shared<std::vector<port_handle>>()) {
+        for (const aie_emulation::Port &port : ports) ports_->push_back(port_handle(port));
+    }
+    AIE_EMULATION_ONCE port_handle &operator[](std::size_t index) const {
+        if (index >= size()) {
             aie_emulation::stop({"graph", 0}, "no port of number " + std::to_string(index));
         }
-        return port_handle((*ports_)[index]);
+        return (*ports_)[index];
     }
     std::size_t size() const { return ports_ == nullptr ? 0 : ports_->size(); }
 
   private:
-    const std::vector<aie_emulation::Port> *ports_ = nullptr;
+    std::shared_ptr<std::vector<port_handle>> ports_;  // copies of a handle mean the same ports
 };
 
 }  // namespace adf

@@ -2,8 +2,12 @@
 #pragma once
 
 #include "emulation/arithmetic.hpp"
+#include "emulation/convert.hpp"
+#include "emulation/iterator.hpp"
 #include "emulation/memory.hpp"
 #include "emulation/mmul.hpp"
+#include "emulation/rearrange.hpp"
+#include "emulation/sliding.hpp"
 #include "emulation/vector.hpp"
 
 // Hints to the vendor's compiler; they mean nothing to a host's.

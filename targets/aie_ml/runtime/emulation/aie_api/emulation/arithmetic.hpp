@@ -1,4 +1,4 @@
-// Lane by lane: products into accumulators, sums, comparisons, rearrangements.
+// Lane by lane: products into accumulators, sums, shifts, comparisons.
 #pragma once
 
 #include "vector.hpp"
@@ -14,6 +14,13 @@ typename Lane<Tag>::type product(A a, B b) {
     using L = typename Lane<Tag>::type;
     return wrap_multiply<L>(static_cast<L>(a), static_cast<L>(b));
 }
+
+/// The accumulator's tag where the source names none.
+template <typename A, typename B>
+using DefaultTag = std::conditional_t<
+    is_floating<A> || is_floating<B>, accfloat,
+    std::conditional_t<(sizeof(A) + sizeof(B) <= 4), acc32,
+                       std::conditional_t<(sizeof(A) + sizeof(B) < 8), acc48, acc64>>>;
 
 template <typename Tag, unsigned N>
 void count_products(Place place) {
@@ -32,6 +39,11 @@ accum<Tag, N> mul(const vector<A, N> &a, const vector<B, N> &b, AIE_EMULATION_HE
     return sum;
 }
 
+template <typename A, typename B, unsigned N>
+auto mul(const vector<A, N> &a, const vector<B, N> &b, AIE_EMULATION_HERE) {
+    return mul<aie_emulation::DefaultTag<A, B>>(a, b, file, line);
+}
+
 template <typename Tag, typename A, typename B, unsigned N>
 accum<Tag, N> mac(const accum<Tag, N> &before, const vector<A, N> &a, const vector<B, N> &b,
                   AIE_EMULATION_HERE) {
@@ -42,6 +54,12 @@ accum<Tag, N> mac(const accum<Tag, N> &before, const vector<A, N> &a, const vect
                                               aie_emulation::product<Tag>(a[i], b[i]));
     }
     return sum;
+}
+
+/// Lane = sum + value squared.
+template <typename Tag, typename T, unsigned N>
+accum<Tag, N> mac_square(const accum<Tag, N> &before, const vector<T, N> &a, AIE_EMULATION_HERE) {
+    return mac(before, a, a, file, line);
 }
 
 template <typename Tag, unsigned N>
@@ -61,15 +79,46 @@ vector<T, N> add(const vector<T, N> &a, const vector<T, N> &b) {
 template <typename T, unsigned N>
 vector<T, N> sub(const vector<T, N> &a, const vector<T, N> &b) {
     vector<T, N> rest;
+    for (unsigned i = 0; i < N; ++i) rest[i] = aie_emulation::wrap_subtract(T(a[i]), T(b[i]));
+    return rest;
+}
+
+template <typename Tag, typename T, unsigned N>
+accum<Tag, N> add(const accum<Tag, N> &a, const vector<T, N> &b) {
+    return add(a, accum<Tag, N>(b));
+}
+
+template <typename Tag, unsigned N>
+accum<Tag, N> sub(const accum<Tag, N> &a, const accum<Tag, N> &b) {
+    accum<Tag, N> rest;
     for (unsigned i = 0; i < N; ++i) {
-        if constexpr (aie_emulation::is_floating<T>) {
-            rest[i] = static_cast<T>(a[i] - b[i]);
-        } else {
-            using U = std::make_unsigned_t<T>;
-            rest[i] = static_cast<T>(static_cast<U>(static_cast<U>(a[i]) - static_cast<U>(b[i])));
-        }
+        rest.lane(i) = aie_emulation::wrap_subtract(a.lane(i), b.lane(i));
     }
     return rest;
+}
+
+template <typename Tag, typename T, unsigned N>
+accum<Tag, N> sub(const accum<Tag, N> &a, const vector<T, N> &b) {
+    return sub(a, accum<Tag, N>(b));
+}
+
+/// Goes through an accumulator in the vendor's headers (detail/aie2/shift.hpp): what is shifted out
+/// is rounded and the result saturated as the core's modes say.
+template <typename T, unsigned N>
+vector<T, N> downshift(const vector<T, N> &a, unsigned by, AIE_EMULATION_HERE) {
+    static_assert(!aie_emulation::is_floating<T>, "downshift of integers only");
+    const aie_emulation::Core &core = aie_emulation::core(AIE_EMULATION_PLACE);
+    vector<T, N> less;
+    for (unsigned i = 0; i < N; ++i) less[i] = aie_emulation::srs<T>(a[i], static_cast<int>(by), core);
+    return less;
+}
+
+template <typename T, unsigned N>
+vector<T, N> bit_and(const vector<T, N> &a, const vector<T, N> &b) {
+    static_assert(!aie_emulation::is_floating<T>, "bit_and of integers only");
+    vector<T, N> both;
+    for (unsigned i = 0; i < N; ++i) both[i] = static_cast<T>(a[i] & b[i]);
+    return both;
 }
 
 template <typename T, unsigned N>
@@ -130,41 +179,6 @@ T reduce_max(const vector<T, N> &lanes) {
     T most = lanes[0];
     for (unsigned i = 1; i < N; ++i) most = most < lanes[i] ? lanes[i] : most;
     return most;
-}
-
-/// A matrix of `rows` x `columns` lanes, row-major, to its transpose.
-template <typename T, unsigned N>
-vector<T, N> transpose(const vector<T, N> &lanes, unsigned rows, unsigned columns,
-                       AIE_EMULATION_HERE) {
-    if (rows * columns != N) {
-        aie_emulation::stop(AIE_EMULATION_PLACE, "transpose: rows x columns is not the vector");
-    }
-    vector<T, N> turned;
-    for (unsigned r = 0; r < rows; ++r) {
-        for (unsigned c = 0; c < columns; ++c) turned[c * rows + r] = lanes[r * columns + c];
-    }
-    return turned;
-}
-
-template <typename T, unsigned N>
-vector<T, N> shuffle_down(const vector<T, N> &lanes, unsigned by) {
-    vector<T, N> moved;
-    for (unsigned i = 0; i < N; ++i) moved[i] = i + by < N ? lanes[i + by] : T{};
-    return moved;
-}
-
-template <typename T, unsigned N>
-vector<T, N / 2> filter_even(const vector<T, N> &lanes, unsigned step = 1) {
-    vector<T, N / 2> kept;
-    for (unsigned i = 0; i < N / 2; ++i) kept[i] = lanes[i / step * 2 * step + i % step];
-    return kept;
-}
-
-template <typename T, unsigned N>
-vector<T, N / 2> filter_odd(const vector<T, N> &lanes, unsigned step = 1) {
-    vector<T, N / 2> kept;
-    for (unsigned i = 0; i < N / 2; ++i) kept[i] = lanes[i / step * 2 * step + step + i % step];
-    return kept;
 }
 
 }  // namespace aie

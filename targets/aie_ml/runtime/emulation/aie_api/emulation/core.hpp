@@ -17,6 +17,11 @@
 #define __AIE_ARCH__ 20  // AIE-ML
 #endif
 
+// The bounds of what this program or library holds in static variables; a linker makes them.
+#ifdef __ELF__
+extern "C" __attribute__((visibility("hidden"))) const char __ehdr_start[], _end[];
+#endif
+
 namespace aie_emulation {
 
 /// Where in a kernel's source an API call stands.
@@ -162,8 +167,19 @@ inline void check_stack(Core &core, std::uintptr_t address, std::size_t bytes, P
     }
 }
 
+/// Whether a static variable lies at `address`.
+inline bool is_static(std::uintptr_t address) {
+#ifdef __ELF__
+    return address >= reinterpret_cast<std::uintptr_t>(__ehdr_start) &&
+           address < reinterpret_cast<std::uintptr_t>(_end);
+#else
+    return address == 0;  // unknown
+#endif
+}
+
 /// Stops unless `bytes` at `address` lie within one buffer and are aligned to `alignment`. Local
-/// arrays of the kernel pass with their alignment and their size checked and not their bounds.
+/// arrays of the kernel pass with their alignment and their size checked and not their bounds, and
+/// static variables with their alignment.
 inline void check_access(const void *pointer, std::size_t bytes, std::size_t alignment, bool write,
                          Place place) {
     Core &c = core(place);
@@ -198,6 +214,11 @@ inline void check_access(const void *pointer, std::size_t bytes, std::size_t ali
         check_stack(c, address, bytes, place);
         if (address % alignment == 0) return;
         stop(place, std::string("misaligned ") + verb + " of a local array, wants a multiple of " +
+                        std::to_string(alignment));
+    }
+    if (is_static(address)) {
+        if (address % alignment == 0) return;
+        stop(place, std::string("misaligned ") + verb + " of a static variable, wants a multiple of " +
                         std::to_string(alignment));
     }
     stop(place, std::string("out-of-bounds ") + verb + " of " + std::to_string(bytes) +

@@ -99,7 +99,7 @@ class mmul {
     mmul() = default;
     mmul(const accum_type &sum) : sum_(sum) {}
     template <typename T>
-    explicit mmul(const vector<T, size_C> &values, int shift = 0) : sum_(values, shift) {}
+    explicit(false) mmul(const vector<T, size_C> &values, int shift = 0) : sum_(values, shift) {}
 
     mmul &operator=(const accum_type &sum) {
         sum_ = sum;

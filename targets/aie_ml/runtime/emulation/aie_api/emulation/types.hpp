@@ -95,6 +95,16 @@ constexpr T wrap_add(T a, T b) {
 }
 
 template <typename T>
+constexpr T wrap_subtract(T a, T b) {
+    if constexpr (is_floating<T>) {
+        return a - b;
+    } else {
+        using U = std::make_unsigned_t<T>;
+        return static_cast<T>(static_cast<U>(static_cast<U>(a) - static_cast<U>(b)));
+    }
+}
+
+template <typename T>
 constexpr T wrap_multiply(T a, T b) {
     if constexpr (is_floating<T>) {
         return a * b;
