@@ -246,8 +246,6 @@ class _Seam:
     def _buffer(
         self, number: int, gate: Gate, writes: tuple[Access, ...], reads: tuple[Access, ...]
     ) -> Shared:
-        _, at, slot = gate.readers[0]
-        first = self.joining.first[self.writer + 1]["column"]
         return Shared(
             f"{self.joining.members[self.writer].graph.name}_y{number}",
             self.before.mapping.layer.out,
@@ -255,8 +253,17 @@ class _Seam:
             writes,
             reads,
             2,
-            first + slot * self.after.mapping.cas_length + at,
+            self._column(gate),
         )
+
+    def _column(self, gate: Gate) -> int:
+        """Where a buffer should lie: on the side from which more streams would cross."""
+        before, after = (self.joining.first[at]["column"] for at in (self.writer, self.writer + 1))
+        if self.before.mapping.chains > self.after.floor.copies[0]:
+            chain = self.before.chain(*gate.writers[0])
+            return before + self.before.floor.place(chain, self.before.mapping.cas_length - 1)[0]
+        _, at, slot = gate.readers[0]
+        return after + slot * self.after.mapping.cas_length + at
 
     def _write(self, gate: Gate, writer: Writer) -> Access:
         """Calls of a chain, [M/m][N/n][m][n] each."""

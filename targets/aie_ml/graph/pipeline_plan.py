@@ -20,6 +20,7 @@ import numpy as np
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.local import demand, logical_banks
@@ -39,7 +40,15 @@ from match_aie.workload import Workload
 OF_A_WIDTH = 6
 
 #: Choices that are laid out until one can be.
-LAID_OUT = 6
+LAID_OUT = 8
+
+#: Orders of the streams that are tried of a choice: another choice is sooner laid out.
+ORDERS = 6
+
+#: Rows of a run are filled up to whole numbers of so many `mmul` tiles, where that adds no more
+#: than the share of them: more calls divide them evenly.
+ROUND = (1, 2, 4, 8, 16)
+FILLED = 1 / 8
 
 
 @dataclass(frozen=True)
@@ -51,12 +60,14 @@ class Candidate:
         rows: of a run.
         columns: that it takes.
         bound: cycles of a run that no kernel of it beats.
+        streams: from chains into memory tiles, and from these to columns of tiles.
     """
 
     mapping: ArrayMapping
     rows: int
     columns: int
     bound: float
+    streams: tuple[int, int]
 
     @property
     def passes(self) -> int:
@@ -105,7 +116,7 @@ def _cannot_lie(
         numbers = Numbers(plan.timed, workload, zeros)
         graph = TimedGraph(f"stage{at}", plan.timed, numbers).graph
         members.append(Member(graph, (workload.inputs[0].name,), plan.timed))
-    return cannot_lie(join_stages("stages", members, device).graph, device)
+    return cannot_lie(join_stages("stages", members, device).graph, device, orders=ORDERS)
 
 
 @lru_cache(maxsize=256)
@@ -117,20 +128,28 @@ def candidates(layer: DenseLayer, name: str, most: int) -> tuple[Candidate, ...]
     """
     device = known(name)
     tiling = native_tilings(layer, device)[0]
-    widths: dict[int, list[Candidate]] = {}
+    widths: dict[tuple[int, int], list[Candidate]] = {}
     deep, wide = ceil(layer.reduction / tiling.k), ceil(layer.columns / tiling.n)
-    high = ceil(layer.rows / tiling.m)
     for length in counts(deep, most):
-        for parts in counts(wide, most // length * device.core_rows):
-            for rows in _divisors(high):
-                if parts * rows > most // length * device.core_rows:
-                    break
-                for made in _of_split(layer, tiling, (length, parts, rows), name, most):
-                    widths.setdefault(made.columns, []).append(made)
+        chains = most // length * device.core_rows
+        for parts in counts(wide, chains):
+            for high in _heights(ceil(layer.rows / tiling.m)):
+                able = min(chains // parts, ceil(layer.rows / tiling.m))
+                for rows in (n for n in _divisors(high) if n <= able):
+                    split = length, parts, rows
+                    for made in _of_split(layer, tiling, split, high, name, most):
+                        widths.setdefault((made.columns, high), []).append(made)
     found: list[Candidate] = []
     for _, each in sorted(widths.items()):
-        found += sorted(each, key=lambda one: (one.bound, one.mapping.tiles))[:OF_A_WIDTH]
+        each.sort(key=lambda one: (one.bound, one.mapping.tiles, one.streams))
+        found += each[:OF_A_WIDTH]
     return tuple(found)
+
+
+def _heights(tiles: int) -> list[int]:
+    """Numbers of `mmul` tiles of rows in a run, those that are filled up included."""
+    filled = {ceil(tiles / step) * step for step in ROUND}
+    return sorted(high for high in filled if high - tiles <= FILLED * tiles)
 
 
 def _divisors(number: int) -> list[int]:
@@ -138,11 +157,24 @@ def _divisors(number: int) -> list[int]:
 
 
 def _of_split(
-    layer: DenseLayer, tiling: Tiling, split: tuple[int, int, int], name: str, most: int
+    layer: DenseLayer,
+    tiling: Tiling,
+    split: tuple[int, int, int],
+    tiles: int,
+    name: str,
+    most: int,
 ) -> list[Candidate]:
     """Candidates of parts of the reduction, the columns and the rows.
 
     Calls are of the most rows that fit a tile, with and without banks that the DMA shares.
+
+    Args:
+        layer: what runs.
+        tiling: of its products.
+        split: the parts.
+        tiles: of rows in a run, what is filled up included.
+        name: of the device.
+        most: columns that it may take.
     """
     device = known(name)
     length, parts, rows = split
@@ -157,26 +189,30 @@ def _of_split(
         tiling.m,
         ceil(ceil(layer.columns / tiling.n) / parts) * tiling.n,
     )
-    width = narrow(name, base).columns
-    if width > most:
+    region = narrow(name, base)
+    if region.columns > most:
         return []
+    crossing = base.chains, Floor(base, region).copies[0]
     one, (banks, size) = demand(base, device), logical_banks(device)
-    share = ceil(layer.rows / tiling.m) // rows
-    fitting = [(n, plan) for n in _divisors(share) if (plan := one.plan(banks, size, n))]
+    share, whole = tiles // rows, ceil(layer.rows / tiling.m) // rows
+    heights = [n for n in _divisors(share) if n <= whole]
+    fitting = [(n, plan) for n in heights if (plan := one.plan(banks, size, n))]
     largest = {
         max((n for n, _ in fitting), default=0),
         max((n for n, plan in fitting if not plan.shared), default=0),
     }
-    rate = device.architecture.core.macs_of(layer.a, layer.w) or 1
+    core = device.architecture.core
+    rate = core.macs_of(layer.a, layer.w) or 1
     found = []
     for tall in sorted(largest - {0}):
         high = tall * tiling.m
-        whole = replace(layer, rows=min(layer.rows, high * rows))
-        mapping = replace(base, layer=whole, call_rows=high)
+        part = replace(layer, rows=min(layer.rows, high * rows))
+        mapping = replace(base, layer=part, call_rows=high)
         calls = share // tall
         products = high * mapping.part_reduction * mapping.call_columns / rate
-        cycles = calls * (products + Assumed().acquire)
-        found.append(Candidate(mapping, layer.rows, width, cycles))
+        streams = max(mapping.input_bytes, mapping.output_bytes) / core.dma.bytes_per_cycle
+        cycles = calls * max(products + Assumed().acquire, streams)
+        found.append(Candidate(mapping, layer.rows, region.columns, cycles, crossing))
     return found
 
 
@@ -192,8 +228,10 @@ class _Choice:
     def __init__(self, offered: Sequence[Sequence[Candidate]], name: str, columns: int) -> None:
         """Nothing is priced."""
         self._offered, self._name, self._columns = offered, name, columns
-        ports = known(name).architecture.switch_ports
+        device, ports = known(name), known(name).architecture.switch_ports
         self._down = ports[("core_tile", "master", "S")]
+        #: Links between two columns.
+        self._across = ports[("core_tile", "master", "E")] * device.core_rows
         self._plans: dict[Candidate, SpreadPlan | None] = {}
         self._apart: set[tuple[Candidate, Candidate]] = set()
 
@@ -221,7 +259,7 @@ class _Choice:
     def refuse(self) -> None:
         """The last answer could not be laid out: its neighbours with the most streams part."""
         pairs = pairwise(self._last)
-        self._apart.add(max(pairs, key=lambda pair: pair[0].mapping.chains + pair[1].columns))
+        self._apart.add(max(pairs, key=lambda pair: pair[0].streams[0] + pair[1].streams[1]))
 
     def _cycles(self, candidate: Candidate) -> float:
         if candidate not in self._plans:
@@ -263,7 +301,8 @@ class _Choice:
         """Whether each column of tiles has its part of the reduction in one memory tile."""
         if before is None:
             return True
-        if (before, after) in self._apart:
+        across = min(before.streams[0], after.streams[1])
+        if (before, after) in self._apart or across > self._across:
             return False
         a, b = before.mapping, after.mapping
         if a.row_parts * a.call_rows * before.passes != b.row_parts * b.call_rows * after.passes:

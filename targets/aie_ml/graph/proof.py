@@ -5,14 +5,24 @@ from __future__ import annotations
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.router import ORDERS
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 
 
-def cannot_lie(graph: LayerGraph, device: Device, column: int = 0) -> Infeasible | None:
-    """Why buffers, descriptors or streams of `graph` do not fit `device`; None where they do."""
+def cannot_lie(
+    graph: LayerGraph, device: Device, column: int = 0, *, orders: int = ORDERS
+) -> Infeasible | None:
+    """Why buffers, descriptors or streams of `graph` do not fit `device`; None where they do.
+
+    Args:
+        graph: a layer's, or of several.
+        device: the array.
+        column: where it begins.
+        orders: of the streams, that are tried.
+    """
     try:
-        found = lay_out(graph, device, column)
+        found = lay_out(graph, device, column, orders=orders)
     except TargetError as error:  # no schedule of its kernels
         return Infeasible(error.what, 1, 0, "kernels", (error.hint,))
     if isinstance(found, Infeasible):
