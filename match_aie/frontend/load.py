@@ -57,10 +57,11 @@ def load(
         UnsupportedOperatorError: it holds operators that cannot be compiled.
     """
     wanted = _Wanted(name, shapes, params, limits)
-    loaded = _loaded(model, wanted)
+    from match_aie.frontend.dead_channels import revive_dead_channels
     from match_aie.frontend.module_limits import check_module
     from match_aie.frontend.port_check import check_ports
 
+    loaded = revive_dead_channels(_loaded(model, wanted))
     check_module(loaded, limits)
     check_ports(loaded)
     for kind, ports in (("input", loaded.inputs), ("output", loaded.outputs)):

@@ -50,7 +50,8 @@ def _check_scale(scale: Any, label: str) -> None:
 
     A scale is the step between two neighbouring integers. ONNX divides by it: with 0 that gives
     infinities and NaN, whose integers are whatever a processor makes of them; a range that a
-    negative one would belong to has its ends exchanged.
+    negative one would belong to has its ends exchanged. Scales of 0 of constants, which stand for
+    channels without weights, have been replaced before.
     """
     if not tvm_api.is_constant(scale):
         return

@@ -53,8 +53,10 @@ def write(
             hint="choose a folder that you may write to",
         ) from error
     finally:
-        # After success it is gone; after an error or an interrupt it may not stay.
-        _discard(fresh, frozenset(sources))
+        # After success it is gone; where the same project was there, and after an error or an
+        # interrupt, it may not stay. Others who look for what the dead left stay away meanwhile.
+        with exclusive(fresh):
+            _discard(fresh, frozenset(sources))
     return load(place)
 
 

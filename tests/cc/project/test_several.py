@@ -12,7 +12,9 @@ from small_network import example
 
 from match_aie.demo import digits_model
 from match_aie.errors import ProjectError
-from match_aie.toolchain import load, write
+from match_aie.toolchain import folder as project_folder
+from match_aie.toolchain import load, ours, write
+from match_aie.toolchain.locks import exclusive
 
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="no C compiler"
@@ -71,6 +73,22 @@ def test_other_networks_from_three_processes(tmp_path):
     assert set(lines) <= {"right", another}
     assert os.listdir(tmp_path) == ["net"]
     assert load(tmp_path / "net").run(IMAGE).matches_reference
+
+
+def test_what_is_removed_is_removed_by_one(tmp_path, monkeypatch):
+    """The same project again is thrown away under its lock: who looks for leftovers stays away."""
+    write(example(), tmp_path / "net")
+    free = []
+
+    def clear(folder, *names):
+        with exclusive(folder, wait=False) as held:
+            free.append(held)
+        ours.clear(folder, *names)
+
+    monkeypatch.setattr(project_folder, "clear", clear)
+    write(example(), tmp_path / "net", overwrite=True)
+    assert free == [False]
+    assert os.listdir(tmp_path) == ["net"]
 
 
 def test_a_project_that_was_replaced_says_so(tmp_path):

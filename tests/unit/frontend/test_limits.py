@@ -111,18 +111,25 @@ def test_where_no_module_takes_the_layer_many_steps_are_refused(op, outputs):
         match_aie.compile(recurrent(op, 100_000, outputs), cache=False)
 
 
-@pytest.mark.parametrize("name", ["scale", "weight_scale", "output_scale", "qlinear"])
-@pytest.mark.parametrize("bad", ["zero", "negative", "nan"])
+NAMES = ("scale", "weight_scale", "output_scale", "qlinear")
+STEPLESS = [
+    (name, bad)
+    for name in NAMES
+    for bad in ("zero", "negative", "nan")
+    if bad != "zero" or name in ("scale", "output_scale")
+]
+
+
+@pytest.mark.parametrize(("name", "bad"), STEPLESS)
 def test_a_scale_is_a_step(cases, tmp_path, name, bad):
     with pytest.raises(ModelError, match=f"a scale is .*{'number' if bad == 'nan' else bad}") as e:
         load(cases[f"{name}_{bad}"].build(tmp_path))
     assert e.value.where
 
 
-@pytest.mark.parametrize("bad", ["zero", "negative"])
-def test_every_channel_has_one(cases, tmp_path, bad):
-    with pytest.raises(ModelError, match=f"a scale is {bad}"):
-        load(cases[f"channel_scale_{bad}"].build(tmp_path))
+def test_every_channel_has_one(cases, tmp_path):
+    with pytest.raises(ModelError, match="a scale is negative"):
+        load(cases["channel_scale_negative"].build(tmp_path))
 
 
 @pytest.mark.parametrize("bad", [{"nodes": 0}, {"nodes": -1}, {"nodes": True}, {"node": 1}])

@@ -2,6 +2,7 @@
 
 import json
 import platform
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
@@ -88,7 +89,10 @@ def test_no_more_of_a_shared_cache_than_facts_state(tmp_path, monkeypatch, size,
 def test_a_variable_says_what_is_found(tmp_path, monkeypatch, pin, expected):
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     monkeypatch.setenv(PIN, f" {pin} ")
-    assert native(cpuinfo(tmp_path, "flags", V4), tmp_path) == machine(expected)
+    facts = machine(expected)
+    found = native(cpuinfo(tmp_path, "flags", V4), tmp_path)
+    # A run that is pinned itself builds what is not executed here with an emulation's flags.
+    assert replace(found, flags=(), compilers=()) == replace(facts, flags=(), compilers=())
     assert CPU().built_for() == expected
     assert CPU("x86-64-v4").built_for() == "x86-64-v4"
 
