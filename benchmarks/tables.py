@@ -246,6 +246,28 @@ def aie_gemms(rows: Rows) -> Lines:
             )
 
 
+def aie_networks(rows: Rows) -> Lines:
+    """Pipelines as they are emitted, of programs that were executed."""
+    yield (
+        "network",
+        "tiles",
+        "a result every, us",
+        "TOPS",
+        "limit of the split",
+        "assumptions at half / double",
+    )
+    for case in rows.cases("executed"):
+        varied = (f"simulated_tops_{which}" for which in ("half", "double"))
+        yield (
+            case,
+            rows.value(case, "tiles", 0),
+            rows.value(case, "simulated_us", 2),
+            rows.value(case, "simulated_tops", 1),
+            rows.value(case, "limit_tops", 1),
+            " / ".join(rows.value(case, metric, 1) for metric in varied),
+        )
+
+
 def aie_calibration(rows: Rows) -> Lines:
     """Published kernel cycles against ours."""
     yield "rows of the calibration file", "error, %"
@@ -274,6 +296,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "cpu_prediction": ("cpu_prediction", cpu_prediction),
     "aie_tiles": ("aie_layer", aie_tiles),
     "aie_gemms": ("aie_layer", aie_gemms),
+    "aie_networks": ("aie_network", aie_networks),
     "aie_calibration": ("aie_layer", aie_calibration),
 }
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,11 @@ def mlp(
         rows: of the input.
         columns: of every layer's output; with one layer only.
     """
-    columns = columns or width
+    return dense_network((width, *(columns or width,) * layers), rows)
+
+
+def dense_network(widths: Sequence[int], rows: int) -> onnx.ModelProto:
+    """The same with an input of so many columns, then those of every layer's output."""
     rng = np.random.default_rng(0)
     nodes: list[onnx.NodeProto] = []
     constants: list[onnx.TensorProto] = []
@@ -69,7 +74,7 @@ def mlp(
 
     last = node("DequantizeLinear", "x", *scale(-4))
     stored = "x"
-    for _ in range(layers):
+    for width, columns in pairwise(widths):
         weight = rng.integers(-128, 128, (width, columns)).astype(np.int8)
         bias = rng.integers(-(2**12), 2**12, columns).astype(np.int32)
         product = node("MatMul", last, node("DequantizeLinear", const(weight), *scale(-10)))
@@ -78,7 +83,7 @@ def mlp(
         last = node("DequantizeLinear", stored, *scale(-4))
     ends = [
         helper.make_tensor_value_info(name, TensorProto.INT8, (rows, wide))
-        for name, wide in (("x", width), (stored, columns))
+        for name, wide in (("x", widths[0]), (stored, widths[-1]))
     ]
     graph = helper.make_graph(nodes[:-1], "mlp", ends[:1], ends[1:], constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)

@@ -25,8 +25,8 @@ def region(columns, rows):
     return replace(VEK280, columns=columns, core_rows=rows, shim_noc_columns=None)
 
 
-def layer(rng, rows, reduction, columns, pair=("int8", "int8"), form="shift", zero=0):
-    """A workload in fixed point and its constants."""
+def layer(rng, rows, reduction, columns, pair=("int8", "int8"), form="shift", zero=0, gain=1.0):
+    """A workload in fixed point and its constants; `gain` makes results larger."""
     a, w = pair
     out = "int16" if a == "int16" else a
     tail = full_range(out, zero)
@@ -45,7 +45,7 @@ def layer(rng, rows, reduction, columns, pair=("int8", "int8"), form="shift", ze
     # Sums of 16-bit operands must fit 32 bits.
     least, most = (info.min, info.max) if w == "int8" else (-300, 300)
     spread = 2.0 ** round(np.log2(np.sqrt(reduction) * most * (1000 if a == "int16" else 3)))
-    scale = np.full(many, (2.0**4 if a == "int16" else 1.0) / spread, np.float32)
+    scale = np.full(many, gain * (2.0**4 if a == "int16" else 1.0) / spread, np.float32)
     if form == "channel":
         scale = (scale * rng.uniform(0.5, 1.5, many)).astype(np.float32)
     constants = {

@@ -50,7 +50,7 @@ from match_aie.hardware.tiles import (
     tiles_from_json,
     tiles_to_json,
 )
-from match_aie.hardware.unit import ChosenLayer, Flow, HandedOver, Unit, flows
+from match_aie.hardware.unit import ChosenLayer, Flow, HandedOver, Seat, Unit, flows
 from match_aie.workload import Converted
 
 __all__ = [
@@ -91,6 +91,7 @@ __all__ = [
     "Region",
     "Repeat",
     "Runtime",
+    "Seat",
     "SequenceCostModel",
     "SimulatedRun",
     "SimulatedStep",

@@ -9,12 +9,14 @@ from typing import Literal
 
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware.core import CoreCost, Operation
+from match_aie.hardware.cost import Cost
 from match_aie.hardware.guard import guard_methods
+from match_aie.hardware.mapping import Mapping as LoopMapping
 from match_aie.hardware.module import ExecModule
 from match_aie.hardware.move import Move
 from match_aie.hardware.runtime import Runtime
 from match_aie.hardware.simulated import NetworkSimulator
-from match_aie.hardware.unit import ChosenLayer, HandedOver, Unit
+from match_aie.hardware.unit import ChosenLayer, HandedOver, Seat, Unit
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,22 @@ class MatchTarget(ABC):
         with all of them.
         """
         return frozenset()
+
+    def together(self, layers: Sequence[Seat]) -> Mapping[int, tuple[LoopMapping, Cost]]:
+        """Other mappings for selected layers that run at the same time; none by default.
+
+        Selection prices each layer alone and adds up. Where layers work side by side, such as the
+        stages of a pipeline, the slowest sets the pace: the target divides what they share anew.
+
+        Args:
+            layers: all that were selected, each behind those whose results it reads.
+
+        Returns:
+            By number of the layer, how it runs then, and its share of what all of them take. They
+            keep to the target's capacities together with the layers that stay as they are.
+        """
+        del layers
+        return {}
 
     def handed_over(self, layers: Sequence[ChosenLayer]) -> Mapping[str, HandedOver]:
         """Layers whose results or inputs the target keeps in its modules, by symbol.

@@ -121,6 +121,28 @@ class HandedOver:
 
 
 @dataclass(frozen=True, eq=False)
+class Seat:
+    """A layer that was selected, among all of them, before anything is lowered.
+
+    Attributes:
+        module: name of the module that runs it.
+        workload: what it computes.
+        mapping: how it runs.
+        sources: for each tensor that it reads, the number of the layer that writes it; None where
+            no layer does.
+        readers: numbers of the layers that read what it writes.
+        leaves: whether something else reads that, too.
+    """
+
+    module: str
+    workload: Workload
+    mapping: LoopMapping
+    sources: tuple[int | None, ...]
+    readers: tuple[int, ...]
+    leaves: bool
+
+
+@dataclass(frozen=True, eq=False)
 class ChosenLayer:
     """A layer of the network as the target sees it when all are chosen.
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from match_aie.errors import Infeasible, InternalError, OptionError
-from match_aie.hardware import Cost, Mapping, MatchTarget
+from match_aie.hardware import Cost, Mapping, MatchTarget, Seat
 from match_aie.partition.candidates import Candidate
 from match_aie.partition.cover import problem
 from match_aie.partition.graph import Graph
 from match_aie.partition.match import REPEATABLE
-from match_aie.partition.pricing import CoverCost, Pricing, audit
+from match_aie.partition.pricing import CoverCost, Pricing, audit, leftover
 from match_aie.partition.solve import solve
 
 Rule = Literal["cheapest", "match"]
@@ -98,6 +98,7 @@ def select(
         considered = _considered(options, by_rule, origin)
         return Assignment(by_rule, considered, rule, match_cost, match_cost, False, pricing)
     chosen, proven = cheapest(pricing, able, by_rule, unlimited)
+    chosen = together(pricing, chosen, origin)
     cost = audit(pricing, chosen)
     considered = _considered(options, chosen, origin)
     return Assignment(chosen, considered, rule, cost, match_cost, proven, pricing)
@@ -163,6 +164,32 @@ def cheapest(
     if walked != solution.units:
         raise InternalError(f"a cover costs {walked} units, and the solver counts {solution.units}")
     return tuple(chosen), solution.proven
+
+
+def together(
+    pricing: Pricing, chosen: Sequence[Option], origin: dict[int, int]
+) -> tuple[Option, ...]:
+    """`chosen` with the mappings that the target gives layers which run at the same time.
+
+    `origin` learns what takes the place of what.
+    """
+    places = [pricing.place(option) for option in chosen]
+    written = {pricing.graph.nodes[place.root].output: at for at, place in enumerate(places)}
+    rest = leftover(pricing, chosen).readers
+    seats = []
+    for option, place in zip(chosen, places, strict=True):
+        layer, output = option.candidate.layer, pricing.graph.nodes[place.root].output
+        if layer is None or option.mapping is None:
+            return tuple(chosen)
+        readers = tuple(n for n, other in enumerate(places) if output in other.reads)
+        sources = tuple(written.get(name) for name in place.reads)
+        name, leaves = option.candidate.module.name, "" in rest.get(output, {})
+        seats.append(Seat(name, layer.workload, option.mapping, sources, readers, leaves))
+    found = list(chosen)
+    for at, (mapping, cost) in pricing.target.together(seats).items():
+        found[at] = replace(chosen[at], mapping=mapping, cost=cost)
+        origin[id(found[at])] = origin[id(chosen[at])]
+    return tuple(found)
 
 
 def longest_first(graph: Graph, able: Sequence[Option]) -> tuple[Option, ...]:

@@ -4,6 +4,9 @@ Layers whose calls come one after the other may be joined. A layer's result stay
 where all that read it are in its chain; else it is the last of it. A chain must fit the array as a
 whole: buffers, descriptors, channels and streams of all its layers are laid out together and held
 to all rules. One that cannot be is halved.
+
+Dense layers that streams of programmable logic feed are the stages of a pipeline instead
+(`graph/pipeline.py`): each reads what the one before it wrote in the run before.
 """
 
 from __future__ import annotations
@@ -15,11 +18,15 @@ from itertools import pairwise
 
 import numpy as np
 
+from match_aie.errors import Infeasible
 from match_aie.hardware import ChosenLayer, Flow, Mapping
 from match_aie.targets.aie_ml.graph.inplace import trimmed
 from match_aie.targets.aie_ml.graph.join import Joined, Link, Member, can_follow, join
+from match_aie.targets.aie_ml.graph.layer import LayerPlan
+from match_aie.targets.aie_ml.graph.pipeline import gates, join_stages
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.versal.module import plan_of
 from match_aie.workload import Kind, Workload
@@ -91,7 +98,7 @@ def chains(layers: tuple[Given, ...], device: str, *, whole: bool = True) -> tup
         if not whole
         or layers[at].flow.step != layers[at - 1].flow.step + 1
         or ALONE & {layers[at].workload.kind, layers[at - 1].workload.kind}
-        or "plio" in (members[at].graph.memory, members[at - 1].graph.memory)
+        or members[at].graph.memory != members[at - 1].graph.memory
     }
     while True:
         found = _cut(layers, members, cuts, columns)
@@ -105,8 +112,14 @@ def _member(name: str, layer: Given, device: str) -> Member:
     """A layer's graph, its numbers apart."""
     workload = layer.workload
     zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
-    graph = plan_of(workload, device, layer.mapping).graph(name, workload, zeros)
-    return Member(trimmed(graph), tuple(operand.name for operand in workload.inputs))
+    plan = plan_of(workload, device, layer.mapping)
+    return _as_member(plan, plan.graph(name, workload, zeros), workload)
+
+
+def _as_member(plan: LayerPlan, graph: LayerGraph, workload: Workload) -> Member:
+    names = tuple(operand.name for operand in workload.inputs)
+    timed = plan.timed if isinstance(plan, SpreadPlan) else None
+    return Member(trimmed(graph), names, timed)
 
 
 def _cut(
@@ -149,9 +162,18 @@ def _stays(
             return False
         names, sources = members[reader].names, layers[reader].flow.sources
         for name, source in zip(names, sources, strict=True):
-            if source == flow.step and not can_follow(members[at], members[reader], name):
+            if source == flow.step and not _follows(members[at], members[reader], name):
+                return False
+            if members[at].timed is not None and reader != at + 1:
                 return False
     return True
+
+
+def _follows(before: Member, after: Member, operand: str) -> bool:
+    """Whether the one's result can stay on the array for the other."""
+    if before.timed is not None and after.timed is not None:
+        return not isinstance(gates(before.timed, after.timed), Infeasible)
+    return can_follow(before, after, operand)
 
 
 def _links(inside: range, layers: Sequence[Given], number: dict[int, int]) -> tuple[Link, ...]:
@@ -169,8 +191,14 @@ def _links(inside: range, layers: Sequence[Given], number: dict[int, int]) -> tu
 def _fits(chain: Chain, members: Sequence[Member], device: str) -> bool:
     if chain.first == chain.last:
         return True
-    joined = join("chain", [members[at] for at in chain.layers], chain.links, known(device))
-    return cannot_lie(joined.graph, known(device), chain.column) is None
+    whole = _join("chain", [members[at] for at in chain.layers], chain, device)
+    return cannot_lie(whole.graph, known(device), chain.column) is None
+
+
+def _join(name: str, members: Sequence[Member], chain: Chain, device: str) -> Joined:
+    if members[0].timed is not None:
+        return join_stages(name, members, known(device))
+    return join(name, members, chain.links, known(device))
 
 
 def joined(
@@ -185,6 +213,9 @@ def joined(
         layers: likewise.
         device: name of the array.
     """
-    names = [tuple(o.name for o in layers[at].workload.inputs) for at in chain.layers]
-    members = [Member(trimmed(graphs[at]), n) for at, n in zip(chain.layers, names, strict=True)]
-    return join(name, members, chain.links, known(device))
+    members = []
+    for at in chain.layers:
+        workload = layers[at].workload
+        plan = plan_of(workload, device, layers[at].mapping)
+        members.append(_as_member(plan, graphs[at], workload))
+    return _join(name, members, chain, device)

@@ -132,7 +132,7 @@ def layer_cost(
     """
     if isinstance(plan, SpreadPlan):
         once = plan.aimed(aim)
-        around = AROUND_NS * gigahertz if aim == "latency" else 0.0
+        around = AROUND_NS * gigahertz if aim == "latency" and place.first else 0.0
         return Cost(once + around, (("array", once), ("host", around)))
     enter, leave = plan.legs
     spared = (enter if place.in_place else 0.0) + (leave if place.stays else 0.0)

@@ -13,21 +13,24 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import (
     BuildProfile,
     ChosenLayer,
+    Cost,
     CostModel,
     ExecModule,
     HandedOver,
     MatchTarget,
     Runtime,
+    Seat,
     SimulatedStep,
     Unit,
     runtime_files,
 )
+from match_aie.hardware import Mapping as LoopMapping
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.emulation import emulation_files
 from match_aie.targets.aie_ml.graph.inplace import trimmed
 from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
-from match_aie.targets.aie_ml.graph.spread_plan import Aim
+from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
 from match_aie.targets.aie_ml.graph.write import Chained, Placed, network_units
 from match_aie.targets.aie_ml.known import device as known_device
 from match_aie.targets.aie_ml.known import documented
@@ -35,10 +38,14 @@ from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Part, Stret
 from match_aie.targets.cpu import CPUModule
 from match_aie.targets.versal.chains import Chain, chains, given, joined
 from match_aie.targets.versal.module import SHARED, STREAMS, AieArray, Place, layer_cost
+from match_aie.targets.versal.pipelines import shares, together
 from match_aie.workload import Workload
 
 #: Generations of the array that Versal devices have; the others lie beside other processors.
 VERSAL = ("AIE", "AIE-ML", "AIE-MLv2")
+
+#: Columns that a layer may take at most, where nobody says and a single run counts.
+COLUMNS = 4
 
 #: Clock of the Arm Cortex-A72: ASSUMPTION, 1.4 GHz; speed grades differ.
 ARM_MHZ = 1400.0
@@ -117,7 +124,7 @@ class VersalAIEML(MatchTarget):
     def __init__(
         self,
         device: str = "vek280",
-        columns_per_layer: int = 4,
+        columns_per_layer: int | None = None,
         modules: Sequence[str] = ("array", "arm"),
         arm_mhz: float = ARM_MHZ,
         handover: bool = True,
@@ -129,10 +136,9 @@ class VersalAIEML(MatchTarget):
 
         Args:
             device: such as "vek280".
-            columns_per_layer: columns of the array that one layer may take at most. Layers lie
-                side by side; selection divides the columns among them.
-            modules: which of "array" and "arm" (the CPU target's layers on the Arm core) run
-                layers; the fallback runs the rest.
+            columns_per_layer: columns of the array that one layer may take at most; 4, or all where
+                throughput counts. Layers lie side by side; selection divides them.
+            modules: which of "array" and "arm" (the CPU target's layers) run layers.
             arm_mhz: clock of the Arm core.
             handover: whether layers in a row leave results in memory tiles for the next ones.
             memory: what feeds dense layers whose weights stay in the tiles: the chip's memory
@@ -147,6 +153,8 @@ class VersalAIEML(MatchTarget):
                 that the graphs need is not known of it.
         """
         array = _versal_array(device)
+        most = array.columns if optimize_for == "throughput" else COLUMNS
+        columns_per_layer = most if columns_per_layer is None else columns_per_layer
         if not 1 <= columns_per_layer <= array.columns:
             raise TargetError(f"{columns_per_layer} columns a layer, {device} has {array.columns}")
         _refuse_ways(array, memory, optimize_for)
@@ -275,9 +283,22 @@ class VersalAIEML(MatchTarget):
                 plan = self._array.plan(mine[at].workload, mine[at].mapping)
                 gigahertz = known_device(self.device).clock_ghz
                 cost = layer_cost(plan, mine[at].workload, gigahertz, place, self._aim)
+                if isinstance(plan, SpreadPlan) and self._aim == "throughput":
+                    cost = self._shares([mine[n] for n in chain.layers])[number]
                 until = mine[chain.last].flow.step if stays else None
                 found[mine[at].symbol] = HandedOver(cost, until)
         return found
+
+    def together(self, layers: Sequence[Seat]) -> Mapping[int, tuple[LoopMapping, Cost]]:
+        """Layers that are stages of a pipeline, where throughput counts."""
+        if self._aim != "throughput" or not self._handover:
+            return {}
+        return together(layers, self._array, known_device(self.device).columns)
+
+    def _shares(self, layers: Sequence[ChosenLayer]) -> list[Cost]:
+        """Of the stages of a pipeline."""
+        plans = [self._array.plan(layer.workload, layer.mapping) for layer in layers]
+        return shares(plan for plan in plans if isinstance(plan, SpreadPlan))
 
     def simulator(self) -> ArrayNetworkSimulator:
         """The array, and the Arm core around it."""
@@ -300,8 +321,8 @@ class VersalAIEML(MatchTarget):
             parts = tuple(
                 Part(
                     mine[at].flow.step,
-                    tuple(held[writer][0] for writer in chain.reads(number).values()),
-                    held[number][0] if number in held else None,
+                    tuple(k.buffer for of in chain.reads(number).values() for k in held[of]),
+                    tuple(kept.buffer for kept in held.get(number, ())),
                 )
                 for number, at in enumerate(chain.layers)
             )

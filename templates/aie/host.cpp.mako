@@ -138,11 +138,13 @@ extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name i
 % if layer.held:
 #ifdef AIE_EMULATION
 % for held in layer.held:
+% for part in held.parts:
     {
-        static unsigned char seen[${held.view.nbytes}];
-        aie_emulation::look(${g.name}.${held.buffer}, ${held.access}, seen);
-        ${move('paste', f'{held.layer}_result', 'seen', held.view)}
+        static unsigned char seen[${part.view.nbytes}];
+        aie_emulation::look(${g.name}.${part.buffer}, ${part.access}, seen);
+        ${move('paste', f'{held.layer}_result' + (f' + {part.view.begin}' if part.view.begin else ''), 'seen', part.view)}
     }
+% endfor
 % endfor
 #endif
 % endif

@@ -28,7 +28,8 @@ from match_aie.targets.aie_ml.array.program import (
     Walk,
     Way,
 )
-from match_aie.targets.aie_ml.array.router import routed
+from match_aie.targets.aie_ml.array.rooms import Links, Room
+from match_aie.targets.aie_ml.array.router import ORDERS, routed
 from match_aie.targets.aie_ml.array.works import Ports, ports, program_bytes, works
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import End, LayerGraph, Shared
@@ -38,7 +39,13 @@ WORD = 4
 
 
 def lay_out(
-    graph: LayerGraph, device: Device, column: int = 0, *, macs: int = 0, core_macs: int = 1
+    graph: LayerGraph,
+    device: Device,
+    column: int = 0,
+    *,
+    macs: int = 0,
+    core_macs: int = 1,
+    orders: int = ORDERS,
 ) -> ArrayProgram | Infeasible:
     """The program of `graph` with its first column at `column` of the array.
 
@@ -48,13 +55,14 @@ def lay_out(
         column: where it begins.
         macs: useful multiply-accumulates of a run, for figures only.
         core_macs: of one core in a cycle, likewise.
+        orders: of the streams, that are tried.
 
     Raises:
         TargetError: a fact is not known of the device, or a kernel has no schedule.
     """
     if column + graph.columns > device.columns:
         return Infeasible("columns", column + graph.columns, device.columns, "columns", ())
-    layout = _Layout(graph, device, column)
+    layout = _Layout(graph, device, column, orders)
     try:
         layout.lay_out()
     except NoRoomError as error:
@@ -94,29 +102,13 @@ class _Side:
 
 
 @dataclass
-class _Room:
-    """What a memory tile has left."""
-
-    bytes: int
-    s2mm: int
-    mm2s: int
-
-
-@dataclass
-class _Links:
-    """Links that a column has left between its memory tiles and its cores."""
-
-    up: int
-    down: int
-
-
-@dataclass
 class _Layout:
     """A layout in the making."""
 
     graph: LayerGraph
     device: Device
     column: int
+    orders: int
     cores: list[Core] = field(default_factory=list)
     buffers: list[Buffer] = field(default_factory=list)
     routes: list[Route] = field(default_factory=list)
@@ -148,7 +140,7 @@ class _Layout:
         for source, sinks in self._streams():
             self._stream(source, sinks)
         first, last = self.column, self.column + self.graph.columns - 1
-        self.routes = routed(self.routes, self.device, (first, last))
+        self.routes = routed(self.routes, self.device, (first, last), self.orders)
         for link in self.graph.connections:
             if link.source.kind == "cascade":
                 ends = self._tiles[link.source.of], self._tiles[link.sink.of]
@@ -183,7 +175,7 @@ class _Layout:
         if mem is None and self.graph.shared:
             raise NoRoomError(Infeasible("memory tiles", 1, 0, "tiles", ("another device",)))
         rooms = {
-            (self.column + x, self.device.shim_rows + y): _Room(
+            (self.column + x, self.device.shim_rows + y): Room(
                 mem.bytes, mem.dma.s2mm, mem.dma.mm2s
             )
             for x in range(self.graph.columns)
@@ -192,7 +184,7 @@ class _Layout:
         }
         ports = self.device.architecture.switch_ports
         lanes = ports["mem_tile", "master", "N"], ports["core_tile", "master", "S"]
-        links = {self.column + x: _Links(*lanes) for x in range(self.graph.columns)}
+        links = {self.column + x: Links(*lanes) for x in range(self.graph.columns)}
         homes: dict[int, Tile] = {}
         order = sorted(
             range(len(self.graph.shared)), key=lambda i: (-_bytes(self.graph.shared[i]), i)
@@ -211,7 +203,7 @@ class _Layout:
                 repeats=repeats if shared.copies == 1 else 1,
             )
 
-    def _home(self, index: int, rooms: dict[Tile, _Room], links: dict[int, _Links]) -> Tile:
+    def _home(self, index: int, rooms: dict[Tile, Room], links: dict[int, Links]) -> Tile:
         """The nearest memory tile with room, in a column with links to the cores if any has."""
         shared = self.graph.shared[index]
         wanted = self.column + (self._wanted(index) if shared.column is None else shared.column)

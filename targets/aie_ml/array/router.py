@@ -23,8 +23,10 @@ _ACROSS = {"N": (0, 1, "S"), "S": (0, -1, "N"), "E": (1, 0, "W"), "W": (-1, 0, "
 ORDERS = 40
 
 
-def routed(routes: Sequence[Route], device: Device, columns: tuple[int, int]) -> list[Route]:
-    """`routes` with hops. Streams that found no way go first in the next try.
+def routed(
+    routes: Sequence[Route], device: Device, columns: tuple[int, int], orders: int = ORDERS
+) -> list[Route]:
+    """`routes` with hops. Streams that found no way go first in the next of so many `orders`.
 
     Raises:
         NoRoomError: no order was found in which all of them have a way.
@@ -33,7 +35,7 @@ def routed(routes: Sequence[Route], device: Device, columns: tuple[int, int]) ->
     order = list(range(len(routes)))
     order.sort(key=lambda at: routes[at].role != "out")
     failed = 0
-    for _ in range(ORDERS):
+    for _ in range(orders):
         router = Router(device, columns)
         hops: dict[int, tuple[Hop, ...]] = {}
         for at in order:

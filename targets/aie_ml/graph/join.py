@@ -25,6 +25,7 @@ from match_aie.targets.aie_ml.graph.plan import (
     Part,
     Shared,
 )
+from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
@@ -46,10 +47,17 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """A layer of a chain: its graph, and the names of its workload's inputs."""
+    """A layer of a chain.
+
+    Attributes:
+        graph: of it alone.
+        names: of its workload's inputs.
+        timed: sizes of a dense layer in passes; None of others.
+    """
 
     graph: LayerGraph
     names: tuple[str, ...]
+    timed: Timed | None = None
 
     def operand_of(self, at: int) -> str:
         """What input number `at` of the graph carries."""
@@ -61,6 +69,21 @@ class Member:
         return [at for at in range(len(self.graph.inputs)) if self.operand_of(at) == operand]
 
 
+@dataclass(frozen=True)
+class Kept:
+    """Where a result, or a part of it, stays on the array.
+
+    Attributes:
+        buffer: name of the one that holds it.
+        access: its way out of that.
+        outside: where the elements that come out belong.
+    """
+
+    buffer: str
+    access: Access
+    outside: Outside
+
+
 @dataclass(frozen=True, eq=False)
 class Joined:
     """A chain of layers as one graph.
@@ -70,14 +93,14 @@ class Joined:
         inputs: whose each of the graph's inputs is, and of which operand.
         outputs: whose each of its outputs is.
         in_place: links whose reader needs no buffer of its own.
-        held: by layer whose result stays: the buffer with it, and its way out of that.
+        held: by layer whose result stays: where.
     """
 
     graph: LayerGraph
     inputs: tuple[tuple[int, str], ...]
     outputs: tuple[int, ...]
     in_place: frozenset[Link]
-    held: dict[int, tuple[str, Access]]
+    held: dict[int, tuple[Kept, ...]]
 
 
 def can_follow(before: Member, after: Member, operand: str) -> bool:
@@ -142,10 +165,17 @@ def _carried(outside: Outside) -> tuple[int, ...]:
     return (*part.tensor, part.first, part.left, part.rows, part.columns, part.channels)
 
 
-class _Chain:
-    """A joined graph in the making: the layers' graphs side by side."""
+class Joining:
+    """A joined graph in the making: the layers' graphs side by side.
+
+    Args:
+        name: of the graph.
+        members: in the order in which they run.
+        device: the array.
+    """
 
     def __init__(self, name: str, members: Sequence[Member], device: Device) -> None:
+        """Nothing is joined."""
         mem = device.architecture.mem
         if mem is None:
             raise InternalError(f"{device.name} has no memory tiles")
@@ -157,11 +187,13 @@ class _Chain:
         #: (layer, number among the outsides of its graph), in the order of `End.of`.
         self.outside: list[tuple[int, int]] = []
         self.columns = 0
+        #: Of each layer: number of its first kernel and buffer, and its first column.
+        self.first: list[dict[str, int]] = []
         for number, member in enumerate(members):
             self._add(number, member.graph)
         self.dropped: set[int] = set()
-        #: Buffers that hold results which stay, by layer, and their ways out.
-        self.held: dict[int, int] = {}
+        #: Buffers that hold results which stay, by layer: ways out of them, and of what.
+        self.held: dict[int, list[tuple[int, Access, Outside]]] = {}
         self.whole: dict[int, Access] = {}
         self.in_place: set[Link] = set()
 
@@ -173,6 +205,7 @@ class _Chain:
             "buffer": len(self.kernels),
             "cascade": len(self.kernels),
         }
+        self.first.append({**base, "column": self.columns})
         for buffer in graph.shared:
             column = None if buffer.column is None else self.columns + buffer.column
             name = _named(graph, buffer.name)
@@ -207,8 +240,8 @@ class _Chain:
             elif whole and self._twin(holder, sink):
                 waiting.remove(entry)
         self.in_place |= set(links) - {link for link, _ in waiting}
-        self.held[writer] = holder
         self._stream(left, holder, waiting)
+        self.held[writer] = [(holder, self.whole[holder], left)]
 
     def _part(self, left: Outside, holder: int, entry: tuple[Link, Connection]) -> Access:
         """The way out of a buffer with `left` that gives what `entry` brought in."""
@@ -318,6 +351,7 @@ class _Chain:
             tuple(self.kernels),
             tuple(Connection(end(c.source), end(c.sink)) for c in self.connections),
             self.columns,
+            self.members[0].graph.memory,
         )
         owners = [self.outside[at] for at in ins]
         return Joined(
@@ -325,8 +359,11 @@ class _Chain:
             tuple((of, self.members[of].operand_of(way)) for of, way in owners),
             tuple(self.outside[at][0] for at in outs),
             frozenset(self.in_place),
-            {of: (self.shared[at].name, self.whole[at]) for of, at in self.held.items()},
+            {of: tuple(self._kept(*one) for one in each) for of, each in self.held.items()},
         )
+
+    def _kept(self, buffer: int, access: Access, outside: Outside) -> Kept:
+        return Kept(self.shared[buffer].name, access, outside)
 
     def _enters(self, at: int) -> bool:
         number, way = self.outside[at]
@@ -354,7 +391,7 @@ def join(name: str, members: Sequence[Member], links: Sequence[Link], device: De
             leaves the array no more.
         device: the array.
     """
-    chain = _Chain(name, members, device)
+    chain = Joining(name, members, device)
     for writer in sorted({link.writer for link in links}):
         chain.join([link for link in links if link.writer == writer])
     return chain.done()

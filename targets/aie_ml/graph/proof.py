@@ -5,22 +5,31 @@ from __future__ import annotations
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.router import ORDERS
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.documented import undocumented
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 
 
-def cannot_lie(graph: LayerGraph, device: Device, column: int = 0) -> Infeasible | None:
+def cannot_lie(
+    graph: LayerGraph, device: Device, column: int = 0, *, orders: int = ORDERS
+) -> Infeasible | None:
     """Why buffers, descriptors or streams of `graph` do not fit `device`; None where they do.
 
     A device for documented constructs alone takes no others.
+
+    Args:
+        graph: a layer's, or of several.
+        device: the array.
+        column: where it begins.
+        orders: of the streams, that are tried.
     """
     strange = undocumented(graph) if device.documented_only else ()
     if strange:
         levers = ("documented_only=False",)
         return Infeasible(f"documented constructs ({strange[0]})", len(strange), 0, "", levers)
     try:
-        found = lay_out(graph, device, column)
+        found = lay_out(graph, device, column, orders=orders)
     except TargetError as error:  # no schedule of its kernels
         return Infeasible(error.what, 1, 0, "kernels", (error.hint,))
     if isinstance(found, Infeasible):

@@ -177,7 +177,7 @@ def of_nest(layer: DenseLayer, name: str, nest: Mapping) -> SpreadPlan:
         wide * columns * tiling.n,
         order="m" if nest.spatial[0].dim == "B" else "n",
     )
-    plan = _plan(mapping, layer.rows, name)
+    plan = plan_of_pass(mapping, layer.rows, name)
     if plan is None or plan.timed.passes != passes:
         raise TargetError(f"{nest} does not fit {name}")
     return plan
@@ -232,8 +232,8 @@ def _plans(mapping: ArrayMapping, layer: DenseLayer, name: str) -> Iterator[Spre
             sized = replace(mapping, layer=part, call_rows=rows, block=(1, 1))
         except TargetError:
             continue  # a part of the rows without any
-        made = with_kernel(sized, _narrow(name, sized), VARIANTS)
-        plan = _plan(made, layer.rows, name) if made is not None else None
+        made = with_kernel(sized, narrow(name, sized), VARIANTS)
+        plan = plan_of_pass(made, layer.rows, name) if made is not None else None
         if plan is not None:
             yield plan
 
@@ -251,7 +251,7 @@ def _expressed(mapping: ArrayMapping, name: str) -> ArrayMapping | None:
 
 def _timed(mapping: ArrayMapping, rows: int, name: str, fills: int) -> Timed | None:
     """The nest's sizes, where it fits the array and its ways."""
-    device = _narrow(name, mapping)
+    device = narrow(name, mapping)
     timed = Timed(mapping, device, rows, 1, "plio", fills)
     fits = (
         mapping.row_steps == 1
@@ -264,8 +264,11 @@ def _timed(mapping: ArrayMapping, rows: int, name: str, fills: int) -> Timed | N
 
 
 @lru_cache(maxsize=4096)
-def _plan(mapping: ArrayMapping, rows: int, name: str) -> SpreadPlan | None:
-    """The plan of a pass of these rows, in the fills that are fastest; None where none fits."""
+def plan_of_pass(mapping: ArrayMapping, rows: int, name: str) -> SpreadPlan | None:
+    """The plan of passes like `mapping` over so many rows, in the fills that are fastest.
+
+    None where none fits.
+    """
     timed = _timed(mapping, rows, name, 1)
     if timed is None:
         return None
@@ -329,7 +332,7 @@ def _region(name: str, columns: int, rows: int) -> Device:
     return replace(whole, core_rows=rows, columns=columns, shim_noc_columns=None)
 
 
-def _narrow(name: str, mapping: ArrayMapping) -> Device:
+def narrow(name: str, mapping: ArrayMapping) -> Device:
     """The rectangle that a mapping's chains take."""
     whole = known(name)
     rows = min(whole.core_rows, _down(whole) * min(mapping.cas_length, 2))

@@ -12,7 +12,7 @@ from match_aie.hardware import Unit
 from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
-from match_aie.targets.aie_ml.kernels.block import Access
+from match_aie.targets.aie_ml.graph.tiling import tiling
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.workload import Workload
 
@@ -89,21 +89,32 @@ class Chained:
 
 
 @dataclass(frozen=True)
+class HeldPart:
+    """A part of a result that stays on the array, or all of it.
+
+    Attributes:
+        buffer: that holds it.
+        access: its way out, as C++ text.
+        view: where its elements lie in what comes out.
+    """
+
+    buffer: str
+    access: str
+    view: BufferView
+
+
+@dataclass(frozen=True)
 class Held:
     """A result that stays on the array, for whoever looks at the emulation.
 
     Attributes:
         layer: whose result it is.
-        buffer: that holds it.
-        access: its way out, as C++ text.
-        view: where its elements lie in what comes out.
+        parts: where it lies.
         nbytes: of the tensor.
     """
 
     layer: str
-    buffer: str
-    access: str
-    view: BufferView
+    parts: tuple[HeldPart, ...]
     nbytes: int
 
 
@@ -284,33 +295,12 @@ def host_chain(chain: Chained) -> list[HostLayer]:
 
 def _held(chain: Chained, number: int) -> Held:
     """What the emulation shows of a layer's result."""
-    name, access = chain.joined.held[number]
     placed = chain.layers[number]
-    view = _buffer(placed.graph.outputs[0], "y")
-    return Held(placed.graph.name, name, tiling(access), view, placed.workload.output.nbytes)
-
-
-def tiling(access: Access) -> str:
-    """`access` as C++ text."""
-    parts = [
-        f".buffer_dimension = {_braces(access.buffer)}",
-        f".tiling_dimension = {_braces(access.tile)}",
-        f".offset = {_braces(access.offset)}",
-    ]
-    if access.traversal:
-        loops = ", ".join(
-            f"{{.dimension = {d}, .stride = {s}, .wrap = {w}}}" for d, s, w in access.traversal
-        )
-        parts.append(f".tile_traversal = {{{loops}}}")
-    if access.repeats > 1:
-        parts.append(f".repetition = {access.repeats}")
-    if access.boundary:
-        parts.append(f".boundary_dimension = {_braces(access.boundary)}")
-    return "adf::tiling({" + ", ".join(parts) + "})"
-
-
-def _braces(numbers: Sequence[int]) -> str:
-    return "{" + ", ".join(map(str, numbers)) + "}"
+    parts = tuple(
+        HeldPart(kept.buffer, tiling(kept.access), _buffer(kept.outside, "y"))
+        for kept in chain.joined.held[number]
+    )
+    return Held(placed.graph.name, parts, placed.workload.output.nbytes)
 
 
 def _buffer(outside: Outside, operand: str) -> BufferView:

@@ -189,8 +189,8 @@ class ArrayNetworkSimulator:
             step = steps[part.step]
             ready = [started + run.written[name] * scale for name in part.reads]
             start = max(ready, default=begin)
-            leaves = part.writes is None
-            end = clock.now if leaves else started + run.written[part.writes or ""] * scale
+            stays = [started + run.written[name] * scale for name in part.writes]
+            end = max(stays, default=clock.now)
             results[part.step] = StepResult(
                 step.label, step.module, start, end - start, step.predicted, True
             )

@@ -14,12 +14,12 @@ class Part:
     Attributes:
         step: number of its call in the network.
         reads: buffers in memory tiles that hold its inputs, of layers of the same stretch.
-        writes: the one that holds its result; None where that leaves the array.
+        writes: those that hold its result; none where that leaves the array.
     """
 
     step: int
     reads: tuple[str, ...] = ()
-    writes: str | None = None
+    writes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -105,7 +105,7 @@ def test_the_array_holds_a_chain_by_all_rules_and_computes_it(net):
     assert network_equals(net, np.random.default_rng(5)) == 1
     run = run_layer(program, ARRAY)
     assert run.whole
-    ends = [run.written[name] for name, _ in made.held.values()]
+    ends = [run.written[kept.buffer] for (kept,) in made.held.values()]
     assert all(0 < end < run.cycles for end in ends)
 
 

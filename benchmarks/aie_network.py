@@ -1,0 +1,205 @@
+"""Networks of dense layers on the AI Engine array as pipelines: throughput of repeated runs.
+
+    python benchmarks/aie_network.py [--cases NAME ...] [--json FILE]
+
+Each network is compiled by `match.compile` for a VEK280 (int8, bias, ReLU, weights resident, fed by
+streams of programmable logic). Its program is executed for two runs with different data, and counts
+only where both results equal the reference bit for bit. Then it is simulated until runs follow each
+other at a steady pace. Seconds are measured; nothing here ran on hardware.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from machine import machine_row
+from versal import dense_network
+
+import match_aie as match
+from match_aie.compilation import Compilation
+from match_aie.targets.aie_ml import device
+from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
+from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan
+from match_aie.targets.aie_ml.simulate import simulate_program
+from match_aie.targets.versal import VersalAIEML
+from match_aie.targets.versal.executing import stretches
+from match_aie.targets.versal.module import plan_of
+
+Row = dict[str, object]
+
+VEK280 = device("vek280")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A network: rows of a call, and its input's columns followed by every layer's output's."""
+
+    rows: int
+    widths: tuple[int, ...]
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of a call, no padding."""
+        return self.rows * sum(a * b for a, b in pairwise(self.widths))
+
+
+CASES = {
+    "mlp7_512": Case(128, (512,) * 8),
+    "mlp2_1024": Case(256, (1024,) * 3),
+    "token_s16": Case(512, (196, 256, 196)),
+    "channel_s16": Case(196, (512, 2048, 512)),
+}
+
+#: Cycles of a cascade's transfer that are shown beside what is assumed.
+CASCADES = (2, 8, 16)
+
+
+@dataclass(frozen=True, eq=False)
+class Executed:
+    """A compiled network whose program gave the reference's results in two runs.
+
+    Attributes:
+        net: as compiled.
+        program: of the whole network.
+        compiling: seconds.
+        executing: likewise.
+    """
+
+    net: Compilation
+    program: ArrayProgram
+    compiling: float
+    executing: float
+
+
+def executed(case: Case) -> Executed:
+    """Compile a network, execute its program.
+
+    Raises:
+        AssertionError: it is not one program, or a result is not the reference's.
+    """
+    target = VersalAIEML(modules=("array",), memory="plio", optimize_for="throughput")
+    begun = time.perf_counter()
+    net = match.compile(dense_network(case.widths, case.rows), target, cache=False)
+    compiling = time.perf_counter() - begun
+    layers = net.program.schedule.chosen
+    assert len(layers) == len(case.widths) - 1, "a layer runs elsewhere"
+    runs = []
+    for seed in (1, 2):
+        (stretch,) = stretches(layers, VEK280.name, np.random.default_rng(seed))
+        runs.append(stretch)
+    program = runs[0].program
+    begun = time.perf_counter()
+    done = execute(program, VEK280, [run.tensors for run in runs])
+    executing = time.perf_counter() - begun
+    for number, run in enumerate(runs):
+        wanted = run.results[0][1]
+        np.testing.assert_array_equal(done.tensor(wanted, run=number), wanted)
+        assert np.unique(wanted).size > 20, "results too much alike to show anything"
+    return Executed(net, program, compiling, executing)
+
+
+def _row(case: str, metric: str, value: float, unit: str, provenance: str, note: str = "") -> Row:
+    return {
+        "case": case,
+        "metric": metric,
+        "value": round(value, 4),
+        "unit": unit,
+        "provenance": provenance,
+        "note": note,
+    }
+
+
+def rows_of(name: str, case: Case) -> list[Row]:
+    """All figures of a network."""
+    made = executed(case)
+    tiles = len(made.program.cores)
+    begun = time.perf_counter()
+    result = simulate_program(made.program, VEK280)
+    simulating = time.perf_counter() - begun
+    assert result.steady, "no steady pace"
+    tops = _tops(case, result.interval)
+    note = f"{tiles} tiles, {case.rows} rows a run: {_stages(made.net)}"
+    plans = _plans(made.net)
+    slowest = max(plan.interval for plan in plans)
+    rows = [
+        _row(name, "executed", 1, "", "measured", "two runs equal to the reference"),
+        _row(name, "simulated_tops", tops, "TOPS", "simulated", note),
+        _row(name, "simulated_us", result.interval / VEK280.clock_ghz / 1000, "us", "simulated"),
+        _row(name, "first_result_us", result.latency / VEK280.clock_ghz / 1000, "us", "simulated"),
+        _row(name, "predicted_us", slowest / VEK280.clock_ghz / 1000, "us", "modelled"),
+        _row(name, "tiles", tiles, "", "simulated", f"of {VEK280.core_tiles}"),
+        _row(name, "limit_tops", _limit(case, plans), "TOPS", "modelled", "filled up to parts"),
+        _row(name, "seconds", made.compiling, "s", "measured", "match.compile"),
+        _row(name, "seconds_execution", made.executing, "s", "measured", "two runs"),
+        _row(name, "seconds_simulation", simulating, "s", "measured"),
+    ]
+    varied = [
+        (which, Assumed().scaled(factor), f"assumed times of the array at {which}")
+        for factor, which in ((0.5, "half"), (2.0, "double"))
+    ]
+    varied += [
+        (f"cascade_{much}", replace(Assumed(), cascade=much), f"{much} cycles a transfer")
+        for much in CASCADES
+    ]
+    for which, assumed, note in varied:
+        interval = simulate_program(made.program, VEK280, assumed=assumed).interval
+        metric = f"simulated_tops_{which}"
+        rows.append(_row(name, metric, _tops(case, interval), "TOPS", "simulated", note))
+    return rows
+
+
+def _tops(case: Case, cycles: float) -> float:
+    return 2 * case.macs / cycles * VEK280.clock_ghz / 1000
+
+
+def _plans(net: Compilation) -> list[SpreadPlan]:
+    found = [
+        plan_of(layer.workload, VEK280.name, layer.mapping) for layer in net.program.schedule.chosen
+    ]
+    return [plan for plan in found if isinstance(plan, SpreadPlan)]
+
+
+def _stages(net: Compilation) -> str:
+    """Each stage's split: parts of the reduction, the columns, the rows."""
+    maps = [plan.timed.mapping for plan in _plans(net)]
+    return ", ".join(f"{m.cas_length}x{m.column_parts}x{m.row_parts}" for m in maps)
+
+
+def _limit(case: Case, plans: Sequence[SpreadPlan]) -> float:
+    """TOPS if tiles did nothing but their products, those of what is filled up included."""
+    cycles = []
+    for plan in plans:
+        m, t = plan.timed.mapping, plan.timed
+        rate = VEK280.architecture.core.macs_of(m.layer.a, m.layer.w) or 1
+        cycles.append(t.passes * m.call_rows * m.part_reduction * m.call_columns / rate)
+    return _tops(case, max(cycles))
+
+
+def main() -> None:
+    """Print the table, and write the rows."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", nargs="+", choices=sorted(CASES), default=list(CASES))
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    rows: list[Row] = [machine_row()]
+    for name in options.cases:
+        rows += rows_of(name, CASES[name])
+    for each in rows:
+        print(
+            f"{each['case']!s:14s} {each['metric']!s:26s} {each['value']!s:>12s} "
+            f"{each['unit']!s:8s} {each['provenance']!s:10s} {each['note']}"
+        )
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""Dense layers as the stages of a pipeline: results, times, and who gets which tiles."""
+
+from dataclasses import replace
+from itertools import pairwise, product
+from math import ceil
+
+import numpy as np
+import pytest
+
+import match_aie as match
+from match_aie.errors import Infeasible
+from match_aie.hardware import SimulatedStep
+from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
+from match_aie.targets.aie_ml.array.layer import ArrayMapping
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.search import VARIANTS
+from match_aie.targets.aie_ml.array.shapes import native_tilings
+from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
+from match_aie.targets.aie_ml.graph.join import Member
+from match_aie.targets.aie_ml.graph.pipeline import gates, join_stages
+from match_aie.targets.aie_ml.graph.pipeline_plan import candidates, pipeline_plans
+from match_aie.targets.aie_ml.graph.spread_plan import narrow, plan_of_pass
+from match_aie.targets.aie_ml.simulate import run_layer, simulate_program
+from match_aie.targets.versal import VersalAIEML
+from match_aie.workload import reference
+from tests import integer_graphs as ig
+from tests.aie_programs import VEK280, network_equals
+from tests.aie_timed import layer
+
+
+def stage(workload, split, call_rows):
+    """The plan of a layer with (tiles of a chain, parts of the columns, parts of the rows)."""
+    whole = dense_layer(workload)
+    tiling = native_tilings(whole, VEK280)[0]
+    length, parts, rows = split
+    mapping = ArrayMapping(
+        replace(whole, rows=min(whole.rows, rows * call_rows)),
+        tiling,
+        (1, 1),
+        "flat",
+        length,
+        parts,
+        rows,
+        call_rows,
+        ceil(ceil(whole.columns / tiling.n) / parts) * tiling.n,
+    )
+    made = with_kernel(mapping, narrow("vek280", mapping), VARIANTS)
+    plan = plan_of_pass(made, whole.rows, "vek280")
+    assert plan is not None
+    return plan
+
+
+def layers(rows, sizes, pair=("int8", "int8")):
+    """Workloads in a row, with their constants."""
+    rng = np.random.default_rng(7)
+    return [layer(rng, rows, k, n, pair, gain=4.0) for k, n in pairwise(sizes)]
+
+
+def joined(made, plans):
+    """The graph of stages with these plans."""
+    members = [
+        Member(plan.graph(f"l{at}", *one), ("x",), plan.timed)
+        for at, (one, plan) in enumerate(zip(made, plans, strict=True))
+    ]
+    return join_stages("net", members, VEK280)
+
+
+def equals(program, made, runs=3):
+    """Execute runs with different data; results are what the layers make, one after the other."""
+    rng = np.random.default_rng(3)
+    first = made[0][0].inputs[0]
+    info = np.iinfo(first.dtype)
+    tensors = [
+        rng.integers(info.min, info.max + 1, first.shape).astype(first.dtype) for _ in range(runs)
+    ]
+    done = execute(program, VEK280, [{"x": tensor} for tensor in tensors])
+    for run, tensor in enumerate(tensors):
+        for workload, constants in made:
+            tensor = reference(workload, [tensor], constants)
+        np.testing.assert_array_equal(done.tensor(tensor, run=run), tensor)
+        assert np.unique(tensor).size > 4
+
+
+PIPELINES = {
+    "parts that do not meet, passes of their own": (
+        16,
+        (64, 48, 72, 40),
+        [((2, 2, 1), 8), ((1, 3, 1), 16), ((3, 2, 1), 4)],
+        ("int8", "int8"),
+    ),
+    "rows in parts, then whole, then in parts": (
+        32,
+        (40, 64, 48, 24),
+        [((2, 2, 2), 8), ((2, 3, 1), 16), ((1, 1, 2), 16)],
+        ("uint8", "int8"),
+    ),
+    "more chains than rows of cores, results sent to several buffers": (
+        8,
+        (64, 256, 72),
+        [((2, 16, 1), 8), ((7, 3, 1), 8)],
+        ("int8", "int8"),
+    ),
+    "one row, words of two elements": (
+        1,
+        (24, 40, 8),
+        [((1, 2, 1), 4), ((2, 1, 1), 4)],
+        ("int16", "int8"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_runs_follow_each_other_through_all_stages(name):
+    rows, sizes, splits, pair = PIPELINES[name]
+    made = layers(rows, sizes, pair)
+    plans = [stage(one[0], *split) for one, split in zip(made, splits, strict=True)]
+    graph = joined(made, plans).graph
+    program = lay_out(graph, VEK280)
+    assert not isinstance(program, Infeasible), program
+    assert violations(program, VEK280) == ()
+    assert {way.outside.name for way in program.crossings} == {o.name for o in graph.outside}
+    equals(program, made)
+    # The slowest stage sets the pace; a single run takes all of them, one after the other.
+    interval = simulate_program(program, VEK280).interval
+    assert interval == pytest.approx(max(plan.interval for plan in plans), rel=0.2)
+    assert run_layer(program, VEK280).cycles > len(plans) * 0.8 * interval
+
+
+def test_every_layer_can_be_looked_at():
+    """Results that stay lie in buffers, each element in one of the places that are named."""
+    rows, sizes, splits, pair = PIPELINES["rows in parts, then whole, then in parts"]
+    made = layers(rows, sizes, pair)
+    plans = [stage(one[0], *split) for one, split in zip(made, splits, strict=True)]
+    whole = joined(made, plans)
+    names = {buffer.name for buffer in whole.graph.shared}
+    assert sorted(whole.held) == [0, 1]
+    for at, kept in whole.held.items():
+        seen = np.zeros((rows, sizes[at + 1]), np.uint8)
+        for one in kept:
+            assert one.buffer in names
+            carried = np.ones(one.outside.elements, np.uint8)
+            before = seen.sum()
+            one.outside.blocks.paste(carried, seen)
+            assert seen.sum() > before
+        assert seen.all()
+
+
+def test_what_a_memory_tile_cannot_take_is_said():
+    made = layers(8, (16, 256, 16))
+    wide = stage(made[0][0], (1, 8, 1), 8)
+    narrowest = stage(made[1][0], (1, 1, 1), 8)
+    reason = gates(wide.timed, narrowest.timed)
+    assert isinstance(reason, Infeasible)
+    assert (reason.resource, reason.demand, reason.bound) == ("streams into a memory tile", 8, 4)
+    other = stage(made[0][0], (1, 8, 1), 8)
+    reason = gates(other.timed, wide.timed)
+    assert isinstance(reason, Infeasible)
+    assert "elements" in reason.resource
+
+
+def test_the_slowest_stage_is_as_fast_as_any_choice_makes_it():
+    """Against all choices among the candidates, every one of them priced."""
+    made = layers(16, (64, 128, 32))
+    stages = [(dense_layer(one[0]), one[0]) for one in made]
+    columns = 4
+    plans = pipeline_plans(stages, "vek280", columns, columns)
+    assert not isinstance(plans, Infeasible)
+    assert sum(plan.columns for plan in plans) <= columns
+    offered = []
+    for whole, _ in stages:
+        priced = []
+        for one in candidates(whole, "vek280", columns):
+            kernel = with_kernel(one.mapping, narrow("vek280", one.mapping), VARIANTS)
+            plan = plan_of_pass(kernel, whole.rows, "vek280") if kernel is not None else None
+            if plan is not None:
+                assert plan.interval >= one.bound
+                priced.append(plan)
+        offered.append(priced)
+    able = [
+        max(a.interval, b.interval)
+        for a, b in product(*offered)
+        if a.columns + b.columns <= columns and not isinstance(gates(a.timed, b.timed), Infeasible)
+    ]
+    assert len(able) > 100
+    assert max(plan.interval for plan in plans) == min(able)
+
+
+def network(rows, sizes):
+    """Dense layers with shifts, one after the other."""
+    rng = np.random.default_rng(5)
+
+    def body(builder, inputs):
+        x = inputs[0]
+        for k, n in pairwise(sizes):
+            weight = rng.integers(-128, 128, (k, n)).astype(np.int8)
+            x = ig.dense(builder, x, weight, shift=10, bias=rng.integers(-999, 999, n))
+        return x
+
+    return ig.module(body, ((rows, sizes[0]), "int8"))
+
+
+def test_a_compiled_network_is_one_pipeline():
+    target = VersalAIEML(
+        modules=("array",), memory="plio", optimize_for="throughput", columns_per_layer=3
+    )
+    net = match.compile(network(16, (64, 128, 96, 32)), target, cache=False)
+    mine = net.program.schedule.chosen
+    assert len(mine) == 3
+    assert network_equals(net, np.random.default_rng(1)) == 1
+    (stretch,) = target.stretches(
+        [replace_step(layer, at) for at, layer in enumerate(mine)],
+    )
+    plans = [target._array.plan(layer.workload, layer.mapping) for layer in mine]
+    assert all(plan.columns <= 3 for plan in plans)
+    assert stretch.graph.columns == sum(plan.columns for plan in plans)
+    slowest = max(plan.interval for plan in plans)
+    clocks = target.frequency / target._array.frequency
+    # The network costs what the slowest stage does, in selection and where results are handed over.
+    assert net.assignment.cost.layers == pytest.approx(slowest * clocks)
+    handed = target.handed_over(mine)
+    assert sum(over.cost.cycles for over in handed.values()) == pytest.approx(slowest)
+    last = mine[-1].symbol
+    assert [over.held_until is None for over in handed.values()] == [s == last for s in handed]
+    # Whoever forbids that results stay gets layers one by one, and no plan is made for all of them.
+    apart = VersalAIEML(**{**target.options(), "handover": False})
+    assert len(apart.stretches([replace_step(la, at) for at, la in enumerate(mine)])) == 3
+    assert apart.together([]) == {}
+
+
+def replace_step(layer, at):
+    """A chosen layer as the simulator sees it."""
+    return SimulatedStep(
+        layer.label,
+        layer.module,
+        layer.workload,
+        None,
+        1.0,
+        1.0,
+        mapping=layer.mapping,
+        flow=replace(layer.flow, step=at),
+    )
