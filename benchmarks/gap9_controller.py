@@ -2,8 +2,8 @@
 
     python benchmarks/gap9_controller.py [--networks FILE ...] [--json FILE]
 
-A network's C with the binding to PMSIS is compiled for rv32imc (GCC, -O3 as in the emitted
-Makefile) and run on an emulated core: instructions, loads and stores of L2, and of the cluster's
+A network's C with the binding to PMSIS is compiled for rv32imc (GCC, -O3, as for the
+chip) and run on an emulated core: instructions, loads and stores of L2, and of the cluster's
 registers, are counted for every walk, transfer, wait, job and call of a kernel. PMSIS itself is a
 stub of eight registers for the DMA; kernels and NE16 do nothing. The parts are fields of `Code`
 (`targets/gap9/timing/controller.py`). The fit is least squares of relative errors, to the rows of

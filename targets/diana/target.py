@@ -99,7 +99,7 @@ class Diana(MatchTarget):
             f"-DMA_ACTIVATION_BYTES={self.activation_bytes}",
             f"-DMA_WEIGHT_BYTES={self.weight_bytes}",
         )
-        return BuildProfile(flags=("-O3", *sizes))
+        return BuildProfile(flags=("-O2", *sizes))
 
     def runtime(self) -> Runtime:
         """Headers and the emulation."""

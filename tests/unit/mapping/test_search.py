@@ -112,7 +112,7 @@ def test_zigzag_says_what_it_cannot_express():
 
 
 def test_a_tolerance_bounds_the_loss():
-    work, machine = conv(oy=9, ox=8, k=8), Machine((300, 700), "pipelined")
+    work, machine = conv(oy=6, ox=4, k=8), Machine((200, 500), "pipelined")
     best = search(work, machine, SearchOptions("exact"))[0]
     loose = search(work, machine, SearchOptions("exact", tolerance=0.05))[0]
     assert loose.bound <= best.cost.cycles <= loose.cost.cycles <= best.cost.cycles / 0.95
