@@ -43,10 +43,12 @@ def share(items: int, steps: int, *, early: bool = False) -> tuple[tuple[int, ..
         steps: over how many.
         early: whether each comes in the first of its steps instead of the last.
     """
-    bounds = [-(-items * s // steps) if early else items * s // steps for s in range(steps + 1)]
-    if items > steps:
-        bounds = [items * s // steps for s in range(steps + 1)]
-    return tuple(tuple(range(bounds[s], bounds[s + 1])) for s in range(steps))
+    early = early and items <= steps
+
+    def before(step: int) -> int:
+        return -(-items * step // steps) if early else items * step // steps
+
+    return tuple(tuple(range(before(step), before(step + 1))) for step in range(steps))
 
 
 def steps_of(items: int, steps: int, *, early: bool = False) -> tuple[int, ...]:

@@ -128,4 +128,6 @@ def test_heads_are_early_drains_and_late_refills() -> None:
     assert heads(4, 4, 6, (True, True)) == (3, 3)
     assert share(2, 4, early=True) == ((0,), (), (1,), ())
     assert share(2, 4) == ((), (0,), (), (1,))
+    assert heads(1, 1, 1, (True, True)) == (1, 0)
+    assert share(1, 0) == ()
     assert share(4, 3) == share(4, 3, early=True) == ((0,), (1,), (2, 3))
