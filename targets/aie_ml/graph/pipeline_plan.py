@@ -29,11 +29,12 @@ from match_aie.targets.aie_ml.array.shapes import counts, native_tilings
 from match_aie.targets.aie_ml.devices import Device, Tiling
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.join import Member
-from match_aie.targets.aie_ml.graph.pipeline import join_stages
+from match_aie.targets.aie_ml.graph.pipeline import gates, join_stages
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan, narrow, plan_of_pass
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.known import device as known
+from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 from match_aie.workload import Workload
 
 #: Candidates of a width that are kept, those with the least bounds.
@@ -96,14 +97,24 @@ def pipeline_plans(
         plans = choice.best()
         if plans is None:
             break
-        refused = _cannot_lie(stages, plans, known(name))
+        seam = next((at for at in range(1, len(plans)) if _apart(*plans[at - 1 : at + 1])), None)
+        if seam is not None:
+            refused = _apart(*plans[seam - 1 : seam + 1])
+        else:
+            refused = _cannot_lie(stages, plans, known(name))
         if refused is None:
             return plans
-        choice.refuse()
+        choice.refuse(seam)
     levers = ("fewer layers on the array", "weights of fewer bits")
     return refused or Infeasible(
         "columns of stages side by side", columns + 1, columns, "columns", levers
     )
+
+
+def _apart(before: SpreadPlan, after: SpreadPlan) -> Infeasible | None:
+    """Why two neighbours have no buffers between them."""
+    found = gates(before.timed, after.timed)
+    return found if isinstance(found, Infeasible) else None
 
 
 def _cannot_lie(
@@ -230,6 +241,8 @@ class _Choice:
         self._offered, self._name, self._columns = offered, name, columns
         device, ports = known(name), known(name).architecture.switch_ports
         self._down = ports[("core_tile", "master", "S")]
+        mem = device.architecture.mem
+        self._held = 0 if mem is None else mem.bytes
         #: Links between two columns.
         self._across = ports[("core_tile", "master", "E")] * device.core_rows
         self._plans: dict[Candidate, SpreadPlan | None] = {}
@@ -256,10 +269,15 @@ class _Choice:
         made = with_kernel(candidate.mapping, device, VARIANTS)
         return None if made is None else plan_of_pass(made, candidate.rows, self._name)
 
-    def refuse(self) -> None:
-        """The last answer could not be laid out: its neighbours with the most streams part."""
-        pairs = pairwise(self._last)
-        self._apart.add(max(pairs, key=lambda pair: pair[0].streams[0] + pair[1].streams[1]))
+    def refuse(self, seam: int | None = None) -> None:
+        """The last answer could not be laid out: neighbours part.
+
+        Args:
+            seam: number of the later one; those with the most streams where it is not known.
+        """
+        pairs = list(pairwise(self._last))
+        by_streams = max(pairs, key=lambda pair: pair[0].streams[0] + pair[1].streams[1])
+        self._apart.add(by_streams if seam is None else pairs[seam - 1])
 
     def _cycles(self, candidate: Candidate) -> float:
         if candidate not in self._plans:
@@ -310,10 +328,14 @@ class _Choice:
         alike = (a.row_parts, a.call_rows) == (b.row_parts, b.call_rows)
         rows = 1 if alike else a.row_parts
         wide, deep, end = a.call_columns, b.part_reduction, a.layer.columns
-        return all(
-            ((min(first + deep, end) - 1) // wide - first // wide + 1) * rows <= self._down
+        chains = max(
+            (min(first + deep, end) - 1) // wide - first // wide + 1
             for first in range(0, end, deep)
         )
+        # A part's rows of all passes lie in the buffer with those of the other parts between them.
+        held = a.call_rows * (a.row_parts * (before.passes - 1) + (1 if alike else a.row_parts))
+        size = 2 * chains * wide * held * ELEMENT_BYTES[a.layer.out]
+        return chains * rows <= self._down and size <= self._held
 
 
 @dataclass(frozen=True)

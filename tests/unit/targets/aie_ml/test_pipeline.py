@@ -160,6 +160,12 @@ def test_what_a_memory_tile_cannot_take_is_said():
     assert "elements" in reason.resource
 
 
+def test_a_run_whose_results_fit_no_memory_tile_is_no_pipeline():
+    """A result waits whole between two stages: 32,768 rows are too many for any buffer."""
+    stages = [(dense_layer(one), one) for one, _ in layers(32768, (128, 128, 128))]
+    assert isinstance(pipeline_plans(stages, "vek280", 8, 8), Infeasible)
+
+
 def test_the_slowest_stage_is_as_fast_as_any_choice_makes_it():
     """Against all choices among the candidates, every one of them priced."""
     made = layers(16, (64, 128, 32))
