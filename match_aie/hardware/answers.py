@@ -25,18 +25,23 @@ def unlike(method: str, answer: object) -> str:
         expected, right = _EXPECTED[method]
         if not right(answer):
             return f"gives {shorten(repr(answer), 80)}, not {expected}"
-    if method in _PRICES:
-        return _price(answer)
+    if method in _PRICES or method == "combine":
+        return _price(answer, endless=method == "combine")
     return _whole_cost(answer) if method == "cost" else ""
 
 
-def _price(answer: object) -> str:
-    """Of cycles, picojoules or bytes, one of them or as many as there are tiles."""
+def _price(answer: object, *, endless: bool = False) -> str:
+    """Of cycles, picojoules or bytes, one of them or as many as there are tiles.
+
+    Args:
+        answer: what was given.
+        endless: whether it may be infinite: the search combines infinite cycles of what fits not.
+    """
     try:
         numbers = np.asarray(answer, np.float64)
     except (TypeError, ValueError):
         return f"gives {shorten(repr(answer), 80)}, not numbers"
-    wrong = numbers[~(np.isfinite(numbers) & (numbers >= 0))]
+    wrong = numbers[~((numbers >= 0) & (np.isfinite(numbers) | endless))]
     return f"gives {wrong.flat[0]}; it must be a finite number, not below 0" if wrong.size else ""
 
 
@@ -109,5 +114,5 @@ _EXPECTED: _Expected = MappingProxyType(
 
 #: Methods that give one number or an array of them.
 _PRICES = frozenset(
-    "kernel_cycles transfer_cycles combine kernel_energy transfer_energy reserved_bytes".split()
+    "kernel_cycles transfer_cycles kernel_energy transfer_energy reserved_bytes".split()
 )

@@ -259,3 +259,25 @@ def build_and_run(folder, compiler, *extra):
     return subprocess.run(
         ("./app",), cwd=folder, capture_output=True, text=True, check=False, env=environment
     )
+
+
+def run_main(folder, body, before=""):
+    """Run statements on a core with 96 bytes of weights and 64 of constants, unoptimised."""
+    text = f"""
+#include <adf.h>
+#include <aie_api/aie.hpp>
+#include <aie_api/aie_adf.hpp>
+static int8 *const memory = static_cast<int8 *>(std::aligned_alloc(64, 256));
+{before}
+int main() {{
+    aie_emulation::Core core;
+    core.name = "k";
+    const aie_emulation::Mapped mapped(core, memory, 96, "weights");
+    const aie_emulation::Mapped fixed(core, const_cast<const int8 *>(memory + 128), 64, "bias");
+    const aie_emulation::Running running(core);
+    {body}
+    return 0;
+}}
+"""
+    program = compile_cpp(text, folder, "program", extra=("-O0",))
+    return subprocess.run((str(program),), capture_output=True, text=True, check=False)

@@ -5,8 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from aie_harness import COMPILERS, ROUNDING, compile_cpp
-from test_emulation import run_main
+from aie_harness import COMPILERS, ROUNDING, compile_cpp, run_main
 
 from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES, round_shift, saturate
 

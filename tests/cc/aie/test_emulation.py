@@ -5,7 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from aie_harness import COMPILERS, ROUNDING, SATURATION, compile_cpp
+from aie_harness import COMPILERS, ROUNDING, SATURATION, compile_cpp, run_main
 
 from match_aie.targets.aie_ml.emulation import include_folder, tilings_header
 from match_aie.targets.aie_ml.kernels.numeric import (
@@ -122,27 +122,6 @@ def test_bfloat16(arithmetic, rounding) -> None:
     pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (values, stored)]
     arithmetic.brain(pointers[0], len(values), ROUNDING[rounding], pointers[1])
     np.testing.assert_array_equal(stored, to_bfloat16(values, rounding))
-
-
-def run_main(folder, body, before=""):
-    text = f"""
-#include <adf.h>
-#include <aie_api/aie.hpp>
-#include <aie_api/aie_adf.hpp>
-static int8 *const memory = static_cast<int8 *>(std::aligned_alloc(64, 256));
-{before}
-int main() {{
-    aie_emulation::Core core;
-    core.name = "k";
-    const aie_emulation::Mapped mapped(core, memory, 96, "weights");
-    const aie_emulation::Mapped fixed(core, const_cast<const int8 *>(memory + 128), 64, "bias");
-    const aie_emulation::Running running(core);
-    {body}
-    return 0;
-}}
-"""
-    program = compile_cpp(text, folder, "program", extra=("-O0",))
-    return subprocess.run((str(program),), capture_output=True, text=True, check=False)
 
 
 REFUSED = {

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ne16_layers import layers, tiles
 from ne16_library import COMPILERS, HERE, build, c_layer, c_tile
-from test_emulation import layers, tiles
 
 from match_aie.targets.gap9.ne16.job import Mode, Ne16Addresses, Ne16Layer, Ne16Tile, tile_registers
 
