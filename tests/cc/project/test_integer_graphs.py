@@ -91,9 +91,10 @@ def test_it_may_have_unsigned_activations(tmp_path):
 @pytest.mark.slow
 def test_gap9s_cluster_runs_it(tmp_path):
     module = match_network("NCHW")
-    net = match.compile(module, GAP9(), cache=False)
+    target = GAP9(modules=("cluster",))  # some layers are cheaper on NE16
+    net = match.compile(module, target, cache=False)
     assert {layer.module for layer in net.program.schedule.layers} == {"cluster"}
-    check(module, tmp_path, KINDS, GAP9())
+    check(module, tmp_path, KINDS, target)
 
 
 @pytest.mark.slow
