@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.fit import fit
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.layout import lay_out
@@ -19,6 +18,7 @@ from match_aie.targets.aie_ml.array.program import ArrayProgram
 from match_aie.targets.aie_ml.array.search import VARIANTS, Given, search
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.constants import Blank
+from match_aie.targets.aie_ml.graph.proof import broken_rule
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.schedule import Variant
@@ -145,7 +145,7 @@ def _kept(
     found: list[Priced] = []
     refused: Infeasible | None = None
     for priced in answer:
-        reason = _breaks(priced.mapping, device)
+        reason = broken_rule(program_of(priced.mapping, device), device)
         if reason is not None:
             refused = reason
         elif len(found) < keep:
@@ -157,17 +157,6 @@ def expressed(mapping: ArrayMapping, device: Device) -> ArrayMapping | None:
     """The mapping with one channel of activations a tile; None where no graph has it."""
     single = mapping.with_channels(1)
     return single if timed_of(single, device) is not None else None
-
-
-def _breaks(mapping: ArrayMapping, device: Device) -> Infeasible | None:
-    """Why the program cannot be, or which rule it breaks."""
-    program = program_of(mapping, device)
-    if isinstance(program, Infeasible):
-        return program
-    for rule, broken in violations(program, device):
-        what = f"array rule {rule}, {broken.where}"
-        return Infeasible(what, broken.demand, broken.bound, broken.what, (broken.remedy,))
-    return None
 
 
 def priced_of(mapping: ArrayMapping, device: Device) -> Priced | Infeasible:

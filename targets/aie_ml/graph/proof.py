@@ -5,6 +5,7 @@ from __future__ import annotations
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.program import ArrayProgram
 from match_aie.targets.aie_ml.array.router import ORDERS
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.documented import undocumented
@@ -32,9 +33,14 @@ def cannot_lie(
         found = lay_out(graph, device, column, orders=orders)
     except TargetError as error:  # no schedule of its kernels
         return Infeasible(error.what, 1, 0, "kernels", (error.hint,))
-    if isinstance(found, Infeasible):
-        return found
-    for rule, broken in violations(found, device):
+    return broken_rule(found, device)
+
+
+def broken_rule(program: ArrayProgram | Infeasible, device: Device) -> Infeasible | None:
+    """Why there is no program, or the first rule that it breaks; None where it keeps all."""
+    if isinstance(program, Infeasible):
+        return program
+    for rule, broken in violations(program, device):
         what = f"array rule {rule}, {broken.where}"
         return Infeasible(what, broken.demand, broken.bound, broken.what, (broken.remedy,))
     return None
