@@ -12,13 +12,13 @@ simulator, which takes minutes.
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from aie_calibration import calibration
 from aie_correlation import correlation
 from aie_executed import gemms, of_mapping
 from machine import machine_row
+from rows import report
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
@@ -110,13 +110,7 @@ def main() -> None:
     rows += calibration(vek280, row)
     if not options.quick:
         rows += correlation(vek280, row)
-    for each in rows:
-        print(
-            f"{each['case']!s:22s} {each['metric']!s:42s} {each['value']!s:>12s} "
-            f"{each['unit']!s:8s} {each['provenance']!s:10s} {each['note']}"
-        )
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    report(rows, options.json)
 
 
 if __name__ == "__main__":

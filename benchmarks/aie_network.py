@@ -11,7 +11,6 @@ other at a steady pace. Seconds are measured; nothing here ran on hardware.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from machine import machine_row
+from rows import report
 from versal import dense_network
 
 import match_aie as match
@@ -192,13 +192,7 @@ def main() -> None:
     rows: list[Row] = [machine_row()]
     for name in options.cases:
         rows += rows_of(name, CASES[name])
-    for each in rows:
-        print(
-            f"{each['case']!s:14s} {each['metric']!s:26s} {each['value']!s:>12s} "
-            f"{each['unit']!s:8s} {each['provenance']!s:10s} {each['note']}"
-        )
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    report(rows, options.json)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -38,10 +37,7 @@ def _is_dead(value: Any) -> bool:
         return False
     if not all(tvm_api.is_constant(arg) for arg in value.args[:3]):
         return False
-    return (
-        prod(tvm_api.shape_of(value.args[1])) > 0
-        and not tvm_api.constant_value(value.args[1]).astype(bool).all()
-    )
+    return bool((tvm_api.constant_value(value.args[1]) == 0).any())
 
 
 def _revived(_emitter: Emitter, _var: Any, value: Expr) -> Expr:

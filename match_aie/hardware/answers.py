@@ -25,8 +25,8 @@ def unlike(method: str, answer: object) -> str:
         expected, right = _EXPECTED[method]
         if not right(answer):
             return f"gives {shorten(repr(answer), 80)}, not {expected}"
-    if method in _PRICES or method == "combine":
-        return _price(answer, endless=method == "combine")
+    if method in _PRICES:
+        return _price(answer, endless=_PRICES[method])
     return _whole_cost(answer) if method == "cost" else ""
 
 
@@ -112,7 +112,13 @@ _EXPECTED: _Expected = MappingProxyType(
     }
 )
 
-#: Methods that give one number or an array of them.
-_PRICES = frozenset(
-    "kernel_cycles transfer_cycles kernel_energy transfer_energy reserved_bytes".split()
+#: Methods that give one number or an array of them, and whether infinite ones may be among them.
+_PRICES: Mapping[str, bool] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            "kernel_cycles transfer_cycles kernel_energy transfer_energy reserved_bytes".split(),
+            False,
+        ),
+        "combine": True,
+    }
 )

@@ -74,15 +74,16 @@ def _guarded(method: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def _failed(who: object, method: str, error: Exception) -> TargetError:
     """What the author should read."""
-    kind = type(who)
+    return TargetError(
+        f"{type(who).__name__}.{method}() failed: {_told(error)}", where=_who(who), hint=HINT
+    )
+
+
+def _told(error: Exception) -> str:
+    """What an author's code raised, and where."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}"
-    return TargetError(
-        f"{kind.__name__}.{method}() failed: {type(error).__name__}: {shorten(str(error), 200)} "
-        f"({place})",
-        where=_who(who),
-        hint=HINT,
-    )
+    return f"{type(error).__name__}: {shorten(str(error), 200)} ({place})"
 
 
 def _who(who: object) -> str:
@@ -107,10 +108,7 @@ def refusal(check: Callable[[Workload], str | None], workload: Workload, who: st
     except MatchError:
         raise
     except Exception as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        place = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}"
-        text = f"{type(error).__name__}: {shorten(str(error), 200)} ({place})"
-        raise TargetError(f"the check of {who} failed: {text}", hint=hint) from error
+        raise TargetError(f"the check of {who} failed: {_told(error)}", hint=hint) from error
     if answer is None or (isinstance(answer, str) and answer):
         return answer
     raise TargetError(f"the check of {who} gives {shorten(repr(answer), 60)}", hint=hint)

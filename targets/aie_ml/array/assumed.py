@@ -6,8 +6,9 @@ published. Nor is the transfer of a word over a cascade: UG1079 says that a core
 receive one in each cycle, and that four fit between two cores, which together allow no more than
 4. The row "one cascade hop, 30 cycles" of data/aie_calibration.csv (its source: a light convolution
 took 29 cycles longer with each stage) bounds it: a chain of kernels that read a block's words, take
-one step and write its words ends 25 cycles later a tile at 2, 29 at 8, and 44 at 16. So it is 8 at
-most, and 8 is taken. Benchmarks show all at half and double too.
+one step and write its words ends 25 cycles later a tile at 2, 29 at 8, and 44 at 16. That its layer
+takes one step is an assumption: with two it is 24, 34 and 50, and 8 is too much. 8 is taken, the
+most that the row allows. Benchmarks show all at half and double too.
 """
 
 from __future__ import annotations

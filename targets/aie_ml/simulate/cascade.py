@@ -9,7 +9,7 @@ its neighbour has not come as far. Times are exact: those of a model that steps 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 
 from match_aie.simulation import Command, Fire, Signal, Wait
 from match_aie.targets.aie_ml.schedule import Scheduled
@@ -72,10 +72,7 @@ def play(
         assert link is not None
         found = link.ready if reads else link.free
         while not found:
-            for told in links:
-                if told.waiting is not None:
-                    waiting, told.waiting = told.waiting, None
-                    yield Fire(waiting)
+            yield from _tell(links)
             link.waiting = Signal(WORD if reads else ROOM)
             yield Wait(link.waiting)
         possible = found.popleft()
@@ -87,8 +84,13 @@ def play(
             link.free.append(at)
         else:
             link.ready.append(at + link.transfer)
-    for told in links:
-        if told.waiting is not None:
-            waiting, told.waiting = told.waiting, None
-            yield Fire(waiting)
+    yield from _tell(links)
     return late - begun
+
+
+def _tell(links: Iterable[Link]) -> Generator[Command, object, None]:
+    """Wake whoever waits at the other ends."""
+    for link in links:
+        if link.waiting is not None:
+            waiting, link.waiting = link.waiting, None
+            yield Fire(waiting)

@@ -1,0 +1,23 @@
+"""The rows of a benchmark: printed in columns, and written as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+#: Columns as wide as their widest word; the note comes last, as long as it is.
+COLUMNS = ("case", "metric", "value", "unit", "provenance")
+
+
+def report(rows: Sequence[dict[str, object]], path: Path | None) -> None:
+    """Print `rows`, and write them to `path` where there is one."""
+    widths = {name: max(len(str(row[name])) for row in rows) for name in COLUMNS}
+    for row in rows:
+        cells = [
+            f"{row[name]!s:>{width}s}" if name == "value" else f"{row[name]!s:{width}s}"
+            for name, width in widths.items()
+        ]
+        print(*cells, row["note"])
+    if path:
+        path.write_text(json.dumps(rows, indent=1) + "\n")
