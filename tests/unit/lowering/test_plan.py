@@ -272,9 +272,13 @@ def test_packing_is_the_same_in_every_process():
 
 
 def test_the_solver_leaves_interrupts_to_python():
-    """In a process of its own: with the solver's handler, the signal would end it."""
+    """In a process of its own: with the solver's handler, the signal would end it.
+
+    Where tests run in the background the shell has told them to ignore interrupts.
+    """
     script = """
 import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from match_aie.lowering.packing import Block, _solve
 blocks = (Block(0, 1, 2), Block(1, 2, 1))
 _solve(blocks, (0, 2), 1)
