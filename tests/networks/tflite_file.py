@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import flatbuffers
 import numpy as np
@@ -15,7 +15,10 @@ from onnx import helper, numpy_helper
 RELU = int(tflite.ActivationFunctionType.RELU)
 NONE = int(tflite.ActivationFunctionType.NONE)
 SAME, VALID = int(tflite.Padding.SAME), int(tflite.Padding.VALID)
-TYPES = {"int8": int(tflite.TensorType.INT8), "int32": int(tflite.TensorType.INT32)}
+TYPES = {
+    name: int(getattr(tflite.TensorType, name.upper()))
+    for name in ("int8", "int32", "float16", "float32", "complex64")
+}
 
 
 @dataclass(frozen=True)
@@ -25,21 +28,25 @@ class Stored:
     name: str
     shape: tuple[int, ...]
     dtype: str
-    scale: np.ndarray
-    zero_point: int
+    scale: np.ndarray = field(default_factory=lambda: np.zeros(0, np.float32))
+    zero_point: int = 0
     axis: int = 0
     content: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class Step:
-    """An operator of the file: its code, operands by name, and the table of its options."""
+    """An operator of the file: its code, operands by name, and the table of its options.
+
+    Where there are several results, `more` are those behind the first.
+    """
 
     code: str
     operands: tuple[str, ...]
     result: str
-    options: str
-    fields: dict[str, object]
+    options: str = ""
+    fields: dict[str, object] = field(default_factory=dict)
+    more: tuple[str, ...] = ()
 
 
 def converted(model: onnx.ModelProto) -> bytes:
@@ -52,7 +59,8 @@ def converted(model: onnx.ModelProto) -> bytes:
     for node in reading.graph.node:
         reading.take(node)
     (entry,), (leaving,) = reading.graph.input, reading.graph.output
-    return _file(reading, entry.name, leaving.name)
+    _finish_tensor(reading, leaving.name)
+    return flatbuffer(list(reading.tensors.values()), reading.steps, entry.name, leaving.name)
 
 
 class _Reading:
@@ -160,20 +168,27 @@ def _is(node: onnx.NodeProto, kind: str) -> bool:
     return bool(node.op_type == f"{kind}Linear")
 
 
-def _file(reading: _Reading, entry: str, leaving: str) -> bytes:
+def flatbuffer(stored: Sequence[Stored], steps: Sequence[Step], entry: str, leaving: str) -> bytes:
+    """A file of these tensors and operators.
+
+    Args:
+        stored: all tensors, in the order of their numbers.
+        steps: the operators in order.
+        entry: name of the input.
+        leaving: name of the output.
+    """
     builder = flatbuffers.Builder(1 << 16)
-    _finish_tensor(reading, leaving)
     # The first buffer is empty by convention: it is that of tensors without content.
     contents: list[np.ndarray | None] = [None]
     number: dict[str, int] = {}
     tensors = []
-    for index, tensor in enumerate(reading.tensors.values()):
+    for index, tensor in enumerate(stored):
         number[tensor.name] = index
         buffer = len(contents) if tensor.content is not None else 0
         contents += [tensor.content] if buffer else []
         tensors.append(_tensor(builder, tensor, buffer))
-    codes = sorted({step.code for step in reading.steps})
-    operators = [_operator(builder, step, codes, number) for step in reading.steps]
+    codes = sorted({step.code for step in steps})
+    operators = [_operator(builder, step, codes, number) for step in steps]
     graph = _table(
         builder,
         "SubGraph",
@@ -185,7 +200,13 @@ def _file(reading: _Reading, entry: str, leaving: str) -> bytes:
     )
     buffers = [_buffer(builder, content) for content in contents]
     built_in = [
-        _table(builder, "OperatorCode", DeprecatedBuiltinCode=code, BuiltinCode=code, Version=3)
+        _table(
+            builder,
+            "OperatorCode",
+            DeprecatedBuiltinCode=min(code, 127),
+            BuiltinCode=code,
+            Version=3,
+        )
         for code in (int(getattr(tflite.BuiltinOperator, name)) for name in codes)
     ]
     model = _table(
@@ -209,7 +230,7 @@ def _finish_tensor(reading: _Reading, leaving: str) -> None:
 
 
 def _tensor(builder: flatbuffers.Builder, tensor: Stored, buffer: int) -> int:
-    fields: dict[str, int] = {
+    fields: dict[str, object] = {
         "Shape": _numbers(builder, tensor.shape, np.int32),
         "Type": TYPES[tensor.dtype],
         "Buffer": buffer,
@@ -230,15 +251,19 @@ def _tensor(builder: flatbuffers.Builder, tensor: Stored, buffer: int) -> int:
 def _operator(
     builder: flatbuffers.Builder, step: Step, codes: list[str], number: dict[str, int]
 ) -> int:
-    return _table(
-        builder,
-        "Operator",
-        OpcodeIndex=codes.index(step.code),
-        Inputs=_numbers(builder, [number[name] for name in step.operands], np.int32),
-        Outputs=_numbers(builder, [number[step.result]], np.int32),
-        BuiltinOptionsType=int(getattr(tflite.BuiltinOptions, step.options)),
-        BuiltinOptions=_table(builder, step.options, **step.fields),
-    )
+    fields: dict[str, object] = {
+        "OpcodeIndex": codes.index(step.code),
+        "Inputs": _numbers(builder, [number[name] for name in step.operands], np.int32),
+        "Outputs": _numbers(builder, [number[t] for t in (step.result, *step.more)], np.int32),
+    }
+    if step.options:
+        given = {
+            name: _numbers(builder, value, np.int32) if isinstance(value, tuple) else value
+            for name, value in step.fields.items()
+        }
+        fields["BuiltinOptionsType"] = int(getattr(tflite.BuiltinOptions, step.options))
+        fields["BuiltinOptions"] = _table(builder, step.options, **given)
+    return _table(builder, "Operator", **fields)
 
 
 def _buffer(builder: flatbuffers.Builder, content: np.ndarray | None) -> int:
