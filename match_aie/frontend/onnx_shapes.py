@@ -195,13 +195,13 @@ def infer_shapes(model: onnx.ModelProto, *, strict: bool = True) -> onnx.ModelPr
         if node.op_type in GROWS and any(_may_be_long(known.get(name)) for name in node.output)
     ]
     if not left_out:
-        return _inferred(plain, strict=strict, contents=True)
+        return _followed(plain)
     rest = onnx.ModelProto()
     rest.CopyFrom(plain)
     for node in left_out:
         rest.graph.node.remove(node)
         rest.graph.input.extend(known[name] for name in node.output if name in known)
-    found = _inferred(rest, strict=strict, contents=True)
+    found = _followed(rest)
     del plain.graph.value_info[:], plain.graph.output[:]
     plain.graph.value_info.extend(found.graph.value_info)
     have = {value.name for value in plain.graph.value_info}
@@ -209,6 +209,15 @@ def infer_shapes(model: onnx.ModelProto, *, strict: bool = True) -> onnx.ModelPr
     plain.graph.value_info.extend(known[n] for n in made if n in known and n not in have)
     plain.graph.output.extend(found.graph.output)
     return plain
+
+
+def _followed(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Inference that follows contents, of a model that does not contradict itself without.
+
+    ONNX follows matrices as the vectors that they were unsqueezed from, and then finds that a
+    column and a row of other lengths cannot be added: what it cannot follow stays unknown.
+    """
+    return _inferred(model, strict=False, contents=True)
 
 
 def _is_long(value: onnx.ValueInfoProto) -> bool:

@@ -10,7 +10,7 @@ import onnx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from match_aie.errors import ModelError, UnsupportedOperatorError
 from match_aie.frontend import load
@@ -134,6 +134,26 @@ def test_what_the_checker_refuses(onnx_tools):
     model = onnx_tools.build([node], {"x": (F32, [1])}, {"y": (F32, [1])})
     with pytest.raises(ModelError, match="not valid ONNX"):
         load(model)
+
+
+def test_a_column_and_a_row_of_integers():
+    """ONNX follows the column's contents as a vector, which cannot be added to the row."""
+    constants = {
+        "column": np.arange(3),
+        "axis": np.array([-1]),
+        "row": np.arange(5),
+    }
+    nodes = [
+        helper.make_node("Unsqueeze", ["column", "axis"], ["apart"]),
+        helper.make_node("Add", ["apart", "row"], ["sum"]),
+        helper.make_node("Cast", ["sum"], ["real"], to=TensorProto.FLOAT),
+        helper.make_node("Add", ["real", "x"], ["y"]),
+    ]
+    ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [3, 5]) for n in ("x", "y")]
+    tensors = [numpy_helper.from_array(value, name) for name, value in constants.items()]
+    graph = helper.make_graph(nodes, "sums", ports[:1], ports[1:], tensors)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    assert load(model.SerializeToString()).outputs[0].shape == (3, 5)
 
 
 def test_contradicting_shapes(onnx_tools):
