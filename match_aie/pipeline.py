@@ -74,6 +74,7 @@ def compile(
     params: Any = None,
     name: str | None = None,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    values: Mapping[str, Any] | None = None,
     arithmetic: Arithmetic = "module",
     memory_limit: int | None = None,
     integer_io: bool = False,
@@ -95,6 +96,8 @@ def compile(
         target: a `MatchTarget`, or the name of an installed one.
         name: of the network; the model's own by default.
         shapes: sizes for inputs with dynamic dimensions, by input name.
+        values: of inputs of an ONNX model that are constants from there on, by input name: a
+            sampling rate that branches ask for. They are no inputs of the network.
         arithmetic: "module" or "model", see `CompileOptions`.
         memory_limit: bytes the activations may take.
         integer_io: integer inputs and outputs where the model's are float only at its edge.
@@ -114,10 +117,37 @@ def compile(
         OptionError: an option makes no sense.
         InfeasibleError: the network does not fit in `memory_limit`.
     """
+    model, name = bind(model, values, name, limits)
     sizes = {key: tuple(int(s) for s in shape) for key, shape in (shapes or {}).items()}
     options = CompileOptions(name, sizes, arithmetic, memory_limit, integer_io, selection, search)
     use = Resources(executor, cache, progress, limits)
     return run(model, resolve(target), options, use, params)
+
+
+def bind(
+    model: Any,
+    values: Mapping[str, Any] | None,
+    name: str | None = None,
+    limits: Limits | None = None,
+) -> tuple[Any, str | None]:
+    """`model` with inputs bound to `values`, and the network's name.
+
+    Args:
+        model: as `compile` takes it.
+        values: by input name; none where None or empty.
+        name: of the network; that of the model's file where None and values are bound.
+        limits: how large a file is read.
+
+    Raises:
+        ModelError: the model cannot be read.
+        OptionError: no ONNX model, no such input, or a value that the input cannot have.
+    """
+    if not values:
+        return model, name
+    from match_aie.frontend.onnx_values import with_values
+
+    bound, stem = with_values(model, values, limits or Limits())
+    return bound, name or stem
 
 
 def resolve(target: str | MatchTarget) -> MatchTarget:

@@ -28,6 +28,12 @@ Shapes = Annotated[
     list[str] | None,
     typer.Option("--shape", metavar="NAME=1,3,32,32", help="Sizes of a dynamic input."),
 ]
+Values = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--value", metavar="NAME=16000", help="Make an input of an ONNX model a constant."
+    ),
+]
 Cached = Annotated[
     bool, typer.Option("--cache/--no-cache", help="Keep and use results of mapping searches.")
 ]
@@ -80,6 +86,7 @@ def compile_(
         typer.Option("--output", "-o", metavar="DIR", help="Where to write; nothing by default."),
     ] = None,
     shape: Shapes = None,
+    value: Values = None,
     memory_limit: Annotated[
         str | None,
         typer.Option("--memory-limit", metavar="64k", help="Bytes that activations may take."),
@@ -124,6 +131,7 @@ def compile_(
             cache,
             params,
             tuple(limit or ()),
+            tuple(value or ()),
         ),
         as_json,
     )
@@ -221,6 +229,7 @@ def map_(
         str, typer.Option(metavar="WHAT", help="To minimise: latency, energy or edp.")
     ] = "latency",
     shape: Shapes = None,
+    value: Values = None,
     cache: Cached = True,
     params: Params = None,
     limit: Bounds = None,
@@ -229,9 +238,9 @@ def map_(
     """Show how a layer's loops run: nest, bytes and reuse per memory, cost, next best mappings."""
     from match_aie.cli.mapping import MapRequest, map_layer
 
-    sizes, limits = tuple(shape or ()), tuple(limit or ())
     request = MapRequest(
-        model, target, layer, module, engine, sizes, cache, params, limits, objective
+        *(model, target, layer, module, engine, tuple(shape or ()), cache, params),
+        *(tuple(limit or ()), objective, tuple(value or ())),
     )
     map_layer(request, as_json)
 

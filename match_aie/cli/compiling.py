@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import match_aie
 from match_aie import report
-from match_aie.cli.options import parse_bytes, parse_limits, parse_shapes
+from match_aie.cli.options import parse_bytes, parse_limits, parse_shapes, parse_values
 from match_aie.cli.terminal import program, say, say_json, working
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Request:
     cache: bool
     params: Path | None = None
     limits: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
 
 
 def compile_model(request: Request, as_json: bool) -> None:
@@ -47,6 +48,7 @@ def compile_model(request: Request, as_json: bool) -> None:
             params=request.params,
             name=request.name,
             shapes=shapes or None,
+            values=parse_values(request.values) or None,
             arithmetic=cast("Arithmetic", request.arithmetic),
             memory_limit=limit,
             integer_io=request.integer_io,

@@ -36,6 +36,41 @@ def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
+def parse_values(texts: Sequence[str]) -> dict[str, object]:
+    """Values by input name, from "name=16000", "name=0.5,1" or "name=true", one text per input.
+
+    Raises:
+        OptionError: no name, no numbers, or a name given twice.
+
+    >>> parse_values(["sr=16000", "reset=true"])
+    {'sr': 16000, 'reset': True}
+    """
+    values: dict[str, object] = {}
+    for text in texts:
+        name, equals, given = text.rpartition("=")
+        numbers = [_number(word.strip()) for word in given.split(",")]
+        if not equals or not name or None in numbers:
+            raise OptionError(
+                f"--value {shorten(text, 80)!r} is not a name and a number", hint="--value sr=16000"
+            )
+        if name in values:
+            raise OptionError(f"--value gives input {shorten(name, 80)!r} twice")
+        values[name] = numbers[0] if len(numbers) == 1 else numbers
+    return values
+
+
+def _number(word: str) -> object:
+    """A truth value, an integer or a float; None where the word is none of them."""
+    if word.lower() in ("true", "false"):
+        return word.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            continue
+    return None
+
+
 def parse_limits(texts: Sequence[str]) -> Limits:
     """Limits of a model, from "name=value", one text per limit; k, M, G are powers of 1024.
 

@@ -150,7 +150,7 @@ def _no_params(params: Any) -> None:
 def _load_path(path: Path, wanted: _Wanted) -> Model:
     """Read the file at `path`; errors name it."""
     try:
-        data = _read(path, wanted.limits)
+        data = read_file(path, wanted.limits)
         wanted = replace(wanted, name=wanted.name or path.stem)
         if path.suffix.lower() in RELAY_ENDINGS:
             return _relay(_decoded(data), wanted)
@@ -160,8 +160,13 @@ def _load_path(path: Path, wanted: _Wanted) -> Model:
         raise
 
 
-def _read(path: Path, limits: Limits) -> bytes:
-    """The bytes of a file; nothing else is opened, since a pipe or a device has no end."""
+def read_file(path: Path, limits: Limits) -> bytes:
+    """The bytes of a file; nothing else is opened, since a pipe or a device has no end.
+
+    Raises:
+        LimitError: the file is too large.
+        ModelError: there is none, or it cannot be read.
+    """
     try:
         # A pipe that nobody writes to would keep `open` waiting.
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | NO_WAIT)) as file:

@@ -66,6 +66,7 @@ def test_every_option_arrives(model: Path, monkeypatch: pytest.MonkeyPatch) -> N
     words = ["compile", str(model), "-t", "chip", "--shape", "x=1,2", "--shape", "y=3"]
     words += ["--memory-limit", "64k", "--arithmetic", "model", "--integer-io", "--name", "net"]
     words += ["--selection", "match", "--no-cache", "--params", "p.npz", "--limit", "nodes=500"]
+    words += ["--value", "sr=16000", "--value", "gain=0.5,1"]
     assert run(words) == 0
     assert seen == {
         "model": model,
@@ -73,6 +74,7 @@ def test_every_option_arrives(model: Path, monkeypatch: pytest.MonkeyPatch) -> N
         "params": Path("p.npz"),
         "name": "net",
         "shapes": {"x": (1, 2), "y": (3,)},
+        "values": {"sr": 16000, "gain": [0.5, 1]},
         "arithmetic": "model",
         "memory_limit": 65536,
         "integer_io": True,

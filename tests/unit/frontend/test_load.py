@@ -136,6 +136,15 @@ def test_what_the_checker_refuses(onnx_tools):
         load(model)
 
 
+def test_a_negative_size_is_unknown():
+    ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [-1, 3, -1]) for n in ("x", "y")]
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", ports[:1], ports[1:])
+    data = helper.make_model(graph).SerializeToString()
+    assert load(data, shapes={"x": [2, 3, 4]}).outputs[0].shape == (2, 3, 4)
+    with pytest.raises(ModelError, match="without a size"):
+        load(data)
+
+
 def test_a_column_and_a_row_of_integers():
     """ONNX follows the column's contents as a vector, which cannot be added to the row."""
     constants = {
