@@ -23,6 +23,7 @@ from match_aie.frontend.onnx_rewrite import rewrite
 from match_aie.frontend.onnx_rewrite.functions import spell_out_defaults
 from match_aie.frontend.onnx_rewrite.table import BY_DEFINITION
 from match_aie.frontend.onnx_shapes import fix_input_shapes, infer_shapes
+from match_aie.frontend.onnx_stft import write_out_stft
 from match_aie.limits import Limits
 
 
@@ -81,6 +82,7 @@ def load_onnx(
         if node.op_type in BY_DEFINITION:
             # Inference looks into definitions, which miss default values.
             spell_out_defaults(node, work)
+    write_out_stft(work)
     work = infer_shapes(work)
     check_inferred(work, limits)
     work, names = plain_names(work)

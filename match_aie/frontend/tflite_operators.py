@@ -12,6 +12,7 @@ from tvm.relax.frontend.tflite import tflite_frontend
 
 from match_aie import tvm_api
 from match_aie.errors import UnsupportedOperatorError
+from match_aie.frontend.onnx_rewrite.spectra import fourier
 from match_aie.frontend.tflite_check import DTYPES, tensor_name
 from match_aie.frontend.tflite_fold import FOLDED, Array, Known, fold, options_of, reachable
 from match_aie.limits import Limits
@@ -265,17 +266,12 @@ class Converter(tflite_frontend.OperatorConverter):
         lengths = [int(n) for n in self.get_tensor_value(sizes)]
         if lengths != shape[-2:] or lengths[0] != 1:
             return self.convert_rfft2d(op)
-        table = relax.const(_fourier(lengths[1]), "float32")
+        bins = lengths[1] // 2 + 1
+        turned = fourier(lengths[1], lengths[1], bins).reshape(lengths[1], -1)
+        table = relax.const(turned.astype(np.float32), "float32")
         flat = relax.op.reshape(self.get_expr(data.tensor_idx), (-1, lengths[1]))
         pairs = relax.op.matmul(flat, table)
-        return relax.op.reshape(pairs, (*shape[:-1], lengths[1] // 2 + 1, 2))
-
-
-def _fourier(length: int) -> Array:
-    """[length, 2 * (length // 2 + 1)]: real and imaginary parts of each frequency in turn."""
-    turns = np.outer(np.arange(length), np.arange(length // 2 + 1)) % length
-    angle = 2 * np.pi * turns / length
-    return np.stack([np.cos(angle), -np.sin(angle)], -1).reshape(length, -1).astype(np.float32)
+        return relax.op.reshape(pairs, (*shape[:-1], bins, 2))
 
 
 class _Sized:

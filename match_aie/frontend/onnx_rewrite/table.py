@@ -16,6 +16,7 @@ from match_aie.frontend.onnx_rewrite import (
     quantised,
     recurrent,
     resize,
+    spectra,
 )
 from match_aie.frontend.onnx_rewrite.graph import MICROSOFT, Builder, Node
 
@@ -66,6 +67,7 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         "SpaceToDepth": (decompose.space_to_depth,),
         "Expand": (decompose.expand,),
         "IsInf": (decompose.is_inf,),
+        "DFT": (spectra.dft,),
         "Dropout": (decompose.dropout,),
         "Softplus": (decompose.softplus,),
         "Mish": (decompose.mish,),

@@ -1,0 +1,93 @@
+"""Short-time Fourier transforms as convolutions.
+
+They are written out before shapes are inferred: ONNX's inference (1.23) gives `STFT` another size
+than its definition and every implementation do, and what follows then seems to contradict it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from match_aie.frontend.onnx_rewrite.graph import STANDARD
+from match_aie.frontend.onnx_rewrite.spectra import LARGEST_TABLE, fourier
+
+
+def write_out_stft(model: onnx.ModelProto) -> None:
+    """Replace every onesided `STFT` with a known step and window by a convolution, in place.
+
+    Onesided transforms are of real signals: [batch, length] or [batch, length, 1].
+    """
+    graph = model.graph
+    known = {tensor.name: tensor for tensor in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "Constant" and node.domain in STANDARD:
+            for attribute in node.attribute:
+                if attribute.name == "value":
+                    known[node.output[0]] = attribute.t
+    nodes = list(graph.node)
+    del graph.node[:]
+    for place, node in enumerate(nodes):
+        found = _written(node, known) if _is_stft(node) else None
+        if found is None:
+            graph.node.append(node)
+            continue
+        step, table = found
+        graph.node.extend(_convolution(node, graph, step, table, f"stft{place}"))
+
+
+def _is_stft(node: onnx.NodeProto) -> bool:
+    onesided = {a.name: a.i for a in node.attribute}.get("onesided", 1)
+    return node.op_type == "STFT" and node.domain in STANDARD and bool(onesided)
+
+
+def _written(
+    node: onnx.NodeProto, known: dict[str, onnx.TensorProto]
+) -> tuple[int, np.ndarray] | None:
+    """(step, [2 * frequencies, 1, samples of a frame]); None where either is not known."""
+    names = [*node.input, "", "", ""][:4]
+    if any(name and name not in known for name in names[1:]):
+        return None
+    step, window, length = (
+        numpy_helper.to_array(known[name]) if name else None for name in names[1:]
+    )
+    if step is None or (window is None and length is None) or int(step.reshape(-1)[0]) < 1:
+        return None
+    samples = int(length.reshape(-1)[0]) if length is not None else window.size
+    weights = np.ones(samples, np.float32) if window is None else window.reshape(-1)
+    bins = samples // 2 + 1
+    if weights.size != samples or not 1 <= samples * bins * 2 <= LARGEST_TABLE:
+        return None
+    table = fourier(samples, samples, bins) * weights[:, None, None]
+    shaped = table.transpose(1, 2, 0).reshape(2 * bins, 1, samples)
+    return int(step.reshape(-1)[0]), shaped.astype(weights.dtype)
+
+
+def _convolution(
+    node: onnx.NodeProto, graph: onnx.GraphProto, step: int, table: np.ndarray, name: str
+) -> list[onnx.NodeProto]:
+    """[batch, frames, frequencies, 2] of the signal: frames side by side, in steps.
+
+    Args:
+        node: the transform.
+        graph: takes the constants.
+        step: samples from frame to frame.
+        table: of the convolution.
+        name: that no value of the graph begins with.
+    """
+    constants = {
+        "rows": np.array([0, 1, -1], np.int64),
+        "table": table,
+        "pairs": np.array([0, 0, len(table) // 2, 2], np.int64),
+    }
+    for key, value in constants.items():
+        graph.initializer.append(numpy_helper.from_array(value, f"{name}/{key}"))
+    label = node.name or node.output[0]
+    made = [f"{name}/{key}" for key in ("signal", "parts", "frames")]
+    return [
+        helper.make_node("Reshape", [node.input[0], f"{name}/rows"], [made[0]], name=label),
+        helper.make_node("Conv", [made[0], f"{name}/table"], [made[1]], label, strides=[step]),
+        helper.make_node("Transpose", [made[1]], [made[2]], label, perm=[0, 2, 1]),
+        helper.make_node("Reshape", [made[2], f"{name}/pairs"], list(node.output), label),
+    ]
