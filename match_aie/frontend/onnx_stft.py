@@ -54,8 +54,9 @@ def _written(
     )
     if step is None or (window is None and length is None) or int(step.reshape(-1)[0]) < 1:
         return None
-    samples = int(length.reshape(-1)[0]) if length is not None else window.size
-    weights = np.ones(samples, np.float32) if window is None else window.reshape(-1)
+    ones = np.ones(int(length.reshape(-1)[0]) if length is not None else 0, np.float32)
+    weights = ones if window is None else window.reshape(-1)
+    samples = ones.size if length is not None else weights.size
     bins = samples // 2 + 1
     if weights.size != samples or not 1 <= samples * bins * 2 <= LARGEST_TABLE:
         return None
