@@ -38,14 +38,15 @@ def explicit_pads(node: Node, b: Builder) -> tuple[str, ...] | None:
 
 
 def pad(node: Node, b: Builder) -> tuple[str, ...] | None:
-    """Padding by wrapping around as gathers; cropping at the same time is refused."""
+    """Padding by wrapping around, or that crops as well, as gathers.
+
+    What is cropped is gone before the rest is padded, as onnxruntime has it.
+    """
     mode = node.attr("mode", "constant")
     pads = b.graph.constant(node.input(1))
     if mode == "constant" or pads is None:
         return None
-    if (pads < 0).any():
-        raise Refusal(f"mode {mode} with negative padding is not compiled")
-    if mode != "wrap":
+    if mode != "wrap" and (pads >= 0).all():
         return None
     shape = b.graph.shape(node.input(0))
     axes = b.graph.constant(node.input(3)) if node.input(3) else np.arange(len(shape))
@@ -55,6 +56,9 @@ def pad(node: Node, b: Builder) -> tuple[str, ...] | None:
     for at, axis in enumerate(int(axis) for axis in axes):
         before, after = int(pads[at]), int(pads[at + len(axes)])
         if before or after:
-            index = np.pad(np.arange(shape[axis]), (before, after), mode="wrap")
+            kept = np.arange(shape[axis])[max(-before, 0) : shape[axis] + min(after, 0)]
+            if not kept.size:
+                raise Refusal("nothing is left to pad with")
+            index = np.pad(kept, (max(before, 0), max(after, 0)), mode=mode)
             value = b.op("Gather", value, b.const(index, np.int64), axis=axis)
     return (value,)

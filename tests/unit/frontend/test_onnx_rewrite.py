@@ -253,6 +253,17 @@ def test_padding_around(onnx_tools):
     assert "Pad" not in ops
 
 
+@pytest.mark.parametrize("mode", ["edge", "reflect"])
+@pytest.mark.parametrize("pads", [(1, -1), (-2, 3), (-1, -1)])
+def test_padding_that_crops(onnx_tools, mode, pads):
+    node = helper.make_node("Pad", ["x", "pads"], ["y"], mode=mode)
+    constants = {"pads": np.array([0, pads[0], 0, pads[1]])}
+    x = normal(2, 7)
+    want, got, kinds = both(onnx_tools, node, {"x": x}, {"y": (F32, None)}, constants)
+    same(want, got)
+    assert "Pad" not in kinds
+
+
 def test_pieces_without_elements(onnx_tools):
     nodes = [
         helper.make_node("Split", ["x", "s"], ["a", "b", "c"], axis=1),
