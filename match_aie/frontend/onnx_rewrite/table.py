@@ -15,6 +15,7 @@ from match_aie.frontend.onnx_rewrite import (
     padding,
     quantised,
     recurrent,
+    recurrent_lengths,
     resize,
     spectra,
 )
@@ -88,6 +89,7 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         **{name: (decompose.by_definition_unless_float32,) for name in NARROW_BY_DEFINITION},
         "QuantizeLinear": (blocked.quantize,),
         "DequantizeLinear": (blocked.narrow_integers, blocked.dequantize),
+        **{name: (recurrent_lengths.whole_sequences,) for name in ("RNN", "GRU", "LSTM")},
         "LayerNormalization": (decompose.layer_norm,),
     }
 )

@@ -1,0 +1,117 @@
+"""Recurrent layers whose sequences end at different steps, in terms of ones that do not.
+
+What a cell computes in a sequence's own steps does not depend on what is behind its end: the layer
+runs over all steps, what lies behind is set to zero, and the last state is that of the last own
+step. Backwards, the own steps of every sequence are turned around before and after.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from match_aie.frontend.onnx_rewrite.graph import Builder, Node
+from match_aie.frontend.onnx_rewrite.recurrent import DIRECTIONS
+
+#: Inputs with a slice for each direction, by operator: W, R, B, states, peepholes.
+_BY_DIRECTION = {"RNN": (1, 2, 3, 5), "GRU": (1, 2, 3, 5), "LSTM": (1, 2, 3, 5, 6, 7)}
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """Names of values about the sequences' ends.
+
+    Attributes:
+        inside: bool [T, 1, B, 1], whether a step is one of the sequence.
+        last: int64 [1, B, 1], the last own step.
+        some: bool [1, B, 1], whether there is one.
+        turned: int64 [T, B, 1], which step stands where the own ones are turned around.
+    """
+
+    inside: str
+    last: str
+    some: str
+    turned: str
+
+
+def whole_sequences(node: Node, b: Builder) -> tuple[str, ...] | None:
+    """The layer without its fifth input; None where it has none, or the last cell is asked for.
+
+    Sizes: T steps, B rows, I inputs, H hidden units.
+    """
+    shape = b.graph.shape(node.input(0))
+    lengths = b.graph.constant(node.input(4)) if node.input(4) else None
+    if not node.input(4) or node.attr("layout", 0) or node.has_output(2):
+        return None
+    if lengths is not None and (lengths.reshape(-1) == shape[0]).all():
+        return None
+    ends = _ends(node, b, shape)
+    histories, finals = [], []
+    for d, reverse in enumerate(DIRECTIONS[node.attr("direction", "forward")]):
+        history, final = _direction(node, b, ends, d, reverse)
+        histories.append(history)
+        finals.append(final)
+    joined = [
+        b.op("Concat", *values, axis=axis) if len(values) > 1 else values[0]
+        for values, axis in ((histories, 1), (finals, 0))
+    ]
+    return tuple(joined[: len(node.outputs)])
+
+
+def _ends(node: Node, b: Builder, shape: tuple[int, ...]) -> _Ends:
+    """What is known of the sequences' ends, from their lengths [B]."""
+    steps, rows = shape[0], shape[1]
+    one = b.const(np.array(1, np.int64))
+    step = b.const(np.arange(steps, dtype=np.int64).reshape(steps, 1, 1))
+    wide = b.op("Cast", node.input(4), to=7)
+    length = b.op("Reshape", wide, b.const([1, rows, 1], np.int64))
+    inside = b.op("Less", step, length)
+    last = b.op("Sub", length, one)
+    turned = b.op("Where", inside, b.op("Sub", last, step), step)
+    return _Ends(
+        b.op("Reshape", inside, b.const([steps, 1, rows, 1], np.int64)),
+        b.op("Max", last, b.const(np.array(0, np.int64))),
+        b.op("Greater", length, b.const(np.array(0, np.int64))),
+        turned,
+    )
+
+
+def _direction(node: Node, b: Builder, ends: _Ends, d: int, reverse: bool) -> tuple[str, str]:
+    """([T, 1, B, H], [1, B, H]) of one direction.
+
+    Args:
+        node: the layer.
+        b: takes the nodes.
+        ends: of the sequences.
+        d: number of the direction.
+        reverse: whether it runs backwards.
+    """
+    steps, rows, features = b.graph.shape(node.input(0))
+    hidden = int(b.graph.shape(node.input(2))[-1])
+    x = _picked(b, node.input(0), ends.turned, (steps, rows, features)) if reverse else ""
+    inputs = [x or node.input(0)]
+    for index in range(1, len(node.inputs)):
+        name = node.input(index)
+        if index == 4:
+            name = ""
+        elif name and index in _BY_DIRECTION[node.op]:
+            name = b.op("Slice", name, *(b.const([v], np.int64) for v in (d, d + 1, 0)))
+        inputs.append(name)
+    kept = {k: v for k, v in node.attributes.items() if k not in ("direction", "activations")}
+    names = node.attr("activations", ())
+    if names:
+        each = len(names) // len(DIRECTIONS[node.attr("direction", "forward")])
+        kept["activations"] = list(names[d * each : (d + 1) * each])
+    run = b.op("Reshape", b.op(node.op, *inputs, **kept), b.const([steps, rows, hidden], np.int64))
+    zero = b.like(0, node.input(0))
+    final = b.op("Where", ends.some, _picked(b, run, ends.last, (1, rows, hidden)), zero)
+    ordered = _picked(b, run, ends.turned, (steps, rows, hidden)) if reverse else run
+    history = b.op("Reshape", ordered, b.const([steps, 1, rows, hidden], np.int64))
+    return b.op("Where", ends.inside, history, zero), final
+
+
+def _picked(b: Builder, value: str, steps: str, shape: tuple[int, ...]) -> str:
+    """The rows of `value` [T, B, n] that stand at `steps` [t, B, 1], as `shape` [t, B, n]."""
+    places = b.op("Expand", steps, b.const(shape, np.int64))
+    return b.op("GatherElements", value, places, axis=0)

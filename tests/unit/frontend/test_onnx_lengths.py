@@ -1,0 +1,48 @@
+"""Recurrent layers whose sequences end at different steps, against onnxruntime."""
+
+import numpy as np
+import pytest
+from onnx import helper
+
+RNG = np.random.default_rng(9)
+STEPS, ROWS, INPUTS, HIDDEN = 5, 4, 3, 2
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+
+
+def layer(tools, op, direction, lengths, known, outputs):
+    directions = 2 if direction == "bidirectional" else 1
+    rows = GATES[op] * HIDDEN
+    constants = {
+        "w": RNG.standard_normal((directions, rows, INPUTS)).astype(np.float32),
+        "r": RNG.standard_normal((directions, rows, HIDDEN)).astype(np.float32),
+        "h": RNG.standard_normal((directions, ROWS, HIDDEN)).astype(np.float32),
+    }
+    feeds = {"x": RNG.standard_normal((STEPS, ROWS, INPUTS)).astype(np.float32)}
+    (constants if known else feeds)["lengths"] = np.array(lengths, np.int32)
+    names = ["x", "w", "r", "", "lengths", "h"]
+    node = helper.make_node(op, names, outputs, hidden_size=HIDDEN, direction=direction)
+    ports = {name: (value.dtype, value.shape) for name, value in feeds.items()}
+    results = {name: (np.float32, None) for name in outputs}
+    return tools.build([node], ports, results, constants), feeds
+
+
+@pytest.mark.parametrize("lengths", [(5, 3, 1, 4), (5, 5, 2, 5)])
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("op", GATES)
+def test_every_sequence_has_its_own_end(onnx_tools, op, direction, known, lengths):
+    model, feeds = layer(onnx_tools, op, direction, lengths, known, ["y", "last"])
+    want = onnx_tools.run_onnxruntime(model, feeds)
+    rewritten = onnx_tools.prepass(model)
+    assert all("lengths" not in n.input for n in rewritten.graph.node if n.op_type == op)
+    got = onnx_tools.run_onnxruntime(rewritten, feeds)
+    for w, g in zip(want, got, strict=True):
+        np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
+
+
+def test_a_sequence_without_steps(onnx_tools):
+    model, feeds = layer(onnx_tools, "GRU", "bidirectional", (5, 0, 2, 0), False, ["y", "last"])
+    want = onnx_tools.run_onnxruntime(model, feeds)
+    got = onnx_tools.run_onnxruntime(onnx_tools.prepass(model), feeds)
+    for w, g in zip(want, got, strict=True):
+        np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
