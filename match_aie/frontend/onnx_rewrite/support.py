@@ -38,7 +38,6 @@ IMPORTED_MICROSOFT: frozenset[str] = frozenset()
 #: Why the operators are refused about which something more can be said than "unknown".
 REASONS = {
     "Loop": "the number of its steps is decided at run time",
-    "Scan": "loops over subgraphs are not compiled",
     "If": "its condition is computed at run time",
     **dict.fromkeys(("ConstantOfShape", "Range"), "the shape of its result depends on the data"),
     "NonZero": "the size of its result depends on the data",

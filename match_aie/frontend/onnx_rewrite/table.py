@@ -17,6 +17,7 @@ from match_aie.frontend.onnx_rewrite import (
     recurrent,
     recurrent_lengths,
     resize,
+    scan,
     spectra,
 )
 from match_aie.frontend.onnx_rewrite.graph import MICROSOFT, Builder, Node
@@ -65,6 +66,7 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         "QLinearConv": (quantised.qlinear_conv,),
         "QLinearMatMul": (quantised.qlinear_matmul,),
         "If": (control.constant_if,),
+        "Scan": (scan.scan,),
         "SpaceToDepth": (decompose.space_to_depth,),
         "Expand": (decompose.expand,),
         "IsInf": (decompose.is_inf,),
