@@ -36,7 +36,7 @@ INPUT_TYPES = frozenset(
 def fix_input_shapes(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> list[str]:
     """Give every input of `model` a static shape, in place; returns what was assumed.
 
-    A negative size is an unknown one. An unnamed leading dimension is taken as a batch of 1. A
+    A size of -1 is an unknown one. An unnamed leading dimension is taken as a batch of 1. A
     named dimension that `shapes` settles for one input holds for all. Initializers stop being
     inputs.
 
@@ -55,7 +55,7 @@ def fix_input_shapes(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]
         )
     for value in inputs:
         _check_type(value)
-        _forget_negative(value)
+        _forget_minus_one(value)
     named: dict[str, int] = {}
     for value in inputs:
         if value.name in shapes:
@@ -92,10 +92,10 @@ def _check_type(value: onnx.ValueInfoProto) -> None:
     )
 
 
-def _forget_negative(value: onnx.ValueInfoProto) -> None:
+def _forget_minus_one(value: onnx.ValueInfoProto) -> None:
     """A size of -1, which some exporters write, is an unknown one."""
     for dim in value.type.tensor_type.shape.dim:
-        if dim.HasField("dim_value") and dim.dim_value < 0:
+        if dim.HasField("dim_value") and dim.dim_value == -1:
             dim.Clear()
 
 
@@ -176,7 +176,7 @@ def _forget_dynamic(graph: onnx.GraphProto) -> None:
     """Drop symbolic sizes of outputs and inner values: inference finds numbers."""
     del graph.value_info[:]
     for value in graph.output:
-        _forget_negative(value)
+        _forget_minus_one(value)
         tensor = value.type.tensor_type
         if any(not dim.HasField("dim_value") for dim in tensor.shape.dim):
             tensor.ClearField("shape")

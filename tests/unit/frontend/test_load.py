@@ -136,7 +136,7 @@ def test_what_the_checker_refuses(onnx_tools):
         load(model)
 
 
-def test_a_negative_size_is_unknown():
+def test_a_size_of_minus_one_is_unknown():
     ports = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [-1, 3, -1]) for n in ("x", "y")]
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "g", ports[:1], ports[1:])
     data = helper.make_model(graph).SerializeToString()

@@ -142,10 +142,11 @@ def test_recurrent_forms_that_are_refused(onnx_tools, op, attributes, why):
     assert caught.value.operators[0][:2] == (op, "cell")
 
 
-def test_sequences_that_end_early_are_refused(onnx_tools):
-    model, _ = recurrent(onnx_tools, "GRU", (3, 2, 3, 3), parts={"lengths"})
+def test_the_last_cell_of_sequences_that_end_early_is_refused(onnx_tools):
+    model, _ = recurrent(onnx_tools, "LSTM", (3, 2, 3, 3), parts={"lengths"})
     lengths = next(t for t in model.graph.initializer if t.name == "lengths")
     lengths.CopyFrom(helper.make_tensor("lengths", 6, [2], [3, 2]))
+    assert len(model.graph.node[0].output) == 3
     with pytest.raises(UnsupportedOperatorError, match="end early"):
         load(model)
 
