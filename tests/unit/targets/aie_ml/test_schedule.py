@@ -325,3 +325,23 @@ def test_no_schedule_beats_the_least_cycles() -> None:
             assert least <= body
             close += body < 1.1 * least
     assert close > 4
+
+
+@pytest.mark.parametrize("form", ["multiplier", "channel"])
+def test_a_product_of_32_bit_integers_is_four_of_halves(form: str) -> None:
+    """The halves of both factors, told apart by shuffles, are multiplied with each other."""
+    scaled = replace(I8, requantise=form, addends=form == "channel", variant="flat")
+    blocks = [(2, 2), (1, 1), (1, 4)]
+    for (rows, columns), steps in product(blocks, (1, 9, 28)):
+        kernel = scaled.block(rows, columns)
+        schedule = schedule_block(kernel, CORE, steps)
+        for count in (1, 2, 5):
+            verify(schedule, kernel, CORE, count)
+        chain = Counter(op.kind for op in schedule.block.finish[0])
+        assert chain["multiply"] == 2 * 4  # two parts of 16 sums
+        vector = rows * columns * (steps + 8)
+        assert schedule.length >= max(vector, steps * schedule.interval)
+    # Where products leave no vector slot free, each takes one bundle more and nothing else does.
+    assert schedule_block(scaled, CORE, 16).length == 16 * 4 + 4 * 8
+    # A single accumulator's products wait for each other: half of the slots are free.
+    assert schedule_block(scaled.block(1, 1), CORE, 28).length == 28 * 2
