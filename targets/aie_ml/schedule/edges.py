@@ -20,9 +20,24 @@ MOST_SERIAL = 3
 
 
 def place_start(
-    block: Block, placed: list[Placed], table: Table, length: int, words: Limits
+    block: Block,
+    placed: list[Placed],
+    table: Table,
+    length: int,
+    words: Limits,
+    *,
+    since: int | None = None,
 ) -> list[Placed] | None:
-    """As late as possible before the first product of each accumulator."""
+    """As late as possible before the first product of each accumulator.
+
+    Args:
+        block: the operations.
+        placed: those of the steps.
+        table: what is taken.
+        length: of the pattern: how far to look.
+        words: where words of a cascade may be.
+        since: first cycle of all; None where only the pattern limits them.
+    """
     found = []
     begins = {
         name: min(p.cycle for p in placed if p.operation.writes == name) for name in block.sums
@@ -37,7 +52,7 @@ def place_start(
     for name, first in begins.items():
         for op in (op for op in block.start if op.writes == name):
             at = first - op.latency
-            one = table.search(op, range(at, at - length, -1))
+            one = table.search(op, range(at, at - length if since is None else since - 1, -1))
             if one is None:
                 return None
             found.append(one)

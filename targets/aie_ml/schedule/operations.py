@@ -168,9 +168,10 @@ def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
             yield Operation(
                 "cascade_read", f"in{part}", (LOAD_A,), (), name, core.cascade_read, "", size
             )
-    elif kernel.resumes:
-        latency = _resume_latency(kernel, core)
-        for part in range(ceil(t.m * t.n * 4 / core.load_bytes)):
+    elif kernel.resumes or kernel.adds:
+        waiting = ELEMENT_BYTES[kernel.out] if kernel.adds else 4
+        latency = _resume_latency(8 * waiting, kernel, core)
+        for part in range(ceil(t.m * t.n * waiting / core.load_bytes)):
             yield Operation("load_accumulator", f"sum{part}", (LOAD_A,), (), name, latency, "S", 32)
     elif kernel.operation == "add":
         yield Operation("copy", "bias", (MOVE,), (), name, core.move)
@@ -219,9 +220,9 @@ def _bias_words(kernel: Kernel, core: Machine) -> int:
     return parts * (lanes // t.n * row + addends)
 
 
-def _resume_latency(kernel: Kernel, core: Machine) -> int:
-    """Sums that wait have 32 bits; wider accumulators are filled through the up-shift."""
-    if kernel.accumulator_bits == 32:
+def _resume_latency(bits: int, kernel: Kernel, core: Machine) -> int:
+    """Of sums that wait with so many bits; wider accumulators are filled through the up-shift."""
+    if kernel.accumulator_bits == bits:
         return core.load
     if core.load_up is None:
         raise TargetError(f"latency of a load that widens is not known of {core.name}")

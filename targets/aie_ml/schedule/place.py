@@ -128,7 +128,8 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
         return _place(kernel, block, step, sizes, core, serial=serial), gap, serial
 
     multiplied = any(op.kind == "multiply" for chain in block.finish for op in chain)
-    for extra in _extras(least, switch, attempt):
+    everything = range(least, least + LONGEST_GAP)
+    for extra in _extras(least, switch, attempt) if multiplied else everything:
         tried = (attempt(extra, n) for n in range(MOST_SERIAL + 1 if multiplied else 1))
         placed, gap, serial = next((t for t in tried if t[0] is not None), (None, 0, 0))
         if placed is not None:
@@ -234,7 +235,7 @@ def _place_operands(
 
 def _accumulator_sets(kernel: Kernel, core: Machine, block: Block) -> int:
     """Two where the registers hold both, and a temporary where one is needed; else one."""
-    if kernel.variant == "exposed":
+    if kernel.variant == "exposed" and not kernel.adds:
         return 1
     temporary = 1.0 if kernel.requantise in ("multiplier", "channel") else 0.0
     needed = 2 * len(block.sums) * block.width["c"] + temporary
@@ -299,8 +300,15 @@ def _place(
             table.take(p.operation, cycle, p.slot)
             placed.append(Placed(cycle, p.slot, p.operation, at))
     words = limits(kernel, steps, step.interval)
-    started = place_start(block, placed, table, length, words)
-    finished = place_finish(block, placed, table, length, words, serial=serial)
+    if kernel.adds:
+        # Earlier sums come from where the results go, between their stores: no load moves up over
+        # the inner loop of the block before.
+        finished = place_finish(block, placed, table, length, words, serial=serial)
+        loop = max(p.cycle for p in placed if p.operation.kind in ACCUMULATING) - length
+        started = place_start(block, placed, table, length, words, since=loop + 1)
+    else:
+        started = place_start(block, placed, table, length, words)
+        finished = place_finish(block, placed, table, length, words, serial=serial)
     if started is None or finished is None:
         return None
     everything = (*placed, *started, *finished)
