@@ -5,15 +5,17 @@ AMD tutorial, arXiv:2512.13282, a third party). `LOOP_SWITCH` is fitted on three
 transfer of a cascade is bounded by one (`array.assumed`); the empty kernel's 20 cycles are a fact
 of their own. Which kernel stands for a row is fixed here, before anything runs: the row's element
 types and tiling, blocks of 2x2 accumulators unless the row's source has others (mlir-aie's bf16
-kernel has 4x4), and the epilogue of its `variant` column. AIE4ML's kernels of a chain move all
-words of a block before and after its steps ("exposed").
+kernel has 4x4), and the epilogue of its `variant` column. The kernels of arXiv:2512.13282 are
+mlir-aie's, called for one part of the reduction after the other: they add to C, and begin with
+loads of it in the type in which they store it (aie_kernels/aie2/mm.cc). AIE4ML's kernels of a chain
+move all words of a block before and after its steps ("exposed").
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from generated import DATA
@@ -35,6 +37,14 @@ def plain(types: tuple[str, str, str], tiling: Tiling, variant: str = "overlappe
     """A kernel without bias and ReLU."""
     return Kernel(*types, tiling, bias=False, relu=False, variant=variant)
 
+
+def added(out: str) -> Kernel:
+    """mlir-aie's kernel of 8-bit operands: sums start from the results that C holds so far."""
+    kernel = replace(plain(("int8", "int8", out), I8_TILING, "exposed"), adds=True)
+    return replace(kernel, requantise="none") if out == "int32" else kernel
+
+
+BF16_ADDED = replace(plain(BF16, BF16_TILING, "exposed").block(4, 4), adds=True)
 
 #: Rows that constants are fitted on or taken from entirely.
 FITTED = ("one cascade hop", "empty external kernel in a loop")
@@ -91,13 +101,12 @@ CASES = (
         ),
         (64, 64, 64),
     ),
-    Case("single-core GEMM 64x232x64", "int8", plain(I8, I8_TILING, "exposed"), (64, 232, 64)),
-    Case(
-        "single-core GEMM 64x104x64",
-        "bf16",
-        plain(BF16, BF16_TILING, "exposed").block(4, 4),
-        (64, 104, 64),
-    ),
+    Case("single-core GEMM 64x232x64", "int8", added("int8"), (64, 232, 64)),
+    Case("single-core GEMM 64x104x64", "bf16", BF16_ADDED, (64, 104, 64)),
+    Case("kernel 112x112x112", "int8 -> int8", added("int8"), (112, 112, 112)),
+    Case("kernel 96x112x96", "int8 -> int16", added("int16"), (96, 112, 96)),
+    Case("kernel 80x88x96", "int8 -> int32", added("int32"), (80, 88, 96)),
+    Case("kernel 96x56x96", "bf16", BF16_ADDED, (96, 56, 96)),
 )  # fmt: skip
 
 

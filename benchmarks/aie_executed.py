@@ -5,19 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from versal import mlp
 
 import match_aie as match
 from match_aie.errors import Infeasible
-from match_aie.targets.aie_ml.array import ArrayMapping, ArrayProgram, Assumed
+from match_aie.targets.aie_ml.array import ArrayMapping, ArrayProgram, Assumed, DenseLayer
 from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.constants import Numbers
-from match_aie.targets.aie_ml.graph.given import timed_of
+from match_aie.targets.aie_ml.graph.given import find, timed_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
@@ -30,6 +31,14 @@ Row = Callable[..., dict[str, object]]
 
 #: case -> rows, reduction, columns.
 GEMMS = {"gemm_512x896x576": (512, 896, 576), "gemm_4096x896x576": (4096, 896, 576)}
+
+
+#: case -> element types of x, weights and result: other than int8, on the whole array.
+TYPES = {
+    "gemm_512x896x576_i16xi8": ("int16", "int8", "int8"),
+    "gemm_512x896x576_i16xi16": ("int16", "int16", "int16"),
+    "gemm_512x896x576_to_int32": ("int8", "int8", "int32"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,13 +91,15 @@ def proven(
 
 
 def of_mapping(mapping: ArrayMapping, device: Device) -> Program:
-    """The program of a dense layer spread as `mapping` says, requantised by a shift."""
+    """The program of a dense layer spread as `mapping` says, requantised by a shift or not."""
     layer = mapping.layer
+    plain = layer.requantise == "none"
     scale = np.sqrt(layer.reduction) * np.iinfo(layer.w).max
     rng = np.random.default_rng(0)
     info = np.iinfo(layer.w)
     # Sums of 16-bit operands must fit 32 bits.
-    most = info.max if layer.w == "int8" else 300
+    largest = (2**31 - 2**17) // (layer.reduction * (1 + np.iinfo(layer.a).max))
+    most = info.max if layer.w == "int8" else min(300, largest)
     workload = dense(
         Quantized(layer.a, 2.0**-4, 0),
         Quantized(layer.out, 2.0**-3, 0),
@@ -96,16 +107,17 @@ def of_mapping(mapping: ArrayMapping, device: Device) -> Program:
         inputs=layer.reduction,
         outputs=layer.columns,
         weight_dtype=layer.w,
-        tail=replace(full_range(layer.out, 0), lo=0),
-        scales=1,
+        tail=None if plain else replace(full_range(layer.out, 0), lo=0),
+        scales=0 if plain else 1,
     )
     wide = np.iinfo(layer.a).max / np.iinfo(layer.out).max
     shift = round(np.log2(wide * scale * most / info.max))
     constants = {
         "weight": rng.integers(-most, most + 1, (layer.columns, layer.reduction)).astype(layer.w),
         "bias": rng.integers(-2000, 2000, layer.columns).astype(np.int32),
-        "scale": np.full(1, 2.0**-shift, np.float32),
     }
+    if not plain:
+        constants["scale"] = np.full(1, 2.0**-shift, np.float32)
     fixed = in_fixed_point(workload, constants)
     assert not isinstance(fixed, str), fixed
     timed = timed_of(mapping, device)
@@ -144,6 +156,38 @@ def gemms(device: Device, row: Row) -> list[dict[str, object]]:
             rows.append(row(case, tag, searched, "s", "measured", "match.compile"))
             rows.append(row(case, f"seconds_execution{which}", made.seconds, "s", "measured"))
     return rows
+
+
+def precisions(device: Device, row: Row) -> list[dict[str, object]]:
+    """Products of other element types, spread by the search, executed, then simulated repeated.
+
+    Each with what the cost model says it is bound by.
+    """
+    rows = []
+    for case, (a, w, out) in TYPES.items():
+        form = _form(out)
+        sizes = GEMMS["gemm_512x896x576"]
+        layer = DenseLayer(*sizes, a, w, out, relu=form == "shift", requantise=form)
+        found = find(layer, device)
+        assert not isinstance(found, Infeasible), found
+        made = of_mapping(found[0].mapping, device)
+        cycles = simulate_program(made.program, device).interval
+        tops = made.tops(cycles, device)
+        peak = 2 * (device.architecture.core.macs_of(a, w) or 0) * device.core_tiles
+        share = 100 * tops / (peak * device.clock_ghz / 1000)
+        how = f"{len(made.program.cores)} tiles, repeated runs; bound: {found[0].cost.bound}"
+        rows += [
+            row(case, "executed", 1, "", "measured", "result equal to the reference"),
+            row(case, "simulated_cycles", cycles, "cycles", "simulated", how),
+            row(case, "simulated_tops", tops, "TOPS", "simulated", how),
+            row(case, "efficiency_percent", share, "%", "simulated", "of the types' peak"),
+        ]
+    return rows
+
+
+def _form(out: str) -> Literal["shift", "none"]:
+    """Sums of 32 bits are stored as they are."""
+    return "none" if out == "int32" else "shift"
 
 
 def _timed(

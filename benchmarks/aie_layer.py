@@ -16,7 +16,7 @@ from pathlib import Path
 
 from aie_calibration import calibration
 from aie_correlation import correlation
-from aie_executed import gemms, of_mapping
+from aie_executed import gemms, of_mapping, precisions
 from machine import machine_row
 from rows import report
 
@@ -107,6 +107,7 @@ def main() -> None:
     options = parser.parse_args()
     vek280 = device("vek280")
     rows = [machine_row(), *tiles(vek280), *gemms(vek280, row)]
+    rows += precisions(vek280, row)
     rows += calibration(vek280, row)
     if not options.quick:
         rows += correlation(vek280, row)

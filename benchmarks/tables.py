@@ -235,7 +235,7 @@ def aie_gemms(rows: Rows) -> Lines:
         ("_once", "streams, a single run"),
         ("_once_ddr", "the chip's memory, a single run"),
     )
-    for case in rows.cases("executed"):
+    for case in rows.cases("executed_once"):
         for which, what in ways:
             yield (
                 case.removeprefix("gemm_"),

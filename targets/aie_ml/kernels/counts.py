@@ -15,6 +15,10 @@ from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
 WORD = 32
 CASCADE_WORD = 64
 
+#: Vector products of one element-wise product of 32-bit integers in 64 bits: the vendor's headers
+#: make it of the products of 16-bit halves (detail/aie2/emulated_mul_intrinsics.hpp).
+WIDE_PRODUCT = 4
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -23,7 +27,8 @@ class Counts:
     Attributes:
         mmul: calls of `mmul::mul` and `mac`.
         vmac: vector instructions of those.
-        multiply: vector instructions of element-wise products, 1024 bits of sums each.
+        multiply: vector instructions of element-wise products, 1024 bits of sums each; a product
+            of 32-bit integers is `WIDE_PRODUCT` of them.
         load: 256-bit words loaded.
         store: 256-bit words stored.
         srs: shift-round-saturates, 256 bits of results each; sums that stay as wide as they are
@@ -58,7 +63,7 @@ def kernel_counts(spec: KernelSpec, core: CoreTile) -> Counts:
     return Counts(
         mmul=products if matrix else 0,
         vmac=products * (core.instructions(spec.a, spec.b, t) or 1) if matrix else 0,
-        multiply=drained * wide + (0 if matrix else products * _words(sums, 128)),
+        multiply=drained * wide * WIDE_PRODUCT + (0 if matrix else products * _words(sums, 128)),
         load=blocks * spec.k_steps * operand_loads(spec) + starts + drained * _factor_loads(spec),
         store=drained * _words(lanes * BYTES[r.dtype]) if spec.stores else 0,
         srs=drained * _narrowings(spec, lanes, wide) if spec.stores else 0,

@@ -61,6 +61,8 @@ class Kernel:
         row_bias: whether addends by rows join the bias.
         addends: whether there is an addend by column beside multipliers.
         high: whether results are clipped from above.
+        adds: whether accumulators start with the results that y holds so far, as kernels of other
+            tools do that are called for one part of the reduction after the other.
     """
 
     a: str
@@ -82,6 +84,7 @@ class Kernel:
     row_bias: bool = False
     addends: bool = False
     high: bool = False
+    adds: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no kernel is."""
@@ -100,6 +103,10 @@ class Kernel:
                 raise TargetError(f"kernel: {value!r} is none of {values}")
         if self.resumes and (self.bias or self.cascade_in):
             raise TargetError("kernel: earlier sums start it, and a bias or a cascade too")
+        if self.adds and (self.starts_otherwise or self.variant != "exposed"):
+            raise TargetError(
+                "kernel: results are added to in other tools' kernels, without a bias"
+            )
         if self.bias and self.cascade_in:
             raise TargetError(
                 "kernel: bias behind a cascade", hint="add it in the first kernel of the chain"
@@ -108,6 +115,11 @@ class Kernel:
     @property
     def starts(self) -> bool:
         """Whether accumulators start with anything but zeros."""
+        return self.adds or self.starts_otherwise
+
+    @property
+    def starts_otherwise(self) -> bool:
+        """The same, without what y holds."""
         return self.bias or self.resumes or self.cascade_in or self.operation == "add"
 
     @property

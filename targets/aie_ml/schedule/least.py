@@ -7,7 +7,7 @@ from math import ceil
 
 from match_aie.targets.aie_ml.schedule.call import ArchitectureKey, shapes
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
-from match_aie.targets.aie_ml.schedule.machine import STORE, machine
+from match_aie.targets.aie_ml.schedule.machine import STORE, VECTOR, machine
 from match_aie.targets.aie_ml.schedule.operations import block_operations
 from match_aie.targets.aie_ml.schedule.place import LOOP_SWITCH, schedule_step
 
@@ -15,8 +15,9 @@ from match_aie.targets.aie_ml.schedule.place import LOOP_SWITCH, schedule_step
 def least_body(kernel: Kernel, key: ArchitectureKey, size: tuple[int, int, int]) -> int:
     """At most the cycles of `CallSchedule.body`, where products take tiles that lie aligned.
 
-    Every block takes its steps at their interval, its multiplications and the set-up of its loop;
-    the last one leaves after its last product and through the one slot that stores.
+    Every block takes its steps at their interval, the multiplications for which they leave no room
+    and the set-up of its loop; the last one leaves after its last product and through the one slot
+    that stores.
 
     Args:
         kernel: what runs.
@@ -31,16 +32,20 @@ def least_body(kernel: Kernel, key: ArchitectureKey, size: tuple[int, int, int])
     steps, switch = ceil(reduction / t.k), 0 if kernel.variant == "flat" else LOOP_SWITCH
     cycles = last = 0
     for times, r, c in shapes(ceil(rows / t.m), ceil(columns / t.n), kernel.rows, kernel.columns):
-        interval, multiplies, leaves = _pace(kernel.block(r, c), key)
-        length = steps * interval + multiplies + switch
+        interval, busy, multiplies, leaves = _pace(kernel.block(r, c), key)
+        wanting = max(0, multiplies - steps * (interval - busy))
+        length = steps * interval + wanting + switch
         cycles += times * length
         last = length - (steps - 1) * interval - leaves
     return core.load + cycles - last + 1
 
 
 @lru_cache(maxsize=16384)
-def _pace(kernel: Kernel, key: ArchitectureKey) -> tuple[int, int, int]:
-    """Of a block: a step's cycles, its multiplications; cycles from its last step to its end."""
+def _pace(kernel: Kernel, key: ArchitectureKey) -> tuple[int, int, int, int]:
+    """Of a block: a step's cycles and its products; multiplications; cycles from the last step on.
+
+    The last are those to the block's end.
+    """
     core = machine(key.arch)
     block = block_operations(kernel, core)
     step = schedule_step(block, kernel, core)
@@ -48,4 +53,5 @@ def _pace(kernel: Kernel, key: ArchitectureKey) -> tuple[int, int, int]:
     stores = sum(op.slots == (STORE,) for op in finish)
     product = core.float_product if kernel.floating else core.product
     multiplies = sum(op.kind == "multiply" for op in finish)
-    return step.interval, multiplies, product + max(0, stores - 1)
+    busy = sum(p.slot == VECTOR for p in step.placed)
+    return step.interval, busy, multiplies, product + max(0, stores - 1)

@@ -28,7 +28,8 @@ class Counts:
 
     Attributes:
         products: vector multiply-accumulates (native ones).
-        multiplies: multiplications of requantisation, 1024 bits of sums each.
+        multiplies: vector products of requantisation, 1024 bits of sums each; a product of 32-bit
+            integers is four.
         loads_a: 256-bit words loaded of activations.
         loads_w: of weights.
         loads_bias: of accumulators' initial values.
@@ -167,9 +168,10 @@ def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
             yield Operation(
                 "cascade_read", f"in{part}", (LOAD_A,), (), name, core.cascade_read, "", size
             )
-    elif kernel.resumes:
-        latency = _resume_latency(kernel, core)
-        for part in range(ceil(t.m * t.n * 4 / core.load_bytes)):
+    elif kernel.resumes or kernel.adds:
+        waiting = ELEMENT_BYTES[kernel.out] if kernel.adds else 4
+        latency = _resume_latency(8 * waiting, kernel, core)
+        for part in range(ceil(t.m * t.n * waiting / core.load_bytes)):
             yield Operation("load_accumulator", f"sum{part}", (LOAD_A,), (), name, latency, "S", 32)
     elif kernel.operation == "add":
         yield Operation("copy", "bias", (MOVE,), (), name, core.move)
@@ -218,9 +220,9 @@ def _bias_words(kernel: Kernel, core: Machine) -> int:
     return parts * (lanes // t.n * row + addends)
 
 
-def _resume_latency(kernel: Kernel, core: Machine) -> int:
-    """Sums that wait have 32 bits; wider accumulators are filled through the up-shift."""
-    if kernel.accumulator_bits == 32:
+def _resume_latency(bits: int, kernel: Kernel, core: Machine) -> int:
+    """Of sums that wait with so many bits; wider accumulators are filled through the up-shift."""
+    if kernel.accumulator_bits == bits:
         return core.load
     if core.load_up is None:
         raise TargetError(f"latency of a load that widens is not known of {core.name}")
@@ -284,7 +286,7 @@ def _whole(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
 def _multiply(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
     """Sums as 32-bit vectors times a multiplier into 64-bit accumulators, then rounded.
 
-    One product works on as many sums as 64-bit lanes fit an accumulator (16 on AIE-ML).
+    As many sums go together as 64-bit lanes fit an accumulator (16 on AIE-ML).
     """
     t = kernel.tiling
     tag = name[1:]
@@ -297,19 +299,21 @@ def _multiply(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
         yield Operation(
             "srs", f"wide{part}", (STORE,), (name,), f"y{tag}.{part}", core.srs, "", narrowed
         )
-    factors: tuple[str, ...] = ()
-    by_column = (kernel.requantise == "channel") + kernel.addends
-    if by_column:
-        for part in range(by_column * max(1, 16 // t.n) * ceil(t.n * 4 / WORD)):
-            factor = f"f{tag}.{part}"
-            factors = (*factors, factor)
-            yield load(factor, "S", core, WORD)
+    loaded: list[str] = []
+    by_column = (kernel.requantise == "channel", kernel.addends)
+    words = max(1, 16 // t.n) * ceil(t.n * 4 / WORD)
+    for what, wanted in zip("mb", by_column, strict=True):
+        for part in range(words if wanted else 0):
+            loaded.append(f"f{tag}.{what}{part}")
+            yield load(loaded[-1], "S", core, WORD)
+    factors = tuple(name for name in loaded if ".m" in name)
+    addends = tuple(name for name in loaded if ".b" in name)
+    for end in ("high", "low"):
+        name = f"y{tag}.f.{end}"
+        yield Operation("shuffle", f"f.{end}", (MOVE,), factors, name, core.move)
     for part in range(parts):
-        wide, scaled = f"y{tag}.{part}", f"t{tag}.{part}"
-        needed = (wide, *factors)
-        yield Operation(
-            "multiply", f"m{part}", (VECTOR,), needed, scaled, core.product, "", 2 * lanes
-        )
+        scaled = f"t{tag}.{part}"
+        yield from _wide_product(tag, part, addends, lanes, core)
         half = f"h{tag}.{part}"
         narrow = WORD * ceil(lanes / 16 * ceil(16 * ELEMENT_BYTES[kernel.out] / WORD))
         yield Operation("srs", f"srs{part}", (STORE,), (scaled,), half, core.srs, "", narrow)
@@ -317,6 +321,31 @@ def _multiply(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
         halves = [f"h{tag}.{p}" for p in range(parts) if p * results // parts == result]
         target = f"v{tag}.{result}"
         yield Operation("shuffle", "join", (MOVE,), tuple(halves), target, core.move)
+
+
+def _wide_product(
+    tag: str, part: int, addends: tuple[str, ...], lanes: int, core: Machine
+) -> Iterator[Operation]:
+    """One product of 32-bit integers: of the halves of both, which shuffles tell apart.
+
+    So does the vendor's `mul_elem_16_2` of int32 by int32 into acc64, which `aie::mac` calls. The
+    factor is the same for all parts of a tile, and told apart once.
+    """
+    scaled = f"t{tag}.{part}"
+    before: tuple[str, ...] = ()
+    for first in ("high", "low"):
+        half = f"y{tag}.{part}.{first}"
+        yield Operation(
+            "shuffle", f"s{part}.{first}", (MOVE,), (f"y{tag}.{part}",), half, core.move
+        )
+        for second in ("high", "low"):
+            last = (first, second) == ("low", "low")
+            reads = (half, f"y{tag}.f.{second}", *before, *(addends if last else ()))
+            target = scaled if last else f"{scaled}.{first}.{second}"
+            latency = core.product if last else core.product_distance
+            name = f"m{part}.{first}.{second}"
+            yield Operation("multiply", name, (VECTOR,), reads, target, latency, "", 2 * lanes)
+            before = (target,)
 
 
 def count(operations: Iterator[Operation]) -> Counts:

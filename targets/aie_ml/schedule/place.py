@@ -10,17 +10,19 @@ Where more cycles are needed, whole bundles without operations of the step are p
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from match_aie.errors import InternalError, TargetError
 from match_aie.targets.aie_ml.kernels.heads import SPREAD_STEPS
+from match_aie.targets.aie_ml.schedule.edges import MOST_SERIAL, place_finish, place_start
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
-from match_aie.targets.aie_ml.schedule.machine import Machine
+from match_aie.targets.aie_ml.schedule.machine import VECTOR, Machine
 from match_aie.targets.aie_ml.schedule.operation import ACCUMULATING, Operation
 from match_aie.targets.aie_ml.schedule.operations import Block, block_operations
 from match_aie.targets.aie_ml.schedule.registers import VECTOR_UNITS, Placed, fit
 from match_aie.targets.aie_ml.schedule.table import Table
-from match_aie.targets.aie_ml.schedule.words import Limits, limits, place_reads, place_writes
+from match_aie.targets.aie_ml.schedule.words import Limits, limits
 
 #: Cycles of steps that are scheduled one by one: long enough to hide any start and finish. Further
 #: steps repeat in the inner loop.
@@ -28,6 +30,12 @@ EXPLICIT_CYCLES = 112
 
 #: Empty bundles a block, beyond which no schedule is looked for.
 LONGEST_GAP = 160
+
+#: Lengths of a block that are tried one after the other, further and further apart.
+FEW_GAPS = 16
+
+#: Cycles between lengths that are tried beyond those.
+COARSE = 8
 
 #: Cycles of setting up the inner loop of a block that no bundle hides. Fitted on the rows
 #: "64x64x64, one call, <4,8,8>" and "dense 128x128, i8xi8 and i16xi8, no bias, no ReLU" of
@@ -58,7 +66,7 @@ class BlockSchedule:
         block: the operations.
         gap: bundles without operations of the steps at its end.
         registers: of vectors and of accumulators.
-        serial: whether the sums come out one after the other.
+        serial: how far the sums come out one after the other, as `edges.place_finish` has it.
         words: where words of a cascade may be.
     """
 
@@ -72,7 +80,7 @@ class BlockSchedule:
     block: Block
     gap: int
     registers: tuple[float, float]
-    serial: bool = False
+    serial: int = 0
     words: Limits = Limits()
 
     @property
@@ -111,39 +119,28 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
     explicit = min(steps, explicit_steps(kernel, core))
     sets = _accumulator_sets(kernel, core, block)
     switch = 0 if kernel.variant == "flat" else LOOP_SWITCH
-    inserts = _inserts(block, step, explicit)
-    for gap in range(switch, switch + LONGEST_GAP):
-        tried = (
-            (
-                _place(
-                    kernel,
-                    block,
-                    step,
-                    explicit,
-                    {**inserts},
-                    gap,
-                    switch,
-                    sets,
-                    core,
-                    serial=serial,
-                ),
-                serial,
-            )
-            for serial in (False, True)
-        )
-        placed, serial = next(((p, s) for p, s in tried if p is not None), (None, False))
+    least = wanting(block, step, explicit)
+
+    def attempt(extra: int, serial: int) -> tuple[tuple[Placed, ...] | None, int, int]:
+        inserts = _inserts(block, step, explicit, extra, core)
+        gap = switch + extra - sum(inserts.values())
+        sizes = explicit, inserts, gap, switch, sets
+        return _place(kernel, block, step, sizes, core, serial=serial), gap, serial
+
+    multiplied = any(op.kind == "multiply" for chain in block.finish for op in chain)
+    everything = range(least, least + LONGEST_GAP)
+    for extra in _extras(least, switch, attempt) if multiplied else everything:
+        tried = (attempt(extra, n) for n in range(MOST_SERIAL + 1 if multiplied else 1))
+        placed, gap, serial = next((t for t in tried if t[0] is not None), (None, 0, 0))
         if placed is not None:
-            hidden = (steps - explicit) * step.interval
-            length = explicit * step.interval + sum(inserts.values()) + gap + hidden
-            peeled = _peeled(placed, step, explicit)
             return BlockSchedule(
-                length,
+                steps * step.interval + switch + extra,
                 steps,
                 explicit,
                 step.interval,
                 placed,
                 sets,
-                peeled,
+                _peeled(placed, step, explicit),
                 block,
                 gap,
                 (core.vectors, core.accumulators),
@@ -153,6 +150,30 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
     raise TargetError(
         f"no schedule of {kernel} fits the registers of {core.name}", hint="use smaller blocks"
     )
+
+
+def _extras(
+    least: int, switch: int, attempt: Callable[[int, int], tuple[object | None, int, int]]
+) -> Iterator[int]:
+    """Bundles beyond the steps and the `switch` that are tried: few from the least, then halving.
+
+    They are the same with those of the switch, so that kernels with and without loops agree.
+    """
+    total, totals = least, []
+    for number in range(FEW_GAPS):
+        totals.append(total)
+        total += 1 + number // 6
+    yield from (one - switch for one in totals if one >= least + switch)
+    low, high = total, least + LONGEST_GAP
+    if attempt(high - switch, MOST_SERIAL)[0] is None:
+        return
+    while low < high:
+        middle = (low + high) // 2
+        if attempt(middle - switch, MOST_SERIAL)[0] is None:
+            low = middle + 1
+        else:
+            high = middle
+    yield from (one - switch for one in (*range(total, low, COARSE), low))
 
 
 def schedule_step(block: Block, kernel: Kernel, core: Machine) -> Step:
@@ -214,21 +235,36 @@ def _place_operands(
 
 def _accumulator_sets(kernel: Kernel, core: Machine, block: Block) -> int:
     """Two where the registers hold both, and a temporary where one is needed; else one."""
-    if kernel.variant == "exposed":
+    if kernel.variant == "exposed" and not kernel.adds:
         return 1
     temporary = 1.0 if kernel.requantise in ("multiplier", "channel") else 0.0
     needed = 2 * len(block.sums) * block.width["c"] + temporary
     return 2 if needed <= core.accumulators else 1
 
 
-def _inserts(block: Block, step: Step, steps: int) -> dict[int, int]:
-    """Bundles for the multiplications of a finish, by the time of the step pattern they precede."""
+def wanting(block: Block, step: Step, steps: int) -> int:
+    """Bundles that the vector operations of a finish need beside those of so many steps."""
+    multiplies = sum(op.kind == "multiply" for chain in block.finish for op in chain)
+    busy = sum(p.slot == VECTOR for p in step.placed)
+    return max(0, multiplies - steps * (step.interval - busy))
+
+
+def _inserts(block: Block, step: Step, steps: int, extra: int, core: Machine) -> dict[int, int]:
+    """Up to `extra` bundles for a finish's multiplications, by the cycle of the steps they precede.
+
+    Sums must have left the products, been narrowed and told apart before.
+    """
     total = steps * step.interval
+    first = -(-(core.product + core.srs + 2 * core.move) // step.interval)
+    many = [sum(op.kind == "multiply" for op in chain) for chain in block.finish]
     inserts: dict[int, int] = defaultdict(int)
-    for at, chain in enumerate(block.finish):
-        multiplies = sum(op.kind == "multiply" for op in chain)
-        if multiplies:
-            inserts[min(total, (4 + at) * step.interval)] += multiplies
+    done = given = 0
+    for at, multiplies in enumerate(many):
+        done += multiplies
+        here = min(extra, done) if extra >= sum(many) else extra * done // max(1, sum(many))
+        if here > given:
+            inserts[min(total, (first + at) * step.interval)] += here - given
+            given = here
     return dict(inserts)
 
 
@@ -236,16 +272,23 @@ def _place(
     kernel: Kernel,
     block: Block,
     step: Step,
-    steps: int,
-    inserts: dict[int, int],
-    gap: int,
-    switch: int,
-    sets: int,
+    sizes: tuple[int, dict[int, int], int, int, int],
     core: Machine,
     *,
-    serial: bool,
+    serial: int,
 ) -> tuple[Placed, ...] | None:
-    """All operations of a block, with `gap` empty bundles at its end; None if they do not fit."""
+    """All operations of a block; None if they do not fit.
+
+    Args:
+        kernel: whose block it is.
+        block: the operations.
+        step: of the reduction.
+        sizes: steps; bundles inserted, by the cycle of the steps that they precede; empty bundles
+            at the end, and how many of those set up a loop; sets of accumulators.
+        core: where.
+        serial: how registers are saved.
+    """
+    steps, inserts, gap, switch, sets = sizes
     total = steps * step.interval
     inserts[total] = inserts.get(total, 0) + gap
     length = total + sum(inserts.values())
@@ -257,8 +300,15 @@ def _place(
             table.take(p.operation, cycle, p.slot)
             placed.append(Placed(cycle, p.slot, p.operation, at))
     words = limits(kernel, steps, step.interval)
-    started = place_start(block, placed, table, length, words)
-    finished = place_finish(block, placed, table, length, words, serial=serial)
+    if kernel.adds:
+        # Earlier sums come from where the results go, between their stores: no load moves up over
+        # the inner loop of the block before.
+        finished = place_finish(block, placed, table, length, words, serial=serial)
+        loop = max(p.cycle for p in placed if p.operation.kind in ACCUMULATING) - length
+        started = place_start(block, placed, table, length, words, since=loop + 1)
+    else:
+        started = place_start(block, placed, table, length, words)
+        finished = place_finish(block, placed, table, length, words, serial=serial)
     if started is None or finished is None:
         return None
     everything = (*placed, *started, *finished)
@@ -277,106 +327,6 @@ def _stretched(cycle: int, total: int, inserts: dict[int, int], length: int) -> 
     blocks, inside = divmod(cycle, total)
     before = sum(many for at, many in inserts.items() if at <= inside and at < total)
     return blocks * length + inside + before
-
-
-def place_start(
-    block: Block, placed: list[Placed], table: Table, length: int, words: Limits
-) -> list[Placed] | None:
-    """As late as possible before the first product of each accumulator."""
-    found = []
-    begins = {
-        name: min(p.cycle for p in placed if p.operation.writes == name) for name in block.sums
-    }
-    if block.start and block.start[0].kind == "cascade_read":
-        spread = dict(zip(block.sums, words.reads_by, strict=False))
-        latest = [
-            min(begins[op.writes] - op.latency, spread.get(op.writes, begins[op.writes]))
-            for op in block.start
-        ]
-        return place_reads(block.start, tuple(latest), table, length)
-    for name, first in begins.items():
-        for op in (op for op in block.start if op.writes == name):
-            at = first - op.latency
-            one = table.search(op, range(at, at - length, -1))
-            if one is None:
-                return None
-            found.append(one)
-    for op in reversed([op for op in block.start if op.writes not in begins]):
-        at = min(p.cycle for p in found if op.writes in p.operation.reads) - op.latency
-        one = table.search(op, range(at, at - length, -1))
-        if one is None:
-            return None
-        found.append(one)
-    return found
-
-
-def place_finish(
-    block: Block,
-    placed: list[Placed],
-    table: Table,
-    length: int,
-    words: Limits,
-    *,
-    serial: bool = False,
-) -> list[Placed] | None:
-    """As early as possible after the last product of each accumulator.
-
-    Args:
-        block: the operations.
-        placed: those of the steps.
-        table: what is taken.
-        length: of the pattern: how far to look.
-        words: where words of a cascade may be.
-        serial: whether a chain begins when the one before has multiplied: fewer registers.
-    """
-    ready: dict[str, int] = {}
-    for p in placed:
-        if p.operation.kind in ACCUMULATING:
-            landed = p.cycle + p.operation.latency
-            ready[p.operation.writes] = max(landed, ready.get(p.operation.writes, landed))
-    ops = tuple(op for chain in block.finish for op in chain)
-    if ops and ops[0].kind == "cascade_write":
-        spread = dict(zip(block.sums, words.writes_after, strict=False))
-        first = ready[block.sums[0]]
-        since = [max(ready[op.reads[0]], first + spread.get(op.reads[0], 0)) for op in ops]
-        return place_writes(ops, tuple(since), table, length)
-    found = []
-    free = min(ready.values())
-    for chain in sorted(block.finish, key=lambda c: ready[c[0].reads[0]]):
-        begin = max(ready[chain[0].reads[0]], free)
-        late = {op.writes: op for op in chain if not op.reads}
-        for op in (op for op in chain if op.reads):
-            wanted = [late.pop(name) for name in op.reads if name in late]
-            at = max(begin, *(ready[name] for name in op.reads if name in ready))
-            placed_now = _with_loads(op, wanted, table, at, length)
-            if placed_now is None:
-                return None
-            found += placed_now
-            if serial and op.kind == "multiply":
-                free = placed_now[0].cycle
-            for one in placed_now:
-                name = one.operation.writes
-                if name:
-                    landed = one.cycle + one.operation.latency
-                    ready[name] = max(landed, ready.get(name, landed))
-    return found
-
-
-def _with_loads(
-    op: Operation, loads: list[Operation], table: Table, at: int, length: int
-) -> list[Placed] | None:
-    """`op` as early as possible from `at` on, and what only it needs as late as possible before."""
-    one = table.search(op, range(at, at + length))
-    if one is None:
-        return None
-    found = [one]
-    for load in loads:
-        latest = one.cycle - load.latency
-        before = table.search(load, range(latest, latest - length, -1))
-        if before is None:
-            return None
-        found.append(before)
-    return found
 
 
 def _registers_free(block: Block, placed: tuple[Placed, ...], length: int, sets: int) -> bool:

@@ -10,12 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from match_aie.errors import InternalError
+from match_aie.targets.aie_ml.schedule.edges import place_finish, place_start
 from match_aie.targets.aie_ml.schedule.operation import OF_STEP
-from match_aie.targets.aie_ml.schedule.place import (
-    BlockSchedule,
-    place_finish,
-    place_start,
-)
+from match_aie.targets.aie_ml.schedule.place import BlockSchedule
 from match_aie.targets.aie_ml.schedule.registers import (
     VECTOR_UNITS,
     Placed,

@@ -56,6 +56,18 @@ class Table:
             landed = cycle + op.latency
             self.writes.add(landed if length is None else landed % length)
 
+    def release(self, op: Operation, cycle: int, slot: str) -> None:
+        """Undo `take`."""
+        length = self.length
+        row = cycle if length is None else cycle % length
+        self.slots.discard((slot, row))
+        self.banks.discard((op.bank, row))
+        if op.kind in ACCUMULATOR_ACCESSES:
+            self.accumulator_accesses.discard(row)
+        if op.kind == "srs" or (op.kind == "load" and slot == LOAD_A):
+            landed = cycle + op.latency
+            self.writes.discard(landed if length is None else landed % length)
+
     def search(self, op: Operation, cycles: range, step: int | None = None) -> Placed | None:
         """`op` at the first of `cycles` that has room."""
         for cycle in cycles:

@@ -325,3 +325,45 @@ def test_no_schedule_beats_the_least_cycles() -> None:
             assert least <= body
             close += body < 1.1 * least
     assert close > 4
+
+
+@pytest.mark.parametrize("form", ["multiplier", "channel"])
+def test_a_product_of_32_bit_integers_is_four_of_halves(form: str) -> None:
+    """The halves of both factors, told apart by shuffles, are multiplied with each other."""
+    scaled = replace(I8, requantise=form, addends=form == "channel", variant="flat")
+    blocks = [(2, 2), (1, 1), (1, 4)]
+    for (rows, columns), steps in product(blocks, (1, 9, 28)):
+        kernel = scaled.block(rows, columns)
+        schedule = schedule_block(kernel, CORE, steps)
+        for count in (1, 2, 5):
+            verify(schedule, kernel, CORE, count)
+        chain = Counter(op.kind for op in schedule.block.finish[0])
+        assert chain["multiply"] == 2 * 4  # two parts of 16 sums
+        vector = rows * columns * (steps + 8)
+        assert schedule.length >= max(vector, steps * schedule.interval)
+    # Where products leave no vector slot free, each takes one bundle more and nothing else does.
+    assert schedule_block(scaled, CORE, 16).length == 16 * 4 + 4 * 8
+    # A single accumulator's products wait for each other: half of the slots are free.
+    assert schedule_block(scaled.block(1, 1), CORE, 28).length == 28 * 2
+
+
+def test_kernels_that_add_to_results_load_them_first() -> None:
+    """Loads share a bank and a port with stores: sums of 32 bits are worst off, others hide."""
+    lengths = {}
+    for out, form in (("int8", "shift"), ("int16", "shift"), ("int32", "none")):
+        plain = replace(I8, out=out, requantise=form, bias=False, relu=False, variant="exposed")
+        adds = replace(plain, adds=True)
+        schedule = schedule_block(adds, CORE, 11)
+        for count in (1, 2, 5):
+            verify(schedule, adds, CORE, count)
+        loads = Counter(op.latency for op in schedule.block.start)
+        latency, words = {"int8": (9, 1), "int16": (9, 2), "int32": (7, 4)}[out]
+        assert loads == {latency: 4 * words}
+        # No load moves up over the products of the block before.
+        begun = [p.cycle for p in schedule.placed if p.operation in schedule.block.start]
+        assert min(begun) > 11 * 4 - 1 - schedule.length
+        lengths[out] = schedule.length, schedule_block(plain, CORE, 11).length
+    assert lengths["int8"][0] == lengths["int8"][1]
+    assert lengths["int32"][0] >= 11 * 4 + 16 + 16
+    with pytest.raises(TargetError, match="without a bias"):
+        replace(I8, adds=True, variant="exposed")

@@ -22,9 +22,15 @@ using DefaultTag = std::conditional_t<
     std::conditional_t<(sizeof(A) + sizeof(B) <= 4), acc32,
                        std::conditional_t<(sizeof(A) + sizeof(B) < 8), acc48, acc64>>>;
 
-template <typename Tag, unsigned N>
+/// Vector products of one lane by lane product: those of 32-bit integers are made of the products of
+/// their 16-bit halves (detail/aie2/emulated_mul_intrinsics.hpp).
+template <typename A, typename B>
+inline constexpr unsigned halves =
+    is_floating<A> || is_floating<B> ? 1 : (sizeof(A) == 4 ? 2 : 1) * (sizeof(B) == 4 ? 2 : 1);
+
+template <typename Tag, unsigned N, typename A, typename B>
 void count_products(Place place) {
-    core(place).counters.multiply += words(N, product_lanes<Tag>);
+    core(place).counters.multiply += words(N, product_lanes<Tag>) * halves<A, B>;
 }
 
 }  // namespace aie_emulation
@@ -33,7 +39,7 @@ namespace aie {
 
 template <typename Tag, typename A, typename B, unsigned N>
 accum<Tag, N> mul(const vector<A, N> &a, const vector<B, N> &b, AIE_EMULATION_HERE) {
-    aie_emulation::count_products<Tag, N>(AIE_EMULATION_PLACE);
+    aie_emulation::count_products<Tag, N, A, B>(AIE_EMULATION_PLACE);
     accum<Tag, N> sum;
     for (unsigned i = 0; i < N; ++i) sum.lane(i) = aie_emulation::product<Tag>(a[i], b[i]);
     return sum;
@@ -47,7 +53,7 @@ auto mul(const vector<A, N> &a, const vector<B, N> &b, AIE_EMULATION_HERE) {
 template <typename Tag, typename A, typename B, unsigned N>
 accum<Tag, N> mac(const accum<Tag, N> &before, const vector<A, N> &a, const vector<B, N> &b,
                   AIE_EMULATION_HERE) {
-    aie_emulation::count_products<Tag, N>(AIE_EMULATION_PLACE);
+    aie_emulation::count_products<Tag, N, A, B>(AIE_EMULATION_PLACE);
     accum<Tag, N> sum;
     for (unsigned i = 0; i < N; ++i) {
         sum.lane(i) = aie_emulation::wrap_add(before.lane(i),
