@@ -64,6 +64,7 @@ CASES = {
     "mlp2_1024": Case(256, (1024,) * 3),
     "token_s16": Case(512, (196, 256, 196)),
     "channel_s16": Case(196, (512, 2048, 512)),
+    "token_l16": Case(1024, (196, 512, 196)),
     "deep_45x64": Case(1, (64,) * 46, "latency", -8),
     "deep_45x64_stream": Case(1, (64,) * 46, step=-8),
     "jet_latency": Case(1, (16, 64, 64, 32, 5), "latency"),
