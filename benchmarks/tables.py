@@ -256,7 +256,7 @@ def aie_networks(rows: Rows) -> Lines:
         "limit of the split",
         "assumptions at half / double",
     )
-    for case in rows.cases("executed"):
+    for case in rows.cases("limit_tops"):
         varied = (f"simulated_tops_{which}" for which in ("half", "double"))
         yield (
             case,
@@ -265,6 +265,20 @@ def aie_networks(rows: Rows) -> Lines:
             rows.value(case, "simulated_tops", 1),
             rows.value(case, "limit_tops", 1),
             " / ".join(rows.value(case, metric, 1) for metric in varied),
+        )
+
+
+def aie_latency(rows: Rows) -> Lines:
+    """Networks that are compiled for the latency of a single run, likewise."""
+    yield "network", "tiles", "a run, us", "a result every, us", "assumptions at half / double, us"
+    for case in rows.cases("interval_us"):
+        varied = (f"simulated_us_{which}" for which in ("half", "double"))
+        yield (
+            case,
+            rows.value(case, "tiles", 0),
+            rows.value(case, "simulated_us", 2),
+            rows.value(case, "interval_us", 2),
+            " / ".join(rows.value(case, metric, 2) for metric in varied),
         )
 
 
@@ -297,6 +311,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "aie_tiles": ("aie_layer", aie_tiles),
     "aie_gemms": ("aie_layer", aie_gemms),
     "aie_networks": ("aie_network", aie_networks),
+    "aie_latency": ("aie_network", aie_latency),
     "aie_calibration": ("aie_layer", aie_calibration),
 }
 

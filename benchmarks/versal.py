@@ -54,8 +54,12 @@ def mlp(
     return dense_network((width, *(columns or width,) * layers), rows)
 
 
-def dense_network(widths: Sequence[int], rows: int) -> onnx.ModelProto:
-    """The same with an input of so many columns, then those of every layer's output."""
+def dense_network(widths: Sequence[int], rows: int, step: int = -10) -> onnx.ModelProto:
+    """The same with an input of so many columns, then those of every layer's output.
+
+    Weights have the scale 2^`step`: where layers are many and narrow, results of the last one
+    depend on the input only if each of them makes up for what ReLU takes away.
+    """
     rng = np.random.default_rng(0)
     nodes: list[onnx.NodeProto] = []
     constants: list[onnx.TensorProto] = []
@@ -77,8 +81,8 @@ def dense_network(widths: Sequence[int], rows: int) -> onnx.ModelProto:
     for width, columns in pairwise(widths):
         weight = rng.integers(-128, 128, (width, columns)).astype(np.int8)
         bias = rng.integers(-(2**12), 2**12, columns).astype(np.int32)
-        product = node("MatMul", last, node("DequantizeLinear", const(weight), *scale(-10)))
-        added = node("DequantizeLinear", const(bias), *scale(-14, np.int32))
+        product = node("MatMul", last, node("DequantizeLinear", const(weight), *scale(step)))
+        added = node("DequantizeLinear", const(bias), *scale(step - 4, np.int32))
         stored = node("QuantizeLinear", node("Relu", node("Add", product, added)), *scale(-4))
         last = node("DequantizeLinear", stored, *scale(-4))
     ends = [

@@ -12,7 +12,7 @@ Dense layers that streams of programmable logic feed are the stages of a pipelin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -27,6 +27,7 @@ from match_aie.targets.aie_ml.graph.pipeline import gates, join_stages
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan
+from match_aie.targets.aie_ml.graph.stack import columns_of, join_stack, stacked
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.versal.module import plan_of
 from match_aie.workload import Kind, Workload
@@ -89,9 +90,6 @@ def chains(layers: tuple[Given, ...], device: str, *, whole: bool = True) -> tup
         whole: whether to join at all.
     """
     members = [_member(f"layer{at}", layer, device) for at, layer in enumerate(layers)]
-    columns = [0]
-    for member in members:
-        columns.append(columns[-1] + member.graph.columns)
     cuts = {
         at
         for at in range(1, len(layers))
@@ -101,7 +99,7 @@ def chains(layers: tuple[Given, ...], device: str, *, whole: bool = True) -> tup
         or members[at].graph.memory != members[at - 1].graph.memory
     }
     while True:
-        found = _cut(layers, members, cuts, columns)
+        found = _side_by_side(_cut(layers, members, cuts), members, device)
         bad = [chain for chain in found if not _fits(chain, members, device)]
         if not bad:
             return tuple(found)
@@ -122,10 +120,20 @@ def _as_member(plan: LayerPlan, graph: LayerGraph, workload: Workload) -> Member
     return Member(trimmed(graph), names, timed)
 
 
-def _cut(
-    layers: Sequence[Given], members: Sequence[Member], cuts: set[int], columns: Sequence[int]
-) -> list[Chain]:
-    """Chains between `cuts` and all others that follow from these."""
+def _side_by_side(found: Sequence[Chain], members: Sequence[Member], device: str) -> list[Chain]:
+    """Chains in columns of their own, west to east."""
+    placed, column = [], 0
+    for chain in found:
+        mine = [members[at] for at in chain.layers]
+        placed.append(replace(chain, column=column))
+        shared = len(mine) > 1 and stacked(mine)
+        wide = columns_of(mine, known(device)) if shared else sum(m.graph.columns for m in mine)
+        column += wide
+    return placed
+
+
+def _cut(layers: Sequence[Given], members: Sequence[Member], cuts: set[int]) -> list[Chain]:
+    """Chains between `cuts` and all others that follow from these, all of them in column 0."""
     number = {layer.flow.step: at for at, layer in enumerate(layers)}
     while True:
         edges = [0, *sorted(cuts), len(layers)]
@@ -139,9 +147,7 @@ def _cut(
             break
         cuts |= more
     return [
-        Chain(a, b - 1, _links(range(a, b), layers, number), columns[a])
-        for a, b in pairwise(edges)
-        if a < b
+        Chain(a, b - 1, _links(range(a, b), layers, number), 0) for a, b in pairwise(edges) if a < b
     ]
 
 
@@ -196,6 +202,8 @@ def _fits(chain: Chain, members: Sequence[Member], device: str) -> bool:
 
 
 def _join(name: str, members: Sequence[Member], chain: Chain, device: str) -> Joined:
+    if stacked(members):
+        return join_stack(name, members, known(device))
     if members[0].timed is not None:
         return join_stages(name, members, known(device))
     return join(name, members, chain.links, known(device))

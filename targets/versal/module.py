@@ -35,8 +35,9 @@ from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.patterns import PATTERNS
 from match_aie.workload import Workload
 
-#: What the layers of a network share: columns, channels from the chip's memory, and to it.
-SHARED = ("columns of the array", "channels into the array", "channels out of the array")
+#: What the layers of a network share: tiles, by whole columns but for layers of a single one, and
+#: channels from the chip's memory, and to it.
+SHARED = ("tiles of the array", "channels into the array", "channels out of the array")
 
 #: Likewise streams of programmable logic.
 STREAMS = ("streams into the array", "streams out of the array")
@@ -99,7 +100,10 @@ class ArrayCost:
                 return none
             raise InternalError("a layer on the array without spatial loops")
         plan = plan_of(workload, self.device, mapping)
-        return layer_cost(plan, workload, self.gigahertz, aim=self.aim)
+        # Layers in a row that programmable logic feeds are one graph, which the processor starts
+        # once: `VersalAIEML.move_cost` has what that takes.
+        first = not isinstance(plan, SpreadPlan)
+        return layer_cost(plan, workload, self.gigahertz, Place(first=first), self.aim)
 
 
 @dataclass(frozen=True)
@@ -221,10 +225,16 @@ class AieArray(ExecModule):
         return plans(workload, self.device, self.columns, self.memory, self.aim)
 
     def demands(self, workload: Workload, mapping: Mapping) -> MappingOf[str, int]:
-        """Columns of the array, and channels or streams from and to what is outside."""
+        """Tiles of the array, and channels or streams from and to what is outside.
+
+        A layer takes whole columns, but for one of a single tile: several of these share columns
+        (`graph.stack`).
+        """
         plan = self.plan(workload, mapping)
+        alone = isinstance(plan, SpreadPlan) and plan.timed.mapping.tiles == 1
+        tiles = 1 if alone else plan.columns * device(self.device).core_rows
         ways = SHARED[1:] if plan.memory == "ddr" else STREAMS
-        return {SHARED[0]: plan.columns, **dict(zip(ways, plan.ways, strict=True))}
+        return {SHARED[0]: tiles, **dict(zip(ways, plan.ways, strict=True))}
 
     def cost_model(self, workload: Workload) -> CostModel:
         """See `match_aie.cost_models.aie_array`."""

@@ -18,6 +18,7 @@ from match_aie.hardware import (
     ExecModule,
     HandedOver,
     MatchTarget,
+    Move,
     Runtime,
     Seat,
     SimulatedStep,
@@ -37,8 +38,15 @@ from match_aie.targets.aie_ml.known import documented
 from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Part, Stretch
 from match_aie.targets.cpu import CPUModule
 from match_aie.targets.versal.chains import Chain, chains, given, joined
-from match_aie.targets.versal.module import SHARED, STREAMS, AieArray, Place, layer_cost
-from match_aie.targets.versal.pipelines import shares, together
+from match_aie.targets.versal.module import (
+    AROUND_NS,
+    SHARED,
+    STREAMS,
+    AieArray,
+    Place,
+    layer_cost,
+)
+from match_aie.targets.versal.pipelines import row_costs, together
 from match_aie.workload import Workload
 
 #: Generations of the array that Versal devices have; the others lie beside other processors.
@@ -67,11 +75,11 @@ class ArmModule(CPUModule):
         return ARM
 
 
-def _taken(graph: LayerGraph) -> Mapping[str, int]:
-    """What a graph takes of what layers share."""
+def _taken(graph: LayerGraph, rows: int) -> Mapping[str, int]:
+    """What a graph takes of what layers share, in columns of so many `rows` of tiles."""
     ways = SHARED[1:] if graph.memory == "ddr" else STREAMS
     counts = len(graph.inputs), len(graph.outputs)
-    return {SHARED[0]: graph.columns, **dict(zip(ways, counts, strict=True))}
+    return {SHARED[0]: graph.columns * rows, **dict(zip(ways, counts, strict=True))}
 
 
 def _versal_array(name: str) -> Device:
@@ -192,10 +200,10 @@ class VersalAIEML(MatchTarget):
         return Runtime({**files, **emulation_files()})
 
     def capacities(self) -> Mapping[str, int]:
-        """Columns, DMA channels to the chip's memory, and streams where layers use them."""
+        """Tiles, DMA channels to the chip's memory, and streams where layers use them."""
         array = known_device(self.device)
         ways = (array.gmio_in or 0, array.gmio_out or 0)
-        found = dict(zip(SHARED, (array.columns, *ways), strict=True))
+        found = dict(zip(SHARED, (array.core_tiles, *ways), strict=True))
         if self.memory == "plio":
             found |= dict(zip(STREAMS, (array.plio_in or 0, array.plio_out or 0), strict=True))
         return found
@@ -206,7 +214,7 @@ class VersalAIEML(MatchTarget):
         """Every layer's graph, side by side."""
         mine = self._mine(layers)
         graphs = [self._graph(layer) for layer in mine]
-        if sum(graph.columns for graph in graphs) > known_device(self.device).columns:
+        if self._too_many(mine):
             return self._lacking([(a.label, b) for a, b in zip(mine, graphs, strict=True)]) or ()
         found: list[Placed | Chained] = []
         users: list[tuple[str, LayerGraph]] = []
@@ -222,6 +230,11 @@ class VersalAIEML(MatchTarget):
         device = known_device(self.device)
         stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
         return self._lacking(users) or (network_units(network, found, stack) if found else ())
+
+    def _too_many(self, mine: Sequence[ChosenLayer]) -> bool:
+        """Whether layers take more tiles than there are."""
+        taken = (self._array.demands(la.workload, la.mapping)[SHARED[0]] for la in mine)
+        return sum(taken) > known_device(self.device).core_tiles
 
     def _mine(self, layers: Sequence[ChosenLayer]) -> list[ChosenLayer]:
         return [layer for layer in layers if layer.module == self._array.name]
@@ -247,12 +260,13 @@ class VersalAIEML(MatchTarget):
 
     def _lacking(self, users: Sequence[tuple[str, LayerGraph]]) -> Infeasible | None:
         """What there is too little of for the graphs; nothing where selection kept to all of it."""
+        rows = known_device(self.device).core_rows
         for name, most in self.capacities().items():
-            taken = [float(_taken(graph).get(name, 0)) for _, graph in users]
+            taken = [float(_taken(graph, rows).get(name, 0)) for _, graph in users]
             if sum(taken) > most:
-                rows = tuple(zip((label for label, _ in users), taken, strict=True))
+                each = tuple(zip((label for label, _ in users), taken, strict=True))
                 levers = ("selection='cheapest'", "fewer layers on the array")
-                return Infeasible(name, sum(taken), most, "in all", levers, rows)
+                return Infeasible(name, sum(taken), most, "in all", levers, each)
         return None
 
     def spared(self) -> frozenset[str]:
@@ -263,13 +277,15 @@ class VersalAIEML(MatchTarget):
         """Layers of chains, and what they cost there."""
         mine = self._mine(layers)
         graphs = [self._graph(layer) for layer in mine]
-        columns = known_device(self.device).columns
-        if sum(graph.columns for graph in graphs) > columns:
+        if self._too_many(mine):
             return {}  # `companions` says so
         found: dict[str, HandedOver] = {}
         for chain, whole in self._joined("chain", mine, graphs):
-            for number, at in enumerate(chain.layers if whole is not None else ()):
-                assert whole is not None
+            together = self._together([mine[at] for at in chain.layers])
+            if whole is None:
+                found |= self._alone(mine[chain.first])
+                continue
+            for number, at in enumerate(chain.layers):
                 held = chain.reads(number)
                 links = {link for link in chain.links if link.reader == number}
                 names = {operand.name for operand in mine[at].workload.inputs}
@@ -283,22 +299,38 @@ class VersalAIEML(MatchTarget):
                 plan = self._array.plan(mine[at].workload, mine[at].mapping)
                 gigahertz = known_device(self.device).clock_ghz
                 cost = layer_cost(plan, mine[at].workload, gigahertz, place, self._aim)
-                if isinstance(plan, SpreadPlan) and self._aim == "throughput":
-                    cost = self._shares([mine[n] for n in chain.layers])[number]
+                if together is not None:
+                    cost = together[number]
                 until = mine[chain.last].flow.step if stays else None
                 found[mine[at].symbol] = HandedOver(cost, until)
         return found
 
+    def _alone(self, layer: ChosenLayer) -> dict[str, HandedOver]:
+        """A layer that programmable logic feeds, with what its graph's start takes."""
+        plan = self._array.plan(layer.workload, layer.mapping)
+        if not isinstance(plan, SpreadPlan):
+            return {}
+        gigahertz = known_device(self.device).clock_ghz
+        cost = layer_cost(plan, layer.workload, gigahertz, aim=self._aim)
+        return {layer.symbol: HandedOver(cost, None)}
+
     def together(self, layers: Sequence[Seat]) -> Mapping[int, tuple[LoopMapping, Cost]]:
-        """Layers that are stages of a pipeline, where throughput counts."""
-        if self._aim != "throughput" or not self._handover:
+        """Dense layers in a row that programmable logic feeds."""
+        if self.memory != "plio" or not self._handover:
             return {}
         return together(layers, self._array, known_device(self.device).columns)
 
-    def _shares(self, layers: Sequence[ChosenLayer]) -> list[Cost]:
-        """Of the stages of a pipeline."""
+    def _together(self, layers: Sequence[ChosenLayer]) -> Sequence[Cost] | None:
+        """Costs of a chain's layers that were planned together; None of others."""
         plans = [self._array.plan(layer.workload, layer.mapping) for layer in layers]
-        return shares(plan for plan in plans if isinstance(plan, SpreadPlan))
+        spread = [plan for plan in plans if isinstance(plan, SpreadPlan)]
+        return row_costs(spread, self.device, self._aim) if len(spread) == len(plans) else None
+
+    def move_cost(self, move: Move) -> float:
+        """Also the start of a graph that programmable logic feeds, where single runs count."""
+        starts = self.memory == "plio" and self._aim == "latency" and not move.stays
+        around = AROUND_NS * self._megahertz * 1e-3 if starts and move.destination else 0.0
+        return super().move_cost(move) + around
 
     def simulator(self) -> ArrayNetworkSimulator:
         """The array, and the Arm core around it."""

@@ -141,7 +141,7 @@ extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name i
 % for part in held.parts:
     {
         static unsigned char seen[${part.view.nbytes}];
-        aie_emulation::look(${g.name}.${part.buffer}, ${part.access}, seen);
+        aie_emulation::look(${part.buffer + '_seen' if part.in_kernel else f'{g.name}.{part.buffer}'}, ${part.access}, seen);
         ${move('paste', f'{held.layer}_result' + (f' + {part.view.begin}' if part.view.begin else ''), 'seen', part.view)}
     }
 % endfor

@@ -8,10 +8,12 @@ from math import ceil
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.local import LEVERS, Demand, logical_banks
 from match_aie.targets.aie_ml.array.program import Buffer, Tile, Work
+from match_aie.targets.aie_ml.array.stacked import stack_banks
 from match_aie.targets.aie_ml.array.works import Ports, table_entries
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import GraphKernel
 from match_aie.targets.aie_ml.kernels.spec import BYTES
+from match_aie.targets.aie_ml.kernels.stack import Stack
 
 #: Bytes of an entry of a table of addresses that lies with a kernel's code.
 _ENTRY = 4
@@ -29,6 +31,8 @@ def core_buffers(
     kernel: GraphKernel, names: Ports, work: tuple[Work, ...], tile: Tile, device: Device
 ) -> CoreBuffers | Infeasible:
     """Banks for the kernel's buffers, parameters, tables and stack."""
+    if isinstance(kernel.call, Stack):
+        return _stacked(kernel, kernel.call, names, work, tile, device)
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
     stack += kernel.call.stack_bytes
     sizes = {p.name: p.size * BYTES[_dtype(p.c_type)] for p in kernel.call.parameters}
@@ -71,6 +75,36 @@ def core_buffers(
     if names.output is not None:
         found.append(Buffer("out", tile, third, out, 2, "out", fills["out"]))
     return CoreBuffers((*found, Buffer("stack", tile, third, stack, 1, "stack")), plan.shared)
+
+
+def _stacked(
+    kernel: GraphKernel,
+    stack: Stack,
+    names: Ports,
+    work: tuple[Work, ...],
+    tile: Tile,
+    device: Device,
+) -> CoreBuffers | Infeasible:
+    """Of a function that runs several layers; the DMA fills one copy of x in all their calls."""
+    placed = stack_banks(stack, device)
+    if isinstance(placed, Infeasible):
+        return placed
+    values = dict(kernel.values)
+    fills = {name: sum(name in one.gives for one in work) for name in names.names}
+    found = [
+        Buffer(
+            one.name,
+            tile,
+            one.banks,
+            one.bytes,
+            one.copies,
+            one.role,
+            fills.get(one.name, 0),
+            values=values.get(one.name),
+        )
+        for one in placed
+    ]
+    return CoreBuffers(tuple(found), ceil(names.inputs[0][1] / len(stack.nests)))
 
 
 def _dtype(c_type: str) -> str:

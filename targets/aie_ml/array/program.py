@@ -42,7 +42,7 @@ class Buffer:
         banks: logical banks that it lies in; empty in memory tiles, which interleave.
         bytes: of one copy.
         copies: 2 for a ping-pong pair.
-        role: "a", "w", "out", "bias" or "stack".
+        role: "a", "w", "out", "bias", "stack", or "kept": results that a later call reads.
         fills: in a memory tile, how often a run writes one copy as a whole; 0 for what lies there
             before the first run. Read by whoever reads it in as many equal parts as it is sent.
         written: bytes of a copy that streams write, where what lies behind them is read, and no
@@ -216,12 +216,17 @@ class Work:
         gives: buffers that it is done with.
         starts: whether the array's runtime starts the kernel for it; not where a function that
             fetches its buffers itself goes on.
+        uses: (role, buffer of the tile) of what it loads and stores, where calls of a tile differ
+            in that; empty where the buffers' own roles say it.
+        result: name of what it computes, where that is of a layer whose result stays on the array.
     """
 
     schedule: Scheduled
     takes: tuple[str, ...]
     gives: tuple[str, ...]
     starts: bool = True
+    uses: tuple[tuple[str, str], ...] = ()
+    result: str = ""
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Tile
+from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Core, Tile
 from match_aie.targets.aie_ml.array.violation import Violation
 from match_aie.targets.aie_ml.devices import Device
 
@@ -54,21 +54,35 @@ def apart(program: ArrayProgram, device: Device) -> Iterator[Violation]:
     for tile, buffers in _by_tile(program).items():
         if not is_core(tile, device):
             continue
+        for used in _used(program.core_at.get(tile), buffers):
+            roles = sorted(used)
+            for at, first in enumerate(roles):
+                for second in roles[at + 1 :]:
+                    common = used[first] & used[second]
+                    if common:
+                        yield Violation(
+                            f"tile {tile}",
+                            f"banks with both {first} and {second}",
+                            len(common),
+                            0,
+                            "fewer rows a call, or weights by stream",
+                        )
+
+
+def _used(core: Core | None, buffers: Sequence[Buffer]) -> Iterator[dict[str, set[int]]]:
+    """Banks by role: of a tile's buffers, or of each call where calls differ in what they use.
+
+    The stack is apart from the latter: a layer's results may lie beside it, and be the next
+    layer's activations, but no schedule touches it between a call's entry and its exit.
+    """
+    roles = {b.name: b.role if b.role in ("a", "w") else "other" for b in buffers}
+    banks = {b.name: set(b.banks) for b in buffers}
+    uses = {one.uses for one in core.work} if core is not None else {()}
+    for each in sorted(uses):
         used: dict[str, set[int]] = defaultdict(set)
-        for buffer in buffers:
-            used[buffer.role if buffer.role in ("a", "w") else "other"] |= set(buffer.banks)
-        roles = sorted(used)
-        for at, first in enumerate(roles):
-            for second in roles[at + 1 :]:
-                common = used[first] & used[second]
-                if common:
-                    yield Violation(
-                        f"tile {tile}",
-                        f"banks with both {first} and {second}",
-                        len(common),
-                        0,
-                        "fewer rows a call, or weights by stream",
-                    )
+        for role, name in each or [(role, name) for name, role in roles.items()]:
+            used[role] |= banks[name]
+        yield used
 
 
 def ping_pong(program: ArrayProgram, device: Device) -> Iterator[Violation]:

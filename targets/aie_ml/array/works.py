@@ -17,6 +17,7 @@ from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
+from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.schedule import Scheduled, Variant
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import add_schedule, pool_schedule, schedule_of
@@ -74,6 +75,10 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
     names = ports(kernel)
     if isinstance(kernel.call, Nest):
         return tuple(_walk(kernel.call, names, arch)) * kernel.firings
+    if isinstance(kernel.call, Stack):
+        first, *rest = _layers(kernel.call, arch)
+        again = (replace(first, starts=False), *rest)
+        return (first, *rest, *again * (kernel.call.passes - 1))
     one = Work(_schedule(kernel.call, arch), names.names, names.names)
     if not isinstance(kernel.call, Bands):
         return (one,) * kernel.firings
@@ -115,6 +120,27 @@ def table_entries(call: Call) -> int:
     if isinstance(call, LayerCall):
         return sum(len(values) for _, values in call.tables)
     return 0
+
+
+def _layers(stack: Stack, arch: Architecture) -> Iterator[Work]:
+    """A pass: x is there before the first layer, room for y before the last one."""
+    last = len(stack.nests) - 1
+    for at, nest in enumerate(stack.nests):
+        numbers = tuple(
+            ("w" if p.name == "w" else "other", f"{p.name}{at}") for p in nest.parameters
+        )
+        yield Work(
+            schedule_of(nest.call.spec, arch),
+            ("in0",) * (at == 0) + ("out",) * (at == last),
+            ("in0", "out") if at == last else (),
+            at == 0,
+            (
+                ("a", "in0" if at == 0 else stack.kept(at - 1)),
+                ("other", "out" if at == last else stack.kept(at)),
+                *numbers,
+            ),
+            stack.kept(at),
+        )
 
 
 def _walk(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:

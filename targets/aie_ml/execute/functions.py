@@ -23,6 +23,7 @@ from match_aie.targets.aie_ml.kernels.numeric import saturate, wrap
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
+from match_aie.targets.aie_ml.kernels.stack import Stack
 
 Values = Mapping[str, np.ndarray]
 
@@ -138,6 +139,33 @@ class _Matrix(_Tail):
             self._kept = saturate(sums, "int32", self.spec.requantise.saturation).astype(np.int64)
             return None
         return self.stored(sums, slice(n * self.spec.n, (n + 1) * self.spec.n))
+
+
+class _Stack:
+    """Layers one after the other: what one stores is what the next one reads."""
+
+    def __init__(self, stack: Stack, values: Values) -> None:
+        self._layers = [
+            _Matrix(nest.call, {p.name: values[f"{p.name}{at}"] for p in nest.parameters}, nest)
+            for at, nest in enumerate(stack.nests)
+        ]
+        self._kept: np.ndarray | None = None
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> Sums:
+        """A layer."""
+        at = number % len(self._layers)
+        x = inputs[0] if at == 0 else self._kept
+        assert x is not None
+        return self._layers[at].call(0, (x,))
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
+        """Store what the last one makes, and keep all else."""
+        at = number % len(self._layers)
+        stored = self._layers[at].stored(sums)
+        if at == len(self._layers) - 1:
+            return stored
+        self._kept = np.ascontiguousarray(stored).reshape(-1).view(np.uint8)
+        return None
 
 
 class _Gathered(_Tail):
@@ -305,6 +333,8 @@ def function(call: Call | None, values: Values) -> Function:
         return _Add(call)
     if isinstance(call, ProductCall):
         return _Product(call, values)
+    if isinstance(call, Stack):
+        return _Stack(call, values)
     nest = call if isinstance(call, Nest) else None
     bands = call if isinstance(call, Bands) else None
     inner = call.call if isinstance(call, Nest | Bands) else call

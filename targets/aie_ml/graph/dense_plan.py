@@ -27,6 +27,7 @@ from match_aie.targets.aie_ml.graph.layer import LayerPlan, by_width
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, is_nest, of_nest, spread_plans
+from match_aie.targets.aie_ml.graph.stack_plan import single
 from match_aie.targets.aie_ml.graph.timed_plan import (
     is_timed,
     split_of,
@@ -157,9 +158,12 @@ def dense_plans(
         TargetError: element types without a product there, or facts that are not known.
     """
     if memory == "plio":
-        found = spread_plans(dense_layer(workload), workload, name, most, aim)
+        layer = dense_layer(workload)
+        found = spread_plans(layer, workload, name, most, aim)
         if not isinstance(found, Infeasible):
-            return found
+            few = single(layer, name)
+            alike = few is None or any(few.spatial == plan.spatial for plan in found)
+            return found if few is None or alike else (*found, few)
     return by_width(most, lambda width: _best_plan(workload, name, width))
 
 

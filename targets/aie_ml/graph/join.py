@@ -77,11 +77,13 @@ class Kept:
         buffer: name of the one that holds it.
         access: its way out of that.
         outside: where the elements that come out belong.
+        in_kernel: whether it is an array of a kernel's source, and not in a memory tile.
     """
 
     buffer: str
     access: Access
     outside: Outside
+    in_kernel: bool = False
 
 
 @dataclass(frozen=True, eq=False)

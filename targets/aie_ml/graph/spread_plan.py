@@ -230,6 +230,7 @@ def _plans(mapping: ArrayMapping, layer: DenseLayer, name: str) -> Iterator[Spre
         part = replace(layer, rows=min(layer.rows, rows * mapping.row_parts))
         try:
             sized = replace(mapping, layer=part, call_rows=rows, block=(1, 1))
+            sized = replace(sized, order="m") if sized.tiles == 1 else sized
         except TargetError:
             continue  # a part of the rows without any
         made = with_kernel(sized, narrow(name, sized), VARIANTS)

@@ -14,6 +14,7 @@ from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
 from match_aie.targets.aie_ml.graph.tiling import tiling
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
+from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.workload import Workload
 
 #: Folder of the sources that the vendor's tools take.
@@ -96,11 +97,13 @@ class HeldPart:
         buffer: that holds it.
         access: its way out, as C++ text.
         view: where its elements lie in what comes out.
+        in_kernel: whether the buffer is an array of a kernel's source.
     """
 
     buffer: str
     access: str
     view: BufferView
+    in_kernel: bool = False
 
 
 @dataclass(frozen=True)
@@ -297,7 +300,9 @@ def _held(chain: Chained, number: int) -> Held:
     """What the emulation shows of a layer's result."""
     placed = chain.layers[number]
     parts = tuple(
-        HeldPart(kept.buffer, tiling(kept.access), _buffer(kept.outside, "y"))
+        HeldPart(
+            kept.buffer, tiling(kept.access), _buffer(kept.outside, "y"), in_kernel=kept.in_kernel
+        )
         for kept in chain.joined.held[number]
     )
     return Held(placed.graph.name, parts, placed.workload.output.nbytes)
@@ -349,16 +354,18 @@ def graph_units(placed: Placed | Chained, stack: int) -> list[Unit]:
     """
     graph = placed.graph
     layers = placed.layers if isinstance(placed, Chained) else (placed,)
+    together = any(isinstance(kernel.call, Stack) for kernel in graph.kernels)
+    sources = [graph] if together else [layer.graph for layer in layers]
     values = {
         "g": graph,
-        "layers": [layer.graph.name for layer in layers],
+        "layers": [each.name for each in sources],
         "column": placed.column,
         "stack": stack,
         "c_type": C_TYPES.__getitem__,
         "tiling": tiling,
     }
     whole = Unit(f"{FOLDER}/{graph.name}_graph.h", "aie/graph.h.mako", values, structural=True)
-    return [*(unit for layer in layers for unit in kernel_units(layer.graph)), whole]
+    return [*(unit for each in sources for unit in kernel_units(each)), whole]
 
 
 def _hosts(one: Placed | Chained) -> list[HostLayer]:

@@ -315,6 +315,8 @@ class ArraySimulation:
                 late = (yield from play(words, begun, west, east)) if words else 0.0
                 yield Delay(begun + late + body - self.sim.now)
                 self._note(core, begun, body)
+                if work.result:
+                    self.books.kept[work.result] = self.sim.now
                 yield given
                 for name in work.gives:
                     place = core.tile, name

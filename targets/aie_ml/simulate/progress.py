@@ -13,10 +13,12 @@ from match_aie.targets.aie_ml.array.program import Tile
 class Books:
     """Cycles of tiles in a run: at work, stalled in the middle of a call; when the first began.
 
-    And, by tile and buffer, when a stream last wrote there.
+    And, by tile and buffer, when a stream last wrote there; by name, when a kernel last computed a
+    result that stays in its tile.
     """
 
     first: float | None = None
+    kept: dict[str, float] = field(default_factory=dict)
     written: dict[tuple[Tile, str], float] = field(default_factory=dict)
     busy: dict[Tile, float] = field(default_factory=lambda: defaultdict(float))
     stalled: dict[Tile, float] = field(default_factory=lambda: defaultdict(float))

@@ -25,7 +25,8 @@ class LayerRun:
         busy: cycles in which each core's kernel runs and is not stalled, by tile.
         stalled: cycles in which it waits for a cascade in the middle of a call.
         whole: whether every call was simulated.
-        written: when the last word was written into each buffer of a memory tile, by its name.
+        written: when the last word was written into each buffer of a memory tile, by its name, and
+            when each result was computed that stays in a core's tile.
         timeline: where a trace was asked for.
     """
 
@@ -79,6 +80,9 @@ def run_layer(
         {tile: much * share for tile, much in run.books.busy.items()},
         {tile: much * share for tile, much in run.books.stalled.items()},
         whole,
-        {name: now for (tile, name), now in run.books.written.items() if not run.is_core(tile)},
+        {
+            **{name: now for (at, name), now in run.books.written.items() if not run.is_core(at)},
+            **run.books.kept,
+        },
         run.timeline if trace else None,
     )

@@ -168,9 +168,7 @@ class Narrow(VersalAIEML):
     """A device with a single channel each way."""
 
     def capacities(self):
-        return {
-            name: most if "columns" in name else 1 for name, most in super().capacities().items()
-        }
+        return {name: most if "tiles" in name else 1 for name, most in super().capacities().items()}
 
 
 def two_ends():

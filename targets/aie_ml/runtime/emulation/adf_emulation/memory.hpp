@@ -157,4 +157,16 @@ void look(const adf::shared_buffer<T> &buffer, const adf::tiling_parameters &t, 
     static_cast<const SharedBufferActor &>(buffer.actor()).look(t, to);
 }
 
+/// What an array of a kernel's source holds after a run: likewise.
+template <typename T, std::size_t Size>
+void look(const T (&array)[Size], const adf::tiling_parameters &t, void *to) {
+    auto *at = static_cast<T *>(to);
+    for (std::int64_t index : traverse(t, t.buffer_dimension, {"array", 0})) {
+        if (index < 0 || index >= static_cast<std::int64_t>(Size)) {
+            stop({"array", 0}, "a look beyond the array");
+        }
+        *at++ = array[index];
+    }
+}
+
 }  // namespace aie_emulation
