@@ -18,6 +18,7 @@ from aie_calibration import calibration
 from aie_correlation import correlation
 from aie_executed import gemms, of_mapping
 from machine import machine_row
+from rows import figure as row
 from rows import report
 
 from match_aie.errors import Infeasible
@@ -37,18 +38,6 @@ TILES = {
     "tile_i16xi8": (("int16", "int8", "int8"), Tiling(4, 4, 8, True), (128, 128, 128)),
     "tile_i16xi16": (("int16", "int16", "int16"), Tiling(4, 4, 4, True, 64, 64), (128, 64, 64)),
 }
-
-
-def row(case: str, metric: str, value: float, unit: str, provenance: str, note: str = "") -> Row:
-    """One figure."""
-    return {
-        "case": case,
-        "metric": metric,
-        "value": round(value, 4),
-        "unit": unit,
-        "provenance": provenance,
-        "note": note,
-    }
 
 
 def tiles(vek280: Device) -> list[Row]:
