@@ -15,8 +15,8 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.choose import Split, choose_image
 from match_aie.targets.aie_ml.graph.choose_sum import choose_sum
 from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
+from match_aie.targets.aie_ml.graph.kinds import IMAGE_KINDS
 from match_aie.targets.aie_ml.graph.layer import by_width
-from match_aie.targets.aie_ml.graph.layers import IMAGE_KINDS, image_layer, refuses_image
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.sum import CutSum, SumCut, SumLayer, sum_graph
 from match_aie.targets.aie_ml.graph.window import groups as window_groups
@@ -31,8 +31,10 @@ Arrays = Mapping[str, np.ndarray]
 
 def refuses(workload: Workload) -> str | None:
     """Why the array has no kernel for an image layer or a sum; None where it has one."""
+    if workload.kind in IMAGE_KINDS:
+        return IMAGE_KINDS[workload.kind].refuses(workload)
     if workload.kind != "add":
-        return refuses_image(workload)
+        return f"it is a {workload.kind}, no image layer"
     if len(workload.inputs) != 2:
         return "one of its operands is constant; sums take two activations"
     x, x1 = workload.inputs
@@ -94,7 +96,8 @@ class ImagePlan:
             layer = sum_layer(workload, constants, name)
             graph = sum_graph(CutSum(layer, self.cut), self.device, self.columns)
         else:
-            plan = CutLayer(image_layer(workload, constants, name), self.cut)
+            layer_of = IMAGE_KINDS[workload.kind].layer
+            plan = CutLayer(layer_of(workload, constants, name), self.cut)
             graph = window_graph(plan, self.device, self.columns)
         if isinstance(graph, Infeasible):
             raise InternalError(f"layer {name} was planned and has no graph: {graph}")
@@ -168,7 +171,7 @@ def _planned(
     device = share(name, ways)
     zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
     if workload.kind in IMAGE_KINDS:
-        layer = image_layer(workload, zeros, "layer")
+        layer = IMAGE_KINDS[workload.kind].layer(workload, zeros, "layer")
         return _window_plan(workload, layer, device, columns, sizes)
     summed = sum_layer(workload, zeros, "layer")
     found = choose_sum(summed, device, columns, sizes[0] if sizes else None)

@@ -170,8 +170,14 @@ class _Window:
         if rows.more:
             writes.append(read_y(plan, held, rows.more, rows.own))
         read = read_y(plan, held, rows.kept)
+        if plan.layer.results is not None and not self._hands_on(group):
+            read = plan.layer.results.read(plan, held, rows.kept)
         size = y_dimensions(plan, held)
         return [*found, Request("y", plan.layer.stored, size, tuple(writes), (read,))]
+
+    def _hands_on(self, group: Group) -> bool:
+        """Whether its results go to the buffer of the group before it."""
+        return self.single and group.first > 0
 
     def fitted(self) -> int | Infeasible:
         """Columns that the layer takes, or what memory tiles or the rectangle lack for it.
@@ -238,7 +244,9 @@ class _Window:
 
     def output_part(self, group: Group) -> Part:
         """Rows of the output that leave a group's buffer."""
-        g, rows = self.plan.layer.geometry, self.rows(group)
+        g, rows, results = self.plan.layer.geometry, self.rows(group), self.plan.layer.results
+        if results is not None:
+            return results.part(self.plan, rows.first, rows.kept)
         tensor = g.out_height, g.out_width, g.outputs
         return Part("y", tensor, rows.first, rows.kept, g.out_width, self.plan.left_channels)
 
