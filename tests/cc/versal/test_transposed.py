@@ -1,4 +1,4 @@
-"""A network with a transposed convolution: on the array emitted, executed, simulated; or without."""
+"""A network with a transposed convolution: emitted, executed and simulated; or on the processor."""
 
 import shutil
 
