@@ -54,7 +54,7 @@ JOBS = (
     Job("diana", 90, (), ("--networks", "DAE")),
     Job("versal", 120, (), ("--networks", "digits")),
     Job("versal_layers", 300, (), ("--quick",)),
-    Job("aie_layer", 1500, (), ("--quick",)),
+    Job("aie_layer", 240, (), ("--quick",)),
     Job("aie_network", 150, (), ("--cases", "mlp7_512")),
     Job("search", 300, ("--markdown", "{out}/search.md"), ("--l1", "16", "--modes", "sum")),
     Job(
