@@ -1,15 +1,27 @@
-"""Cost model against simulator: random legal mappings of ten layers, and the one that is chosen."""
+"""Cost model against simulator: random legal mappings of ten layers, and the one that is chosen.
+
+python benchmarks/aie_correlation.py [--layers N ...] [--each N] [--json FILE]
+"""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from machine import machine_row
+from rows import figure, report
 
 from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array import DenseLayer
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.given import find
-from match_aie.targets.aie_ml.graph.sample import sample
-from match_aie.targets.aie_ml.simulate import simulate
+from match_aie.targets.aie_ml.graph.sample import sampled
+from match_aie.targets.aie_ml.simulate import simulate, simulate_program
+
+#: Mappings of a layer.
+MAPPINGS = 300
 
 LAYERS = (
     DenseLayer(512, 896, 576),
@@ -49,34 +61,60 @@ def spearman(a: Sequence[float], b: Sequence[float]) -> float:
     return covariance / spread**0.5 if spread else 1.0
 
 
+def compared(vek280: Device, number: int, each: int) -> tuple[list[float], list[float], float]:
+    """Intervals of random mappings, modelled and simulated, and of the chosen one, simulated."""
+    layer = LAYERS[number]
+    modelled, simulated = [], []
+    for priced, program in sampled(layer, vek280, each, seed=number):
+        modelled.append(priced.cost.interval)
+        simulated.append(simulate_program(program, vek280).interval)
+    chosen = find(layer, vek280)
+    assert not isinstance(chosen, Infeasible)
+    return modelled, simulated, simulate(chosen[0].mapping, vek280).interval
+
+
 def correlation(
-    vek280: Device, row: Callable[..., dict[str, object]], each: int = 30
+    vek280: Device,
+    row: Callable[..., dict[str, object]],
+    each: int = MAPPINGS,
+    numbers: Sequence[int] = range(len(LAYERS)),
 ) -> list[dict[str, object]]:
     """Rows a layer and over all; intervals of the repeated layer."""
     rows, found, gaps = [], [], []
-    for number, layer in enumerate(LAYERS):
-        mappings = sample(layer, vek280, each, seed=number)
-        modelled = [priced.cost.interval for priced in mappings]
-        simulated = [simulate(priced.mapping, vek280).interval for priced in mappings]
-        chosen = find(layer, vek280)
-        assert not isinstance(chosen, Infeasible)
-        ours = simulate(chosen[0].mapping, vek280).interval
+    for number in numbers:
+        modelled, simulated, ours = compared(vek280, number, each)
         gap = 100 * (ours / min(simulated) - 1)
         value = spearman(modelled, simulated)
         found.append(value)
         gaps.append(gap)
+        layer = LAYERS[number]
         name = f"{layer.rows}x{layer.reduction}x{layer.columns} {layer.a}x{layer.w}"
         ratio = max(abs(m / s - 1) for m, s in zip(modelled, simulated, strict=True))
         note = (
-            f"{len(mappings)} mappings of {name}; model off by up to {100 * ratio:.1f} %; "
+            f"{len(modelled)} mappings of {name}; model off by up to {100 * ratio:.1f} %; "
             f"chosen {gap:+.1f} % against the best of them"
         )
         metric = f"rank_correlation_{number}"
         rows.append(row("calibration", metric, value, "", "simulated", note))
-    worst = "worst of ten layers, each within itself"
+    worst = f"worst of {len(found)} layers, each within itself"
     rows.append(row("calibration", "rank_correlation", min(found), "", "simulated", worst))
-    mean = sum(found) / len(found)
-    rows.append(row("calibration", "rank_correlation_mean", mean, "", "simulated", "of ten layers"))
+    mean, of = sum(found) / len(found), f"of {len(found)} layers"
+    rows.append(row("calibration", "rank_correlation_mean", mean, "", "simulated", of))
     note = "simulated cycles of the chosen mapping above the best random one; worst layer"
     rows.append(row("calibration", "chosen_above_best_percent", max(gaps), "%", "simulated", note))
     return rows
+
+
+def main() -> None:
+    """Print the rows of some layers."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--layers", nargs="*", type=int, default=list(range(len(LAYERS))))
+    parser.add_argument("--each", type=int, default=MAPPINGS, help="mappings of a layer")
+    parser.add_argument("--json", type=Path, help="also write the rows there")
+    options = parser.parse_args()
+    rows = correlation(device("vek280"), figure, options.each, options.layers)
+    report([machine_row(), *rows], options.json)
+
+
+if __name__ == "__main__":
+    main()

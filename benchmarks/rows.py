@@ -10,6 +10,20 @@ from pathlib import Path
 COLUMNS = ("case", "metric", "value", "unit", "provenance")
 
 
+def figure(
+    case: str, metric: str, value: float, unit: str, provenance: str, note: str = ""
+) -> dict[str, object]:
+    """One figure."""
+    return {
+        "case": case,
+        "metric": metric,
+        "value": round(value, 4),
+        "unit": unit,
+        "provenance": provenance,
+        "note": note,
+    }
+
+
 def report(rows: Sequence[dict[str, object]], path: Path | None) -> None:
     """Print `rows`, and write them to `path` where there is one."""
     widths = {name: max(len(str(row[name])) for row in rows) for name in COLUMNS}

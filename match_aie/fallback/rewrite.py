@@ -171,6 +171,24 @@ def _batch_norm(call: Any) -> Any | None:
     return relax.Tuple([scaled, call.args[3], call.args[4]])
 
 
+def _channel_first(call: Any) -> Any | None:
+    """A channel-last transposed convolution between transposes: TVM lowers no other."""
+    attrs = call.attrs
+    if attrs.data_layout != "NHWC":
+        return None
+    result = relax.op.nn.conv2d_transpose(
+        relax.op.permute_dims(call.args[0], [0, 3, 1, 2]),
+        call.args[1],
+        strides=list(attrs.strides),
+        padding=list(attrs.padding),
+        output_padding=list(attrs.output_padding),
+        dilation=list(attrs.dilation),
+        groups=int(attrs.groups),
+        out_dtype=attrs.out_dtype,
+    )
+    return relax.op.permute_dims(result, [0, 2, 3, 1])
+
+
 #: Accumulating in these types loses the result: what to accumulate in instead.
 _WIDER_SUM = {"int8": "int32", "int16": "int32", "uint8": "int32", "uint16": "int32"}
 #: The same for means; TVM divides by an int64 count.
@@ -221,6 +239,7 @@ _RULES: dict[str, Callable[[Any], Any | None]] = {
     "tensor_to_shape": _tensor_to_shape,
     "size": _size,
     "nn.dropout": _dropout,
+    "nn.conv2d_transpose": _channel_first,
     "nn.rms_norm": _rms_norm,
     "nn.layer_norm": _layer_norm,
     "nn.softmax": _half_softmax,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from match_aie.partition.view import (
     pool_window,
     rank4,
     sliding,
+    stretched,
 )
 from match_aie.workload import (
     Kind,
@@ -36,6 +38,7 @@ from match_aie.workload import (
     Window,
     Workload,
     conv2d,
+    conv2d_transpose,
     dense,
     elementwise,
     full_range,
@@ -111,31 +114,37 @@ def _scales(x: Quantized, weight_scale: np.ndarray, y: Quantized) -> tuple[np.nd
 
 
 def _conv2d(view: View) -> Extracted:
-    node = view.node("nn.conv2d")
-    if (node.attributes["data_layout"], node.attributes["kernel_layout"]) != ("NHWC", "HWIO"):
-        raise Refusal("the convolution is not NHWC with HWIO weights")
+    """A convolution, transposed or not."""
+    node = view.node("nn.conv2d", "nn.conv2d_transpose")
+    transposed = node.operator == "nn.conv2d_transpose"
+    layout = "IOHW" if transposed else "HWIO"
+    if (node.attributes["data_layout"], node.attributes["kernel_layout"]) != ("NHWC", layout):
+        raise Refusal(f"the convolution is not NHWC with {layout} weights")
     data, filter_ = (str(a) for a in node.arguments[:2])
     x, xq = view.activation(data)
     w, wp = view.dequantized(filter_)
     if w.constant is None:
         raise Refusal("the weights are known only at run time")
     yq, tail = view.result()
-    weight = np.ascontiguousarray(_symmetric(w, wp, 3).transpose(3, 0, 1, 2))
+    whole = _symmetric(w, wp, layout.index("O"))
+    weight = np.ascontiguousarray(whole.transpose([layout.index(letter) for letter in "OHWI"]))
     step, scale = _scales(xq, wp.scale, yq)
     bias = _bias(view, node.output, step, len(weight))
     groups = node.attributes["groups"]
     assert isinstance(groups, int)
-    workload = conv2d(
-        xq,
-        yq,
-        shape=rank4(x.shape),
-        weight_shape=rank4(weight.shape),
-        groups=groups,
-        window=sliding(node),
-        weight_dtype=weight.dtype.name,
-        tail=tail,
-        scales=scale.size,
-    )
+    form: dict[str, Any] = {
+        "shape": rank4(x.shape),
+        "weight_shape": rank4(weight.shape),
+        "window": sliding(node),
+        "weight_dtype": weight.dtype.name,
+        "tail": tail,
+        "scales": scale.size,
+    }
+    if transposed:
+        form["out"] = stretched(node, form["window"], view.value(node.output).shape)
+        workload = conv2d_transpose(xq, yq, **form)
+    else:
+        workload = conv2d(xq, yq, groups=groups, **form)
     constants = {"weight": weight, "bias": bias, "scale": scale}
     return Extracted(workload, constants, (x.name,), view.root.output)
 
@@ -341,6 +350,7 @@ def _permute(view: View) -> Extracted:
 
 _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
     "conv2d": _conv2d,
+    "conv2d_transpose": _conv2d,
     "dense": _dense,
     "matmul": _matmul,
     "add": _elementwise("add", "add"),

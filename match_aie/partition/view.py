@@ -190,6 +190,16 @@ def pool_window(node: Node, shape: tuple[int, ...], out: tuple[int, ...]) -> Win
     return Window(slide.stride, slide.dilation, (top, left, bottom, right), slide.count_include_pad)
 
 
+def stretched(node: Node, window: Window, shape: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns that a transposed convolution gives; a refusal of what has no words."""
+    _, rows, columns, _ = rank4(shape)
+    if node.attributes["groups"] != 1 or window.dilation != (1, 1):
+        raise Refusal("the transposed convolution has groups or a dilation")
+    if rows % window.stride[0] or columns % window.stride[1]:
+        raise Refusal(f"its output {rows}x{columns} is no whole number of strides {window.stride}")
+    return rows, columns
+
+
 def elements(value: Value) -> int:
     """Elements of a tensor; a refusal where there are none."""
     size = prod(value.shape)

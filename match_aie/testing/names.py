@@ -20,6 +20,7 @@ KINDS: tuple[str, ...] = get_args(Kind)
 #: The operator that does the work of a kind: a pattern without it matches nothing of the kind.
 WORKERS = {
     "conv2d": ("nn.conv2d",),
+    "conv2d_transpose": ("nn.conv2d_transpose",),
     "dense": ("matmul",),
     "matmul": ("matmul",),
     "add": ("add",),

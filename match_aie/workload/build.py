@@ -105,6 +105,86 @@ def conv2d(
     )
 
 
+def phase_taps(filter_: int, stride: int, before: int) -> tuple[int, int]:
+    """Along one axis of a transposed convolution: how its output is a convolution of its input.
+
+    Output `stride * q + p` sees inputs `q - reach` to `q - reach + taps - 1`, of which tap number
+    `t` has the filter's element `stride * (reach - t) + p + before`, where there is one.
+
+    Args:
+        filter_: elements of the filter.
+        stride: outputs between those of neighbouring inputs.
+        before: outputs that are cut off in front.
+
+    Returns:
+        `taps` and `reach`.
+
+    >>> phase_taps(4, 2, 1)
+    (3, 1)
+    """
+    reach = (filter_ - 1 - before) // stride
+    return reach + (stride - 1 + before) // stride + 1, reach
+
+
+def conv2d_transpose(
+    x: Quantized,
+    y: Quantized,
+    *,
+    shape: tuple[int, int, int, int],
+    weight_shape: tuple[int, int, int, int],
+    out: tuple[int, int],
+    window: Window = Window(),
+    weight_dtype: str = "int8",
+    tail: Tail | None = None,
+    scales: int = 0,
+) -> Workload:
+    """Transposed convolution, NHWC: x[B,IY,IX,C], weight[K,FY,FX,C], bias[K], scale[K or 1].
+
+    Output rows are `stride` phases: those of one phase are a convolution of x with every so many
+    rows of the filter. So are columns.
+
+    Args:
+        x: input quantisation.
+        y: output quantisation; int32 where `tail` is None.
+        shape: of x.
+        weight_shape: of the weights.
+        out: rows and columns of y, a whole number of strides.
+        window: stride, and what padding cuts off of the result.
+        weight_dtype: int8, or int16 where a zero point made the range wider.
+        tail: requantisation, None to store the int32 sum.
+        scales: number of requantisation scales (1 or K), 0 where `tail` is None.
+    """
+    batch, *_, channels = shape
+    k, *filter_, c = weight_shape
+    if c != channels or window.dilation != (1, 1):
+        raise ValueError(f"weights {weight_shape} do not fit input {shape}")
+    if any(size % step for size, step in zip(out, window.stride, strict=True)):
+        raise ValueError(f"output {out} is no whole number of strides {window.stride}")
+    image, kernel, taps = [], [], []
+    for at, (phase, inner, tap) in enumerate((("PY", "OY", "FY"), ("PX", "OX", "FX"))):
+        stride, before = window.stride[at], window.padding[at]
+        count, reach = phase_taps(filter_[at], stride, before)
+        taps.append(count)
+        image.append(Axis(((inner, 1), (tap, 1)), -reach))
+        kernel.append(Axis(((phase, 1), (tap, -stride)), stride * reach + before))
+    (sy, sx), channel = window.stride, Axis((("K", 1),))
+    dims = {"B": batch, "K": k, "PY": sy, "PX": sx, "OY": out[0] // sy, "OX": out[1] // sx}
+    dims |= {"C": c, "FY": taps[0], "FX": taps[1]}
+    weight = Operand("weight", weight_dtype, weight_shape, (channel, *kernel, *_plain("C")), True)
+    stored = (Axis((("OY", sy), ("PY", 1))), Axis((("OX", sx), ("PX", 1))))
+    return Workload(
+        "conv2d_transpose",
+        tuple(dims.items()),
+        (
+            _operand("x", x, shape, (*_plain("B"), *image, *_plain("C"))),
+            *_weights(weight, k, channel, scales),
+            _operand("y", y, (batch, *out, k), (*_plain("B"), *stored, channel)),
+        ),
+        window,
+        tail,
+    )
+
+
 def dense(
     x: Quantized,
     y: Quantized,

@@ -175,7 +175,7 @@ def _multiplier_operand(workload: Workload, choice: _Choice, how: FixedPoint) ->
 
 def _per_channel(workload: Workload, value: np.ndarray) -> np.ndarray:
     """One element per output channel where weights are, as hardware stores it; else as it is."""
-    if workload.kind not in ("conv2d", "dense"):
+    if workload.kind not in ("conv2d", "conv2d_transpose", "dense"):
         return value
     return np.asarray(np.broadcast_to(value, (workload.output.shape[-1],)))
 

@@ -185,6 +185,27 @@ def _conv2d(workload: Workload, arrays: Arrays) -> np.ndarray:
     return _requantise(channels_last + _bias(arrays), workload, arrays)
 
 
+def _conv2d_transpose(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """Every input adds its product with the filter to the outputs that it reaches."""
+    window, x = workload.window, _centred(workload, arrays, "x")
+    if window is None:
+        raise ModelError(f"a {workload.kind} needs a window")
+    weight = arrays["weight"].astype(np.int64)
+    (sy, sx), (top, left, *_) = window.stride, window.padding
+    batch, rows, columns, channels = x.shape
+    _, high, wide, _ = workload.output.shape
+    filters, fy, fx, _ = weight.shape
+    reach = max((rows - 1) * sy + fy, top + high), max((columns - 1) * sx + fx, left + wide)
+    acc = np.zeros((batch, *reach, filters), np.int64)
+    pixels = x.reshape(-1, channels)
+    for row, column in np.ndindex(fy, fx):
+        product = _product(pixels, weight[:, row, column].T)
+        here = slice(row, row + rows * sy, sy), slice(column, column + columns * sx, sx)
+        acc[:, here[0], here[1]] += product.reshape(batch, rows, columns, filters)
+    kept = acc[:, top : top + high, left : left + wide]
+    return _requantise(kept + _bias(arrays), workload, arrays)
+
+
 def _bias(arrays: Arrays) -> np.ndarray:
     """The bias, int64; 0 where a fixed-point offset holds it."""
     return arrays["bias"].astype(np.int64) if "bias" in arrays else np.zeros(1, np.int64)
@@ -337,6 +358,7 @@ def _permute(workload: Workload, arrays: Arrays) -> np.ndarray:
 
 _MEANING: dict[str, Callable[[Workload, Arrays], np.ndarray]] = {
     "conv2d": _conv2d,
+    "conv2d_transpose": _conv2d_transpose,
     "dense": _dense,
     "matmul": _matmul,
     "add": _add,

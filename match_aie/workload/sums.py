@@ -118,7 +118,7 @@ def _scales(workload: Workload, constants: Arrays) -> np.ndarray | str:
     if tail is not None and tail.shift is not None:
         given = constants.get("multiplier", np.ones(1))
         return np.ones((count, given.size if count == 1 else 1))
-    if kind in ("conv2d", "dense", "matmul"):
+    if kind in ("conv2d", "conv2d_transpose", "dense", "matmul"):
         return constants["scale"].astype(np.float64).reshape(1, -1)
     if kind == "avg_pool2d":
         return _average(workload)
@@ -152,6 +152,8 @@ def _pads(workload: Workload) -> bool:
     window, d = workload.window, workload.sizes
     if window is None:
         return False
+    if workload.kind == "conv2d_transpose":
+        return True  # phases see different taps, and positions at the edge fewer
     _, rows, columns, _ = workload.operand("x").shape
     last_row = (d["OY"] - 1) * window.stride[0] + (d["FY"] - 1) * window.dilation[0]
     last_column = (d["OX"] - 1) * window.stride[1] + (d["FX"] - 1) * window.dilation[1]
@@ -168,7 +170,7 @@ def _raw_refusal(workload: Workload, fold: bool) -> str | None:
         return f"a product of inputs with zero points {points} is no product of stored integers"
     if _pads(workload):
         return f"it is padded with its zero point {points[0]}, and the module pads with 0"
-    if not fold and workload.kind not in ("conv2d", "dense"):
+    if not fold and workload.kind not in ("conv2d", "conv2d_transpose", "dense"):
         return "there is no constant into which the zero points could be folded"
     return None
 
@@ -186,7 +188,7 @@ def _ends(operand: Operand, raw: bool, constants: Arrays) -> tuple[int, int]:
 def _weighted(
     workload: Workload, constants: Arrays, scales: np.ndarray, raw: bool, fold: bool
 ) -> Terms | str:
-    """conv2d and dense: per output channel from its own weights."""
+    """Convolutions and dense: per output channel from its own weights."""
     x = workload.operand("x")
     weight = constants["weight"].astype(np.int64).reshape(len(constants["weight"]), -1)
     least, most = _ends(x, raw, constants)
@@ -251,6 +253,7 @@ def _pooled(
 
 _RANGES = {
     "conv2d": _weighted,
+    "conv2d_transpose": _weighted,
     "dense": _weighted,
     "matmul": _products,
     "mul": _products,

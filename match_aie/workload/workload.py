@@ -4,7 +4,9 @@ A `Workload` holds structure only, never tensor contents, so it is hashable and 
 Constants (weights, bias, requantisation scales) travel beside it as numpy arrays by name.
 
 Loop dimensions: B batch (or rows), G group, K output channel of a group, C input channel of a
-group, OY OX output row and column, FY FX filter row and column.
+group, OY OX output row and column, FY FX filter row and column. Of a transposed convolution output
+rows and columns are PY PX within OY OX, and FY FX count the input's rows and columns that an output
+position sees.
 
 Layouts: activations NHWC; conv2d weights [G*K, FY, FX, C]; dense weights [K, C].
 """
@@ -19,6 +21,7 @@ from match_aie.errors import ModelError
 
 Kind = Literal[
     "conv2d",
+    "conv2d_transpose",
     "dense",
     "matmul",
     "add",
@@ -126,7 +129,9 @@ class Window:
 DATA = ("x", "x1", "x2")
 
 #: Kinds whose tail may be fixed point; the others compute with real values.
-FIXED_POINT_KINDS: tuple[Kind, ...] = ("conv2d", "dense", "matmul", "add", "mul", "avg_pool2d")
+FIXED_POINT_KINDS: tuple[Kind, ...] = (
+    *("conv2d", "conv2d_transpose", "dense", "matmul", "add", "mul", "avg_pool2d"),
+)
 
 
 @dataclass(frozen=True)
@@ -309,6 +314,9 @@ class Workload:
         """Multiply-accumulates; 0 for kinds that do not multiply and sum."""
         if self.kind in ("conv2d", "dense", "matmul"):
             return self.steps
+        if self.kind == "conv2d_transpose":
+            # Not all of its steps multiply: phases see different numbers of the filter's taps.
+            return self.operand("x").size * self.operand("weight").size // self.sizes["C"]
         if self.kind in ("attention", "gru", "lstm"):
             # Two products that share all loops but their reductions (for attention: the head
             # size and the value's, which has its own loop).

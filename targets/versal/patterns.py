@@ -56,9 +56,10 @@ DENSE: tuple[Pattern, ...] = (
     *integer_patterns("dense", "dense", refuses_product),
 )
 
-#: Convolutions, pools and sums of images, longest forms first.
+#: Convolutions (transposed ones, too), pools and sums of images, longest forms first.
 IMAGES: tuple[Pattern, ...] = (
     *weighted("conv2d", "conv2d", "nn.conv2d", refuses_image),
+    *weighted("conv2d_transpose", "conv2d_transpose", "nn.conv2d_transpose", refuses_image),
     *binary("add", "add", "add", refuses_image),
     *unary("avg_pool2d", "avg_pool2d", "nn.avg_pool2d", refuses_image),
     *unary("global_avg_pool2d", "avg_pool2d", "mean", refuses_image),

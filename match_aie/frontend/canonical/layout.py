@@ -47,6 +47,8 @@ class Layout:
         operator = tvm_api.operator_name(value)
         if operator == "nn.conv2d":
             return self._conv2d(emitter, value)
+        if operator == "nn.conv2d_transpose":
+            return self._conv2d_transpose(emitter, value)
         if operator in POOLS:
             return self._pool(emitter, operator, value)
         if operator == "permute_dims":
@@ -146,6 +148,33 @@ class Layout:
             out_dtype=attrs.out_dtype,
         )
         return self._pair(emitter, result) if image == "NCHW" else result
+
+    def _conv2d_transpose(self, emitter: Emitter, call: Any) -> Expr:
+        """A quantised one; of others the fallback knows the channel-first form alone."""
+        weight = emitter.definition(call.args[1])
+        constant_weight = (
+            tvm_api.operator_name(weight) == "dequantize"
+            and tvm_api.is_constant(weight.args[0])
+            and has_constant_parameters(weight)
+        )
+        attrs = call.attrs
+        layouts = (attrs.data_layout, attrs.kernel_layout, attrs.out_layout)
+        if not constant_weight or layouts != ("NCHW", "IOHW", "NCHW"):
+            return call
+        result = relax.op.nn.conv2d_transpose(
+            self.twin(emitter, call.args[0]),
+            call.args[1],
+            strides=list(attrs.strides),
+            padding=list(attrs.padding),
+            output_padding=list(attrs.output_padding),
+            dilation=list(attrs.dilation),
+            groups=int(attrs.groups),
+            data_layout="NHWC",
+            kernel_layout="IOHW",
+            out_layout="NHWC",
+            out_dtype=attrs.out_dtype,
+        )
+        return self._pair(emitter, result)
 
     def _pool(self, emitter: Emitter, operator: str, call: Any) -> Expr:
         attrs = call.attrs

@@ -1,30 +1,31 @@
-"""The cheapest way to cut an image layer or a sum that fits a few columns of the array."""
+"""How image layers can be cut, what a cut lacks, and what it costs: for `candidates.Candidates`."""
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.devices import Device, Tiling
-from match_aie.targets.aie_ml.graph.borders import borders
+from match_aie.targets.aie_ml.graph.borders import Borders, borders
 from match_aie.targets.aie_ml.graph.cycles import window_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local, image_demand
 from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
-from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.proof import columns_of
 from match_aie.targets.aie_ml.graph.window import (
     groups,
     ways,
-    window_columns,
     window_graph,
 )
 from match_aie.targets.aie_ml.kernels.fit import check_kernel
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.known import device as known
+from match_aie.workload import Workload
 
 #: Parts of the output's channels: as many as one memory tile gathers, its input beside them.
 MOST_PARTS = 5
@@ -36,15 +37,6 @@ BLOCKS = ((2, 2), (4, 1), (1, 4), (2, 1), (1, 2), (1, 1))
 LANES = {1: Tiling(4, 1, 8, native=False), 2: Tiling(4, 1, 4, native=False)}
 
 
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """A cut that fits, its modelled cost, and columns that it takes."""
-
-    plan: CutLayer
-    cost: BandCost
-    columns: int = 0
-
-
 @dataclass(frozen=True)
 class Split:
     """How a layer is spread over tiles: what `ImageCut` says of that."""
@@ -54,70 +46,93 @@ class Split:
     length: int
 
 
-def choose_image(
-    layer: ImageLayer,
-    device: Device,
-    columns: int,
-    split: Split | None = None,
-    assumed: Assumed = Assumed(),
-) -> Chosen | Infeasible:
-    """The cut of least latency on at most `columns` columns of `device`.
+def split_of(sizes: Sequence[int]) -> Split:
+    """The split that the sizes of `WindowCuts.loops` say."""
+    return Split(sizes[0], sizes[1], sizes[2] if len(sizes) > 5 else 1)
 
-    Args:
+
+@dataclass(frozen=True, eq=False)
+class WindowCuts:
+    """An image layer as the search sees it.
+
+    Attributes:
         layer: what is cut.
         device: for which.
-        columns: at most.
         split: over tiles; any where None.
         assumed: times that no document states.
-
-    Raises:
-        TargetError: element types without a kernel there, or facts that are not known.
     """
-    reason: Infeasible | None = None
-    able: list[tuple[float, int, CutLayer]] = []
-    border = borders(layer)
-    for number, plan in enumerate(cuts(layer, device, columns, split)):
-        refused = fits_local(image_demand(plan, border, device), device)
-        if device.documented_only and len(groups(plan, device)) > ways(device):
-            continue  # memory tiles would hand results on to each other
-        if refused is None and runs(plan, device):
-            able.append((least_latency(plan, device, assumed), number, plan))
-        elif refused is not None and (reason is None or refused.demand < reason.demand):
-            reason = refused
-    # Best first: a cut is priced when its bound is the least, and laid out when its cost is.
-    able.sort(key=lambda a: (a[0], tiles_of(a[2]), a[1]), reverse=True)
-    priced: list[tuple[float, int, int, Chosen]] = []
-    while able or priced:
-        if able and (not priced or able[-1][0] < priced[0][0]):
-            _, number, plan = able.pop()
-            cost = _cost(plan, device, assumed)
-            if cost is not None:
-                key = cost.latency, tiles_of(plan), number
-                heapq.heappush(priced, (*key, Chosen(plan, cost)))
-            continue
-        chosen = heapq.heappop(priced)[-1]
-        taken = laid_out(chosen.plan, device, columns)
-        if not isinstance(taken, Infeasible):
-            return replace(chosen, columns=taken)
-        reason = taken
-    if reason is None:
-        raise TargetError(f"layer {layer.name} has no kernel on {device.name}")
-    return reason
+
+    layer: ImageLayer
+    device: Device
+    split: Split | None = None
+    assumed: Assumed = Assumed()
+
+    @property
+    def what(self) -> str:
+        """Layer and device."""
+        return f"layer {self.layer.name} on {self.device.name}"
+
+    @property
+    def rows(self) -> int:
+        """Of cores."""
+        return self.device.core_rows
+
+    @cached_property
+    def _border(self) -> Borders:
+        return borders(self.layer)
+
+    def all(self, columns: int) -> Iterator[CutLayer]:
+        """See `cuts`."""
+        return cuts(self.layer, self.device, columns, self.split)
+
+    def shape(self, cut: CutLayer) -> tuple[int, int]:
+        """Cores that a cut takes, and how long its cascades are."""
+        c = cut.cut
+        return c.bands * c.parts * c.length, c.length
+
+    def refuses(self, cut: CutLayer) -> Infeasible | None:
+        """What the fullest tile lacks."""
+        return fits_local(image_demand(cut, self._border, self.device), self.device)
+
+    def runs(self, cut: CutLayer) -> bool:
+        """Whether cores run the kernel; and no memory tiles hand results on, if none may."""
+        if self.device.documented_only and len(groups(cut, self.device)) > ways(self.device):
+            return False
+        return runs(cut, self.device)
+
+    def bound(self, cut: CutLayer) -> float:
+        """See `least_latency`."""
+        return least_latency(cut, self.device, self.assumed)
+
+    def price(self, cut: CutLayer) -> BandCost | None:
+        """Of a cut; None where registers do not hold its block of accumulators."""
+        try:
+            return price_image(cut, self.device, self.assumed)
+        except TargetError:
+            return None
+
+    def lay_out(self, cut: CutLayer, columns: int) -> int | Infeasible:
+        """See `laid_out`."""
+        return laid_out(cut, self.device, columns)
+
+    def loops(self, cut: CutLayer, workload: Workload) -> tuple[Loop, ...]:
+        """Parts of rows, output and input channels, then lanes of the same."""
+        del workload
+        c, t = cut.cut, cut.cut.tiling
+        outputs = "G" if self.layer.apart else "K"
+        loops = [("OY", c.bands), (outputs, c.parts), ("C", c.length)]
+        loops += [("OX", t.m), (outputs, t.n), ("C", t.k)]
+        return tuple(Loop(dim, size) for dim, size in loops if dim != "C" or not self.layer.apart)
+
+    def ways(self, cut: CutLayer) -> tuple[int, int]:
+        """One each way for each group; a single one where there are too few."""
+        count = len(groups(cut, self.device))
+        return (1, 1) if count > ways(self.device) else (count, count)
 
 
 def laid_out(plan: CutLayer, device: Device, columns: int) -> int | Infeasible:
     """Columns that a cut layer takes; or what it lacks there, switches and locks included."""
-    taken = window_columns(plan, device, columns)
-    if isinstance(taken, Infeasible):
-        return taken
-    graph = window_graph(plan, device, columns)
-    reason = graph if isinstance(graph, Infeasible) else cannot_lie(graph, known(device.name))
-    return taken if reason is None else reason
-
-
-def tiles_of(plan: CutLayer) -> int:
-    """Cores that a cut takes."""
-    return plan.cut.bands * plan.cut.parts * plan.cut.length
+    return columns_of(window_graph(plan, device, columns), known(device.name))
 
 
 def cuts(
@@ -196,14 +211,6 @@ def runs(plan: CutLayer, device: Device) -> bool:
 def price_image(plan: CutLayer, device: Device, assumed: Assumed) -> BandCost:
     """Modelled cost of one run."""
     return _price(plan, device, assumed, *window_cycles(plan, device, assumed))
-
-
-def _cost(plan: CutLayer, device: Device, assumed: Assumed) -> BandCost | None:
-    """Of a cut; None where registers do not hold its block of accumulators."""
-    try:
-        return price_image(plan, device, assumed)
-    except TargetError:
-        return None
 
 
 def least_latency(plan: CutLayer, device: Device, assumed: Assumed) -> float:

@@ -1,93 +1,104 @@
-"""The cheapest way to cut a sum of two activations that fits a few columns of the array."""
+"""How a sum of two activations can be cut, and what a cut costs: for `candidates.Candidates`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.local import Demand
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.cycles import sum_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local
-from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.proof import columns_of
 from match_aie.targets.aie_ml.graph.sum import (
     TILES,
     CutSum,
     SumCut,
     SumLayer,
-    sum_columns,
     sum_graph,
 )
 from match_aie.targets.aie_ml.graph.window import ways
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.known import device as known
+from match_aie.workload import Workload
 
 #: Firings of a tile that are tried: more of them overlap better, and start more often.
 FIRINGS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 
 
-@dataclass(frozen=True)
-class ChosenSum:
-    """A cut that fits, its modelled cost, and columns that it takes."""
+@dataclass(frozen=True, eq=False)
+class SumCuts:
+    """A sum as the search sees it.
 
-    plan: CutSum
-    cost: BandCost
-    columns: int = 0
-
-
-def choose_sum(
-    layer: SumLayer,
-    device: Device,
-    columns: int,
-    tiles: int | None = None,
-    assumed: Assumed = Assumed(),
-) -> ChosenSum | Infeasible:
-    """The cut of least latency on at most `columns` columns of `device`.
-
-    Args:
+    Attributes:
         layer: what is cut.
         device: for which.
-        columns: at most.
         tiles: that take part; any number where None.
         assumed: times that no document states.
     """
-    reason: Infeasible | None = None
-    found = []
-    for plan in sum_cuts(layer, device, columns, tiles):
-        if device.documented_only and plan.groups(device) > ways(device, operands=2):
-            continue  # memory tiles would hand results on to each other
-        refused = fits_local(sum_demand(plan, device), device)
-        if refused is None:
-            found.append(ChosenSum(plan, price_sum(plan, device, assumed)))
-        elif reason is None or refused.demand < reason.demand:
-            reason = refused
-    for chosen in sorted(found, key=lambda c: (c.cost.latency, c.plan.cut.tiles)):
-        taken = sum_columns(chosen.plan, device, columns)
-        graph = sum_graph(chosen.plan, device, columns)
-        if not isinstance(taken, Infeasible) and not isinstance(graph, Infeasible):
-            refused = cannot_lie(graph, known(device.name))
-            if refused is None:
-                return replace(chosen, columns=taken)
-            reason = refused
-        reason = taken if isinstance(taken, Infeasible) else reason
-    if reason is None:
-        raise TargetError(f"layer {layer.name} has no cut on {device.name}")
-    return reason
 
+    layer: SumLayer
+    device: Device
+    tiles: int | None = None
+    assumed: Assumed = Assumed()
 
-def sum_cuts(
-    layer: SumLayer, device: Device, columns: int, tiles: int | None = None
-) -> Iterator[CutSum]:
-    """Cuts, or those on so many tiles, without tiles that have nothing to do."""
-    most = columns * min(TILES, device.core_rows)
-    for each in range(1, most + 1) if tiles is None else (tiles,):
-        for firings in FIRINGS:
-            with suppress(TargetError):
-                yield CutSum(layer, SumCut(each, firings))
+    @property
+    def what(self) -> str:
+        """Layer and device."""
+        return f"layer {self.layer.name} on {self.device.name}"
+
+    @property
+    def rows(self) -> int:
+        """Tiles that share buffers."""
+        return min(TILES, self.device.core_rows)
+
+    def all(self, columns: int) -> Iterator[CutSum]:
+        """Cuts, or those on so many tiles, without tiles that have nothing to do."""
+        most = columns * self.rows
+        for each in range(1, most + 1) if self.tiles is None else (self.tiles,):
+            for firings in FIRINGS:
+                with suppress(TargetError):
+                    yield CutSum(self.layer, SumCut(each, firings))
+
+    def shape(self, cut: CutSum) -> tuple[int, int]:
+        """Tiles of a cut, each for itself."""
+        return cut.cut.tiles, 1
+
+    def refuses(self, cut: CutSum) -> Infeasible | None:
+        """What a tile lacks for its buffers."""
+        return fits_local(sum_demand(cut, self.device), self.device)
+
+    def runs(self, cut: CutSum) -> bool:
+        """All do, unless memory tiles must not hand results on to each other."""
+        handed = cut.groups(self.device) > ways(self.device, operands=2)
+        return not (self.device.documented_only and handed)
+
+    def bound(self, cut: CutSum) -> float:
+        """Its cost: a sum's schedule takes no search."""
+        return self.price(cut).latency
+
+    def price(self, cut: CutSum) -> BandCost:
+        """See `price_sum`."""
+        return price_sum(cut, self.device, self.assumed)
+
+    def lay_out(self, cut: CutSum, columns: int) -> int | Infeasible:
+        """Columns that a cut takes; or what it lacks there, switches and locks included."""
+        return columns_of(sum_graph(cut, self.device, columns), known(self.device.name))
+
+    def loops(self, cut: CutSum, workload: Workload) -> tuple[Loop, ...]:
+        """Of the longest dimension, tiles and lanes."""
+        longest = max(workload.dims, key=lambda dim: dim[1])[0]
+        return Loop(longest, cut.cut.tiles), Loop(longest, self.layer.spec.lanes)
+
+    def ways(self, cut: CutSum) -> tuple[int, int]:
+        """Two in and one out for each group; once where there are too few."""
+        count = cut.groups(self.device)
+        return (2, 1) if count > ways(self.device, operands=2) else (2 * count, count)
 
 
 def sum_demand(plan: CutSum, device: Device) -> Demand:

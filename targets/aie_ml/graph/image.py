@@ -5,17 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Tiling
+from match_aie.targets.aie_ml.graph.plan import Part
 from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue
+from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec, Operation, Position
 from match_aie.targets.aie_ml.kernels.window import Geometry, Walk
 
 ImageKind = Literal["conv", "depthwise", "average", "max"]
+
+
+class Results(Protocol):
+    """How a buffer of results leaves its memory tile, where that is not row by row as stored."""
+
+    def read(self, plan: CutLayer, rows: int, kept: int) -> Access:
+        """The tensor's elements in their order, of so many rows of a buffer that holds `rows`."""
+
+    def part(self, plan: CutLayer, first: int, kept: int) -> Part:
+        """What that is of the tensor, where the buffer's first row is the layer's row `first`."""
+
 
 _OPERATIONS: dict[ImageKind, Operation] = {
     "conv": "mmul",
@@ -43,6 +56,7 @@ class ImageLayer:
         margin: rows and columns (top, left, bottom, right) of `geometry` that the processor adds
             to the tensor, with `fill`: padding that memory tiles, which pad with 0, cannot add.
         fill: their value.
+        results: how they leave; None where row by row, as the geometry has them.
     """
 
     name: str
@@ -55,6 +69,7 @@ class ImageLayer:
     weight: np.ndarray | None = None
     margin: tuple[int, int, int, int] = (0, 0, 0, 0)
     fill: int = 0
+    results: Results | None = None
 
     def __post_init__(self) -> None:
         """Refuse layers whose parts do not belong together."""

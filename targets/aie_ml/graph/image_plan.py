@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -12,15 +13,14 @@ from match_aie.cost_models.aie_image import BandCost
 from match_aie.errors import Infeasible, InternalError, TargetError
 from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.choose import Split, choose_image
-from match_aie.targets.aie_ml.graph.choose_sum import choose_sum
-from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
+from match_aie.targets.aie_ml.graph.candidates import Candidates
+from match_aie.targets.aie_ml.graph.choose import WindowCuts, split_of
+from match_aie.targets.aie_ml.graph.choose_sum import SumCuts
+from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut
+from match_aie.targets.aie_ml.graph.kinds import IMAGE_KINDS
 from match_aie.targets.aie_ml.graph.layer import by_width
-from match_aie.targets.aie_ml.graph.layers import IMAGE_KINDS, image_layer, refuses_image
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.sum import CutSum, SumCut, SumLayer, sum_graph
-from match_aie.targets.aie_ml.graph.window import groups as window_groups
-from match_aie.targets.aie_ml.graph.window import ways as max_ways
 from match_aie.targets.aie_ml.graph.window import window_graph
 from match_aie.targets.aie_ml.kernels.arithmetic import add_kernel
 from match_aie.targets.aie_ml.known import device as known
@@ -31,8 +31,10 @@ Arrays = Mapping[str, np.ndarray]
 
 def refuses(workload: Workload) -> str | None:
     """Why the array has no kernel for an image layer or a sum; None where it has one."""
+    if workload.kind in IMAGE_KINDS:
+        return IMAGE_KINDS[workload.kind].refuses(workload)
     if workload.kind != "add":
-        return refuses_image(workload)
+        return f"it is a {workload.kind}, no image layer"
     if len(workload.inputs) != 2:
         return "one of its operands is constant; sums take two activations"
     x, x1 = workload.inputs
@@ -94,7 +96,8 @@ class ImagePlan:
             layer = sum_layer(workload, constants, name)
             graph = sum_graph(CutSum(layer, self.cut), self.device, self.columns)
         else:
-            plan = CutLayer(image_layer(workload, constants, name), self.cut)
+            layer_of = IMAGE_KINDS[workload.kind].layer
+            plan = CutLayer(layer_of(workload, constants, name), self.cut)
             graph = window_graph(plan, self.device, self.columns)
         if isinstance(graph, Infeasible):
             raise InternalError(f"layer {name} was planned and has no graph: {graph}")
@@ -124,7 +127,7 @@ def image_plans(workload: Workload, name: str, most: int) -> tuple[ImagePlan, ..
     Raises:
         TargetError: as `plan_image`.
     """
-    return by_width(most, lambda width: plan_image(workload, name, width))
+    return by_width(most, lambda width: _planned(workload, name, width, most))
 
 
 def image_plan(workload: Workload, name: str, spatial: Sequence[Loop]) -> ImagePlan:
@@ -134,7 +137,8 @@ def image_plan(workload: Workload, name: str, spatial: Sequence[Loop]) -> ImageP
         TargetError: there is none.
     """
     sizes = tuple(loop.size for loop in spatial)
-    plan = _planned(workload, name, known(name).columns, 1, sizes)
+    most = known(name).columns
+    plan = _planned(workload, name, most, most, sizes=sizes)
     if isinstance(plan, Infeasible):
         raise TargetError(f"a {workload.kind} has no plan for the spatial loops {sizes}: {plan}")
     return plan
@@ -154,46 +158,52 @@ def plan_image(
     Raises:
         TargetError: `refuses` says why there is no kernel, or facts of the device are not known.
     """
-    return _planned(workload, name, columns, ways, ())
+    return _planned(workload, name, columns, columns, ways)
 
 
 @lru_cache(maxsize=4096)
 def _planned(
-    workload: Workload, name: str, columns: int, ways: int, sizes: tuple[int, ...]
+    workload: Workload,
+    name: str,
+    columns: int,
+    most: int,
+    ways: int = 1,
+    sizes: tuple[int, ...] = (),
 ) -> ImagePlan | Infeasible:
-    """The best plan; that of one split where `sizes` of spatial loops are given."""
+    """The best plan on `columns` of `most` columns that are looked at together.
+
+    That of one split where `sizes` of spatial loops are given.
+    """
+    kind, candidates = _candidates(workload, name, most, ways, sizes)
+    found = candidates.best(columns)
+    if isinstance(found, Infeasible):
+        return found
+    cut = found.plan
+    return ImagePlan(
+        cut.cut,
+        kind.device,
+        found.columns,
+        found.cost,
+        kind.loops(cut, workload),
+        kind.ways(cut),
+    )
+
+
+#: Cuts are many: those of a layer are kept while its widths are asked for, one after the other.
+@lru_cache(maxsize=2)
+def _candidates(
+    workload: Workload, name: str, most: int, ways: int, sizes: tuple[int, ...]
+) -> tuple[Any, Candidates[Any]]:
+    """The layer with all its cuts."""
     reason = refuses(workload)
     if reason is not None:
         raise TargetError(reason)
     device = share(name, ways)
     zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    kind: WindowCuts | SumCuts
     if workload.kind in IMAGE_KINDS:
-        layer = image_layer(workload, zeros, "layer")
-        return _window_plan(workload, layer, device, columns, sizes)
-    summed = sum_layer(workload, zeros, "layer")
-    found = choose_sum(summed, device, columns, sizes[0] if sizes else None)
-    if isinstance(found, Infeasible):
-        return found
-    cut = found.plan.cut
-    longest = max(workload.dims, key=lambda dim: dim[1])[0]
-    groups = found.plan.groups(device)
-    taken = (2, 1) if groups > max_ways(device, 2) else (2 * groups, groups)
-    loops = (Loop(longest, cut.tiles), Loop(longest, summed.spec.lanes))
-    return ImagePlan(cut, device, found.columns, found.cost, loops, taken)
-
-
-def _window_plan(
-    workload: Workload, layer: ImageLayer, device: Device, columns: int, sizes: tuple[int, ...]
-) -> ImagePlan | Infeasible:
-    split = Split(sizes[0], sizes[1], sizes[2] if len(sizes) > 5 else 1) if sizes else None
-    found = choose_image(layer, device, columns, split)
-    if isinstance(found, Infeasible):
-        return found
-    cut, t = found.plan.cut, found.plan.cut.tiling
-    outputs = "G" if layer.apart else "K"
-    loops = [("OY", cut.bands), (outputs, cut.parts), ("C", cut.length)]
-    loops += [("OX", t.m), (outputs, t.n), ("C", t.k)]
-    kept = [Loop(dim, size) for dim, size in loops if dim != "C" or not layer.apart]
-    groups = len(window_groups(found.plan, device))
-    taken = (1, 1) if groups > max_ways(device) else (groups, groups)
-    return ImagePlan(cut, device, found.columns, found.cost, tuple(kept), taken)
+        layer = IMAGE_KINDS[workload.kind].layer(workload, zeros, "layer")
+        kind = WindowCuts(layer, device, split_of(sizes) if sizes else None)
+    else:
+        kind = SumCuts(sum_layer(workload, zeros, "layer"), device, sizes[0] if sizes else None)
+    return kind, Candidates(kind, most)

@@ -15,35 +15,32 @@ from match_aie.workload import Workload
 
 Arrays = Mapping[str, np.ndarray]
 
-#: Kinds of workloads that become image layers.
-IMAGE_KINDS = ("conv2d", "avg_pool2d", "max_pool2d")
-
 #: Element types of images.
 DTYPES = ("int8", "uint8", "int16")
 
 
 def refuses_image(workload: Workload) -> str | None:
     """Why the array has no kernel for a convolution or pool; None where it has one."""
-    checks = (_batch, _types, _groups, _maximum)
+    checks = (batch, types, _groups, _maximum)
     return next((reason for check in checks if (reason := check(workload))), None)
 
 
-def _batch(workload: Workload) -> str | None:
-    if workload.kind not in IMAGE_KINDS or workload.window is None:
-        return f"it is a {workload.kind}, no convolution or pool"
-    batch = workload.operand("x").shape[0]
-    return f"its batch is {batch}; image layers take one image" if batch != 1 else None
+def batch(workload: Workload) -> str | None:
+    """Why it is no single image; None where it is one."""
+    images = workload.operand("x").shape[0]
+    return f"its batch is {images}; image layers take one image" if images != 1 else None
 
 
-def _types(workload: Workload) -> str | None:
+def types(workload: Workload) -> str | None:
+    """Why no kernel of an image layer computes on its element types; None where one does."""
     x, y = workload.operand("x"), workload.output
     if x.dtype not in DTYPES:
         return f"x is {x.dtype}; image layers read {', '.join(DTYPES)}"
     if y.dtype not in (*DTYPES, "int32"):
         return f"y is {y.dtype}; image layers store {', '.join(DTYPES)} or int32"
-    if workload.kind != "conv2d":
+    weight = next((o for o in workload.constants if o.name == "weight"), None)
+    if weight is None:
         return None if y.dtype == x.dtype else f"it pools {x.dtype} into {y.dtype}"
-    weight = workload.operand("weight")
     if weight.zero_point:
         return f"its weights have the zero point {weight.zero_point}"
     if weight.dtype != "int8":

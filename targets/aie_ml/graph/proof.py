@@ -9,7 +9,9 @@ from match_aie.targets.aie_ml.array.program import ArrayProgram
 from match_aie.targets.aie_ml.array.router import ORDERS
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.documented import undocumented
+from match_aie.targets.aie_ml.graph.fit import fits_descriptor
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.kernels.spec import BYTES
 
 
 def cannot_lie(
@@ -34,6 +36,18 @@ def cannot_lie(
     except TargetError as error:  # no schedule of its kernels
         return Infeasible(error.what, 1, 0, "kernels", (error.hint,))
     return broken_rule(found, device)
+
+
+def columns_of(graph: LayerGraph | Infeasible, device: Device) -> int | Infeasible:
+    """Columns that a graph takes; or why there is none, or what it lacks of the array."""
+    if isinstance(graph, Infeasible):
+        return graph
+    for shared in graph.shared:
+        for access in (*shared.writes, *shared.reads):
+            reason = fits_descriptor(access, BYTES[shared.dtype], device)
+            if reason is not None:
+                return reason
+    return cannot_lie(graph, device) or graph.columns
 
 
 def broken_rule(program: ArrayProgram | Infeasible, device: Device) -> Infeasible | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.price import Priced
+from match_aie.targets.aie_ml.array.program import ArrayProgram
 from match_aie.targets.aie_ml.array.shapes import (
     Split,
     blocks,
@@ -23,34 +25,45 @@ from match_aie.targets.aie_ml.schedule import Variant
 #: Share of mappings that walk the reduction in turns.
 IN_TURNS = 0.2
 
+#: Draws without a new mapping after which a layer is taken to have no more of them.
+MOST_IN_VAIN = 3000
+
 VARIANTS: tuple[Variant, ...] = ("flat", "overlapped", "exposed")
 
 
 def sample(layer: DenseLayer, device: Device, count: int, seed: int) -> tuple[Priced, ...]:
-    """`count` different mappings that keep all rules, drawn with a fixed seed.
+    """`count` different mappings that keep all rules; see `sampled`."""
+    return tuple(priced for priced, _ in sampled(layer, device, count, seed))
 
-    Splits, calls, residency, order, blocks and epilogues are drawn independently; fewer are
-    returned where the layer has fewer.
+
+def sampled(
+    layer: DenseLayer, device: Device, count: int, seed: int
+) -> Iterator[tuple[Priced, ArrayProgram]]:
+    """`count` different mappings that keep all rules, with their programs, by a fixed seed.
+
+    Splits, calls, residency, order, blocks and epilogues are drawn independently; fewer are given
+    where the layer has fewer, or nothing new is drawn for long.
     """
     dice = random.Random(seed)
     options = list(splits(layer, device, native_tilings(layer, device)[0], None))
-    found: dict[ArrayMapping, Priced] = {}
-    for _ in range(200 * count):
-        if len(found) == count:
-            break
+    seen: set[ArrayMapping] = set()
+    left, since = count, 0
+    while left and since < MOST_IN_VAIN:
+        since += 1
         mapping = _draw(layer, device, dice.choice(options), dice)
-        if mapping is None or mapping in found:
+        if mapping is None or mapping in seen:
             continue
+        seen.add(mapping)
         try:
             priced = priced_of(mapping, device)
+            program = program_of(mapping, device)
         except TargetError:
             continue
-        if isinstance(priced, Infeasible):
+        if isinstance(priced, Infeasible) or isinstance(program, Infeasible):
             continue
-        program = program_of(mapping, device)
-        if not isinstance(program, Infeasible) and not violations(program, device):
-            found[mapping] = priced
-    return tuple(found.values())
+        if not violations(program, device):
+            left, since = left - 1, 0
+            yield priced, program
 
 
 def _draw(

@@ -175,14 +175,6 @@ class _Sum:
             Request("y", spec.dtype, (size,), tuple(writes), (Access((size,), (left,), (0,)),)),
         ]
 
-    def fitted(self) -> int | Infeasible:
-        """Columns that the sum takes, or what memory tiles or the rectangle lack for it."""
-        for tiles in self.groups:
-            placed = self.assembly.place(len(tiles), 1, self.requests(tiles))
-            if isinstance(placed, Infeasible):
-                return placed
-        return self.assembly.taken
-
     def build(self) -> LayerGraph | Infeasible:
         """The graph, or why there is none."""
         before: int | None = None
@@ -232,8 +224,3 @@ class _Sum:
 def sum_graph(plan: CutSum, device: Device, columns: int) -> LayerGraph | Infeasible:
     """The graph of a cut sum on at most so many columns, or why there is none."""
     return _Sum(plan, device, columns).build()
-
-
-def sum_columns(plan: CutSum, device: Device, columns: int) -> int | Infeasible:
-    """Columns that a cut sum takes, at most `columns`, or why it has no graph there."""
-    return _Sum(plan, device, columns).fitted()

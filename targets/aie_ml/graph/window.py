@@ -23,11 +23,9 @@ from match_aie.targets.aie_ml.graph.access import (
 )
 from match_aie.targets.aie_ml.graph.assembly import Assembly, Placed, Request
 from match_aie.targets.aie_ml.graph.calls import Functions
-from match_aie.targets.aie_ml.graph.fit import fits_descriptor
 from match_aie.targets.aie_ml.graph.image import CutLayer
 from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
 from match_aie.targets.aie_ml.kernels.block import Access
-from match_aie.targets.aie_ml.kernels.spec import BYTES
 
 #: Chains whose results one memory tile gathers beside their input: of six channels into it, one
 #: takes the input.
@@ -170,36 +168,22 @@ class _Window:
         if rows.more:
             writes.append(read_y(plan, held, rows.more, rows.own))
         read = read_y(plan, held, rows.kept)
+        if plan.layer.results is not None and not self._hands_on(group):
+            read = plan.layer.results.read(plan, held, rows.kept)
         size = y_dimensions(plan, held)
         return [*found, Request("y", plan.layer.stored, size, tuple(writes), (read,))]
 
-    def fitted(self) -> int | Infeasible:
-        """Columns that the layer takes, or what memory tiles or the rectangle lack for it.
-
-        Takes places as `build` does: one of the two is called, once.
-        """
-        dtype = {"x": self.plan.layer.dtype, "y": self.plan.layer.stored}
-        for group in self.groups:
-            reads, _ = self.reads(group)
-            requests = self.requests(group, reads)
-            for request in requests:
-                for access in (*request.writes, *request.reads):
-                    reason = fits_descriptor(access, BYTES[dtype[request.name]], self.device)
-                    if reason is not None:
-                        return reason
-            chains = group.count * self.plan.cut.parts
-            placed = self.assembly.place(chains, self.plan.cut.length, requests)
-            if isinstance(placed, Infeasible):
-                return placed
-        return self.assembly.taken
+    def _hands_on(self, group: Group) -> bool:
+        """Whether its results go to the buffer of the group before it."""
+        return self.single and group.first > 0
 
     def build(self) -> LayerGraph | Infeasible:
         """The graph, or why there is none."""
         before: int | None = None
         for group in self.groups:
             reads, of = self.reads(group)
-            chains = group.count * self.plan.cut.parts
-            placed = self.assembly.place(chains, self.plan.cut.length, self.requests(group, reads))
+            requests, chains = self.requests(group, reads), group.count * self.plan.cut.parts
+            placed = self.assembly.place(chains, self.plan.cut.length, requests)
             if isinstance(placed, Infeasible):
                 return placed
             self.connect(group, placed, before)
@@ -238,7 +222,9 @@ class _Window:
 
     def output_part(self, group: Group) -> Part:
         """Rows of the output that leave a group's buffer."""
-        g, rows = self.plan.layer.geometry, self.rows(group)
+        g, rows, results = self.plan.layer.geometry, self.rows(group), self.plan.layer.results
+        if results is not None:
+            return results.part(self.plan, rows.first, rows.kept)
         tensor = g.out_height, g.out_width, g.outputs
         return Part("y", tensor, rows.first, rows.kept, g.out_width, self.plan.left_channels)
 
@@ -266,11 +252,6 @@ class _Window:
                 assembly.connect(("cascade", kernel - 1, 0), ("cascade", kernel, 0))
             if last:
                 assembly.connect(("buffer", kernel, 0), ("shared", placed.buffers[-1], chain))
-
-
-def window_columns(plan: CutLayer, device: Device, columns: int) -> int | Infeasible:
-    """Columns that a cut layer takes, at most `columns`, or why it has no graph there."""
-    return _Window(plan, device, columns).fitted()
 
 
 def window_graph(plan: CutLayer, device: Device, columns: int) -> LayerGraph | Infeasible:

@@ -9,7 +9,8 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.graph.borders import borders
-from match_aie.targets.aie_ml.graph.choose import choose_image, cuts, laid_out, price_image, runs
+from match_aie.targets.aie_ml.graph.candidates import Candidates
+from match_aie.targets.aie_ml.graph.choose import WindowCuts, cuts, laid_out, price_image, runs
 from match_aie.targets.aie_ml.graph.fit import fits_descriptor, fits_local, image_demand
 from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
 from match_aie.targets.aie_ml.graph.image_plan import plan_image, refuses, share
@@ -154,7 +155,8 @@ def test_the_cheapest_of_all_that_fit_is_chosen() -> None:
         and runs(plan, ONE_WAY)
         and isinstance(laid_out(plan, ONE_WAY, 2), int)
     ]
-    chosen = choose_image(layer, ONE_WAY, 2)
+    whole = Candidates(WindowCuts(layer, ONE_WAY), 4)
+    chosen = whole.best(2)
     assert chosen.cost.latency == min(able)
     assert len({round(cost) for cost in able}) > 10
 

@@ -1,0 +1,130 @@
+"""One search for every kind of layer that memory tiles hand to tiles band by band.
+
+A kind says how it can be cut, what a cut lacks, a bound of its latency, its cost, and whether its
+graph can be laid out. Cuts are looked at once for all widths, best bound first: one is priced when
+its bound is the least, and laid out when its cost is.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from match_aie.cost_models.aie_image import BandCost
+from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Loop
+from match_aie.workload import Workload
+
+Cut = TypeVar("Cut")
+
+
+class Cuts(Protocol[Cut]):
+    """What a kind of layer declares for the search; costs and bounds are in cycles."""
+
+    @property
+    def what(self) -> str:
+        """Layer and device, for messages."""
+
+    @property
+    def rows(self) -> int:
+        """Tiles of a column that a cut takes at most."""
+
+    def all(self, columns: int) -> Iterator[Cut]:
+        """Cuts over at most so many columns that differ, in the order in which ties are broken."""
+
+    def shape(self, cut: Cut) -> tuple[int, int]:
+        """Tiles that a cut takes, and columns that it needs side by side."""
+
+    def refuses(self, cut: Cut) -> Infeasible | None:
+        """What a tile lacks for a cut."""
+
+    def runs(self, cut: Cut) -> bool:
+        """Whether cores have its kernel, and the device takes its graph."""
+
+    def bound(self, cut: Cut) -> float:
+        """A latency that its cost does not beat."""
+
+    def price(self, cut: Cut) -> BandCost | None:
+        """Its modelled cost; None where registers do not hold its kernel."""
+
+    def lay_out(self, cut: Cut, columns: int) -> int | Infeasible:
+        """Columns that its graph takes, at most `columns`; or what it lacks there."""
+
+    def loops(self, cut: Cut, workload: Workload) -> tuple[Loop, ...]:
+        """The split over tiles, then the lanes of one; no other plan of a layer has the same."""
+
+    def ways(self, cut: Cut) -> tuple[int, int]:
+        """Channels from the chip's memory into the array, and back."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen(Generic[Cut]):
+    """A cut that fits, its modelled cost, and columns that it takes."""
+
+    plan: Cut
+    cost: BandCost
+    columns: int
+
+
+class Candidates(Generic[Cut]):
+    """Cuts of a layer over at most so many columns, each looked at once.
+
+    Args:
+        kind: of the layer, with it.
+        columns: at most.
+    """
+
+    def __init__(self, kind: Cuts[Cut], columns: int) -> None:
+        """Bound them all."""
+        self._kind = kind
+        self._refused: list[tuple[Cut, Infeasible]] = []
+        self._able: list[tuple[float, int, int, Cut]] = []
+        self._costs: dict[int, BandCost | None] = {}
+        for number, cut in enumerate(kind.all(columns)):
+            refused = kind.refuses(cut)
+            if refused is not None:
+                self._refused.append((cut, refused))
+            elif kind.runs(cut):
+                self._able.append((kind.bound(cut), kind.shape(cut)[0], number, cut))
+        self._able.sort(key=lambda each: each[:3])
+
+    def best(self, columns: int) -> Chosen[Cut] | Infeasible:
+        """The cut of least latency on at most `columns` columns that can be laid out.
+
+        Raises:
+            TargetError: there is no kernel for any.
+        """
+        reason: Infeasible | None = None
+        for cut, refused in self._refused:
+            if self._within(cut, columns) and (reason is None or refused.demand < reason.demand):
+                reason = refused
+        for cut, cost in self._priced(columns):
+            taken = self._kind.lay_out(cut, columns)
+            if not isinstance(taken, Infeasible):
+                return Chosen(cut, cost, taken)
+            reason = taken
+        if reason is None:
+            raise TargetError(f"{self._kind.what}: there is no kernel")
+        return reason
+
+    def _within(self, cut: Cut, columns: int) -> bool:
+        tiles, wide = self._kind.shape(cut)
+        return wide <= columns and tiles <= columns * self._kind.rows
+
+    def _priced(self, columns: int) -> Iterator[tuple[Cut, BandCost]]:
+        """Cuts by their cost; of equal ones those on fewer tiles first."""
+        heap: list[tuple[float, int, int, Cut, BandCost]] = []
+        for bound, tiles, number, cut in self._able:
+            if not self._within(cut, columns):
+                continue
+            while heap and heap[0][0] <= bound:
+                yield heapq.heappop(heap)[3:]
+            if number not in self._costs:
+                self._costs[number] = self._kind.price(cut)
+            cost = self._costs[number]
+            if cost is not None:
+                heapq.heappush(heap, (cost.latency, tiles, number, cut, cost))
+        while heap:
+            yield heapq.heappop(heap)[3:]

@@ -1,0 +1,37 @@
+"""Kinds of workloads that are image layers: what each declares, and nothing else knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from match_aie.targets.aie_ml.graph.image import ImageLayer
+from match_aie.targets.aie_ml.graph.layers import image_layer, refuses_image
+from match_aie.targets.aie_ml.graph.transposed import refuses_transposed, transposed_layer
+from match_aie.workload import Kind, Workload
+
+
+@dataclass(frozen=True)
+class ImageDeclaration:
+    """A kind of layer over one image, for the planner and the builder of all of them.
+
+    Attributes:
+        refuses: why there is no kernel for a workload of the kind; None where there is one.
+        layer: the window, weights, requantisation and access of results of a workload with its
+            constants, under a name.
+    """
+
+    refuses: Callable[[Workload], str | None]
+    layer: Callable[[Workload, Mapping[str, np.ndarray], str], ImageLayer]
+
+
+_WINDOW = ImageDeclaration(refuses_image, image_layer)
+
+IMAGE_KINDS: Mapping[Kind, ImageDeclaration] = {
+    "conv2d": _WINDOW,
+    "avg_pool2d": _WINDOW,
+    "max_pool2d": _WINDOW,
+    "conv2d_transpose": ImageDeclaration(refuses_transposed, transposed_layer),
+}
