@@ -5,7 +5,8 @@
 Each network is compiled by `match.compile` for a VEK280 (int8, bias, ReLU, weights resident, fed by
 streams of programmable logic). Its program is executed for two runs with different data, and counts
 only where both results equal the reference bit for bit. Then it is simulated until runs follow each
-other at a steady pace. Seconds are measured; nothing here ran on hardware.
+other at a steady pace. Seconds are measured; nothing here ran on hardware. Exercises of placing
+blocks (`aie_placement.py`) are cases, too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from aie_placement import exercises, placement_rows
 from machine import machine_row
 from rows import report
 from versal import dense_network
@@ -186,12 +188,13 @@ def _limit(case: Case, plans: Sequence[SpreadPlan]) -> float:
 def main() -> None:
     """Print the table, and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cases", nargs="+", choices=sorted(CASES), default=list(CASES))
+    names = [*CASES, *exercises()]
+    parser.add_argument("--cases", nargs="+", choices=sorted(names), default=names)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows: list[Row] = [machine_row()]
     for name in options.cases:
-        rows += rows_of(name, CASES[name])
+        rows += rows_of(name, CASES[name]) if name in CASES else placement_rows(name)
     report(rows, options.json)
 
 
