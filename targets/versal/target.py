@@ -39,6 +39,7 @@ from match_aie.targets.cpu import CPUModule
 from match_aie.targets.versal.chains import Chain, chains, given, joined
 from match_aie.targets.versal.module import SHARED, STREAMS, AieArray, Place, layer_cost
 from match_aie.targets.versal.pipelines import shares, together
+from match_aie.targets.versal.wishes import NO_LAYERS, Layers, read, verify
 from match_aie.workload import Workload
 
 #: Generations of the array that Versal devices have; the others lie beside other processors.
@@ -131,6 +132,7 @@ class VersalAIEML(MatchTarget):
         memory: MemoryKind = "ddr",
         optimize_for: Aim = "latency",
         documented_only: bool = False,
+        layers: Layers = NO_LAYERS,
     ) -> None:
         """Everything has a default.
 
@@ -147,10 +149,12 @@ class VersalAIEML(MatchTarget):
                 ("latency"), or between runs that follow each other ("throughput").
             documented_only: whether only constructs are emitted that a public example shows. Layers
                 then do not hand over, whatever `handover` says.
+            layers: what is asked of layers, by label: "columns", "tiles", "cascade" (tiles of
+                a chain, of dense layers), and "position" (first column, 0).
 
         Raises:
             TargetError: there is no such device or module, the device is no Versal, or something
-                that the graphs need is not known of it.
+                that the graphs need is not known of it; or a wish that no layer can have.
         """
         array = _versal_array(device)
         most = array.columns if optimize_for == "throughput" else COLUMNS
@@ -168,6 +172,7 @@ class VersalAIEML(MatchTarget):
         self.frequency = arm_mhz * 1e6
         self.memory = memory
         self._aim = optimize_for
+        self._wishes = read(layers, array)
         emitted_for = documented(device) if documented_only else device
         self._array = AieArray(emitted_for, columns_per_layer, memory, optimize_for)
         made: dict[str, ExecModule] = {"array": self._array, "arm": ArmModule()}
@@ -224,6 +229,7 @@ class VersalAIEML(MatchTarget):
         return self._lacking(users) or (network_units(network, found, stack) if found else ())
 
     def _mine(self, layers: Sequence[ChosenLayer]) -> list[ChosenLayer]:
+        verify(self._wishes, layers, self._array.name, self._array.plan)
         return [layer for layer in layers if layer.module == self._array.name]
 
     def _graph(self, layer: ChosenLayer) -> LayerGraph:
@@ -234,7 +240,7 @@ class VersalAIEML(MatchTarget):
         self, network: str, mine: Sequence[ChosenLayer], graphs: Sequence[LayerGraph]
     ) -> list[tuple[Chain, Joined | None]]:
         """Chains of the network's layers, and the graphs of those with several."""
-        layers = tuple(given(layer) for layer in mine)
+        layers = tuple(given(layer, self._wishes) for layer in mine)
         return [
             (
                 chain,
@@ -290,10 +296,12 @@ class VersalAIEML(MatchTarget):
         return found
 
     def together(self, layers: Sequence[Seat]) -> Mapping[int, tuple[LoopMapping, Cost]]:
-        """Layers that are stages of a pipeline, where throughput counts."""
-        if self._aim != "throughput" or not self._handover:
+        """Layers that are stages of a pipeline, where throughput counts, and those with wishes."""
+        columns = known_device(self.device).columns
+        rows = self._aim == "throughput" and self._handover
+        if not rows and not self._wishes:
             return {}
-        return together(layers, self._array, known_device(self.device).columns)
+        return together(layers, self._array, columns, self._wishes, pipelines=rows)
 
     def _shares(self, layers: Sequence[ChosenLayer]) -> list[Cost]:
         """Of the stages of a pipeline."""
@@ -341,6 +349,7 @@ class VersalAIEML(MatchTarget):
             "memory": self.memory,
             "optimize_for": self._aim,
             "documented_only": self._documented,
+            "layers": {label: wish.data for label, wish in self._wishes.items()},
         }
 
     def built_for(self) -> str:

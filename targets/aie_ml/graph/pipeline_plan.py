@@ -10,7 +10,7 @@ candidates has a faster slowest stage.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -76,8 +76,16 @@ class Candidate:
         return ceil(self.rows / self.mapping.layer.rows)
 
 
+#: Whether a candidate may be taken.
+Keeps = Callable[[Candidate], bool]
+
+
 def pipeline_plans(
-    stages: Sequence[tuple[DenseLayer, Workload]], name: str, columns: int, most: int
+    stages: Sequence[tuple[DenseLayer, Workload]],
+    name: str,
+    columns: int,
+    most: int,
+    keeps: Sequence[Keeps] = (),
 ) -> tuple[SpreadPlan, ...] | Infeasible:
     """A plan of every stage, all of them side by side on at most `columns` columns.
 
@@ -86,11 +94,15 @@ def pipeline_plans(
         name: of the device.
         columns: that there are.
         most: that a stage may take.
+        keeps: of each stage, which candidates may be taken; all where empty.
 
     Raises:
         TargetError: element types without a product there, or facts that are not known.
     """
     offered = [candidates(layer, name, min(most, columns)) for layer, _ in stages]
+    if keeps:
+        pairs = zip(offered, keeps, strict=True)
+        offered = [tuple(one for one in each if keep(one)) for each, keep in pairs]
     choice = _Choice(offered, name, columns)
     refused: Infeasible | None = None
     for _ in range(LAID_OUT):

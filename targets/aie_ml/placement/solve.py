@@ -13,8 +13,8 @@ from match_aie.targets.aie_ml.placement.problem import Placement, Position, Prob
 from match_aie.targets.aie_ml.placement.refusals import refused, too_wide, unsettled
 from match_aie.targets.aie_ml.placement.start import floor, start
 
-#: Work of the solver at most, in its own deterministic unit, some seconds each: a limit of the clock
-#: would let the machine's load decide.
+#: Work of the solver at most, in its own unit, some seconds each: a limit of the clock would let
+#: the machine's load decide.
 EFFORT = 2.0
 
 
