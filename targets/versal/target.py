@@ -103,11 +103,6 @@ def _refuse_ways(array: Device, memory: str, optimize_for: str) -> None:
     if memory == "plio":
         array.need(array.plio_in, "the number of streams from programmable logic")
         array.need(array.plio_out, "the number of streams to programmable logic")
-    elif optimize_for == "throughput":
-        raise TargetError(
-            "layers that the chip's memory feeds are chosen for latency only",
-            hint='memory="plio", or optimize_for="latency"',
-        )
 
 
 class VersalAIEML(MatchTarget):
@@ -174,7 +169,10 @@ class VersalAIEML(MatchTarget):
         self._aim = optimize_for
         self._wishes = read(layers, array)
         emitted_for = documented(device) if documented_only else device
-        self._array = AieArray(emitted_for, columns_per_layer, memory, optimize_for)
+        # Layers that the chip's memory feeds one by one are bound by it: few columns will do.
+        few = memory == "ddr" and optimize_for == "throughput"
+        alone = min(columns_per_layer, COLUMNS) if few else columns_per_layer
+        self._array = AieArray(emitted_for, alone, memory, optimize_for)
         made: dict[str, ExecModule] = {"array": self._array, "arm": ArmModule()}
         strange = [name for name in modules if name not in made]
         if strange:
@@ -298,15 +296,16 @@ class VersalAIEML(MatchTarget):
     def together(self, layers: Sequence[Seat]) -> Mapping[int, tuple[LoopMapping, Cost]]:
         """Layers that are stages of a pipeline, where throughput counts, and those with wishes."""
         columns = known_device(self.device).columns
-        rows = self._aim == "throughput" and self._handover
-        if not rows and not self._wishes:
+        most = self.columns_per_layer if self._aim == "throughput" and self._handover else 0
+        if not most and not self._wishes:
             return {}
-        return together(layers, self._array, columns, self._wishes, pipelines=rows)
+        return together(layers, self._array, columns, self._wishes, most=most)
 
     def _shares(self, layers: Sequence[ChosenLayer]) -> list[Cost]:
         """Of the stages of a pipeline."""
         plans = [self._array.plan(layer.workload, layer.mapping) for layer in layers]
-        return shares(plan for plan in plans if isinstance(plan, SpreadPlan))
+        stages = [plan for plan in plans if isinstance(plan, SpreadPlan)]
+        return shares(stages, known_device(self.device))
 
     def simulator(self) -> ArrayNetworkSimulator:
         """The array, and the Arm core around it."""
