@@ -88,7 +88,8 @@ def together(
         wish = wishes.get(layers[at].label)
         if wish is not None and wish.of_plan and at not in staged:
             plan = wanted(layers[at].workload, array, wish)
-            cost = layer_cost(plan, layers[at].workload, array.frequency / 1e9, aim=array.aim)
+            gigahertz = device(array.device).clock_ghz
+            cost = layer_cost(plan, layers[at].workload, gigahertz, aim=array.aim)
             found[at], taken[at] = (_named(plan), cost), plan.columns
             _refuse(wish, taken, columns)
     for run in runs:

@@ -105,6 +105,26 @@ def _refuse_ways(array: Device, memory: str, optimize_for: str) -> None:
         array.need(array.plio_out, "the number of streams to programmable logic")
 
 
+def _among(made: Mapping[str, ExecModule], names: Sequence[str]) -> tuple[ExecModule, ...]:
+    """The modules that are asked for.
+
+    Raises:
+        TargetError: one is not there.
+    """
+    for name in names:
+        if name not in made:
+            raise TargetError(
+                f"{VersalAIEML.name} has no module {name!r}", hint="modules are array and arm"
+            )
+    return tuple(module for name, module in made.items() if name in names)
+
+
+def _alone(columns: int, memory: str, optimize_for: str) -> int:
+    """Columns of a layer that is no stage of a pipeline: few will do where the memory bounds it."""
+    few = memory == "ddr" and optimize_for == "throughput"
+    return min(columns, COLUMNS) if few else columns
+
+
 class VersalAIEML(MatchTarget):
     """AMD Versal with an AIE-ML array (VEK280), and one Arm Cortex-A72 for everything else.
 
@@ -169,17 +189,9 @@ class VersalAIEML(MatchTarget):
         self._aim = optimize_for
         self._wishes = read(layers, array)
         emitted_for = documented(device) if documented_only else device
-        # Layers that the chip's memory feeds one by one are bound by it: few columns will do.
-        few = memory == "ddr" and optimize_for == "throughput"
-        alone = min(columns_per_layer, COLUMNS) if few else columns_per_layer
+        alone = _alone(columns_per_layer, memory, optimize_for)
         self._array = AieArray(emitted_for, alone, memory, optimize_for)
-        made: dict[str, ExecModule] = {"array": self._array, "arm": ArmModule()}
-        strange = [name for name in modules if name not in made]
-        if strange:
-            raise TargetError(
-                f"{self.name} has no module {strange[0]!r}", hint="modules are array and arm"
-            )
-        self._modules = tuple(made[name] for name in made if name in modules)
+        self._modules = _among({"array": self._array, "arm": ArmModule()}, modules)
 
     def modules(self) -> Sequence[ExecModule]:
         """The array first."""

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from math import ceil
 
 import numpy as np
 import pytest
@@ -16,6 +17,8 @@ from match_aie.targets.aie_ml.array.search import VARIANTS
 from match_aie.targets.aie_ml.array.shapes import native_tilings
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
+from match_aie.targets.aie_ml.graph.join import Member
+from match_aie.targets.aie_ml.graph.pipeline import join_stages
 from match_aie.targets.aie_ml.graph.spread_plan import (
     SpreadPlan,
     is_nest,
@@ -71,27 +74,40 @@ def test_layers_in_a_row_are_one_graph_with_channels_to_memory(made):
     assert network_equals(net, np.random.default_rng(1)) == 1
 
 
-def test_what_several_slots_read_alike_comes_once():
-    """Four slots of chains read all of x: by one channel, where streams have one each."""
-    workload, constants = layer(np.random.default_rng(7), 4, 32, 128, ("int8", "int8"), gain=4.0)
+def stage(workload, length, parts):
+    """The plan of a layer with one part of the rows, fed by the chip's memory."""
     whole = dense_layer(workload)
     tiling = native_tilings(whole, VEK280)[0]
-    mapping = ArrayMapping(whole, tiling, (1, 1), "flat", 1, 16, 1, tiling.m, 8)
+    columns = ceil(ceil(whole.columns / tiling.n) / parts) * tiling.n
+    mapping = ArrayMapping(whole, tiling, (1, 1), "flat", length, parts, 1, tiling.m, columns)
     kernel = with_kernel(mapping, narrow("vek280", mapping), VARIANTS)
     assert kernel is not None
     streams = plan_of_pass(kernel, whole.rows, "vek280")
     assert streams is not None
-    plan = replace(streams, through="gmio")
-    assert (streams.ways[0], plan.ways[0]) == (4, 1)
-    graph = plan.graph("l", workload, constants)
-    assert (len(graph.inputs), len(graph.outputs), graph.memory) == (*plan.ways, "ddr")
+    return replace(streams, through="gmio")
+
+
+def test_what_several_slots_read_alike_comes_once():
+    """Two slots of chains read all of x: by one channel, where streams have one each."""
+    rng = np.random.default_rng(7)
+    made = [layer(rng, 4, k, n, ("int8", "int8"), gain=4.0) for k, n in ((32, 48), (48, 8))]
+    plans = [stage(made[0][0], 1, 6), stage(made[1][0], 2, 1)]
+    assert (plans[0].timed.ways[0], plans[0].ways[0]) == (2, 1)
+    members = [
+        Member(plan.graph(f"l{at}", *one), ("x",), plan.timed)
+        for at, (one, plan) in enumerate(zip(made, plans, strict=True))
+    ]
+    graph = join_stages("net", members, VEK280).graph
+    assert (len(graph.inputs), len(graph.outputs), graph.memory) == (1, 1, "ddr")
     program = lay_out(graph, VEK280)
     assert not isinstance(program, Infeasible), program
     assert violations(program, VEK280) == ()
     x = np.random.default_rng(3).integers(-128, 128, (4, 32)).astype(np.int8)
     done = execute(program, VEK280, [{"x": x}, {"x": -x}])
     for run, tensor in enumerate((x, -x)):
-        wanted = reference(workload, [tensor], constants)
+        wanted = tensor
+        for workload, constants in made:
+            wanted = reference(workload, [wanted], constants)
         np.testing.assert_array_equal(done.tensor(wanted, run=run), wanted)
         assert np.unique(wanted).size > 4
 
