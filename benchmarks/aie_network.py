@@ -3,10 +3,11 @@
     python benchmarks/aie_network.py [--cases NAME ...] [--json FILE]
 
 Each network is compiled by `match.compile` for a VEK280 (int8, bias, ReLU, weights resident, fed by
-streams of programmable logic). Its program is executed for two runs with different data, and counts
-only where both results equal the reference bit for bit. Then it is simulated until runs follow each
-other at a steady pace, and for latency a single run, from its first word in to its last word out.
-Seconds are measured; nothing here ran on hardware.
+streams of programmable logic, or by the chip's memory). Its program is executed for two runs with
+different data, and counts only where both results equal the reference bit for bit. Then it is
+simulated until runs follow each other at a steady pace, and for latency a single run, from its
+first word in to its last word out. Seconds are measured; nothing here ran on hardware. Exercises of
+placing blocks (`aie_placement.py`) are cases, too.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from aie_placement import exercises, placement_rows
 from machine import machine_row
 from rows import report
 from versal import dense_network
@@ -29,7 +31,9 @@ from match_aie.hardware import Cost
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
 from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.plan import MemoryKind
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
+from match_aie.targets.aie_ml.graph.timed_plan import MEMORY_GBPS
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.aie_ml.simulate.run import run_layer
 from match_aie.targets.versal import VersalAIEML
@@ -45,13 +49,19 @@ VEK280 = device("vek280")
 class Case:
     """A network: rows of a call, and its input's columns followed by every layer's output's.
 
-    `aim` is what it is compiled for, 2^`step` the scale of its weights.
+    Attributes:
+        rows: of a call.
+        widths: of the input and of every layer's output.
+        aim: what it is compiled for.
+        step: 2^step is the scale of its weights.
+        memory: what feeds it.
     """
 
     rows: int
     widths: tuple[int, ...]
     aim: Aim = "throughput"
     step: int = -10
+    memory: MemoryKind = "plio"
 
     @property
     def macs(self) -> int:
@@ -68,6 +78,7 @@ CASES = {
     "deep_45x64": Case(1, (64,) * 46, "latency", -8),
     "deep_45x64_stream": Case(1, (64,) * 46, step=-8),
     "jet_latency": Case(1, (16, 64, 64, 32, 5), "latency"),
+    "mlp7_512_ddr": Case(128, (512,) * 8, memory="ddr"),
 }
 
 #: Cycles of a cascade's transfer that are shown beside what is assumed.
@@ -97,7 +108,7 @@ def executed(case: Case) -> Executed:
     Raises:
         AssertionError: it is not one program, or a result is not the reference's.
     """
-    target = VersalAIEML(modules=("array",), memory="plio", optimize_for=case.aim)
+    target = VersalAIEML(modules=("array",), memory=case.memory, optimize_for=case.aim)
     begun = time.perf_counter()
     net = match.compile(dense_network(case.widths, case.rows, case.step), target, cache=False)
     compiling = time.perf_counter() - begun
@@ -139,7 +150,8 @@ def rows_of(name: str, case: Case) -> list[Row]:
     begun = time.perf_counter()
     result = simulate_program(made.program, VEK280)
     simulating = time.perf_counter() - begun
-    assert result.steady, "no steady pace"
+    # Channels take turns at the chip's memory, which need not repeat: then many runs are averaged.
+    assert result.steady or case.memory == "ddr", "no steady pace"
     alone = run_layer(made.program, VEK280).cycles
     paced = result.interval if case.aim == "throughput" else alone
     tops = _tops(case, paced)
@@ -160,6 +172,11 @@ def rows_of(name: str, case: Case) -> list[Row]:
         _row(name, "seconds_execution", made.executing, "s", "measured", "two runs"),
         _row(name, "seconds_simulation", simulating, "s", "measured"),
     ]
+    if case.memory == "ddr":
+        moved = plans[0].moved[0] + plans[-1].moved[1]
+        bound = _tops(case, moved * VEK280.clock_ghz / (VEK280.dram_gbps or MEMORY_GBPS))
+        note = f"{moved} bytes a run"
+        rows.append(_row(name, "limit_memory_tops", bound, "TOPS", "modelled", note))
     varied = [
         (which, Assumed().scaled(factor), f"assumed times of the array at {which}")
         for factor, which in ((0.5, "half"), (2.0, "double"))
@@ -219,12 +236,13 @@ def _limit(case: Case, plans: Sequence[SpreadPlan]) -> float:
 def main() -> None:
     """Print the table, and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cases", nargs="+", choices=sorted(CASES), default=list(CASES))
+    names = [*CASES, *exercises()]
+    parser.add_argument("--cases", nargs="+", choices=sorted(names), default=names)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows: list[Row] = [machine_row()]
     for name in options.cases:
-        rows += rows_of(name, CASES[name])
+        rows += rows_of(name, CASES[name]) if name in CASES else placement_rows(name)
     report(rows, options.json)
 
 

@@ -132,6 +132,7 @@ class Seat:
             no layer does.
         readers: numbers of the layers that read what it writes.
         leaves: whether something else reads that, too.
+        label: what users know it by.
     """
 
     module: str
@@ -140,6 +141,7 @@ class Seat:
     sources: tuple[int | None, ...]
     readers: tuple[int, ...]
     leaves: bool
+    label: str = ""
 
 
 @dataclass(frozen=True, eq=False)

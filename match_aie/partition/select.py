@@ -184,7 +184,8 @@ def together(
         readers = tuple(n for n, other in enumerate(places) if output in other.reads)
         sources = tuple(written.get(name) for name in place.reads)
         name, leaves = option.candidate.module.name, "" in rest.get(output, {})
-        seats.append(Seat(name, layer.workload, option.mapping, sources, readers, leaves))
+        what = name, layer.workload, option.mapping
+        seats.append(Seat(*what, sources, readers, leaves, option.candidate.label))
     found = list(chosen)
     for at, (mapping, cost) in pricing.target.together(seats).items():
         found[at] = replace(chosen[at], mapping=mapping, cost=cost)

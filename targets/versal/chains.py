@@ -5,31 +5,39 @@ where all that read it are in its chain; else it is the last of it. A chain must
 whole: buffers, descriptors, channels and streams of all its layers are laid out together and held
 to all rules. One that cannot be is halved.
 
+Chains are blocks of columns that are placed (`floorplan`). The layers of one lie side by side in
+their order, unless their user says where one of them is.
+
 Dense layers that streams of programmable logic feed are the stages of a pipeline instead
 (`graph/pipeline.py`): each reads what the one before it wrote in the run before.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 
-from match_aie.errors import Infeasible
+from match_aie.errors import Infeasible, InfeasibleError
 from match_aie.hardware import ChosenLayer, Flow, Mapping
+from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.inplace import trimmed
 from match_aie.targets.aie_ml.graph.join import Joined, Link, Member, can_follow, join
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
+from match_aie.targets.aie_ml.graph.moved import moved
 from match_aie.targets.aie_ml.graph.pipeline import gates, join_stages
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan
 from match_aie.targets.aie_ml.graph.stack import columns_of, join_stack, stacked
 from match_aie.targets.aie_ml.known import device as known
+from match_aie.targets.versal.floorplan import first_columns
 from match_aie.targets.versal.module import plan_of
+from match_aie.targets.versal.wishes import NO_WISHES, Wish
 from match_aie.workload import Kind, Workload
 
 #: Kinds that are no part of chains: their operands are filled up with zeros by the Arm core.
@@ -38,11 +46,21 @@ ALONE: frozenset[Kind] = frozenset({"matmul"})
 
 @dataclass(frozen=True)
 class Given:
-    """A layer on the array: what it computes, how it runs, where it stands in the network."""
+    """A layer on the array: what it computes, how it runs, where it stands in the network.
+
+    Attributes:
+        workload: what it computes.
+        mapping: how it runs.
+        flow: where it stands.
+        label: what users know it by.
+        pin: its first column, where its user gives it.
+    """
 
     workload: Workload
     mapping: Mapping
     flow: Flow
+    label: str = ""
+    pin: int | None = None
 
 
 @dataclass(frozen=True)
@@ -54,12 +72,14 @@ class Chain:
         last: of the last one.
         links: what they read of each other, numbered within the chain.
         column: of the array, the first.
+        offsets: first column of each layer, counted from that.
     """
 
     first: int
     last: int
     links: tuple[Link, ...]
-    column: int
+    column: int = 0
+    offsets: tuple[int, ...] = ()
 
     @property
     def layers(self) -> range:
@@ -75,9 +95,16 @@ class Chain:
         return any(link.writer == number for link in self.links)
 
 
-def given(layer: ChosenLayer) -> Given:
-    """What of a chosen layer decides about chains."""
-    return Given(layer.workload, layer.mapping, layer.flow)
+def given(layer: ChosenLayer, wishes: MappingOf[str, Wish] = NO_WISHES) -> Given:
+    """What of a chosen layer decides about chains.
+
+    Args:
+        layer: on the array.
+        wishes: of users, by label.
+    """
+    wish = wishes.get(layer.label)
+    pin = None if wish is None else wish.column
+    return Given(layer.workload, layer.mapping, layer.flow, layer.label, pin)
 
 
 @lru_cache(maxsize=64)
@@ -88,6 +115,9 @@ def chains(layers: tuple[Given, ...], device: str, *, whole: bool = True) -> tup
         layers: of the array, in execution order.
         device: its name.
         whole: whether to join at all.
+
+    Raises:
+        InfeasibleError: columns lack for the layers, or for one where its user wants it.
     """
     members = [_member(f"layer{at}", layer, device) for at, layer in enumerate(layers)]
     cuts = {
@@ -99,11 +129,99 @@ def chains(layers: tuple[Given, ...], device: str, *, whole: bool = True) -> tup
         or members[at].graph.memory != members[at - 1].graph.memory
     }
     while True:
-        found = _side_by_side(_cut(layers, members, cuts), members, device)
+        found = _placed(_cut(layers, members, cuts), layers, members, known(device))
+        if isinstance(found, Infeasible):
+            # Pinned layers may lie where they only fit apart.
+            cuts |= _apart(_cut(layers, members, cuts), layers, found)
+            continue
         bad = [chain for chain in found if not _fits(chain, members, device)]
         if not bad:
             return tuple(found)
         cuts |= {(chain.first + chain.last + 1) // 2 for chain in bad}
+
+
+def _placed(
+    found: Sequence[Chain], layers: Sequence[Given], members: Sequence[Member], device: Device
+) -> list[Chain] | Infeasible:
+    """Chains with their columns."""
+    inside: list[tuple[int, ...]] = []
+    blocks, pins = [], {}
+    for number, chain in enumerate(found):
+        mine = [members[at] for at in chain.layers]
+        if _share_tiles(mine):
+            inside.append(())
+            blocks.append((_name(layers, chain.first), columns_of(mine, device)))
+            continue
+        columns = _inside(chain, layers, members, device)
+        if isinstance(columns, Infeasible):
+            return columns
+        first = min(columns)
+        if any(layers[at].pin is not None for at in chain.layers):
+            pins[number] = first
+        inside.append(tuple(column - first for column in columns))
+        ends = [
+            at + members[layer].graph.columns
+            for layer, at in zip(chain.layers, inside[-1], strict=True)
+        ]
+        blocks.append((_name(layers, chain.first), max(ends)))
+    edges = _edges(found, layers)
+    placed = first_columns(blocks, edges, pins, device)
+    if isinstance(placed, Infeasible):
+        return placed
+    made = zip(found, placed, inside, strict=True)
+    return [replace(chain, column=column, offsets=at) for chain, column, at in made]
+
+
+def _share_tiles(members: Sequence[Member]) -> bool:
+    """Whether layers in a row run on tiles that several of them share."""
+    return len(members) > 1 and members[0].graph.memory == "plio" and stacked(members)
+
+
+def _name(layers: Sequence[Given], at: int) -> str:
+    """Of a layer, in messages."""
+    same = sum(layer.label == layers[at].label for layer in layers)
+    return layers[at].label if layers[at].label and same == 1 else f"{layers[at].label}#{at}"
+
+
+def _inside(
+    chain: Chain, layers: Sequence[Given], members: Sequence[Member], device: Device
+) -> tuple[int, ...] | Infeasible:
+    """Columns of a chain's layers.
+
+    Nothing is nearer than neighbours: side by side where nobody pins one.
+    """
+    mine = list(chain.layers)
+    pins = {number: pin for number, at in enumerate(mine) if (pin := layers[at].pin) is not None}
+    if not pins:
+        widths = [members[at].graph.columns for at in mine]
+        return tuple(accumulate(widths[:-1], initial=0))
+    blocks = [(_name(layers, at), members[at].graph.columns) for at in mine]
+    edges = [(link.writer, link.reader) for link in chain.links]
+    return first_columns(blocks, edges, pins, device)
+
+
+def _edges(found: Sequence[Chain], layers: Sequence[Given]) -> list[tuple[int, int]]:
+    """Which chains read what others write."""
+    of = {layers[at].flow.step: number for number, c in enumerate(found) for at in c.layers}
+    return [
+        (of[source], number)
+        for number, chain in enumerate(found)
+        for at in chain.layers
+        for source in layers[at].flow.sources
+        if source is not None and of.get(source, number) != number
+    ]
+
+
+def _apart(found: Sequence[Chain], layers: Sequence[Given], reason: Infeasible) -> set[int]:
+    """Cuts of the first chain with a pinned layer, so that less lies together.
+
+    Raises:
+        InfeasibleError: there is none: the layers do not fit whoever they are joined with.
+    """
+    for chain in found:
+        if len(chain.layers) > 1 and any(layers[at].pin is not None for at in chain.layers):
+            return {(chain.first + chain.last + 1) // 2}
+    raise InfeasibleError(reason)
 
 
 def _member(name: str, layer: Given, device: str) -> Member:
@@ -120,20 +238,8 @@ def _as_member(plan: LayerPlan, graph: LayerGraph, workload: Workload) -> Member
     return Member(trimmed(graph), names, timed)
 
 
-def _side_by_side(found: Sequence[Chain], members: Sequence[Member], device: str) -> list[Chain]:
-    """Chains in columns of their own, west to east."""
-    placed, column = [], 0
-    for chain in found:
-        mine = [members[at] for at in chain.layers]
-        placed.append(replace(chain, column=column))
-        shared = len(mine) > 1 and stacked(mine)
-        wide = columns_of(mine, known(device)) if shared else sum(m.graph.columns for m in mine)
-        column += wide
-    return placed
-
-
 def _cut(layers: Sequence[Given], members: Sequence[Member], cuts: set[int]) -> list[Chain]:
-    """Chains between `cuts` and all others that follow from these, all of them in column 0."""
+    """Chains between `cuts` and all others that follow from these."""
     number = {layer.flow.step: at for at, layer in enumerate(layers)}
     while True:
         edges = [0, *sorted(cuts), len(layers)]
@@ -147,7 +253,7 @@ def _cut(layers: Sequence[Given], members: Sequence[Member], cuts: set[int]) -> 
             break
         cuts |= more
     return [
-        Chain(a, b - 1, _links(range(a, b), layers, number), 0) for a, b in pairwise(edges) if a < b
+        Chain(a, b - 1, _links(range(a, b), layers, number)) for a, b in pairwise(edges) if a < b
     ]
 
 
@@ -202,11 +308,13 @@ def _fits(chain: Chain, members: Sequence[Member], device: str) -> bool:
 
 
 def _join(name: str, members: Sequence[Member], chain: Chain, device: str) -> Joined:
-    if stacked(members):
+    if _share_tiles(members):
         return join_stack(name, members, known(device))
     if members[0].timed is not None:
-        return join_stages(name, members, known(device))
-    return join(name, members, chain.links, known(device))
+        whole = join_stages(name, members, known(device))
+    else:
+        whole = join(name, members, chain.links, known(device))
+    return moved(whole, [member.graph.columns for member in members], chain.offsets)
 
 
 def joined(

@@ -18,6 +18,7 @@ from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.versal.chains import Chain, chains, given, joined
 from match_aie.targets.versal.module import plan_of
+from match_aie.targets.versal.wishes import NO_WISHES, Wish
 from match_aie.workload import Workload, reference
 
 Arrays = Mapping[str, np.ndarray]
@@ -41,7 +42,12 @@ class Stretch:
 
 
 def stretches(
-    layers: Sequence[ChosenLayer], device: str, rng: np.random.Generator, *, handover: bool = True
+    layers: Sequence[ChosenLayer],
+    device: str,
+    rng: np.random.Generator,
+    *,
+    handover: bool = True,
+    wishes: Mapping[str, Wish] = NO_WISHES,
 ) -> Iterator[Stretch]:
     """Programs of a network's layers on the array, as it is emitted, with their tensors.
 
@@ -52,6 +58,7 @@ def stretches(
         device: its name.
         rng: where numbers come from.
         handover: whether layers in a row hand over in memory tiles.
+        wishes: of users, by label.
 
     Raises:
         InfeasibleError: a graph does not fit the array.
@@ -61,7 +68,7 @@ def stretches(
         plan_of(la.workload, device, la.mapping).graph(la.symbol, la.workload, la.constants)
         for la in layers
     ]
-    facts = tuple(given(layer) for layer in layers)
+    facts = tuple(given(layer, wishes) for layer in layers)
     taken, made = _tensors(layers, rng)
     for chain in chains(facts, device, whole=handover):
         alone = len(chain.layers) == 1
@@ -124,16 +131,28 @@ def _inputs(
 
 
 def prove(
-    layers: Sequence[ChosenLayer], device: str, rng: np.random.Generator, *, handover: bool = True
+    layers: Sequence[ChosenLayer],
+    device: str,
+    rng: np.random.Generator,
+    *,
+    handover: bool = True,
+    wishes: Mapping[str, Wish] = NO_WISHES,
 ) -> int:
     """Execute all programs of a network's layers; how many results equal their references.
+
+    Args:
+        layers: of the array, in execution order.
+        device: its name.
+        rng: where numbers come from.
+        handover: whether layers in a row hand over in memory tiles.
+        wishes: of users, by label.
 
     Raises:
         MismatchError: one does not.
         ExecutionError: a program cannot be executed.
     """
     count = 0
-    for stretch in stretches(layers, device, rng, handover=handover):
+    for stretch in stretches(layers, device, rng, handover=handover, wishes=wishes):
         done = execute(stretch.program, known(device), stretch.tensors)
         built: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         for way, wanted in stretch.results:

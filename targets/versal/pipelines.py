@@ -1,32 +1,70 @@
 """Layers of a network that are planned together.
 
-Selection takes a plan of each layer as if it stood alone. Dense layers in a row, fed by streams of
-programmable logic, are planned anew here: as a pipeline, each stage on tiles of its own, where
-throughput counts, and on tiles that several layers share, where that is faster.
+Selection takes a plan of each layer as if it stood alone. Dense layers in a row are planned anew
+here: as a pipeline, each stage on tiles of its own, where throughput counts, and on tiles that
+several layers share, where streams of programmable logic feed them and that is faster. Where the
+chip's memory feeds them, its rate, shared by the way in and the way out, is one more bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping as MappingOf
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from match_aie.errors import Infeasible
+from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Cost, Mapping, Seat
+from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
+from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.pipeline import gates
-from match_aie.targets.aie_ml.graph.pipeline_plan import pipeline_plans
-from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
+from match_aie.targets.aie_ml.graph.pipeline_plan import (
+    Candidate,
+    Keeps,
+    candidates,
+    pipeline_plans,
+)
+from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan, WayKind
 from match_aie.targets.aie_ml.graph.stack_plan import StackPlan, stack_of_plans, stack_plan
+from match_aie.targets.aie_ml.graph.timed_plan import MEMORY_GBPS
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.versal.module import AROUND_NS, AieArray, Place, layer_cost
+from match_aie.targets.versal.module import (
+    AROUND_NS,
+    COPIED_PER_NS,
+    AieArray,
+    Place,
+    layer_cost,
+)
+from match_aie.targets.versal.wanted import wanted
+from match_aie.targets.versal.wishes import NO_WISHES, Wish
 
 
-def shares(plans: Iterable[SpreadPlan]) -> list[Cost]:
-    """What each stage takes of the cycles between two results, which are the slowest one's."""
+def shares(plans: Sequence[SpreadPlan], whole: Device) -> list[Cost]:
+    """What each stage takes of the cycles between two results, which are the slowest one's.
+
+    What the chip's memory takes longer than that, and the processor's copies around the first and
+    the last stage, are told apart.
+
+    Args:
+        plans: of the stages, in their order.
+        whole: the device.
+    """
+    gigahertz, rate = whole.clock_ghz, whole.dram_gbps or MEMORY_GBPS
     cycles = [plan.interval for plan in plans]
-    scale = max(cycles) / sum(cycles)
-    return [Cost(own * scale, (("array", own * scale), ("host", 0.0))) for own in cycles]
+    scale, ends = max(cycles) / sum(cycles), (0, len(plans) - 1)
+    moved = [0.0] * len(plans)
+    if plans[0].through == "gmio":
+        for at, way in zip(ends, (0, 1), strict=True):
+            moved[at] += plans[at].moved[way]
+    beyond = max(0.0, sum(moved) * gigahertz / rate - max(cycles))
+    found = []
+    for own, size in zip(cycles, moved, strict=True):
+        waits = beyond * size / sum(moved) if size else 0.0
+        host = size * gigahertz / COPIED_PER_NS
+        parts = ("array", own * scale), ("memory", waits), ("host", host)
+        found.append(Cost(sum(part for _, part in parts), parts))
+    return found
 
 
 @dataclass(frozen=True)
@@ -66,31 +104,45 @@ def row_costs(plans: Sequence[SpreadPlan], name: str, aim: Aim) -> Sequence[Cost
         name: of the device.
         aim: which cycles count.
     """
-    plan = stack_of_plans(plans, name)
+    plan = stack_of_plans(plans, name) if plans[0].through == "plio" else None
     if plan is not None:
         return stack_costs(plan, device(name).clock_ghz, aim)
-    return shares(plans) if aim == "throughput" else None
+    return shares(plans, device(name)) if aim == "throughput" else None
 
 
 def together(
-    layers: Sequence[Seat], array: AieArray, columns: int
+    layers: Sequence[Seat],
+    array: AieArray,
+    columns: int,
+    wishes: MappingOf[str, Wish] = NO_WISHES,
+    *,
+    most: int = 0,
 ) -> dict[int, tuple[Mapping, Cost]]:
     """Mappings of layers that run together, and what they take of the cycles.
 
     For throughput they are stages side by side; where their weights are few, they share tiles.
+    Also those of layers of which their users ask something.
 
     Args:
         layers: that were selected.
         array: the module.
         columns: of the device.
+        wishes: of users, by label.
+        most: columns of one layer; 0 where layers do not run together.
+
+    Raises:
+        TargetError: a wish cannot be kept.
     """
     mine = [at for at, layer in enumerate(layers) if layer.module == array.name]
     taken = {at: array.plan(layers[at].workload, layers[at].mapping).columns for at in mine}
-    found: dict[int, tuple[Mapping, Cost]] = {}
-    for run in _runs(layers, array):
+    runs = _runs(layers, array, most) if most else []
+    found = _alone(layers, array, columns, wishes, taken, [at for run in runs for at in run])
+    for run in runs:
         free = columns - sum(taken[at] for at in mine if at not in run)
-        seats = [layers[at] for at in run]
-        rows = [_shared(seats, array), _staged(seats, array, free), _as_chosen(seats, array)]
+        rows = [_staged(layers, run, array, wishes, free, most)]
+        if not any(layers[at].label in wishes for at in run):
+            seats = [layers[at] for at in run]
+            rows = [_shared(seats, array), *rows, _as_chosen(seats, array)]
         able = [row for row in rows if row is not None and row.columns <= free]
         best = min(able, key=lambda row: row.cycles, default=None)
         if best is None:
@@ -102,17 +154,73 @@ def together(
     return found
 
 
-def _staged(seats: Sequence[Seat], array: AieArray, free: int) -> Row | None:
-    """As stages of a pipeline, side by side."""
+def _alone(
+    layers: Sequence[Seat],
+    array: AieArray,
+    columns: int,
+    wishes: MappingOf[str, Wish],
+    taken: dict[int, int],
+    staged: Sequence[int],
+) -> dict[int, tuple[Mapping, Cost]]:
+    """Mappings of layers with wishes that no others run together with.
+
+    Args:
+        layers: that were selected.
+        array: the module.
+        columns: of the device.
+        wishes: of users, by label.
+        taken: columns of each layer; those of the found ones are written here.
+        staged: numbers of the layers that run together with others.
+
+    Raises:
+        TargetError: a wish cannot be kept.
+    """
+    found: dict[int, tuple[Mapping, Cost]] = {}
+    for at in taken:
+        wish = wishes.get(layers[at].label)
+        if wish is not None and wish.of_plan and at not in staged:
+            plan = wanted(layers[at].workload, array, wish)
+            gigahertz = device(array.device).clock_ghz
+            cost = layer_cost(plan, layers[at].workload, gigahertz, aim=array.aim)
+            found[at], taken[at] = (_named(plan), cost), plan.columns
+            _refuse(wish, taken, columns)
+    return found
+
+
+def _staged(
+    layers: Sequence[Seat],
+    run: Sequence[int],
+    array: AieArray,
+    wishes: MappingOf[str, Wish],
+    free: int,
+    most: int,
+) -> Row | None:
+    """As stages of a pipeline, side by side.
+
+    Args:
+        layers: that were selected.
+        run: numbers of the stages.
+        array: the module.
+        wishes: of users, by label.
+        free: columns that other layers leave.
+        most: columns of one stage.
+
+    Raises:
+        TargetError: a wish of a stage cannot be kept.
+    """
     if array.aim != "throughput":
         return None
-    stages = [(dense_layer(seat.workload), seat.workload) for seat in seats]
-    plans = pipeline_plans(stages, array.device, free, array.columns)
+    stages = [(dense_layer(layers[at].workload), layers[at].workload) for at in run]
+    asked = [wishes.get(layers[at].label) for at in run]
+    keeps = [_keeps(wish) for wish in asked]
+    through, least = _beyond(layers, run, array, keeps)
+    plans = pipeline_plans(stages, array.device, free, most, keeps, through, least)
     if isinstance(plans, Infeasible):
+        _refuse_stages([wish for wish in asked if wish is not None and wish.of_plan], plans)
         return None
     return Row(
         tuple(plan.nest for plan in plans),
-        tuple(shares(plans)),
+        tuple(shares(plans, device(array.device))),
         sum(plan.columns for plan in plans),
         max(plan.interval for plan in plans),
     )
@@ -120,6 +228,8 @@ def _staged(seats: Sequence[Seat], array: AieArray, free: int) -> Row | None:
 
 def _shared(seats: Sequence[Seat], array: AieArray) -> Row | None:
     """On tiles that several layers share."""
+    if array.memory != "plio":
+        return None
     plan = stack_plan([dense_layer(seat.workload) for seat in seats], array.device, array.aim)
     if isinstance(plan, Infeasible):
         return None
@@ -137,7 +247,7 @@ def _as_chosen(seats: Sequence[Seat], array: AieArray) -> Row | None:
 
     Where a result does not stay on the array for the next layer, the processor starts it anew.
     """
-    if array.aim == "throughput":
+    if array.aim == "throughput" or array.memory != "plio":
         return None
     gigahertz = device(array.device).clock_ghz
     found = [array.plan(seat.workload, seat.mapping) for seat in seats]
@@ -156,12 +266,89 @@ def _as_chosen(seats: Sequence[Seat], array: AieArray) -> Row | None:
     )
 
 
-def _runs(layers: Sequence[Seat], array: AieArray) -> list[list[int]]:
+def _beyond(
+    layers: Sequence[Seat], run: Sequence[int], array: AieArray, keeps: list[Keeps]
+) -> tuple[WayKind, float]:
+    """What feeds a pipeline, and the cycles of a run below which its stages need not go.
+
+    Candidates for the first and the last stage are kept to the channels that other layers leave.
+
+    Args:
+        layers: that were selected.
+        run: numbers of the stages.
+        array: the module.
+        keeps: of each stage.
+    """
+    if array.memory == "plio":
+        return "plio", 0.0
+    whole = device(array.device)
+    others = [at for at, one in enumerate(layers) if one.module == array.name and at not in run]
+    ways = [array.plan(layers[at].workload, layers[at].mapping).ways for at in others]
+    into, out = (sum(each[side] for each in ways) for side in (0, 1))
+    into = whole.need(whole.gmio_in, "DMA channels from memory") - into
+    out = whole.need(whole.gmio_out, "DMA channels to memory") - out
+    first, last = keeps[0], keeps[-1]
+    keeps[0] = lambda one: first(one) and one.mapping.cas_length * one.mapping.row_parts <= into
+    keeps[-1] = lambda one: last(one) and one.mapping.chains <= out
+    moved = layers[run[0]].workload.inputs[0].nbytes + layers[run[-1]].workload.output.nbytes
+    # Stages of half the memory's time never hold it up.
+    return "gmio", moved * whole.clock_ghz / (whole.dram_gbps or MEMORY_GBPS) / 2
+
+
+def _named(plan: LayerPlan) -> Mapping:
+    """The mapping that names a plan."""
+    return plan.nest if isinstance(plan, SpreadPlan) else Mapping(plan.spatial, ())
+
+
+def _refuse(wish: Wish, taken: MappingOf[int, int], columns: int) -> None:
+    """Refuse a wish that leaves too little to the other layers.
+
+    Raises:
+        TargetError: it does.
+    """
+    if sum(taken.values()) > columns:
+        raise TargetError(
+            f"{wish}: with the other layers {sum(taken.values())} columns of {columns}",
+            where=wish.label,
+            hint="fewer columns, or fewer for the others (columns_per_layer)",
+        )
+
+
+def _refuse_stages(asked: Sequence[Wish], reason: Infeasible) -> None:
+    """Refuse wishes with which layers in a row are no pipeline.
+
+    Raises:
+        TargetError: there are wishes.
+    """
+    if asked:
+        words = "; ".join(f"{wish.label}: {wish}" for wish in asked)
+        raise TargetError(f"no pipeline has stages with {words}", hint=str(reason))
+
+
+def _keeps(wish: Wish | None) -> Keeps:
+    """Whether a candidate of a stage is what its user asks for."""
+
+    def keeps(one: Candidate) -> bool:
+        if wish is None:
+            return True
+        pairs = (
+            (wish.columns, one.columns),
+            (wish.cascade, one.mapping.cas_length),
+            (wish.tiles, one.mapping.tiles),
+        )
+        return all(asked in (None, much) for asked, much in pairs)
+
+    return keeps
+
+
+def _runs(layers: Sequence[Seat], array: AieArray, most: int) -> list[list[int]]:
     """Numbers of layers in a row, at least two, of which each reads the one before it alone."""
 
     def stage(layer: Seat) -> bool:
-        if layer.module != array.name:
+        if layer.module != array.name or layer.workload.kind != "dense":
             return False
+        if array.memory == "ddr":
+            return bool(candidates(dense_layer(layer.workload), array.device, most))
         return isinstance(array.plan(layer.workload, layer.mapping), SpreadPlan)
 
     found: list[list[int]] = []

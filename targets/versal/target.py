@@ -47,6 +47,7 @@ from match_aie.targets.versal.module import (
     layer_cost,
 )
 from match_aie.targets.versal.pipelines import row_costs, together
+from match_aie.targets.versal.wishes import NO_LAYERS, Layers, read, verify
 from match_aie.workload import Workload
 
 #: Generations of the array that Versal devices have; the others lie beside other processors.
@@ -110,11 +111,26 @@ def _refuse_ways(array: Device, memory: str, optimize_for: str) -> None:
     if memory == "plio":
         array.need(array.plio_in, "the number of streams from programmable logic")
         array.need(array.plio_out, "the number of streams to programmable logic")
-    elif optimize_for == "throughput":
-        raise TargetError(
-            "layers that the chip's memory feeds are chosen for latency only",
-            hint='memory="plio", or optimize_for="latency"',
-        )
+
+
+def _among(made: Mapping[str, ExecModule], names: Sequence[str]) -> tuple[ExecModule, ...]:
+    """The modules that are asked for.
+
+    Raises:
+        TargetError: one is not there.
+    """
+    for name in names:
+        if name not in made:
+            raise TargetError(
+                f"{VersalAIEML.name} has no module {name!r}", hint="modules are array and arm"
+            )
+    return tuple(module for name, module in made.items() if name in names)
+
+
+def _alone(columns: int, memory: str, optimize_for: str) -> int:
+    """Columns of a layer that is no stage of a pipeline: few will do where the memory bounds it."""
+    few = memory == "ddr" and optimize_for == "throughput"
+    return min(columns, COLUMNS) if few else columns
 
 
 class VersalAIEML(MatchTarget):
@@ -139,6 +155,7 @@ class VersalAIEML(MatchTarget):
         memory: MemoryKind = "ddr",
         optimize_for: Aim = "latency",
         documented_only: bool = False,
+        layers: Layers = NO_LAYERS,
     ) -> None:
         """Everything has a default.
 
@@ -155,10 +172,12 @@ class VersalAIEML(MatchTarget):
                 ("latency"), or between runs that follow each other ("throughput").
             documented_only: whether only constructs are emitted that a public example shows. Layers
                 then do not hand over, whatever `handover` says.
+            layers: what is asked of layers, by label: "columns", "tiles", "cascade" (tiles of
+                a chain, of dense layers), and "position" (first column, 0).
 
         Raises:
             TargetError: there is no such device or module, the device is no Versal, or something
-                that the graphs need is not known of it.
+                that the graphs need is not known of it; or a wish that no layer can have.
         """
         array = _versal_array(device)
         most = array.columns if optimize_for == "throughput" else COLUMNS
@@ -176,15 +195,11 @@ class VersalAIEML(MatchTarget):
         self.frequency = arm_mhz * 1e6
         self.memory = memory
         self._aim = optimize_for
+        self._wishes = read(layers, array)
         emitted_for = documented(device) if documented_only else device
-        self._array = AieArray(emitted_for, columns_per_layer, memory, optimize_for)
-        made: dict[str, ExecModule] = {"array": self._array, "arm": ArmModule()}
-        strange = [name for name in modules if name not in made]
-        if strange:
-            raise TargetError(
-                f"{self.name} has no module {strange[0]!r}", hint="modules are array and arm"
-            )
-        self._modules = tuple(made[name] for name in made if name in modules)
+        alone = _alone(columns_per_layer, memory, optimize_for)
+        self._array = AieArray(emitted_for, alone, memory, optimize_for)
+        self._modules = _among({"array": self._array, "arm": ArmModule()}, modules)
 
     def modules(self) -> Sequence[ExecModule]:
         """The array first."""
@@ -237,6 +252,7 @@ class VersalAIEML(MatchTarget):
         return sum(taken) > known_device(self.device).core_tiles
 
     def _mine(self, layers: Sequence[ChosenLayer]) -> list[ChosenLayer]:
+        verify(self._wishes, layers, self._array.name, self._array.plan)
         return [layer for layer in layers if layer.module == self._array.name]
 
     def _graph(self, layer: ChosenLayer) -> LayerGraph:
@@ -247,7 +263,7 @@ class VersalAIEML(MatchTarget):
         self, network: str, mine: Sequence[ChosenLayer], graphs: Sequence[LayerGraph]
     ) -> list[tuple[Chain, Joined | None]]:
         """Chains of the network's layers, and the graphs of those with several."""
-        layers = tuple(given(layer) for layer in mine)
+        layers = tuple(given(layer, self._wishes) for layer in mine)
         return [
             (
                 chain,
@@ -315,10 +331,13 @@ class VersalAIEML(MatchTarget):
         return {layer.symbol: HandedOver(cost, None)}
 
     def together(self, layers: Sequence[Seat]) -> Mapping[int, tuple[LoopMapping, Cost]]:
-        """Dense layers in a row that programmable logic feeds."""
-        if self.memory != "plio" or not self._handover:
+        """Dense layers in a row that run together, and layers with wishes."""
+        columns = known_device(self.device).columns
+        joined = self._handover and (self.memory == "plio" or self._aim == "throughput")
+        most = self.columns_per_layer if joined else 0
+        if not most and not self._wishes:
             return {}
-        return together(layers, self._array, known_device(self.device).columns)
+        return together(layers, self._array, columns, self._wishes, most=most)
 
     def _together(self, layers: Sequence[ChosenLayer]) -> Sequence[Cost] | None:
         """Costs of a chain's layers that were planned together; None of others."""
@@ -373,6 +392,7 @@ class VersalAIEML(MatchTarget):
             "memory": self.memory,
             "optimize_for": self._aim,
             "documented_only": self._documented,
+            "layers": {label: wish.data for label, wish in self._wishes.items()},
         }
 
     def built_for(self) -> str:

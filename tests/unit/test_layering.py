@@ -81,7 +81,10 @@ def test_the_reader_finds_the_package() -> None:
         (("match_aie.templates",), ("match_aie.codegen",)),
         (("subprocess", "multiprocessing", "pty"), ("match_aie.toolchain",)),
         (("ctypes",), ("match_aie.toolchain",)),
-        (("ortools",), ("match_aie.lowering", "match_aie.partition")),
+        (
+            ("ortools",),
+            ("match_aie.lowering", "match_aie.partition", "match_aie.targets.aie_ml.placement"),
+        ),
         (("platformdirs",), ("match_aie.mapping",)),
         (("zigzag",), ("match_aie.mapping",)),
         (("match_aie.cost_models",), ("match_aie.targets", "match_aie.cost_models")),

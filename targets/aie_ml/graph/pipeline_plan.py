@@ -10,7 +10,7 @@ candidates has a faster slowest stage.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
@@ -27,12 +27,15 @@ from match_aie.targets.aie_ml.array.local import demand, logical_banks
 from match_aie.targets.aie_ml.array.search import VARIANTS
 from match_aie.targets.aie_ml.array.shapes import counts, native_tilings
 from match_aie.targets.aie_ml.devices import Device, Tiling
-from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.join import Member
 from match_aie.targets.aie_ml.graph.pipeline import gates, join_stages
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
-from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan, narrow, plan_of_pass
-from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
+from match_aie.targets.aie_ml.graph.spread_plan import (
+    SpreadPlan,
+    WayKind,
+    narrow,
+    plan_of_pass,
+)
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 from match_aie.workload import Workload
@@ -76,8 +79,18 @@ class Candidate:
         return ceil(self.rows / self.mapping.layer.rows)
 
 
+#: Whether a candidate may be taken.
+Keeps = Callable[[Candidate], bool]
+
+
 def pipeline_plans(
-    stages: Sequence[tuple[DenseLayer, Workload]], name: str, columns: int, most: int
+    stages: Sequence[tuple[DenseLayer, Workload]],
+    name: str,
+    columns: int,
+    most: int,
+    keeps: Sequence[Keeps] = (),
+    through: WayKind = "plio",
+    least: float = 0.0,
 ) -> tuple[SpreadPlan, ...] | Infeasible:
     """A plan of every stage, all of them side by side on at most `columns` columns.
 
@@ -86,17 +99,24 @@ def pipeline_plans(
         name: of the device.
         columns: that there are.
         most: that a stage may take.
+        keeps: of each stage, which candidates may be taken; all where empty.
+        through: what the ways in and out of the pipeline are.
+        least: cycles of a run below which a stage gains nothing.
 
     Raises:
         TargetError: element types without a product there, or facts that are not known.
     """
     offered = [candidates(layer, name, min(most, columns)) for layer, _ in stages]
-    choice = _Choice(offered, name, columns)
+    if keeps:
+        pairs = zip(offered, keeps, strict=True)
+        offered = [tuple(one for one in each if keep(one)) for each, keep in pairs]
+    choice = _Choice(offered, name, columns, least)
     refused: Infeasible | None = None
     for _ in range(LAID_OUT):
         plans = choice.best()
         if plans is None:
             break
+        plans = tuple(replace(plan, through=through) for plan in plans)
         seam = next((at for at in range(1, len(plans)) if _apart(*plans[at - 1 : at + 1])), None)
         if seam is not None:
             refused = _apart(*plans[seam - 1 : seam + 1])
@@ -124,8 +144,7 @@ def _cannot_lie(
     members = []
     for at, ((_, workload), plan) in enumerate(zip(stages, plans, strict=True)):
         zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
-        numbers = Numbers(plan.timed, workload, zeros)
-        graph = TimedGraph(f"stage{at}", plan.timed, numbers).graph
+        graph = plan.graph(f"stage{at}", workload, zeros)
         members.append(Member(graph, (workload.inputs[0].name,), plan.timed))
     return cannot_lie(join_stages("stages", members, device).graph, device, orders=ORDERS)
 
@@ -234,10 +253,18 @@ class _Choice:
         offered: candidates of each stage.
         name: of the device.
         columns: that there are.
+        least: cycles below which a stage gains nothing.
     """
 
-    def __init__(self, offered: Sequence[Sequence[Candidate]], name: str, columns: int) -> None:
+    def __init__(
+        self,
+        offered: Sequence[Sequence[Candidate]],
+        name: str,
+        columns: int,
+        least: float = 0.0,
+    ) -> None:
         """Nothing is priced."""
+        self._least = least
         self._offered, self._name, self._columns = offered, name, columns
         device, ports = known(name), known(name).architecture.switch_ports
         self._down = ports[("core_tile", "master", "S")]
@@ -281,9 +308,9 @@ class _Choice:
 
     def _cycles(self, candidate: Candidate) -> float:
         if candidate not in self._plans:
-            return candidate.bound
+            return max(candidate.bound, self._least)
         plan = self._plans[candidate]
-        return inf if plan is None else plan.interval
+        return inf if plan is None else max(plan.interval, self._least)
 
     def _fastest(self) -> tuple[Candidate, ...] | None:
         """The choice whose largest cycles, as far as they are known, are the least."""

@@ -1,4 +1,7 @@
-"""How a dense layer runs on many columns, fed by streams of programmable logic.
+"""How a dense layer runs on many columns, fed by many streams at once.
+
+They are those of programmable logic; a pipeline's first and last stage may take DMA channels to the
+chip's memory in their place.
 
 Weights stay in the tiles, rows go by in passes: a call of every chain in each. A plan is its nest:
 `nest` is the `Mapping` that is searched, kept and printed, and `of_nest` reads the plan from it
@@ -27,6 +30,7 @@ from match_aie.targets.aie_ml.array.search import VARIANTS, Given, search
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, by_width
+from match_aie.targets.aie_ml.graph.memory_ways import through_memory
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.timed import Timed
@@ -38,6 +42,10 @@ from match_aie.workload import Workload
 #: What a plan is chosen for: cycles of a single run, or between the ends of runs that follow each
 #: other.
 Aim = Literal["latency", "throughput"]
+
+#: What the ways of such a plan are: streams of programmable logic, or DMA channels of interface
+#: tiles to the chip's memory.
+WayKind = Literal["plio", "gmio"]
 
 #: Splits over tiles of which plans are made, and plans that are laid out until one can be.
 SPLITS = 4
@@ -56,11 +64,13 @@ class SpreadPlan:
         timed: sizes of everything.
         cycles: of a single run.
         interval: between the ends of runs that follow each other.
+        through: what its ways are.
     """
 
     timed: Timed
     cycles: float
     interval: float
+    through: WayKind = "plio"
 
     def aimed(self, aim: Aim) -> float:
         """What counts."""
@@ -73,13 +83,26 @@ class SpreadPlan:
 
     @property
     def memory(self) -> MemoryKind:
-        """Programmable logic."""
-        return self.timed.memory
+        """Programmable logic, or the chip's."""
+        return "ddr" if self.through == "gmio" else self.timed.memory
 
     @property
     def ways(self) -> tuple[int, int]:
         """Streams into the array, and back."""
+        if self.through == "gmio":
+            alike = {(at, parts) for _, at, parts in self.timed.x_ways}
+            return len(alike), len(self.timed.results)
         return self.timed.ways
+
+    @property
+    def moved(self) -> tuple[int, int]:
+        """Bytes of a run that come in, and that go out, each once."""
+        m, t = self.timed.mapping, self.timed
+        sizes = ELEMENT_BYTES[m.layer.a], ELEMENT_BYTES[m.layer.out]
+        alike = {(at, parts): t.x_rows(parts) for _, at, parts in t.x_ways}
+        x = sum(alike.values()) * t.passes * t.x_width
+        y = sum(t.y_rows(p.rows) * len(p.columns) for p in t.results) * t.passes * m.call_columns
+        return x * sizes[0], y * sizes[1]
 
     @property
     def legs(self) -> tuple[float, float]:
@@ -101,7 +124,8 @@ class SpreadPlan:
         """Chains, tiles of a chain and lanes; then loops over time, outermost first.
 
         These are passes, blocks of accumulators along rows and columns, steps of the reduction, and
-        a block. A loop's step counts what all tiles cover.
+        a block. A loop's step counts what all tiles cover. Where the chip's memory feeds the plan,
+        the loop over its runs is outermost.
         """
         m, t = self.timed.mapping, self.timed.mapping.tiling
         chains = Loop("B", m.row_parts), Loop("K", m.column_parts)
@@ -113,6 +137,7 @@ class SpreadPlan:
                 *(Loop("C", m.cas_length), Loop("B", t.m), Loop("K", t.n), Loop("C", t.k)),
             ),
             (
+                *((Loop("B", 1, self.timed.rows),) if self.through == "gmio" else ()),
                 Loop("B", self.timed.passes, m.row_parts * m.call_rows),
                 Loop("B", m.call_rows // t.m // rows, rows * high),
                 Loop("K", m.call_columns // t.n // columns, columns * wide),
@@ -127,7 +152,8 @@ class SpreadPlan:
     ) -> LayerGraph:
         """The graph, called `name`, with the numbers of `constants`."""
         numbers = Numbers(self.timed, workload, constants)
-        return TimedGraph(name, self.timed, numbers).graph
+        made = TimedGraph(name, self.timed, numbers).graph
+        return through_memory(made) if self.through == "gmio" else made
 
 
 def spread_plans(
@@ -147,7 +173,7 @@ def spread_plans(
 
 def is_nest(mapping: Mapping) -> bool:
     """Whether it has the loops of `SpreadPlan.nest`."""
-    return [loop.dim for loop in mapping.temporal] == ["B", "B", "K", "C", "B", "K"]
+    return "".join(loop.dim for loop in mapping.temporal) in ("BBKCBK", "BBBKCBK")
 
 
 def of_nest(layer: DenseLayer, name: str, nest: Mapping) -> SpreadPlan:
@@ -164,9 +190,11 @@ def of_nest(layer: DenseLayer, name: str, nest: Mapping) -> SpreadPlan:
     tiling = next((t for t in tilings if (t.m, t.n, t.k) == shape), None)
     if tiling is None or not is_nest(nest):
         raise TargetError(f"{nest} is no nest of a dense layer on {name}")
-    passes, blocks, wide, _, rows, columns = (loop.size for loop in nest.temporal)
+    through: WayKind = "gmio" if len(nest.temporal) > len("BBKCBK") else "plio"
+    inner = nest.temporal[-len("BBKCBK") :]
+    passes, blocks, wide, _, rows, columns = (loop.size for loop in inner)
     mapping = ArrayMapping(
-        replace(layer, rows=min(layer.rows, nest.temporal[0].step)),
+        replace(layer, rows=min(layer.rows, inner[0].step)),
         tiling,
         (rows, columns),
         VARIANTS[0],
@@ -180,7 +208,7 @@ def of_nest(layer: DenseLayer, name: str, nest: Mapping) -> SpreadPlan:
     plan = plan_of_pass(mapping, layer.rows, name)
     if plan is None or plan.timed.passes != passes:
         raise TargetError(f"{nest} does not fit {name}")
-    return plan
+    return replace(plan, through=through)
 
 
 @lru_cache(maxsize=1024)

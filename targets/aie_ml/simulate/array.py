@@ -112,7 +112,8 @@ class ArraySimulation:
         self._writes_itself: set[Place] = set()
         self._connect()
         finals = leaving(program, device)
-        self.progress = Progress([way.sends for way in finals], runs, enough)
+        sends = [way.sends for way in finals]
+        self.progress = Progress(sends, runs, enough, lambda: self._memory.moved)
         self._final = {way.name: number for number, way in enumerate(finals)}
         self._set_up()
 
@@ -124,6 +125,15 @@ class ArraySimulation:
         """
         self.timeline = self.sim.run()
         return self.progress
+
+    @property
+    def memory_bytes(self) -> int:
+        """That a run takes from the chip's memory, and brings there."""
+        return sum(
+            route.bytes * route.sends
+            for route in self.program.routes
+            if any(self._is_shim(end.tile) for end in (route.source, *route.sinks))
+        )
 
     def is_core(self, tile: Tile) -> bool:
         """Whether it is a core's."""

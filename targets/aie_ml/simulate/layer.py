@@ -20,6 +20,8 @@ FIRST_CALLS = 24
 #: Whole runs that are simulated at least, where they are short.
 RUNS = 6
 MOST_CALLS = 192
+#: Part of what runs need of the chip's memory that may lack in a pattern: transfers count whole.
+SHORT = 0.02
 
 
 def simulate(
@@ -68,6 +70,7 @@ def simulate_program(
         trace=trace,
         beyond=beyond,
     )
+    watch.follow(run.progress.moved, run.memory_bytes)
     times = run.run().done
     interval, latency = watch.figures(times)
     end = times[-1] - (run.books.first or 0)
@@ -89,7 +92,8 @@ class _Watch:
     """Looks for a steady state now and then.
 
     Runs of a few results are compared as wholes, since buffers that a run fills or empties once
-    hold it up once; of longer ones single results are.
+    hold it up once; of longer ones single results are. While results leave faster than inputs come,
+    since the array gives away what it holds, a pattern is no steady state.
     """
 
     def __init__(self, per_run: int) -> None:
@@ -97,18 +101,40 @@ class _Watch:
         self._whole = RUNS * per_run <= MOST_CALLS
         self.most = 2 * MOST_CALLS if self._whole else MOST_CALLS
         self.found: Steady | None = None
+        self._moved: list[int] = []
+        self._each = 0
         self._next = max(FIRST_CALLS, RUNS * per_run) if self._whole else FIRST_CALLS
+
+    def follow(self, moved: list[int], each: int) -> None:
+        """Look at the chip's memory, too.
+
+        Args:
+            moved: bytes until each result.
+            each: bytes of a run.
+        """
+        self._moved, self._each = moved, each
 
     def __call__(self, times: list[float]) -> bool:
         """Whether one is found, or has been looked for long enough."""
         if len(times) < self._next:
             return False
         self._next *= 2
+        step = self._per_run if self._whole else 1
         if self._whole:
-            self.found = find_steady(times[self._per_run - 1 :: self._per_run], longest=8)
+            self.found = find_steady(times[step - 1 :: step], longest=8)
         else:
             self.found = find_steady(times, longest=64, least=len(times) // 2)
+        if self.found is not None and not self._supplied(self.found.first * step + step - 1):
+            self.found = None
         return self.found is not None or len(times) >= self.most
+
+    def _supplied(self, first: int) -> bool:
+        """Whether, since result number `first`, as much came in as went out."""
+        moved, last = self._moved, len(self._moved) - 1
+        if not self._each or last <= first:
+            return True
+        wanted = self._each * (last - first) / self._per_run
+        return moved[last] - moved[first] >= (1 - SHORT) * wanted
 
     def figures(self, times: list[float]) -> tuple[float, float]:
         """(cycles between runs, of the first run)."""

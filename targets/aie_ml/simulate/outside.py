@@ -78,6 +78,8 @@ class ChipMemory:
         self.channel_rate = float(device.architecture.shim_dma.bytes_per_cycle)
         self.latency = beyond.memory_cycles
         self._port = Resource("chip's memory")
+        #: Bytes until now.
+        self.moved = 0
 
     def move(self, size: int, resource: str, name: str) -> Iterator[Command]:
         """A transfer of `size` bytes through one channel."""
@@ -89,4 +91,5 @@ class ChipMemory:
             yield Delay(served)
             yield Release(self._port)
             left = ceil(part / self.channel_rate) - served
+            self.moved += part
             yield Delay(max(0, left), resource, name, "dma")

@@ -31,7 +31,11 @@ class Progress:
     """
 
     def __init__(
-        self, sends: Sequence[int], runs: int, enough: Callable[[list[float]], bool]
+        self,
+        sends: Sequence[int],
+        runs: int,
+        enough: Callable[[list[float]], bool],
+        meter: Callable[[], int] = lambda: 0,
     ) -> None:
         """Nothing has been sent.
 
@@ -39,9 +43,13 @@ class Progress:
             sends: transfers of each stream for one run.
             runs: of the layer.
             enough: called after each mark with the times of all so far; whether to stop.
+            meter: bytes that went from or to the chip's memory until now.
         """
         self.per_run = max(sends)
         self.done: list[float] = []
+        #: What the meter showed at each mark.
+        self.moved: list[int] = []
+        self._meter = meter
         self.stop = False
         self._enough = enough
         self._sends = tuple(sends)
@@ -60,4 +68,5 @@ class Progress:
         self._missing[run * self.per_run + self._mark(self._sends[stream], at)] -= 1
         while len(self.done) < len(self._missing) and not self._missing[len(self.done)]:
             self.done.append(now)
+            self.moved.append(self._meter())
             self.stop = self.stop or self._enough(self.done)

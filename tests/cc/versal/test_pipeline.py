@@ -1,13 +1,15 @@
 """A pipeline of dense layers as emitted: every layer compared with its reference, run after run."""
 
 import numpy as np
+import pytest
 from versal_networks import DenseNet, Layer
 
 import match_aie as match
 from match_aie.targets.versal import VersalAIEML
 
 
-def test_stages_of_a_pipeline_are_emulated(tmp_path):
+@pytest.mark.parametrize(("memory", "way"), [("plio", "plio"), ("ddr", "gmio")])
+def test_stages_of_a_pipeline_are_emulated(tmp_path, memory, way):
     """Results that several buffers take, scales per channel, three element types."""
     net = DenseNet(24, 40)
     for layer in (
@@ -17,7 +19,7 @@ def test_stages_of_a_pipeline_are_emulated(tmp_path):
     ):
         net.dense(layer)
     target = VersalAIEML(
-        memory="plio", modules=("array",), optimize_for="throughput", columns_per_layer=1
+        memory=memory, modules=("array",), optimize_for="throughput", columns_per_layer=1
     )
     made = match.compile(net.model(), target, cache=False)
     layers = made.program.schedule.chosen
@@ -25,7 +27,7 @@ def test_stages_of_a_pipeline_are_emulated(tmp_path):
     project = made.write(tmp_path / "project")
     graphs = list((tmp_path / "project" / "aie").glob("*_chain0_graph.h"))
     assert len(graphs) == 1
-    assert "plio" in graphs[0].read_text()
+    assert f"adf::input_{way}" in graphs[0].read_text()
     rng = np.random.default_rng(2)
     for _ in range(2):
         result = project.run({"x": rng.integers(-128, 128, (24, 40)).astype(np.int8)})

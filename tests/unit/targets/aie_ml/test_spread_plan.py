@@ -85,8 +85,9 @@ def test_weights_that_do_not_fit_come_from_memory():
 def test_ways_and_aims_are_checked():
     with pytest.raises(TargetError, match="memory 'hbm'"):
         VersalAIEML(memory="hbm")
-    with pytest.raises(TargetError, match="chosen for latency only"):
-        VersalAIEML(optimize_for="throughput")
+    with pytest.raises(TargetError, match="optimize_for 'energy'"):
+        VersalAIEML(optimize_for="energy")
+    assert "streams into the array" not in VersalAIEML(optimize_for="throughput").capacities()
     target = VersalAIEML(memory="plio", optimize_for="throughput")
     assert target.capacities()["streams into the array"] == 112
     assert VersalAIEML(**target.options()).options() == target.options()

@@ -1,0 +1,72 @@
+"""Plans of single layers as their users ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Loop, Mapping
+from match_aie.targets.aie_ml.array.shapes import counts, native_tilings
+from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, dense_plan
+from match_aie.targets.aie_ml.graph.layer import LayerPlan
+from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.known import device
+from match_aie.targets.versal.module import AieArray, plans
+from match_aie.targets.versal.wishes import Wish
+from match_aie.workload import Workload
+
+
+def wanted(workload: Workload, array: AieArray, wish: Wish) -> LayerPlan:
+    """The best plan of a layer among those that are what is asked for.
+
+    Args:
+        workload: what it computes.
+        array: the module.
+        wish: of this layer.
+
+    Raises:
+        TargetError: none is; it says what plans there are.
+    """
+    widths = range(1, array.columns + 1) if wish.columns is None else (wish.columns,)
+    seen: list[LayerPlan] = []
+    for width in widths:
+        found = plans(workload, array.device, width, array.memory, array.aim)
+        seen += [] if isinstance(found, Infeasible) else found
+    kept = [plan for plan in seen if wish.kept(plan, workload)]
+    if not kept and workload.kind == "dense" and array.memory == "ddr":
+        kept = list(_of_splits(workload, array, wish))
+    if not kept:
+        offered = sorted({plan.columns for plan in seen})
+        raise TargetError(
+            f"no plan of the layer has {wish}",
+            where=wish.label,
+            hint=f"plans were found on {offered or 'no'} columns",
+        )
+    return min(kept, key=lambda plan: plan.cycles)
+
+
+def _of_splits(workload: Workload, array: AieArray, wish: Wish) -> Iterator[LayerPlan]:
+    """Plans of splits beyond the best ones of each width."""
+    layer, whole = dense_layer(workload), device(array.device)
+    tiling = native_tilings(layer, whole)[0]
+    most = wish.columns or array.columns
+    wide, high = -(-layer.columns // tiling.n), -(-layer.rows // tiling.m)
+    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    for length in range(1, most + 1) if wish.cascade is None else (wish.cascade,):
+        chains = most // length * whole.core_rows
+        for parts in counts(wide, chains) if chains else ():
+            for rows in counts(high, chains // parts):
+                if wish.tiles not in (None, length * parts * rows):
+                    continue
+                split = Loop("B", rows), Loop("K", parts), Loop("C", length)
+                lanes = Loop("B", tiling.m), Loop("K", tiling.n), Loop("C", tiling.k)
+                try:
+                    plan = dense_plan(workload, array.device, Mapping((*split, *lanes), ()))
+                except TargetError:
+                    continue  # a split without a kernel, or larger than a tile's memory
+                if not wish.kept(plan, workload):
+                    continue
+                if cannot_lie(plan.graph("layer", workload, zeros), whole) is None:
+                    yield plan

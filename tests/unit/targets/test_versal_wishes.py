@@ -1,0 +1,180 @@
+"""What users ask of single layers: kept, or refused with a reason."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import match_aie as match
+from match_aie.errors import InfeasibleError, MatchError, TargetError
+from match_aie.targets.aie_ml.graph.moved import moved
+from match_aie.targets.versal import VersalAIEML
+from match_aie.targets.versal.executing import prove, stretches
+from match_aie.targets.versal.pipelines import _refuse
+from match_aie.targets.versal.wishes import Wish, read
+from tests import integer_graphs as ig
+from tests.aie_programs import VEK280
+
+
+def network(rows, sizes):
+    """Dense layers with shifts, one after the other."""
+    rng = np.random.default_rng(5)
+
+    def body(builder, inputs):
+        x = inputs[0]
+        for k, n in pairwise(sizes):
+            weight = rng.integers(-128, 128, (k, n)).astype(np.int8)
+            x = ig.dense(builder, x, weight, shift=10, bias=rng.integers(-999, 999, n))
+        return x
+
+    return ig.module(body, ((rows, sizes[0]), "int8"))
+
+
+SIZES = (64, 128, 96, 32)
+
+
+def compiled(layers, sizes=SIZES, **options):
+    options = {"modules": ("array",), "columns_per_layer": 2, **options}
+    target = VersalAIEML(layers=layers, **options)
+    return target, match.compile(network(16, sizes), target, cache=False)
+
+
+@pytest.fixture(scope="module")
+def labels():
+    _, net = compiled({})
+    return [layer.label for layer in net.program.schedule.chosen]
+
+
+def parts(target, net):
+    """First column of each layer's kernels, by execution."""
+    mine = net.program.schedule.chosen
+    rng = np.random.default_rng(1)
+    found = []
+    for stretch in stretches(mine, "vek280", rng, wishes=target._wishes):
+        tiles = {core.tile[0] for core in stretch.program.cores}
+        found.append(sorted(tiles))
+    return found
+
+
+@pytest.mark.parametrize("how", [{}, {"memory": "plio", "optimize_for": "throughput"}])
+def test_positions_are_kept_and_results_with_them(labels, how):
+    wishes = {labels[0]: {"position": (12, 0)}, labels[2]: {"position": [30, 0]}}
+    target, net = compiled(wishes, **how)
+    columns = {column for each in parts(target, net) for column in each}
+    assert {12, 30} <= columns
+    assert min(columns) >= 12
+    assert (
+        prove(
+            net.program.schedule.chosen, "vek280", np.random.default_rng(2), wishes=target._wishes
+        )
+        >= 1
+    )
+    graphs = [u for u in net.program.units if u.path.endswith("_graph.h")]
+    assert len(graphs) == 1  # still one chain
+    # The same target again says the same.
+    again = VersalAIEML(**target.options())
+    assert again.options() == target.options()
+
+
+def test_layers_that_lie_in_another_order_are_still_right(labels):
+    target, net = compiled({labels[0]: {"position": (20, 0)}, labels[1]: {"position": (3, 0)}})
+    columns = {column for each in parts(target, net) for column in each}
+    assert {3, 20} <= columns
+    mine = net.program.schedule.chosen
+    assert prove(mine, "vek280", np.random.default_rng(2), wishes=target._wishes) >= 1
+
+
+@pytest.mark.parametrize(
+    ("how", "wish"),
+    [
+        ({}, {"columns": 1}),
+        ({}, {"columns": 3}),
+        ({}, {"tiles": 4}),
+        ({}, {"cascade": 2}),
+        ({"memory": "plio", "optimize_for": "throughput"}, {"columns": 2, "cascade": 2}),
+        ({"memory": "plio", "optimize_for": "throughput"}, {"tiles": 4}),
+    ],
+)
+def test_plans_are_those_that_are_asked_for(labels, how, wish):
+    target, net = compiled({labels[1]: wish}, **how)
+    layer = net.program.schedule.chosen[1]
+    plan = target._array.plan(layer.workload, layer.mapping)
+    asked = read({"it": wish}, VEK280)["it"]
+    assert asked.kept(plan, layer.workload)
+    mine = net.program.schedule.chosen
+    assert prove(mine, "vek280", np.random.default_rng(2), wishes=target._wishes) >= 1
+
+
+@pytest.mark.parametrize(
+    ("wish", "why"),
+    [
+        ({"colums": 4}, "no wish of a layer is called 'colums'"),
+        ({"columns": 0}, "columns 0"),
+        ({"columns": 39}, "columns 39"),
+        ({"tiles": True}, "tiles True"),
+        ({"cascade": 2.0}, "cascade 2.0"),
+        ({"position": 12}, "position 12"),
+        ({"position": (38, 0)}, "column 38 of an array with 38"),
+        ({"position": (12, 2)}, "position in row 2: a layer takes whole columns"),
+    ],
+)
+def test_wishes_that_no_layer_can_have_are_refused_at_once(wish, why):
+    with pytest.raises(TargetError, match=why) as caught:
+        VersalAIEML(layers={"fc1": wish})
+    assert caught.value.where == "fc1"
+
+
+@pytest.mark.parametrize(
+    ("number", "wish", "how", "why"),
+    [
+        (0, {"columns": 37}, {}, "no plan of the layer has 37 columns"),
+        (0, {"cascade": 30}, {"columns_per_layer": 4}, "no plan of the layer has 30 tiles"),
+        (
+            0,
+            {"tiles": 303},
+            {"memory": "plio", "optimize_for": "throughput"},
+            "no pipeline has stages with .*303 tiles",
+        ),
+        (0, {"position": (37, 0), "columns": 2}, {}, "columns of the array"),
+    ],
+)
+def test_wishes_that_this_network_cannot_keep_are_refused(labels, number, wish, how, why):
+    with pytest.raises(MatchError, match=why):
+        compiled({labels[number]: wish}, **how)
+
+
+def test_two_layers_in_one_place_are_refused(labels):
+    place = {"columns": 2, "position": (5, 0)}
+    with pytest.raises(InfeasibleError, match="both have"):
+        compiled({labels[0]: place, labels[1]: place})
+
+
+def test_a_layer_that_is_not_there_is_refused():
+    with pytest.raises(TargetError, match="no layer called 'nobody'"):
+        compiled({"nobody": {"columns": 1}})
+
+
+def test_a_layer_elsewhere_is_refused(labels):
+    with pytest.raises(TargetError, match="not on the array, but on"):
+        compiled({labels[0]: {"position": (3, 0)}}, modules=("arm",))
+
+
+def test_too_many_columns_beside_the_others_are_refused():
+    _refuse(Wish("fc1", columns=30), {0: 30, 1: 8}, 38)
+    with pytest.raises(TargetError, match="with the other layers 39 columns of 38") as caught:
+        _refuse(Wish("fc1", columns=30), {0: 30, 1: 9}, 38)
+    assert caught.value.where == "fc1"
+
+
+def test_another_rule_of_selection_keeps_no_plan(labels):
+    target = VersalAIEML(
+        modules=("array",), columns_per_layer=2, layers={labels[0]: {"columns": 3}}
+    )
+    whole = network(16, SIZES)
+    with pytest.raises(TargetError, match="another plan than one with 3 columns was chosen"):
+        match.compile(whole, target, cache=False, selection="match")
+
+
+def test_moving_nothing_changes_nothing():
+    whole = object()
+    assert moved(whole, [2, 3], [0, 2]) is whole
