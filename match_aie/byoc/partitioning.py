@@ -14,6 +14,7 @@ from match_aie.byoc.glue import between
 from match_aie.byoc.naming import numbered
 from match_aie.byoc.points import as_main, entry_points, merged, renamed
 from match_aie.byoc.relaxed import relaxed
+from match_aie.fallback.rewrite import channel_first
 from match_aie.frontend.rebuild import Emitter, Expr, rebuild
 from match_aie.hardware import MatchTarget
 from match_aie.options import CompileOptions
@@ -111,7 +112,9 @@ def _with_composites(
     def call_layer(emitter: Emitter, var: Any, value: Expr) -> Expr:
         layer = layers.get(tvm_api.variable_name(var))
         if layer is None:
-            return value
+            transposed = tvm_api.operator_name(value) == "nn.conv2d_transpose"
+            first = channel_first(value) if transposed else None
+            return value if first is None else first
         name, members = layer
         function, inputs = composite(members, variables, values, name, text)
         made = emitter.builder.add_func(function, name.replace(".", "_"))

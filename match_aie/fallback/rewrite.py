@@ -171,7 +171,7 @@ def _batch_norm(call: Any) -> Any | None:
     return relax.Tuple([scaled, call.args[3], call.args[4]])
 
 
-def _channel_first(call: Any) -> Any | None:
+def channel_first(call: Any) -> Any | None:
     """A channel-last transposed convolution between transposes: TVM lowers no other."""
     attrs = call.attrs
     if attrs.data_layout != "NHWC":
@@ -239,7 +239,7 @@ _RULES: dict[str, Callable[[Any], Any | None]] = {
     "tensor_to_shape": _tensor_to_shape,
     "size": _size,
     "nn.dropout": _dropout,
-    "nn.conv2d_transpose": _channel_first,
+    "nn.conv2d_transpose": channel_first,
     "nn.rms_norm": _rms_norm,
     "nn.layer_norm": _layer_norm,
     "nn.softmax": _half_softmax,
