@@ -78,6 +78,21 @@ def gap9_networks(rows: Rows) -> Lines:
         yield name, *times, rows.value(name, "max_lsb", 0)
 
 
+def gap9_energy(rows: Rows) -> Lines:
+    """Energy by what a network is compiled for."""
+    yield (
+        *("network", "for latency: ms, uJ", "for energy: ms, uJ", "for their product: ms, uJ"),
+        *("modelled uJ for latency, energy", "published uJ"),
+    )
+    for name in GAP9:
+        plans = (
+            f"{rows.value(name, f'simulated_ms_{o}')}, {rows.value(name, f'simulated_uj_{o}', 1)}"
+            for o in ("latency", "energy", "edp")
+        )
+        modelled = (rows.value(name, f"energy_uj_{o}", 1) for o in ("latency", "energy"))
+        yield name, *plans, ", ".join(modelled), rows.value(name, "energy_uj", 1)
+
+
 def gap9_mappings(rows: Rows) -> Lines:
     """How the cost model ranks mappings."""
     yield (
@@ -290,6 +305,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "gap9_modules": ("gap9", gap9_modules),
     "gap9_l1": ("gap9", gap9_l1),
     "gap9_time": ("gap9", gap9_time),
+    "gap9_energy": ("gap9_energy", gap9_energy),
     "diana_networks": ("diana", diana_networks),
     "versal_networks": ("versal", versal_networks),
     "versal_dense": ("versal_layers", versal_dense),
