@@ -105,8 +105,14 @@ def random_inputs(net: Compilation, rng: np.random.Generator) -> dict[str, np.nd
     return found
 
 
-def network_rows(case: str, net: Compilation) -> Iterator[dict[str, Any]]:
-    """Prints the network's table, and gives its sums."""
+def network_rows(case: str, net: Compilation, inside: Compilation) -> Iterator[dict[str, Any]]:
+    """Prints the network's table, and gives its sums.
+
+    Args:
+        case: of the rows.
+        net: with float inputs and outputs.
+        inside: with integer ones.
+    """
     run = net.simulate(record=True)
     print(f"\n{case}\n{simulation_text(run)}")
     with tempfile.TemporaryDirectory() as folder:
@@ -114,9 +120,11 @@ def network_rows(case: str, net: Compilation) -> Iterator[dict[str, Any]]:
     print(f"emulation  {'equals' if result.matches_reference else 'DIFFERS FROM'} the reference")
     predicted = sum(step.predicted for step in run.steps)
     array = [step for step in run.steps if step.simulated]
+    within = inside.simulate(record=False)
     note = f"{len(array)} of {len(run.steps)} steps on the array, the others modelled"
     for metric, value, unit, provenance in (
         ("simulated_ms", run.microseconds / 1e3, "ms", "simulated" if array else "modelled"),
+        ("integer_ms", within.microseconds / 1e3, "ms", "simulated" if array else "modelled"),
         ("predicted_ms", predicted / run.frequency_hz * 1e3, "ms", "modelled"),
         ("array_cycles", sum(step.cycles for step in array), "cycles", "simulated"),
         ("array_predicted_cycles", sum(step.predicted for step in array), "cycles", "modelled"),
@@ -126,6 +134,12 @@ def network_rows(case: str, net: Compilation) -> Iterator[dict[str, Any]]:
             **{"case": case, "metric": metric, "value": round(value, 4), "unit": unit},
             **{"provenance": provenance, "note": note},
         }
+
+
+def compiled(model: Any) -> tuple[Compilation, Compilation]:
+    """With the model's own inputs and outputs, and with integer ones."""
+    whole, inside = (match.compile(model, target=Diana(), integer_io=io) for io in (False, True))
+    return whole, inside
 
 
 def main() -> None:
@@ -138,10 +152,10 @@ def main() -> None:
     rows = [machine_row()]
     for case in arguments.networks:
         path = NETWORKS[case]
-        rows += network_rows(case, match.compile(network(path), target=Diana()))
+        rows += network_rows(case, *compiled(network(path)))
         if case in ROUNDED:
-            net = match.compile(power_of_two(onnx.load(network(path))), target=Diana())
-            rows += network_rows(f"{case}, power of two", net)
+            rounded = power_of_two(onnx.load(network(path)))
+            rows += network_rows(f"{case}, power of two", *compiled(rounded))
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
 

@@ -78,6 +78,21 @@ def gap9_networks(rows: Rows) -> Lines:
         yield name, *times, rows.value(name, "max_lsb", 0)
 
 
+def gap9_energy(rows: Rows) -> Lines:
+    """Energy by what a network is compiled for."""
+    yield (
+        *("network", "for latency: ms, uJ", "for energy: ms, uJ", "for their product: ms, uJ"),
+        *("modelled uJ for latency, energy", "published uJ"),
+    )
+    for name in GAP9:
+        plans = (
+            f"{rows.value(name, f'simulated_ms_{o}')}, {rows.value(name, f'simulated_uj_{o}', 1)}"
+            for o in ("latency", "energy", "edp")
+        )
+        modelled = (rows.value(name, f"energy_uj_{o}", 1) for o in ("latency", "energy"))
+        yield name, *plans, ", ".join(modelled), rows.value(name, "energy_uj", 1)
+
+
 def gap9_mappings(rows: Rows) -> Lines:
     """How the cost model ranks mappings."""
     yield (
@@ -119,12 +134,16 @@ def gap9_time(rows: Rows) -> Lines:
 
 def diana_networks(rows: Rows) -> Lines:
     """Networks on DIANA."""
-    yield "network", "steps on the array", "in all, ms", "array cycles predicted", "simulated"
+    yield (
+        *("network", "steps on the array", "in all, ms", "integers to integers, ms"),
+        *("array cycles predicted", "simulated"),
+    )
     for name in rows.cases("simulated_ms"):
         on_array = rows.note(name, "simulated_ms").split(" steps")[0]
         how = "modelled" if on_array.startswith("0 ") else "simulated"
         cycles = (rows.value(name, m, 0) for m in ("array_predicted_cycles", "array_cycles"))
-        yield name, on_array, f"{rows.value(name, 'simulated_ms', 2)} ({how})", *cycles
+        times = (rows.value(name, metric, 2) for metric in ("simulated_ms", "integer_ms"))
+        yield (*(name, on_array), *(f"{time} ({how})" for time in times), *cycles)
 
 
 def versal_networks(rows: Rows) -> Lines:
@@ -300,6 +319,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "gap9_modules": ("gap9", gap9_modules),
     "gap9_l1": ("gap9", gap9_l1),
     "gap9_time": ("gap9", gap9_time),
+    "gap9_energy": ("gap9_energy", gap9_energy),
     "diana_networks": ("diana", diana_networks),
     "versal_networks": ("versal", versal_networks),
     "versal_dense": ("versal_layers", versal_dense),

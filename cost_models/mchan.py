@@ -15,7 +15,7 @@ import numpy as np
 
 from match_aie.cost_models.transfers import MemoryTransfers
 from match_aie.cost_models.walk import Move
-from match_aie.hardware import Array, Block, Direction, Memory, Mode
+from match_aie.hardware import Array, Block, Charges, Direction, Memory, Mode
 from match_aie.workload import Workload
 
 
@@ -34,6 +34,7 @@ class MchanTransfers(MemoryTransfers):
         store_burst: bytes above which a store stalls the engine.
         store_stall_bytes: bytes per cycle of stall in such a store.
         mode: how kernels and transfers overlap.
+        charges: picojoules; none where None.
     """
 
     start: float = 562.0
@@ -45,6 +46,7 @@ class MchanTransfers(MemoryTransfers):
     store_burst: float = 1024.0
     store_stall_bytes: float = 256.0
     mode: Mode = "pipelined"
+    charges: Charges | None = None
 
     def transfer_cycles(
         self, workload: Workload, block: Block, outer: Memory, inner: Memory, direction: Direction
@@ -82,6 +84,17 @@ class MchanTransfers(MemoryTransfers):
             long = nbytes > self.store_burst
             cycles = cycles + np.where(long, nbytes / self.store_stall_bytes, 0.0)
         return np.asarray(np.where(nbytes > 0, cycles, 0.0))
+
+    def transfer_energy(
+        self, workload: Workload, block: Block, outer: Memory, inner: Memory, direction: Direction
+    ) -> Array:
+        """The bytes as they are stored, and the core that starts their transfer."""
+        if self.charges is None:
+            return super().transfer_energy(workload, block, outer, inner, direction)
+        moved = self.as_stored(workload, block)
+        start = self.start_cycles(moved) * self.charges.core
+        energy = moved.nbytes * self.charges.byte + start
+        return np.asarray(np.where(moved.nbytes > 0, energy, 0.0))
 
     def alone_cycles(self, nbytes: Array, chunks: Array, direction: Direction) -> Array:
         """Cycles of a transfer that a core starts and waits for; 0 bytes take none."""

@@ -158,6 +158,14 @@ class Ne16Cost(MchanTransfers):
         programmed = programmed + np.where(jobs > 1, core.second, 0.0)
         return np.asarray(jobs * run), np.asarray(programmed)
 
+    def kernel_energy(self, workload: Workload, tile: Tile) -> Array:
+        """NE16's jobs, and the controller's walk and programming; of borders' jobs their share."""
+        if self.charges is None:
+            return super().kernel_energy(workload, tile)
+        jobs, programmed = self.call_bounds(workload, tile)
+        walked = programmed + self.controller.visit + self.controller.wait
+        return np.asarray(jobs * self.charges.unit + walked * self.charges.core)
+
     def layer_bounds(self, calls: Array) -> tuple[Array, ...]:
         """NE16 has nothing else to do; the controller walks, and waits for every tile.
 

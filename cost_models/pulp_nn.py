@@ -74,6 +74,15 @@ class PulpNN(MchanTransfers):
         """The controller waits for each call."""
         return (self.kernel_cycles(workload, tile),)
 
+    def kernel_energy(self, workload: Workload, tile: Tile) -> Array:
+        """All cores for as long as the kernel works, and the controller's walk and start."""
+        if self.charges is None:
+            return super().kernel_energy(workload, tile)
+        start = _CALLS.get(workload.kind, _CALL)
+        cycles = self.kernel_cycles(workload, tile) - start
+        walked = start + self.controller.visit + self.controller.wait
+        return np.asarray(cycles * self.charges.unit + walked * self.charges.core)
+
     def layer_bounds(self, calls: Array) -> tuple[Array, ...]:
         """Its walk; the one to the first tile counts with the first loads (`combine`)."""
         enter, visit = self.controller.walk(calls)

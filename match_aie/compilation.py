@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from match_aie import codegen
 from match_aie.errors import MatchError
 from match_aie.frontend import Model, Port
-from match_aie.hardware import MatchTarget, SimulatedRun
+from match_aie.hardware import Cost, MatchTarget, Objective, SimulatedRun, measure
 from match_aie.lowering import NetworkProgram
 from match_aie.mapping import SearchCounts
 from match_aie.options import CompileOptions
@@ -68,6 +68,33 @@ class Compilation:
     def warnings(self) -> tuple[str, ...]:
         """What the front end had to assume."""
         return self.model.warnings
+
+    @property
+    def picojoules(self) -> float | None:
+        """Modelled, of an inference: layers as they are emitted, and what the core does for them.
+
+        None where the target, or a module that runs a layer, states no energy.
+        """
+        energy = self.assignment.energy
+        layers = [layer.cost.picojoules for layer in self.program.schedule.layers]
+        if energy is None or any(each is None for each in layers):
+            return None
+        return sum(each or 0.0 for each in layers) + energy.fallback + energy.moves
+
+    @property
+    def cycles(self) -> float:
+        """Modelled, of an inference, in cycles of the target's clock; as `picojoules`."""
+        modules = {module.name: module for module in self.target.modules()}
+        layers = (
+            self.target.reference_cycles(modules[layer.module], layer.cost.cycles)
+            for layer in self.program.schedule.layers
+        )
+        cost = self.assignment.cost
+        return sum(layers) + cost.fallback + cost.moves
+
+    def measure(self, objective: Objective) -> float:
+        """What `objective` minimises, modelled, of an inference."""
+        return measure(Cost(self.cycles, picojoules=self.picojoules), objective)
 
     def sources(self) -> codegen.Sources:
         """The emitted project, file by file; the same bytes each time."""
@@ -126,7 +153,7 @@ class Compilation:
             "built_for": self.target.built_for(),
             "options": asdict(self.options),
             "warnings": list(self.warnings),
-            "selection": _selection(self.assignment),
+            "selection": _selection(self.assignment, self.options.objective),
             "considered": _considered(self.assignment),
         }
 
@@ -161,9 +188,9 @@ class Compilation:
         return write(self.sources(), folder, overwrite=overwrite)
 
 
-def _selection(assignment: Assignment) -> dict[str, object]:
+def _selection(assignment: Assignment, objective: Objective) -> dict[str, object]:
     """What the cover costs, in cycles of the reference clock, and what MATCH's rule would."""
-    cost = assignment.cost
+    cost, energy = assignment.cost, assignment.energy
     return {
         "rule": assignment.rule,
         "cycles": cost.total,
@@ -171,6 +198,10 @@ def _selection(assignment: Assignment) -> dict[str, object]:
         "fallback": cost.fallback,
         "moves": cost.moves,
         "match_cycles": assignment.match_cost.total,
+        "objective": objective,
+        "picojoules": None if energy is None else energy.total,
+        "core_picojoules": None if energy is None else energy.fallback,
+        "move_picojoules": None if energy is None else energy.moves,
         "proven": assignment.proven,
         "core": [
             {"label": label, "operator": operator, "cycles": cycles}

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Literal
 
 from match_aie.errors import OptionError
 
-if TYPE_CHECKING:  # it loads numpy, which importing match_aie does not
+if TYPE_CHECKING:  # they load numpy, which importing match_aie does not
+    from match_aie.hardware import Objective
     from match_aie.mapping import SearchOptions
 
 Arithmetic = Literal["module", "model"]
 Selection = Literal["cheapest", "match"]
+
+#: What a network may be compiled for.
+OBJECTIVES: tuple[Objective, ...] = ("latency", "energy", "edp")
 
 
 @dataclass(frozen=True)
@@ -29,12 +33,16 @@ class CompileOptions:
         memory_limit: bytes the arena may take; None for no limit.
         integer_io: give inputs and outputs that are float only for a quantize or dequantize at
             the edge of the network their integer type.
-        selection: "cheapest" for the cover of the graph with the least modelled cycles, "match"
-            for MATCH's rule: the longest pattern, then the cheapest module.
+        selection: "cheapest" for the cover of the graph with the least modelled cycles (or what
+            `objective` says), "match" for MATCH's rule: the longest pattern, then the cheapest
+            module.
         search: how mappings are searched; the defaults of `mapping.SearchOptions` where None.
+        objective: what mappings, selection and what stays in inner memories are chosen for:
+            cycles, picojoules, or their product ("edp").
 
     Raises:
-        OptionError: an unknown arithmetic or selection, or a limit that is not positive.
+        OptionError: an unknown arithmetic, selection or objective, a limit that is not positive,
+            or a search for something else than the objective.
     """
 
     name: str | None = None
@@ -44,6 +52,7 @@ class CompileOptions:
     integer_io: bool = False
     selection: Selection = "cheapest"
     search: SearchOptions | None = None
+    objective: Objective = "latency"
 
     def __post_init__(self) -> None:
         """Refuse what has no meaning, before any work is done."""
@@ -54,6 +63,16 @@ class CompileOptions:
         if self.selection not in ("cheapest", "match"):
             raise OptionError(
                 f"no selection called {self.selection!r}", hint="selection='cheapest' or 'match'"
+            )
+        if self.objective not in OBJECTIVES:
+            raise OptionError(
+                f"no objective called {self.objective!r}", hint=f"one of {OBJECTIVES}"
+            )
+        if self.search is not None and self.search.objective not in ("latency", self.objective):
+            raise OptionError(
+                f"mappings are searched for {self.search.objective!r}, and the network is compiled "
+                f"for {self.objective!r}",
+                hint=f"compile(..., objective={self.search.objective!r})",
             )
         if self.memory_limit is not None and self.memory_limit < 1:
             raise OptionError(

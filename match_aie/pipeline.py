@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from match_aie.errors import Infeasible, InfeasibleError, LimitError, TargetError
 from match_aie.limits import Limits
-from match_aie.options import Arithmetic, CompileOptions, Selection
+from match_aie.options import OBJECTIVES, Arithmetic, CompileOptions, Selection
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from match_aie.compilation import Compilation
     from match_aie.frontend import Model
-    from match_aie.hardware import MatchTarget
+    from match_aie.hardware import MatchTarget, Objective
     from match_aie.lowering import NetworkProgram
     from match_aie.lowering.lower import MappedLayer
     from match_aie.mapping import SearchCounts, SearchOptions
@@ -80,6 +80,7 @@ def compile(
     integer_io: bool = False,
     selection: Selection = "cheapest",
     search: SearchOptions | None = None,
+    objective: Objective = "latency",
     executor: Executor | None = None,
     cache: bool | str | os.PathLike[str] = True,
     progress: Progress | None = None,
@@ -103,6 +104,8 @@ def compile(
         integer_io: integer inputs and outputs where the model's are float only at its edge.
         selection: "cheapest" cover of the graph, or by MATCH's rule ("match").
         search: how mappings are searched, a `match_aie.mapping.SearchOptions`.
+        objective: least modelled "latency", "energy", or product of both ("edp"); the last two
+            need a target that states energy.
         executor: any `concurrent.futures.Executor` for the mapping searches, such as a
             `ProcessPoolExecutor`, or a Dask cluster's `client.get_executor()`.
         cache: of search results on disk: False for none, a folder, True for the platform's cache
@@ -114,12 +117,14 @@ def compile(
         LimitError: the model is larger than `limits`.
         ModelError: the model cannot be read or compiled.
         TargetError: no such target.
-        OptionError: an option makes no sense.
+        OptionError: an option makes no sense, or the target states no energy.
         InfeasibleError: the network does not fit in `memory_limit`.
     """
     model, name = bind(model, values, name, limits)
     sizes = {key: tuple(int(s) for s in shape) for key, shape in (shapes or {}).items()}
-    options = CompileOptions(name, sizes, arithmetic, memory_limit, integer_io, selection, search)
+    options = CompileOptions(
+        name, sizes, arithmetic, memory_limit, integer_io, selection, search, objective
+    )
     use = Resources(executor, cache, progress, limits)
     return run(model, resolve(target), options, use, params)
 
@@ -193,6 +198,8 @@ def decide(
     clock = clock or Clock(use.progress)
     with clock.stage("import"):
         from match_aie import frontend, partition
+        from match_aie.hardware import refuse_objective
+    refuse_objective(options.objective, target.name, target.energy)
     with clock.stage("load"):
         limits = use.limits or Limits()
         loaded = frontend.load(
@@ -210,7 +217,12 @@ def decide(
     def select(unlimited: frozenset[str]) -> Assignment:
         with clock.stage("select"):
             return partition.select(
-                graph, priced, target, rule=options.selection, unlimited=unlimited
+                graph,
+                priced,
+                target,
+                rule=options.selection,
+                unlimited=unlimited,
+                objective=options.objective,
             )
 
     return Decision(normal, select(target.spared()), searches, select)
@@ -223,7 +235,29 @@ def run(
     use: Resources = Resources(),
     params: Any = None,
 ) -> Compilation:
-    """The stages, in order; each takes what the ones before it made, and adds."""
+    """The stages, in order; each takes what the ones before it made, and adds.
+
+    What stays in inner memories is decided by a heuristic after mappings and selection, so that a
+    plan for energy might in the end take more than one for latency. Where the objective is not
+    latency the network is therefore planned for the others too, and the best plan is taken.
+    """
+    best = _plan(model, target, options, use, params)
+    if options.objective == "latency":
+        return best
+    others = OBJECTIVES if options.objective == "edp" else ("latency",)
+    for objective in others:
+        if objective == options.objective:
+            continue
+        other = _plan(model, target, replace(options, objective=objective), use, params)
+        if other.measure(options.objective) < best.measure(options.objective):
+            best = replace(other, options=options)
+    return best
+
+
+def _plan(
+    model: Any, target: MatchTarget, options: CompileOptions, use: Resources, params: Any
+) -> Compilation:
+    """The stages for one objective."""
     clock = Clock(use.progress)
     decision = decide(model, target, options, use, clock, params)
     normal, assignment = decision.model, decision.assignment
@@ -261,7 +295,9 @@ def _program(
     with clock.stage("lower"):
         schedule = lowering.lower(symbol, remainder, layers)
     with clock.stage("plan"):
-        program = lowering.place(schedule, target, limit=options.memory_limit)
+        program = lowering.place(
+            schedule, target, limit=options.memory_limit, objective=options.objective
+        )
         if isinstance(program, Infeasible):
             return program
         units = target.companions(symbol, program.schedule.chosen)
@@ -277,7 +313,7 @@ def price(
 
     allowed = [_allowed(candidate, options) for candidate in found]
     tasks = [mapping.Task(c.layer.workload, c.module) for c in allowed if c.layer is not None]
-    how = options.search or mapping.SearchOptions()
+    how = replace(options.search or mapping.SearchOptions(), objective=options.objective)
     with mapping.open_cache(use.cache) as cache:
         results, counts = mapping.search_all(tasks, how, use.executor, cache)
     answers = iter(results)

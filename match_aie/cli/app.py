@@ -51,6 +51,7 @@ Bounds = Annotated[
     list[str] | None,
     typer.Option("--limit", metavar="NAME=N", help="How large the model may be: docs/cli.md."),
 ]
+What = Annotated[str, typer.Option(metavar="WHAT", help="To minimise: latency, energy or edp.")]
 Rule = Annotated[
     str,
     typer.Option(
@@ -102,6 +103,7 @@ def compile_(
         bool, typer.Option("--integer-io", help="Integer inputs and outputs where possible.")
     ] = False,
     selection: Rule = "cheapest",
+    objective: What = "latency",
     cache: Cached = True,
     params: Params = None,
     limit: Bounds = None,
@@ -132,6 +134,7 @@ def compile_(
             params,
             tuple(limit or ()),
             tuple(value or ()),
+            objective,
         ),
         as_json,
     )
@@ -225,9 +228,7 @@ def map_(
     engine: Annotated[
         str, typer.Option(metavar="ENGINE", help="Of the search: loma, exact or zigzag.")
     ] = "loma",
-    objective: Annotated[
-        str, typer.Option(metavar="WHAT", help="To minimise: latency, energy or edp.")
-    ] = "latency",
+    objective: What = "latency",
     shape: Shapes = None,
     value: Values = None,
     cache: Cached = True,

@@ -14,6 +14,7 @@ from match_aie.cli.terminal import program, say, say_json, working
 
 if TYPE_CHECKING:
     from match_aie.compilation import Compilation
+    from match_aie.hardware import Objective
     from match_aie.options import Arithmetic, Selection
 
 
@@ -35,6 +36,7 @@ class Request:
     params: Path | None = None
     limits: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
+    objective: str = "latency"
 
 
 def compile_model(request: Request, as_json: bool) -> None:
@@ -56,6 +58,7 @@ def compile_model(request: Request, as_json: bool) -> None:
             cache=request.cache,
             progress=progress,
             limits=parse_limits(request.limits),
+            objective=cast("Objective", request.objective),
         )
         if request.output is not None:
             compiled.write(request.output, overwrite=request.force)

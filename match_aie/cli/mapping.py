@@ -15,9 +15,8 @@ from match_aie.errors import Infeasible, InfeasibleError, OptionError, shorten
 from match_aie.options import CompileOptions
 
 if TYPE_CHECKING:
-    from match_aie.hardware import Cost, Mapping
+    from match_aie.hardware import Cost, Mapping, Objective
     from match_aie.mapping.options import Engine
-    from match_aie.mapping.pool import Objective
     from match_aie.partition import Assignment, Option
 
 
@@ -47,10 +46,11 @@ def map_layer(request: MapRequest, as_json: bool) -> None:
     """
     from match_aie.mapping import SearchOptions
 
-    search = SearchOptions(
-        engine=cast("Engine", request.engine), objective=cast("Objective", request.objective)
+    objective = cast("Objective", request.objective)
+    search = SearchOptions(engine=cast("Engine", request.engine), objective=objective)
+    options = CompileOptions(
+        shapes=parse_shapes(request.shapes), search=search, objective=objective
     )
-    options = CompileOptions(shapes=parse_shapes(request.shapes), search=search)
     with working(f"mapping {request.model.name}") as progress:
         limits = parse_limits(request.limits)
         use = pipeline.Resources(cache=request.cache, progress=progress, limits=limits)
@@ -85,7 +85,7 @@ def _view(assignment: Assignment, request: MapRequest) -> report.LayerMapping:
 def _others(option: Option, objective: Objective) -> tuple[tuple[Mapping, Cost], ...]:
     """Further mappings, best first: the search's own, and where those are few, the exact ones."""
     from match_aie import mapping
-    from match_aie.mapping.pareto import value
+    from match_aie.hardware import measure
 
     candidate = option.candidate
     if candidate.layer is None or len(option.others) >= report.NEXT:
@@ -96,7 +96,7 @@ def _others(option: Option, objective: Objective) -> tuple[tuple[Mapping, Cost],
     more = [] if isinstance(found, Infeasible) else [(row.mapping, row.cost) for row in found]
     seen = {mapped for mapped, _ in known}
     others = [*option.others, *(row for row in more if row[0] not in seen)]
-    return tuple(sorted(others, key=lambda row: value(row[1], objective)))
+    return tuple(sorted(others, key=lambda row: measure(row[1], objective)))
 
 
 def _option(assignment: Assignment, request: MapRequest) -> Option:

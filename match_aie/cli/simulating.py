@@ -49,12 +49,20 @@ def simulation_json(run: SimulatedRun) -> dict[str, object]:
                 "start": round(step.start),
                 "cycles": round(step.cycles),
                 "predicted": round(step.predicted),
+                "picojoules": step.picojoules,
                 "provenance": "simulated" if step.simulated else "modelled",
             }
             for step in run.steps
         ],
         "utilization": run.utilisation(),
+        "picojoules": picojoules(run),
     }
+
+
+def picojoules(run: SimulatedRun) -> float | None:
+    """Of all steps, simulated as their cycles are; None where the chip's energy is not known."""
+    each = [step.picojoules for step in run.steps]
+    return None if None in each else sum(much or 0.0 for much in each)
 
 
 def _provenance(run: SimulatedRun) -> str:
@@ -77,6 +85,7 @@ def simulation_text(run: SimulatedRun) -> str:
     how = _provenance(run)
     modelled = sum(step.cycles for step in run.steps if not step.simulated)
     part = f", {modelled:,.0f} of them modelled" if modelled and how == "simulated" else ""
+    energy = picojoules(run)
     busy = ", ".join(f"{name} {share:.0%}" for name, share in run.utilisation().items())
     return "\n".join(
         [
@@ -84,6 +93,7 @@ def simulation_text(run: SimulatedRun) -> str:
             "",
             f"cycles     {run.cycles:,.0f} {how}{part}",
             f"time       {run.microseconds:,.1f} us at {run.frequency_hz / 1e6:g} MHz, {how}",
+            *([] if energy is None else [f"energy     {energy / 1e6:,.3f} uJ {how}"]),
             f"busy       {busy}",
         ]
     )

@@ -15,7 +15,9 @@ from match_aie.hardware.cost import (
     combine_cycles,
     cost_from_json,
     cost_to_json,
+    measure,
 )
+from match_aie.hardware.energy import Charges, Energy, Figure, Objective, refuse_objective
 from match_aie.hardware.mapping import Cut, Loop, Mapping, mapping_from_json, mapping_to_json
 from match_aie.hardware.module import CORE, ExecModule, Memory, check_memories
 from match_aie.hardware.move import Move
@@ -65,6 +67,7 @@ __all__ = [
     "BuildProfile",
     "Call",
     "Chain",
+    "Charges",
     "ChosenLayer",
     "Const",
     "Converted",
@@ -73,7 +76,9 @@ __all__ = [
     "CostModel",
     "Cut",
     "Direction",
+    "Energy",
     "ExecModule",
+    "Figure",
     "Flow",
     "HandedOver",
     "Loop",
@@ -83,6 +88,7 @@ __all__ = [
     "Mode",
     "Move",
     "NetworkSimulator",
+    "Objective",
     "Op",
     "Operation",
     "Original",
@@ -119,7 +125,9 @@ __all__ = [
     "load_target",
     "mapping_from_json",
     "mapping_to_json",
+    "measure",
     "real",
+    "refuse_objective",
     "runtime_files",
     "target_names",
     "tiles_from_json",

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from match_aie.errors import Infeasible, ProjectError
+from match_aie.hardware.energy import Objective
 from match_aie.hardware.mapping import Mapping
 from match_aie.workload import Operand, Workload
 
@@ -50,6 +51,14 @@ class Cost:
         """Refuse parts that do not add up."""
         if self.parts and abs(sum(c for _, c in self.parts) - self.cycles) > 1e-6 * self.cycles:
             raise ValueError(f"parts {self.parts} do not add up to {self.cycles} cycles")
+
+
+def measure(cost: Cost, objective: Objective) -> float:
+    """What `objective` minimises of a cost; energy is 0 where the model has none."""
+    if objective == "latency":
+        return cost.cycles
+    energy = cost.picojoules or 0.0
+    return energy if objective == "energy" else energy * cost.cycles
 
 
 def cost_to_json(cost: Cost) -> dict[str, Any]:

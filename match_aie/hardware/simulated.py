@@ -42,7 +42,18 @@ class SimulatedStep:
 
 @dataclass(frozen=True)
 class StepResult:
-    """What one step took: cycles simulated, or taken from a model where `simulated` is False."""
+    """What one step took: cycles simulated, or taken from a model where `simulated` is False.
+
+    Attributes:
+        label: what users know it by.
+        module: who ran it.
+        start: cycle in which it began.
+        cycles: that it took.
+        predicted: what the cost model says.
+        simulated: whether the cycles are the simulator's own.
+        picojoules: of all that was busy for it, or for the next step's early loads; None where the
+            chip's energy is not known.
+    """
 
     label: str
     module: str
@@ -50,6 +61,7 @@ class StepResult:
     cycles: float
     predicted: float
     simulated: bool
+    picojoules: float | None = None
 
 
 class SimulatedRun(Protocol):

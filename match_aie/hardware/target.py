@@ -10,6 +10,7 @@ from typing import Literal
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware.core import CoreCost, Operation
 from match_aie.hardware.cost import Cost
+from match_aie.hardware.energy import Energy
 from match_aie.hardware.guard import guard_methods
 from match_aie.hardware.mapping import Mapping as LoopMapping
 from match_aie.hardware.module import ExecModule
@@ -80,6 +81,8 @@ class MatchTarget(ABC):
     #: Inner memory that layers on the controller find as the layer before left it, so that what one
     #: writes may stay there for the next ones; empty where nothing may stay.
     shared_memory: str = ""
+    #: What things take in picojoules; None where nothing is known of it.
+    energy: Energy | None = None
     #: "unsigned": int8 tensors inside the network become uint8, exactly, before modules see it.
     activations: Literal["as_is", "unsigned"] = "as_is"
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from match_aie.errors import Infeasible
-from match_aie.hardware import Cost, MatchTarget
+from match_aie.hardware import Cost, MatchTarget, Objective, measure
 from match_aie.lowering.groups import groups
 from match_aie.lowering.handover_choice import Choice, Choices, Held
 from match_aie.lowering.packing import Block, height, pack
@@ -65,10 +65,9 @@ class Plan:
     base: Mapping[int, int]
     total: int
 
-    @property
-    def cycles(self) -> float:
+    def value(self, objective: Objective) -> float:
         """Modelled, of all layers."""
-        return sum(cost.cycles for cost in self.costs().values())
+        return sum(measure(cost, objective) for cost in self.costs().values())
 
     def costs(self) -> dict[int, Cost]:
         """Of every layer, with what it waits for constants that the layer before has not hidden."""
@@ -87,7 +86,11 @@ class Plan:
 
 
 def hand_over(
-    program: NetworkProgram, target: MatchTarget, *, limit: int | None = None
+    program: NetworkProgram,
+    target: MatchTarget,
+    *,
+    limit: int | None = None,
+    objective: Objective = "latency",
 ) -> NetworkProgram | Infeasible:
     """`program` with what stays in the target's shared inner memory, where it has one.
 
@@ -95,11 +98,12 @@ def hand_over(
         program: every layer for itself.
         target: whose `shared_memory` says where things may stay.
         limit: bytes that the arena may take.
+        objective: what has to fall for something to stay.
     """
     if not target.shared_memory:
         return program
     schedule = program.schedule
-    choices = Choices(schedule, {module.name: module for module in target.modules()})
+    choices = Choices(schedule, {module.name: module for module in target.modules()}, objective)
     steps = list(schedule.steps)
     for group in groups(schedule, program.streams, bool(target.runtime().entry)):
         if group.offloaded and len(group.steps) > 1:
@@ -190,15 +194,18 @@ def _solve(schedule: Schedule, steps: Sequence[int], choices: Choices, memory: s
     room = choices.room(steps, memory)
     if room is None:
         return None
-    before = sum(choices.alone(step).cycles for step in steps)
+    objective = choices.objective
+    before = sum(measure(choices.alone(step), objective) for step in steps)
     best = _fitting(tuple(_items(schedule, steps, choices)), steps, choices, room)
     for item in best.items if best else ():
         assert best is not None
         fewer = tuple(other for other in best.items if other != item)
         found = _fitting(fewer, steps, choices, room)
-        if found is not None and found.cycles < best.cycles:
+        if found is not None and found.value(objective) < best.value(objective):
             best = found
-    return best if best is not None and best.items and best.cycles < before else None
+    if best is None or not best.items:
+        return None
+    return best if best.value(objective) < before else None
 
 
 def _fitting(

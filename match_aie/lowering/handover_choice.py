@@ -7,7 +7,14 @@ from copy import copy
 from dataclasses import dataclass, replace
 
 from match_aie.errors import InternalError, TargetError
-from match_aie.hardware import Cost, ExecModule, TileCostModel, TileProgram
+from match_aie.hardware import (
+    Cost,
+    ExecModule,
+    Objective,
+    TileCostModel,
+    TileProgram,
+    measure,
+)
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.hardware.tiles import Moves
 from match_aie.lowering.program import LayerProgram, Schedule
@@ -25,7 +32,7 @@ class Choice:
     Attributes:
         mapping: how.
         tiles: its program; operands that stay have no place yet.
-        cost: modelled, as if constants loaded ahead were there in time.
+        cost: modelled, as if constants loaded ahead were there in time; their energy is in it.
         early: cycles that loading them takes.
         moved: cycles of all other transfers.
     """
@@ -51,8 +58,14 @@ class Choice:
 class Choices:
     """What can be chosen for every step of a schedule; each is worked out once."""
 
-    def __init__(self, schedule: Schedule, modules: Mapping[str, ExecModule]) -> None:
+    def __init__(
+        self,
+        schedule: Schedule,
+        modules: Mapping[str, ExecModule],
+        objective: Objective = "latency",
+    ) -> None:
         """Only keeps what it is given."""
+        self.objective = objective
         self._layers = {i: s.layer for i, s in enumerate(schedule.steps) if s.layer is not None}
         self._modules = modules
         self._packed = {constant.name: constant.value for constant in schedule.constants}
@@ -85,7 +98,7 @@ class Choices:
         if (step, held) not in self._found:
             self._found[step, held] = self._make(step, held)
         fitting = [c for c in self._found[step, held] if c.scratch + c.tiled <= free]
-        return min(fitting, key=lambda choice: choice.cost.cycles, default=None)
+        return min(fitting, key=lambda c: measure(c.cost, self.objective), default=None)
 
     def _make(self, step: int, held: Held) -> tuple[Choice, ...]:
         layer = self._layers[step]
@@ -107,8 +120,10 @@ class Choices:
                 continue  # it begins within what stays
             evaluation = _evaluation(layer, module, mapping, frozenset(names))
             stays = frozenset(name for name, moves in held if moves == "never")
-            late = _evaluation(layer, module, mapping, stays).moved() - evaluation.moved()
-            found.append(Choice(mapping, tiles, evaluation.cost(), late, evaluation.moved()))
+            moving = _evaluation(layer, module, mapping, stays)
+            late = moving.moved() - evaluation.moved()
+            cost = replace(evaluation.cost(), picojoules=moving.picojoules())
+            found.append(Choice(mapping, tiles, cost, late, evaluation.moved()))
         return tuple(found)
 
     def _tiles(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from match_aie.errors import Infeasible
-from match_aie.hardware import MatchTarget
+from match_aie.hardware import MatchTarget, Objective
 from match_aie.lowering.handover import hand_over
 from match_aie.lowering.held import held
 from match_aie.lowering.joining import join, refused
@@ -14,7 +14,11 @@ from match_aie.lowering.streams import store
 
 
 def place(
-    schedule: Schedule, target: MatchTarget, *, limit: int | None = None
+    schedule: Schedule,
+    target: MatchTarget,
+    *,
+    limit: int | None = None,
+    objective: Objective = "latency",
 ) -> NetworkProgram | Infeasible:
     """Everything at its place: operands of concatenations within them, where that fits.
 
@@ -24,10 +28,11 @@ def place(
         schedule: the network's calls.
         target: the chip.
         limit: bytes that the arena may take.
+        objective: what decides what stays in an inner memory.
     """
     found: NetworkProgram | Infeasible | None = None
     for attempt in _attempts(schedule, target.build_profile().inner_alignment):
-        found = _place(held(attempt, target), target, limit)
+        found = _place(held(attempt, target), target, limit, objective)
         if not isinstance(found, Infeasible):
             return found
     assert found is not None
@@ -41,10 +46,10 @@ def _attempts(schedule: Schedule, alignment: int) -> Iterator[Schedule]:
 
 
 def _place(
-    schedule: Schedule, target: MatchTarget, limit: int | None
+    schedule: Schedule, target: MatchTarget, limit: int | None, objective: Objective
 ) -> NetworkProgram | Infeasible:
     alignment = target.build_profile().alignment
     program = store(schedule, target.storage(), alignment=alignment, limit=limit)
     if isinstance(program, Infeasible):
         return program
-    return hand_over(program, target, limit=limit)
+    return hand_over(program, target, limit=limit, objective=objective)

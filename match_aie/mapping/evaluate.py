@@ -105,6 +105,11 @@ class Evaluation:
         picojoules = energy + sum(t.energy for t in tiers)
         return Cost(cycles, (("compute", compute), *waits), picojoules or None)
 
+    def picojoules(self) -> float | None:
+        """Of the kernel and all transfers; None where the model has no energy."""
+        tiers = (self._tier(tier) for tier in range(len(self._layout.tiers)))
+        return self._kernel()[1] + sum(tier.energy for tier in tiers) or None
+
     def moved(self) -> float:
         """Cycles of all transfers, one after the other."""
         return sum(self._tier(tier).cycles for tier in range(len(self._layout.tiers)))

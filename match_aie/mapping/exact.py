@@ -88,9 +88,14 @@ class Exact:
 
     @cached_property
     def kernels(self) -> list[Kernels]:
-        """Classes of kernel tiles: one for each need of scratch, width and energy that occurs."""
+        """Classes of kernel tiles: one for each need of scratch, width and energy that occurs.
+
+        Where layers are priced as wholes every kernel tile is looked at by itself in the end, so
+        that energy makes no classes: there would be nearly as many as tiles.
+        """
         cycles, energy = kernel_totals(self.problem)
-        needs = np.vstack([reserved(self.problem, 0), ~self.complete, energy])
+        spent = energy if self.problem.prices is not None else np.zeros_like(energy)
+        needs = np.vstack([reserved(self.problem, 0), ~self.complete, energy - spent])
         found = []
         for need in np.unique(needs, axis=1).T:
             eligible = np.all(needs <= need[:, None], axis=0) & self.mask
@@ -98,7 +103,9 @@ class Exact:
             inside = np.where(self.below, own[:, None], _INF)
             best = inside.argmin(axis=0)
             least = inside[best, np.arange(len(best))]
-            found.append(Kernels(own, least, float(need[-1]), best, bool(need[-2]), need[:-2]))
+            frugal = np.where(self.below & eligible[:, None], spent[:, None], _INF).min(axis=0)
+            charged, partial = float(need[-1]), bool(need[-2])
+            found.append(Kernels(own, least, charged, spent, frugal, best, partial, need[:-2]))
         return found
 
     @cached_property
@@ -172,6 +179,8 @@ class Exact:
         """The score of a placement that is priced as a whole layer."""
         prices = self.problem.prices
         assert prices is not None
+        if self.scorer.objective == "energy":
+            return float(energy)
         cycles = self._known.get(placement)
         if cycles is None:
             self.priced += 1

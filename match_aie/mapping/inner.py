@@ -28,7 +28,10 @@ class Kernels:
         own: cycles of all calls with each node itself as the kernel's tile; infinite for those
             of other needs.
         cycles: of all calls, for each node the least over kernel tiles inside it.
-        energy: upper bound of the picojoules of all calls; charged.
+        energy: upper bound of the picojoules of all calls; charged. Where layers are priced as
+            wholes it is 0, and the next two are used.
+        spent: picojoules of all calls with each node itself as the kernel's tile.
+        least: of all calls, for each node the least over kernel tiles inside it.
         best: that kernel tile.
         partial: whether some of these kernels leave partial sums behind.
         reserved: bytes in every memory of the innermost tier.
@@ -37,6 +40,8 @@ class Kernels:
     own: Array
     cycles: Array
     energy: float
+    spent: Array
+    least: Array
     best: Array
     partial: bool
     reserved: Array
@@ -105,18 +110,19 @@ class Inner:
         """Whether every group has some node that fits by itself."""
         return all(ok.any() for ok in self.ok) and bool(np.all(self.free >= 0))
 
-    def score(self, compute: Array, sums: Array) -> Score:
+    def score(self, compute: Array, sums: Array, spent: Array | float = 0.0) -> Score:
         """Score of this tier's groups, with all that has been decided added.
 
         Args:
             compute: cycles of all calls.
             sums: of the groups, as `Moves.stacked`, [4, ...].
+            spent: picojoules of all calls beside those that the class of kernels is charged.
         """
         outer, fixed = self._outer, self._fixed
         cycles, exposed, energy, held = (a + b for a, b in zip(sums, fixed, strict=True))
         moves = [cycles, *(np.asarray(m) for m in outer.moves)]
         edges = [exposed, *(np.asarray(e) for e in outer.exposed)]
-        total = energy + outer.energy + self._kernels.energy
+        total = energy + outer.energy + self._kernels.energy + spent
         return self._scorer(compute + held, moves, edges, total)
 
     def solve(self, pool: Pool) -> None:
@@ -145,7 +151,8 @@ class Inner:
                 ok = ok & np.isfinite(sums[0])
             nodes = np.nonzero(ok)[0]
             total = sum((sums[:, nodes] for sums in others), self.sums[first][:, nodes])
-            bound = self.score(self._kernels.cycles[nodes], total)
+            kernels = self._kernels
+            bound = self.score(kernels.cycles[nodes], total, kernels.least[nodes])
             value = np.broadcast_to(bound.value, nodes.shape).tolist()
             tie = np.broadcast_to(bound.tie, nodes.shape).tolist()
             rows = zip(value, tie, nodes.tolist(), strict=True)
@@ -197,7 +204,8 @@ class Inner:
         fits = np.all(self.bytes[at][:, nodes] + part.nbytes[:, None] <= self.free[:, None], axis=0)
         nodes = nodes[fits]
         decided = sum((least[a] for a in choices if a != at), part.sums)
-        bound = self.score(self._kernels.cycles[node], self.sums[at][:, nodes] + decided[:, None])
+        sums, kernels = self.sums[at][:, nodes] + decided[:, None], self._kernels
+        bound = self.score(kernels.cycles[node], sums, kernels.least[node])
         limit = pool.limit[0]
         value = np.broadcast_to(bound.value, nodes.shape)
         return np.asarray(nodes[value <= limit * (1 + 1e-9)]) if np.isfinite(limit) else nodes
@@ -218,7 +226,7 @@ class Inner:
             ok = ok & self._exact.comparable[np.ix_(a, b)]
         if not np.any(ok):
             return
-        score = self.score(self._kernels.cycles[node], sums)
+        score = self.score(self._kernels.cycles[node], sums, self._kernels.least[node])
         if self._whole is None:
             self._offer_best(part, choices, node, score, ok, pool)
         else:
@@ -283,14 +291,15 @@ class Inner:
         """Price a placement with every kernel tile inside `node` that may be among the best."""
         inside = self._exact.below[:, node] & np.isfinite(self._kernels.own)
         kernels = np.flatnonzero(inside)
-        bound = self.score(self._kernels.own[kernels], sums[:, None])
+        spent = self._kernels.spent[kernels]
+        bound = self.score(self._kernels.own[kernels], sums[:, None], spent)
         value = np.broadcast_to(bound.value, kernels.shape)
         tie = float(sums[0])
         for at in np.argsort(value, kind="stable"):
             if not pool.improves(float(value[at])):
                 return
             placement = Placement(int(kernels[at]), placed)
-            energy = np.asarray(sums[2] + self._fixed[2] + self._kernels.energy)
+            energy = np.asarray(sums[2] + self._fixed[2] + spent[at])
             pool.offer(self._exact.whole(placement, energy), tie, placement)
 
 

@@ -306,7 +306,7 @@ def _offer(
     compute = kernels.own[kernel]
     if not np.isfinite(compute) or min(nodes.values()) < 0:
         return
-    moves, edges, energy = [], [], np.asarray(kernels.energy)
+    moves, edges, energy = [], [], np.asarray(kernels.energy + kernels.spent[kernel])
     for tier, legs in enumerate(exact.tiers):
         used = kernels.reserved if tier == 0 else exact.outer_reserved[tier]
         fixed = exact.fixed[tier]

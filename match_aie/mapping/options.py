@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from match_aie.errors import OptionError
-from match_aie.mapping.pool import Objective
+from match_aie.hardware import Objective
 from match_aie.mapping.space import Tiles
 
 Engine = Literal["loma", "exact", "zigzag"]

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from match_aie.errors import OptionError
-from match_aie.hardware import Cost, ExecModule
+from match_aie.hardware import ExecModule
 from match_aie.mapping.exact import Exact
 from match_aie.mapping.layout import Layout
-from match_aie.mapping.pool import Objective, Placement, Pool
+from match_aie.mapping.pool import Placement, Pool
 
 #: Values closer than this, relatively, are the same: the engine does not tell them apart.
 SAME = 1e-9
@@ -68,11 +68,3 @@ def _place(layout: Layout, memory: str) -> tuple[int, int]:
         if m.name == memory
     ]
     return found[0]
-
-
-def value(cost: Cost, objective: Objective) -> float:
-    """What `objective` minimises."""
-    if objective == "latency":
-        return cost.cycles
-    energy = cost.picojoules or 0.0
-    return energy if objective == "energy" else energy * cost.cycles

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
-from match_aie.hardware import Array, TileCostModel
-
-Objective = Literal["latency", "energy", "edp"]
+from match_aie.hardware import Array, Objective, TileCostModel
 
 #: Two scores closer than this, relatively, are the same: sums in another order differ by less.
 EPSILON = 1e-10

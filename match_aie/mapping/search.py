@@ -7,13 +7,22 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from match_aie.errors import Infeasible, OptionError, TargetError
-from match_aie.hardware import Cost, CostModel, ExecModule, Loop, Mapping, TileCostModel
+from match_aie.hardware import (
+    Cost,
+    CostModel,
+    ExecModule,
+    Loop,
+    Mapping,
+    Objective,
+    TileCostModel,
+    measure,
+)
 from match_aie.mapping.evaluate import Evaluation
 from match_aie.mapping.exact import Exact
 from match_aie.mapping.nest import between, to_mapping
 from match_aie.mapping.options import SearchOptions
-from match_aie.mapping.pareto import SAME, descend, refuse_memory, value
-from match_aie.mapping.pool import Objective, Placement, Pool, Scorer
+from match_aie.mapping.pareto import SAME, descend, refuse_memory
+from match_aie.mapping.pool import Placement, Pool, Scorer
 from match_aie.mapping.space import build_space
 from match_aie.mapping.tables import Problem, pose
 from match_aie.workload import Workload
@@ -166,8 +175,8 @@ def _front(problem: Problem, options: SearchOptions, memory: str) -> list[Mapped
     exact = Exact(problem, Scorer(problem.model, options.objective))
     for placement, bound in descend(exact, memory, used):
         point = replace(priced(problem, placement, bound), nbytes=used(placement))
-        now = value(point.cost, options.objective)
-        if front and value(front[-1].cost, options.objective) >= now * (1 - SAME):
+        now = measure(point.cost, options.objective)
+        if front and measure(front[-1].cost, options.objective) >= now * (1 - SAME):
             front.pop()  # as good with fewer bytes
         front.append(point)
     return front
@@ -218,7 +227,7 @@ def _untiled(
     if not found:
         assert refused is not None, f"module {module.name} has no unrolling"
         return refused
-    return sorted(found, key=lambda row: value(row.cost, objective))
+    return sorted(found, key=lambda row: measure(row.cost, objective))
 
 
 def offered(workload: Workload, module: ExecModule) -> Sequence[Mapping]:

@@ -1,4 +1,4 @@
-"""What the parts of a cover cost, in cycles of the target's reference clock.
+"""What the parts of a cover cost, in cycles of the target's reference clock or in picojoules.
 
 A cover of the graph is a set of options, no operator in two of them. It costs
 
@@ -8,6 +8,9 @@ A cover of the graph is a set of options, no operator in two of them. It costs
   options that hold it), and
 - a move for every tensor and every unit that reads it and is not the unit that wrote it. The
   caller's inputs and outputs are with the core.
+
+Energy is counted alike: the modelled picojoules of the options, and what the core takes in the
+cycles of operators and moves. `Weights` say what counts.
 
 `audit` computes this by walking the graph, for any cover. `match_aie.partition.cover` says the
 same as conditions, for the solver; the two are compared on every selection.
@@ -22,7 +25,14 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from match_aie.errors import TargetError
-from match_aie.hardware import ExecModule, MatchTarget, Move, Operation, TensorType
+from match_aie.hardware import (
+    ExecModule,
+    MatchTarget,
+    Move,
+    Operation,
+    TensorType,
+    refuse_objective,
+)
 from match_aie.limits import STEPS
 from match_aie.partition.graph import Graph, Node
 from match_aie.partition.match import REPEATABLE
@@ -36,8 +46,19 @@ UNWRITTEN = 1000.0
 
 
 @dataclass(frozen=True)
+class Weights:
+    """What a cycle of the reference clock, and a picojoule, add to a cover's cost."""
+
+    cycle: float = 1.0
+    picojoule: float = 0.0
+
+
+CYCLES, PICOJOULES = Weights(), Weights(0.0, 1.0)
+
+
+@dataclass(frozen=True)
 class CoverCost:
-    """What a cover costs, modelled, in cycles of the reference clock.
+    """What a cover costs, modelled: cycles of the reference clock, or what the weights say.
 
     Attributes:
         layers: of the chosen options.
@@ -74,10 +95,17 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Pricing:
-    """Prices of options, operators and moves on one graph and target."""
+    """Prices of options, operators and moves on one graph and target.
+
+    Attributes:
+        graph: what is covered.
+        target: the chip.
+        weights: what counts; picojoules only where the target states energy.
+    """
 
     graph: Graph
     target: MatchTarget
+    weights: Weights = CYCLES
 
     @cached_property
     def known(self) -> frozenset[str]:
@@ -108,15 +136,30 @@ class Pricing:
         return self.graph.nodes[index].operator in REPEATABLE
 
     def option(self, option: Option) -> float:
-        """Cycles of a priced option."""
+        """What a priced option costs."""
         if option.cost is None:
             raise ValueError("an option without a mapping costs nothing that could be said")
         module = option.candidate.module
         cycles = self.target.reference_cycles(module, option.cost.cycles)
-        return _checked(cycles, f"the cost model of module {module.name}")
+        who = f"the cost model of module {module.name}"
+        picojoules = option.cost.picojoules if self.weights.picojoule else 0.0
+        if picojoules is None:
+            raise TargetError(f"{who} gives no energy", hint="`kernel_energy`, `transfer_energy`")
+        cycles = _checked(cycles, who) * self.weights.cycle
+        return cycles + _checked(picojoules, who, "picojoules") * self.weights.picojoule
+
+    @cached_property
+    def core_cycle(self) -> float:
+        """What a cycle of the core costs."""
+        energy, weights = self.target.energy, self.weights
+        if not weights.picojoule:
+            return weights.cycle
+        refuse_objective("energy", self.target.name, energy)
+        assert energy is not None
+        return weights.cycle + weights.picojoule * energy.core.value
 
     def fallback(self, index: int) -> float:
-        """Cycles of the core for one node; 0 where it is known at compile time."""
+        """What the core takes for one node; 0 where it is known at compile time."""
         return self._fallback[index]
 
     @cached_property
@@ -132,12 +175,13 @@ class Pricing:
             self.tensor(node.output),
             node.attributes,
         )
-        cycles = _checked(self.target.fallback_cost(operation), "fallback_cost")
+        cycles = _checked(self.target.fallback_cost(operation), "fallback_cost") * self.core_cycle
         return cycles * UNWRITTEN if STEPS in node.attributes else cycles
 
     def move(self, value: str, source: ExecModule | None, to: ExecModule | None) -> float:
-        """Cycles to hand `value` over."""
-        return _checked(self.target.move_cost(Move(self.tensor(value), source, to)), "move_cost")
+        """What handing `value` over costs: the core's work."""
+        cycles = self.target.move_cost(Move(self.tensor(value), source, to))
+        return _checked(cycles, "move_cost") * self.core_cycle
 
     def tensor(self, name: str) -> TensorType:
         """A value's type."""
@@ -145,12 +189,12 @@ class Pricing:
         return TensorType(value.dtype, value.shape, name in self.known)
 
 
-def _checked(cycles: float, who: str) -> float:
-    if not isfinite(cycles) or cycles < 0:
+def _checked(much: float, who: str, unit: str = "cycles") -> float:
+    if not isfinite(much) or much < 0:
         raise TargetError(
-            f"{who} gives {cycles} cycles", hint="a cost is a finite number, not below 0"
+            f"{who} gives {much} {unit}", hint="a cost is a finite number, not below 0"
         )
-    return cycles
+    return much
 
 
 @dataclass(frozen=True, eq=False)

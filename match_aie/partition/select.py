@@ -7,15 +7,34 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from match_aie.errors import Infeasible, InternalError, OptionError
-from match_aie.hardware import Cost, Mapping, MatchTarget, Seat
+from match_aie.hardware import (
+    Cost,
+    Mapping,
+    MatchTarget,
+    Objective,
+    Seat,
+    measure,
+    refuse_objective,
+)
 from match_aie.partition.candidates import Candidate
 from match_aie.partition.cover import problem
 from match_aie.partition.graph import Graph
 from match_aie.partition.match import REPEATABLE
-from match_aie.partition.pricing import CoverCost, Pricing, audit, leftover
+from match_aie.partition.pricing import (
+    CYCLES,
+    PICOJOULES,
+    CoverCost,
+    Pricing,
+    Weights,
+    audit,
+    leftover,
+)
 from match_aie.partition.solve import solve
 
 Rule = Literal["cheapest", "match"]
+
+#: Times that the weights of cycles and energy are tilted, at most, to lower their product.
+ROUNDS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +69,11 @@ class Assignment:
         chosen: who runs what; the fallback runs the rest.
         considered: all options.
         rule: by which it was chosen.
-        cost: of the cover, modelled.
+        cost: of the cover, modelled, in cycles.
         match_cost: of the cover that MATCH's rule chooses from the same options.
         proven: whether no cover is cheaper; False where that was not asked, or not shown in time.
-        pricing: of what was chosen from.
+        pricing: of what was chosen from, in cycles.
+        energy: of the cover, modelled, in picojoules; None where the target states none.
     """
 
     chosen: tuple[Option, ...]
@@ -63,6 +83,7 @@ class Assignment:
     match_cost: CoverCost
     proven: bool
     pricing: Pricing
+    energy: CoverCost | None = None
 
 
 def select(
@@ -72,6 +93,7 @@ def select(
     *,
     rule: Rule = "cheapest",
     unlimited: frozenset[str] = frozenset(),
+    objective: Objective = "latency",
 ) -> Assignment:
     """Choose the options that run; no operator runs in two of them, repeatable ones aside.
 
@@ -82,9 +104,11 @@ def select(
         rule: "cheapest" for the cover of least modelled cost (see `pricing`; equal costs go to
             options that come first), "match" for MATCH's rule.
         unlimited: capacities of the target that are left out.
+        objective: what is cheapest: least cycles, least energy, or, as far as a search by
+            weights of both finds it, the least product of the two.
 
     Raises:
-        OptionError: no such rule.
+        OptionError: no such rule, or the target states no energy.
         TargetError: a cost is negative or not finite, or clocks cannot be compared.
     """
     if rule not in ("cheapest", "match"):
@@ -92,16 +116,58 @@ def select(
     wide, origin = alternatives(options, target)
     able = [o for o in wide if o.mapping is not None]
     pricing = Pricing(graph, target)
-    by_rule = longest_first(graph, able)
+    by_rule = longest_first(graph, able, objective)
     match_cost = audit(pricing, by_rule)
     if rule == "match":
         considered = _considered(options, by_rule, origin)
-        return Assignment(by_rule, considered, rule, match_cost, match_cost, False, pricing)
-    chosen, proven = cheapest(pricing, able, by_rule, unlimited)
+        energy = energy_of(pricing, by_rule)
+        return Assignment(by_rule, considered, rule, match_cost, match_cost, False, pricing, energy)
+    chosen, proven = best_cover(pricing, able, by_rule, unlimited, objective)
     chosen = together(pricing, chosen, origin)
-    cost = audit(pricing, chosen)
+    cost, energy = audit(pricing, chosen), energy_of(pricing, chosen)
     considered = _considered(options, chosen, origin)
-    return Assignment(chosen, considered, rule, cost, match_cost, proven, pricing)
+    return Assignment(chosen, considered, rule, cost, match_cost, proven, pricing, energy)
+
+
+def energy_of(pricing: Pricing, chosen: Sequence[Option]) -> CoverCost | None:
+    """Picojoules of a cover; None where the target, or one of the modules, states none."""
+    if pricing.target.energy is None:
+        return None
+    if any(option.cost is None or option.cost.picojoules is None for option in chosen):
+        return None
+    return audit(replace(pricing, weights=PICOJOULES), chosen)
+
+
+def best_cover(
+    pricing: Pricing,
+    able: Sequence[Option],
+    start: Sequence[Option],
+    unlimited: frozenset[str],
+    objective: Objective,
+) -> tuple[tuple[Option, ...], bool]:
+    """The cover of least cycles or energy, or of a small product of both, and whether proven.
+
+    A product is no sum. Around a cover of T cycles and E picojoules it grows with E cycles and T
+    picojoules, so a cover of less E * cycles + T * picojoules is tried next, from the fastest and
+    from the thriftiest one, until the product stops to fall.
+    """
+    refuse_objective(objective, pricing.target.name, pricing.target.energy)
+    if objective != "edp":
+        weights = CYCLES if objective == "latency" else PICOJOULES
+        return cheapest(replace(pricing, weights=weights), able, start, unlimited)
+    found: list[tuple[float, tuple[Option, ...]]] = []
+    for weights in (CYCLES, PICOJOULES):
+        least = float("inf")
+        for _ in range(ROUNDS):
+            chosen, _proven = cheapest(replace(pricing, weights=weights), able, start, unlimited)
+            cycles, energy = audit(pricing, chosen).total, energy_of(pricing, chosen)
+            assert energy is not None
+            if not cycles * energy.total < least * (1 - 1e-9):
+                break
+            least = cycles * energy.total
+            found.append((least, chosen))
+            weights = Weights(1.0, cycles / energy.total if energy.total else 0.0)
+    return min(found, key=lambda each: each[0])[1], False
 
 
 def alternatives(
@@ -193,13 +259,17 @@ def together(
     return tuple(found)
 
 
-def longest_first(graph: Graph, able: Sequence[Option]) -> tuple[Option, ...]:
+def longest_first(
+    graph: Graph, able: Sequence[Option], objective: Objective = "latency"
+) -> tuple[Option, ...]:
     """MATCH's rule: the longest pattern first, then the cheapest module; no node runs twice.
 
     Nodes that cost nothing to repeat (a dequantize) may belong to several layers, and are layers
     of their own only where something outside the chosen layers reads them.
     """
-    ordered = sorted(able, key=lambda o: (-_weight(graph, o), _cycles(o), o.candidate.match.root))
+    ordered = sorted(
+        able, key=lambda o: (-_weight(graph, o), _price(o, objective), o.candidate.match.root)
+    )
     taken: set[int] = set()
     chosen: list[Option] = []
     for option in ordered:
@@ -223,5 +293,5 @@ def _weight(graph: Graph, option: Option) -> int:
     )
 
 
-def _cycles(option: Option) -> float:
-    return option.cost.cycles if option.cost else 0.0
+def _price(option: Option, objective: Objective) -> float:
+    return measure(option.cost, objective) if option.cost else 0.0

@@ -73,6 +73,28 @@ class CoverDetail:
 
 
 @dataclass(frozen=True)
+class EnergyDetail:
+    """What an inference takes, modelled, in picojoules.
+
+    Attributes:
+        objective: what the network was compiled for.
+        layers: of layers that modules run, as they are emitted.
+        fallback: of what is left to the core.
+        moves: of handing tensors over between units.
+    """
+
+    objective: str
+    layers: float
+    fallback: float
+    moves: float
+
+    @property
+    def total(self) -> float:
+        """The sum."""
+        return self.layers + self.fallback + self.moves
+
+
+@dataclass(frozen=True)
 class LayerDetail:
     """What a module runs, as the manifest states it.
 
@@ -86,6 +108,7 @@ class LayerDetail:
         temporal: (loop dimension, size) in time, outermost first.
         error_lsb: proven bound of the difference from the model's arithmetic, in steps of the
             output, where the module computes in its own; else None.
+        picojoules: modelled; None where the module states no energy.
     """
 
     module: str
@@ -96,6 +119,7 @@ class LayerDetail:
     spatial: tuple[tuple[str, int], ...]
     temporal: tuple[tuple[str, int], ...]
     error_lsb: float | None = None
+    picojoules: float | None = None
 
 
 @dataclass(frozen=True)
@@ -164,6 +188,7 @@ class NetworkReport:
         cover: what the choice costs; None in projects of versions that did not say.
         simulated: one inference; None where no step was simulated.
         joins: concatenations.
+        energy: modelled; None where the target, or a module that runs a layer, states none.
     """
 
     name: str
@@ -176,6 +201,7 @@ class NetworkReport:
     cover: CoverDetail | None = None
     simulated: SimulatedDetail | None = None
     joins: tuple[JoinRow, ...] = ()
+    energy: EnergyDetail | None = None
 
     @property
     def layers(self) -> tuple[StepRow, ...]:
@@ -265,6 +291,19 @@ def _report(manifest: Manifest) -> NetworkReport:
         cover=_cover(manifest["selection"]) if "selection" in manifest else None,
         simulated=_simulated(simulated),
         joins=join_rows(manifest),
+        energy=_energy(manifest.get("selection") or {}, steps),
+    )
+
+
+def _energy(selection: Manifest, steps: list[StepRow]) -> EnergyDetail | None:
+    layers = [step.layer.picojoules for step in steps if step.layer is not None]
+    if selection.get("picojoules") is None or any(each is None for each in layers):
+        return None
+    return EnergyDetail(
+        str(selection["objective"]),
+        sum(each or 0.0 for each in layers),
+        float(selection["core_picojoules"]),
+        float(selection["move_picojoules"]),
     )
 
 
@@ -301,6 +340,7 @@ def _layer(layer: Manifest) -> LayerDetail:
         tuple((str(loop["dim"]), int(loop["size"])) for loop in layer["mapping"]["spatial"]),
         tuple((str(loop["dim"]), int(loop["size"])) for loop in layer["mapping"]["temporal"]),
         float(layer["original"]["error_lsb"]) if layer.get("original") else None,
+        None if (much := layer["cost"].get("picojoules")) is None else float(much),
     )
 
 

@@ -175,6 +175,9 @@ def _headline(report: NetworkReport) -> tuple[tuple[str, Figure], ...]:
         made.append(("in modules", _cycles(report.cover.layers)))
         made.append(("on the core", _cycles(report.cover.fallback)))
         made.append(("to hand over", _cycles(report.cover.moves)))
+    if report.energy is not None:
+        much = Figure(f"{report.energy.total / 1e6:,.3f}", "modelled", "uJ")
+        made.append(("in all", much))
     if report.simulated is not None:
         run = report.simulated
         known = f", of which {count(run.modelled)} modelled" if run.modelled else ""

@@ -15,6 +15,7 @@ from match_aie.report.joins import join_text
 from match_aie.report.network import (
     Attempt,
     CoverDetail,
+    EnergyDetail,
     LayerDetail,
     MemoryUse,
     NetworkReport,
@@ -64,6 +65,8 @@ def summary_text(report: NetworkReport, seconds: Mapping[str, float] | None = No
         )
     if report.cover is not None:
         parts.append(cover_text(report.cover))
+    if report.energy is not None:
+        parts.append(energy_text(report.energy))
     if seconds:
         total = sum(seconds.values())
         longest = sorted(seconds.items(), key=lambda item: -item[1])[:4]
@@ -88,6 +91,23 @@ def cover_text(cover: CoverDetail) -> str:
     return "\n".join(lines)
 
 
+def energy_text(energy: EnergyDetail) -> str:
+    """What an inference takes, and what was minimised."""
+    parts = [f"{microjoules(energy.layers)} in modules"]
+    parts += [f"{microjoules(energy.fallback)} on the core"] if energy.fallback else []
+    parts += [f"{microjoules(energy.moves)} to hand over"] if energy.moves else []
+    lines = [f"energy    {microjoules(energy.total)} uJ (modelled): {', '.join(parts)}"]
+    if energy.objective != "latency":
+        what = "energy" if energy.objective == "energy" else "the product of energy and cycles"
+        lines.append(f"          compiled for little {what}")
+    return "\n".join(lines)
+
+
+def microjoules(picojoules: float) -> str:
+    """As a number of microjoules, without its unit."""
+    return f"{picojoules / 1e6:,.3f}"
+
+
 def _more(more: float, than: float) -> str:
     if more <= 0:
         return "as many"
@@ -102,7 +122,16 @@ def layer_table(report: NetworkReport) -> str:
     """A row per call: who runs it, as what, and what the cost model says."""
     total = report.cycles
     header = (">#", "layer", "runs on", "as", "output", ">MACs", ">cycles (modelled)", ">share")
-    return table(header, [_row(step, total) for step in report.steps])
+    rows = [_row(step, total) for step in report.steps]
+    if report.energy is None:
+        return table(header, rows)
+    rows = [(*row, _layer_energy(step)) for row, step in zip(rows, report.steps, strict=True)]
+    return table((*header, ">uJ (modelled)"), rows)
+
+
+def _layer_energy(step: StepRow) -> str:
+    picojoules = None if step.layer is None else step.layer.picojoules
+    return "" if picojoules is None else microjoules(picojoules)
 
 
 def _row(step: StepRow, total: float) -> tuple[str, ...]:
@@ -191,6 +220,8 @@ def _layer_lines(step: StepRow, layer: LayerDetail) -> list[str]:
         f"  cycles    {count(layer.cycles)} (modelled){_simulated(step)}",
         *(f"            {count(cycles):>12} {name}" for name, cycles in layer.parts),
     ]
+    if layer.picojoules is not None:
+        lines.append(f"  energy    {microjoules(layer.picojoules)} uJ (modelled)")
     if layer.error_lsb is not None:
         lines.append(f"  rounding  the module's own, {error_text(layer.error_lsb)}")
     if layer.spatial:
@@ -234,10 +265,15 @@ def as_json(report: NetworkReport) -> dict[str, object]:
         "cycles": report.cycles,
         "cycles_provenance": "modelled",
         "cover": None if report.cover is None else asdict(report.cover),
+        "energy": None if report.energy is None else _energy_json(report.energy),
         "simulated": None if report.simulated is None else asdict(report.simulated),
         "joins": [asdict(row) for row in report.joins],
         "warnings": list(report.warnings),
     }
+
+
+def _energy_json(energy: EnergyDetail) -> dict[str, object]:
+    return {**asdict(energy), "total": energy.total, "unit": "pJ", "provenance": "modelled"}
 
 
 def step_json(report: NetworkReport, step: StepRow) -> dict[str, object]:
@@ -270,6 +306,7 @@ def _layer_json(step: StepRow) -> dict[str, object]:
         "pattern": layer.pattern,
         "kind": layer.workload.kind,
         "cycles": layer.cycles,
+        "picojoules": layer.picojoules,
         "macs": layer.workload.macs,
         "error_lsb": layer.error_lsb,
         "simulated_cycles": step.simulated,

@@ -11,7 +11,14 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from match_aie.hardware import Region, SimulatedStep, StepResult, TileProgram, Visit
+from match_aie.hardware import (
+    Energy,
+    Region,
+    SimulatedStep,
+    StepResult,
+    TileProgram,
+    Visit,
+)
 from match_aie.simulation.commands import Acquire, Delay, Release, Resource, Task, Wait
 from match_aie.simulation.engine import Simulator
 from match_aie.simulation.scratchpad_timing import (
@@ -64,11 +71,13 @@ class ScratchpadSimulator:
 
     Args:
         timing: what things take there.
+        energy: the same in picojoules; None where that is not known.
     """
 
-    def __init__(self, timing: ScratchpadTiming) -> None:
+    def __init__(self, timing: ScratchpadTiming, energy: Energy | None = None) -> None:
         """Only keeps what it is given."""
         self._timing = timing
+        self._energy = energy
 
     def run(self, steps: Sequence[SimulatedStep], *, record: bool = True) -> Simulation:
         """Simulate one inference, from the first step to the end of the last.
@@ -79,12 +88,12 @@ class ScratchpadSimulator:
         """
         simulator = Simulator(record=record)
         results: list[StepResult] = []
-        chip = _Chip(simulator, self._timing)
+        chip = _Chip(simulator, self._timing, self._energy)
 
         def control() -> Steps:
             fetches: dict[int, Task] = {}
             for index, step in enumerate(steps):
-                begin = simulator.now
+                begin, chip.picojoules = simulator.now, 0.0
                 for ahead in (index, index + 1)[bool(index) :]:
                     if ahead < len(steps) and steps[ahead].fetched:
                         fetches[ahead] = yield from chip.fetch(steps[ahead])
@@ -100,6 +109,7 @@ class ScratchpadSimulator:
                         taken,
                         step.predicted,
                         step.tiles is not None,
+                        chip.picojoules if self._energy is not None else None,
                     )
                 )
 
@@ -125,9 +135,13 @@ class _Pending:
 class _Chip:
     """The units, and what the controller does with them."""
 
-    def __init__(self, simulator: Simulator, timing: ScratchpadTiming) -> None:
+    def __init__(
+        self, simulator: Simulator, timing: ScratchpadTiming, energy: Energy | None
+    ) -> None:
         self._simulator = simulator
         self._timing = timing
+        self._energy = energy
+        self.picojoules = 0.0
         self._dma = Resource("DMA", timing.dma_channels)
         self._backing = Resource("backing memory")
         self._units: dict[str, Resource] = {}
@@ -138,19 +152,27 @@ class _Chip:
     def step(self, step: SimulatedStep, after: SimulatedStep | None) -> Steps:
         if step.tiles is None or step.workload is None:
             self._offloaded = False
-            yield Delay(step.cycles, "control core", step.label, "modelled")
+            yield self.busy(step.cycles, "control core", step.label, "modelled")
             return
         if not self._offloaded or step.fetched:
-            yield Delay(self._timing.offload, "control core", step.label, "offload")
+            yield self.busy(self._timing.offload, "control core", step.label, "offload")
         self._offloaded = True
         ahead = after.tiles.ahead if after is not None and after.tiles is not None else ()
         layer = _Layer(self, step, ahead)
         yield from layer.run()
 
+    def busy(self, cycles: float, who: str, name: str, category: str) -> Delay:
+        """A core works: the control core, or the controller."""
+        if self._energy is not None:
+            self.picojoules += cycles * self._energy.core.value
+        return Delay(cycles, who, name, category)
+
     def fetch(self, step: SimulatedStep) -> Generator[Any, Any, Task]:
         """Start to fetch a step's constants; the value is the task that ends with it."""
         time = self._timing.fetch(step.fetched)
-        yield Delay(time.program, "control core", f"fetch {step.label}", "dma setup")
+        yield self.busy(time.program, "control core", f"fetch {step.label}", "dma setup")
+        if self._energy is not None:
+            self.picojoules += step.fetched * self._energy.fetched.value
         return self._simulator.spawn(f"fetch {step.label}", self._fetching(step, time.engine))
 
     def _fetching(self, step: SimulatedStep, cycles: float) -> Steps:
@@ -162,7 +184,9 @@ class _Chip:
         """Start a transfer; the value is the task that ends with it."""
         time = self._timing.transfer(region, store=store)
         name = f"{'store' if store else 'load'} {region.operand.name}"
-        yield Delay(time.program, "controller", f"program {name}", "dma setup")
+        yield self.busy(time.program, "controller", f"program {name}", "dma setup")
+        if self._energy is not None:
+            self.picojoules += region.nbytes * self._energy.byte.value
         return self._simulator.spawn(name, self._moving(name, time.engine))
 
     def load_ahead(self, regions: Sequence[Region]) -> Generator[Any, Any, list[Task]]:
@@ -179,16 +203,19 @@ class _Chip:
         yield Release(self._dma)
 
     def start(
-        self, label: str, time: KernelTime, arriving: Steps
+        self, step: SimulatedStep, label: str, time: KernelTime, arriving: Steps
     ) -> Generator[Any, Any, list[Task]]:
         """Set a kernel's jobs up; the value is the tasks that end with the last of them.
 
         The first job is programmed before its operands have arrived.
         """
         unit = self._units.setdefault(time.unit, Resource(time.unit))
+        if self._energy is not None:
+            run = sum(jobs.run * jobs.count for jobs in time.jobs)
+            self.picojoules += run * self._energy.units[step.module].value
         if not time.queue:
             for jobs in time.jobs:
-                yield Delay(jobs.program * jobs.count, "controller", f"start {label}", "setup")
+                yield self.busy(jobs.program * jobs.count, "controller", f"start {label}", "setup")
                 yield Delay(jobs.run * jobs.count, time.unit, label, "kernel")
             return []
         slots = self._slots.setdefault(time.unit, Resource(f"{time.unit} slots", time.queue))
@@ -196,7 +223,7 @@ class _Chip:
         for jobs in time.jobs:
             for _ in range(jobs.count):
                 yield Acquire(slots, 1, "controller")
-                yield Delay(jobs.program, "controller", f"program {label}", "setup")
+                yield self.busy(jobs.program, "controller", f"program {label}", "setup")
                 yield from arriving
                 working = self._working(unit, slots, label, jobs.run)
                 last = [self._simulator.spawn(label, working)]
@@ -221,7 +248,7 @@ class _Layer:
         assert step.workload is not None
         self._chip = chip
         self._label = step.label or step.module
-        self._module = step.module
+        self._step = step
         self._workload = step.workload
         self._tiles = step.tiles
         self._visits = tuple(step.tiles.visits())
@@ -234,7 +261,7 @@ class _Layer:
 
     def run(self) -> Steps:
         enter, walk = self._chip.timing.walk(self._tiles)
-        yield Delay(enter, "controller", self._label, "layer")
+        yield self._chip.busy(enter, "controller", self._label, "layer")
         yield from self._fetch(self._visits[0].loads)
         if not self._early:
             # The layer before did not run: it would have loaded them.
@@ -244,7 +271,7 @@ class _Layer:
             after = () if last else self._visits[index + 1].loads
             ahead = tuple(r for r in after if r.operand.copies == 2)
             late = tuple(r for r in after if r.operand.copies == 1)
-            yield Delay(walk, "controller", self._label, "walk")
+            yield self._chip.busy(walk, "controller", self._label, "walk")
             if visit.opens:
                 yield from self._open_output(visit)
             yield from self._work(visit, ahead)
@@ -257,14 +284,14 @@ class _Layer:
 
     def _work(self, visit: Visit, ahead: tuple[Region, ...]) -> Steps:
         """Start the kernel; load ahead before it where it blocks, after the one before else."""
-        time = self._chip.timing.kernel(self._module, self._workload, visit)
+        time = self._chip.timing.kernel(self._step.module, self._workload, visit)
         blocking = not time.queue
         arriving = self._take(visit)
         if blocking:
             yield from arriving
             yield from self._fetch(ahead)
             yield from self._fetch_early()
-        done = yield from self._chip.start(self._label, time, arriving)
+        done = yield from self._chip.start(self._step, self._label, time, arriving)
         yield from self._settle()
         output = visit.output if visit.stores else None
         self._pending = _Pending(done, output, self._copy)
@@ -314,7 +341,7 @@ class _Layer:
     def _wait(self, task: Task | None) -> Steps:
         if task is None:
             return
-        yield Delay(self._chip.timing.wait, "controller", "wait", "wait")
+        yield self._chip.busy(self._chip.timing.wait, "controller", "wait", "wait")
         yield Wait(task, "controller")
 
 

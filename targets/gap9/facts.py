@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from match_aie.errors import TargetError
+from match_aie.hardware.energy import Energy, Figure
 
 FACTS_FILE = Path(__file__).with_name("facts.json")
 
@@ -105,6 +106,7 @@ class Facts:
     cores: CoreFacts
     cluster: ClusterFacts
     ne16: Ne16Facts
+    energy: Energy
 
 
 def _section(kind: type[Any], name: str, data: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -136,7 +138,22 @@ def read_facts(path: Path) -> Facts:
         cores=_section(CoreFacts, "cores", data),
         cluster=_section(ClusterFacts, "cluster", data),
         ne16=_section(Ne16Facts, "ne16", data),
+        energy=_energy(data),
     )
+
+
+def _energy(data: Mapping[str, Any]) -> Energy:
+    """Picojoules, with their ranges."""
+    sources = data["sources"]
+    try:
+        found = {
+            name: Figure(entry["value"], entry["low"], entry["high"], sources[entry["source"]])
+            for name, entry in data["energy"].items()
+        }
+        units = {name: found[name] for name in ("ne16", "cluster")}
+        return Energy(found["core"], units, found["byte"], found["fetched"])
+    except KeyError as error:
+        raise TargetError(f"facts: energy: {error} is missing") from error
 
 
 @lru_cache(maxsize=1)

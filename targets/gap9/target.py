@@ -62,6 +62,7 @@ class GAP9(MatchTarget):
     name = "GAP9"
     core = ControlCore()
     activations = "unsigned"
+    energy = facts().energy
 
     def __init__(
         self,
@@ -142,7 +143,7 @@ class GAP9(MatchTarget):
 
     def simulator(self) -> NetworkSimulator:
         """Cycles of the clock `frequency`."""
-        return ScratchpadSimulator(Gap9Timing(self._megahertz * 1e6))
+        return ScratchpadSimulator(Gap9Timing(self._megahertz * 1e6), self.energy)
 
     def options(self) -> Mapping[str, object]:
         """Arguments that make an equal target."""

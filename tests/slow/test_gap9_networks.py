@@ -52,6 +52,23 @@ def test_emulation_equals_the_reference_and_recorded_answers(file, tmp_path):
         answers_are_the_models(project, given, wanted)
 
 
+@pytest.mark.parametrize("file", ["dae_u8.onnx", "dscnn_u8.onnx"])
+def test_plans_for_energy_take_least_of_it(file, tmp_path):
+    """Modelled: no other plan takes less of what a plan is for; what is emitted stays exact."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plans = {
+            objective: match.compile(model_file(file), GAP9(), objective=objective)
+            for objective in ("latency", "energy", "edp")
+        }
+    for objective, plan in plans.items():
+        values = [other.measure(objective) for other in plans.values()]
+        assert plan.measure(objective) <= min(values) * (1 + 1e-9), objective
+    assert plans["energy"].picojoules < plans["latency"].picojoules
+    project = plans["energy"].write(tmp_path / "net")
+    assert project.run(random_inputs(project.inputs, np.random.default_rng(2))).matches_reference
+
+
 def answers_are_the_models(project, samples, outputs):
     assert len(samples) >= 4
     for sample, expected in zip(samples, outputs, strict=True):

@@ -51,6 +51,7 @@ class Cluster(ExecModule):
         self._cost = PulpNN(
             cores=known.cores.workers,
             banks=known.memory.l1_banks,
+            charges=known.energy.charges("cluster"),
         )
 
     def patterns(self) -> Sequence[Pattern]:

@@ -57,7 +57,7 @@ class Ne16(ExecModule):
         self, l1_bytes: int = facts().memory.l1_usable_bytes, l2_bytes: int | None = None
     ) -> None:
         """Take the sizes; the constants of transfers are the cost model's."""
-        self._model = Ne16Cost()
+        self._model = Ne16Cost(charges=facts().energy.charges("ne16"))
         port, dma = facts().ne16.port_bytes, facts().dma
         self.memories = (
             Memory("L1", l1_bytes, float(port), double_buffered=None, alignment=16),

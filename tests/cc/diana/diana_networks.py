@@ -47,14 +47,26 @@ class Net:
         step = self.const(np.float32(self.step * scale))
         return real, self.node("DequantizeLinear", [bias, step, self.const(np.int32(0))])
 
-    def conv(self, outputs, size=3, stride=1, depthwise=False, relu=False, scale=2.0**-7, zero=0):
-        """A convolution with symmetric SAME padding; depthwise keeps the channels."""
+    def conv(
+        self,
+        outputs,
+        size=3,
+        stride=1,
+        depthwise=False,
+        relu=False,
+        scale=2.0**-7,
+        zero=0,
+        pads=None,
+    ):
+        """A convolution with symmetric SAME padding, or `pads`; depthwise keeps the channels."""
         batch, channels, rows, columns = self.shape
         outputs, groups = (channels, channels) if depthwise else (outputs, 1)
         weight, bias = self.weight((outputs, channels // groups, size, size), scale)
-        attributes = {"strides": [stride] * 2, "pads": [size // 2] * 4, "group": groups}
+        attributes = {"strides": [stride] * 2, "pads": pads or [size // 2] * 4, "group": groups}
         y = self.node("Conv", [self.last, weight, bias], **attributes)
-        self.shape = (batch, outputs, -(-rows // stride), -(-columns // stride))
+        top, left, bottom, right = attributes["pads"]
+        rows, columns = rows + top + bottom - size, columns + left + right - size
+        self.shape = (batch, outputs, rows // stride + 1, columns // stride + 1)
         return self.quantized(y, self.step * 4, zero, relu)
 
     def dense(self, outputs, scale=2.0**-7):
@@ -89,6 +101,13 @@ def images(seed=0):
     net = Net((1, 1, 26, 21), seed).conv(24, size=7, stride=2, relu=True).residual()
     net.conv(0, depthwise=True, relu=True).conv(33, size=5, stride=2).conv(16, stride=2)
     return net.conv(0, depthwise=True, size=5, stride=2).conv(40, size=1, stride=2)
+
+
+def sides(seed=0):
+    """Padding that differs by side, as SAME has it with stride 2, and none."""
+    net = Net((1, 1, 18, 18), seed).conv(16, stride=2, pads=[0, 0, 1, 1], relu=True)
+    net.conv(20, size=5, pads=[2, 0, 0, 1]).conv(0, depthwise=True, stride=2, pads=[0, 1, 1, 0])
+    return net.conv(40, pads=[0, 0, 0, 0])
 
 
 def rows(seed=0):

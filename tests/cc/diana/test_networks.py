@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from diana_networks import Net, images, rows
+from diana_networks import Net, images, rows, sides
 
 import match_aie as match
 from match_aie.targets.diana import Diana
@@ -39,6 +39,8 @@ def run(net, folder, seed=0):
         (images, 8, (None, None)),
         (images, 8, (2_048, 40_000)),
         (rows, 2, (192, 8_192)),
+        (sides, 4, (None, None)),
+        (sides, 4, (768, 9_216)),
     ],
 )
 def test_all_on_the_array(tmp_path, make, layers, sizes):
@@ -105,12 +107,14 @@ def test_networks(tmp_path, path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("path", "most"), [("resnet8_u8.onnx", 11), ("dscnn_u8.onnx", 9), ("dae_u8.onnx", 10)]
+    ("path", "most"), [("resnet8_u8.onnx", 13), ("dscnn_u8.onnx", 9), ("dae_u8.onnx", 10)]
 )
 def test_networks_with_rounded_scales(tmp_path, monkeypatch, path, most):
-    """As `benchmarks/diana.py` changes them: most of their layers run on the array."""
+    """As `benchmarks/diana.py` changes them: convolutions, sums and products are the array's."""
     monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
     benchmark = runpy.run_path(str(BENCHMARKS / "diana.py"))
     net = compiled(benchmark["power_of_two"](onnx.load(model_file(path))))
     assert modules(net).count("digital") == most
+    refused = [o for o in net.assignment.considered if o.candidate.module.name == "digital"]
+    assert not any(option.reason for option in refused)
     assert run(net, tmp_path / "net").matches_reference

@@ -127,7 +127,7 @@ def test_an_objective_that_the_target_cannot_price(
 ) -> None:
     assert run(["map", str(model), "down", "-t", "chip", "--objective", objective]) == 1
     said = capsys.readouterr().err
-    assert f"the objective '{objective}' needs energy, and module '" in said
+    assert f"the objective '{objective}' needs energy, and target '" in said
     assert "states none" in said
 
 

@@ -67,6 +67,7 @@ def test_every_option_arrives(model: Path, monkeypatch: pytest.MonkeyPatch) -> N
     words += ["--memory-limit", "64k", "--arithmetic", "model", "--integer-io", "--name", "net"]
     words += ["--selection", "match", "--no-cache", "--params", "p.npz", "--limit", "nodes=500"]
     words += ["--value", "sr=16000", "--value", "gain=0.5,1"]
+    words += ["--objective", "edp"]
     assert run(words) == 0
     assert seen == {
         "model": model,
@@ -82,6 +83,7 @@ def test_every_option_arrives(model: Path, monkeypatch: pytest.MonkeyPatch) -> N
         "cache": False,
         "progress": None,
         "limits": Limits(nodes=500),
+        "objective": "edp",
     }
 
 
@@ -93,6 +95,18 @@ def test_a_limit_that_is_too_small_is_infeasible(
     assert run(words) == 2
     assert "does not fit" in capsys.readouterr().err
     assert not folder.exists()
+
+
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+def test_a_target_without_energy_is_named(model: Path, capsys: Capture, objective: str) -> None:
+    assert run(["compile", str(model), "-t", "CPU", "--objective", objective]) == 1
+    said = capsys.readouterr().err
+    assert f"the objective '{objective}' needs energy, and target 'CPU' states none" in said
+
+
+def test_an_unknown_objective_is_refused(model: Path, capsys: Capture) -> None:
+    assert run(["compile", str(model), "--objective", "area"]) == 1
+    assert "no objective called 'area'" in capsys.readouterr().err
 
 
 def test_an_unknown_selection_is_refused(model: Path, capsys: Capture) -> None:

@@ -25,15 +25,15 @@ I8 = Quantized("int8", 0.5, 0)
 TAIL = full_range("int8", 0)
 
 
-def convolution(c, k, rows, columns, size=3, stride=1, depthwise=False):
-    """With SAME padding."""
+def convolution(c, k, rows, columns, size=3, stride=1, depthwise=False, padding=None):
+    """With SAME padding, the same on all sides where nothing else is said."""
     return conv2d(
         I8,
         I8,
         shape=(1, rows, columns, c),
         weight_shape=(c, size, size, 1) if depthwise else (k, size, size, c),
         groups=c if depthwise else 1,
-        window=Window((stride, stride), padding=(size // 2,) * 4),
+        window=Window((stride, stride), padding=padding or (size // 2,) * 4),
         scales=1,
         tail=TAIL,
     )
@@ -62,6 +62,8 @@ LAYERS = {
     "conv": convolution(64, 64, 32, 32),
     "first": convolution(3, 16, 32, 32),
     "halved": convolution(16, 32, 32, 32, stride=2),
+    "behind": convolution(16, 32, 32, 32, stride=2, padding=(0, 0, 1, 1)),
+    "inside": convolution(16, 16, 9, 20, 5, padding=(0, 2, 1, 0)),
     "wide": convolution(20, 33, 17, 29, 5),
     "five": convolution(32, 16, 9, 40, 5, 2),
     "point": convolution(64, 128, 12, 12, 1),
@@ -157,8 +159,8 @@ def test_layout():
     [
         (convolution(16, 16, 8, 8, 2), "2x2"),
         (
-            conv2d(I8, I8, shape=(1, 8, 8, 16), weight_shape=(16, 3, 3, 16), scales=1, tail=TAIL),
-            "pads",
+            convolution(16, 16, 8, 8, padding=(1, 1, 2, 1)),
+            "pads (1, 1, 2, 1); the array pads up to 1 a side",
         ),
         (convolution(16, 16, 9, 9, stride=3), "stride"),
         (

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from match_aie.hardware import Repeat, SequenceCostModel
+from match_aie.hardware import Repeat, SequenceCostModel, measure
 from match_aie.lowering import tiles
-from match_aie.mapping import SearchOptions, overfull, search
+from match_aie.mapping import Evaluation, SearchOptions, overfull, search
 from match_aie.mapping.exact import Exact
 from match_aie.mapping.nest import to_mapping
 from match_aie.mapping.pool import Placement, Pool, Scorer
@@ -157,6 +157,19 @@ def test_no_mapping_is_better(name):
         found = search(workload, module, SearchOptions(engine, runners_up=0))
         assert found[0].cost.cycles == pytest.approx(best, rel=1e-9)
     assert search(workload, module, SearchOptions("exact"))[0].bound == pytest.approx(best)
+
+
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+@pytest.mark.parametrize("name", ["cluster, halved", "ne16, 1x1", "ne16, bordered"])
+def test_no_mapping_takes_less_energy(name, objective):
+    """Brute force: picojoules, and their product with the cycles of the whole layer."""
+    workload, module = CASES[name]
+    model = module.cost_model(workload)
+    costs = [Evaluation(workload, module, model, mapping).cost() for mapping in legal(name)]
+    best = min(measure(cost, objective) for cost in costs)
+    found = search(workload, module, SearchOptions("exact", objective=objective, runners_up=0))
+    assert measure(found[0].cost, objective) == pytest.approx(best, rel=1e-9)
+    assert len({round(cost.picojoules) for cost in costs}) > 5
 
 
 @pytest.mark.parametrize("name", CASES)

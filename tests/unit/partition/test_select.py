@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from match_aie.hardware import (
     CORE,
     Any,
     Cost,
+    Energy,
     ExecModule,
+    Figure,
     Mapping,
     MatchTarget,
     Memory,
@@ -201,6 +204,38 @@ def test_the_cheapest_cover_equals_brute_force(case):
     assert best.proven
     assert best.cost.total == brute_force(graph, target, options)
     assert naive_cost(graph, target, best.chosen) == best.cost.total
+
+
+def thrifty(target: Target) -> None:
+    """A core that takes 2 pJ a cycle; modules are charged nothing here."""
+    figure = Figure(2.0, 1.0, 4.0, "made up")
+    target.energy = Energy(figure, {}, figure, figure)
+
+
+@settings(max_examples=150)
+@given(cases(), st.lists(st.integers(0, 40), min_size=7, max_size=7))
+def test_the_thriftiest_cover_equals_brute_force(case, picojoules):
+    """Energy is no multiple of cycles: the options have their own, the core 2 pJ a cycle."""
+    graph, target, options = case
+    thrifty(target)
+    own = [replace(o.cost, picojoules=float(p)) for o, p in zip(options, picojoules, strict=False)]
+    options = [replace(o, cost=cost) for o, cost in zip(options, own, strict=True)]
+    # As cycles what is really energy, so that the walk of the other tests can be used.
+    charged = [replace(o, cost=Cost(o.cost.picojoules / 2.0)) for o in options]
+    best = select(graph, options, target, objective="energy")
+    assert best.proven
+    assert best.energy.total == 2.0 * brute_force(graph, target, charged)
+    fast, both = (select(graph, options, target, objective=o) for o in ("latency", "edp"))
+    assert best.energy.total <= min(fast.energy.total, both.energy.total)
+    products = [found.cost.total * found.energy.total for found in (fast, best, both)]
+    assert products[2] == min(products)
+
+
+def test_energy_needs_figures():
+    graph = graph_of([("solid", ["in"], 3)], ["v0"])
+    with pytest.raises(OptionError, match="'energy' needs energy, and target 'T' states none"):
+        select(graph, [], Target(), objective="energy")
+    assert select(graph, [], Target()).energy is None
 
 
 @settings(max_examples=60)

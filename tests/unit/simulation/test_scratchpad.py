@@ -4,7 +4,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from match_aie.hardware import Cut, ExecModule, Loop, Mapping, Memory, SimulatedStep
+from match_aie.hardware import (
+    Cut,
+    Energy,
+    ExecModule,
+    Figure,
+    Loop,
+    Mapping,
+    Memory,
+    SimulatedStep,
+)
 from match_aie.lowering import tile_program
 from match_aie.simulation import Jobs, KernelTime, ScratchpadSimulator, TransferTime
 from match_aie.workload import Quantized, Tail, dense
@@ -87,6 +96,24 @@ def test_slow_kernels_hide_all_transfers_but_the_first_and_last(queue):
 def test_slow_transfers_hide_the_kernels():
     """The DMA never rests from the first load to the last store."""
     assert cycles(Timing(10.0), program(4)) == 8 * 16 + CONSTANTS + 8 * 32
+
+
+@pytest.mark.parametrize("queue", [0, 2])
+@pytest.mark.parametrize("tiles", [1, 4])
+def test_energy_is_of_what_was_busy(queue, tiles):
+    """Cores and unit by their cycles, transfers and fetched constants by their bytes."""
+    core, unit, byte, fetched = (Figure(v, v, v, "made up") for v in (2.0, 7.0, 0.5, 11.0))
+    timing, energy = Timing(100.0, queue, program=30.0), Energy(core, {"chip": unit}, byte, fetched)
+    steps = [
+        SimulatedStep("a", "chip", LAYER, program(tiles), 0.0, 0.0, fetched=40),
+        SimulatedStep("b", "core", None, None, 50.0, 50.0),
+    ]
+    first, second = ScratchpadSimulator(timing, energy).run(steps).steps
+    moved = 8 * 16 + CONSTANTS + 8 * 32
+    cores = timing.offload + tiles * timing.program
+    assert first.picojoules == cores * 2.0 + tiles * 100.0 * 7.0 + moved * 0.5 + 40 * 11.0
+    assert second.picojoules == 100.0
+    assert {s.picojoules for s in ScratchpadSimulator(timing).run(steps).steps} == {None}
 
 
 def test_single_buffers_serialise():
