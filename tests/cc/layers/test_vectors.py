@@ -29,7 +29,9 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(
+    "compiler", [*COMPILERS[:1], *(pytest.param(c, marks=pytest.mark.slow) for c in COMPILERS[1:])]
+)
 def test_equals_reference(compiler, tmp_path):
     layers = [layer(w, ARCH, seed) for seed, w in enumerate(vector_cases.everything())]
     run(layers, build(layers, tmp_path, (compiler,)))

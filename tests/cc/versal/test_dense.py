@@ -1,6 +1,7 @@
 """Networks of dense layers on the array, emitted, built and run: equal to references and model."""
 
 import numpy as np
+import pytest
 from versal_networks import DenseNet, Layer
 
 import match_aie as match
@@ -18,6 +19,7 @@ def run(net, folder, seed=0):
     return net.write(folder).run(random_inputs(net.inputs, np.random.default_rng(seed)))
 
 
+@pytest.mark.slow
 def test_layers_side_by_side(tmp_path):
     """Odd sizes, zero points, both forms of requantisation; two networks in one process."""
     nets = []

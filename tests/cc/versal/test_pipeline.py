@@ -8,7 +8,9 @@ import match_aie as match
 from match_aie.targets.versal import VersalAIEML
 
 
-@pytest.mark.parametrize(("memory", "way"), [("plio", "plio"), ("ddr", "gmio")])
+@pytest.mark.parametrize(
+    ("memory", "way"), [("plio", "plio"), pytest.param("ddr", "gmio", marks=pytest.mark.slow)]
+)
 def test_stages_of_a_pipeline_are_emulated(tmp_path, memory, way):
     """Results that several buffers take, scales per channel, three element types."""
     net = DenseNet(24, 40)

@@ -1,6 +1,7 @@
 """Layers that share tiles as emitted: every layer compared with its reference, run after run."""
 
 import numpy as np
+import pytest
 from versal_networks import DenseNet, Layer
 
 import match_aie as match
@@ -41,6 +42,7 @@ def test_layers_of_one_tile_are_emulated(tmp_path):
     assert "adf::kernel tile[1];" in text
 
 
+@pytest.mark.slow
 def test_tiles_hand_on_core_to_core(tmp_path):
     """Weights of four layers fill more than a tile."""
     net = DenseNet(1, 96)

@@ -26,6 +26,7 @@ def of_onnxruntime(model, inputs):
     return session.run(None, inputs)[0].astype(int)
 
 
+@pytest.mark.slow
 def test_upsampling_on_the_array(tmp_path):
     model = upsampling()
     net = match.compile(model, VersalAIEML(columns_per_layer=1, modules=("array",)))

@@ -160,7 +160,10 @@ def test_no_mapping_is_better(name):
 
 
 @pytest.mark.parametrize("objective", ["energy", "edp"])
-@pytest.mark.parametrize("name", ["cluster, halved", "ne16, 1x1", "ne16, bordered"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("cluster, halved", marks=pytest.mark.slow), "ne16, 1x1", "ne16, bordered"],
+)
 def test_no_mapping_takes_less_energy(name, objective):
     """Brute force: picojoules, and their product with the cycles of the whole layer."""
     workload, module = CASES[name]

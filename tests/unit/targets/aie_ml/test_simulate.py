@@ -44,6 +44,7 @@ def test_a_chain_is_as_fast_as_its_slowest_tile() -> None:
     assert slower.latency > result.latency
 
 
+@pytest.mark.slow
 def test_mappings_of_the_whole_array_are_timed() -> None:
     found = find(DenseLayer(512, 896, 576), VEK280)
     assert not isinstance(found, Infeasible)
