@@ -27,6 +27,9 @@ def write_out_stft(model: onnx.ModelProto) -> None:
                 if attribute.name == "value":
                     known[node.output[0]] = attribute.t
     nodes = list(graph.node)
+    if not any(map(_is_stft, nodes)):
+        return
+    taken = {name for node in nodes for name in (*node.input, *node.output)} | set(known)
     del graph.node[:]
     for place, node in enumerate(nodes):
         found = _written(node, known) if _is_stft(node) else None
@@ -34,7 +37,10 @@ def write_out_stft(model: onnx.ModelProto) -> None:
             graph.node.append(node)
             continue
         step, table = found
-        graph.node.extend(_convolution(node, graph, step, table, f"stft{place}"))
+        name = f"stft{place}"
+        while any(value.startswith(name) for value in taken):
+            name += "_"
+        graph.node.extend(_convolution(node, graph, step, table, name))
 
 
 def _is_stft(node: onnx.NodeProto) -> bool:
@@ -52,17 +58,24 @@ def _written(
     step, window, length = (
         numpy_helper.to_array(known[name]) if name else None for name in names[1:]
     )
-    if step is None or (window is None and length is None) or int(step.reshape(-1)[0]) < 1:
-        return None
-    ones = np.ones(int(length.reshape(-1)[0]) if length is not None else 0, np.float32)
-    weights = ones if window is None else window.reshape(-1)
-    samples = ones.size if length is not None else weights.size
+    hop, asked = _count(step), _count(length)
+    samples = window.size if window is not None and length is None else asked
     bins = samples // 2 + 1
-    if weights.size != samples or not 1 <= samples * bins * 2 <= LARGEST_TABLE:
+    if hop < 1 or not 1 <= samples * bins * 2 <= LARGEST_TABLE:
+        return None
+    weights = np.ones(samples, np.float32) if window is None else window.reshape(-1)
+    if weights.size != samples or weights.dtype.kind != "f":
         return None
     table = fourier(samples, samples, bins) * weights[:, None, None]
     shaped = table.transpose(1, 2, 0).reshape(2 * bins, 1, samples)
-    return int(step.reshape(-1)[0]), shaped.astype(weights.dtype)
+    return hop, shaped.astype(weights.dtype)
+
+
+def _count(array: np.ndarray | None) -> int:
+    """The only number of an array of integers; 0 where it is none."""
+    if array is None or array.size != 1 or array.dtype.kind not in "iu":
+        return 0
+    return int(array.reshape(-1)[0])
 
 
 def _convolution(

@@ -12,7 +12,7 @@ from tvm.relax.frontend.tflite import tflite_frontend
 
 from match_aie import tvm_api
 from match_aie.errors import UnsupportedOperatorError
-from match_aie.frontend.onnx_rewrite.spectra import fourier
+from match_aie.frontend.onnx_rewrite.spectra import LARGEST_TABLE, fourier
 from match_aie.frontend.tflite_check import DTYPES, tensor_name
 from match_aie.frontend.tflite_fold import FOLDED, Array, Known, fold, options_of, reachable
 from match_aie.limits import Limits
@@ -167,7 +167,8 @@ class Converter(tflite_frontend.OperatorConverter):
             known = Known(kind, values, options_of(op, kind), str(dtypes[0]))
         except ValueError:
             return False
-        return self._keep(outputs, fold(known, self._limits.tensor_elements))
+        most = self._limits.constant_bytes // np.dtype(known.dtype).itemsize
+        return self._keep(outputs, fold(known, most))
 
     def _is_known(self, tensor: Any) -> bool:
         """Whether a tensor's content is in the file, or was computed."""
@@ -264,9 +265,10 @@ class Converter(tflite_frontend.OperatorConverter):
         data, sizes = self.get_input_tensors(op)
         shape = [int(size) for size in data.tensor.ShapeAsNumpy()]
         lengths = [int(n) for n in self.get_tensor_value(sizes)]
-        if lengths != shape[-2:] or lengths[0] != 1:
+        bins = lengths[-1] // 2 + 1
+        too_long = lengths[-1] * bins * 2 > LARGEST_TABLE
+        if lengths != shape[-2:] or lengths[0] != 1 or too_long:
             return self.convert_rfft2d(op)
-        bins = lengths[1] // 2 + 1
         turned = fourier(lengths[1], lengths[1], bins).reshape(lengths[1], -1)
         table = relax.const(turned.astype(np.float32), "float32")
         flat = relax.op.reshape(self.get_expr(data.tensor_idx), (-1, lengths[1]))

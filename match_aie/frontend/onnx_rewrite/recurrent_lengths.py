@@ -44,6 +44,8 @@ def whole_sequences(node: Node, b: Builder) -> tuple[str, ...] | None:
     lengths = b.graph.constant(node.input(4)) if node.input(4) else None
     if not node.input(4) or node.attr("layout", 0) or node.has_output(2):
         return None
+    if len(shape) != 3 or node.attr("direction", "forward") not in DIRECTIONS:
+        return None
     if lengths is not None and (lengths.reshape(-1) == shape[0]).all():
         return None
     ends = _ends(node, b, shape)
@@ -65,7 +67,8 @@ def _ends(node: Node, b: Builder, shape: tuple[int, ...]) -> _Ends:
     one = b.const(np.array(1, np.int64))
     step = b.const(np.arange(steps, dtype=np.int64).reshape(steps, 1, 1))
     wide = b.op("Cast", node.input(4), to=7)
-    length = b.op("Reshape", wide, b.const([1, rows, 1], np.int64))
+    most = b.op("Min", wide, b.const(np.array(steps, np.int64)))
+    length = b.op("Reshape", most, b.const([1, rows, 1], np.int64))
     inside = b.op("Less", step, length)
     last = b.op("Sub", length, one)
     turned = b.op("Where", inside, b.op("Sub", last, step), step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx
 
 from match_aie.frontend.onnx_rewrite.graph import Builder, Node, Refusal
 
@@ -12,18 +13,22 @@ MOST_STEPS, MOST_NODES = 1024, 20_000
 
 def scan(node: Node, b: Builder) -> tuple[str, ...]:
     """The body's nodes for every step: states go from one to the next, slices in, pieces out."""
-    body = node.attr("body")
-    scanned = int(node.attr("num_scan_inputs"))
+    body, held = _without_constants(node.attr("body"), b)
+    scanned = int(node.attr("num_scan_inputs", 0))
     states = list(node.inputs[: len(node.inputs) - scanned])
     slices = node.inputs[len(states) :]
-    axes = _axes(node, "scan_input_axes", [len(b.graph.shape(name)) for name in slices])
+    back = node.attr("scan_input_directions", [0] * scanned)
+    ranks = [len(b.graph.shape(name)) for name in slices]
+    axes = _axes(node, "scan_input_axes", ranks)
+    fits = 0 < scanned == len(slices) == len(axes) == len(back) and 0 not in ranks
+    if not fits or len(body.input) != len(node.inputs) or len(body.output) < len(states):
+        raise Refusal("its body, inputs and attributes do not fit each other")
     steps = {b.graph.shape(name)[axis] for name, axis in zip(slices, axes, strict=True)}
     if len(steps) != 1:
         raise Refusal("its inputs have other numbers of steps")
     count = steps.pop()
     if not 0 < count <= MOST_STEPS or count * len(body.node) > MOST_NODES:
         raise Refusal(f"{count} steps of {len(body.node)} operators are not written out")
-    back = node.attr("scan_input_directions", [0] * scanned)
     pieces: list[list[str]] = [[] for _ in range(len(body.output) - len(states))]
     for step in range(count):
         given = list(states)
@@ -31,23 +36,38 @@ def scan(node: Node, b: Builder) -> tuple[str, ...]:
             place = b.const(np.array(count - 1 - step if turned else step, np.int64))
             given.append(b.op("Gather", name, place, axis=axis))
         names = [port.name for port in body.input]
-        results = b.splice(body, dict(zip(names, given, strict=True)), rename=True)
+        results = b.splice(body, held | dict(zip(names, given, strict=True)), rename=True)
         states = results[: len(states)]
         for piece, result in zip(pieces, results[len(states) :], strict=True):
             piece.append(result)
     return (*states, *_joined(node, b, pieces))
 
 
+def _without_constants(body: onnx.GraphProto, b: Builder) -> tuple[onnx.GraphProto, dict[str, str]]:
+    """(the body without its stored tensors, their names inside -> outside)."""
+    copy = onnx.GraphProto()
+    copy.CopyFrom(body)
+    held = {}
+    for tensor in copy.initializer:
+        held[tensor.name] = b.graph.fresh("c")
+        tensor.name = held[tensor.name]
+        b.graph.add_tensor(tensor)
+    del copy.initializer[:]
+    return copy, held
+
+
 def _axes(node: Node, name: str, ranks: list[int]) -> list[int]:
     """Axes of an attribute, counted from the front."""
     given = node.attr(name, [0] * len(ranks))
-    return [int(axis) % rank for axis, rank in zip(given, ranks, strict=True)]
+    return [int(axis) % max(rank, 1) for axis, rank in zip(given, ranks, strict=False)]
 
 
 def _joined(node: Node, b: Builder, pieces: list[list[str]]) -> list[str]:
     """The pieces of each output side by side along a new axis."""
     axes = node.attr("scan_output_axes", [0] * len(pieces))
     back = node.attr("scan_output_directions", [0] * len(pieces))
+    if not len(axes) == len(back) == len(pieces):
+        raise Refusal("its outputs and attributes do not fit each other")
     joined = []
     for piece, axis, turned in zip(pieces, axes, back, strict=True):
         where = b.const(np.array([axis], np.int64))

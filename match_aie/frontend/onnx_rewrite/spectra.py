@@ -55,17 +55,23 @@ def dft(node: Node, b: Builder) -> tuple[str, ...]:
 
 def _asked(node: Node, b: Builder, shape: tuple[int, ...]) -> tuple[int, int, int]:
     """(axis, points of the transform, frequencies)."""
+    if len(shape) < 2:
+        raise Refusal("its input has no axis of real and imaginary parts")
     given = b.graph.constant(node.input(2)) if node.input(2) else None
-    if node.input(2) and given is None:
+    if node.input(2) and (given is None or given.size != 1):
         raise Refusal("its axis is computed at run time")
-    axis = node.attr("axis", 1 if node.opset < 20 else -2) if given is None else int(given)
+    axis = (
+        node.attr("axis", 1 if node.opset < 20 else -2)
+        if given is None
+        else int(given.reshape(-1)[0])
+    )
     axis %= len(shape)
     if axis == len(shape) - 1 or shape[-1] not in (1, 2):
         raise Refusal("its axis is that of real and imaginary parts")
     length = b.graph.constant(node.input(1)) if node.input(1) else np.array(shape[axis])
-    if length is None or int(length) < 1:
+    if length is None or length.size != 1 or (points := int(length.reshape(-1)[0])) < 1:
         raise Refusal("its length is computed at run time")
     onesided = bool(node.attr("onesided", 0))
     if onesided and (node.attr("inverse", 0) or shape[-1] == 2):
         raise Refusal("onesided transforms of complex numbers are not compiled")
-    return axis, int(length), int(length) // 2 + 1 if onesided else int(length)
+    return axis, points, points // 2 + 1 if onesided else points

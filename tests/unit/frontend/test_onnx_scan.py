@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
-from match_aie.errors import LimitError, UnsupportedOperatorError
+from match_aie.errors import LimitError, ModelError, UnsupportedOperatorError
 from match_aie.frontend import load
 
 RNG = np.random.default_rng(1)
@@ -58,6 +58,26 @@ def test_scan(onnx_tools, steps, attributes):
     for w, g in zip(want, got, strict=True):
         assert w.shape == g.shape
         np.testing.assert_allclose(g, w, rtol=1e-6, atol=1e-6)
+
+
+def test_what_a_body_holds_is_kept_once(onnx_tools):
+    node, shapes = running(6)
+    body = node.attribute[[a.name for a in node.attribute].index("body")].g
+    body.initializer.append(numpy_helper.from_array(np.float32(0.5), "gain"))
+    model = model_of(onnx_tools, node, shapes, 6)
+    del model.graph.initializer[:]
+    rewritten = onnx_tools.prepass(model)
+    assert len([t for t in rewritten.graph.initializer if t.data_type == TensorProto.FLOAT]) == 1
+    feeds = {n: RNG.standard_normal(s).astype(np.float32) for n, s in shapes.items()}
+    want = onnx_tools.run_onnxruntime(model, feeds)
+    for w, g in zip(want, onnx_tools.run_onnxruntime(rewritten, feeds), strict=True):
+        np.testing.assert_allclose(g, w, rtol=1e-6, atol=1e-6)
+
+
+def test_a_body_that_does_not_fit_is_refused(onnx_tools):
+    node, shapes = running(2, scan_input_directions=[0, 1])
+    with pytest.raises(ModelError):
+        load(model_of(onnx_tools, node, shapes, 2))
 
 
 def test_too_many_steps_are_refused(onnx_tools):

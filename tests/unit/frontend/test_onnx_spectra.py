@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from match_aie.errors import UnsupportedOperatorError
+from match_aie.errors import ModelError, UnsupportedOperatorError
 from match_aie.frontend import load
 from match_aie.frontend.onnx_rewrite.spectra import fourier
 
@@ -71,6 +71,31 @@ def test_stft(onnx_tools, rank, given):
     (want,) = onnx_tools.run_onnxruntime(model, {"x": x})
     (got,) = onnx_tools.run_tvm(loaded, {"x": x})
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
+
+
+def test_names_are_not_taken_twice(onnx_tools):
+    constants = {"stft1/table": np.int64(6), "w": np.ones(16, np.float32)}
+    nodes = [
+        helper.make_node("Neg", ["x"], ["stft1/signal"]),
+        helper.make_node("STFT", ["stft1/signal", "stft1/table", "w"], ["z"]),
+        helper.make_node("ReduceSumSquare", ["z"], ["y"], axes=[-1], keepdims=0),
+    ]
+    ports = {"x": (np.float32, (1, 50))}
+    model = onnx_tools.build(nodes, ports, {"y": (np.float32, (1, 6, 9))}, constants)
+    assert load(model).outputs[0].shape == (1, 6, 9)
+
+
+@pytest.mark.parametrize(
+    ("shape", "length"), [((8,), None), ((2, 8, 1), [3, 4]), ((2, 8, 3), None), ((2, 8, 1), [0])]
+)
+def test_transforms_of_nothing_are_refused(onnx_tools, shape, length):
+    constants = {} if length is None else {"length": np.array(length)}
+    node = helper.make_node("DFT", ["x", *constants], ["y"])
+    model = onnx_tools.build(
+        [node], {"x": (np.float32, shape)}, {"y": (np.float32, (2, 8, 2))}, constants
+    )
+    with pytest.raises(ModelError):
+        load(model)
 
 
 def test_a_long_transform_is_refused(onnx_tools):
