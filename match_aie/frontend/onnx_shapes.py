@@ -262,5 +262,5 @@ def _inferred(model: onnx.ModelProto, *, strict: bool, contents: bool) -> onnx.M
         raise ModelError(
             f"the shapes or types of the model contradict each other: {shorten(str(error))}",
         ) from error
-    except (ValueError, RuntimeError) as error:
+    except (ValueError, RuntimeError, LookupError, ArithmeticError) as error:
         raise ModelError(f"shape inference failed: {shorten(str(error))}") from error

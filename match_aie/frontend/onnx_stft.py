@@ -10,14 +10,15 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from match_aie.frontend.onnx_rewrite.graph import STANDARD
+from match_aie.frontend.onnx_rewrite.graph import STANDARD, Graph
 from match_aie.frontend.onnx_rewrite.spectra import LARGEST_TABLE, fourier
+from match_aie.frontend.onnx_shapes import infer_shapes
 
 
 def write_out_stft(model: onnx.ModelProto) -> None:
-    """Replace every onesided `STFT` with a known step and window by a convolution, in place.
+    """Replace every onesided `STFT` of real signals by a convolution, in place.
 
-    Onesided transforms are of real signals: [batch, length] or [batch, length, 1].
+    Step and window must be known, and the signal [batch, length] or [batch, length, 1].
     """
     graph = model.graph
     known = {tensor.name: tensor for tensor in graph.initializer}
@@ -29,18 +30,26 @@ def write_out_stft(model: onnx.ModelProto) -> None:
     nodes = list(graph.node)
     if not any(map(_is_stft, nodes)):
         return
+    signals = Graph(infer_shapes(model, strict=False))
     taken = {name for node in nodes for name in (*node.input, *node.output)} | set(known)
+    prefix = "stft"
+    while any(value.startswith(prefix) for value in taken):
+        prefix += "_"
     del graph.node[:]
     for place, node in enumerate(nodes):
-        found = _written(node, known) if _is_stft(node) else None
+        found = _written(node, known) if _is_stft(node) and _is_real(node, signals) else None
         if found is None:
             graph.node.append(node)
             continue
         step, table = found
-        name = f"stft{place}"
-        while any(value.startswith(name) for value in taken):
-            name += "_"
-        graph.node.extend(_convolution(node, graph, step, table, name))
+        graph.node.extend(_convolution(node, graph, step, table, f"{prefix}{place}"))
+
+
+def _is_real(node: onnx.NodeProto, signals: Graph) -> bool:
+    """Whether the signal is known to be no complex one, which `STFT` takes too."""
+    info = signals.info(node.input[0]) if node.input else None
+    shape = None if info is None else info.shape
+    return shape is not None and (len(shape) == 2 or (len(shape) == 3 and shape[2] == 1))
 
 
 def _is_stft(node: onnx.NodeProto) -> bool:
@@ -61,7 +70,7 @@ def _written(
     hop, asked = _count(step), _count(length)
     samples = window.size if window is not None and length is None else asked
     bins = samples // 2 + 1
-    if hop < 1 or not 1 <= samples * bins * 2 <= LARGEST_TABLE:
+    if hop < 1 or samples < 1 or samples * bins * 2 > LARGEST_TABLE:
         return None
     weights = np.ones(samples, np.float32) if window is None else window.reshape(-1)
     if weights.size != samples or weights.dtype.kind != "f":

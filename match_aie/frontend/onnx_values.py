@@ -10,12 +10,18 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
-from match_aie.errors import OptionError, shorten
+from match_aie.errors import ModelError, OptionError, shorten
 from match_aie.frontend.onnx_external import embed_external_data
+from match_aie.frontend.onnx_limits import check_stated
 from match_aie.frontend.onnx_model import parse
 from match_aie.limits import Limits
+
+#: Element types whose values are rounded to what they hold.
+FLOATS = frozenset(
+    {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16}
+)
 
 
 def with_values(
@@ -40,8 +46,13 @@ def with_values(
         name, folder = path.stem, path.resolve().parent
         from match_aie.frontend.load import read_file
 
-        work = parse(_onnx(read_file(path, limits)))
+        try:
+            work = parse(_onnx(read_file(path, limits)))
+        except ModelError as error:
+            error.where = error.where or str(path)
+            raise
     elif isinstance(model, bytes | bytearray | memoryview):
+        limits.check("file_bytes", len(model), "the model is too large")
         work = parse(_onnx(bytes(model)))
     elif hasattr(model, "SerializeToString") and hasattr(model, "graph"):
         work.CopyFrom(model)
@@ -50,6 +61,7 @@ def with_values(
             f"values are for ONNX models, not for {type(model).__name__}",
             hint="bind what is known before the model is given",
         )
+    check_stated(work, limits)
     embed_external_data(work, folder)
     for key, value in values.items():
         _bind(work.graph, key, value)
@@ -86,11 +98,17 @@ def _bind(graph: onnx.GraphProto, name: str, value: Any) -> None:
     try:
         dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
         given = np.asarray(value)
-        array = given.astype(dtype)
-        same = np.array_equal(array.astype(given.dtype), given, equal_nan=given.dtype.kind == "f")
+        if given.dtype.kind not in "biuf":
+            raise TypeError(given.dtype)
+        with np.errstate(all="ignore"):
+            array = given.astype(dtype)
+            real = kind.elem_type in FLOATS
+            finite = np.isfinite(array.astype(np.float64)) == np.isfinite(given.astype(np.float64))
+        # Python's integers do not wrap around.
+        same = bool(finite.all()) if real else array.tolist() == given.tolist()
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise OptionError(f"input {shorten(name, 80)!r} takes no such value") from error
-    if not same and np.dtype(dtype).kind != "f":
+    if not same:
         raise OptionError(f"input {shorten(name, 80)!r} is {dtype}, and cannot be {given.tolist()}")
     graph.initializer.append(numpy_helper.from_array(_shaped(array, kind, name), name))
     graph.input.remove(port)
@@ -104,7 +122,8 @@ def _shaped(array: np.ndarray, kind: Any, name: str) -> np.ndarray:
     """
     if not kind.HasField("shape"):
         return array
-    sizes = [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.shape.dim]
+    stated = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in kind.shape.dim]
+    sizes = [size if size >= 0 else None for size in stated]
     if array.size == 1 and all(size in (None, 1) for size in sizes):
         return array.reshape([1] * len(sizes))
     fits = len(sizes) == array.ndim and all(

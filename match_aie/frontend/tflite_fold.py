@@ -66,8 +66,8 @@ def _strided_slice(op: Known) -> Array:
     """
     data, begin, end, stride = op.operands
     given = op.options
-    if given.NewAxisMask() or given.EllipsisMask():
-        raise ValueError("axes are added")
+    if given.NewAxisMask() or given.EllipsisMask() or given.Offset():
+        raise ValueError("axes are added, or ends count from the beginning")
     place: list[slice | int] = []
     for i, (low, high, step) in enumerate(zip(begin, end, stride, strict=True)):
         if given.ShrinkAxisMask() >> i & 1:
@@ -114,7 +114,8 @@ def _arithmetic(function: Callable[..., Array]) -> Callable[[Known], Array]:
     def computed(op: Known) -> Array:
         if hasattr(op.options, "FusedActivationFunction"):
             _plain(op)
-        return np.asarray(function(*op.operands))
+        left, right = op.operands
+        return np.asarray(function(left, right))
 
     return computed
 

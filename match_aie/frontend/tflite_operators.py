@@ -105,6 +105,8 @@ class Converter(tflite_frontend.OperatorConverter):
         tensors = [*self.get_input_tensors(op), *self.get_output_tensors(op)]
         if kind not in COMPLEX and any(_is_complex(tensor) for tensor in tensors):
             return "it is not known for complex numbers"
+        if kind == "STRIDED_SLICE" and options_of(op, kind).Offset():
+            return "an end that counts from the beginning is not compiled"
         inputs = [tensor.qnn_params for tensor in self.get_input_tensors(op)]
         outputs = [tensor.qnn_params for tensor in self.get_output_tensors(op)]
         if inputs and inputs[0] is None and any(inputs[1:]) and not any(outputs):
@@ -152,8 +154,9 @@ class Converter(tflite_frontend.OperatorConverter):
         dtypes = [DTYPES.get(tensor.tensor.Type()) for tensor in outputs]
         if not outputs or None in dtypes or any(t.tensor_idx < 0 for t in inputs):
             return False
-        if kind == "SHAPE":
-            shape = tvm_api.shape_of(self.bb.normalize(self.get_tensor_expr(inputs[0])))
+        if kind == "SHAPE" and len(inputs) == 1:
+            sizes = inputs[0].tensor
+            shape = [sizes.Shape(i) for i in range(sizes.ShapeLength())]
             return self._keep(outputs, (np.array(shape, dtypes[0]),))
         if not all(self._is_known(t) for t in inputs):
             return False
@@ -167,7 +170,8 @@ class Converter(tflite_frontend.OperatorConverter):
             known = Known(kind, values, options_of(op, kind), str(dtypes[0]))
         except ValueError:
             return False
-        most = self._limits.constant_bytes // np.dtype(known.dtype).itemsize
+        wide = max(np.dtype(known.dtype).itemsize, *(value.itemsize for value in values))
+        most = (self._limits.constant_bytes - self._computed) // wide
         return self._keep(outputs, fold(known, most))
 
     def _is_known(self, tensor: Any) -> bool:
@@ -187,12 +191,19 @@ class Converter(tflite_frontend.OperatorConverter):
         if len(values) != len(tensors):
             return False
         for tensor, value in zip(tensors, values, strict=True):
-            self._computed += value.nbytes
-            where = tensor_name(self.subgraph, tensor.tensor_idx)
-            what = "constants that are computed take too much"
-            self._limits.check("constant_bytes", self._computed, what, where)
+            self._count(value.nbytes, tensor_name(self.subgraph, tensor.tensor_idx))
             self.set_prefetched_node(tensor.tensor_idx, value)
         return True
+
+    def _count(self, size: int, where: str) -> None:
+        """Bytes more that were computed.
+
+        Raises:
+            LimitError: all together take too much.
+        """
+        self._computed += size
+        what = "constants that are computed take too much"
+        self._limits.check("constant_bytes", self._computed, what, where)
 
     def get_tensors(self, tensors_idx_list: Any) -> list[Any]:
         """Tensors by number; those that are there already with the shapes that they have.
@@ -270,6 +281,7 @@ class Converter(tflite_frontend.OperatorConverter):
         if lengths != shape[-2:] or lengths[0] != 1 or too_long:
             return self.convert_rfft2d(op)
         turned = fourier(lengths[1], lengths[1], bins).reshape(lengths[1], -1)
+        self._count(turned.size * 4, "cosines and sines")
         table = relax.const(turned.astype(np.float32), "float32")
         flat = relax.op.reshape(self.get_expr(data.tensor_idx), (-1, lengths[1]))
         pairs = relax.op.matmul(flat, table)

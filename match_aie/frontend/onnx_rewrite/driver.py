@@ -45,7 +45,7 @@ def rewrite(
         model = prune(model)
         folded = fold_constants(model, limits)
         refused.clear()
-        if not _rewrite_once(model, labels, rewrites, refused) and not folded:
+        if not _rewrite_once(model, labels, rewrites, refused, limits) and not folded:
             break
         model = infer_shapes(model, strict=False)
         check_inferred(model, limits)
@@ -61,8 +61,20 @@ def _rewrite_once(
     labels: Mapping[str, str],
     rewrites: Mapping[str, tuple[Rewrite, ...]],
     refused: dict[str, tuple[str, str, str]],
+    limits: Limits,
 ) -> bool:
-    """Rewrite every node that has a rewrite, in place; returns whether one did something."""
+    """Rewrite every node that has a rewrite, in place; returns whether one did something.
+
+    Args:
+        model: to rewrite.
+        labels: node name -> what the user calls the node.
+        rewrites: operator -> what to try on it.
+        refused: takes the nodes that cannot be compiled, with the reason.
+        limits: how many nodes and bytes of constants there may be.
+
+    Raises:
+        LimitError: there are more.
+    """
     graph = Graph(model)
     nodes: list[onnx.NodeProto] = []
     changed = False
@@ -75,11 +87,18 @@ def _rewrite_once(
         except Refusal as refusal:
             label = labels.get(proto.name, proto.name)
             refused.setdefault(_key(proto), (node.op, label, str(refusal)))
+        except (LookupError, ValueError, TypeError, ArithmeticError):
+            # A damaged node: what it asks for and what it has contradict each other.
+            why = "its inputs and attributes do not fit each other"
+            label = labels.get(proto.name, proto.name)
+            refused.setdefault(_key(proto), (node.op, label, why))
         if values is None:
             nodes.append(proto)
             continue
         changed = True
         nodes += _named(builder, node, values)
+        limits.check("nodes", len(nodes), "the model has too many nodes, written out")
+        limits.check("constant_bytes", graph.added_bytes, "constants of written out operators")
     if changed:
         kept = [_copy(node) for node in nodes]
         del model.graph.node[:]

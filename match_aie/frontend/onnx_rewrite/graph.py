@@ -100,6 +100,8 @@ class Graph:
         for name, tensor in self._constants.items():
             self._infos[name] = Info(tensor.data_type, tuple(tensor.dims))
         self._taken = _defined(self.proto) | set(self._infos)
+        #: Bytes of the constants that were added.
+        self.added_bytes = 0
 
     def info(self, name: str) -> Info | None:
         """Type of a value, None where inference could not tell."""
@@ -144,6 +146,7 @@ class Graph:
     def add_tensor(self, tensor: onnx.TensorProto) -> None:
         """Keep a compile-time tensor under its own name."""
         self.proto.initializer.append(tensor)
+        self.added_bytes += tensor.ByteSize()
         self._constants[tensor.name] = self.proto.initializer[-1]
         self._infos[tensor.name] = Info(tensor.data_type, tuple(tensor.dims))
         self._taken.add(tensor.name)
@@ -159,7 +162,7 @@ class Graph:
 
 def _defined(graph: onnx.GraphProto) -> set[str]:
     """Names of all values that a graph and its subgraphs define."""
-    names = {tensor.name for tensor in graph.initializer}
+    names = {value.name for value in (*graph.initializer, *graph.input)}
     for node in graph.node:
         names |= set(node.output)
         for attribute in node.attribute:
@@ -244,7 +247,9 @@ class Builder:
             node.input[:] = [names.get(name, name) for name in node.input]
             for attribute in node.attribute:
                 if attribute.HasField("g"):
-                    self._rename(attribute.g, dict(names))
+                    own = {port.name for port in attribute.g.input}
+                    inner = {name: new for name, new in names.items() if name not in own}
+                    self._rename(attribute.g, inner)
             names |= {name: self.graph.fresh("t") for name in node.output if name}
             node.output[:] = [names.get(name, name) for name in node.output]
         for value in graph.output:

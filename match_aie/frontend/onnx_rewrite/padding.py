@@ -6,6 +6,9 @@ import numpy as np
 
 from match_aie.frontend.onnx_rewrite.graph import Builder, Node, Refusal
 
+#: Elements that are gathered for padding on one side of an axis at most.
+MOST_PADDING = 1 << 24
+
 
 def explicit_pads(node: Node, b: Builder) -> tuple[str, ...] | None:
     """`auto_pad` of convolutions and pools as `pads`, dilation included.
@@ -48,17 +51,24 @@ def pad(node: Node, b: Builder) -> tuple[str, ...] | None:
         return None
     if mode != "wrap" and (pads >= 0).all():
         return None
+    if mode not in ("edge", "reflect", "wrap"):
+        raise Refusal(f"mode {mode} is not known")
     shape = b.graph.shape(node.input(0))
     axes = b.graph.constant(node.input(3)) if node.input(3) else np.arange(len(shape))
     if axes is None:
         raise Refusal("its axes must be known at compile time")
+    if len(pads) != 2 * len(axes) or any(not -len(shape) <= axis < len(shape) for axis in axes):
+        raise Refusal("its pads and axes do not fit each other")
     value = node.input(0)
     for at, axis in enumerate(int(axis) for axis in axes):
         before, after = int(pads[at]), int(pads[at + len(axes)])
         if before or after:
-            kept = np.arange(shape[axis])[max(-before, 0) : shape[axis] + min(after, 0)]
-            if not kept.size:
-                raise Refusal("nothing is left to pad with")
+            kept = np.arange(max(-before, 0), max(shape[axis] + min(after, 0), 0))
+            more = max(before, after)
+            if not kept.size or more > MOST_PADDING:
+                raise Refusal("nothing is left to pad with, or too much is padded")
+            if mode == "reflect" and more >= kept.size:
+                raise Refusal("more is reflected than there is")
             index = np.pad(kept, (max(before, 0), max(after, 0)), mode=mode)
             value = b.op("Gather", value, b.const(index, np.int64), axis=axis)
     return (value,)

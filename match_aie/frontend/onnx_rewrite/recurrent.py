@@ -25,19 +25,22 @@ ACTIVATIONS = frozenset({"Sigmoid", "Tanh", "Relu", "Softsign"})
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
 
-def problem(node: Node, graph: Graph) -> str | None:
-    """Why a recurrent operator cannot be unrolled, None where it can."""
+def problem(node: Node, graph: Graph, *, ends: bool = True) -> str | None:
+    """Why a recurrent operator cannot be unrolled, None where it can; `ends`: also by lengths."""
     names = node.attr("activations", ())
     other = [name for name in names if name.capitalize() not in ACTIVATIONS]
     if other:
         return f"activation {other[0]} is not compiled"
+    directions = len(DIRECTIONS.get(node.attr("direction", "forward"), ()))
+    if not directions or (names and len(names) != len(DEFAULTS[node.op]) * directions):
+        return "its direction and activations do not fit each other"
     if node.attr("activation_alpha") or node.attr("activation_beta"):
         return "activations with parameters are not compiled"
     if node.attr("clip") is not None:
         return "clipping of cell inputs is not compiled"
     if node.attr("input_forget", 0):
         return "coupled input and forget gates are not compiled"
-    if node.input(4):
+    if ends and node.input(4):
         lengths = graph.constant(node.input(4))
         steps = graph.shape(node.input(0))[1 if node.attr("layout", 0) else 0]
         if lengths is None or any(int(length) != steps for length in lengths.reshape(-1)):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.frontend.onnx_rewrite.graph import Builder, Node
-from match_aie.frontend.onnx_rewrite.recurrent import DIRECTIONS
+from match_aie.frontend.onnx_rewrite.recurrent import DIRECTIONS, problem
 
 #: Inputs with a slice for each direction, by operator: W, R, B, states, peepholes.
 _BY_DIRECTION = {"RNN": (1, 2, 3, 5), "GRU": (1, 2, 3, 5), "LSTM": (1, 2, 3, 5, 6, 7)}
@@ -36,7 +36,7 @@ class _Ends:
 
 
 def whole_sequences(node: Node, b: Builder) -> tuple[str, ...] | None:
-    """The layer without its fifth input; None where it has none, or the last cell is asked for.
+    """The layer without its fifth input; None where it has none, or cannot be written so.
 
     Sizes: T steps, B rows, I inputs, H hidden units.
     """
@@ -44,7 +44,7 @@ def whole_sequences(node: Node, b: Builder) -> tuple[str, ...] | None:
     lengths = b.graph.constant(node.input(4)) if node.input(4) else None
     if not node.input(4) or node.attr("layout", 0) or node.has_output(2):
         return None
-    if len(shape) != 3 or node.attr("direction", "forward") not in DIRECTIONS:
+    if len(shape) != 3 or problem(node, b.graph, ends=False) is not None:
         return None
     if lengths is not None and (lengths.reshape(-1) == shape[0]).all():
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from match_aie.frontend.onnx_rewrite.graph import Builder, Node, Refusal
+from match_aie.frontend.onnx_rewrite.graph import STANDARD, Builder, Node, Refusal
 
 #: Steps and nodes that are written out at most; a second of compilation is a thousand nodes.
 MOST_STEPS, MOST_NODES = 1024, 20_000
@@ -13,7 +13,7 @@ MOST_STEPS, MOST_NODES = 1024, 20_000
 
 def scan(node: Node, b: Builder) -> tuple[str, ...]:
     """The body's nodes for every step: states go from one to the next, slices in, pieces out."""
-    body, held = _without_constants(node.attr("body"), b)
+    body = node.attr("body")
     scanned = int(node.attr("num_scan_inputs", 0))
     states = list(node.inputs[: len(node.inputs) - scanned])
     slices = node.inputs[len(states) :]
@@ -29,6 +29,7 @@ def scan(node: Node, b: Builder) -> tuple[str, ...]:
     count = steps.pop()
     if not 0 < count <= MOST_STEPS or count * len(body.node) > MOST_NODES:
         raise Refusal(f"{count} steps of {len(body.node)} operators are not written out")
+    body, held = _without_constants(body, b)
     pieces: list[list[str]] = [[] for _ in range(len(body.output) - len(states))]
     for step in range(count):
         given = list(states)
@@ -47,13 +48,26 @@ def _without_constants(body: onnx.GraphProto, b: Builder) -> tuple[onnx.GraphPro
     """(the body without its stored tensors, their names inside -> outside)."""
     copy = onnx.GraphProto()
     copy.CopyFrom(body)
+    stored = [(tensor.name, tensor) for tensor in copy.initializer]
+    nodes = []
+    for node in copy.node:
+        value = next((a.t for a in node.attribute if a.name == "value" and a.HasField("t")), None)
+        if node.op_type == "Constant" and node.domain in STANDARD and value is not None:
+            stored.append((node.output[0], value))
+        else:
+            nodes.append(node)
     held = {}
-    for tensor in copy.initializer:
-        held[tensor.name] = b.graph.fresh("c")
-        tensor.name = held[tensor.name]
-        b.graph.add_tensor(tensor)
-    del copy.initializer[:]
-    return copy, held
+    for name, tensor in stored:
+        held[name] = b.graph.fresh("c")
+        kept = onnx.TensorProto()
+        kept.CopyFrom(tensor)
+        kept.name = held[name]
+        b.graph.add_tensor(kept)
+    rest = onnx.GraphProto()
+    rest.CopyFrom(copy)
+    del rest.initializer[:], rest.node[:]
+    rest.node.extend(nodes)
+    return rest, held
 
 
 def _axes(node: Node, name: str, ranks: list[int]) -> list[int]:

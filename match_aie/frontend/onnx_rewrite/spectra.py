@@ -65,6 +65,8 @@ def _asked(node: Node, b: Builder, shape: tuple[int, ...]) -> tuple[int, int, in
         if given is None
         else int(given.reshape(-1)[0])
     )
+    if not -len(shape) <= axis < len(shape):
+        raise Refusal(f"it has no axis {axis}")
     axis %= len(shape)
     if axis == len(shape) - 1 or shape[-1] not in (1, 2):
         raise Refusal("its axis is that of real and imaginary parts")

@@ -21,7 +21,7 @@ CASES = {
         known(
             *("STRIDED_SLICE", DATA, [1, 0, 3], [2, 2, 0], [1, 1, -2]),
             **{"BeginMask": 0, "EndMask": 4, "ShrinkAxisMask": 1},
-            **{"NewAxisMask": 0, "EllipsisMask": 0},
+            **{"NewAxisMask": 0, "EllipsisMask": 0, "Offset": 0},
         ),
         [DATA[1, 0:2, 3::-2]],
     ),
@@ -53,6 +53,7 @@ def test_equals_numpy(name):
     [
         known("RANGE", 0, 2**31 - 1, 1),
         known("FLOOR_DIV", [1], [0]),
+        known("MUL", [1], [2], [3], FusedActivationFunction=0),
         known("RESHAPE", DATA, [5, 5]),
         known("GATHER", DATA, [-1], Axis=0, BatchDims=0),
         known("ADD", [1], [2], FusedActivationFunction=1),
