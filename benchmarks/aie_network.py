@@ -157,14 +157,15 @@ def rows_of(name: str, case: Case) -> list[Row]:
     tops = _tops(case, paced)
     note = f"{tiles} tiles, {case.rows} rows a run: {_stages(made.net)}"
     plans = _plans(made.net)
-    predicted = sum(cost.parts[0][1] for cost in _costs(made.net))
+    costs = _costs(made.net)
+    predicted = sum(much for cost in costs for what, much in cost.parts if what != "host")
     rows = [
         _row(name, "executed", 1, "", "measured", "two runs equal to the reference"),
         _row(name, "simulated_tops", tops, "TOPS", "simulated", note),
         _row(name, "simulated_us", _us(paced), "us", "simulated", case.aim),
         _row(name, "first_result_us", _us(alone), "us", "simulated", "a single run"),
         _row(name, "predicted_us", _us(predicted), "us", "modelled"),
-        _row(name, "tiles", tiles, "", "simulated", f"of {VEK280.core_tiles}"),
+        _row(name, "tiles", tiles, "", "modelled", f"of {VEK280.core_tiles}"),
         _row(name, "limit_tops", _limit(case, plans), "TOPS", "modelled", "filled up to parts")
         if case.aim == "throughput"
         else _row(name, "interval_us", _us(result.interval), "us", "simulated", "repeated runs"),

@@ -45,8 +45,8 @@ def placement_rows(name: str) -> list[Row]:
     assert not isinstance(found, Infeasible), found
     note = f"least stated: {float(optimum):g}"
     rows = (
-        ("J", float(found.cost), "", "measured", note),
-        ("proven_optimal", float(found.proven), "", "measured", f"gap {float(found.gap):g}"),
+        ("J", float(found.cost), "", "modelled", note),
+        ("proven_optimal", float(found.proven), "", "modelled", f"gap {float(found.gap):g}"),
         ("seconds", seconds, "s", "measured", "one worker"),
     )
     return [

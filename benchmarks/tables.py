@@ -275,7 +275,8 @@ def aie_networks(rows: Rows) -> Lines:
         "limit of the split",
         "assumptions at half / double",
     )
-    for case in rows.cases("limit_tops"):
+    from_memory = set(rows.cases("limit_memory_tops"))
+    for case in (name for name in rows.cases("limit_tops") if name not in from_memory):
         varied = (f"simulated_tops_{which}" for which in ("half", "double"))
         yield (
             case,

@@ -8,8 +8,8 @@ to all rules. One that cannot be is halved.
 Chains are blocks of columns that are placed (`floorplan`). The layers of one lie side by side in
 their order, unless their user says where one of them is.
 
-Dense layers that streams of programmable logic feed are the stages of a pipeline instead
-(`graph/pipeline.py`): each reads what the one before it wrote in the run before.
+Dense layers that are planned together are the stages of a pipeline instead (`graph/pipeline.py`):
+each reads what the one before it wrote in the run before. Or they share tiles (`graph/stack.py`).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Chain:
         last: of the last one.
         links: what they read of each other, numbered within the chain.
         column: of the array, the first.
-        offsets: first column of each layer, counted from that.
+        offsets: first column of each layer, counted from that; empty where layers share tiles.
     """
 
     first: int
@@ -127,6 +127,7 @@ def chains(layers: tuple[Given, ...], device: str, *, whole: bool = True) -> tup
         or layers[at].flow.step != layers[at - 1].flow.step + 1
         or ALONE & {layers[at].workload.kind, layers[at - 1].workload.kind}
         or members[at].graph.memory != members[at - 1].graph.memory
+        or _pinned_tiles(layers[at - 1 : at + 1], members[at - 1 : at + 1])
     }
     while True:
         found = _placed(_cut(layers, members, cuts), layers, members, known(device))
@@ -177,6 +178,11 @@ def _share_tiles(members: Sequence[Member]) -> bool:
     return len(members) > 1 and members[0].graph.memory == "plio" and stacked(members)
 
 
+def _pinned_tiles(layers: Sequence[Given], members: Sequence[Member]) -> bool:
+    """Whether neighbours would share tiles, though a user says where one of them is."""
+    return any(layer.pin is not None for layer in layers) and _share_tiles(members)
+
+
 def _name(layers: Sequence[Given], at: int) -> str:
     """Of a layer, in messages."""
     same = sum(layer.label == layers[at].label for layer in layers)
@@ -218,10 +224,12 @@ def _apart(found: Sequence[Chain], layers: Sequence[Given], reason: Infeasible) 
     Raises:
         InfeasibleError: there is none: the layers do not fit whoever they are joined with.
     """
-    for chain in found:
-        if len(chain.layers) > 1 and any(layers[at].pin is not None for at in chain.layers):
-            return {(chain.first + chain.last + 1) // 2}
-    raise InfeasibleError(reason)
+    several = [chain for chain in found if len(chain.layers) > 1]
+    pinned = [c for c in several if any(layers[at].pin is not None for at in c.layers)]
+    if not several or all(layer.pin is None for layer in layers):
+        raise InfeasibleError(reason)
+    chain = (pinned or several)[0]
+    return {(chain.first + chain.last + 1) // 2}
 
 
 def _member(name: str, layer: Given, device: str) -> Member:

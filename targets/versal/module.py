@@ -39,6 +39,9 @@ from match_aie.workload import Workload
 #: channels from the chip's memory, and to it.
 SHARED = ("tiles of the array", "channels into the array", "channels out of the array")
 
+#: Columns, each of which belongs to one graph: layers that share tiles have theirs in common.
+WHOLE = "columns of the array"
+
 #: Likewise streams of programmable logic.
 STREAMS = ("streams into the array", "streams out of the array")
 
@@ -234,7 +237,8 @@ class AieArray(ExecModule):
         alone = isinstance(plan, SpreadPlan) and plan.timed.mapping.tiles == 1
         tiles = 1 if alone else plan.columns * device(self.device).core_rows
         ways = SHARED[1:] if plan.memory == "ddr" else STREAMS
-        return {SHARED[0]: tiles, **dict(zip(ways, plan.ways, strict=True))}
+        found = {WHOLE: plan.columns, SHARED[0]: tiles}
+        return found | dict(zip(ways, plan.ways, strict=True))
 
     def cost_model(self, workload: Workload) -> CostModel:
         """See `match_aie.cost_models.aie_array`."""

@@ -135,7 +135,7 @@ def together(
     """
     mine = [at for at, layer in enumerate(layers) if layer.module == array.name]
     taken = {at: array.plan(layers[at].workload, layers[at].mapping).columns for at in mine}
-    runs = _runs(layers, array, most) if most else []
+    runs = _runs(layers, array, wishes, most) if most else []
     found = _alone(layers, array, columns, wishes, taken, [at for run in runs for at in run])
     for run in runs:
         free = columns - sum(taken[at] for at in mine if at not in run)
@@ -212,9 +212,10 @@ def _staged(
         return None
     stages = [(dense_layer(layers[at].workload), layers[at].workload) for at in run]
     asked = [wishes.get(layers[at].label) for at in run]
-    keeps = [_keeps(wish) for wish in asked]
+    keeps = [_keeps(wish, most) for wish in asked]
     through, least = _beyond(layers, run, array, keeps)
-    plans = pipeline_plans(stages, array.device, free, most, keeps, through, least)
+    wide = max([most, *(wish.columns or 0 for wish in asked if wish is not None)])
+    plans = pipeline_plans(stages, array.device, free, wide, keeps, through, least)
     if isinstance(plans, Infeasible):
         _refuse_stages([wish for wish in asked if wish is not None and wish.of_plan], plans)
         return None
@@ -325,12 +326,12 @@ def _refuse_stages(asked: Sequence[Wish], reason: Infeasible) -> None:
         raise TargetError(f"no pipeline has stages with {words}", hint=str(reason))
 
 
-def _keeps(wish: Wish | None) -> Keeps:
-    """Whether a candidate of a stage is what its user asks for."""
+def _keeps(wish: Wish | None, most: int) -> Keeps:
+    """Whether a stage's candidate is what its user asks for; else on up to `most` columns."""
 
     def keeps(one: Candidate) -> bool:
-        if wish is None:
-            return True
+        if wish is None or (wish.columns is None and one.columns > most):
+            return one.columns <= most
         pairs = (
             (wish.columns, one.columns),
             (wish.cascade, one.mapping.cas_length),
@@ -341,10 +342,23 @@ def _keeps(wish: Wish | None) -> Keeps:
     return keeps
 
 
-def _runs(layers: Sequence[Seat], array: AieArray, most: int) -> list[list[int]]:
-    """Numbers of layers in a row, at least two, of which each reads the one before it alone."""
+def _runs(
+    layers: Sequence[Seat], array: AieArray, wishes: MappingOf[str, Wish], most: int
+) -> list[list[int]]:
+    """Numbers of layers in a row, at least two, of which each reads the one before it alone.
+
+    For latency layers share tiles or stand alone, as one does of which its user asks something.
+
+    Args:
+        layers: that were selected.
+        array: the module.
+        wishes: of users, by label.
+        most: columns of one stage.
+    """
 
     def stage(layer: Seat) -> bool:
+        if array.aim == "latency" and layer.label in wishes:
+            return False
         if layer.module != array.name or layer.workload.kind != "dense":
             return False
         if array.memory == "ddr":

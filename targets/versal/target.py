@@ -8,13 +8,11 @@ from typing import get_args
 
 import numpy as np
 
-from match_aie.cost_models.roofline import Roofline
-from match_aie.errors import Infeasible, TargetError
+from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.hardware import (
     BuildProfile,
     ChosenLayer,
     Cost,
-    CostModel,
     ExecModule,
     HandedOver,
     MatchTarget,
@@ -36,19 +34,19 @@ from match_aie.targets.aie_ml.graph.write import Chained, Placed, network_units
 from match_aie.targets.aie_ml.known import device as known_device
 from match_aie.targets.aie_ml.known import documented
 from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Part, Stretch
-from match_aie.targets.cpu import CPUModule
+from match_aie.targets.versal.arm import ARM_MHZ, ArmModule
 from match_aie.targets.versal.chains import Chain, chains, given, joined
 from match_aie.targets.versal.module import (
     AROUND_NS,
     SHARED,
     STREAMS,
+    WHOLE,
     AieArray,
     Place,
     layer_cost,
 )
 from match_aie.targets.versal.pipelines import row_costs, together
 from match_aie.targets.versal.wishes import NO_LAYERS, Layers, read, verify
-from match_aie.workload import Workload
 
 #: Generations of the array that Versal devices have; the others lie beside other processors.
 VERSAL = ("AIE", "AIE-ML", "AIE-MLv2")
@@ -56,31 +54,13 @@ VERSAL = ("AIE", "AIE-ML", "AIE-MLv2")
 #: Columns that a layer may take at most, where nobody says and a single run counts.
 COLUMNS = 4
 
-#: Clock of the Arm Cortex-A72: ASSUMPTION, 1.4 GHz; speed grades differ.
-ARM_MHZ = 1400.0
-
-#: Quantised layers as portable C on one Cortex-A72. ASSUMPTIONS: one 128-bit multiply-accumulate
-#: of 8 int16 pairs (SMLAL, SMLAL2) every two cycles, half of it lost to widening and loads; an
-#: element in float32 a cycle; 8 bytes a cycle from the second cache.
-ARM = Roofline(macs_per_cycle=2.0, steps_per_cycle=0.5, bytes_per_cycle=8.0, overhead=200.0)
-
-
-class ArmModule(CPUModule):
-    """The portable layers of the CPU target on one Arm core."""
-
-    name = "arm"
-
-    def cost_model(self, workload: Workload) -> CostModel:
-        """A roofline with the constants of `ARM`."""
-        del workload
-        return ARM
-
 
 def _taken(graph: LayerGraph, rows: int) -> Mapping[str, int]:
     """What a graph takes of what layers share, in columns of so many `rows` of tiles."""
     ways = SHARED[1:] if graph.memory == "ddr" else STREAMS
     counts = len(graph.inputs), len(graph.outputs)
-    return {SHARED[0]: graph.columns * rows, **dict(zip(ways, counts, strict=True))}
+    found = {WHOLE: graph.columns, SHARED[0]: graph.columns * rows}
+    return found | dict(zip(ways, counts, strict=True))
 
 
 def _versal_array(name: str) -> Device:
@@ -219,6 +199,7 @@ class VersalAIEML(MatchTarget):
         array = known_device(self.device)
         ways = (array.gmio_in or 0, array.gmio_out or 0)
         found = dict(zip(SHARED, (array.core_tiles, *ways), strict=True))
+        found[WHOLE] = array.columns
         if self.memory == "plio":
             found |= dict(zip(STREAMS, (array.plio_in or 0, array.plio_out or 0), strict=True))
         return found
@@ -233,7 +214,11 @@ class VersalAIEML(MatchTarget):
             return self._lacking([(a.label, b) for a, b in zip(mine, graphs, strict=True)]) or ()
         found: list[Placed | Chained] = []
         users: list[tuple[str, LayerGraph]] = []
-        for chain, whole in self._joined(network, mine, graphs):
+        try:
+            chained = self._joined(network, mine, graphs)
+        except InfeasibleError as refused:
+            return refused.reason
+        for chain, whole in chained:
             if whole is None:
                 at = chain.first
                 found.append(Placed(graphs[at], chain.column, mine[at].workload))
@@ -287,7 +272,7 @@ class VersalAIEML(MatchTarget):
 
     def spared(self) -> frozenset[str]:
         """Channels to memory: layers that hand over in memory tiles need none."""
-        return frozenset(SHARED[1:] if self._handover else ())
+        return frozenset((WHOLE, *SHARED[1:]) if self._handover else ())
 
     def handed_over(self, layers: Sequence[ChosenLayer]) -> Mapping[str, HandedOver]:
         """Layers of chains, and what they cost there."""
@@ -296,10 +281,14 @@ class VersalAIEML(MatchTarget):
         if self._too_many(mine):
             return {}  # `companions` says so
         found: dict[str, HandedOver] = {}
-        for chain, whole in self._joined("chain", mine, graphs):
+        try:
+            chained = self._joined("chain", mine, graphs)
+        except InfeasibleError:
+            return {}  # likewise
+        for chain, whole in chained:
             together = self._together([mine[at] for at in chain.layers])
             if whole is None:
-                found |= self._alone(mine[chain.first])
+                found |= self._alone(mine[chain.first], together)
                 continue
             for number, at in enumerate(chain.layers):
                 held = chain.reads(number)
@@ -321,14 +310,14 @@ class VersalAIEML(MatchTarget):
                 found[mine[at].symbol] = HandedOver(cost, until)
         return found
 
-    def _alone(self, layer: ChosenLayer) -> dict[str, HandedOver]:
-        """A layer that programmable logic feeds, with what its graph's start takes."""
+    def _alone(self, layer: ChosenLayer, together: Sequence[Cost] | None) -> dict[str, HandedOver]:
+        """A spread layer that is a graph of its own, with that graph's start or ways."""
         plan = self._array.plan(layer.workload, layer.mapping)
         if not isinstance(plan, SpreadPlan):
             return {}
         gigahertz = known_device(self.device).clock_ghz
         cost = layer_cost(plan, layer.workload, gigahertz, aim=self._aim)
-        return {layer.symbol: HandedOver(cost, None)}
+        return {layer.symbol: HandedOver(together[0] if together else cost, None)}
 
     def together(self, layers: Sequence[Seat]) -> Mapping[int, tuple[LoopMapping, Cost]]:
         """Dense layers in a row that run together, and layers with wishes."""
@@ -348,7 +337,8 @@ class VersalAIEML(MatchTarget):
     def move_cost(self, move: Move) -> float:
         """Also the start of a graph that programmable logic feeds, where single runs count."""
         starts = self.memory == "plio" and self._aim == "latency" and not move.stays
-        around = AROUND_NS * self._megahertz * 1e-3 if starts and move.destination else 0.0
+        starts = starts and move.destination is self._array
+        around = AROUND_NS * self._megahertz * 1e-3 if starts else 0.0
         return super().move_cost(move) + around
 
     def simulator(self) -> ArrayNetworkSimulator:

@@ -13,7 +13,7 @@ from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, dense_plan
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.versal.module import AieArray, plans
+from match_aie.targets.versal.module import AieArray, layer_cost, plans
 from match_aie.targets.versal.wishes import Wish
 from match_aie.workload import Workload
 
@@ -44,7 +44,8 @@ def wanted(workload: Workload, array: AieArray, wish: Wish) -> LayerPlan:
             where=wish.label,
             hint=f"plans were found on {offered or 'no'} columns",
         )
-    return min(kept, key=lambda plan: plan.cycles)
+    gigahertz = device(array.device).clock_ghz
+    return min(kept, key=lambda p: layer_cost(p, workload, gigahertz, aim=array.aim).cycles)
 
 
 def _of_splits(workload: Workload, array: AieArray, wish: Wish) -> Iterator[LayerPlan]:

@@ -111,6 +111,12 @@ def read(layers: Layers, device: Device) -> dict[str, Wish]:
     Raises:
         TargetError: there is no such wish, or no array of this size.
     """
+    hint = 'wishes by label, such as {"fc1": {"columns": 2}}'
+    if not isinstance(layers, Mapping):
+        raise TargetError(f"layers {layers!r}", hint=hint)
+    for label, asked in layers.items():
+        if not isinstance(label, str) or not isinstance(asked, Mapping):
+            raise TargetError(f"wishes {asked!r}", where=str(label), hint=hint)
     return {label: _read(label, dict(asked), device) for label, asked in layers.items()}
 
 
@@ -138,7 +144,7 @@ def _read(label: str, asked: dict[str, object], device: Device) -> Wish:
 def _column(label: str, position: object, device: Device) -> int:
     """The first column of a position."""
     pair = tuple(position) if isinstance(position, (tuple, list)) else ()
-    if len(pair) != 2 or not all(isinstance(at, int) for at in pair):
+    if len(pair) != 2 or not all(isinstance(at, int) and not isinstance(at, bool) for at in pair):
         raise TargetError(f"position {position!r}", where=label, hint="(first column, 0)")
     column, row = pair
     if not 0 <= column < device.columns:

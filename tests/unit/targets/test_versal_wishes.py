@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tvm import relax
 
 import match_aie as match
 from match_aie.errors import InfeasibleError, MatchError, TargetError
@@ -33,10 +34,10 @@ def network(rows, sizes):
 SIZES = (64, 128, 96, 32)
 
 
-def compiled(layers, sizes=SIZES, **options):
+def compiled(layers, sizes=SIZES, rows=16, **options):
     options = {"modules": ("array",), "columns_per_layer": 2, **options}
     target = VersalAIEML(layers=layers, **options)
-    return target, match.compile(network(16, sizes), target, cache=False)
+    return target, match.compile(network(rows, sizes), target, cache=False)
 
 
 @pytest.fixture(scope="module")
@@ -178,3 +179,49 @@ def test_another_rule_of_selection_keeps_no_plan(labels):
 def test_moving_nothing_changes_nothing():
     whole = object()
     assert moved(whole, [2, 3], [0, 2]) is whole
+
+
+def test_a_pinned_layer_shares_no_tile(labels):
+    sizes = (16, 64, 32, 5)
+    wishes = {
+        label: {"tiles": 1, "position": (column, 0)}
+        for label, column in zip(labels, (12, 15, 18), strict=True)
+    }
+    how = {"memory": "plio", "optimize_for": "throughput"}
+    target, net = compiled(wishes, sizes, rows=1, **how)
+    assert [columns[0] for columns in parts(target, net)] == [12, 15, 18]
+
+
+def test_a_layer_with_a_wish_stands_alone_where_others_share_tiles(labels):
+    sizes = (64, 64, 64, 32, 5)
+    target, net = compiled({labels[0]: {"columns": 2}}, sizes, rows=1, memory="plio")
+    plans = [target._array.plan(a.workload, a.mapping) for a in net.program.schedule.chosen]
+    assert [plan.columns for plan in plans] == [2, 1, 1, 1]
+
+
+@pytest.mark.slow
+def test_more_layers_of_one_tile_than_columns_leave_some_to_the_processor():
+    """They read one input, so that no chain has them share tiles."""
+    rng = np.random.default_rng(3)
+
+    def body(builder, inputs):
+        weights = [rng.integers(-128, 128, (32, 32)).astype(np.int8) for _ in range(42)]
+        outputs = [
+            ig.dense(builder, inputs[0], weight, shift=10, bias=rng.integers(-99, 99, 32))
+            for weight in weights
+        ]
+        return builder.emit(relax.op.concat(outputs, 1))
+
+    module = ig.module(body, ((1, 32), "int8"))
+    net = match.compile(module, VersalAIEML(memory="plio", columns_per_layer=1), cache=False)
+    modules = [layer.module for layer in net.program.schedule.chosen]
+    assert modules.count("array") == 38
+    assert len(modules) >= 42
+
+
+@pytest.mark.parametrize(
+    "layers", [3, {"fc1": 4}, {"fc1": "ab"}, {3: {"columns": 2}}, {"a": {"position": (True, 0)}}]
+)
+def test_wishes_of_another_shape_are_refused(layers):
+    with pytest.raises(TargetError):
+        VersalAIEML(layers=layers)
