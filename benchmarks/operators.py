@@ -131,8 +131,12 @@ def compare(outputs: Sequence[Any], expected: Sequence[Any], test: Any) -> tuple
                 f"output {index} is {got.dtype}{list(got.shape)}, "
                 f"expected {want.dtype}{list(want.shape)}"
             )
+        atol = test.atol
+        if test.name.startswith(("test_dft", "test_stft")):
+            # Expected values come from a transform in float32: what should be zero is its rounding.
+            atol = max(atol, 4 * np.finfo(np.float32).eps * float(np.abs(want).max()))
         close = np.allclose(
-            got.astype(np.float64), want.astype(np.float64), test.rtol, test.atol, equal_nan=True
+            got.astype(np.float64), want.astype(np.float64), test.rtol, atol, equal_nan=True
         )
         if not close:
             worst = np.nanmax(np.abs(got.astype(np.float64) - want.astype(np.float64)))

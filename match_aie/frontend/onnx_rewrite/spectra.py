@@ -1,10 +1,11 @@
-"""Fourier transforms as products with cosines and sines, which modules take."""
+"""Fourier transforms as products with cosines and sines."""
 
 from __future__ import annotations
 
 from math import prod
 
 import numpy as np
+from onnx import TensorProto
 
 from match_aie.frontend.onnx_rewrite.graph import Builder, Node, Refusal
 
@@ -48,8 +49,11 @@ def dft(node: Node, b: Builder) -> tuple[str, ...]:
     x = b.op("Transpose", x, perm=[*order, last + 1])
     others = [shape[i] for i in order[:-1]]
     flat = b.op("Reshape", x, b.const([prod(others), rows * parts], np.int64))
-    product = b.op("MatMul", flat, b.like(table.reshape(rows * parts, bins * 2), node.input(0)))
-    pairs = b.op("Reshape", product, b.const([*others, bins, 2], np.int64))
+    # In float64: sums that should be zero are differences of large numbers.
+    wide = b.op("Cast", flat, to=TensorProto.DOUBLE)
+    product = b.op("MatMul", wide, b.const(table.reshape(rows * parts, bins * 2)))
+    narrow = b.op("Cast", product, to=b.graph.dtype(node.input(0)))
+    pairs = b.op("Reshape", narrow, b.const([*others, bins, 2], np.int64))
     return (b.op("Transpose", pairs, perm=[*np.argsort(order).tolist(), last + 1]),)
 
 
