@@ -11,6 +11,8 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
+from rows import figure
+
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.placement import Block, Problem, place
 
@@ -44,19 +46,9 @@ def placement_rows(name: str) -> list[Row]:
     seconds = time.perf_counter() - begun
     assert not isinstance(found, Infeasible), found
     note = f"least stated: {float(optimum):g}"
-    rows = (
-        ("J", float(found.cost), "", "modelled", note),
-        ("proven_optimal", float(found.proven), "", "modelled", f"gap {float(found.gap):g}"),
-        ("seconds", seconds, "s", "measured", "one worker"),
-    )
+    gap = f"gap {float(found.gap):g}"
     return [
-        {
-            "case": name,
-            "metric": metric,
-            "value": round(value, 4),
-            "unit": unit,
-            "provenance": provenance,
-            "note": text,
-        }
-        for metric, value, unit, provenance, text in rows
+        figure(name, "J", float(found.cost), "", "modelled", note),
+        figure(name, "proven_optimal", float(found.proven), "", "modelled", gap),
+        figure(name, "seconds", seconds, "s", "measured", "one worker"),
     ]

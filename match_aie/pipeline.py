@@ -239,19 +239,24 @@ def run(
 
     What stays in inner memories is decided by a heuristic after mappings and selection, so that a
     plan for energy might in the end take more than one for latency. Where the objective is not
-    latency the network is therefore planned for the others too, and the best plan is taken.
+    latency the network is therefore planned for the others too, and the best plan is taken of those
+    that fit.
     """
-    best = _plan(model, target, options, use, params)
-    if options.objective == "latency":
-        return best
-    others = OBJECTIVES if options.objective == "edp" else ("latency",)
-    for objective in others:
-        if objective == options.objective:
+    wanted = options.objective
+    left_out = {"latency": ("energy", "edp"), "energy": ("edp",), "edp": ()}[wanted]
+    plans, refused = [], []
+    for objective in sorted(OBJECTIVES, key=lambda each: each != wanted):
+        if objective in left_out:
             continue
-        other = _plan(model, target, replace(options, objective=objective), use, params)
-        if other.measure(options.objective) < best.measure(options.objective):
-            best = replace(other, options=options)
-    return best
+        try:
+            plan = _plan(model, target, replace(options, objective=objective), use, params)
+        except InfeasibleError as error:
+            refused.append(error)
+            continue
+        plans.append(plan if objective == wanted else replace(plan, options=options))
+    if not plans:
+        raise refused[0]
+    return plans[0] if len(plans) == 1 else min(plans, key=lambda plan: plan.measure(wanted))
 
 
 def _plan(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -81,3 +82,17 @@ def dense(builder: Any, x: Any, weight: np.ndarray, **tail: Any) -> Any:
     """int32 x @ weight, requantised where `tail` says how."""
     total = builder.emit(op.matmul(x, const(weight, weight.dtype.name), out_dtype="int32"))
     return requantised(builder, total, "NHWC", **tail) if tail else total
+
+
+def dense_row(rows: int, sizes: Sequence[int]) -> Any:
+    """Dense layers with shifts, one after the other: the input's columns, then every layer's."""
+    rng = np.random.default_rng(5)
+
+    def body(builder, inputs):
+        x = inputs[0]
+        for k, n in pairwise(sizes):
+            weight = rng.integers(-128, 128, (k, n)).astype(np.int8)
+            x = dense(builder, x, weight, shift=10, bias=rng.integers(-999, 999, n))
+        return x
+
+    return module(body, ((rows, sizes[0]), "int8"))

@@ -1,9 +1,10 @@
 """Transposed convolutions: random workloads, and a quantised network around one."""
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 from match_aie.workload import Quantized, Window, conv2d_transpose, full_range
+from tests.qdq import Nodes
 
 #: Filter, stride, what is cut off in front and behind, and what is added behind.
 SHAPES = (
@@ -36,22 +37,12 @@ def transposed(rng, shape, size, *, dtype="int8", point=0):
     )
 
 
-class _Net:
+class _Net(Nodes):
     """QDQ nodes with constants of a seed."""
 
     def __init__(self, seed):
+        super().__init__()
         self.rng = np.random.default_rng(seed)
-        self.nodes, self.constants = [], []
-
-    def const(self, array):
-        name = f"c{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.asarray(array), name))
-        return name
-
-    def node(self, operator, inputs, **attributes):
-        name = f"{operator.lower()}{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, inputs, [name], name=name, **attributes))
-        return name
 
     def real(self, x, point):
         pair = self.const(np.float32(0.05)), self.const(np.int8(point))

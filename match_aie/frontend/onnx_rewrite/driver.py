@@ -8,7 +8,7 @@ from typing import Any
 import onnx
 from onnx import helper
 
-from match_aie.errors import InternalError, UnsupportedOperatorError
+from match_aie.errors import InternalError, UnsupportedOperatorError, shorten
 from match_aie.frontend.onnx_limits import check_inferred
 from match_aie.frontend.onnx_rewrite.fold import fold_constants
 from match_aie.frontend.onnx_rewrite.graph import Builder, Graph, Node, Refusal
@@ -87,9 +87,10 @@ def _rewrite_once(
         except Refusal as refusal:
             label = labels.get(proto.name, proto.name)
             refused.setdefault(_key(proto), (node.op, label, str(refusal)))
-        except (LookupError, ValueError, TypeError, ArithmeticError):
+        except (LookupError, ValueError, TypeError, ArithmeticError) as error:
             # A damaged node: what it asks for and what it has contradict each other.
-            why = "its inputs and attributes do not fit each other"
+            what = f"{type(error).__name__}: {shorten(str(error), 80)}"
+            why = f"its inputs and attributes do not fit each other ({what})"
             label = labels.get(proto.name, proto.name)
             refused.setdefault(_key(proto), (node.op, label, why))
         if values is None:

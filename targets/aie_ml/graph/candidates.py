@@ -15,17 +15,30 @@ from typing import Generic, Protocol, TypeVar
 from match_aie.cost_models.aie_image import BandCost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop
+from match_aie.targets.aie_ml.devices import Device
 from match_aie.workload import Workload
 
 Cut = TypeVar("Cut")
+
+
+class Named(Protocol):
+    """A layer with a name."""
+
+    @property
+    def name(self) -> str:
+        """For messages."""
 
 
 class Cuts(Protocol[Cut]):
     """What a kind of layer declares for the search; costs and bounds are in cycles."""
 
     @property
-    def what(self) -> str:
-        """Layer and device, for messages."""
+    def layer(self) -> Named:
+        """What is cut."""
+
+    @property
+    def device(self) -> Device:
+        """For which."""
 
     @property
     def rows(self) -> int:
@@ -106,7 +119,8 @@ class Candidates(Generic[Cut]):
                 return Chosen(cut, cost, taken)
             reason = taken
         if reason is None:
-            raise TargetError(f"{self._kind.what}: there is no kernel")
+            layer, device = self._kind.layer.name, self._kind.device.name
+            raise TargetError(f"layer {layer} on {device}: there is no kernel")
         return reason
 
     def _within(self, cut: Cut, columns: int) -> bool:

@@ -68,11 +68,6 @@ class WindowCuts:
     assumed: Assumed = Assumed()
 
     @property
-    def what(self) -> str:
-        """Layer and device."""
-        return f"layer {self.layer.name} on {self.device.name}"
-
-    @property
     def rows(self) -> int:
         """Of cores."""
         return self.device.core_rows

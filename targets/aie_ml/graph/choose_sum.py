@@ -48,11 +48,6 @@ class SumCuts:
     assumed: Assumed = Assumed()
 
     @property
-    def what(self) -> str:
-        """Layer and device."""
-        return f"layer {self.layer.name} on {self.device.name}"
-
-    @property
     def rows(self) -> int:
         """Tiles that share buffers."""
         return min(TILES, self.device.core_rows)

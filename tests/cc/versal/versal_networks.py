@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
+
+from tests.qdq import Nodes
 
 TYPES = {"int8": TensorProto.INT8, "uint8": TensorProto.UINT8, "int16": TensorProto.INT16}
 
@@ -22,26 +24,16 @@ class Layer:
     relu: bool = False
 
 
-class DenseNet:
+class DenseNet(Nodes):
     """QDQ dense layers from an integer input to an integer output."""
 
     def __init__(self, rows, inputs, dtype="int8", zero=0, step=2.0**-4, seed=0):
+        super().__init__()
         self.rng = np.random.default_rng(seed)
         self.rows, self.width = rows, inputs
         self.dtype, self.zero, self.step = dtype, zero, step
         self.first = (inputs, dtype)
-        self.nodes, self.constants = [], []
         self.last = self.node("DequantizeLinear", ["x", *self.pair()])
-
-    def const(self, array):
-        name = f"c{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(np.asarray(array), name))
-        return name
-
-    def node(self, operator, inputs, **attributes):
-        name = f"{operator.lower()}{len(self.nodes)}"
-        self.nodes.append(helper.make_node(operator, inputs, [name], name=name, **attributes))
-        return name
 
     def pair(self):
         return self.const(np.float32(self.step)), self.const(np.dtype(self.dtype).type(self.zero))

@@ -1,7 +1,5 @@
 """What users ask of single layers: kept, or refused with a reason."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from tvm import relax
@@ -16,28 +14,13 @@ from match_aie.targets.versal.wishes import Wish, read
 from tests import integer_graphs as ig
 from tests.aie_programs import VEK280
 
-
-def network(rows, sizes):
-    """Dense layers with shifts, one after the other."""
-    rng = np.random.default_rng(5)
-
-    def body(builder, inputs):
-        x = inputs[0]
-        for k, n in pairwise(sizes):
-            weight = rng.integers(-128, 128, (k, n)).astype(np.int8)
-            x = ig.dense(builder, x, weight, shift=10, bias=rng.integers(-999, 999, n))
-        return x
-
-    return ig.module(body, ((rows, sizes[0]), "int8"))
-
-
 SIZES = (64, 128, 96, 32)
 
 
 def compiled(layers, sizes=SIZES, rows=16, **options):
     options = {"modules": ("array",), "columns_per_layer": 2, **options}
     target = VersalAIEML(layers=layers, **options)
-    return target, match.compile(network(rows, sizes), target, cache=False)
+    return target, match.compile(ig.dense_row(rows, sizes), target, cache=False)
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +154,7 @@ def test_another_rule_of_selection_keeps_no_plan(labels):
     target = VersalAIEML(
         modules=("array",), columns_per_layer=2, layers={labels[0]: {"columns": 3}}
     )
-    whole = network(16, SIZES)
+    whole = ig.dense_row(16, SIZES)
     with pytest.raises(TargetError, match="another plan than one with 3 columns was chosen"):
         match.compile(whole, target, cache=False, selection="match")
 

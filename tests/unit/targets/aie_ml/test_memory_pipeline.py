@@ -1,7 +1,6 @@
 """Pipelines that the chip's memory feeds: results, ways, bounds, and the pace of repeated runs."""
 
 from dataclasses import replace
-from itertools import pairwise
 from math import ceil
 
 import numpy as np
@@ -36,24 +35,10 @@ from tests.aie_programs import VEK280, network_equals
 from tests.aie_timed import layer
 
 
-def network(rows, sizes):
-    """Dense layers with shifts, one after the other."""
-    rng = np.random.default_rng(5)
-
-    def body(builder, inputs):
-        x = inputs[0]
-        for k, n in pairwise(sizes):
-            weight = rng.integers(-128, 128, (k, n)).astype(np.int8)
-            x = ig.dense(builder, x, weight, shift=10, bias=rng.integers(-999, 999, n))
-        return x
-
-    return ig.module(body, ((rows, sizes[0]), "int8"))
-
-
 @pytest.fixture(scope="module")
 def made():
     target = VersalAIEML(modules=("array",), optimize_for="throughput", columns_per_layer=2)
-    return target, match.compile(network(16, (64, 128, 96, 32)), target, cache=False)
+    return target, match.compile(ig.dense_row(16, (64, 128, 96, 32)), target, cache=False)
 
 
 def plans(made):

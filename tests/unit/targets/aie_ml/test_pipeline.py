@@ -193,25 +193,11 @@ def test_the_slowest_stage_is_as_fast_as_any_choice_makes_it():
     assert max(plan.interval for plan in plans) == min(able)
 
 
-def network(rows, sizes):
-    """Dense layers with shifts, one after the other."""
-    rng = np.random.default_rng(5)
-
-    def body(builder, inputs):
-        x = inputs[0]
-        for k, n in pairwise(sizes):
-            weight = rng.integers(-128, 128, (k, n)).astype(np.int8)
-            x = ig.dense(builder, x, weight, shift=10, bias=rng.integers(-999, 999, n))
-        return x
-
-    return ig.module(body, ((rows, sizes[0]), "int8"))
-
-
 def test_a_compiled_network_is_one_pipeline():
     target = VersalAIEML(
         modules=("array",), memory="plio", optimize_for="throughput", columns_per_layer=3
     )
-    net = match.compile(network(16, (64, 128, 96, 32)), target, cache=False)
+    net = match.compile(ig.dense_row(16, (64, 128, 96, 32)), target, cache=False)
     mine = net.program.schedule.chosen
     assert len(mine) == 3
     assert network_equals(net, np.random.default_rng(1)) == 1
