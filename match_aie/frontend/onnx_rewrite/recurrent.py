@@ -32,7 +32,10 @@ def problem(node: Node, graph: Graph, *, ends: bool = True) -> str | None:
     if other:
         return f"activation {other[0]} is not compiled"
     directions = len(DIRECTIONS.get(node.attr("direction", "forward"), ()))
-    if not directions or (names and len(names) != len(DEFAULTS[node.op]) * directions):
+    needed = len(DEFAULTS[node.op]) * directions
+    # RNN's schema gives two activations by default; a single direction takes the first.
+    fits = len(names) >= needed if node.op == "RNN" else len(names) == needed
+    if not directions or (names and not fits):
         return "its direction and activations do not fit each other"
     if node.attr("activation_alpha") or node.attr("activation_beta"):
         return "activations with parameters are not compiled"

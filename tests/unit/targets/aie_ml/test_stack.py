@@ -20,9 +20,10 @@ from match_aie.targets.aie_ml.graph.stack_plan import stack_of_plans, stack_plan
 from match_aie.targets.aie_ml.simulate import run_layer, simulate_program
 from match_aie.targets.versal import VersalAIEML
 from match_aie.workload import reference
+from tests import integer_graphs as ig
 from tests.aie_programs import VEK280, network_equals
 from tests.aie_timed import layer
-from tests.unit.targets.aie_ml.test_pipeline import equals, network, replace_step
+from tests.unit.targets.aie_ml.test_pipeline import equals, replace_step
 
 
 def layers(rows, sizes):
@@ -164,7 +165,7 @@ def test_layers_that_do_not_follow_are_no_function():
 def test_more_layers_than_columns_are_one_graph():
     """42 layers, of which each alone would take a column, on two tiles of one."""
     target = VersalAIEML(memory="plio", modules=("array",))
-    net = match.compile(network(1, (32,) * 43), target, cache=False)
+    net = match.compile(ig.dense_row(1, (32,) * 43), target, cache=False)
     mine = net.program.schedule.chosen
     assert len(mine) == 42
     (stretch,) = target.stretches([replace_step(each, at) for at, each in enumerate(mine)])
