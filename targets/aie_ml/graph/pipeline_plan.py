@@ -274,6 +274,7 @@ class _Choice:
         self._across = ports[("core_tile", "master", "E")] * device.core_rows
         self._plans: dict[Candidate, SpreadPlan | None] = {}
         self._apart: set[tuple[Candidate, Candidate]] = set()
+        self._known: dict[tuple[int, int], bool] = {}
 
     def best(self) -> tuple[SpreadPlan, ...] | None:
         """Plans whose slowest is the fastest, on the fewest columns; None where nothing fits."""
@@ -343,11 +344,17 @@ class _Choice:
         return ways[0].chosen
 
     def _fits(self, before: Candidate | None, after: Candidate) -> bool:
-        """Whether each column of tiles has its part of the reduction in one memory tile."""
+        """Whether neighbours fit each other, and nobody refused them."""
         if before is None:
             return True
-        across = min(before.streams[0], after.streams[1])
-        if (before, after) in self._apart or across > self._across:
+        key = id(before), id(after)
+        if key not in self._known:
+            self._known[key] = self._meet(before, after)
+        return self._known[key] and (before, after) not in self._apart
+
+    def _meet(self, before: Candidate, after: Candidate) -> bool:
+        """Whether each column of tiles has its part of the reduction in one memory tile."""
+        if min(before.streams[0], after.streams[1]) > self._across:
             return False
         a, b = before.mapping, after.mapping
         if a.row_parts * a.call_rows * before.passes != b.row_parts * b.call_rows * after.passes:

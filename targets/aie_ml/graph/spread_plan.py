@@ -285,6 +285,8 @@ def _timed(mapping: ArrayMapping, rows: int, name: str, fills: int) -> Timed | N
     fits = (
         mapping.row_steps == 1
         and device.columns <= known(name).columns
+        # What needs little to be told comes first: each column's parts of the rows have a stream.
+        and timed.floor.copies[0] <= device.need(device.plio_in, "streams from programmable logic")
         and timed.fits
         and timed.ways[0] <= device.need(device.plio_in, "streams from programmable logic")
         and timed.ways[1] <= device.need(device.plio_out, "streams to programmable logic")

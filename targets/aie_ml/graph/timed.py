@@ -11,7 +11,7 @@ weights in one or a few, and what the slot stores in one, or two where channels 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
@@ -236,14 +236,14 @@ class Timed:
     @cached_property
     def results(self) -> tuple[Rectangle, ...]:
         """Chains whose results are gathered in one buffer."""
-        found: list[Rectangle] = []
-        for slot in self.slots:
-            if self.memory == "plio" or not slot.rectangular:
-                found += [piece for band in slot.bands for piece in self._pieces(band)]
-                continue
-            whole = Rectangle(slot.number, slot.rows, slot.columns)
-            found += [whole] if whole.chains <= self.mem.dma.s2mm else whole.halves()
-        return tuple(found)
+        return tuple(part for slot in self.slots for part in self._gathered(slot))
+
+    def _gathered(self, slot: Slot) -> Sequence[Rectangle]:
+        """Of a slot."""
+        if self.memory == "plio" or not slot.rectangular:
+            return [piece for band in slot.bands for piece in self._pieces(band)]
+        whole = Rectangle(slot.number, slot.rows, slot.columns)
+        return [whole] if whole.chains <= self.mem.dma.s2mm else whole.halves()
 
     def _pieces(self, band: Rectangle) -> Iterator[Rectangle]:
         """Chains of a band whose results take one way."""
@@ -360,6 +360,5 @@ class Timed:
             for piece in self.pieces(slot.columns):
                 many = 2 * (1 + len(piece) * self.w_repeats)
                 yield _Need(2 * self.w_bytes(piece), 1, len(piece), many)
-        for part in self.results:
-            if part.slot == slot.number:
-                yield _Need(2 * self.y_bytes(part), part.chains, 1, 2 * (part.chains + 1))
+        for part in self._gathered(slot):
+            yield _Need(2 * self.y_bytes(part), part.chains, 1, 2 * (part.chains + 1))
