@@ -92,3 +92,28 @@ def slots_of(row_parts: int, column_parts: int, order: str, high: int) -> tuple[
         pairs.sort(key=lambda pair: pair[::-1])
     firsts = range(0, len(pairs), high)
     return tuple(Slot(at, tuple(pairs[first : first + high])) for at, first in enumerate(firsts))
+
+
+@lru_cache(maxsize=4096)
+def pieces_of(
+    row_parts: int, column_parts: int, order: str, high: int, most: int
+) -> tuple[tuple[Rectangle, ...], ...]:
+    """Of each of these slots, chains of a row of which at most `most` share a way.
+
+    Args:
+        row_parts: of the rows.
+        column_parts: of the columns.
+        order: see `slots_of`.
+        high: rows of cores.
+        most: chains of a way.
+    """
+    found = []
+    for slot in slots_of(row_parts, column_parts, order, high):
+        pieces = []
+        for band in slot.bands:
+            wide = len(band.columns)
+            size = -(-wide // -(-wide // most))
+            for first in range(0, wide, size):
+                pieces.append(Rectangle(slot.number, band.rows, band.columns[first : first + size]))
+        found.append(tuple(pieces))
+    return tuple(found)

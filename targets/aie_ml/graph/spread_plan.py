@@ -287,14 +287,17 @@ def _timed(mapping: ArrayMapping, rows: int, name: str, fills: int) -> Timed | N
     """The nest's sizes, where it fits the array and its ways."""
     device = narrow(name, mapping)
     timed = Timed(mapping, device, rows, 1, "plio", fills)
+    into, out = (
+        device.need(device.plio_in, "streams from programmable logic"),
+        device.need(device.plio_out, "streams to programmable logic"),
+    )
     fits = (
         mapping.row_steps == 1
         and device.columns <= known(name).columns
         # What needs little to be told comes first: each column's parts of the rows have a stream.
-        and timed.floor.copies[0] <= device.need(device.plio_in, "streams from programmable logic")
+        and timed.floor.copies[0] <= into
         and timed.fits
-        and timed.ways[0] <= device.need(device.plio_in, "streams from programmable logic")
-        and timed.ways[1] <= device.need(device.plio_out, "streams to programmable logic")
+        and all(ways <= most for ways, most in zip(timed.ways, (into, out), strict=True))
     )
     return timed if fits else None
 

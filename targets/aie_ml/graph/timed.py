@@ -12,7 +12,7 @@ weights in one or a few, and what the slot stores in one, or two where channels 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 from operator import sub
@@ -22,7 +22,7 @@ from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.devices import Device, MemTile
 from match_aie.targets.aie_ml.graph.plan import MemoryKind
-from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot, slots_of
+from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot, pieces_of, slots_of
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 
 WORD = 4
@@ -226,23 +226,15 @@ class Timed:
         return tuple(part for slot in self.slots for part in self._gathered(slot))
 
     def _gathered(self, slot: Slot) -> Sequence[Rectangle]:
-        """Of a slot."""
+        """Of a slot; streams of programmable logic are many, and chains share few of them."""
         if self.memory == "plio" or not slot.rectangular:
-            return [piece for band in slot.bands for piece in self._pieces(band)]
+            m, most = self.mapping, self.mem.dma.s2mm
+            if self.memory == "plio":
+                most = min(most, ceil(m.chains / (self.device.plio_out or 1)))
+            shape = m.row_parts, m.column_parts, m.order, self.device.core_rows
+            return pieces_of(*shape, most)[slot.number]
         whole = Rectangle(slot.number, slot.rows, slot.columns)
         return [whole] if whole.chains <= self.mem.dma.s2mm else whole.halves()
-
-    def _pieces(self, band: Rectangle) -> Iterator[Rectangle]:
-        """Chains of a band whose results take one way."""
-        most = self.mem.dma.s2mm
-        if self.memory == "plio":
-            most = min(most, ceil(self.mapping.chains / (self.device.plio_out or 1)))
-        if len(band.columns) <= most:
-            yield band
-            return
-        size = ceil(len(band.columns) / ceil(len(band.columns) / most))
-        for first in range(0, len(band.columns), size):
-            yield replace(band, columns=band.columns[first : first + size])
 
     def y_rows(self, parts: range) -> int:
         """Rows that leave in a pass."""
