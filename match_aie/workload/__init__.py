@@ -13,6 +13,7 @@ from match_aie.workload.build import (
     phase_taps,
     pool2d,
     rowwise,
+    table,
 )
 from match_aie.workload.fixed import Converted, shift_round, with_fixed_tail
 from match_aie.workload.fixed_point import FixedPoint, to_fixed_point
@@ -81,6 +82,7 @@ __all__ = [
     "reference",
     "rowwise",
     "shift_round",
+    "table",
     "to_fixed_point",
     "with_fixed_tail",
     "within_bound",

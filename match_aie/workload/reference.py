@@ -356,6 +356,11 @@ def _permute(workload: Workload, arrays: Arrays) -> np.ndarray:
     return arrays["x"].transpose([order.index(dim) for dim, _ in workload.dims])
 
 
+def _table(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """Entry number x of the table, x as the unsigned integer that its bits are."""
+    return np.asarray(arrays["table"][arrays["x"].view(np.uint8)])
+
+
 _MEANING: dict[str, Callable[[Workload, Arrays], np.ndarray]] = {
     "conv2d": _conv2d,
     "conv2d_transpose": _conv2d_transpose,
@@ -369,4 +374,5 @@ _MEANING: dict[str, Callable[[Workload, Arrays], np.ndarray]] = {
     "quantize": _quantize,
     "dequantize": _dequantize,
     "permute": _permute,
+    "table": _table,
 }

@@ -32,6 +32,7 @@ Kind = Literal[
     "quantize",
     "dequantize",
     "permute",
+    "table",
     "layer_norm",
     "attention",
     "gru",

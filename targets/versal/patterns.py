@@ -10,6 +10,7 @@ from match_aie.hardware import (
     binary,
     clipped,
     integer_patterns,
+    tabulated,
     unary,
     weighted,
 )
@@ -69,4 +70,7 @@ IMAGES: tuple[Pattern, ...] = (
     *integer_patterns("add", "add", refuses_image),
 )
 
-PATTERNS = (*DENSE, *PAIRS_OF_ACTIVATIONS, *IMAGES)
+#: Functions of single elements.
+TABLES: tuple[Pattern, ...] = tabulated("table", refuses_image)
+
+PATTERNS = (*DENSE, *PAIRS_OF_ACTIVATIONS, *IMAGES, *TABLES)

@@ -1,0 +1,56 @@
+"""Layers whose rows are computed by themselves: what each kind refuses, its function, its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from match_aie.targets.aie_ml.graph.layers import DTYPES
+from match_aie.targets.aie_ml.graph.rows import RowLayer
+from match_aie.targets.aie_ml.kernels.arithmetic import add_kernel
+from match_aie.targets.aie_ml.kernels.bands import AddCall
+from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec, table_values
+from match_aie.workload import Workload
+
+Arrays = Mapping[str, np.ndarray]
+
+
+def _header(name: str) -> str:
+    return f"{name}_kernels.h"
+
+
+def refuses_sum(workload: Workload) -> str | None:
+    """Why the array has no kernel for a sum; None where it has one."""
+    if len(workload.inputs) != 2:
+        return "one of its operands is constant; sums take two activations"
+    x, x1 = workload.inputs
+    if (x.dtype, x.shape) != (x1.dtype, x1.shape) or x.shape != workload.output.shape:
+        return f"it adds {x.dtype}{x.shape} and {x1.dtype}{x1.shape}; sums take equal operands"
+    for dtype in (x.dtype, workload.output.dtype):
+        if dtype not in DTYPES:
+            return f"it adds into {dtype}; sums read and store {', '.join(DTYPES)}"
+    return None
+
+
+def sum_layer(workload: Workload, constants: Arrays, name: str) -> RowLayer:
+    """The sum of a workload in fixed point.
+
+    Raises:
+        TargetError: it is not in the fixed point of its kernel.
+    """
+    call = AddCall(f"{name}_add", _header(name), *add_kernel(workload, constants))
+    return RowLayer(name, call, workload.output.size)
+
+
+def refuses_table(workload: Workload) -> str | None:
+    """Why the array has no kernel for a table; None where it has one."""
+    pair = workload.operand("x").dtype, workload.output.dtype
+    return None if set(pair) <= {"int8", "uint8"} else f"a table of {pair[0]} into {pair[1]}"
+
+
+def table_layer(workload: Workload, constants: Arrays, name: str) -> RowLayer:
+    """A table with its entries."""
+    spec = TableSpec(workload.operand("x").dtype, workload.output.dtype)
+    call = TableCall(f"{name}_table", _header(name), spec)
+    return RowLayer(name, call, workload.output.size, table_values(constants["table"]))
