@@ -51,7 +51,7 @@ STREAMS = ("streams into the array", "streams out of the array")
 AROUND_NS = 1000.0
 
 #: Kinds whose kernels read tables in parallel.
-LOOKS_UP = frozenset({"table"})
+LOOKS_UP = frozenset({"table", "softmax"})
 
 #: Bytes a nanosecond at which the Arm core copies tensors to and from the array's buffers.
 #: ASSUMPTION: 4 bytes a cycle at 1.4 GHz.

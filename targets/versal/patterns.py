@@ -73,4 +73,7 @@ IMAGES: tuple[Pattern, ...] = (
 #: Functions of single elements.
 TABLES: tuple[Pattern, ...] = tabulated("table", refuses_image)
 
-PATTERNS = (*DENSE, *PAIRS_OF_ACTIVATIONS, *IMAGES, *TABLES)
+#: Rows of 8-bit elements.
+ROWS: tuple[Pattern, ...] = unary("softmax", "softmax", "nn.softmax", refuses_image)
+
+PATTERNS = (*DENSE, *PAIRS_OF_ACTIVATIONS, *IMAGES, *TABLES, *ROWS)

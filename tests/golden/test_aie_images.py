@@ -49,7 +49,7 @@ def summed():
 
 def tabulated():
     """A table on one tile."""
-    call = TableCall("gelu_table", "gelu_kernels.h", TableSpec("int8", "uint8"))
+    call = TableCall("gelu_table", "gelu_kernels.h", TableSpec("int8", "uint8"), 1)
     layer = RowLayer("gelu", call, 200, table_values(np.zeros(256, np.uint8)))
     return row_graph(CutRows(layer, RowCut(1)), DEVICE, 1)
 

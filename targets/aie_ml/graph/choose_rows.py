@@ -80,9 +80,10 @@ class RowCuts:
         return columns_of(row_graph(cut, self.device, columns), known(self.device.name))
 
     def loops(self, cut: CutRows, workload: Workload) -> tuple[Loop, ...]:
-        """Of the longest dimension, tiles and lanes."""
+        """Of the rows' dimension, or the longest one, tiles; and lanes."""
         longest = max(workload.dims, key=lambda dim: dim[1])[0]
-        return Loop(longest, cut.cut.tiles), Loop(longest, self.layer.call.width)
+        rows = self.layer.dim or longest
+        return Loop(rows, cut.cut.tiles), Loop(longest, self.layer.call.width)
 
     def ways(self, cut: CutRows) -> tuple[int, int]:
         """One in for each operand and one out, for each group; once where there are too few."""

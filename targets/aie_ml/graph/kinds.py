@@ -10,8 +10,9 @@ import numpy as np
 from match_aie.targets.aie_ml.graph.image import ImageLayer
 from match_aie.targets.aie_ml.graph.layers import image_layer, refuses_image
 from match_aie.targets.aie_ml.graph.row_layers import (
+    refuses_bytes,
     refuses_sum,
-    refuses_table,
+    softmax_layer,
     sum_layer,
     table_layer,
 )
@@ -58,5 +59,6 @@ IMAGE_KINDS: Mapping[Kind, ImageDeclaration] = {
 
 ROW_KINDS: Mapping[Kind, RowDeclaration] = {
     "add": RowDeclaration(refuses_sum, sum_layer),
-    "table": RowDeclaration(refuses_table, table_layer),
+    "table": RowDeclaration(refuses_bytes, table_layer),
+    "softmax": RowDeclaration(refuses_bytes, softmax_layer),
 }

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.graph.layers import DTYPES
 from match_aie.targets.aie_ml.graph.rows import RowLayer
 from match_aie.targets.aie_ml.kernels.arithmetic import add_kernel
 from match_aie.targets.aie_ml.kernels.bands import AddCall
-from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec, table_values
+from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec, duplicated, table_values
+from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall, SoftmaxNumbers, SoftmaxSpec
 from match_aie.workload import Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -43,14 +45,34 @@ def sum_layer(workload: Workload, constants: Arrays, name: str) -> RowLayer:
     return RowLayer(name, call, workload.output.size)
 
 
-def refuses_table(workload: Workload) -> str | None:
-    """Why the array has no kernel for a table; None where it has one."""
-    pair = workload.operand("x").dtype, workload.output.dtype
-    return None if set(pair) <= {"int8", "uint8"} else f"a table of {pair[0]} into {pair[1]}"
+def refuses_bytes(workload: Workload) -> str | None:
+    """Why the array has no kernel for a table or a softmax; None where it has one."""
+    x, y = workload.operand("x").dtype, workload.output.dtype
+    return None if {x, y} <= {"int8", "uint8"} else f"a {workload.kind} of {x} into {y}"
 
 
 def table_layer(workload: Workload, constants: Arrays, name: str) -> RowLayer:
     """A table with its entries."""
     spec = TableSpec(workload.operand("x").dtype, workload.output.dtype)
-    call = TableCall(f"{name}_table", _header(name), spec)
+    call = TableCall(f"{name}_table", _header(name), spec, 1)
     return RowLayer(name, call, workload.output.size, table_values(constants["table"]))
+
+
+def softmax_layer(workload: Workload, constants: Arrays, name: str) -> RowLayer:
+    """A softmax of a workload in fixed point, rows filled up with what is never the largest."""
+    x, tail = workload.operand("x"), workload.tail
+    if tail is None or tail.shift is None:
+        raise TargetError(f"layer {name}: a softmax that is not in fixed point")
+    spec = SoftmaxSpec(x.dtype, workload.output.dtype)
+    numbers = SoftmaxNumbers(int(constants["multiplier"][0]), tail)
+    call = SoftmaxCall(f"{name}_softmax", _header(name), spec, 1, workload.sizes["K"], numbers)
+    both = duplicated(constants["table"])
+    return RowLayer(
+        name,
+        call,
+        workload.output.size,
+        (("w", both), ("cd", both)),
+        call.columns if call.columns < call.width else 0,
+        int(np.iinfo(x.dtype).min),
+        "B",
+    )

@@ -37,6 +37,7 @@ class RowLayer:
         real: elements of a row in the tensors, where they are fewer than the function's; the
             processor fills them up. 0 where rows follow each other.
         fill: with what.
+        dim: loop dimension that counts rows; "" where it is the longest one.
     """
 
     name: str
@@ -45,6 +46,7 @@ class RowLayer:
     values: tuple[tuple[str, np.ndarray], ...] = ()
     real: int = 0
     fill: int = 0
+    dim: str = ""
 
     @property
     def held(self) -> int:

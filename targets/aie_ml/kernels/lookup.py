@@ -34,6 +34,11 @@ def duplicated(table: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.repeat(parts, 2, axis=0)).reshape(-1)
 
 
+def entries_of(array: np.ndarray) -> np.ndarray:
+    """The table [256] that `duplicated` made an array of."""
+    return array.reshape(-1, 2, REPEATED // array.itemsize)[:, 0].reshape(-1)
+
+
 def lookup_counts(keys: int) -> Counts:
     """What so many keys take: 64 bits are read for each, and indices go through accumulators."""
     return Counts(load=keys // 4, srs=keys // 8)
@@ -96,7 +101,7 @@ class TableCall:
     symbol: str
     header: str
     spec: TableSpec
-    rows: int = 1
+    rows: int
 
     @property
     def template(self) -> str:
@@ -139,9 +144,7 @@ class TableCall:
 
     def meaning(self, inputs: tuple[np.ndarray, ...], w: np.ndarray) -> np.ndarray:
         """What it stores for rows of elements, as its first array says."""
-        each = REPEATED // w.itemsize
-        table = w.reshape(-1, 2, each)[:, 0].reshape(-1)
-        return table[inputs[0].view(np.uint8)].astype(self.spec.dtype)
+        return entries_of(w)[inputs[0].view(np.uint8)].astype(self.spec.dtype)
 
 
 def table_values(table: np.ndarray) -> tuple[tuple[str, np.ndarray], ...]:

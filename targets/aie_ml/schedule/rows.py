@@ -7,22 +7,38 @@ which slots, banks and ports have room for all of them. Loops do not overlap eac
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.bands import AddCall
 from match_aie.targets.aie_ml.kernels.lookup import KEYS, TableCall
+from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES, CallSchedule
 from match_aie.targets.aie_ml.schedule.generated import add_schedule
-from match_aie.targets.aie_ml.schedule.machine import LOAD_A, LOAD_B, MOVE, STORE, Machine, machine
+from match_aie.targets.aie_ml.schedule.machine import (
+    LOAD_A,
+    LOAD_B,
+    MOVE,
+    STORE,
+    VECTOR,
+    Machine,
+    machine,
+)
 from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
 from match_aie.targets.aie_ml.schedule.registers import Placed
 from match_aie.targets.aie_ml.schedule.table import Table
 
 #: Functions that walk rows.
-RowCall = AddCall | TableCall
+RowCall = AddCall | TableCall | SoftmaxCall
+
+#: A loop's operations on a core.
+_Body = Callable[[Machine], Iterator[Operation]]
+
+#: Cycles of a row beside its loops: a maximum and a sum over lanes, a division of 32-bit integers,
+#: set-up of loops. ASSUMPTION: no document states them.
+ROW_CYCLES = 100
 
 #: Words that one gather reads of both arrays of a table; results lie in a bank of one of them.
 _TABLE = "T"
@@ -95,20 +111,29 @@ def row_schedule(call: RowCall, arch: Architecture) -> CallSchedule | RowSchedul
     if isinstance(call, AddCall):
         return add_schedule(call.spec, arch, call.rows)
     core = machine(arch)
-    loops = ((call.rows, loop_schedule(tuple(_table(core)))),)
-    bundles = FRAME_BUNDLES + sum(loop.bundles for _, loop in loops)
+    bodies: tuple[tuple[int, _Body], ...] = ((call.rows, _table),)
+    times, around = 1, 0
+    if isinstance(call, SoftmaxCall):
+        short, long = call.width // (2 * KEYS), call.width // KEYS
+        bodies = ((short, _maximum), (long, _summed), (long, _scaled))
+        times, around = call.rows, ROW_CYCLES
+    loops = tuple((turns, loop_schedule(tuple(body(core)), core.move)) for turns, body in bodies)
+    bundles = FRAME_BUNDLES + around + sum(loop.bundles for _, loop in loops)
     return RowSchedule(
-        sum(loop.body(turns) for turns, loop in loops),
+        times * (around + sum(loop.body(turns) for turns, loop in loops)),
         bundles * BUNDLE_BYTES,
         arch.latency("l1_kernel_call_loop_overhead"),
-        loops,
+        tuple((times * turns, loop) for turns, loop in loops),
     )
 
 
 @lru_cache(maxsize=256)
-def loop_schedule(operations: tuple[Operation, ...]) -> LoopSchedule:
-    """`operations`, each after those whose values it reads, at the least interval that is found."""
-    interval = max(Counter(op.slots for op in operations if len(op.slots) == 1).values())
+def loop_schedule(operations: tuple[Operation, ...], least: int) -> LoopSchedule:
+    """`operations`, each after those whose values it reads, at the least interval that is found.
+
+    A turn adds to what the one before it had: `least` cycles lie between them.
+    """
+    interval = max(least, *Counter(op.slots for op in operations if len(op.slots) == 1).values())
     while True:
         placed = _placed(operations, interval)
         if placed is not None:
@@ -140,6 +165,36 @@ def _table(core: Machine) -> Iterator[Operation]:
     yield Operation("shuffle", "join", (MOVE,), ("v0", "v1"), "joined", core.move)
     yield Operation("copy", "pack", (STORE,), ("joined",), "y", core.move)
     yield Operation("store", "y", (STORE,), ("y",), "", 0, _TABLE, WORD)
+
+
+def _maximum(core: Machine) -> Iterator[Operation]:
+    """A vector compared with the greatest so far."""
+    yield Operation("load", "x", (LOAD_A, LOAD_B), (), "x", core.load, "A", WORD)
+    yield Operation("compare", "most", (MOVE,), ("x",), "most", core.move)
+
+
+def _exponentials(core: Machine) -> Iterator[Operation]:
+    """Distances from the row's largest element, looked up."""
+    yield Operation("load", "x", (LOAD_A, LOAD_B), (), "x", core.load, "A", KEYS)
+    yield Operation("shuffle", "distance", (MOVE,), ("x",), "keys", core.move)
+    yield from looked_up("keys", "e", core)
+
+
+def _summed(core: Machine) -> Iterator[Operation]:
+    """Sixteen exponentials added to the sums."""
+    yield from _exponentials(core)
+    yield Operation("shuffle", "add", (MOVE,), ("e",), "sums", core.move)
+
+
+def _scaled(core: Machine) -> Iterator[Operation]:
+    """Sixteen exponentials times the row's factor: 32 bits by 16 are two products."""
+    yield from _exponentials(core)
+    for half in range(2):
+        yield Operation("multiply", f"p{half}", (VECTOR,), ("e",), "product", core.product)
+    yield Operation("srs", "round", (STORE,), ("product",), "steps", core.srs)
+    yield Operation("shuffle", "zero_point", (MOVE,), ("steps",), "moved", core.move)
+    yield Operation("copy", "pack", (STORE,), ("moved",), "y", core.move)
+    yield Operation("store", "y", (STORE,), ("y",), "", 0, _TABLE, KEYS)
 
 
 def looked_up(keys: str, result: str, core: Machine) -> Iterator[Operation]:

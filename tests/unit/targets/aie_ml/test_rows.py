@@ -11,13 +11,16 @@ from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.graph.image_plan import image_plans
 from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec
+from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall, SoftmaxNumbers, SoftmaxSpec
 from match_aie.targets.aie_ml.schedule.rows import row_schedule
 from match_aie.targets.versal.module import AieArray
-from match_aie.workload import Converted, Quantized, table
+from match_aie.workload import Converted, Quantized, Tail, fixed_softmax, full_range, rowwise, table
 from tests.aie_programs import VEK280, case, equal
 
 ARCH = device("vek280").architecture
-CALLS = (TableCall("f", "f.h", TableSpec("int8", "uint8")),)
+NUMBERS = SoftmaxNumbers(1 << 14, Tail(0, 0, 255, shift=5, bits=64))
+SOFTMAX = SoftmaxCall("f", "f.h", SoftmaxSpec("int8", "uint8"), 1, 100, NUMBERS)
+CALLS = (TableCall("f", "f.h", TableSpec("int8", "uint8"), 1), SOFTMAX)
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.spec.family)
@@ -40,8 +43,8 @@ def test_turns_of_a_loop_overlap_without_taking_each_others_place(call) -> None:
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.spec.family)
 def test_what_is_scheduled_is_what_the_kernel_does(call) -> None:
     schedule = row_schedule(replace(call, rows=17), ARCH)
-    counts = call.spec.counts(17)
-    kinds = {"load": "load", "store": "store", "srs": "srs"}
+    counts = call.spec.counts(17 * call.width // 32)
+    kinds = {"load": "load", "store": "store", "srs": "srs", "multiply": "multiply"}
     assert {name: schedule.counts[kind] for name, kind in kinds.items()} == {
         name: getattr(counts, name) for name in kinds
     }
@@ -72,7 +75,18 @@ def check(made, seed) -> int:
     return len(graph.kernels)
 
 
-LAYERS = {"table": random_table}
+def random_softmax(seed):
+    """A softmax in fixed point of random rows."""
+    rng = np.random.default_rng(seed)
+    types = [("int8", "uint8")[int(bit)] for bit in rng.integers(0, 2, 2)]
+    rows, columns = int(rng.integers(1, 40)), int(rng.integers(1, 150))
+    x, y = Quantized(types[0], float(rng.uniform(0.01, 0.3)), 3), Quantized(types[1], 1 / 256, 0)
+    tail = full_range(types[1], 0)
+    made = fixed_softmax(rowwise("softmax", x, y, rows=rows, columns=columns, tail=tail))
+    return made.workload, made.constants
+
+
+LAYERS = {"table": random_table, "softmax": random_softmax}
 
 
 @pytest.mark.parametrize("kind", LAYERS)
