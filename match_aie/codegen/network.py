@@ -65,9 +65,8 @@ class TraceView:
 class CallView:
     """One step: what it is, for a comment; the call; what it wrote.
 
-    `linked`: other layers have things in the inner memory meanwhile, `l1` bytes in all: `kept` are the
-    (offset, bytes) that outlive the step, `ahead` the addresses of its operands that the step
-    before loads, "NULL" for others.
+    `linked`: other layers have things in the inner memory meanwhile, `l1` bytes in all; `kept` are
+    (offset, bytes) that outlive it, `ahead` its operands that the step before loads, or "NULL".
     """
 
     remark: str
