@@ -41,7 +41,7 @@ static PI_L1 uint32_t issued;
 static PI_L1 uint32_t numbers[2];
 /* It did not end a job, and was cleared: nothing is queued any more. What fails elsewhere does not
  * stop it: jobs of a layer beside the one that failed end as they should. */
-static uint32_t hung;
+static volatile uint32_t hung; /* in L2, so nobody looks without need */
 
 uint32_t ma_l1_address(const void *l1)
 {
