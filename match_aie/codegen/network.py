@@ -140,9 +140,6 @@ class NetworkView:
     uses_arena: bool
     uses_inputs: bool
     flags: tuple[str, ...]
-    warnings: tuple[str, ...]
-    sanitizers: tuple[str, ...]
-    cxx_sanitizers: tuple[str, ...]
     sources: tuple[str, ...]
     cxx_sources: tuple[str, ...]
     cxx_flags: tuple[str, ...]
@@ -154,6 +151,9 @@ class NetworkView:
     streams: tuple[StreamView, ...]
     backing: int
     states: States
+    warnings: tuple[str, ...] = WARNINGS
+    sanitizers: tuple[str, ...] = SANITIZERS
+    cxx_sanitizers: tuple[str, ...] = CXX_SANITIZERS
 
 
 class Addresses:
@@ -363,9 +363,6 @@ def network_view(
         uses_arena=any("(arena + " in word for word in words),
         uses_inputs=any(re.search(r"\bin\[", word) for word in words),
         flags=(*CORRECTNESS, *profile.flags),
-        warnings=WARNINGS,
-        sanitizers=SANITIZERS,
-        cxx_sanitizers=CXX_SANITIZERS,
         sources=tuple(path for path in sources if not is_cxx(path)),
         cxx_sources=tuple(path for path in sources if is_cxx(path)),
         cxx_flags=(*CXX_CORRECTNESS, *profile.cxx_flags),
