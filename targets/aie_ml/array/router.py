@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from threading import Lock
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.give import NoRoomError
@@ -82,6 +83,8 @@ class Switches:
         self._places: dict[Place, int] = {}
         self._links: dict[tuple[Tile, tuple[str, int]], int] = {}
         self._onward: list[Onward | None] = []
+        # Compilations in several threads share the numbers: one at a time gives a new one.
+        self._lock = Lock()
         #: By number: a place with its tile's column and row, and a link's port.
         self.places: list[Place] = []
         self.across: list[int] = []
@@ -90,19 +93,30 @@ class Switches:
 
     def place(self, place: Place) -> int:
         """Its number."""
-        number = self._places.setdefault(place, len(self.places))
-        if number == len(self.places):
-            self.places.append(place)
-            self.across.append(place[0][0])
-            self.up.append(place[0][1])
-            self._onward.append(None)
+        number = self._places.get(place)
+        if number is not None:
+            return number
+        with self._lock:
+            number = self._places.get(place, len(self.places))
+            if number == len(self.places):
+                self.across.append(place[0][0])
+                self.up.append(place[0][1])
+                self._onward.append(None)
+                self.places.append(place)
+                self._places[place] = number
         return number
 
     def link(self, tile: Tile, master: tuple[str, int]) -> int:
         """The number of the link from a tile's port."""
-        number = self._links.setdefault((tile, master), len(self.masters))
-        if number == len(self.masters):
-            self.masters.append(master)
+        key = tile, master
+        number = self._links.get(key)
+        if number is not None:
+            return number
+        with self._lock:
+            number = self._links.get(key, len(self.masters))
+            if number == len(self.masters):
+                self.masters.append(master)
+                self._links[key] = number
         return number
 
     def onward(self, number: int) -> Onward:
