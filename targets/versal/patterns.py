@@ -10,6 +10,7 @@ from match_aie.hardware import (
     binary,
     clipped,
     integer_patterns,
+    tabulated,
     unary,
     weighted,
 )
@@ -69,4 +70,10 @@ IMAGES: tuple[Pattern, ...] = (
     *integer_patterns("add", "add", refuses_image),
 )
 
-PATTERNS = (*DENSE, *PAIRS_OF_ACTIVATIONS, *IMAGES)
+#: Functions of single elements.
+TABLES: tuple[Pattern, ...] = tabulated("table", refuses_image)
+
+#: Rows of 8-bit elements.
+ROWS: tuple[Pattern, ...] = unary("softmax", "softmax", "nn.softmax", refuses_image)
+
+PATTERNS = (*DENSE, *PAIRS_OF_ACTIVATIONS, *IMAGES, *TABLES, *ROWS)

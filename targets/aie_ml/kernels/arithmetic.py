@@ -15,7 +15,14 @@ from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.kernels.lanes import AddNumbers, AddSpec
 from match_aie.targets.aie_ml.kernels.numeric import RoundingMode
 from match_aie.targets.aie_ml.kernels.spec import Form, Requantise
-from match_aie.workload import Converted, FixedPoint, Rounding, Workload, to_fixed_point
+from match_aie.workload import (
+    Converted,
+    FixedPoint,
+    Rounding,
+    Workload,
+    fixed_softmax,
+    to_fixed_point,
+)
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -66,6 +73,8 @@ def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
     What is in fixed point already keeps its rounding: cores have them all.
     """
     tail = workload.tail
+    if workload.kind == "softmax" and not workload.fixed_point:
+        return fixed_softmax(workload)
     rounding = tail.rounding if tail is not None and tail.shift is not None else "half_even"
 
     def fixed(how: FixedPoint) -> Converted | str:
