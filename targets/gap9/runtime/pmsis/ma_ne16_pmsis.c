@@ -99,7 +99,7 @@ void ma_ne16_wait(uint32_t number)
     if (number + 1 < issued)
         return;
     uint32_t looks = 0;
-    while (!hung && MA_READ32(NE16 + STATUS) != 0) {
+    while (MA_READ32(NE16 + STATUS) != 0 && !hung) {
         if (number != issued && MA_READ32(NE16 + RUNNING_JOB) % 256 == numbers[issued % 2])
             break;
         if (++looks == MA_NE16_LOOKS)
