@@ -1,5 +1,6 @@
 """What a layer computes: types, constructors, and the numpy reference."""
 
+from match_aie.workload.bfloat16 import refuses_bfloat16
 from match_aie.workload.build import (
     Quantized,
     conv2d,
@@ -36,6 +37,7 @@ from match_aie.workload.workload import (
     Axis,
     Kind,
     Operand,
+    Precision,
     RealTail,
     Rounding,
     Tail,
@@ -53,6 +55,7 @@ __all__ = [
     "FixedPoint",
     "Kind",
     "Operand",
+    "Precision",
     "Quantized",
     "RealTail",
     "Rounding",
@@ -79,6 +82,7 @@ __all__ = [
     "real_softmax",
     "recurrent",
     "reference",
+    "refuses_bfloat16",
     "rowwise",
     "shift_round",
     "to_fixed_point",

@@ -19,7 +19,7 @@ from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.versal.chains import Chain, chains, given, joined
 from match_aie.targets.versal.module import plan_of
 from match_aie.targets.versal.wishes import NO_WISHES, Wish
-from match_aie.workload import Workload, reference
+from match_aie.workload import Operand, Workload, reference
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -100,13 +100,19 @@ def _tensors(
             if step in steps:
                 found[operand.name] = steps[step].reshape(operand.shape)
             else:
-                info = np.iinfo(operand.dtype)
-                values = rng.integers(info.min, info.max + 1, operand.shape)
-                found[operand.name] = values.astype(operand.dtype)
+                found[operand.name] = drawn(operand, rng)
         taken.append(found)
         made.append(reference(layer.workload, list(found.values()), layer.constants))
         steps[layer.flow.step] = made[-1]
     return taken, made
+
+
+def drawn(operand: Operand, rng: np.random.Generator) -> np.ndarray:
+    """Random elements: integers of the whole range, floats of a normal distribution."""
+    if operand.dtype == "float32":
+        return rng.standard_normal(operand.shape).astype(np.float32)
+    info = np.iinfo(operand.dtype)
+    return rng.integers(info.min, info.max + 1, operand.shape).astype(operand.dtype)
 
 
 def _inputs(
