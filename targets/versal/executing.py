@@ -108,11 +108,31 @@ def _tensors(
 
 
 def drawn(operand: Operand, rng: np.random.Generator) -> np.ndarray:
-    """Random elements: integers of the whole range, floats of a normal distribution."""
+    """Random elements: integers of the whole range, floats of a normal distribution.
+
+    Those of 32 bits are large and small in turns, so that sums with `wide_weights` fit 32 bits.
+    """
+    if operand.dtype == "int32":
+        return _in_turns(rng, operand.shape, 2**18, 8)
     if operand.dtype == "float32":
         return rng.standard_normal(operand.shape).astype(np.float32)
     info = np.iinfo(operand.dtype)
     return rng.integers(info.min, info.max + 1, operand.shape).astype(operand.dtype)
+
+
+def wide_weights(a: str, w: str, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    """Weights [outputs, inputs]: small where 32-bit activations of `drawn` are large.
+
+    Sums of up to 900 products of such pairs, and a bias below 2**24, fit 32 bits.
+    """
+    large = (2**18 if w == "int32" else 2**15 - 1) if a == "int32" else 2**6
+    return _in_turns(rng, shape, 8, large).astype(w)
+
+
+def _in_turns(rng: np.random.Generator, shape: tuple[int, ...], even: int, odd: int) -> np.ndarray:
+    """Integers up to `even` and `odd` at these places of the last axis."""
+    most = np.where(np.arange(shape[-1]) % 2, odd, even)
+    return rng.integers(-most, most + 1, shape).astype(np.int32)
 
 
 def _inputs(

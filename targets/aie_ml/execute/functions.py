@@ -63,6 +63,8 @@ class Function(Protocol):
 
 def product(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     """An exact product of integers: float64 holds every sum of fewer than 2**21 16-bit products."""
+    if max(x.itemsize, w.itemsize) > 2:
+        return np.asarray(x.astype(np.int64) @ w.astype(np.int64))
     return np.rint(x.astype(np.float64) @ w.astype(np.float64)).astype(np.int64)
 
 

@@ -37,6 +37,8 @@ def known_layers():
         (layer(rng, 24, 48, 40, ("int16", "int8")), 24, (1, 1, 2), (1, 2), 1, {"order": "n"}),
         # Weights stay in the tiles, rows come in passes.
         (layer(rng, 50, 70, 33), 12, (2, 2, 1), (1, 3), 2, {"home": "tile"}),
+        # Products of 32-bit integers, sums of 64 bits on the cascade and 32 between turns.
+        (layer(rng, 18, 50, 21, ("int32", "int32")), 9, (2, 1, 1), (1, 2), 2, {}),
         # Floats: the order of sums goes through turns and along a chain.
         (float_layer(rng, 22, 70, 37), 11, (3, 2, 1), (1, 2), 2, {}),
     )

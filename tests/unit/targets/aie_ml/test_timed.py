@@ -17,7 +17,7 @@ from match_aie.targets.aie_ml.graph.dense_plan import dense_plan, dense_plans
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.simulate import run_layer
 from tests.aie_programs import case, equal
-from tests.aie_timed import BF16, PAIRS, VEK280, layer, random_graph, timed_graph
+from tests.aie_timed import BF16, PAIRS, VEK280, WIDE, layer, random_graph, timed_graph
 
 SIZES = {"int8": 1, "uint8": 1, "int16": 2, "bfloat16": 2, "int32": 4}
 #: Bytes of the chip's memory in a cycle of the array, as the simulator assumes.
@@ -55,7 +55,9 @@ def test_blocks_there_and_back(data: st.DataObject) -> None:
         np.testing.assert_array_equal(carried, matrix.reshape(-1)[whole.begin :][: carried.size])
 
 
-@pytest.mark.parametrize(("pairs", "count", "seed"), [(PAIRS, 25, 7), ((BF16,), 6, 2)])
+@pytest.mark.parametrize(
+    ("pairs", "count", "seed"), [(PAIRS, 25, 7), ((BF16,), 6, 2), (WIDE, 6, 2)]
+)
 def test_random_layers_keep_all_rules_compute_and_run(pairs, count, seed) -> None:
     rng, found = np.random.default_rng(seed), 0
     while found < count:
