@@ -21,6 +21,7 @@ from match_aie.codegen.flags import (
 )
 from match_aie.codegen.names import comment, network_symbols
 from match_aie.codegen.port import PortRecord
+from match_aie.codegen.state import States
 from match_aie.codegen.weights import Blob, Member, element_type
 from match_aie.errors import InternalError
 from match_aie.hardware import BuildProfile, Runtime
@@ -121,6 +122,7 @@ class NetworkView:
         groups: the calls, divided by who makes them.
         streams: constants that are fetched from the backing memory, in order of their steps.
         backing: bytes of these constants.
+        states: outputs that are inputs of the next call.
     """
 
     name: str
@@ -149,6 +151,7 @@ class NetworkView:
     groups: tuple[Group, ...]
     streams: tuple[StreamView, ...]
     backing: int
+    states: States
 
 
 class Addresses:
@@ -293,17 +296,9 @@ def _taken(step: Step, argument: Argument) -> str | None:
 
 def _port(record: PortRecord, macro: str) -> PortView:
     scale = "" if record.scale is None else float_literal(record.scale)
-    return PortView(
-        macro,
-        comment(record.name),
-        record.dtype,
-        element_type(record.dtype),
-        record.shape,
-        record.elements,
-        record.nbytes,
-        scale,
-        record.zero_point,
-    )
+    label, c_type = comment(record.name), element_type(record.dtype)
+    size = record.shape, record.elements, record.nbytes
+    return PortView(macro, label, record.dtype, c_type, *size, scale, record.zero_point)
 
 
 def _functions(schedule: Schedule, layers: Mapping[str, str]) -> tuple[str, ...]:
@@ -329,6 +324,7 @@ def network_view(
     profile: BuildProfile,
     sources: Sequence[str],
     runtime: Runtime = Runtime(),
+    states: States = States(),
 ) -> NetworkView:
     """What the templates see of `program`.
 
@@ -341,12 +337,12 @@ def network_view(
         profile: how the target's sources are built.
         sources: paths of what makes the library.
         runtime: what the target ships.
+        states: outputs that are inputs of the next call.
 
     Raises:
         InternalError: a call has no callee, or a name clashes.
     """
-    schedule = program.schedule
-    macro = schedule.name.upper()
+    schedule, macro = program.schedule, program.schedule.name.upper()
     calls = _calls(schedule, Addresses(program, blob))
     words = [word for call in calls for word in call.arguments]
     return NetworkView(
@@ -376,6 +372,7 @@ def network_view(
         groups=groups(schedule, program.streams, bool(runtime.entry)),
         streams=_streams(program),
         backing=sum(stream.nbytes for stream in program.streams),
+        states=states,
     )
 
 

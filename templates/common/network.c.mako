@@ -206,3 +206,44 @@ int ${net.name}_run(const void *const in[], void *const out[]) {
     return ${net.name}_run_in(NULL, in, out);
 % endif
 }
+% if net.states.records:
+
+void ${net.name}_reset(void *state) {
+    uint8_t *const bytes = state;
+    bytes[0] = 0;
+% for index, kept in enumerate(net.states.records):
+% if kept.fill is not None:
+    memset(bytes + ${net.alignment + kept.offset}, ${kept.fill}, ${kept.nbytes});
+% else:
+    static const uint8_t first_${index}[] = {${", ".join(map(str, kept.first))}};
+    memcpy(bytes + ${net.alignment + kept.offset}, first_${index}, sizeof first_${index});
+% endif
+% endfor
+}
+
+int ${net.name}_step(void *state, void *arena, const void *const in[], void *const out[]) {
+    /* The first byte says which of two banks holds what the step before wrote. */
+    uint8_t *const bytes = state, *const banks = bytes + ${net.alignment};
+    const uint8_t *const old = banks + (bytes[0] ? ${net.states.nbytes} : 0);
+    uint8_t *const now = banks + (bytes[0] ? 0 : ${net.states.nbytes});
+    const void *inputs[${net.macro}_INPUTS];
+    void *outputs[${net.macro}_OUTPUTS];
+    memcpy(inputs, in, sizeof inputs);
+    memcpy(outputs, out, sizeof outputs);
+% for kept in net.states.records:
+    inputs[${kept.input}] = old + ${kept.offset};
+    outputs[${kept.output}] = now + ${kept.offset};
+% endfor
+    const int status = ${net.name}_run_in(arena, inputs, outputs);
+    if (status != 0) {
+        return status;
+    }
+% for kept in net.states.records:
+    if (out[${kept.output}]) {
+        memcpy(out[${kept.output}], now + ${kept.offset}, ${kept.nbytes});
+    }
+% endfor
+    bytes[0] = !bytes[0];
+    return 0;
+}
+% endif
