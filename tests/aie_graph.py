@@ -6,11 +6,11 @@ knows nothing of images, windows or the planner. The oracle of graph tests.
 
 import numpy as np
 
-from match_aie.targets.aie_ml.kernels.bands import AddCall, Bands, PoolCall
-from match_aie.targets.aie_ml.kernels.lanes import add_reference
+from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.layout import tiled, untiled
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
+from match_aie.targets.aie_ml.schedule.rows import RowCall
 
 
 def path(access):
@@ -149,8 +149,9 @@ def fired(kernel, inputs, received):
         return [pooled(call, x) for x in streams[0]]
     if isinstance(call, ProductCall):
         return [multiplied(kernel, a, b) for a, b in zip(*streams, strict=True)]
-    assert isinstance(call, AddCall)
-    return [add_reference(call.spec, a, b, call.numbers) for a, b in zip(*streams, strict=True)]
+    assert isinstance(call, RowCall)
+    values = [dict(kernel.values)[p.name] for p in call.parameters[:1]]
+    return [call.meaning(each, *values) for each in zip(*streams, strict=True)]
 
 
 class Interpreter:

@@ -1,5 +1,7 @@
 """Random image layers and sums as workloads with their constants, for tests of the array."""
 
+from math import prod
+
 import numpy as np
 
 from match_aie.errors import ModelError, TargetError
@@ -13,6 +15,7 @@ from match_aie.workload import (
     full_range,
     matmul,
     pool2d,
+    table,
 )
 
 SIZES = (1, 2, 3, 5, 7, 8, 9, 13, 15, 16, 17, 19, 24, 31)
@@ -55,12 +58,16 @@ def quantised(rng, dtype):
 
 
 def random_layer(rng, kind):
-    """A workload of `kind` ("conv", "depthwise", "average", "max", "add"); None where no window
-    has a place."""
+    """A workload of `kind`: "conv", "depthwise", "average", "max", "add", "table".
+
+    None where no window has a place.
+    """
     dtype = pick(rng, ("uint8", "int8"))
     x, y = quantised(rng, dtype), quantised(rng, dtype)
     shape = (1, pick(rng, SIZES), pick(rng, SIZES), pick(rng, CHANNELS))
     tail = full_range(dtype, y.zero_point)
+    if kind == "table":
+        return table(x, quantised(rng, pick(rng, ("uint8", "int8"))), elements=prod(shape))
     if kind == "add":
         x1 = quantised(rng, dtype)
         return elementwise("add", x, x1, y, shape=shape, shape1=shape, out=shape, tail=tail)

@@ -201,6 +201,7 @@ def describe(
         ],
         "memory": plain(program.plan),
         "streams": plain(program.streams),
+        "beside": plain(schedule.beside),
         "predicted": {"cycles": cycles, "provenance": "modelled", "of": "layers"},
     }
 

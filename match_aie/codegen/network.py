@@ -66,9 +66,8 @@ class TraceView:
 class CallView:
     """One step: what it is, for a comment; the call; what it wrote.
 
-    `linked` says that other layers have things in the inner memory meanwhile: `kept` are the
-    (offset, bytes) of it that outlive the step, and `ahead` are the addresses of its operands that
-    the step before loads, "NULL" for others.
+    `linked`: other layers have things in the inner memory meanwhile, `l1` bytes in all; `kept` are
+    (offset, bytes) that outlive it, `ahead` its operands that the step before loads, or "NULL".
     """
 
     remark: str
@@ -78,6 +77,7 @@ class CallView:
     linked: bool = False
     kept: tuple[tuple[int, int], ...] = ()
     ahead: tuple[str, ...] = ()
+    l1: int = 0
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,7 @@ class NetworkView:
         guard: C function of it that says why this machine cannot run the code; "" for none.
         entry: C function of it that runs the steps; "" for none.
         groups: the calls, divided by who makes them.
+        beside: of steps at the same time: by the first one's index, in which order they get turns.
         streams: constants that are fetched from the backing memory, in order of their steps.
         backing: bytes of these constants.
         states: outputs that are inputs of the next call.
@@ -139,9 +140,6 @@ class NetworkView:
     uses_arena: bool
     uses_inputs: bool
     flags: tuple[str, ...]
-    warnings: tuple[str, ...]
-    sanitizers: tuple[str, ...]
-    cxx_sanitizers: tuple[str, ...]
     sources: tuple[str, ...]
     cxx_sources: tuple[str, ...]
     cxx_flags: tuple[str, ...]
@@ -149,9 +147,13 @@ class NetworkView:
     guard: str
     entry: str
     groups: tuple[Group, ...]
+    beside: Mapping[int, tuple[int, ...]]
     streams: tuple[StreamView, ...]
     backing: int
     states: States
+    warnings: tuple[str, ...] = WARNINGS
+    sanitizers: tuple[str, ...] = SANITIZERS
+    cxx_sanitizers: tuple[str, ...] = CXX_SANITIZERS
 
 
 class Addresses:
@@ -283,6 +285,7 @@ def _call(
         linked=tiles is not None and tiles.linked,
         kept=kept,
         ahead=tuple(text if is_early else "NULL" for is_early, text in pairs if any(early)),
+        l1=max(tiles.total, 16) if tiles is not None else 0,
     )
 
 
@@ -360,9 +363,6 @@ def network_view(
         uses_arena=any("(arena + " in word for word in words),
         uses_inputs=any(re.search(r"\bin\[", word) for word in words),
         flags=(*CORRECTNESS, *profile.flags),
-        warnings=WARNINGS,
-        sanitizers=SANITIZERS,
-        cxx_sanitizers=CXX_SANITIZERS,
         sources=tuple(path for path in sources if not is_cxx(path)),
         cxx_sources=tuple(path for path in sources if is_cxx(path)),
         cxx_flags=(*CXX_CORRECTNESS, *profile.cxx_flags),
@@ -370,6 +370,7 @@ def network_view(
         guard=runtime.guard,
         entry=runtime.entry,
         groups=groups(schedule, program.streams, bool(runtime.entry)),
+        beside={p.step: tuple(p.step + lane for lane in p.order) for p in schedule.beside},
         streams=_streams(program),
         backing=sum(stream.nbytes for stream in program.streams),
         states=states,

@@ -8,7 +8,7 @@ import tvm
 import tvm_ffi
 from tvm import s_tir, tirx
 
-from match_aie.fallback.divisions import hidden, shown
+from match_aie.fallback.divisions import hidden, quotients_hidden, quotients_shown, shown
 from match_aie.fallback.loads import unconditional_loads
 from match_aie.fallback.split_loops import split_loops
 from match_aie.fallback.truth import plain_conditions
@@ -64,8 +64,8 @@ def lower(prim_func: Any) -> Any:
     """
     target = tvm.target.Target("c")
     named = prim_func.with_attr("global_symbol", "f").with_attr("target", target)
-    flat = shown(_run(hidden(named), _to_flat_buffers()))
-    lowered = _for_compilers(_run(flat, _to_plain_loops()))
+    flat = shown(_run(hidden(quotients_hidden(named)), _to_flat_buffers()))
+    lowered = quotients_shown(_for_compilers(_run(flat, _to_plain_loops())))
     lowered = unconditional_loads(lowered)
     lowered = _run(lowered, [tirx.transform.CommonSubexprElim()])
     while True:

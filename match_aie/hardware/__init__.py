@@ -23,6 +23,7 @@ from match_aie.hardware.module import CORE, ExecModule, Memory, check_memories
 from match_aie.hardware.move import Move
 from match_aie.hardware.pattern import (
     AVG_POOL_HALF_AWAY,
+    POINTWISE,
     REQUANTISE,
     Any,
     Chain,
@@ -30,9 +31,10 @@ from match_aie.hardware.pattern import (
     Op,
     Pattern,
     Structure,
+    Web,
     integer_patterns,
 )
-from match_aie.hardware.quantised import binary, clipped, real, unary, weighted
+from match_aie.hardware.quantised import binary, clipped, real, tabulated, unary, weighted
 from match_aie.hardware.registry import load_target, target_names
 from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
 from match_aie.hardware.sequence import Call, Repeat, SequenceCostModel
@@ -58,6 +60,7 @@ from match_aie.workload import Converted
 __all__ = [
     "AVG_POOL_HALF_AWAY",
     "CORE",
+    "POINTWISE",
     "REQUANTISE",
     "SCRATCHPAD_FILES",
     "Any",
@@ -112,6 +115,7 @@ __all__ = [
     "TileProgram",
     "Unit",
     "Visit",
+    "Web",
     "binary",
     "check_memories",
     "clipped",
@@ -129,6 +133,7 @@ __all__ = [
     "real",
     "refuse_objective",
     "runtime_files",
+    "tabulated",
     "target_names",
     "tiles_from_json",
     "tiles_to_json",

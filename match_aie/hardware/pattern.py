@@ -74,8 +74,26 @@ class Chain:
     inner: Structure
 
 
-Structure = Any | Const | Op | Chain
+@dataclass(frozen=True)
+class Web:
+    """Matches element-wise calls, at least one, that make one value of another one and constants.
 
+    A value inside may be read by several of them: x * sigmoid(x) is a web on x. Small webs are
+    tried first.
+    """
+
+    operators: frozenset[str]
+    inner: Structure
+
+
+Structure = Any | Const | Op | Chain | Web
+
+#: Operators whose result at a place depends on one element of a tensor and on constants: what a
+#: table of a quantised function may hold.
+POINTWISE = frozenset(
+    "quantize dequantize add subtract multiply divide maximum minimum clip negative abs exp log "
+    "sqrt rsqrt erf sigmoid tanh nn.relu nn.leakyrelu nn.gelu nn.gelu_tanh nn.silu".split()
+)
 #: Element-wise operators by which integer graphs requantise: `(sum * M + B) >> S`, then clip.
 REQUANTISE = frozenset(
     "add subtract multiply left_shift right_shift maximum minimum clip astype nn.relu".split()
@@ -85,7 +103,7 @@ WIDEN = frozenset({"astype", "subtract", "multiply", "left_shift"})
 
 
 def _operators(structure: Structure) -> tuple[str, ...]:
-    if isinstance(structure, Chain):
+    if isinstance(structure, Chain | Web):
         return ("...", *_operators(structure.inner))
     return structure.operators() if isinstance(structure, Op) else ()
 

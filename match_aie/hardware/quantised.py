@@ -6,7 +6,16 @@ is the module's check.
 
 from __future__ import annotations
 
-from match_aie.hardware.pattern import Any, Check, Const, Op, Pattern, Structure
+from match_aie.hardware.pattern import (
+    POINTWISE,
+    Any,
+    Check,
+    Const,
+    Op,
+    Pattern,
+    Structure,
+    Web,
+)
 from match_aie.workload import Kind
 
 
@@ -35,6 +44,12 @@ def binary(name: str, kind: Kind, operator: str, refuses: Check) -> tuple[Patter
     """`operator` of two activations, x and x1."""
     both = Op(operator, real(Any("x")), real(Any("x1")))
     return clipped(name, kind, Op("quantize", both), refuses)
+
+
+def tabulated(name: str, refuses: Check) -> tuple[Pattern, Pattern]:
+    """Any function of one 8-bit tensor's elements: what lies between it and a quantize."""
+    whole = Op("quantize", Web(POINTWISE, Any("x", ("int8", "uint8"))), dtypes=("int8", "uint8"))
+    return clipped(name, "table", whole, refuses)
 
 
 def unary(name: str, kind: Kind, operator: str, refuses: Check) -> tuple[Pattern, Pattern]:

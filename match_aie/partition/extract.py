@@ -20,6 +20,7 @@ from match_aie.partition.graph import Graph, Value
 from match_aie.partition.integer_extract import integer_layer, is_integer
 from match_aie.partition.layer import Extracted
 from match_aie.partition.match import Match
+from match_aie.partition.tabulate import tabulated
 from match_aie.partition.view import (
     INTEGERS,
     Parameters,
@@ -361,6 +362,7 @@ _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
     "quantize": _quantize,
     "dequantize": _dequantize,
     "permute": _permute,
+    "table": tabulated,
 }
 
 

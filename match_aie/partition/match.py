@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import permutations
 
-from match_aie.hardware import Any, Chain, Const, Op, Structure
+from match_aie.hardware import Any, Chain, Const, Op, Structure, Web
 from match_aie.partition.graph import Graph, Node
 
 #: Operators whose two tensor inputs may be exchanged.
@@ -78,6 +78,9 @@ def _value(graph: Graph, wanted: Structure, name: str, bound: dict[str, str]) ->
     if isinstance(wanted, Chain):
         yield from _chain(graph, wanted, name, bound)
         return
+    if isinstance(wanted, Web):
+        yield from _web(graph, wanted, name, bound)
+        return
     if isinstance(wanted, Op):
         producer = graph.producers.get(name)
         if producer is not None:
@@ -107,6 +110,23 @@ def _chain(graph: Graph, wanted: Chain, name: str, bound: dict[str, str]) -> _Fo
         if len(moving) != 1:
             return
         above, name = (*above, producer.index), moving[0]
+
+
+def _web(graph: Graph, wanted: Web, name: str, bound: dict[str, str]) -> _Found:
+    """Backwards from `name`, the value that is made last first, until a single one is left."""
+    within: tuple[int, ...] = ()
+    left = {name}
+    while left:
+        if within and len(left) == 1:
+            for nodes, found in _value(graph, wanted.inner, next(iter(left)), bound):
+                yield (*within, *nodes), found
+        producers = [node for value in left if (node := graph.producers.get(value)) is not None]
+        last = max(producers, key=lambda node: node.index, default=None)
+        if last is None or last.operator not in wanted.operators:
+            return
+        within = (*within, last.index)
+        known = {a for a in last.inputs() if graph.values[a].constant is not None}
+        left = (left - {last.output}) | (set(last.inputs()) - known)
 
 
 def _closed(graph: Graph, root: Node, nodes: tuple[int, ...]) -> bool:

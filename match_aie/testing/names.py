@@ -6,7 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import get_args
 
-from match_aie.hardware import Chain, ExecModule, MatchTarget, Op, Pattern, Structure
+from match_aie.hardware import (
+    Chain,
+    ExecModule,
+    MatchTarget,
+    Op,
+    Pattern,
+    Structure,
+    Web,
+)
 from match_aie.workload import Kind
 
 #: Every operand that a layer of some kind has.
@@ -31,6 +39,7 @@ WORKERS = {
     "quantize": ("quantize",),
     "dequantize": ("dequantize",),
     "permute": ("permute_dims",),
+    "table": ("quantize",),
     "layer_norm": ("nn.layer_norm",),
     "attention": ("matmul",),
     "gru": ("onnx.GRU",),
@@ -113,7 +122,7 @@ def target_problems(target: MatchTarget, modules: Sequence[ExecModule]) -> Itera
 
 
 def _crowded(structure: Structure) -> Iterator[str]:
-    if isinstance(structure, Chain):
+    if isinstance(structure, Chain | Web):
         yield from _crowded(structure.inner)
     if not isinstance(structure, Op):
         return
@@ -132,7 +141,7 @@ def _bound(structure: Structure) -> Iterator[str]:
     if isinstance(structure, Op):
         for inner in structure.inputs:
             yield from _bound(inner)
-    elif isinstance(structure, Chain):
+    elif isinstance(structure, Chain | Web):
         yield from _bound(structure.inner)
     else:
         yield structure.name

@@ -14,9 +14,11 @@ from match_aie.workload.build import (
     phase_taps,
     pool2d,
     rowwise,
+    table,
 )
 from match_aie.workload.fixed import Converted, shift_round, with_fixed_tail
 from match_aie.workload.fixed_point import FixedPoint, to_fixed_point
+from match_aie.workload.fixed_softmax import fixed_softmax, softmax_rows
 from match_aie.workload.real import (
     attention,
     layer_norm,
@@ -67,6 +69,7 @@ __all__ = [
     "conv2d_transpose",
     "dense",
     "elementwise",
+    "fixed_softmax",
     "full_range",
     "layer_norm",
     "matmul",
@@ -85,6 +88,8 @@ __all__ = [
     "refuses_bfloat16",
     "rowwise",
     "shift_round",
+    "softmax_rows",
+    "table",
     "to_fixed_point",
     "with_fixed_tail",
     "within_bound",

@@ -348,6 +348,16 @@ def rowwise(
     )
 
 
+def table(x: Quantized, y: Quantized, *, elements: int) -> Workload:
+    """A function of each 8-bit element of x[B,K]: y = table[bits of x], B 1 and 256 entries."""
+    entries = Operand("table", y.dtype, (256,), (Axis(()),), True)
+    dims = (("B", 1), ("K", elements))
+    first, last = (
+        _operand(name, q, (1, elements), _plain("B", "K")) for name, q in (("x", x), ("y", y))
+    )
+    return Workload("table", dims, (first, entries, last))
+
+
 def full_range(dtype: str, zero_point: int, rounding: Rounding = "half_even") -> Tail:
     """A tail that only saturates to `dtype` (int8, uint8, int16 or uint16).
 

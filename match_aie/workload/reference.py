@@ -17,6 +17,7 @@ import numpy as np
 from match_aie.errors import ModelError, OptionError
 from match_aie.workload.bfloat16 import dense_bfloat16
 from match_aie.workload.fixed import requantise_fixed, requantise_pair
+from match_aie.workload.fixed_softmax import softmax_rows
 from match_aie.workload.real_reference import MEANING
 from match_aie.workload.workload import Operand, Tail, Workload
 
@@ -334,7 +335,13 @@ def _max_pool2d(workload: Workload, arrays: Arrays) -> np.ndarray:
 
 
 def _softmax(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """With e = table[max(x) - x]; y = saturate((e / sum(e)) / sy), the sum in index order."""
+    """With e = table[max(x) - x]; y = saturate((e / sum(e)) / sy), the sum in index order.
+
+    In fixed point as `match_aie.workload.fixed_softmax` says.
+    """
+    if workload.fixed_point:
+        multiplier = int(arrays["multiplier"][0])
+        return softmax_rows(arrays["x"], arrays["table"], multiplier, _tail(workload))
     x = arrays["x"].astype(np.int64)
     e = arrays["table"][x.max(axis=-1, keepdims=True) - x]
     total = np.add.accumulate(e, axis=-1, dtype=np.float32)[..., -1:]
@@ -359,6 +366,11 @@ def _permute(workload: Workload, arrays: Arrays) -> np.ndarray:
     return arrays["x"].transpose([order.index(dim) for dim, _ in workload.dims])
 
 
+def _table(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """Entry number x of the table, x as the unsigned integer that its bits are."""
+    return np.asarray(arrays["table"][arrays["x"].view(np.uint8)])
+
+
 _MEANING: dict[str, Callable[[Workload, Arrays], np.ndarray]] = {
     "conv2d": _conv2d,
     "conv2d_transpose": _conv2d_transpose,
@@ -372,4 +384,5 @@ _MEANING: dict[str, Callable[[Workload, Arrays], np.ndarray]] = {
     "quantize": _quantize,
     "dequantize": _dequantize,
     "permute": _permute,
+    "table": _table,
 }

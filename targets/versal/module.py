@@ -31,6 +31,7 @@ from match_aie.targets.aie_ml.graph.product_plan import product_plan, product_pl
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
+from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.patterns import FLOATS, PATTERNS
 from match_aie.workload import Workload
@@ -51,6 +52,9 @@ STREAMS = ("streams into the array", "streams out of the array")
 #: Nanoseconds that the Arm core takes around a layer: it programs a transfer each way, starts the
 #: graph and waits. ASSUMPTION, not measured: some hundred accesses of uncached registers.
 AROUND_NS = 1000.0
+
+#: Kinds whose kernels read tables in parallel.
+LOOKS_UP = frozenset({"table", "softmax"})
 
 #: Bytes a nanosecond at which the Arm core copies tensors to and from the array's buffers.
 #: ASSUMPTION: 4 bytes a cycle at 1.4 GHz.
@@ -218,6 +222,9 @@ class AieArray(ExecModule):
 
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
         """The layer in the fixed point of its kernel, or why not."""
+        core = device(self.device).architecture.name
+        if workload.kind in LOOKS_UP and core not in LOOKING_UP:
+            return f"no public header says how cores of {core} read tables in parallel"
         made = in_fixed_point(workload, constants)
         if isinstance(made, str) or workload.kind in ("dense", "matmul"):
             return made
@@ -253,7 +260,7 @@ class AieArray(ExecModule):
         (`graph.stack`).
         """
         plan = self.plan(workload, mapping)
-        alone = isinstance(plan, SpreadPlan) and plan.timed.mapping.tiles == 1
+        alone = isinstance(plan, SpreadPlan) and plan.timed.tiles == 1
         tiles = 1 if alone else plan.columns * device(self.device).core_rows
         ways = SHARED[1:] if plan.memory == "ddr" else STREAMS
         found = {WHOLE: plan.columns, SHARED[0]: tiles}

@@ -13,6 +13,7 @@ from match_aie.hardware import (
     binary,
     clipped,
     integer_patterns,
+    tabulated,
     unary,
     weighted,
 )
@@ -88,4 +89,10 @@ IMAGES: tuple[Pattern, ...] = (
     *integer_patterns("add", "add", refuses_image),
 )
 
-PATTERNS = (*DENSE, *PAIRS_OF_ACTIVATIONS, *IMAGES)
+#: Functions of single elements.
+TABLES: tuple[Pattern, ...] = tabulated("table", refuses_image)
+
+#: Rows of 8-bit elements.
+ROWS: tuple[Pattern, ...] = unary("softmax", "softmax", "nn.softmax", refuses_image)
+
+PATTERNS = (*DENSE, *PAIRS_OF_ACTIVATIONS, *IMAGES, *TABLES, *ROWS)

@@ -1,7 +1,7 @@
 <%
     k, n = call.spec, call.numbers
 %>\
-// One layer's sum of two activations: ${call.vectors} vectors of ${k.lanes}.
+// One layer's sum of two activations: ${call.rows} vectors of ${k.lanes}.
 #include "${k.family}.hpp"
 #include "${call.header}"
 
@@ -22,6 +22,6 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
 % if k.hi:
         .hi = ${n.hi},
 % endif
-        .vectors = ${call.vectors},
+        .vectors = ${call.rows},
     });
 }

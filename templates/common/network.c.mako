@@ -69,24 +69,71 @@ void ${net.name}_set_trace(void (*trace)(int step, int tensor, const void *data,
 ${function.strip()}
 % endfor
 
-<%def name="call(index)">\
-<% one = net.calls[index] %>\
-    /* ${index}: ${one.remark} */
-% if one.linked:
-<% after = net.calls[index + 1] if index + 1 < len(net.calls) else None %>\
+## What the last of the steps that run now leaves to the next ones.
+<%def name="leave(index)">\
+<%
+one = net.calls[index]
+after = net.calls[index + 1] if index + 1 < len(net.calls) else None
+%>\
 % for offset, nbytes in one.kept:
     ma_l1_keep(${offset}, ${nbytes});
 % endfor
 % if after is not None and after.ahead:
     ma_ahead_next(&ahead, ${after.symbol}_ahead, ${sum(text != "NULL" for text in after.ahead)}, ${after.symbol}_facts, (const void *const[]){${", ".join(after.ahead)}});
 % endif
+</%def>\
+<%def name="traced(index)">\
+% for written in net.calls[index].written:
+    ${net.macro}_TRACE(${written.step}, ${written.tensor}, ${written.address}, ${written.nbytes});
+% endfor
+</%def>\
+## Two steps at the same time, on the controller.
+<%def name="both(index)">\
+    /* ${index} and ${index + 1} side by side */
+${leave(index + 1)}\
+    ma_beside(${net.name}_beside_${index}, &(struct ${net.name}_beside){call, &ahead});
+${traced(index)}\
+${traced(index + 1)}\
+</%def>\
+<%def name="beside(first, order)">\
+static void ${net.name}_beside_${first}(void *argument) {
+    const struct ${net.name}_beside *const beside = argument;
+    uint8_t *const arena = beside->call->arena;
+    const void *const *const in = beside->call->in;
+    void *const *const out = beside->call->out;
+    uint8_t *const l1 = ma_l1_open(${max(net.calls[first + lane].l1 for lane in (0, 1))});
+    struct ma_lane lane[2] = {{.number = 0}, {.number = 1, .ahead = beside->ahead}};
+    (void)arena;
+    (void)in;
+    (void)out;
+    if (!l1) {
+        return;
+    }
+<% left = {first + lane: order.count(first + lane) for lane in (0, 1)} %>\
+% for step in order:
+<%
+one, lane = net.calls[step], step - first
+opens, left[step] = left[step] == order.count(step), left[step] - 1
+%>\
+% if opens:
+    /* ${step}: ${one.remark} */
+    ${one.symbol}(${", ".join(one.arguments)}, beside->ahead, l1, &lane[${lane}]);
+% endif
+    ma_lane_${"next" if left[step] else "close"}(&lane[${lane}]);
+% endfor
+    ma_l1_close(l1);
+}
+</%def>\
+<%def name="call(index)">\
+<% one = net.calls[index] %>\
+    /* ${index}: ${one.remark} */
+% if one.linked:
+${leave(index)}\
     ${one.symbol}(${", ".join(one.arguments)}, &ahead);
 % else:
     ${one.symbol}(${", ".join(one.arguments)});
 % endif
-% for written in one.written:
-    ${net.macro}_TRACE(${written.step}, ${written.tensor}, ${written.address}, ${written.nbytes});
-% endfor
+${traced(index)}\
 </%def>\
 % if any(group.offloaded for group in net.groups):
 struct ${net.name}_call {
@@ -95,6 +142,16 @@ struct ${net.name}_call {
     void *const *out;
 };
 
+% if net.beside:
+struct ${net.name}_beside {
+    const struct ${net.name}_call *call;
+    struct ma_ahead *ahead;
+};
+
+% for first, order in net.beside.items():
+${beside(first, order)}
+% endfor
+% endif
 % for number, group in enumerate(net.groups):
 % if group.offloaded:
 static void ${net.name}_group_${number}(void *argument) {
@@ -109,12 +166,17 @@ static void ${net.name}_group_${number}(void *argument) {
     (void)in;
     (void)out;
 % for index in group.steps:
-% if index != group.steps[0]:
+<% follows = index - 1 in net.beside %>\
+% if index != group.steps[0] and not follows:
     if (ma_fault()) {
         return;
     }
 % endif
+% if index in net.beside:
+${both(index)}\
+% elif not follows:
 ${call(index)}\
+% endif
 % endfor
 }
 

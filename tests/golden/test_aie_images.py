@@ -7,10 +7,12 @@ from match_aie.codegen import render_template
 from match_aie.targets.aie_ml import Tiling
 from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
 from match_aie.targets.aie_ml.graph.image_plan import share
-from match_aie.targets.aie_ml.graph.sum import CutSum, SumCut, SumLayer, sum_graph
+from match_aie.targets.aie_ml.graph.rows import CutRows, RowCut, RowLayer, row_graph
 from match_aie.targets.aie_ml.graph.window import window_graph
 from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue
+from match_aie.targets.aie_ml.kernels.bands import AddCall
 from match_aie.targets.aie_ml.kernels.lanes import AddNumbers, AddSpec
+from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec, table_values
 from match_aie.targets.aie_ml.kernels.spec import Requantise
 from match_aie.targets.aie_ml.kernels.window import Geometry
 
@@ -40,11 +42,24 @@ def pool():
 def summed():
     """Two tiles of a sum."""
     numbers = AddNumbers(12345, 23456, -(7 << 13), 15, lo=10)
-    layer = SumLayer("sum", AddSpec("uint8", "uint8", lo=True), numbers, 200)
-    return sum_graph(CutSum(layer, SumCut(2)), DEVICE, 1)
+    spec = AddSpec("uint8", "uint8", lo=True)
+    layer = RowLayer("sum", AddCall("sum_add", "sum_kernels.h", spec, numbers), 200)
+    return row_graph(CutRows(layer, RowCut(2)), DEVICE, 1)
 
 
-GRAPHS = {"aie_bands.cpp": conv, "aie_pool_layer.cpp": pool, "aie_add_layer.cpp": summed}
+def tabulated():
+    """A table on one tile."""
+    call = TableCall("gelu_table", "gelu_kernels.h", TableSpec("int8", "uint8"), 1)
+    layer = RowLayer("gelu", call, 200, table_values(np.zeros(256, np.uint8)))
+    return row_graph(CutRows(layer, RowCut(1)), DEVICE, 1)
+
+
+GRAPHS = {
+    "aie_bands.cpp": conv,
+    "aie_pool_layer.cpp": pool,
+    "aie_add_layer.cpp": summed,
+    "aie_table_layer.cpp": tabulated,
+}
 
 
 @pytest.mark.parametrize("name", GRAPHS)

@@ -12,7 +12,7 @@ from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
 from match_aie.targets.aie_ml.array.program import Work
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel
-from match_aie.targets.aie_ml.kernels.bands import AddCall, Bands, PoolCall
+from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.product import ProductCall
@@ -20,8 +20,9 @@ from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.schedule import Scheduled, Variant
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
-from match_aie.targets.aie_ml.schedule.generated import add_schedule, pool_schedule, schedule_of
+from match_aie.targets.aie_ml.schedule.generated import pool_schedule, schedule_of
 from match_aie.targets.aie_ml.schedule.product import product_schedule
+from match_aie.targets.aie_ml.schedule.rows import RowCall, row_schedule
 
 #: Buffers among a function's arguments: which way, and of which element type.
 _BUFFER = re.compile(r"adf::(input|output)_(?:async_)?buffer<(\w+)>")
@@ -103,8 +104,8 @@ def _schedule(call: Call, arch: Architecture) -> Scheduled:
         return product_schedule(call.spec, arch)
     if isinstance(call, Bands):
         return schedule_of(call.call.spec, arch)
-    if isinstance(call, AddCall):
-        return add_schedule(call.spec, arch, call.vectors)
+    if isinstance(call, RowCall):
+        return row_schedule(call, arch)
     if isinstance(call, PoolCall):
         tiles = call.blocks * len(call.origins)
         return pool_schedule(call.spec, arch, tiles, len(call.offsets))

@@ -15,9 +15,8 @@ import numpy as np
 
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.graph.plan import Call
-from match_aie.targets.aie_ml.kernels.bands import AddCall, Bands, PoolCall
+from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
-from match_aie.targets.aie_ml.kernels.lanes import add_reference
 from match_aie.targets.aie_ml.kernels.layout import tiled, untiled
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, saturate, stored_as, wrap
@@ -25,6 +24,7 @@ from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.targets.aie_ml.kernels.stack import Stack
+from match_aie.targets.aie_ml.schedule.rows import RowCall
 from match_aie.workload.bfloat16 import summed
 
 Values = Mapping[str, np.ndarray]
@@ -269,18 +269,17 @@ class _Pool:
         raise ExecutionError(f"{self._call.symbol} has no sums")
 
 
-class _Add:
-    """A sum of two activations."""
+class _Rows:
+    """A function that walks rows."""
 
-    def __init__(self, call: AddCall) -> None:
-        self._call = call
+    def __init__(self, call: RowCall, values: Values) -> None:
+        self._call, self._values = call, [values[p.name] for p in call.parameters[:1]]
 
     def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
-        """Lane by lane."""
+        """Row by row."""
         del number
         c = self._call
-        a, b = (each.view(c.spec.a) for each in inputs)
-        return add_reference(c.spec, a, b, c.numbers)
+        return c.meaning(tuple(each.view(c.spec.a) for each in inputs), *self._values)
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
         """Never asked."""
@@ -343,8 +342,8 @@ def function(call: Call | None, values: Values) -> Function:
         return _Unknown()
     if isinstance(call, PoolCall):
         return _Pool(call)
-    if isinstance(call, AddCall):
-        return _Add(call)
+    if isinstance(call, RowCall):
+        return _Rows(call, values)
     if isinstance(call, ProductCall):
         return _Product(call, values)
     if isinstance(call, Stack):

@@ -9,17 +9,17 @@ from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.handing import hand
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.image import CutLayer
-from match_aie.targets.aie_ml.graph.sum import CutSum
+from match_aie.targets.aie_ml.graph.rows import CutRows
 from match_aie.targets.aie_ml.kernels.lanes import MaxPoolSpec
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule import CallSchedule, Kernel, schedule_call
 from match_aie.targets.aie_ml.schedule.generated import (
-    add_schedule,
     kernel_of,
     pool_schedule,
     schedule_of,
 )
+from match_aie.targets.aie_ml.schedule.rows import row_schedule
 
 
 @lru_cache(maxsize=16384)
@@ -60,6 +60,6 @@ def window_cycles(plan: CutLayer, device: Device, assumed: Assumed) -> tuple[flo
     return max(call.cycles for call in calls) + chain.waits, chain.behind
 
 
-def sum_cycles(plan: CutSum, device: Device) -> float:
-    """Cycles of a sum's call."""
-    return add_schedule(plan.layer.spec, device.architecture, plan.vectors).cycles
+def row_cycles(plan: CutRows, device: Device) -> float:
+    """Cycles of a call that walks rows."""
+    return row_schedule(plan.call, device.architecture).cycles

@@ -15,14 +15,13 @@ from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.candidates import Candidates
 from match_aie.targets.aie_ml.graph.choose import WindowCuts, split_of
-from match_aie.targets.aie_ml.graph.choose_sum import SumCuts
+from match_aie.targets.aie_ml.graph.choose_rows import RowCuts
 from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut
-from match_aie.targets.aie_ml.graph.kinds import IMAGE_KINDS
+from match_aie.targets.aie_ml.graph.kinds import IMAGE_KINDS, ROW_KINDS
 from match_aie.targets.aie_ml.graph.layer import by_width
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
-from match_aie.targets.aie_ml.graph.sum import CutSum, SumCut, SumLayer, sum_graph
+from match_aie.targets.aie_ml.graph.rows import CutRows, RowCut, row_graph
 from match_aie.targets.aie_ml.graph.window import window_graph
-from match_aie.targets.aie_ml.kernels.arithmetic import add_kernel
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.workload import Workload
 
@@ -30,25 +29,17 @@ Arrays = Mapping[str, np.ndarray]
 
 
 def refuses(workload: Workload) -> str | None:
-    """Why the array has no kernel for an image layer or a sum; None where it has one."""
-    if workload.kind in IMAGE_KINDS:
-        return IMAGE_KINDS[workload.kind].refuses(workload)
-    if workload.kind != "add":
+    """Why the array has no kernel for an image layer or rows; None where it has one."""
+    if workload.kind in ROW_KINDS:
+        return ROW_KINDS[workload.kind].refuses(workload)
+    if workload.kind not in IMAGE_KINDS:
         return f"it is a {workload.kind}, no image layer"
-    if len(workload.inputs) != 2:
-        return "one of its operands is constant; sums take two activations"
-    x, x1 = workload.inputs
-    if (x.dtype, x.shape) != (x1.dtype, x1.shape) or x.shape != workload.output.shape:
-        return f"it adds {x.dtype}{x.shape} and {x1.dtype}{x1.shape}; sums take equal operands"
-    for dtype in (x.dtype, workload.output.dtype):
-        if dtype not in ("int8", "uint8", "int16"):
-            return f"it adds into {dtype}; sums read and store int8, uint8, int16"
-    return None
+    return IMAGE_KINDS[workload.kind].refuses(workload)
 
 
 @dataclass(frozen=True, eq=False)
 class ImagePlan:
-    """How an image layer or a sum runs on the array.
+    """How an image layer or rows runs on the array.
 
     Attributes:
         cut: how it is spread.
@@ -59,7 +50,7 @@ class ImagePlan:
         ways: channels from the chip's memory into the array, and back.
     """
 
-    cut: ImageCut | SumCut
+    cut: ImageCut | RowCut
     device: Device
     columns: int
     cost: BandCost
@@ -92,9 +83,9 @@ class ImagePlan:
         Raises:
             TargetError: a bias that carries the input's zero point leaves int32.
         """
-        if isinstance(self.cut, SumCut):
-            layer = sum_layer(workload, constants, name)
-            graph = sum_graph(CutSum(layer, self.cut), self.device, self.columns)
+        if isinstance(self.cut, RowCut):
+            layer = ROW_KINDS[workload.kind].layer(workload, constants, name)
+            graph = row_graph(CutRows(layer, self.cut), self.device, self.columns)
         else:
             layer_of = IMAGE_KINDS[workload.kind].layer
             plan = CutLayer(layer_of(workload, constants, name), self.cut)
@@ -104,23 +95,13 @@ class ImagePlan:
         return graph
 
 
-def sum_layer(workload: Workload, constants: Arrays, name: str) -> SumLayer:
-    """The sum of a workload in fixed point.
-
-    Raises:
-        TargetError: it is not in the fixed point of its kernel.
-    """
-    spec, numbers = add_kernel(workload, constants)
-    return SumLayer(name, spec, numbers, workload.output.size)
-
-
 def share(name: str, ways: int) -> Device:
     """Device `name` with so many ways in for each input of a layer, and out of it."""
     return replace(known(name), gmio_in=2 * ways, gmio_out=ways)
 
 
 def image_plans(workload: Workload, name: str, most: int) -> tuple[ImagePlan, ...] | Infeasible:
-    """Plans of an image layer or a sum on up to `most` columns, the best of every width.
+    """Plans of an image layer or rows on up to `most` columns, the best of every width.
 
     No plan is as good as one of fewer columns.
 
@@ -147,7 +128,7 @@ def image_plan(workload: Workload, name: str, spatial: Sequence[Loop]) -> ImageP
 def plan_image(
     workload: Workload, name: str, columns: int, ways: int = 1
 ) -> ImagePlan | Infeasible:
-    """How an image layer or a sum in fixed point runs on some columns of the array.
+    """How an image layer or rows in fixed point runs on some columns of the array.
 
     Args:
         workload: in the fixed point that `arithmetic.in_fixed_point` gave.
@@ -200,10 +181,11 @@ def _candidates(
         raise TargetError(reason)
     device = share(name, ways)
     zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
-    kind: WindowCuts | SumCuts
+    kind: WindowCuts | RowCuts
     if workload.kind in IMAGE_KINDS:
         layer = IMAGE_KINDS[workload.kind].layer(workload, zeros, "layer")
         kind = WindowCuts(layer, device, split_of(sizes) if sizes else None)
     else:
-        kind = SumCuts(sum_layer(workload, zeros, "layer"), device, sizes[0] if sizes else None)
+        rows = ROW_KINDS[workload.kind].layer(workload, zeros, "layer")
+        kind = RowCuts(rows, device, sizes[0] if sizes else None)
     return kind, Candidates(kind, most)

@@ -1,4 +1,4 @@
-"""Kinds of workloads that are image layers: what each declares, and nothing else knows."""
+"""Kinds of workloads that are image layers or rows: what each declares, and nothing else knows."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ import numpy as np
 
 from match_aie.targets.aie_ml.graph.image import ImageLayer
 from match_aie.targets.aie_ml.graph.layers import image_layer, refuses_image
+from match_aie.targets.aie_ml.graph.row_layers import (
+    refuses_bytes,
+    refuses_sum,
+    softmax_layer,
+    sum_layer,
+    table_layer,
+)
+from match_aie.targets.aie_ml.graph.rows import RowLayer
 from match_aie.targets.aie_ml.graph.transposed import refuses_transposed, transposed_layer
 from match_aie.workload import Kind, Workload
 
@@ -27,6 +35,19 @@ class ImageDeclaration:
     layer: Callable[[Workload, Mapping[str, np.ndarray], str], ImageLayer]
 
 
+@dataclass(frozen=True)
+class RowDeclaration:
+    """A kind of layer whose rows are computed by themselves.
+
+    Attributes:
+        refuses: as for images.
+        layer: the function with its numbers, and what a row is.
+    """
+
+    refuses: Callable[[Workload], str | None]
+    layer: Callable[[Workload, Mapping[str, np.ndarray], str], RowLayer]
+
+
 _WINDOW = ImageDeclaration(refuses_image, image_layer)
 
 IMAGE_KINDS: Mapping[Kind, ImageDeclaration] = {
@@ -34,4 +55,10 @@ IMAGE_KINDS: Mapping[Kind, ImageDeclaration] = {
     "avg_pool2d": _WINDOW,
     "max_pool2d": _WINDOW,
     "conv2d_transpose": ImageDeclaration(refuses_transposed, transposed_layer),
+}
+
+ROW_KINDS: Mapping[Kind, RowDeclaration] = {
+    "add": RowDeclaration(refuses_sum, sum_layer),
+    "table": RowDeclaration(refuses_bytes, table_layer),
+    "softmax": RowDeclaration(refuses_bytes, softmax_layer),
 }

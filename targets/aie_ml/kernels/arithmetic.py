@@ -20,6 +20,7 @@ from match_aie.workload import (
     FixedPoint,
     Rounding,
     Workload,
+    fixed_softmax,
     refuses_bfloat16,
     to_fixed_point,
 )
@@ -76,6 +77,8 @@ def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
     if workload.real is not None:
         return in_bfloat16(workload, constants)
     tail = workload.tail
+    if workload.kind == "softmax" and not workload.fixed_point:
+        return fixed_softmax(workload)
     rounding = tail.rounding if tail is not None and tail.shift is not None else "half_even"
 
     def fixed(how: FixedPoint) -> Converted | str:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter
-from match_aie.targets.aie_ml.kernels.lanes import AddNumbers, AddSpec, MaxPoolSpec
+from match_aie.targets.aie_ml.kernels.lanes import (
+    AddNumbers,
+    AddSpec,
+    MaxPoolSpec,
+    add_reference,
+)
 from match_aie.targets.aie_ml.kernels.spec import C_TYPES, KernelSpec
 
 
@@ -150,19 +157,29 @@ class AddCall:
         header: of its declaration.
         spec: the kernel.
         numbers: factors, offset, shift, bounds.
-        vectors: of a call.
+        rows: vectors of a call.
     """
 
     symbol: str
     header: str
     spec: AddSpec
     numbers: AddNumbers
-    vectors: int
+    rows: int = 1
 
     @property
     def template(self) -> str:
         """Its template, which reads it under the name `call`."""
         return "aie/add_layer.cpp.mako"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Operands that it reads."""
+        return ("x", "x1")
+
+    @property
+    def width(self) -> int:
+        """Elements of a row: of a vector."""
+        return self.spec.lanes
 
     @property
     def stack_bytes(self) -> int:
@@ -188,3 +205,8 @@ class AddCall:
             f"adf::input_buffer<{C_TYPES[s.a]}> &__restrict b",
             f"adf::output_buffer<{C_TYPES[s.dtype]}> &__restrict y",
         )
+
+    def meaning(self, inputs: tuple[np.ndarray, ...]) -> np.ndarray:
+        """What it stores of elements of both."""
+        a, b = inputs
+        return add_reference(self.spec, a, b, self.numbers)

@@ -40,7 +40,7 @@ def layers_of(kind, count):
     raise AssertionError(f"too few layers of kind {kind}")
 
 
-@pytest.mark.parametrize("kind", ["conv", "depthwise", "average", "max", "add"])
+@pytest.mark.parametrize("kind", ["conv", "depthwise", "average", "max", "add", "table"])
 def test_random_layers_as_emitted(tmp_path, kind) -> None:
     layers = layers_of(kind, 8)
     library = build(layers, tmp_path)

@@ -29,7 +29,7 @@ V = device("vek280")
 ONE_WAY = share("vek280", 1)
 I8, LANES = Tiling(4, 8, 8, native=True), Tiling(4, 1, 8, native=False)
 ONES = (1, 1)
-KINDS = ("conv", "depthwise", "average", "max", "add")
+KINDS = ("conv", "depthwise", "average", "max", "add", "table")
 
 #: Channels, rows, columns, outputs, filter, stride, dilation, padding; then the cut.
 CUTS = (

@@ -22,7 +22,7 @@ from match_aie.workload import Quantized, dense, full_range
 from tests.aie_programs import equal, image_case
 
 VEK280 = device("vek280")
-KINDS = ("conv", "depthwise", "average", "max", "add")
+KINDS = ("conv", "depthwise", "average", "max", "add", "table")
 WORD = 4
 
 

@@ -4,6 +4,7 @@
 #include "emulation/arithmetic.hpp"
 #include "emulation/convert.hpp"
 #include "emulation/iterator.hpp"
+#include "emulation/lookup.hpp"
 #include "emulation/memory.hpp"
 #include "emulation/mmul.hpp"
 #include "emulation/rearrange.hpp"

@@ -1,13 +1,15 @@
-"""The sum of two activations, element by element, as a `LayerGraph`.
+"""Layers that compute rows by themselves, as a `LayerGraph`: sums, tables.
 
-Tiles take equal runs of the tensors' elements; up to three tiles share a buffer for each input and
-one for what they store. Vectors are filled up with whatever lies behind the last element, and what
-becomes of it is not let out.
+A row is what a kernel computes together: a vector of elements where there is nothing between them.
+Tiles take equal runs of rows; up to three or four tiles share a buffer for each input and one for
+what they store. What lies behind a tensor's last element is computed too, and not let out.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.devices import Device
@@ -15,35 +17,51 @@ from match_aie.targets.aie_ml.graph.assembly import Assembly, Placed, Request
 from match_aie.targets.aie_ml.graph.image import WORD
 from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
 from match_aie.targets.aie_ml.graph.window import ways
-from match_aie.targets.aie_ml.kernels.bands import AddCall
 from match_aie.targets.aie_ml.kernels.block import Access
-from match_aie.targets.aie_ml.kernels.lanes import AddNumbers, AddSpec
 from match_aie.targets.aie_ml.kernels.spec import BYTES
+from match_aie.targets.aie_ml.schedule.rows import RowCall
 
-#: Tiles that share buffers, and a column: of six streams up into it, each takes two.
-TILES = 3
+#: Streams up into a column, and results that one memory tile takes.
+STREAMS, RESULTS = 6, 4
 
 
-@dataclass(frozen=True)
-class SumLayer:
-    """y = clip(srs(a * a_factor + b * b_factor + offset)).
+@dataclass(frozen=True, eq=False)
+class RowLayer:
+    """Rows of tensors of one shape, by one function.
 
     Attributes:
         name: prefix of everything emitted, a C identifier.
-        spec: the kernel.
-        numbers: of the sum.
+        call: the function.
         elements: of each tensor.
+        values: of the function's parameters.
+        real: elements of a row in the tensors, where they are fewer than the function's; the
+            processor fills them up. 0 where rows follow each other.
+        fill: with what.
+        dim: loop dimension that counts rows; "" where it is the longest one.
     """
 
     name: str
-    spec: AddSpec
-    numbers: AddNumbers
+    call: RowCall
     elements: int
+    values: tuple[tuple[str, np.ndarray], ...] = ()
+    real: int = 0
+    fill: int = 0
+    dim: str = ""
+
+    @property
+    def held(self) -> int:
+        """Elements of a tensor as tiles see it."""
+        return self.elements // self.real * self.call.width if self.real else self.elements
+
+    @property
+    def together(self) -> int:
+        """Tiles that share buffers."""
+        return min(STREAMS // len(self.call.reads), RESULTS)
 
 
 @dataclass(frozen=True)
-class SumCut:
-    """How a sum is spread.
+class RowCut:
+    """How rows are spread.
 
     Attributes:
         tiles: that take part.
@@ -55,43 +73,53 @@ class SumCut:
 
 
 @dataclass(frozen=True)
-class CutSum:
-    """A sum with its cut: sizes of everything.
+class CutRows:
+    """A layer with its cut: sizes of everything.
 
     Attributes:
-        layer: the sum.
+        layer: the layer.
         cut: how it is spread.
     """
 
-    layer: SumLayer
-    cut: SumCut
+    layer: RowLayer
+    cut: RowCut
 
     def __post_init__(self) -> None:
         """Refuse tiles with nothing to do, and tensors that several tiles cannot share."""
-        if (self.cut.tiles - 1) * self.share >= self.layer.elements:
+        if (self.cut.tiles - 1) * self.share >= self.layer.held:
             raise TargetError(f"a cut of layer {self.layer.name} into empty parts")
-        if self.cut.tiles > TILES and self.layer.elements % self.grain:
+        if self.cut.tiles > self.layer.together and self.layer.held % self.grain:
             raise TargetError(f"layer {self.layer.name} has no whole number of words")
+
+    def column(self, device: Device) -> int:
+        """Tiles that share buffers."""
+        return min(self.layer.together, device.core_rows)
 
     def groups(self, device: Device) -> int:
         """Groups of tiles that share buffers."""
-        return -(-self.cut.tiles // min(TILES, device.core_rows))
+        return -(-self.cut.tiles // self.column(device))
+
+    @property
+    def call(self) -> RowCall:
+        """The function of a firing."""
+        return replace(self.layer.call, rows=self.rows)
 
     @property
     def grain(self) -> int:
         """Elements of a stream's word, of either type."""
-        return WORD // min(BYTES[self.layer.spec.a], BYTES[self.layer.spec.dtype])
+        spec = self.layer.call.spec
+        return WORD // min(BYTES[spec.a], BYTES[spec.dtype])
 
     @property
-    def vectors(self) -> int:
+    def rows(self) -> int:
         """Of a firing."""
-        lanes = self.cut.tiles * self.cut.firings * self.layer.spec.lanes
-        return -(-self.layer.elements // lanes)
+        at_once = self.cut.tiles * self.cut.firings * self.layer.call.width
+        return -(-self.layer.held // at_once)
 
     @property
     def chunk(self) -> int:
         """Elements of a firing."""
-        return self.vectors * self.layer.spec.lanes
+        return self.rows * self.layer.call.width
 
     @property
     def share(self) -> int:
@@ -99,43 +127,44 @@ class CutSum:
         return self.chunk * self.cut.firings
 
     def part(self, operand: str, first: int, count: int) -> Part:
-        """Elements `first` to `first + count` of a tensor, filled up to a whole word."""
-        grain, elements = self.grain, self.layer.elements
+        """Elements `first` to `first + count` of a tensor, filled up to whole words or rows."""
+        layer, grain, elements = self.layer, self.grain, self.layer.elements
+        if layer.real:
+            wide = layer.call.width
+            tensor = (elements // layer.real, 1, layer.real)
+            return Part(operand, tensor, first // wide, count // wide, 1, wide, fill=layer.fill)
         if elements % grain:
             return Part(operand, (1, 1, elements), 0, 1, 1, -(-elements // grain) * grain)
         rows = -(-count // grain)
         return Part(operand, (elements // grain, 1, grain), first // grain, rows, 1, grain)
 
 
-class _Sum:
-    """One sum's graph in the making; ways in and out as for windows."""
+class _Rows:
+    """One layer's graph in the making; ways in and out as for windows."""
 
-    def __init__(self, plan: CutSum, device: Device, columns: int) -> None:
+    def __init__(self, plan: CutRows, device: Device, columns: int) -> None:
         self.plan = plan
         self.assembly = Assembly(plan.layer.name, device, columns)
-        most = min(TILES, device.core_rows)
-        tiles = plan.cut.tiles
+        most, tiles = plan.column(device), plan.cut.tiles
         self.groups = [range(at, min(at + most, tiles)) for at in range(0, tiles, most)]
-        self.single = len(self.groups) > ways(device, operands=2)
-        layer = plan.layer
-        header = f"{layer.name}_kernels.h"
-        self.call = AddCall(f"{layer.name}_add", header, layer.spec, layer.numbers, plan.vectors)
+        self.single = len(self.groups) > ways(device, operands=len(plan.layer.call.reads))
+        self.call = plan.call
 
     def inputs(self, tiles: range) -> tuple[int, int]:
         """First element that a group's buffers of the inputs hold, and how many."""
         if self.single:
-            return 0, self.plan.layer.elements
+            return 0, self.plan.layer.held
         first = tiles[0] * self.plan.share
-        return first, min(len(tiles) * self.plan.share, self.plan.layer.elements - first)
+        return first, min(len(tiles) * self.plan.share, self.plan.layer.held - first)
 
     def outputs(self, tiles: range) -> tuple[int, int]:
         """First element that leaves a group's buffer, and how many."""
         first = tiles[0] * self.plan.share
-        return first, self.plan.layer.elements - first if self.single else self.inputs(tiles)[1]
+        return first, self.plan.layer.held - first if self.single else self.inputs(tiles)[1]
 
     def firings(self, tile: int) -> int:
         """Of a tile."""
-        left = self.plan.layer.elements - tile * self.plan.share
+        left = self.plan.layer.held - tile * self.plan.share
         return min(self.plan.cut.firings, -(-left // self.plan.chunk))
 
     def runs(self, tiles: range, held: int, first: int) -> list[Access]:
@@ -152,8 +181,8 @@ class _Sum:
         ]
 
     def requests(self, tiles: range) -> list[Request]:
-        """Buffers of both inputs and of the output."""
-        plan, spec = self.plan, self.plan.layer.spec
+        """Buffers of all inputs and of the output."""
+        plan, spec = self.plan, self.call.spec
         first, count = self.inputs(tiles)
         ends = [tile * plan.share + self.firings(tile) * plan.chunk for tile in tiles]
         held = max(plan.part("x", first, count).elements, ends[-1] - first)
@@ -170,8 +199,7 @@ class _Sum:
         if more:
             writes.append(Access((size,), (more,), (own,)))
         return [
-            Request("a", spec.a, (held,), (whole,), reads, rows),
-            Request("b", spec.a, (held,), (whole,), reads, rows),
+            *(Request(name, spec.a, (held,), (whole,), reads, rows) for name in self.call.reads),
             Request("y", spec.dtype, (size,), tuple(writes), (Access((size,), (left,), (0,)),)),
         ]
 
@@ -185,16 +213,16 @@ class _Sum:
             self.connect(tiles, placed, before)
             before = placed.buffers[-1]
         return self.assembly.graph(
-            f"Sum of two tensors of {self.plan.layer.elements} elements on "
+            f"Rows of {self.call.width} of {self.plan.layer.elements} elements on "
             f"{self.plan.cut.tiles} tiles, {self.plan.cut.firings} x {self.plan.chunk} each."
         )
 
     def connect(self, tiles: range, placed: Placed, before: int | None) -> None:
         """A group's buffers and cores."""
-        assembly, spec = self.assembly, self.plan.layer.spec
-        a, b, y = placed.buffers
+        assembly, spec = self.assembly, self.call.spec
+        *ins, y = placed.buffers
         fresh = before is None or not self.single
-        for side, (operand, buffer) in enumerate((("x", a), ("x1", b))):
+        for side, (operand, buffer) in enumerate(zip(self.call.reads, ins, strict=True)):
             part = self.plan.part(operand, *self.inputs(tiles))
             way = assembly.outside(part, spec.a) if fresh else side
             assembly.connect(("in", way, 0), ("shared", buffer, 0))
@@ -210,17 +238,24 @@ class _Sum:
     def add_kernel(self, tile: int, port: int, placed: Placed) -> None:
         """One core, and what it reads and stores."""
         assembly, chunk = self.assembly, self.plan.chunk
-        a, b, y = placed.buffers
+        *ins, y = placed.buffers
         kernel = len(assembly.kernels)
         place = placed.column, placed.row + port
         assembly.kernels.append(
-            GraphKernel(self.call, place, (chunk, chunk), chunk, self.firings(tile))
+            GraphKernel(
+                self.call,
+                place,
+                (chunk,) * len(ins),
+                chunk,
+                self.firings(tile),
+                self.plan.layer.values,
+            )
         )
-        assembly.connect(("shared", a, port), ("buffer", kernel, 0))
-        assembly.connect(("shared", b, port), ("buffer", kernel, 1))
+        for at, buffer in enumerate(ins):
+            assembly.connect(("shared", buffer, port), ("buffer", kernel, at))
         assembly.connect(("buffer", kernel, 0), ("shared", y, port))
 
 
-def sum_graph(plan: CutSum, device: Device, columns: int) -> LayerGraph | Infeasible:
-    """The graph of a cut sum on at most so many columns, or why there is none."""
-    return _Sum(plan, device, columns).build()
+def row_graph(plan: CutRows, device: Device, columns: int) -> LayerGraph | Infeasible:
+    """The graph of cut rows on at most so many columns, or why there is none."""
+    return _Rows(plan, device, columns).build()

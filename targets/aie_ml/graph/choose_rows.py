@@ -1,4 +1,4 @@
-"""How a sum of two activations can be cut, and what a cut costs: for `candidates.Candidates`."""
+"""How rows can be spread over tiles, and what a cut costs: for `candidates.Candidates`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,10 @@ from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.local import Demand
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.cycles import sum_cycles
+from match_aie.targets.aie_ml.graph.cycles import row_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local
 from match_aie.targets.aie_ml.graph.proof import columns_of
-from match_aie.targets.aie_ml.graph.sum import (
-    TILES,
-    CutSum,
-    SumCut,
-    SumLayer,
-    sum_graph,
-)
+from match_aie.targets.aie_ml.graph.rows import CutRows, RowCut, RowLayer, row_graph
 from match_aie.targets.aie_ml.graph.window import ways
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.known import device as known
@@ -32,8 +26,8 @@ FIRINGS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 
 
 @dataclass(frozen=True, eq=False)
-class SumCuts:
-    """A sum as the search sees it.
+class RowCuts:
+    """Rows as the search sees them.
 
     Attributes:
         layer: what is cut.
@@ -42,7 +36,7 @@ class SumCuts:
         assumed: times that no document states.
     """
 
-    layer: SumLayer
+    layer: RowLayer
     device: Device
     tiles: int | None = None
     assumed: Assumed = Assumed()
@@ -50,72 +44,76 @@ class SumCuts:
     @property
     def rows(self) -> int:
         """Tiles that share buffers."""
-        return min(TILES, self.device.core_rows)
+        return min(self.layer.together, self.device.core_rows)
 
-    def all(self, columns: int) -> Iterator[CutSum]:
+    def all(self, columns: int) -> Iterator[CutRows]:
         """Cuts, or those on so many tiles, without tiles that have nothing to do."""
         most = columns * self.rows
         for each in range(1, most + 1) if self.tiles is None else (self.tiles,):
             for firings in FIRINGS:
                 with suppress(TargetError):
-                    yield CutSum(self.layer, SumCut(each, firings))
+                    yield CutRows(self.layer, RowCut(each, firings))
 
-    def shape(self, cut: CutSum) -> tuple[int, int]:
+    def shape(self, cut: CutRows) -> tuple[int, int]:
         """Tiles of a cut, each for itself."""
         return cut.cut.tiles, 1
 
-    def refuses(self, cut: CutSum) -> Infeasible | None:
+    def refuses(self, cut: CutRows) -> Infeasible | None:
         """What a tile lacks for its buffers."""
-        return fits_local(sum_demand(cut, self.device), self.device)
+        return fits_local(row_demand(cut, self.device), self.device)
 
-    def runs(self, cut: CutSum) -> bool:
+    def runs(self, cut: CutRows) -> bool:
         """All do, unless memory tiles must not hand results on to each other."""
-        handed = cut.groups(self.device) > ways(self.device, operands=2)
+        handed = cut.groups(self.device) > ways(self.device, operands=len(cut.layer.call.reads))
         return not (self.device.documented_only and handed)
 
-    def bound(self, cut: CutSum) -> float:
-        """Its cost: a sum's schedule takes no search."""
+    def bound(self, cut: CutRows) -> float:
+        """Its cost: its schedule takes no search."""
         return self.price(cut).latency
 
-    def price(self, cut: CutSum) -> BandCost:
-        """See `price_sum`."""
-        return price_sum(cut, self.device, self.assumed)
+    def price(self, cut: CutRows) -> BandCost:
+        """See `price_rows`."""
+        return price_rows(cut, self.device, self.assumed)
 
-    def lay_out(self, cut: CutSum, columns: int) -> int | Infeasible:
+    def lay_out(self, cut: CutRows, columns: int) -> int | Infeasible:
         """Columns that a cut takes; or what it lacks there, switches and locks included."""
-        return columns_of(sum_graph(cut, self.device, columns), known(self.device.name))
+        return columns_of(row_graph(cut, self.device, columns), known(self.device.name))
 
-    def loops(self, cut: CutSum, workload: Workload) -> tuple[Loop, ...]:
-        """Of the longest dimension, tiles and lanes."""
+    def loops(self, cut: CutRows, workload: Workload) -> tuple[Loop, ...]:
+        """Of the rows' dimension, or the longest one, tiles; and lanes."""
         longest = max(workload.dims, key=lambda dim: dim[1])[0]
-        return Loop(longest, cut.cut.tiles), Loop(longest, self.layer.spec.lanes)
+        rows = self.layer.dim or longest
+        return Loop(rows, cut.cut.tiles), Loop(longest, self.layer.call.width)
 
-    def ways(self, cut: CutSum) -> tuple[int, int]:
-        """Two in and one out for each group; once where there are too few."""
-        count = cut.groups(self.device)
-        return (2, 1) if count > ways(self.device, operands=2) else (2 * count, count)
+    def ways(self, cut: CutRows) -> tuple[int, int]:
+        """One in for each operand and one out, for each group; once where there are too few."""
+        count, each = cut.groups(self.device), len(self.layer.call.reads)
+        return (each, 1) if count > ways(self.device, each) else (each * count, count)
 
 
-def sum_demand(plan: CutSum, device: Device) -> Demand:
+def row_demand(plan: CutRows, device: Device) -> Demand:
     """Bytes of a tile's buffers."""
-    spec = plan.layer.spec
+    call = plan.layer.call
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
-    return Demand(2 * plan.chunk * BYTES[spec.a], 0, 0, plan.chunk * BYTES[spec.dtype], stack)
+    sizes = {p.name: p.size * BYTES[p.c_type] for p in call.parameters}
+    own = sizes.pop("w", 0)
+    read, stored = (plan.chunk * BYTES[dtype] for dtype in (call.spec.a, call.spec.dtype))
+    return Demand(len(call.reads) * read, own, 0, stored, stack + sum(sizes.values()))
 
 
-def price_sum(plan: CutSum, device: Device, assumed: Assumed) -> BandCost:
+def price_rows(plan: CutRows, device: Device, assumed: Assumed) -> BandCost:
     """Modelled cost of one run."""
-    arch, layer, spec = device.architecture, plan.layer, plan.layer.spec
-    groups = plan.groups(device)
-    single = groups > ways(device, operands=2)
-    each = layer.elements if single else -(-layer.elements // groups)
-    group = plan.share * min(TILES, device.core_rows)
-    handed = sum(max(0, layer.elements - group * at) for at in range(1, groups)) if single else 0
+    arch, layer, spec = device.architecture, plan.layer, plan.layer.call.spec
+    groups, operands = plan.groups(device), len(layer.call.reads)
+    single = groups > ways(device, operands)
+    each = layer.held if single else -(-layer.held // groups)
+    group = plan.share * plan.column(device)
+    handed = sum(max(0, layer.held - group * at) for at in range(1, groups)) if single else 0
     return band_cost(
         BandWork(
             bands=plan.cut.firings,
-            body=sum_cycles(plan, device),
-            around=assumed.call(3),
+            body=row_cycles(plan, device),
+            around=assumed.call(operands + 1),
             start=0,
             input_bytes=plan.chunk * BYTES[spec.a],
             output_bytes=plan.chunk * BYTES[spec.dtype],

@@ -1,0 +1,78 @@
+"""Layers whose rows are computed by themselves: what each kind refuses, its function, its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.graph.layers import DTYPES
+from match_aie.targets.aie_ml.graph.rows import RowLayer
+from match_aie.targets.aie_ml.kernels.arithmetic import add_kernel
+from match_aie.targets.aie_ml.kernels.bands import AddCall
+from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec, duplicated, table_values
+from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall, SoftmaxNumbers, SoftmaxSpec
+from match_aie.workload import Workload
+
+Arrays = Mapping[str, np.ndarray]
+
+
+def _header(name: str) -> str:
+    return f"{name}_kernels.h"
+
+
+def refuses_sum(workload: Workload) -> str | None:
+    """Why the array has no kernel for a sum; None where it has one."""
+    if len(workload.inputs) != 2:
+        return "one of its operands is constant; sums take two activations"
+    x, x1 = workload.inputs
+    if (x.dtype, x.shape) != (x1.dtype, x1.shape) or x.shape != workload.output.shape:
+        return f"it adds {x.dtype}{x.shape} and {x1.dtype}{x1.shape}; sums take equal operands"
+    for dtype in (x.dtype, workload.output.dtype):
+        if dtype not in DTYPES:
+            return f"it adds into {dtype}; sums read and store {', '.join(DTYPES)}"
+    return None
+
+
+def sum_layer(workload: Workload, constants: Arrays, name: str) -> RowLayer:
+    """The sum of a workload in fixed point.
+
+    Raises:
+        TargetError: it is not in the fixed point of its kernel.
+    """
+    call = AddCall(f"{name}_add", _header(name), *add_kernel(workload, constants))
+    return RowLayer(name, call, workload.output.size)
+
+
+def refuses_bytes(workload: Workload) -> str | None:
+    """Why the array has no kernel for a table or a softmax; None where it has one."""
+    x, y = workload.operand("x").dtype, workload.output.dtype
+    return None if {x, y} <= {"int8", "uint8"} else f"a {workload.kind} of {x} into {y}"
+
+
+def table_layer(workload: Workload, constants: Arrays, name: str) -> RowLayer:
+    """A table with its entries."""
+    spec = TableSpec(workload.operand("x").dtype, workload.output.dtype)
+    call = TableCall(f"{name}_table", _header(name), spec, 1)
+    return RowLayer(name, call, workload.output.size, table_values(constants["table"]))
+
+
+def softmax_layer(workload: Workload, constants: Arrays, name: str) -> RowLayer:
+    """A softmax of a workload in fixed point, rows filled up with what is never the largest."""
+    x, tail = workload.operand("x"), workload.tail
+    if tail is None or tail.shift is None:
+        raise TargetError(f"layer {name}: a softmax that is not in fixed point")
+    spec = SoftmaxSpec(x.dtype, workload.output.dtype)
+    numbers = SoftmaxNumbers(int(constants["multiplier"][0]), tail)
+    call = SoftmaxCall(f"{name}_softmax", _header(name), spec, 1, workload.sizes["K"], numbers)
+    both = duplicated(constants["table"])
+    return RowLayer(
+        name,
+        call,
+        workload.output.size,
+        (("w", both), ("cd", both)),
+        call.columns if call.columns < call.width else 0,
+        int(np.iinfo(x.dtype).min),
+        "B",
+    )

@@ -1,0 +1,153 @@
+"""Kernels that look elements up in a table: `aie::parallel_lookup`, four entries at a time.
+
+A table lies in two arrays in different banks, each of which has every 128 bits twice, so that four
+lanes read at once. The vendor's headers have it for AIE-ML (detail/aie2/parallel_lookup.hpp): an
+entry of 8 bits takes 16 there, hence tables hold 16 or 32 bits. Keys are the elements' bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.devices import Generation
+from match_aie.targets.aie_ml.kernels.call import Parameter
+from match_aie.targets.aie_ml.kernels.counts import Counts
+from match_aie.targets.aie_ml.kernels.spec import C_TYPES
+
+#: Generations whose cores read four entries at a time, with public headers that say how.
+LOOKING_UP: tuple[Generation, ...] = ("AIE-ML", "XDNA1")
+
+#: Bytes that a table repeats, and entries of one.
+REPEATED = 16
+ENTRIES = 256
+
+#: Keys that are looked up together.
+KEYS = 16
+
+
+def duplicated(table: np.ndarray) -> np.ndarray:
+    """One of the two arrays of `table` [256] of 16 or 32 bits: every 128 bits twice, [512]."""
+    parts = table.reshape(-1, REPEATED // table.itemsize)
+    return np.ascontiguousarray(np.repeat(parts, 2, axis=0)).reshape(-1)
+
+
+def entries_of(array: np.ndarray) -> np.ndarray:
+    """The table [256] that `duplicated` made an array of."""
+    return array.reshape(-1, 2, REPEATED // array.itemsize)[:, 0].reshape(-1)
+
+
+def lookup_counts(keys: int) -> Counts:
+    """What so many keys take: 64 bits are read for each, and indices go through accumulators."""
+    return Counts(load=keys // 4, srs=keys // 8)
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """y = table[x], element by element.
+
+    Attributes:
+        a: element type of x, 8 bits.
+        dtype: of y, likewise.
+    """
+
+    a: str
+    dtype: str
+
+    def __post_init__(self) -> None:
+        """Refuse types that are no keys or no packed entries."""
+        if {self.a, self.dtype} - {"int8", "uint8"}:
+            raise TargetError(f"no table of {self.a} into {self.dtype}")
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector."""
+        return 2 * KEYS
+
+    @property
+    def family(self) -> str:
+        """Identifier that kernels with the same source share."""
+        return f"table_{self.a}_{self.dtype}"
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads the kernel under the name `k`."""
+        return "aie/table.hpp.mako"
+
+    @staticmethod
+    def c_type(dtype: str) -> str:
+        """C++ name of an element type."""
+        return C_TYPES[dtype]
+
+    def counts(self, vectors: int) -> Counts:
+        """Operations of one call on so many vectors."""
+        each = lookup_counts(self.lanes)
+        return Counts(load=vectors * (each.load + 1), store=vectors, srs=vectors * each.srs)
+
+
+@dataclass(frozen=True)
+class TableCall:
+    """A table's function: buffers x and y, the table's two arrays.
+
+    Attributes:
+        symbol: its name, a C identifier.
+        header: of its declaration.
+        spec: the kernel.
+        rows: vectors of a call.
+    """
+
+    symbol: str
+    header: str
+    spec: TableSpec
+    rows: int
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads it under the name `call`."""
+        return "aie/table_layer.cpp.mako"
+
+    @property
+    def stack_bytes(self) -> int:
+        """It has no local arrays."""
+        return 0
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Operands that it reads."""
+        return ("x",)
+
+    @property
+    def width(self) -> int:
+        """Elements of a row: of a vector."""
+        return self.spec.lanes
+
+    @property
+    def headers(self) -> tuple[TableSpec, ...]:
+        """Kernels that its source includes."""
+        return (self.spec,)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Both arrays; that called w lies in a bank of its own."""
+        return (Parameter("w", "int16", 2 * ENTRIES), Parameter("cd", "int16", 2 * ENTRIES))
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The function's arguments as C++ text."""
+        return (
+            f"adf::input_buffer<{C_TYPES[self.spec.a]}> &__restrict x",
+            *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
+            f"adf::output_buffer<{C_TYPES[self.spec.dtype]}> &__restrict y",
+        )
+
+    def meaning(self, inputs: tuple[np.ndarray, ...], w: np.ndarray) -> np.ndarray:
+        """What it stores for rows of elements, as its first array says."""
+        return entries_of(w)[inputs[0].view(np.uint8)].astype(self.spec.dtype)
+
+
+def table_values(table: np.ndarray) -> tuple[tuple[str, np.ndarray], ...]:
+    """The parameters of a table of 8-bit entries."""
+    both = duplicated(table.astype(np.int16))
+    return ("w", both), ("cd", both)

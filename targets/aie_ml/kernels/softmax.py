@@ -1,0 +1,97 @@
+"""The kernel of a softmax of 8-bit rows in integers (`match_aie.workload.fixed_softmax`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from match_aie.targets.aie_ml.kernels.call import Parameter
+from match_aie.targets.aie_ml.kernels.counts import Counts
+from match_aie.targets.aie_ml.kernels.lookup import (
+    ENTRIES,
+    KEYS,
+    TableCall,
+    TableSpec,
+    entries_of,
+    lookup_counts,
+)
+from match_aie.workload import Tail, softmax_rows
+
+
+@dataclass(frozen=True)
+class SoftmaxSpec(TableSpec):
+    """Rows of x by their largest element's distance, a table of exponentials, and their sum."""
+
+    @property
+    def family(self) -> str:
+        """Identifier that kernels with the same source share."""
+        return f"softmax_{self.a}_{self.dtype}"
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads the kernel under the name `k`."""
+        return "aie/softmax.hpp.mako"
+
+    def counts(self, vectors: int) -> Counts:
+        """Operations of rows of so many vectors of 32 elements together."""
+        keys = lookup_counts(self.lanes)
+        halves = self.lanes // KEYS
+        return Counts(
+            load=vectors * (1 + 2 * (halves + keys.load)),
+            store=vectors * halves,
+            srs=vectors * (2 * keys.srs + halves),
+            multiply=vectors * 2 * halves,
+        )
+
+
+@dataclass(frozen=True)
+class SoftmaxNumbers:
+    """Numbers of one softmax.
+
+    Attributes:
+        multiplier: of the output's steps.
+        tail: shift and zero point.
+    """
+
+    multiplier: int
+    tail: Tail
+
+
+@dataclass(frozen=True)
+class SoftmaxCall(TableCall):
+    """A softmax's function: buffers x and y, the two arrays of the table.
+
+    Attributes:
+        columns: elements of a row, before it is filled up to whole vectors.
+        numbers: of the layer.
+    """
+
+    spec: SoftmaxSpec
+    columns: int
+    numbers: SoftmaxNumbers
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads it under the name `call`."""
+        return "aie/softmax_layer.cpp.mako"
+
+    @property
+    def width(self) -> int:
+        """Elements of a row, in whole vectors."""
+        return -(-self.columns // self.spec.lanes) * self.spec.lanes
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Both arrays; that called w lies in a bank of its own."""
+        return (Parameter("w", "int32", 2 * ENTRIES), Parameter("cd", "int32", 2 * ENTRIES))
+
+    def meaning(self, inputs: tuple[np.ndarray, ...], w: np.ndarray) -> np.ndarray:
+        """What it stores for whole rows; what it stores behind a row's elements nobody reads."""
+        rows = inputs[0].reshape(-1, self.width)
+        stored = np.zeros(rows.shape, self.spec.dtype)
+        n = self.numbers
+        stored[:, : self.columns] = softmax_rows(
+            rows[:, : self.columns], entries_of(w), n.multiplier, n.tail
+        )
+        return stored.reshape(-1)

@@ -1,0 +1,214 @@
+"""Schedules of kernels that walk rows: loops whose turns overlap, one after the other.
+
+A loop's body is placed operation by operation in a pattern that repeats: at the least interval at
+which slots, banks and ports have room for all of them. Loops do not overlap each other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from match_aie.targets.aie_ml.devices import Architecture
+from match_aie.targets.aie_ml.kernels.bands import AddCall
+from match_aie.targets.aie_ml.kernels.lookup import KEYS, TableCall
+from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall
+from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES, CallSchedule
+from match_aie.targets.aie_ml.schedule.generated import add_schedule
+from match_aie.targets.aie_ml.schedule.machine import (
+    LOAD_A,
+    LOAD_B,
+    MOVE,
+    STORE,
+    VECTOR,
+    Machine,
+    machine,
+)
+from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
+from match_aie.targets.aie_ml.schedule.registers import Placed
+from match_aie.targets.aie_ml.schedule.table import Table
+
+#: Functions that walk rows.
+RowCall = AddCall | TableCall | SoftmaxCall
+
+#: A loop's operations on a core.
+_Body = Callable[[Machine], Iterator[Operation]]
+
+#: Cycles of a row beside its loops: a maximum and a sum over lanes, a division of 32-bit integers,
+#: set-up of loops. ASSUMPTION: no document states them.
+ROW_CYCLES = 100
+
+#: Words that one gather reads of both arrays of a table; results lie in a bank of one of them.
+_TABLE = "T"
+
+
+@dataclass(frozen=True)
+class LoopSchedule:
+    """The body of a loop whose turns follow each other.
+
+    Attributes:
+        interval: cycles from turn to turn.
+        span: cycles of one turn, first issue to last result.
+        placed: its operations.
+    """
+
+    interval: int
+    span: int
+    placed: tuple[Placed, ...]
+
+    def body(self, turns: int) -> int:
+        """Cycles of so many turns."""
+        return self.span + (turns - 1) * self.interval
+
+    @property
+    def bundles(self) -> int:
+        """Of the loop, and of the turns that begin before it and end after it."""
+        return 2 * self.span + self.interval
+
+
+@dataclass(frozen=True)
+class RowSchedule:
+    """A call of a function that walks rows; cycles are modelled.
+
+    Attributes:
+        body: cycles from the first load to the last store.
+        program_bytes: estimate of the program memory taken.
+        call: cycles of calling an empty function.
+        loops: (turns of a call, loop).
+    """
+
+    body: int
+    program_bytes: int
+    call: int
+    loops: tuple[tuple[int, LoopSchedule], ...]
+    reads: tuple[int, ...] = ()
+    writes: tuple[int, ...] = ()
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of a call."""
+        return self.call + self.body
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Operations of a call by their kind."""
+        found: Counter[str] = Counter()
+        for turns, loop in self.loops:
+            found.update({p.operation.kind: 0 for p in loop.placed})
+            for p in loop.placed:
+                found[p.operation.kind] += turns
+        return found
+
+
+def row_schedule(call: RowCall, arch: Architecture) -> CallSchedule | RowSchedule:
+    """Modelled cycles of one call.
+
+    Raises:
+        TargetError: facts are missing.
+    """
+    if isinstance(call, AddCall):
+        return add_schedule(call.spec, arch, call.rows)
+    core = machine(arch)
+    bodies: tuple[tuple[int, _Body], ...] = ((call.rows, _table),)
+    times, around = 1, 0
+    if isinstance(call, SoftmaxCall):
+        short, long = call.width // (2 * KEYS), call.width // KEYS
+        bodies = ((short, _maximum), (long, _summed), (long, _scaled))
+        times, around = call.rows, ROW_CYCLES
+    loops = tuple((turns, loop_schedule(tuple(body(core)), core.move)) for turns, body in bodies)
+    bundles = FRAME_BUNDLES + around + sum(loop.bundles for _, loop in loops)
+    return RowSchedule(
+        times * (around + sum(loop.body(turns) for turns, loop in loops)),
+        bundles * BUNDLE_BYTES,
+        arch.latency("l1_kernel_call_loop_overhead"),
+        tuple((times * turns, loop) for turns, loop in loops),
+    )
+
+
+@lru_cache(maxsize=256)
+def loop_schedule(operations: tuple[Operation, ...], least: int) -> LoopSchedule:
+    """`operations`, each after those whose values it reads, at the least interval that is found.
+
+    A turn adds to what the one before it had: `least` cycles lie between them.
+    """
+    interval = max(least, *Counter(op.slots for op in operations if len(op.slots) == 1).values())
+    while True:
+        placed = _placed(operations, interval)
+        if placed is not None:
+            last = max(p.cycle + p.operation.latency for p in placed)
+            return LoopSchedule(interval, last + 1, placed)
+        interval += 1
+
+
+def _placed(operations: Sequence[Operation], interval: int) -> tuple[Placed, ...] | None:
+    table, ready = Table(interval), dict[str, int]()
+    found = []
+    for op in operations:
+        first = max((ready[name] for name in op.reads), default=0)
+        placed = table.search(op, range(first, first + interval))
+        if placed is None:
+            return None
+        found.append(placed)
+        if op.writes:
+            ready[op.writes] = max(ready.get(op.writes, 0), placed.cycle + op.latency)
+    return tuple(found)
+
+
+def _table(core: Machine) -> Iterator[Operation]:
+    """A vector of keys, both halves of it looked up, joined, packed and stored."""
+    yield Operation("load", "x", (LOAD_A, LOAD_B), (), "x", core.load, "A", WORD)
+    yield Operation("shuffle", "unpack", (MOVE,), ("x",), "keys", core.move)
+    for half in range(2):
+        yield from looked_up("keys", f"v{half}", core)
+    yield Operation("shuffle", "join", (MOVE,), ("v0", "v1"), "joined", core.move)
+    yield Operation("copy", "pack", (STORE,), ("joined",), "y", core.move)
+    yield Operation("store", "y", (STORE,), ("y",), "", 0, _TABLE, WORD)
+
+
+def _maximum(core: Machine) -> Iterator[Operation]:
+    """A vector compared with the greatest so far."""
+    yield Operation("load", "x", (LOAD_A, LOAD_B), (), "x", core.load, "A", WORD)
+    yield Operation("compare", "most", (MOVE,), ("x",), "most", core.move)
+
+
+def _exponentials(core: Machine) -> Iterator[Operation]:
+    """Distances from the row's largest element, looked up."""
+    yield Operation("load", "x", (LOAD_A, LOAD_B), (), "x", core.load, "A", KEYS)
+    yield Operation("shuffle", "distance", (MOVE,), ("x",), "keys", core.move)
+    yield from looked_up("keys", "e", core)
+
+
+def _summed(core: Machine) -> Iterator[Operation]:
+    """Sixteen exponentials added to the sums."""
+    yield from _exponentials(core)
+    yield Operation("shuffle", "add", (MOVE,), ("e",), "sums", core.move)
+
+
+def _scaled(core: Machine) -> Iterator[Operation]:
+    """Sixteen exponentials times the row's factor: 32 bits by 16 are two products."""
+    yield from _exponentials(core)
+    for half in range(2):
+        yield Operation("multiply", f"p{half}", (VECTOR,), ("e",), "product", core.product)
+    yield Operation("srs", "round", (STORE,), ("product",), "steps", core.srs)
+    yield Operation("shuffle", "zero_point", (MOVE,), ("steps",), "moved", core.move)
+    yield Operation("copy", "pack", (STORE,), ("moved",), "y", core.move)
+    yield Operation("store", "y", (STORE,), ("y",), "", 0, _TABLE, KEYS)
+
+
+def looked_up(keys: str, result: str, core: Machine) -> Iterator[Operation]:
+    """Sixteen keys: through an accumulator to addresses, four gathers, and what is kept of them.
+
+    A gather issues in load B alone (`VLDB.4x`, llvm-aie) and reads a bank of each array.
+    """
+    yield Operation("copy", "ups", (MOVE,), (keys,), f"{result}.wide", core.move)
+    for word in range(4 * KEYS // WORD):
+        name = f"{result}.i{word}"
+        yield Operation("srs", f"index{word}", (STORE,), (f"{result}.wide",), name, core.srs)
+    indices = tuple(f"{result}.i{word}" for word in range(4 * KEYS // WORD))
+    yield Operation("shuffle", "base", (MOVE,), indices, f"{result}.at", core.move)
+    for part in range(KEYS // 4):
+        at = (f"{result}.at",)
+        yield Operation("load", f"g{part}", (LOAD_B,), at, f"{result}.g", core.load, _TABLE, WORD)
+    yield Operation("shuffle", "kept", (MOVE,), (f"{result}.g",), result, core.move)

@@ -1,0 +1,124 @@
+"""Kernels that walk rows as emitted: results bit for bit, operations as counted."""
+
+import ctypes
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from aie_harness import COMPILERS, COUNTERS, compile_cpp, random_matrix
+
+from match_aie.codegen import render_template
+from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec, duplicated, table_values
+from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall, SoftmaxNumbers, SoftmaxSpec
+from match_aie.workload import Quantized, fixed_softmax, full_range, reference, rowwise
+
+TABLES = [
+    TableCall(f"table_{a}_{y}_layer", "none.h", TableSpec(a, y), 1)
+    for a in ("int8", "uint8")
+    for y in ("int8", "uint8")
+]
+SOFTMAXES = [
+    SoftmaxSpec("int8", "int8"),
+    SoftmaxSpec("uint8", "uint8"),
+    SoftmaxSpec("int8", "uint8"),
+]
+ENTRY = """
+extern "C" void run_{f}(const void *x, const void *w, unsigned w_size, void *y, unsigned rows,
+                    const int *n, std::uint64_t *counters) {{
+    using namespace {f};
+    aie_emulation::Core core;
+    core.name = "{f}";
+    core.rounding = aie_emulation::Rounding::conv_even;
+    core.saturation = aie_emulation::Saturation::saturate;
+    using X = std::remove_cvref_t<decltype(*Call::x)>;
+    using Y = std::remove_cvref_t<decltype(*Call::y)>;
+    using W = std::remove_cvref_t<decltype(*Call::ab)>;
+    Copy<const X> from(core, x, rows * {width} * sizeof(X), "x");
+    Copy<const W> ab(core, w, w_size, "ab"), cd(core, w, w_size, "cd");
+    Copy<Y> to(core, nullptr, rows * {width} * sizeof(Y), "y");
+    const aie_emulation::Running running(core);
+    run({{from.data(), ab.data(), cd.data(), to.data(), rows{more}}});
+    static_cast<void>(n);
+    to.back(y);
+    report(core.counters, counters);
+}}
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    if "g++" not in COMPILERS:
+        pytest.skip("not installed: g++")
+    text = '#include "driver.hpp"\n'
+    numbers = ", static_cast<unsigned>(n[0]), static_cast<unsigned>(n[1]), n[2], n[3], n[4]"
+    entries = [(call.spec, "32", "") for call in TABLES]
+    entries += [(spec, "static_cast<unsigned>(n[0])", numbers) for spec in SOFTMAXES]
+    for spec, width, more in entries:
+        text += render_template(spec.template, k=spec).replace("#pragma once", "")
+        text += ENTRY.format(f=spec.family, width=width, more=more)
+    return ctypes.CDLL(str(compile_cpp(text, tmp_path_factory.mktemp("rows"), "rows")))
+
+
+def emitted(library, call, x, w, numbers=()):
+    """What the kernel stores, and its counters."""
+    n = np.array(numbers, np.int32)
+    y, counters = np.zeros(x.size, call.spec.dtype), np.zeros(8, np.uint64)
+    x, w, to, n, found = (a.ctypes.data_as(ctypes.c_void_p) for a in (x, w, y, n, counters))
+    size = 4 * 512 if numbers else 2 * 512
+    getattr(library, f"run_{call.spec.family}")(x, w, size, to, call.rows, n, found)
+    return y, dict(zip(COUNTERS, (int(c) for c in counters), strict=True))
+
+
+@pytest.mark.parametrize("call", TABLES, ids=lambda call: call.symbol)
+@pytest.mark.parametrize("rows", [1, 2, 9])
+def test_tables_equal_numpy(library, call, rows) -> None:
+    rng = np.random.default_rng(rows)
+    call = replace(call, rows=rows)
+    table = random_matrix(rng, call.spec.dtype, 256)
+    x = random_matrix(rng, call.spec.a, rows * call.width)
+    w = dict(table_values(table))["w"]
+    y, counters = emitted(library, call, x, w)
+    np.testing.assert_array_equal(y, table[x.view(np.uint8)])
+    np.testing.assert_array_equal(y, call.meaning((x,), w))
+    assert counters == vars(call.spec.counts(rows))
+
+
+@pytest.mark.parametrize("spec", SOFTMAXES, ids=lambda spec: spec.family)
+@pytest.mark.parametrize("shape", [(1, 1), (3, 31), (2, 64), (4, 200)])
+def test_softmaxes_equal_numpy(library, spec, shape) -> None:
+    check_softmax(library, spec, shape, np.random.default_rng(shape[1]))
+
+
+@pytest.mark.slow
+def test_many_softmaxes_equal_numpy(library) -> None:
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        shape = int(rng.integers(1, 5)), int(rng.integers(1, 300))
+        check_softmax(library, SOFTMAXES[seed % 3], shape, rng)
+
+
+def check_softmax(library, spec, shape, rng) -> None:
+    (rows, columns), zero = shape, int(rng.integers(0, 60)) - 128 * (spec.dtype == "int8")
+    x, y = Quantized(spec.a, float(rng.uniform(0.01, 0.3)), 5), Quantized(spec.dtype, 1 / 256, zero)
+    tail = full_range(spec.dtype, zero)
+    made = fixed_softmax(rowwise("softmax", x, y, rows=rows, columns=columns, tail=tail))
+    numbers = SoftmaxNumbers(int(made.constants["multiplier"][0]), made.workload.tail)
+    call = SoftmaxCall("f", "none.h", spec, rows, columns, numbers)
+    values = random_matrix(rng, spec.a, rows * columns).reshape(rows, columns)
+    filled = np.full((rows, call.width), np.iinfo(spec.a).min, spec.a)
+    filled[:, :columns] = values
+    w = duplicated(made.constants["table"])
+    tail = made.workload.tail
+    words = (call.width, columns, numbers.multiplier, tail.shift, tail.zero_point)
+    y, counters = emitted(library, call, filled, w, words)
+    wanted = reference(made.workload, [values], made.constants)
+    np.testing.assert_array_equal(y.reshape(rows, -1)[:, :columns], wanted)
+    stored = call.meaning((filled.reshape(-1),), w).reshape(rows, -1)
+    np.testing.assert_array_equal(stored[:, :columns], wanted)
+    assert counters == vars(spec.counts(rows * call.width // 32))
+
+
+def test_a_table_has_every_128_bits_twice() -> None:
+    # The vendor's own example has eight values of 32 bits.
+    values = np.arange(8, dtype=np.int32)
+    assert duplicated(values).tolist() == [*range(4), *range(4), *range(4, 8), *range(4, 8)]

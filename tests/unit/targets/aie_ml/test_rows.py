@@ -1,0 +1,107 @@
+"""Layers whose rows are computed by themselves: their schedules, their programs' results."""
+
+from collections import defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml import device
+from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.graph.image_plan import image_plans
+from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec
+from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall, SoftmaxNumbers, SoftmaxSpec
+from match_aie.targets.aie_ml.schedule.rows import row_schedule
+from match_aie.targets.versal.module import AieArray
+from match_aie.workload import Converted, Quantized, Tail, fixed_softmax, full_range, rowwise, table
+from tests.aie_programs import VEK280, case, equal
+
+ARCH = device("vek280").architecture
+NUMBERS = SoftmaxNumbers(1 << 14, Tail(0, 0, 255, shift=5, bits=64))
+SOFTMAX = SoftmaxCall("f", "f.h", SoftmaxSpec("int8", "uint8"), 1, 100, NUMBERS)
+CALLS = (TableCall("f", "f.h", TableSpec("int8", "uint8"), 1), SOFTMAX)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.spec.family)
+def test_turns_of_a_loop_overlap_without_taking_each_others_place(call) -> None:
+    for _, loop in row_schedule(call, ARCH).loops:
+        taken, ready = set(), defaultdict(int)
+        for p in loop.placed:
+            op, row = p.operation, p.cycle % loop.interval
+            assert p.slot in op.slots
+            places = {(p.slot, row)} | ({(op.bank, row)} if op.bank else set())
+            if op.kind == "srs" or (op.kind == "load" and p.slot == "load_a"):
+                places.add(("write port", (p.cycle + op.latency) % loop.interval))
+            assert not places & taken
+            taken |= places
+            assert all(p.cycle >= ready[name] for name in op.reads)
+            ready[op.writes] = max(ready[op.writes], p.cycle + op.latency)
+        assert loop.span >= max(ready.values())
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.spec.family)
+def test_what_is_scheduled_is_what_the_kernel_does(call) -> None:
+    schedule = row_schedule(replace(call, rows=17), ARCH)
+    counts = call.spec.counts(17 * call.width // 32)
+    kinds = {"load": "load", "store": "store", "srs": "srs", "multiply": "multiply"}
+    assert {name: schedule.counts[kind] for name, kind in kinds.items()} == {
+        name: getattr(counts, name) for name in kinds
+    }
+    assert schedule.cycles > schedule.body > counts.load / 2
+    assert schedule.program_bytes < ARCH.core.program_memory_bytes
+
+
+def random_table(seed):
+    """A table on a random number of elements."""
+    rng = np.random.default_rng(seed)
+    types = [("int8", "uint8")[int(bit)] for bit in rng.integers(0, 2, 2)]
+    elements = int(rng.integers(1, 40) ** rng.integers(1, 4))
+    x, y = (Quantized(dtype, 0.1, 0) for dtype in types)
+    info = np.iinfo(types[1])
+    entries = rng.integers(info.min, info.max + 1, 256).astype(types[1])
+    return table(x, y, elements=elements), {"table": entries}
+
+
+def check(made, seed) -> int:
+    """Execute a random layer on up to two columns; tiles that it took."""
+    workload, constants = made
+    plans = image_plans(workload, "vek280", 1 + seed % 2)
+    assert not isinstance(plans, Infeasible), plans
+    graph = plans[-1].graph("layer", workload, constants)
+    found = case(graph, workload, constants, np.random.default_rng(seed))
+    assert violations(found.program, VEK280) == ()
+    equal(found)
+    return len(graph.kernels)
+
+
+def random_softmax(seed):
+    """A softmax in fixed point of random rows."""
+    rng = np.random.default_rng(seed)
+    types = [("int8", "uint8")[int(bit)] for bit in rng.integers(0, 2, 2)]
+    rows, columns = int(rng.integers(1, 40)), int(rng.integers(1, 150))
+    x, y = Quantized(types[0], float(rng.uniform(0.01, 0.3)), 3), Quantized(types[1], 1 / 256, 0)
+    tail = full_range(types[1], 0)
+    made = fixed_softmax(rowwise("softmax", x, y, rows=rows, columns=columns, tail=tail))
+    return made.workload, made.constants
+
+
+LAYERS = {"table": random_table, "softmax": random_softmax}
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_random_rows_equal_their_reference(kind) -> None:
+    assert {check(LAYERS[kind](seed), seed) for seed in range(6)} > {1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", LAYERS)
+def test_many_random_rows_equal_their_reference(kind) -> None:
+    for seed in range(1000, 1300):
+        check(LAYERS[kind](seed), seed)
+
+
+def test_cores_without_public_look_ups_get_no_table() -> None:
+    workload, constants = random_table(1)
+    assert isinstance(AieArray("vek280", 4).convert(workload, constants), Converted)
+    assert "AIE-MLv2" in AieArray("vek385", 4).convert(workload, constants)
