@@ -24,8 +24,18 @@ from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.simulate import Beyond, run_layer, simulate_program
 from match_aie.targets.versal import VersalAIEML
+from match_aie.targets.versal.executing import drawn, wide_weights
 from match_aie.targets.versal.module import plan_of
-from match_aie.workload import Quantized, Workload, dense, full_range, reference
+from match_aie.workload import (
+    Converted,
+    Quantized,
+    RealTail,
+    Workload,
+    dense,
+    full_range,
+    real_dense,
+    reference,
+)
 
 Row = Callable[..., dict[str, object]]
 
@@ -38,6 +48,10 @@ TYPES = {
     "gemm_512x896x576_i16xi8": ("int16", "int8", "int8"),
     "gemm_512x896x576_i16xi16": ("int16", "int16", "int16"),
     "gemm_512x896x576_to_int32": ("int8", "int8", "int32"),
+    "gemm_512x896x576_i32xi16": ("int32", "int16", "int32"),
+    "gemm_512x896x576_i16xi32": ("int16", "int32", "int32"),
+    "gemm_512x896x576_i32xi32": ("int32", "int32", "int32"),
+    "gemm_512x896x576_bf16": ("bfloat16", "bfloat16", "bfloat16"),
 }
 
 
@@ -78,9 +92,7 @@ def proven(
     assert not isinstance(program, Infeasible), program
     check(program, device)
     rng = np.random.default_rng(1)
-    x = workload.inputs[0]
-    info = np.iinfo(x.dtype)
-    tensor = rng.integers(info.min, info.max + 1, x.shape).astype(x.dtype)
+    tensor = drawn(workload.inputs[0], rng)
     wanted = reference(workload, [tensor], constants)
     begun = time.perf_counter()
     done = execute(program, device, {"x": tensor})
@@ -93,6 +105,33 @@ def proven(
 def of_mapping(mapping: ArrayMapping, device: Device) -> Program:
     """The program of a dense layer spread as `mapping` says, requantised by a shift or not."""
     layer = mapping.layer
+    fixed = _floats(layer) if layer.a == "bfloat16" else _integers(layer)
+    assert not isinstance(fixed, str), fixed
+    timed = timed_of(mapping, device)
+    assert timed is not None, mapping
+    graph = TimedGraph("layer", timed, Numbers(timed, fixed.workload, fixed.constants)).graph
+    return proven(graph, fixed.workload, dict(fixed.constants), device)
+
+
+def _floats(layer: DenseLayer) -> Converted | str:
+    """A float32 layer with bias and ReLU, in bfloat16."""
+    rng, shape = np.random.default_rng(0), (layer.columns, layer.reduction)
+    workload = real_dense(
+        rows=layer.rows,
+        inputs=layer.reduction,
+        outputs=layer.columns,
+        bias=True,
+        tail=RealTail("relu" if layer.relu else "identity"),
+    )
+    constants = {
+        "weight": rng.standard_normal(shape).astype(np.float32),
+        "bias": rng.standard_normal(layer.columns).astype(np.float32),
+    }
+    return in_fixed_point(workload, constants)
+
+
+def _integers(layer: DenseLayer) -> Converted | str:
+    """An integer layer whose sums fit 32 bits, requantised by a shift or not."""
     plain = layer.requantise == "none"
     scale = np.sqrt(layer.reduction) * np.iinfo(layer.w).max
     rng = np.random.default_rng(0)
@@ -110,20 +149,17 @@ def of_mapping(mapping: ArrayMapping, device: Device) -> Program:
         tail=None if plain else replace(full_range(layer.out, 0), lo=0),
         scales=0 if plain else 1,
     )
-    wide = np.iinfo(layer.a).max / np.iinfo(layer.out).max
-    shift = round(np.log2(wide * scale * most / info.max))
     constants = {
         "weight": rng.integers(-most, most + 1, (layer.columns, layer.reduction)).astype(layer.w),
         "bias": rng.integers(-2000, 2000, layer.columns).astype(np.int32),
     }
+    if "int32" in (layer.a, layer.w):
+        constants["weight"] = wide_weights(layer.a, layer.w, constants["weight"].shape, rng)
     if not plain:
+        wide = np.iinfo(layer.a).max / np.iinfo(layer.out).max
+        shift = round(np.log2(wide * scale * most / info.max))
         constants["scale"] = np.full(1, 2.0**-shift, np.float32)
-    fixed = in_fixed_point(workload, constants)
-    assert not isinstance(fixed, str), fixed
-    timed = timed_of(mapping, device)
-    assert timed is not None, mapping
-    graph = TimedGraph("layer", timed, Numbers(timed, fixed.workload, fixed.constants)).graph
-    return proven(graph, fixed.workload, dict(fixed.constants), device)
+    return in_fixed_point(workload, constants)
 
 
 def gemms(device: Device, row: Row) -> list[dict[str, object]]:
@@ -175,12 +211,14 @@ def precisions(device: Device, row: Row) -> list[dict[str, object]]:
         tops = made.tops(cycles, device)
         peak = 2 * (device.architecture.core.macs_of(a, w) or 0) * device.core_tiles
         share = 100 * tops / (peak * device.clock_ghz / 1000)
+        which = f"all {device.core_tiles} tiles, {peak // 2 // device.core_tiles} products a cycle"
         how = f"{len(made.program.cores)} tiles, repeated runs; bound: {found[0].cost.bound}"
         rows += [
             row(case, "executed", 1, "", "measured", "result equal to the reference"),
             row(case, "simulated_cycles", cycles, "cycles", "simulated", how),
             row(case, "simulated_tops", tops, "TOPS", "simulated", how),
             row(case, "efficiency_percent", share, "%", "simulated", "of the types' peak"),
+            row(case, "peak_tops", peak * device.clock_ghz / 1000, "TOPS", "modelled", which),
         ]
     return rows
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from match_aie.errors import ModelError, TargetError
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
+from match_aie.targets.versal.executing import drawn
 from match_aie.workload import (
     Quantized,
     Window,
@@ -105,12 +106,7 @@ def random_layer(rng, kind):
 
 def random_inputs(workload, rng):
     """By operand name."""
-    return {
-        o.name: rng.integers(np.iinfo(o.dtype).min, np.iinfo(o.dtype).max + 1, o.shape).astype(
-            o.dtype
-        )
-        for o in workload.inputs
-    }
+    return {operand.name: drawn(operand, rng) for operand in workload.inputs}
 
 
 #: Sums of two int16 activations may leave 32 bits, so there is no fixed point for them.

@@ -21,7 +21,7 @@ class Original:
 
     workload: Workload
     constants: Constants
-    error_lsb: float
+    error_lsb: float | None
 
 
 def convert(module: ExecModule, workload: Workload, constants: Constants) -> Converted | str:
@@ -58,7 +58,7 @@ def computes_model(module: ExecModule, original: Original | None) -> bool:
 
 def _wrong(workload: Workload, answer: Converted) -> str:
     """What a conversion changed that it may not, or an empty string."""
-    if not answer.error_lsb >= 0:
+    if answer.error_lsb is not None and not answer.error_lsb >= 0:
         return f"an error of {answer.error_lsb} LSB"
     before = (*workload.inputs, workload.output)
     after = (*answer.workload.inputs, answer.workload.output)

@@ -339,9 +339,13 @@ def _layer(layer: Manifest) -> LayerDetail:
         from_json(layer["workload"]),
         tuple((str(loop["dim"]), int(loop["size"])) for loop in layer["mapping"]["spatial"]),
         tuple((str(loop["dim"]), int(loop["size"])) for loop in layer["mapping"]["temporal"]),
-        float(layer["original"]["error_lsb"]) if layer.get("original") else None,
-        None if (much := layer["cost"].get("picojoules")) is None else float(much),
+        _number((layer.get("original") or {}).get("error_lsb")),
+        _number(layer["cost"].get("picojoules")),
     )
+
+
+def _number(value: str | float | None) -> float | None:
+    return None if value is None else float(value)
 
 
 def _memory(memory: Manifest, steps: list[StepRow]) -> MemoryUse:
@@ -356,7 +360,7 @@ def _memory(memory: Manifest, steps: list[StepRow]) -> MemoryUse:
 
 def _attempt(attempt: Manifest) -> Attempt:
     numbers = {
-        name: None if attempt.get(name) is None else float(attempt[name])
+        name: _number(attempt.get(name))
         for name in ("cycles", "reference_cycles", "fallback_cycles", "error_lsb")
     }
     return Attempt(

@@ -224,6 +224,8 @@ def _layer_lines(step: StepRow, layer: LayerDetail) -> list[str]:
         lines.append(f"  energy    {microjoules(layer.picojoules)} uJ (modelled)")
     if layer.error_lsb is not None:
         lines.append(f"  rounding  the module's own, {error_text(layer.error_lsb)}")
+    if workload.rounded:
+        lines.append("  rounding  operands and result to bfloat16, sums to float32")
     if layer.spatial:
         lines.append(f"  in space  {_loops(layer.spatial)}")
     if layer.temporal:

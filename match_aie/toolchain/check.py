@@ -95,7 +95,8 @@ class Checked:
         layers: number of layers compared.
         mismatches: those that differ by more than they may.
         deviations: those in an arithmetic of their own.
-        floats: those in float32; the others were compared bit for bit.
+        floats: those in float32, and those in bfloat16 beside the float32 layer that they stand
+            for; all but the float32 ones were compared bit for bit.
     """
 
     layers: int
@@ -144,13 +145,15 @@ def _check(
             output = layer.workload.output
             got = _array(now[step.writes[0]], output.dtype, output.shape)
             constants = layer_constants(folder, layer)
+            found: LayerMismatch | None = None
             if layer.workload.real is not None:
                 found, close = _close(layer, arrays, constants, got)
                 floats.append(close)
-            else:
-                found = _equal(layer, got, reference(layer.workload, arrays, constants))
+            if layer.workload.real is None or layer.workload.rounded:
+                exact = _equal(layer, got, reference(layer.workload, arrays, constants))
+                found = exact or found
             mismatches += [found] if found else []
-            if layer.original is not None:
+            if layer.original is not None and layer.original.error_lsb is not None:
                 deviations.append(_deviation(folder, layer, layer.original, arrays, got))
     return Checked(count, tuple(mismatches), tuple(deviations), tuple(floats))
 
@@ -173,7 +176,8 @@ def _deviation(
     known = _constants(folder, layer.symbol, original.constants)
     model = reference(original.workload, arrays, known)
     gap = np.abs(got.astype(np.int64) - model.astype(np.int64))
-    return Deviation(layer.name, layer.symbol, int(gap.max(initial=0)), original.error_lsb)
+    most = original.error_lsb or 0.0
+    return Deviation(layer.name, layer.symbol, int(gap.max(initial=0)), most)
 
 
 def _close(

@@ -40,7 +40,7 @@ class OriginalRecord:
 
     workload: Workload
     constants: Members
-    error_lsb: float
+    error_lsb: float | None
 
 
 @dataclass(frozen=True)
@@ -242,8 +242,9 @@ def _mapping(item: Mapping[str, Any]) -> LoopMapping:
 
 
 def _original(item: Mapping[str, Any]) -> OriginalRecord:
-    error = float(item["error_lsb"])
-    return OriginalRecord(from_json(item["workload"]), _members(item["constants"]), error)
+    error = item["error_lsb"]
+    known = None if error is None else float(error)
+    return OriginalRecord(from_json(item["workload"]), _members(item["constants"]), known)
 
 
 def _members(items: Mapping[str, Any]) -> Members:

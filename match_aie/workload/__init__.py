@@ -1,5 +1,6 @@
 """What a layer computes: types, constructors, and the numpy reference."""
 
+from match_aie.workload.bfloat16 import refuses_bfloat16
 from match_aie.workload.build import (
     Quantized,
     conv2d,
@@ -38,6 +39,7 @@ from match_aie.workload.workload import (
     Axis,
     Kind,
     Operand,
+    Precision,
     RealTail,
     Rounding,
     Tail,
@@ -55,6 +57,7 @@ __all__ = [
     "FixedPoint",
     "Kind",
     "Operand",
+    "Precision",
     "Quantized",
     "RealTail",
     "Rounding",
@@ -82,6 +85,7 @@ __all__ = [
     "real_softmax",
     "recurrent",
     "reference",
+    "refuses_bfloat16",
     "rowwise",
     "shift_round",
     "softmax_rows",

@@ -12,6 +12,7 @@ from match_aie.workload.workload import (
     Axis,
     Kind,
     Operand,
+    Precision,
     RealTail,
     Tail,
     Window,
@@ -83,14 +84,17 @@ def _operand_from_json(data: Mapping[str, Any]) -> Operand:
 
 def _real_to_json(real: RealTail) -> dict[str, str]:
     numbers = {"factor": real.factor, "lo": real.lo, "hi": real.hi}
-    return {"activation": real.activation, **{n: float(v).hex() for n, v in numbers.items()}}
+    named = {"activation": real.activation, "precision": real.precision}
+    return {**named, **{n: float(v).hex() for n, v in numbers.items()}}
 
 
 def _real_from_json(data: Mapping[str, Any]) -> RealTail:
     if data["activation"] not in get_args(Activation):
         raise ValueError(f"unknown activation {data['activation']!r}")
+    if data["precision"] not in get_args(Precision):
+        raise ValueError(f"unknown precision {data['precision']!r}")
     factor, lo, hi = (float.fromhex(data[name]) for name in ("factor", "lo", "hi"))
-    return RealTail(data["activation"], factor, lo, hi)
+    return RealTail(data["activation"], factor, lo, hi, data["precision"])
 
 
 def _window_from_json(data: Mapping[str, Any]) -> Window:

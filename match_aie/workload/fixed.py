@@ -33,11 +33,12 @@ class Converted:
         error_lsb: 0 where the stored integers are the model's bit for bit; else a bound, proven
             for all inputs, of the difference between what the two arithmetics round, in integer
             steps of the output. Stored integers then differ by at most floor(error_lsb) + 1.
+            None of floats, whose bound depends on the numbers (`real_bound`).
     """
 
     workload: Workload
     constants: Arrays
-    error_lsb: float = 0.0
+    error_lsb: float | None = 0.0
 
 
 def with_fixed_tail(

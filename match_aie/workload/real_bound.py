@@ -22,6 +22,7 @@ from dataclasses import replace
 import numpy as np
 
 from match_aie.errors import OptionError
+from match_aie.workload.bfloat16 import TINY_BFLOAT16, UNIT_BFLOAT16
 from match_aie.workload.real_reference import MEANING, activate, by_dim, sigmoid, stored
 from match_aie.workload.running import (
     TINY,
@@ -100,10 +101,21 @@ def _sum(workload: Workload, arrays: Arrays) -> Near:
     # Each product goes through its own rounding and those of all sums; then factor, or the
     # division of an average, and bias.
     error = gamma(terms + 3) * magnitude + terms * TINY
+    if workload.rounded:
+        # Both operands of a product are rounded first, and in the end the sum.
+        grown = {name: np.abs(a) if name == "bias" else _grown(a) for name, a in added.items()}
+        most = MEANING[workload.kind](positive, grown)
+        error = gamma(terms + 3) * most + terms * TINY + most - magnitude
+        error = error + UNIT_BFLOAT16 * (np.abs(value) + error) + TINY_BFLOAT16
     total = Near(value, np.where(np.isfinite(value), error, 0.0))
     if "residual" in arrays:
         total = total + exact(arrays["residual"])
     return _activated(total, tail)
+
+
+def _grown(values: np.ndarray) -> np.ndarray:
+    """The largest magnitudes that bfloat16 makes of `values`."""
+    return np.asarray(np.abs(values.astype(np.float64)) * (1 + UNIT_BFLOAT16) + TINY_BFLOAT16)
 
 
 def _maximum(workload: Workload, arrays: Arrays) -> Near:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from match_aie.errors import ModelError, OptionError
+from match_aie.workload.bfloat16 import dense_bfloat16
 from match_aie.workload.fixed import requantise_fixed, requantise_pair
 from match_aie.workload.fixed_softmax import softmax_rows
 from match_aie.workload.real_reference import MEANING
@@ -30,7 +31,7 @@ _INT32 = np.iinfo(np.int32)
 def reference(
     workload: Workload, inputs: Sequence[np.ndarray], constants: Arrays | None = None
 ) -> np.ndarray:
-    """The output of `workload`: bit for bit for integers, see `real_reference` for float32.
+    """The output of `workload`: bit for bit for integers and bfloat16, else see `real_reference`.
 
     Args:
         workload: the layer.
@@ -50,6 +51,8 @@ def reference(
     arrays.update(zip((o.name for o in workload.inputs), inputs, strict=True))
     for operand in workload.operands[:-1]:
         _check(operand, arrays)
+    if workload.rounded:
+        return dense_bfloat16(workload, arrays)
     if workload.real is not None:
         return np.ascontiguousarray(MEANING[workload.kind](workload, arrays), np.float32)
     result = _MEANING[workload.kind](workload, arrays)

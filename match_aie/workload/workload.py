@@ -44,6 +44,9 @@ Rounding = Literal["half_even", "half_away", "floor", "half_up"]
 #: What a float layer applies to every element before it stores it.
 Activation = Literal["identity", "relu", "clip", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid"]
 
+#: What the products of a float layer are made of; see `RealTail`.
+Precision = Literal["float32", "bfloat16"]
+
 #: Bytes of one element.
 ITEMSIZE = {
     "bool": 1,
@@ -185,12 +188,15 @@ class RealTail:
         factor: a float32 exactly.
         lo: lower bound of a "clip", a float32 exactly.
         hi: upper bound of a "clip".
+        precision: "bfloat16" where operands and results are rounded to it, which makes a dense
+            layer exact: see `match_aie.workload.bfloat16`.
     """
 
     activation: Activation = "identity"
     factor: float = 1.0
     lo: float = -inf
     hi: float = inf
+    precision: Precision = "float32"
 
     def __post_init__(self) -> None:
         """Refuse an empty range."""
@@ -256,6 +262,11 @@ class Workload:
                 raise ValueError(f"{name} is a constant int32 vector")
             if operand.size not in sizes:
                 raise ValueError(f"{name} has {operand.size} elements, not {sorted(sizes)}")
+
+    @property
+    def rounded(self) -> bool:
+        """Whether it computes with bfloat16, in an order that makes every bit of it certain."""
+        return self.real is not None and self.real.precision == "bfloat16"
 
     @property
     def fixed_point(self) -> bool:

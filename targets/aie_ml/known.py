@@ -196,6 +196,11 @@ def _macs(rates: Facts) -> Mapping[str, int | None]:
     return MappingProxyType({key: rates.integer(key) for key in rates.keys})
 
 
+#: Shapes of the headers that are not offered: half of what they multiply are zeros, which the rate
+#: of a pair without native shapes does not say.
+_WASTEFUL = frozenset({("int32xint32", 4, 1, 8)})
+
+
 def _tilings(name: Generation, core: Facts) -> Mapping[str, tuple[Tiling, ...]]:
     """Shapes by element types; a name such as "fp32xfp32(emulated)" says that none is native.
 
@@ -215,7 +220,8 @@ def _tilings(name: Generation, core: Facts) -> Mapping[str, tuple[Tiling, ...]]:
     if sums is not None:
         for pair, *size in sums:
             m, k, n = size
-            found.get(pair, {}).setdefault((m, k, n), False)
+            if (pair, m, k, n) not in _WASTEFUL:
+                found.get(pair, {}).setdefault((m, k, n), False)
     made = {
         pair: tuple(
             _tiling(pair, shape, native, sums)

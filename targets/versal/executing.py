@@ -19,7 +19,7 @@ from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.versal.chains import Chain, chains, given, joined
 from match_aie.targets.versal.module import plan_of
 from match_aie.targets.versal.wishes import NO_WISHES, Wish
-from match_aie.workload import Workload, reference
+from match_aie.workload import Operand, Workload, reference
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -100,13 +100,39 @@ def _tensors(
             if step in steps:
                 found[operand.name] = steps[step].reshape(operand.shape)
             else:
-                info = np.iinfo(operand.dtype)
-                values = rng.integers(info.min, info.max + 1, operand.shape)
-                found[operand.name] = values.astype(operand.dtype)
+                found[operand.name] = drawn(operand, rng)
         taken.append(found)
         made.append(reference(layer.workload, list(found.values()), layer.constants))
         steps[layer.flow.step] = made[-1]
     return taken, made
+
+
+def drawn(operand: Operand, rng: np.random.Generator) -> np.ndarray:
+    """Random elements: integers of the whole range, floats of a normal distribution.
+
+    Those of 32 bits are large and small in turns, so that sums with `wide_weights` fit 32 bits.
+    """
+    if operand.dtype == "int32":
+        return _in_turns(rng, operand.shape, 2**18, 8)
+    if operand.dtype == "float32":
+        return rng.standard_normal(operand.shape).astype(np.float32)
+    info = np.iinfo(operand.dtype)
+    return rng.integers(info.min, info.max + 1, operand.shape).astype(operand.dtype)
+
+
+def wide_weights(a: str, w: str, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    """Weights [outputs, inputs]: small where 32-bit activations of `drawn` are large.
+
+    Sums of up to 900 products of such pairs, and a bias below 2**24, fit 32 bits.
+    """
+    large = (2**18 if w == "int32" else 2**15 - 1) if a == "int32" else 2**6
+    return _in_turns(rng, shape, 8, large).astype(w)
+
+
+def _in_turns(rng: np.random.Generator, shape: tuple[int, ...], even: int, odd: int) -> np.ndarray:
+    """Integers up to `even` and `odd` at these places of the last axis."""
+    most = np.where(np.arange(shape[-1]) % 2, odd, even)
+    return rng.integers(-most, most + 1, shape).astype(np.int32)
 
 
 def _inputs(

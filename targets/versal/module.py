@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
-from match_aie.errors import Infeasible, InternalError
+from match_aie.errors import Infeasible, InternalError, TargetError
 from match_aie.hardware import (
     Converted,
     Cost,
@@ -33,8 +33,11 @@ from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.versal.patterns import PATTERNS
+from match_aie.targets.versal.patterns import FLOATS, PATTERNS
 from match_aie.workload import Workload
+
+#: What dense layers of float32 tensors become on the array.
+Floats = Literal["float32", "bf16"]
 
 #: What the layers of a network share: tiles, by whole columns but for layers of a single one, and
 #: channels from the chip's memory, and to it.
@@ -167,6 +170,14 @@ def sources_digest() -> str:
     return digest.hexdigest()[:16]
 
 
+def _refuse_floats(name: str, floats: str) -> None:
+    if floats not in get_args(Floats):
+        raise TargetError(f"floats {floats!r}", hint=f"one of {get_args(Floats)}")
+    core = device(name).architecture.core
+    if floats == "bf16" and not core.tilings_of("bfloat16", "bfloat16"):
+        raise TargetError(f"cores of {name} have no products of bfloat16", hint='floats="float32"')
+
+
 class AieArray(ExecModule):
     """Layers as graphs of the array's tiles, weights resident.
 
@@ -175,6 +186,7 @@ class AieArray(ExecModule):
         columns: that one layer may take.
         memory: what feeds dense layers.
         aim: which cycles count.
+        floats: what float32 layers become; those that stay float32 are not run.
     """
 
     name = "array"
@@ -189,17 +201,24 @@ class AieArray(ExecModule):
         columns: int,
         memory: MemoryKind = "ddr",
         aim: Aim = "latency",
+        floats: Floats = "float32",
     ) -> None:
-        """For one device."""
+        """For one device.
+
+        Raises:
+            TargetError: `floats` is no choice, or what its cores do not multiply.
+        """
+        _refuse_floats(device_name, floats)
         self.device = device_name
         self.columns = columns
         self.memory = memory
         self.aim = aim
+        self.floats = floats
         self.frequency = device(device_name).clock_ghz * 1e9
 
     def patterns(self) -> Sequence[Pattern]:
         """Dense layers, products of two activations, convolutions, pools and sums."""
-        return PATTERNS
+        return PATTERNS if self.floats == "float32" else (*FLOATS, *PATTERNS)
 
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
         """The layer in the fixed point of its kernel, or why not."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from match_aie.hardware import (
     AVG_POOL_HALF_AWAY,
     Any,
+    Const,
     Op,
     Pattern,
     binary,
@@ -15,7 +18,7 @@ from match_aie.hardware import (
     weighted,
 )
 from match_aie.targets.aie_ml.graph.image_plan import refuses as refuses_image
-from match_aie.workload import Workload
+from match_aie.workload import Workload, refuses_bfloat16
 
 #: (activations, weights) that the generated kernels multiply.
 PAIRS = (("int8", "int8"), ("uint8", "int8"), ("int16", "int8"), ("int16", "int16"))
@@ -48,6 +51,15 @@ def refuses_pair(workload: Workload) -> str | None:
     return None
 
 
+def _float_forms(biased: bool) -> Iterator[tuple[str, Op]]:
+    """A product with constant weights, with and without a ReLU, longest first."""
+    product = Op("matmul", Any("x", ("float32",)), Const("weight"))
+    total = Op("add", product, Const("bias")) if biased else product
+    name = "_bias" * biased
+    yield f"{name}_relu", Op("nn.relu", total)
+    yield name, total
+
+
 #: Products of two activations.
 PAIRS_OF_ACTIVATIONS: tuple[Pattern, ...] = binary("matmul", "matmul", "matmul", refuses_pair)
 
@@ -55,6 +67,13 @@ PAIRS_OF_ACTIVATIONS: tuple[Pattern, ...] = binary("matmul", "matmul", "matmul",
 DENSE: tuple[Pattern, ...] = (
     *weighted("dense", "dense", "matmul", refuses_product),
     *integer_patterns("dense", "dense", refuses_product),
+)
+
+#: Dense layers of float32 tensors, in bfloat16.
+FLOATS: tuple[Pattern, ...] = tuple(
+    Pattern(f"bf16_dense{name}", "dense", structure, refuses_bfloat16)
+    for biased in (True, False)
+    for name, structure in _float_forms(biased)
 )
 
 #: Convolutions (transposed ones, too), pools and sums of images, longest forms first.

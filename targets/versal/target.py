@@ -42,6 +42,7 @@ from match_aie.targets.versal.module import (
     STREAMS,
     WHOLE,
     AieArray,
+    Floats,
     Place,
     layer_cost,
 )
@@ -136,6 +137,7 @@ class VersalAIEML(MatchTarget):
         optimize_for: Aim = "latency",
         documented_only: bool = False,
         layers: Layers = NO_LAYERS,
+        floats: Floats = "float32",
     ) -> None:
         """Everything has a default.
 
@@ -154,6 +156,9 @@ class VersalAIEML(MatchTarget):
                 then do not hand over, whatever `handover` says.
             layers: what is asked of layers, by label: "columns", "tiles", "cascade" (tiles of
                 a chain, of dense layers), and "position" (first column, 0).
+            floats: what dense layers of float32 tensors are: "float32", which the Arm core
+                computes, or "bf16", which the array may: operands and results are then rounded to
+                bfloat16 at the array's edge, sums are float32.
 
         Raises:
             TargetError: there is no such device or module, the device is no Versal, or something
@@ -178,7 +183,7 @@ class VersalAIEML(MatchTarget):
         self._wishes = read(layers, array)
         emitted_for = documented(device) if documented_only else device
         alone = _alone(columns_per_layer, memory, optimize_for)
-        self._array = AieArray(emitted_for, alone, memory, optimize_for)
+        self._array = AieArray(emitted_for, alone, memory, optimize_for, floats)
         self._modules = _among({"array": self._array, "arm": ArmModule()}, modules)
 
     def modules(self) -> Sequence[ExecModule]:
@@ -382,6 +387,7 @@ class VersalAIEML(MatchTarget):
             "memory": self.memory,
             "optimize_for": self._aim,
             "documented_only": self._documented,
+            "floats": self._array.floats,
             "layers": {label: wish.data for label, wish in self._wishes.items()},
         }
 

@@ -7,7 +7,8 @@
         return f'{buffer.struct}_{how}({to}, {source}, {struct}{{{fields}}});'
 
     def begin(buffer, kind):
-        return f'static_cast<{kind} *>({buffer.operand}) + {buffer.begin}' if buffer.begin else buffer.operand
+        cast = 'reinterpret_cast' if buffer.narrow else 'static_cast'
+        return f'{cast}<{kind} *>({buffer.source}) + {buffer.begin}' if buffer.begin else buffer.source
 %>\
 // The Arm core's side of the layers on the array: called by the network's C.
 //
@@ -61,6 +62,9 @@ extern "C" void ma_stream_receive(const char *name, void *to, unsigned bytes);
 // What stays in memory tiles, for whoever looks at the emulation after a run.
 % for held in layer.held:
 static unsigned char ${held.layer}_result[${held.nbytes}];
+% if held.narrow:
+static unsigned char ${held.layer}_bf16[${held.nbytes // 2}];
+% endif
 extern "C" const void *${held.layer}_held(void);
 const void *${held.layer}_held(void) { return ${held.layer}_result; }
 % endfor
@@ -98,6 +102,12 @@ extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name i
 % for name in layer.unused:
     (void)${name};
 % endfor
+% for name, elements in layer.narrow:
+    static uint16_t ${name}_bf16[${elements}];
+    % if name != 'y':
+    ma_array_narrow(${name}_bf16, ${name}, ${elements});
+    % endif
+% endfor
 % for buffer in layer.inputs:
     % if not buffer.loaded:
     ${move('cut', f'{buffer.name}_memory', begin(buffer, 'const char'), buffer)}
@@ -132,6 +142,11 @@ extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name i
     % endif
     ${move('paste', begin(buffer, 'char'), f'{buffer.name}_memory', buffer)}
 % endfor
+% for name, elements in layer.narrow:
+    % if name == 'y':
+    ma_array_widen(y, y_bf16, ${elements});
+    % endif
+% endfor
 % if layer.last:
     ${g.name}.wait();
 % endif
@@ -142,9 +157,12 @@ extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name i
     {
         static unsigned char seen[${part.view.nbytes}];
         aie_emulation::look(${part.buffer + '_seen' if part.in_kernel else f'{g.name}.{part.buffer}'}, ${part.access}, seen);
-        ${move('paste', f'{held.layer}_result' + (f' + {part.view.begin}' if part.view.begin else ''), 'seen', part.view)}
+        ${move('paste', f'{held.layer}_{"bf16" if held.narrow else "result"}' + (f' + {part.view.begin}' if part.view.begin else ''), 'seen', part.view)}
     }
 % endfor
+% if held.narrow:
+    ma_array_widen(${held.layer}_result, ${held.layer}_bf16, ${held.nbytes // 4});
+% endif
 % endfor
 #endif
 % endif

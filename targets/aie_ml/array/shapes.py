@@ -18,6 +18,9 @@ STREAMED: tuple[Home, ...] = ("memory tile", "chip")
 
 #: Blocks of accumulators that mappings use, by whether a call has several row tiles.
 TALL = ((2, 2), (4, 1), (3, 1), (2, 1))
+#: More of them, where accumulators are half of the others' (bfloat16): larger blocks load less.
+LARGE = ((2, 4), (4, 2), (3, 3), (2, 3), (3, 2))
+NARROW_BITS = 512
 FLAT = ((1, 4), (1, 3), (1, 2), (1, 1))
 
 #: Numbers of turns of a call, and of calls along the columns, that are tried where the reduction is
@@ -42,11 +45,16 @@ class Split:
 def native_tilings(layer: DenseLayer, device: Device) -> tuple[Tiling, ...]:
     """Native shapes at the core's full rate, fewest rows of padding first.
 
+    Of pairs that cores multiply in several products, the facts' first.
+
     Raises:
         TargetError: there is none.
     """
     core = device.architecture.core
-    shapes = [t for t in core.tilings_of(layer.a, layer.w) if t.native]
+    known = core.tilings_of(layer.a, layer.w)
+    shapes = [t for t in known if t.native]
+    if not shapes and core.macs_of(layer.a, layer.w):
+        shapes = list(known[:1])
     if not shapes:
         raise TargetError(f"{device.name} has no native product {pair_name(layer.a, layer.w)}")
     most = max(t.macs for t in shapes)
@@ -229,7 +237,8 @@ def blocks(mapping: ArrayMapping) -> tuple[tuple[int, int], ...]:
     """Blocks of accumulators that divide a call; those of several row tiles where there are."""
     t = mapping.tiling
     rows, columns = mapping.call_rows // t.m, mapping.call_columns // t.n
-    for shapes in (TALL, FLAT):
+    large = LARGE if t.m * t.n * t.lane_bits <= NARROW_BITS else ()
+    for shapes in ((*large, *TALL), FLAT):
         found = tuple((r, c) for r, c in shapes if rows % r == 0 and columns % c == 0)
         if found:
             return found

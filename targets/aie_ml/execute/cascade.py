@@ -84,8 +84,47 @@ def from_words(words: np.ndarray, spec: KernelSpec) -> np.ndarray:
     return np.ascontiguousarray(tiles).reshape(spec.m, spec.n)
 
 
-def through(words: np.ndarray, west: Fifo | None, east: Fifo | None, clock: Clock) -> Process:
-    """Add what comes from the west to `words`, in place, and pass all on to the east.
+class Added:
+    """Integer sums of a core, joined by those that come, in any order."""
+
+    def join(self, words: np.ndarray, at: int, came: np.ndarray) -> None:
+        """Add `came` to `words` from `at` on."""
+        words[at : at + len(came)] += came
+
+
+class Continued:
+    """Float sums that go on from those that come: one product after the other, in order.
+
+    Args:
+        spec: of the kernel.
+        x: [M, K].
+        w: [K, N].
+    """
+
+    def __init__(self, spec: KernelSpec, x: np.ndarray, w: np.ndarray) -> None:
+        """Which row and column each lane of each word has."""
+        row, column = np.indices((spec.m, spec.n))
+        self._rows, self._columns = in_words(row, spec), in_words(column, spec)
+        self._x, self._w = x, np.ascontiguousarray(w.T)
+
+    def join(self, words: np.ndarray, at: int, came: np.ndarray) -> None:
+        """Replace `words` from `at` on."""
+        here = slice(at, at + len(came))
+        with np.errstate(over="ignore", invalid="ignore"):
+            products = self._x[self._rows[here]] * self._w[self._columns[here]]
+            terms = np.concatenate((came[..., None], products), axis=-1)
+            # What accumulates adds strictly one after the other, unlike a sum.
+            words[here] = np.add.accumulate(terms, axis=-1, dtype=np.float32)[..., -1]
+
+
+def through(
+    words: np.ndarray,
+    west: Fifo | None,
+    east: Fifo | None,
+    clock: Clock,
+    joined: Added | Continued = Added(),
+) -> Process:
+    """Join what comes from the west to `words`, in place, and pass all on to the east.
 
     Word by word as the FIFOs have some and have room: none is kept back until the others are
     there.
@@ -102,7 +141,7 @@ def through(words: np.ndarray, west: Fifo | None, east: Fifo | None, clock: Cloc
             if east is not None:
                 moved = min(moved, passed + east.room - at)
             if moved > 0:
-                words[at : at + moved] += west.get(moved)
+                joined.join(words, at, west.get(moved))
                 at += moved
                 clock.events += 1
         if east is not None and passed < at and east.room:

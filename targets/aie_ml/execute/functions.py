@@ -1,7 +1,8 @@
 """Kernel functions by their numpy meaning, call after call of a run.
 
 A call takes what lies in its input buffers, and sums that come over the cascade; it stores, passes
-sums on, or keeps them until its next call. Sums are wide integers here and wrap as the core's do.
+sums on, or keeps them until its next call. Integer sums are wide here and wrap as the core's do;
+floats are added one by one to what comes over the cascade.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.layout import tiled, untiled
 from match_aie.targets.aie_ml.kernels.nest import Nest
-from match_aie.targets.aie_ml.kernels.numeric import saturate, wrap
+from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, saturate, stored_as, wrap
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.schedule.rows import RowCall
+from match_aie.workload.bfloat16 import summed
 
 Values = Mapping[str, np.ndarray]
 
@@ -33,11 +35,12 @@ class Sums:
     """What a call has before the cascade's part is added, and what becomes of it.
 
     Attributes:
-        values: [M, N], int64.
+        values: [M, N], int64; float32, and of no meaning where `factors` are.
         spec: of the kernel that adds.
         receives: whether the cascade's sums join.
         sends: whether they go on over the cascade then.
         last: whether they are done after that, and not kept for the next call.
+        factors: x [M, K] and w [K, N] of floats whose products are added to the cascade's sums.
     """
 
     values: np.ndarray
@@ -45,6 +48,7 @@ class Sums:
     receives: bool
     sends: bool
     last: bool = True
+    factors: tuple[np.ndarray, np.ndarray] | None = None
 
 
 class Function(Protocol):
@@ -59,6 +63,8 @@ class Function(Protocol):
 
 def product(x: np.ndarray, w: np.ndarray) -> np.ndarray:
     """An exact product of integers: float64 holds every sum of fewer than 2**21 16-bit products."""
+    if max(x.itemsize, w.itemsize) > 2:
+        return np.asarray(x.astype(np.int64) @ w.astype(np.int64))
     return np.rint(x.astype(np.float64) @ w.astype(np.float64)).astype(np.int64)
 
 
@@ -108,7 +114,7 @@ class _Matrix(_Tail):
     def _w(self, n: int, k: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
         s, t = self.spec, self.spec.tiling
         if len(inputs) > 1:
-            return untiled(inputs[1].view(s.b), (s.k, s.n), t.k, t.n)
+            return untiled(inputs[1].view(stored_as(s.b)), (s.k, s.n), t.k, t.n)
         if (n, k) not in self._weights:
             turns = self._nest.k_tiles if self._nest is not None else 1
             piece = self.values["w"].reshape(-1, s.k * s.n)[n * turns + k]
@@ -119,24 +125,32 @@ class _Matrix(_Tail):
         """One call of the kernel."""
         s, t = self.spec, self.spec.tiling
         n, k = self._at(number)
-        x = untiled(inputs[0].view(s.a), (s.m, s.k), t.m, t.k)
-        sums = product(x, self._w(n, k, inputs))
-        first = k == 0
+        x = untiled(inputs[0].view(stored_as(s.a)), (s.m, s.k), t.m, t.k)
+        w, first = self._w(n, k, inputs), k == 0
+        start: np.ndarray = np.zeros((s.m, s.n), np.float32 if s.floating else np.int64)
         if not first:
             if self._kept is None:
                 raise ExecutionError(f"{self.layer.symbol} has no sums to go on with")
-            sums = sums + self._kept
+            start = self._kept
         elif s.bias:
-            sums = sums + self.values["bias"][n * s.n : (n + 1) * s.n]
+            start = self.values["bias"][n * s.n : (n + 1) * s.n]
         last = self._nest is None or k == self._nest.k_tiles - 1
-        return Sums(sums, s, s.receives and first, last and not s.stores, last)
+        goes = s.receives and first, last and not s.stores, last
+        if not s.floating:
+            return Sums(start + product(x, w), s, *goes)
+        factors = from_bfloat16(x), from_bfloat16(w)
+        if goes[0]:
+            return Sums(start, s, *goes, factors)
+        return Sums(summed(start, *factors), s, *goes)
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
         """Store, or keep."""
         n, k = self._at(number)
         if self._nest is not None and k < self._nest.k_tiles - 1:
-            # Sums wait as int32 in the tile's memory, however wide the accumulator is.
-            self._kept = saturate(sums, "int32", self.spec.requantise.saturation).astype(np.int64)
+            # Sums wait in 32 bits in the tile's memory, however wide the accumulator is.
+            mode = self.spec.requantise.saturation
+            whole = not self.spec.floating
+            self._kept = saturate(sums, "int32", mode).astype(np.int64) if whole else sums
             return None
         return self.stored(sums, slice(n * self.spec.n, (n + 1) * self.spec.n))
 
@@ -337,7 +351,7 @@ def function(call: Call | None, values: Values) -> Function:
     nest = call if isinstance(call, Nest) else None
     bands = call if isinstance(call, Bands) else None
     inner = call.call if isinstance(call, Nest | Bands) else call
-    if not isinstance(inner, LayerCall) or inner.spec.floating:
+    if not isinstance(inner, LayerCall) or (inner.spec.floating and inner.spec.gathered):
         raise ExecutionError(f"kernel {call.symbol} has no meaning that can be executed")
     if inner.spec.gathered:
         return _Gathered(inner, values, bands)
@@ -346,4 +360,4 @@ def function(call: Call | None, values: Values) -> Function:
 
 def wrapped(sums: np.ndarray, spec: KernelSpec) -> np.ndarray:
     """As the core's accumulators hold them."""
-    return wrap(sums, spec.lane_bits)
+    return sums if spec.floating else wrap(sums, spec.lane_bits)

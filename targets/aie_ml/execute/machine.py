@@ -22,7 +22,14 @@ from match_aie.targets.aie_ml.array.program import (
 )
 from match_aie.targets.aie_ml.array.words import WORD
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.execute.cascade import Fifo, from_words, in_words, through
+from match_aie.targets.aie_ml.execute.cascade import (
+    Added,
+    Continued,
+    Fifo,
+    from_words,
+    in_words,
+    through,
+)
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.execute.functions import Function, Sums, function, wrapped
 from match_aie.targets.aie_ml.execute.memory import POISON, Memory, memories, place
@@ -38,6 +45,7 @@ from match_aie.targets.aie_ml.execute.streams import (
     stream,
 )
 from match_aie.targets.aie_ml.graph.plan import Outside
+from match_aie.targets.aie_ml.kernels.numeric import as_tensor, carried_as
 
 #: Waiting processes that an error names.
 NAMED = 6
@@ -132,9 +140,9 @@ class _Machine:
         )
 
     def _carried(self, name: str, outlet: Outlet) -> np.ndarray:
-        """Elements of a way."""
+        """Elements of a way, as a tensor has them."""
         dtype = next(way.dtype for way in self.program.outsides if way.name == name)
-        return np.concatenate(outlet.words).view(np.uint8).view(np.dtype(dtype))
+        return as_tensor(np.concatenate(outlet.words).view(np.uint8), dtype)
 
     # ------------------------------------------------------------ streams
 
@@ -185,7 +193,7 @@ class _Machine:
                 name = next((name for name in names if name in tensors), None)
                 if name is None:
                     raise OptionError(f"no tensor {names[1]!r} for the way {names[0]!r}")
-                tensor = tensors[name]
+                tensor = carried_as(tensors[name], outside.dtype)
                 carried = tensor.reshape(-1) if held is None else held.cut(tensor)
             found.append(_words(carried, outside.name, total))
         return np.concatenate(found)
@@ -278,4 +286,5 @@ class _Machine:
         west = self._west[tile] if sums.receives else None
         east = self._fifos[tile] if sums.sends else None
         if west is not None or east is not None:
-            yield from through(words, west, east, self.clock)
+            how = Added() if sums.factors is None else Continued(sums.spec, *sums.factors)
+            yield from through(words, west, east, self.clock, how)

@@ -11,7 +11,7 @@ import numpy as np
 from match_aie.targets.aie_ml.array.emit import tail_of
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue, epilogue
-from match_aie.targets.aie_ml.kernels.layout import folded_bias, pack_w
+from match_aie.targets.aie_ml.kernels.layout import folded_bias, pack_w, pack_weights, words_of
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.workload import Workload
@@ -51,7 +51,7 @@ class Numbers:
     def weights(self) -> np.ndarray:
         """[parts of the reduction, reduction of one, calls, parts of the columns, columns]."""
         m = self.timed.mapping
-        w = self.constants["weight"].T
+        w = pack_weights(self.constants["weight"].T)
         shape = m.cas_length, m.part_reduction, m.column_steps, m.column_parts, m.call_columns
         whole = shape[0] * shape[1], shape[2] * self.timed.width
         rest = whole[0] - w.shape[0], whole[1] - w.shape[1]
@@ -59,7 +59,7 @@ class Numbers:
 
     @cached_property
     def columns(self) -> dict[str, np.ndarray]:
-        """What has one number for each column: [calls, parts of the columns, columns], int32."""
+        """What has one number for each column: [calls, parts of the columns, columns], 32 bits."""
         m, w = self.timed.mapping, self.constants["weight"].T
         whole = np.broadcast_to(self.end.bias, (w.shape[1],))
         found = {"bias": folded_bias(whole, w, self.workload.inputs[0].zero_point)}
@@ -70,8 +70,7 @@ class Numbers:
         shape = m.column_steps, m.column_parts, m.call_columns
         rest = m.column_steps * self.timed.width - w.shape[1]
         return {
-            name: np.pad(value, (0, rest)).astype(np.int32).reshape(shape)
-            for name, value in found.items()
+            name: np.pad(words_of(value), (0, rest)).reshape(shape) for name, value in found.items()
         }
 
     def packed(self, at: int, part: int, call: int, spec: KernelSpec) -> np.ndarray:

@@ -30,7 +30,14 @@ from match_aie.targets.aie_ml.graph.plan import (
 from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue, epilogue
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.call import LayerCall
-from match_aie.targets.aie_ml.kernels.layout import folded_bias, pack_column, pack_w, padded
+from match_aie.targets.aie_ml.kernels.layout import (
+    folded_bias,
+    pack_column,
+    pack_w,
+    pack_weights,
+    padded,
+    words_of,
+)
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec, Position
 from match_aie.workload import Workload
 
@@ -142,7 +149,7 @@ class DenseGraph:
     @cached_property
     def _numbers(self) -> tuple[np.ndarray, np.ndarray]:
         """Weights [K, N], and the bias [N] that holds the input's zero point."""
-        w = self.constants["weight"].T
+        w = pack_weights(self.constants["weight"].T)
         bias = np.broadcast_to(self.end.bias, (w.shape[1],))
         return w, folded_bias(bias, w, self.workload.inputs[0].zero_point)
 
@@ -160,7 +167,7 @@ class DenseGraph:
         named = []
         for p in call.parameters:
             value = found[p.name]
-            packed = value if p.name == "w" else pack_column(value, s).astype(np.int32)
+            packed = value if p.name == "w" else pack_column(words_of(value), s)
             named.append((p.name, packed))
         return tuple(named)
 

@@ -13,6 +13,7 @@ from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
 from match_aie.targets.aie_ml.graph.tiling import tiling
+from match_aie.targets.aie_ml.graph.views import BufferView, Held, HeldPart
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.workload import Workload
@@ -32,32 +33,6 @@ class Update:
     offset: int
     c_type: str
     elements: int
-
-
-@dataclass(frozen=True)
-class BufferView:
-    """An outside as the host sees it.
-
-    Attributes:
-        name: of it.
-        operand: of the layer.
-        nbytes: of the array's buffer.
-        begin: byte of the operand where it begins.
-        part: C initialisers of a struct that says how the tensor's elements lie in it, where they
-            do not lie together; empty where they do.
-        struct: that struct, and the prefix of its functions.
-        loaded: whether it holds constants, brought there once.
-        sends: how often it goes in one run.
-    """
-
-    name: str
-    operand: str
-    nbytes: int
-    begin: int
-    part: tuple[tuple[str, int], ...]
-    struct: str = "ma_array"
-    loaded: bool = False
-    sends: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,38 +64,6 @@ class Chained:
         return self.joined.graph
 
 
-@dataclass(frozen=True)
-class HeldPart:
-    """A part of a result that stays on the array, or all of it.
-
-    Attributes:
-        buffer: that holds it.
-        access: its way out, as C++ text.
-        view: where its elements lie in what comes out.
-        in_kernel: whether the buffer is an array of a kernel's source.
-    """
-
-    buffer: str
-    access: str
-    view: BufferView
-    in_kernel: bool = False
-
-
-@dataclass(frozen=True)
-class Held:
-    """A result that stays on the array, for whoever looks at the emulation.
-
-    Attributes:
-        layer: whose result it is.
-        parts: where it lies.
-        nbytes: of the tensor.
-    """
-
-    layer: str
-    parts: tuple[HeldPart, ...]
-    nbytes: int
-
-
 @dataclass(frozen=True, eq=False)
 class HostLayer:
     """A layer as the template of the host's side reads it.
@@ -137,6 +80,7 @@ class HostLayer:
         first: whether the graph's run begins with this layer's call.
         last: whether it ends there.
         held: what stays on the array of this layer and those before it, where it is the last.
+        elements: of each operand of the layer.
     """
 
     name: str
@@ -150,6 +94,13 @@ class HostLayer:
     first: bool = True
     last: bool = True
     held: tuple[Held, ...] = ()
+    elements: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def narrow(self) -> tuple[tuple[str, int], ...]:
+        """Operands that the array moves as bfloat16, with their elements."""
+        names = {buffer.operand for buffer in self.buffers if buffer.narrow}
+        return tuple(pair for pair in self.elements if pair[0] in names)
 
     @property
     def buffers(self) -> tuple[BufferView, ...]:
@@ -235,6 +186,7 @@ def host_layer(graph: LayerGraph, workload: Workload) -> HostLayer:
         tuple(_buffer(outside, "y") for outside in graph.outputs),
         packing.updates,
         tuple(name for name in names if name in constants - used),
+        elements=tuple((operand.name, operand.size) for operand in workload.operands),
     )
 
 
@@ -311,6 +263,10 @@ def _held(chain: Chained, number: int) -> Held:
 
 def _buffer(outside: Outside, operand: str) -> BufferView:
     """The view of `outside`, which holds `operand` whole where it does not say what it holds."""
+    return replace(_view(outside, operand), narrow=outside.dtype == "bfloat16")
+
+
+def _view(outside: Outside, operand: str) -> BufferView:
     size, part = BYTES[outside.dtype], outside.part
     nbytes = outside.elements * size
     if outside.blocks is not None:

@@ -21,8 +21,10 @@ from match_aie.workload import (
     Rounding,
     Workload,
     fixed_softmax,
+    refuses_bfloat16,
     to_fixed_point,
 )
+from match_aie.workload.bfloat16 import starting
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -48,7 +50,7 @@ class Epilogue:
         shift: bits shifted out.
         multiplier: as `reference.Numbers` has it.
         addend: likewise.
-        bias: int64 [N] or [1], part of the sums; 0 where addends hold it.
+        bias: int64 [N] or [1], part of the sums; 0 where addends hold it. Of floats float32.
     """
 
     requantise: Requantise
@@ -72,6 +74,8 @@ def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
 
     What is in fixed point already keeps its rounding: cores have them all.
     """
+    if workload.real is not None:
+        return in_bfloat16(workload, constants)
     tail = workload.tail
     if workload.kind == "softmax" and not workload.fixed_point:
         return fixed_softmax(workload)
@@ -88,6 +92,18 @@ def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
     return shifted if isinstance(shifted, Converted) else fixed(SCALED)
 
 
+def in_bfloat16(workload: Workload, constants: Arrays) -> Converted | str:
+    """A float32 layer with the products of bfloat16 that cores have, or why it has none.
+
+    Its constants stay as they are: they are rounded where they are packed.
+    """
+    refused = refuses_bfloat16(workload)
+    if refused is not None or workload.real is None:
+        return refused or "its sums are integers"
+    real = replace(workload.real, precision="bfloat16")
+    return Converted(replace(workload, real=real), constants, None)
+
+
 def epilogue(workload: Workload, constants: Arrays) -> Epilogue:
     """The requantisation of a workload that `in_fixed_point` gave.
 
@@ -95,6 +111,10 @@ def epilogue(workload: Workload, constants: Arrays) -> Epilogue:
         TargetError: it is not in the form that kernels compute.
     """
     tail, dtype = workload.tail, workload.output.dtype
+    if workload.rounded and workload.real is not None:
+        low = 0 if workload.real.activation == "relu" else None
+        start = starting(constants.get("bias", np.zeros(1)))
+        return Epilogue(Requantise("none", "bfloat16", lo=low), 0, None, None, start)
     if tail is None:
         bias = constants.get("bias", np.zeros(1)).astype(np.int64)
         return Epilogue(Requantise("none", dtype), 0, None, None, bias)

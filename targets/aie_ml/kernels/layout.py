@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.kernels.numeric import carried_as
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 
 
@@ -58,17 +59,29 @@ def unpack_y(flat: np.ndarray, spec: KernelSpec) -> np.ndarray:
     return untiled(flat, (spec.m, spec.n), spec.tiling.m, spec.tiling.n)
 
 
+def pack_weights(weight: np.ndarray) -> np.ndarray:
+    """Weights [K, N] as elements that cores read: floats as bit patterns of bfloat16."""
+    return carried_as(weight, "bfloat16" if weight.dtype == np.float32 else weight.dtype.name)
+
+
+def words_of(values: np.ndarray) -> np.ndarray:
+    """Numbers by column as 32-bit words: integers, or floats."""
+    return values if values.dtype == np.float32 else values.astype(np.int32)
+
+
 def folded_bias(
     bias: np.ndarray, w: np.ndarray, x_zero_point: int, y_zero_point: int = 0, shift: int = 0
 ) -> np.ndarray:
     """The bias [N] that carries the zero points: b - zx * sum_k w[k, n] + (zy << shift).
 
     The last term only where the kernel requantises by a plain shift; a kernel that multiplies adds
-    the output's zero point after the multiplication.
+    the output's zero point after the multiplication. A bias of floats carries none.
 
     Raises:
         TargetError: a value leaves int32.
     """
+    if bias.dtype == np.float32:
+        return bias
     folded = bias.astype(np.int64) - x_zero_point * w.astype(np.int64).sum(axis=0)
     folded = folded + (y_zero_point << shift)
     info = np.iinfo(np.int32)

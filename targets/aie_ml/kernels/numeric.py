@@ -103,6 +103,22 @@ def to_bfloat16(values: np.ndarray, mode: RoundingMode) -> np.ndarray:
     return np.where(nan, kept | 0x40, rounded).astype(np.uint16)
 
 
+def stored_as(dtype: str) -> str:
+    """The numpy type that holds elements of `dtype`: bfloat16 as bit patterns."""
+    return "uint16" if dtype == "bfloat16" else dtype
+
+
+def carried_as(tensor: np.ndarray, dtype: str) -> np.ndarray:
+    """`tensor` as elements of `dtype` on their way to the array: float32 as bfloat16 patterns."""
+    return to_bfloat16(tensor, "conv_even") if dtype == "bfloat16" else tensor
+
+
+def as_tensor(data: np.ndarray, dtype: str) -> np.ndarray:
+    """Bytes that come back from the array as elements of a tensor: bfloat16 as float32."""
+    values = data.view(np.dtype(stored_as(dtype)))
+    return from_bfloat16(values) if dtype == "bfloat16" else values
+
+
 def from_bfloat16(bits: np.ndarray) -> np.ndarray:
     """bfloat16 bit patterns, uint16, as float32."""
     return (bits.astype(np.uint32) << 16).view(np.float32)

@@ -19,6 +19,7 @@ from match_aie.targets.aie_ml.kernels.numeric import (
     wrap,
 )
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
+from match_aie.workload.bfloat16 import summed
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,7 @@ def dense_sums(spec: KernelSpec, x: np.ndarray, w: np.ndarray, numbers: Numbers)
     if not spec.floating:
         product = x.astype(np.int64) @ w.astype(np.int64)
         return wrap(product + start, spec.lane_bits)
-    sums = np.broadcast_to(start, (spec.m, spec.n)).astype(np.float32)
-    left, right = from_bfloat16(x), from_bfloat16(w)
-    for k in range(spec.k):
-        sums = sums + left[:, k, None] * right[None, k, :]
-    return sums
+    return summed(start, from_bfloat16(x), from_bfloat16(w))
 
 
 def dense_reference(spec: KernelSpec, x: np.ndarray, w: np.ndarray, numbers: Numbers) -> np.ndarray:

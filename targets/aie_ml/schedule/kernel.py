@@ -146,6 +146,11 @@ class Kernel:
         return self.a in ("bfloat16", "float32")
 
     @property
+    def halved(self) -> bool:
+        """Whether 32-bit weights are multiplied by their 16-bit halves (UG1583, "Emulated ...")."""
+        return self.operation == "mmul" and self.w == "int32"
+
+    @property
     def pair(self) -> tuple[str, str]:
         """Element types of the products."""
         return self.a, self.w

@@ -84,11 +84,15 @@ class Block:
 def products_per_tile(kernel: Kernel, core: Machine) -> int:
     """Native products of one `mmul`: the best cover of its shape with native ones.
 
+    Of integers without native ones as many as the rate of the pair says.
+
     Raises:
-        TargetError: the pair has no native shape on this core.
+        TargetError: the pair has no native shape on this core, and no rate.
     """
-    t = kernel.tiling
-    shapes = core.native.get(pair_name(*kernel.pair), ())
+    t, pair = kernel.tiling, pair_name(*kernel.pair)
+    shapes = core.native.get(pair, ())
+    if not shapes and pair in core.macs and not kernel.floating:
+        return ceil(t.macs / core.macs[pair])
     covers = [
         prod(ceil(size / part) for size, part in zip((t.m, t.k, t.n), shape, strict=True))
         for shape in shapes
@@ -137,6 +141,10 @@ def _loads(kernel: Kernel, core: Machine) -> Iterator[Operation]:
             name = f"w{j}.{part}"
             bank = "W" if kernel.weight_banks == 1 else f"W{(part + j) % 2}"
             yield load(name, bank, core, min(core.load_bytes, w_bytes))
+        if kernel.halved:
+            loaded = tuple(f"w{j}.{part}" for part in range(ceil(w_bytes / core.load_bytes)))
+            for half in HALVES:
+                yield Operation("shuffle", half, (MOVE,), loaded, f"d{j}.{half}", core.move)
 
 
 def _products(kernel: Kernel, core: Machine) -> Iterator[Operation]:
@@ -148,12 +156,15 @@ def _products(kernel: Kernel, core: Machine) -> Iterator[Operation]:
     for part in range(parts):
         for i in range(kernel.rows):
             for j in range(kernel.columns):
-                reads = (
-                    *vectors(f"a{i}", a_bytes, kernel, core),
-                    *(f"w{j}.{n}" for n in range(loads_w)),
-                )
+                weights = tuple(f"w{j}.{n}" for n in range(loads_w))
+                if kernel.halved:
+                    weights = (f"d{j}.{HALVES[part % 2]}",)
+                reads = *vectors(f"a{i}", a_bytes, kernel, core), *weights
                 yield Operation("product", f"p{part}", (VECTOR,), reads, f"c{i}.{j}", latency)
 
+
+#: What shuffles tell apart of 32-bit weights, for products of 16 bits.
+HALVES = ("high", "low")
 
 #: Bits of sums that are begun at once; wider accumulators repeat them.
 WIDEST_START = 1024

@@ -23,6 +23,12 @@ PAIRS = {
     ("int16", "int16"): "int16",
     ("bfloat16", "bfloat16"): "bfloat16",
 }
+#: 32-bit operands, whose sums have 64 bits: of dense layers alone.
+WIDE = {
+    ("int32", "int16"): "int16",
+    ("int16", "int32"): "int16",
+    ("int32", "int32"): "int16",
+}
 #: 1, primes, and one off a multiple of every tile size.
 SIZES = (1, 2, 3, 5, 7, 8, 9, 13, 15, 16, 17, 23, 31, 32, 33, 37, 47, 63, 64, 65, 67)
 
@@ -40,7 +46,7 @@ def kernel(a, b, tiling, block, position="only", requantise=None, steps=8, **mor
         2 * tiling.m * rows,
         steps * tiling.k,
         2 * tiling.n * columns,
-        requantise or Requantise(form, PAIRS[a, b]),
+        requantise or Requantise(form, (PAIRS | WIDE)[a, b]),
         position,
         bias=position in ("only", "first") if "bias" not in more else more.pop("bias"),
         **more,
@@ -85,6 +91,11 @@ DEFAULT = {
     "i16 i8": kernel("int16", "int8", native("int16", "int8"), (2, 2), bias=False),
     "i16": kernel("int16", "int16", native("int16", "int16"), (2, 2), relu=True),
     "bf16": kernel("bfloat16", "bfloat16", native("bfloat16", "bfloat16"), (2, 2), relu=True),
+    "i32": kernel(
+        "int32", "int32", native("int32", "int32"), (2, 2), requantise=Requantise("none", "int32")
+    ),
+    "i32 i16 middle": kernel("int32", "int16", native("int32", "int16"), (2, 2), "middle"),
+    "i16 i32": kernel("int16", "int32", native("int16", "int32"), (2, 1), relu=True),
     "i8 batch 1": kernel("int8", "int8", Tiling(1, 16, 8, native=False), (1, 4)),
     "i8 one step": kernel("int8", "int8", I8, (2, 2), steps=1),
     "i8 flat": kernel("int8", "int8", I8, (2, 2), steps=14, relu=True, flat=True),
@@ -116,7 +127,7 @@ def random_sizes(rng):
 
 @pytest.mark.parametrize("name", DEFAULT)
 def test_random_shapes_equal_numpy(library, name) -> None:
-    """25 shapes a kernel, 475 in all, and the counters that go with them.
+    """25 shapes a kernel, 550 in all, and the counters that go with them.
 
     Of a flat kernel the number of K steps is part of the source, so that only M and N vary.
     """
@@ -129,7 +140,7 @@ def test_random_shapes_equal_numpy(library, name) -> None:
         assert outcome.counters == vars(kernel_counts(spec, CORE))
 
 
-@pytest.mark.parametrize("name", ["i8", "u8", "i16 i8", "i16", "bf16"])
+@pytest.mark.parametrize("name", ["i8", "u8", "i16 i8", "i16", "i16 i32", "bf16"])
 @pytest.mark.parametrize("rounding", ROUNDING_MODES)
 def test_rounding_modes(library, name, rounding) -> None:
     rng = np.random.default_rng(3)
@@ -149,7 +160,7 @@ def test_saturation_modes(library, name, saturation) -> None:
 def every_kernel(array):
     """A kernel for every element pair and legal tiling, its best block that can store."""
     core = array.architecture.core
-    for (a, b), out in PAIRS.items():
+    for (a, b), out in (PAIRS | WIDE).items():
         for tiling in core.tilings_of(a, b):
             for block in block_shapes(a, b, tiling, core):
                 try:

@@ -19,7 +19,7 @@ from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.counts import kernel_counts
 from match_aie.workload import reference
 from tests.aie_layers import random_inputs
-from tests.aie_timed import layer, random_graph, timed_graph
+from tests.aie_timed import float_layer, layer, random_graph, timed_graph
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 VEK280 = device("vek280")
@@ -37,6 +37,10 @@ def known_layers():
         (layer(rng, 24, 48, 40, ("int16", "int8")), 24, (1, 1, 2), (1, 2), 1, {"order": "n"}),
         # Weights stay in the tiles, rows come in passes.
         (layer(rng, 50, 70, 33), 12, (2, 2, 1), (1, 3), 2, {"home": "tile"}),
+        # Products of 32-bit integers, sums of 64 bits on the cascade and 32 between turns.
+        (layer(rng, 18, 50, 21, ("int32", "int32")), 9, (2, 1, 1), (1, 2), 2, {}),
+        # Floats: the order of sums goes through turns and along a chain.
+        (float_layer(rng, 22, 70, 37), 11, (3, 2, 1), (1, 2), 2, {}),
     )
     found = []
     for number, (made, rows, parts, calls, turns, more) in enumerate(cases):

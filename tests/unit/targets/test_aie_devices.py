@@ -131,6 +131,22 @@ def test_every_offered_shape_is_one_of_the_headers(name) -> None:
             assert (t.lane_bits, t.tag_bits) == (sums.lane_bits, sums.tag_bits)
 
 
+@pytest.mark.parametrize("name", ["vek280", "npu1"])
+def test_32_bit_operands_sum_in_64_bits_and_are_multiplied_by_halves(name) -> None:
+    """UG1583: 32b x 16b is native in 4x2x4 alone; others are made of products of 16 bits."""
+    core = device(name).architecture.core
+    for pair, native, products in (
+        (("int32", "int16"), {(4, 2, 4)}, 1),
+        (("int16", "int32"), set(), 2),
+        (("int32", "int32"), set(), 2),
+    ):
+        shapes = core.tilings_of(*pair)
+        assert {t.lane_bits for t in shapes} == {64}
+        assert {(t.m, t.k, t.n) for t in shapes if t.native} == native
+        assert core.instructions(*pair, shapes[0]) == products
+    assert (4, 1, 8) not in {(t.m, t.k, t.n) for t in core.tilings_of("int32", "int32")}
+
+
 def test_no_headers_are_public_for_the_newest_generation() -> None:
     assert header_shapes("AIE-MLv2") is None
     wide = device("vek385").architecture.core.tilings_of("int16", "int16")

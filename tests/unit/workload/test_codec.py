@@ -5,13 +5,22 @@ from hypothesis import given
 from workload_cases import workloads
 
 from match_aie.errors import ProjectError
-from match_aie.workload import Quantized, dense
+from match_aie.workload import Quantized, RealTail, dense, real_dense
 from match_aie.workload.codec import from_json, to_json
 
 
 @given(workloads())
 def test_round_trip_through_text(workload):
     assert from_json(json.loads(json.dumps(to_json(workload), allow_nan=False))) == workload
+
+
+def test_precisions_travel():
+    w = real_dense(rows=1, inputs=1, outputs=1, tail=RealTail("relu", precision="bfloat16"))
+    data = to_json(w)
+    assert from_json(data) == w
+    data["real"]["precision"] = "float99"
+    with pytest.raises(ProjectError, match="unknown precision 'float99'"):
+        from_json(data)
 
 
 def test_scales_travel_exactly():

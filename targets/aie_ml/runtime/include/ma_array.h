@@ -3,6 +3,7 @@
 #define MA_ARRAY_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 /* What the array moves, [rows][columns][channels] of elements of `size` bytes, and where in it the
@@ -49,6 +50,28 @@ static inline size_t ma_array_inside(size_t first, size_t count, size_t end) {
         return 0;
     }
     return end - first < count ? end - first : count;
+}
+
+/* `count` floats as bfloat16, halves to even; NaN stays NaN. */
+static inline void ma_array_narrow(void *to, const void *from, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        uint32_t bits;
+        memcpy(&bits, (const char *)from + 4 * i, 4);
+        const int nan = (bits & 0x7fffffffu) > 0x7f800000u;
+        const uint32_t kept = nan ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1u);
+        const uint16_t high = (uint16_t)(kept >> 16);
+        memcpy((char *)to + 2 * i, &high, 2);
+    }
+}
+
+/* The way back, exact. */
+static inline void ma_array_widen(void *to, const void *from, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        uint16_t high;
+        memcpy(&high, (const char *)from + 2 * i, 2);
+        const uint32_t bits = (uint32_t)high << 16;
+        memcpy((char *)to + 4 * i, &bits, 4);
+    }
 }
 
 /* The tensor's part into what the array moves. */

@@ -75,6 +75,9 @@ def cases(count: int, seed: int) -> list[tuple[Kernel, int]]:
         ("int16", "int8", "int16"),
         ("int16", "int16", "int16"),
         ("bfloat16", "bfloat16", "bfloat16"),
+        ("int32", "int16", "int16"),
+        ("int16", "int32", "int16"),
+        ("int32", "int32", "int16"),
     ]
     found = []
     while len(found) < count:
@@ -204,6 +207,9 @@ def test_operations_are_those_of_the_emitted_kernel() -> None:
             ("int16", "int8", "int16"),
             ("int16", "int16", "int16"),
             ("bfloat16", "bfloat16", "bfloat16"),
+            ("int32", "int16", "int16"),
+            ("int16", "int32", "int16"),
+            ("int32", "int32", "int32"),
         ),
         ("shift", "tensor", "channel", "none"),
         ("only", "first", "middle", "last"),
@@ -225,7 +231,7 @@ def test_operations_are_those_of_the_emitted_kernel() -> None:
             assert emitted_counts(call) == kernel_counts(spec, VEK280.core), spec.family
             assert call.kernel.variant == ("flat" if spec.flat else "overlapped")
             compared[a, b] += 1
-    assert len(compared) == 5
+    assert len(compared) == 8
     assert min(compared.values()) >= 24, compared
 
 

@@ -17,9 +17,9 @@ from match_aie.targets.aie_ml.graph.dense_plan import dense_plan, dense_plans
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.simulate import run_layer
 from tests.aie_programs import case, equal
-from tests.aie_timed import VEK280, layer, random_graph, timed_graph
+from tests.aie_timed import BF16, PAIRS, VEK280, WIDE, layer, random_graph, timed_graph
 
-SIZES = {"int8": 1, "uint8": 1, "int16": 2, "int32": 4}
+SIZES = {"int8": 1, "uint8": 1, "int16": 2, "bfloat16": 2, "int32": 4}
 #: Bytes of the chip's memory in a cycle of the array, as the simulator assumes.
 MEMORY = 25.6 / VEK280.clock_ghz
 
@@ -55,10 +55,13 @@ def test_blocks_there_and_back(data: st.DataObject) -> None:
         np.testing.assert_array_equal(carried, matrix.reshape(-1)[whole.begin :][: carried.size])
 
 
-def test_random_layers_keep_all_rules_compute_and_run() -> None:
-    rng, found = np.random.default_rng(7), 0
-    while found < 25:
-        made = random_graph("layer", rng)
+@pytest.mark.parametrize(
+    ("pairs", "count", "seed"), [(PAIRS, 25, 7), ((BF16,), 6, 2), (WIDE, 6, 2)]
+)
+def test_random_layers_keep_all_rules_compute_and_run(pairs, count, seed) -> None:
+    rng, found = np.random.default_rng(seed), 0
+    while found < count:
+        made = random_graph("layer", rng, pairs)
         if made is None:
             continue
         graph = made[2].graph
