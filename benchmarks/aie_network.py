@@ -209,9 +209,13 @@ def _plans(net: Compilation) -> list[SpreadPlan]:
 
 
 def _stages(net: Compilation) -> str:
-    """Each stage's split: parts of the reduction, the columns, the rows."""
-    maps = [plan.timed.mapping for plan in _plans(net)]
-    return ", ".join(f"{m.cas_length}x{m.column_parts}x{m.row_parts}" for m in maps)
+    """Each stage's split: parts of the reduction, the columns, the rows, then copies."""
+    found = []
+    for plan in _plans(net):
+        m, copies = plan.timed.mapping, plan.timed.copies
+        split = f"{m.cas_length}x{m.column_parts}x{m.row_parts}"
+        found.append(split + (f" {copies} times" if copies > 1 else ""))
+    return ", ".join(found)
 
 
 def _limit(case: Case, plans: Sequence[SpreadPlan]) -> float:

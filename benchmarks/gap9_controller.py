@@ -64,11 +64,11 @@ class Walks:
 
 def everything(models: Sequence[Path]) -> list[Layer]:
     """Layers of all networks as they are compiled; of the first ones also with little L1."""
-    found = [layer for model in models for layer in count(model, GAP9())]
-    found += count(models[0], GAP9(), integer_io=False)
+    found = [layer for model in models for layer in count(model, GAP9(beside=False))]
+    found += count(models[0], GAP9(beside=False), integer_io=False)
     for nbytes, some in LITTLE:
         for model in models[:some]:
-            found += count(model, GAP9(l1_bytes=nbytes))
+            found += count(model, GAP9(l1_bytes=nbytes, beside=False))
     return found
 
 

@@ -48,6 +48,7 @@ typedef struct { uint32_t id; } pi_cl_dma_cmd_t;
 #define DMA(offset) (*(volatile uint32_t *)(0x10204000u + (offset)))
 int pi_cluster_send_task_to_cl(struct pi_device *device, struct pi_cluster_task *task);
 void pi_cl_team_fork(int cores, void (*entry)(void *), void *argument);
+void pi_cl_team_fork_cc(int cores, void (*entry)(void *), void *argument);
 void *pi_l1_malloc(struct pi_device *device, uint32_t bytes);
 void pi_open_from_conf(struct pi_device *device, void *conf);
 int pi_cluster_open(struct pi_device *device);
@@ -96,6 +97,8 @@ int pi_cluster_send_task_to_cl(struct pi_device *device, struct pi_cluster_task 
 { (void)device; task->entry(task->arg); return 0; }
 void pi_cl_team_fork(int cores, void (*entry)(void *), void *argument)
 { (void)cores; (void)entry; (void)argument; __asm__ volatile(""); }
+void pi_cl_team_fork_cc(int cores, void (*entry)(void *), void *argument)
+{ (void)cores; (void)entry; (void)argument; }
 void *pi_l1_malloc(struct pi_device *device, uint32_t bytes)
 { (void)device; (void)bytes; return (void *)@LAYERS@; }
 void pi_open_from_conf(struct pi_device *device, void *conf) { device->config = conf; }

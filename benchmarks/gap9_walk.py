@@ -98,7 +98,7 @@ def count(folder: Path, source: str) -> int:
 
 def walks(model: str | Path, target: GAP9 | None = None) -> list[Walked]:
     """Every layer of a network that moves tiles, on GAP9 as it is or on `target`."""
-    network = match_aie.compile(str(model), target or GAP9(), integer_io=True)
+    network = match_aie.compile(str(model), target or GAP9(beside=False), integer_io=True)
     sources = network.sources()
     text = sources[f"src/{network.symbol}.c"].decode()
     found = []
@@ -189,7 +189,11 @@ def row(case: str, metric: str, value: float, note: str) -> dict[str, Any]:
 
 def everything(models: Sequence[Path]) -> dict[str, list[Walked]]:
     """Layers of all networks: as compiled, each for itself, and with little L1."""
-    targets = {"": GAP9(), "alone": GAP9(handover=False), "8 kB": GAP9(l1_bytes=8 << 10)}
+    targets = {
+        "": GAP9(beside=False),
+        "alone": GAP9(handover=False),
+        "8 kB": GAP9(l1_bytes=8 << 10, beside=False),
+    }
     return {
         f"{model.stem} {name}".strip(): walks(model, target)
         for name, target in targets.items()

@@ -71,8 +71,9 @@ class PulpNN(MchanTransfers):
         return np.asarray(self.call + start + self._kernel(workload, _filled(tile)))
 
     def call_bounds(self, workload: Workload, tile: Tile) -> tuple[Array, ...]:
-        """The controller waits for each call."""
-        return (self.kernel_cycles(workload, tile),)
+        """The controller waits for each call; of that, it needs to start it."""
+        start = np.asarray(_CALLS.get(workload.kind, _CALL))
+        return self.kernel_cycles(workload, tile), start
 
     def kernel_energy(self, workload: Workload, tile: Tile) -> Array:
         """All cores for as long as the kernel works, and the controller's walk and start."""
@@ -86,7 +87,8 @@ class PulpNN(MchanTransfers):
     def layer_bounds(self, calls: Array) -> tuple[Array, ...]:
         """Its walk; the one to the first tile counts with the first loads (`combine`)."""
         enter, visit = self.controller.walk(calls)
-        return (enter + (calls - 1) * visit - np.where(calls > 1, 0.0, self.controller.first),)
+        walked = enter + (calls - 1) * visit - np.where(calls > 1, 0.0, self.controller.first)
+        return walked, np.zeros_like(walked)
 
     def held_cycles(self, workload: Workload, block: Block) -> Array:
         """It starts each transfer, and notices its end."""

@@ -140,6 +140,7 @@ class Compilation:
             profile=self.target.build_profile(),
             inputs=self.inputs,
             outputs=self.outputs,
+            states=self.model.states,
             model=codegen.ModelFile(self.model.source, self.model.format),
             runtime=self.target.runtime(),
         )

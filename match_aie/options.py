@@ -39,6 +39,8 @@ class CompileOptions:
         search: how mappings are searched; the defaults of `mapping.SearchOptions` where None.
         objective: what mappings, selection and what stays in inner memories are chosen for:
             cycles, picojoules, or their product ("edp").
+        states: input name -> name of the output that it is in the next call, beside those that
+            the model itself names.
 
     Raises:
         OptionError: an unknown arithmetic, selection or objective, a limit that is not positive,
@@ -53,6 +55,7 @@ class CompileOptions:
     selection: Selection = "cheapest"
     search: SearchOptions | None = None
     objective: Objective = "latency"
+    states: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         """Refuse what has no meaning, before any work is done."""

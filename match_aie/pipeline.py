@@ -85,6 +85,7 @@ def compile(
     cache: bool | str | os.PathLike[str] = True,
     progress: Progress | None = None,
     limits: Limits | None = None,
+    states: Mapping[str, str] | None = None,
 ) -> Compilation:
     """Compile a neural network for a chip; writes nothing.
 
@@ -92,8 +93,7 @@ def compile(
         model: path of an ONNX, TFLite or Relay file, its bytes, Relay text, an
             `onnx.ModelProto`, a `tvm.IRModule` whose Relax function `main` is the network, or an
             object whose `astext()` gives Relay text.
-        params: values of a Relay module's parameters: a dict of arrays, an `.npz` file, or what
-            `save_param_dict` wrote (bytes or path).
+        params: values of Relay parameters: arrays by name, an `.npz` file, or `save_param_dict`'s.
         target: a `MatchTarget`, or the name of an installed one.
         name: of the network; the model's own by default.
         shapes: sizes for inputs with dynamic dimensions, by input name.
@@ -112,6 +112,7 @@ def compile(
             folder (or what the environment variable MATCH_AIE_CACHE names).
         progress: called with the name of each stage as it starts.
         limits: how large a model is read, a `match_aie.Limits`; its defaults where None.
+        states: input name -> name of the output that it is in the next call, see `Project.stream`.
 
     Raises:
         LimitError: the model is larger than `limits`.
@@ -122,9 +123,8 @@ def compile(
     """
     model, name = bind(model, values, name, limits)
     sizes = {key: tuple(int(s) for s in shape) for key, shape in (shapes or {}).items()}
-    options = CompileOptions(
-        name, sizes, arithmetic, memory_limit, integer_io, selection, search, objective
-    )
+    how = (arithmetic, memory_limit, integer_io, selection, search, objective)
+    options = CompileOptions(name, sizes, *how, dict(states or {}))
     use = Resources(executor, cache, progress, limits)
     return run(model, resolve(target), options, use, params)
 
@@ -208,6 +208,7 @@ def decide(
     with clock.stage("normalize"):
         unsigned = target.activations == "unsigned"
         normal = frontend.normalize(loaded, integer_io=options.integer_io, unsigned=unsigned)
+        normal = frontend.with_states(normal, options.states)
     with clock.stage("partition"):
         graph = partition.to_graph(normal)
         found = partition.candidates(graph, target)

@@ -107,10 +107,13 @@ def steps(record: Record, target: MatchTarget) -> list[SimulatedStep]:
     scales = {m.name: target.reference_cycles(m, 1.0) for m in target.modules()}
     streams = record.everything.get("streams") or ()
     fetched = {int(stream["step"]): int(stream["nbytes"]) for stream in streams}
+    pairs = record.everything.get("beside") or ()
+    orders = {int(pair["step"]): tuple(int(lane) for lane in pair["order"]) for pair in pairs}
     found = []
     for index, (step, flow) in enumerate(zip(record.steps, _flows(record), strict=True)):
         made = _step(record, index, step, core, scales)
-        found.append(replace(made, fetched=fetched.get(index, 0), flow=flow))
+        order = orders.get(index, ())
+        found.append(replace(made, fetched=fetched.get(index, 0), flow=flow, order=order))
     return found
 
 

@@ -34,6 +34,10 @@ Values = Annotated[
         "--value", metavar="NAME=16000", help="Make an input of an ONNX model a constant."
     ),
 ]
+Kept = Annotated[
+    list[str] | None,
+    typer.Option("--state", metavar="IN=OUT", help="Keep an output for an input of the next call."),
+]
 Cached = Annotated[
     bool, typer.Option("--cache/--no-cache", help="Keep and use results of mapping searches.")
 ]
@@ -88,6 +92,7 @@ def compile_(
     ] = None,
     shape: Shapes = None,
     value: Values = None,
+    state: Kept = None,
     memory_limit: Annotated[
         str | None,
         typer.Option("--memory-limit", metavar="64k", help="Bytes that activations may take."),
@@ -132,9 +137,7 @@ def compile_(
             selection,
             cache,
             params,
-            tuple(limit or ()),
-            tuple(value or ()),
-            objective,
+            *(tuple(limit or ()), tuple(value or ()), objective, tuple(state or ())),
         ),
         as_json,
     )

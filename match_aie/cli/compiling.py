@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, cast
 
 import match_aie
 from match_aie import report
-from match_aie.cli.options import parse_bytes, parse_limits, parse_shapes, parse_values
+from match_aie.cli.options import (
+    parse_bytes,
+    parse_limits,
+    parse_shapes,
+    parse_states,
+    parse_values,
+)
 from match_aie.cli.terminal import program, say, say_json, working
 
 if TYPE_CHECKING:
@@ -37,6 +43,7 @@ class Request:
     limits: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     objective: str = "latency"
+    states: tuple[str, ...] = ()
 
 
 def compile_model(request: Request, as_json: bool) -> None:
@@ -59,6 +66,7 @@ def compile_model(request: Request, as_json: bool) -> None:
             progress=progress,
             limits=parse_limits(request.limits),
             objective=cast("Objective", request.objective),
+            states=parse_states(request.states) or None,
         )
         if request.output is not None:
             compiled.write(request.output, overwrite=request.force)

@@ -59,6 +59,29 @@ def parse_values(texts: Sequence[str]) -> dict[str, object]:
     return values
 
 
+def parse_states(texts: Sequence[str]) -> dict[str, str]:
+    """Output name by input name, from "input=output", one text per state.
+
+    Raises:
+        OptionError: no two names, or an input given twice.
+
+    >>> parse_states(["h=h_next"])
+    {'h': 'h_next'}
+    """
+    states: dict[str, str] = {}
+    for text in texts:
+        name, _, output = text.partition("=")
+        if not name or not output:
+            raise OptionError(
+                f"--state {shorten(text, 80)!r} is not an input and an output",
+                hint="--state h=h_next",
+            )
+        if name in states:
+            raise OptionError(f"--state gives input {shorten(name, 80)!r} twice")
+        states[name] = output
+    return states
+
+
 def _number(word: str) -> object:
     """A truth value, an integer or a float; None where the word is none of them."""
     if word.lower() in ("true", "false"):

@@ -16,6 +16,7 @@ from pathlib import PurePath
 import numpy as np
 
 from match_aie.codegen.port import PortRecord
+from match_aie.codegen.state import States
 from match_aie.codegen.weights import Blob, little_endian
 from match_aie.errors import InternalError
 from match_aie.hardware import tiles_to_json
@@ -173,6 +174,7 @@ def describe(
     blob: Blob,
     references: References,
     ports: tuple[Sequence[PortRecord], Sequence[PortRecord]],
+    states: States,
 ) -> dict[str, object]:
     """What `match_aie.json` says of `program` itself."""
     schedule = program.schedule
@@ -186,6 +188,7 @@ def describe(
         "network": schedule.name,
         "inputs": plain(ports[0]),
         "outputs": plain(ports[1]),
+        "states": plain(states),
         "tensors": plain(schedule.tensors),
         "aliases": plain(schedule.aliases),
         "joins": plain(schedule.joins),
@@ -198,6 +201,7 @@ def describe(
         ],
         "memory": plain(program.plan),
         "streams": plain(program.streams),
+        "beside": plain(schedule.beside),
         "predicted": {"cycles": cycles, "provenance": "modelled", "of": "layers"},
     }
 

@@ -62,10 +62,12 @@ RESERVED = frozenset(
 
 #: What `match_aie.codegen.network` defines for every network, after "<network>_".
 NETWORK_SUFFIXES = (
+    "reset",
     "run",
     "run_in",
     "set_trace",
     "sizes",
+    "step",
     "trace",
     "weights",
     "arena",

@@ -21,6 +21,7 @@ from match_aie.codegen.flags import (
 )
 from match_aie.codegen.names import comment, network_symbols
 from match_aie.codegen.port import PortRecord
+from match_aie.codegen.state import States
 from match_aie.codegen.weights import Blob, Member, element_type
 from match_aie.errors import InternalError
 from match_aie.hardware import BuildProfile, Runtime
@@ -65,9 +66,8 @@ class TraceView:
 class CallView:
     """One step: what it is, for a comment; the call; what it wrote.
 
-    `linked` says that other layers have things in the inner memory meanwhile: `kept` are the
-    (offset, bytes) of it that outlive the step, and `ahead` are the addresses of its operands that
-    the step before loads, "NULL" for others.
+    `linked`: other layers have things in the inner memory meanwhile, `l1` bytes in all; `kept` are
+    (offset, bytes) that outlive it, `ahead` its operands that the step before loads, or "NULL".
     """
 
     remark: str
@@ -77,6 +77,7 @@ class CallView:
     linked: bool = False
     kept: tuple[tuple[int, int], ...] = ()
     ahead: tuple[str, ...] = ()
+    l1: int = 0
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,10 @@ class NetworkView:
         guard: C function of it that says why this machine cannot run the code; "" for none.
         entry: C function of it that runs the steps; "" for none.
         groups: the calls, divided by who makes them.
+        beside: of steps at the same time: by the first one's index, in which order they get turns.
         streams: constants that are fetched from the backing memory, in order of their steps.
         backing: bytes of these constants.
+        states: outputs that are inputs of the next call.
     """
 
     name: str
@@ -137,9 +140,6 @@ class NetworkView:
     uses_arena: bool
     uses_inputs: bool
     flags: tuple[str, ...]
-    warnings: tuple[str, ...]
-    sanitizers: tuple[str, ...]
-    cxx_sanitizers: tuple[str, ...]
     sources: tuple[str, ...]
     cxx_sources: tuple[str, ...]
     cxx_flags: tuple[str, ...]
@@ -147,8 +147,13 @@ class NetworkView:
     guard: str
     entry: str
     groups: tuple[Group, ...]
+    beside: Mapping[int, tuple[int, ...]]
     streams: tuple[StreamView, ...]
     backing: int
+    states: States
+    warnings: tuple[str, ...] = WARNINGS
+    sanitizers: tuple[str, ...] = SANITIZERS
+    cxx_sanitizers: tuple[str, ...] = CXX_SANITIZERS
 
 
 class Addresses:
@@ -280,6 +285,7 @@ def _call(
         linked=tiles is not None and tiles.linked,
         kept=kept,
         ahead=tuple(text if is_early else "NULL" for is_early, text in pairs if any(early)),
+        l1=max(tiles.total, 16) if tiles is not None else 0,
     )
 
 
@@ -293,17 +299,9 @@ def _taken(step: Step, argument: Argument) -> str | None:
 
 def _port(record: PortRecord, macro: str) -> PortView:
     scale = "" if record.scale is None else float_literal(record.scale)
-    return PortView(
-        macro,
-        comment(record.name),
-        record.dtype,
-        element_type(record.dtype),
-        record.shape,
-        record.elements,
-        record.nbytes,
-        scale,
-        record.zero_point,
-    )
+    label, c_type = comment(record.name), element_type(record.dtype)
+    size = record.shape, record.elements, record.nbytes
+    return PortView(macro, label, record.dtype, c_type, *size, scale, record.zero_point)
 
 
 def _functions(schedule: Schedule, layers: Mapping[str, str]) -> tuple[str, ...]:
@@ -329,6 +327,7 @@ def network_view(
     profile: BuildProfile,
     sources: Sequence[str],
     runtime: Runtime = Runtime(),
+    states: States = States(),
 ) -> NetworkView:
     """What the templates see of `program`.
 
@@ -341,12 +340,12 @@ def network_view(
         profile: how the target's sources are built.
         sources: paths of what makes the library.
         runtime: what the target ships.
+        states: outputs that are inputs of the next call.
 
     Raises:
         InternalError: a call has no callee, or a name clashes.
     """
-    schedule = program.schedule
-    macro = schedule.name.upper()
+    schedule, macro = program.schedule, program.schedule.name.upper()
     calls = _calls(schedule, Addresses(program, blob))
     words = [word for call in calls for word in call.arguments]
     return NetworkView(
@@ -364,9 +363,6 @@ def network_view(
         uses_arena=any("(arena + " in word for word in words),
         uses_inputs=any(re.search(r"\bin\[", word) for word in words),
         flags=(*CORRECTNESS, *profile.flags),
-        warnings=WARNINGS,
-        sanitizers=SANITIZERS,
-        cxx_sanitizers=CXX_SANITIZERS,
         sources=tuple(path for path in sources if not is_cxx(path)),
         cxx_sources=tuple(path for path in sources if is_cxx(path)),
         cxx_flags=(*CXX_CORRECTNESS, *profile.cxx_flags),
@@ -374,8 +370,10 @@ def network_view(
         guard=runtime.guard,
         entry=runtime.entry,
         groups=groups(schedule, program.streams, bool(runtime.entry)),
+        beside={p.step: tuple(p.step + lane for lane in p.order) for p in schedule.beside},
         streams=_streams(program),
         backing=sum(stream.nbytes for stream in program.streams),
+        states=states,
     )
 
 

@@ -15,6 +15,7 @@ from match_aie.codegen.fragment import render_template
 from match_aie.codegen.network import NetworkView, network_view, render_common
 from match_aie.codegen.page import FILE as PAGE
 from match_aie.codegen.port import PortLike, records
+from match_aie.codegen.state import StateLike, state_records
 from match_aie.codegen.weights import Blob, layout
 from match_aie.errors import InternalError, TargetError
 from match_aie.hardware import BuildProfile, Runtime, Unit
@@ -75,6 +76,7 @@ def render(
     profile: BuildProfile = BuildProfile(),
     inputs: Sequence[PortLike] | None = None,
     outputs: Sequence[PortLike] | None = None,
+    states: Sequence[StateLike] = (),
     model: ModelFile | None = None,
     runtime: Runtime = Runtime(),
 ) -> Sources:
@@ -88,6 +90,7 @@ def render(
         profile: how the target's sources are built.
         inputs: what users call the inputs; the tensors' labels by default.
         outputs: what users call the outputs; the tensors' labels by default.
+        states: outputs that are inputs of the next call.
         model: what was compiled.
         runtime: what the target ships; C files join the library.
 
@@ -100,10 +103,8 @@ def render(
     paths = (f"weights/{name}.bin", f"weights/{name}_reference.bin")
     blob, backing = _blobs(program)
     references = manifests.locate(program, blob, *paths)
-    ports = (
-        records(schedule, schedule.inputs, inputs),
-        records(schedule, schedule.outputs, outputs),
-    )
+    ports = records(schedule, schedule.inputs, inputs), records(schedule, schedule.outputs, outputs)
+    kept = state_records(states, ports, program.plan.alignment)
     compiled = _compiled(program, bool(blob.members), bool(backing.members), runtime)
     title = str(manifest.get("name") or name)
     view = network_view(
@@ -115,16 +116,16 @@ def render(
         profile=profile,
         sources=compiled,
         runtime=runtime,
+        states=kept,
     )
     files = {**_texts(view), **_constants(view, blob, backing), **_meanings(program)}
     if references.data:
         files[paths[1]] = references.data
     stored = _model_file(model, files)
-    _add(files, runtime.files)
-    _add(files, runtime.vendor)
-    _add(files, units(program.units))
+    for more in (runtime.files, runtime.vendor, units(program.units)):
+        _add(files, more)
     build = _build(profile, name, compiled, runtime)
-    described = manifests.describe(program, blob, references, ports)
+    described = manifests.describe(program, blob, references, ports, kept)
     _add_manifest(files, manifest, described | {"model": stored, "build": build})
     return Sources(files)
 

@@ -2,6 +2,7 @@
 
 from match_aie.frontend.load import load
 from match_aie.frontend.model import Model, Port
+from match_aie.frontend.state import State, with_states
 
 
 def normalize(model: Model, *, integer_io: bool = False, unsigned: bool = False) -> Model:
@@ -22,4 +23,4 @@ def normalize(model: Model, *, integer_io: bool = False, unsigned: bool = False)
     return canonical.normalize(model, integer_io=integer_io, unsigned=unsigned)
 
 
-__all__ = ["Model", "Port", "load", "normalize"]
+__all__ = ["Model", "Port", "State", "load", "normalize", "with_states"]

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
+from match_aie.frontend.state import State
+
 
 @dataclass(frozen=True)
 class Port:
@@ -44,6 +46,7 @@ class Model:
         format: what `source` is.
         labels: name of a Relax variable -> what users know the value by (an ONNX node name).
         warnings: what the front end assumed, a sentence each.
+        states: outputs that are inputs of the next call.
     """
 
     module: Any
@@ -54,3 +57,4 @@ class Model:
     format: Literal["onnx", "tflite", "relax", "relay"]
     labels: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     warnings: tuple[str, ...] = ()
+    states: tuple[State, ...] = ()

@@ -42,14 +42,12 @@ def check_flatbuffer(data: bytes, limits: Limits = Limits()) -> None:
         _count(model.SubgraphsLength(), data)
         _count(model.OperatorCodesLength(), data)
         buffers = _buffers(model, data)
-        if model.SubgraphsLength() != 1:
-            raise ModelError(
-                f"the model has {model.SubgraphsLength()} subgraphs; one is compiled",
-                hint="control flow is not compiled",
-            )
+        if not model.SubgraphsLength():
+            raise ValueError("no subgraph")
         limits.check("constant_bytes", sum(buffers), "the constants of the model take too much")
-        _check_graph(model, model.Subgraphs(0), buffers, data)
-        _check_sizes(model.Subgraphs(0), limits)
+        for place in range(model.SubgraphsLength()):
+            _check_graph(model, model.Subgraphs(place), buffers, data, main=place == 0)
+            _check_sizes(model.Subgraphs(place), limits)
     except (struct.error, IndexError, ValueError, TypeError, AttributeError, OverflowError) as e:
         raise ModelError(
             "this TFLite file is damaged",
@@ -88,7 +86,7 @@ def _buffers(model: Any, data: bytes) -> list[int]:
     return sizes
 
 
-def _check_graph(model: Any, graph: Any, buffers: list[int], data: bytes) -> None:
+def _check_graph(model: Any, graph: Any, buffers: list[int], data: bytes, *, main: bool) -> None:
     """Tensors have sane shapes and enough data; operators use tensors and codes that exist."""
     tensors = _count(graph.TensorsLength(), data)
     for index in range(tensors):
@@ -104,7 +102,7 @@ def _check_graph(model: Any, graph: Any, buffers: list[int], data: bytes) -> Non
             raise IndexError("tensor")
     ports = [graph.Inputs(i) for i in range(_count(graph.InputsLength(), data))]
     ports += [graph.Outputs(i) for i in range(_count(graph.OutputsLength(), data))]
-    if not graph.OutputsLength() or any(not 0 <= t < tensors for t in ports):
+    if (main and not graph.OutputsLength()) or any(not 0 <= t < tensors for t in ports):
         raise IndexError("input or output")
 
 

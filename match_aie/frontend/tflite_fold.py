@@ -182,6 +182,7 @@ FOLDED = frozenset(_RULES)
 
 _OPTIONS = {
     "ADD": "AddOptions",
+    "CALL_ONCE": "CallOnceOptions",
     "CONCATENATION": "ConcatenationOptions",
     "GATHER": "GatherOptions",
     "MUL": "MulOptions",
@@ -191,6 +192,7 @@ _OPTIONS = {
     "SQUEEZE": "SqueezeOptions",
     "STRIDED_SLICE": "StridedSliceOptions",
     "SUB": "SubOptions",
+    "VAR_HANDLE": "VarHandleOptions",
 }
 
 

@@ -19,6 +19,7 @@ from match_aie.frontend.model import Model, Port
 from match_aie.frontend.relax_ports import plain_parameters
 from match_aie.frontend.tflite_check import DTYPES, check_flatbuffer, tensor_name
 from match_aie.frontend.tflite_operators import Converter, Notes
+from match_aie.frontend.tflite_state import Stateless
 from match_aie.limits import Limits
 
 
@@ -33,11 +34,12 @@ def load_tflite(
 
     Raises:
         LimitError: the model is too large.
-        ModelError: the bytes are damaged, the model has several subgraphs, or dynamic shapes.
+        ModelError: the bytes are damaged, the model has subgraphs for other things than first
+            values of variables, or dynamic shapes.
         UnsupportedOperatorError: listing every operator that cannot be compiled.
     """
     check_flatbuffer(data, limits)
-    parsed = tflite.Model.GetRootAs(data, 0)
+    parsed = Stateless(tflite.Model.GetRootAs(data, 0))
     graph = parsed.Subgraphs(0)
     inputs = tuple(_port(graph, int(index)) for index in graph.InputsAsNumpy())
     outputs = tuple(_port(graph, int(index)) for index in graph.OutputsAsNumpy())
@@ -59,6 +61,7 @@ def load_tflite(
         outputs=outputs,
         source=data,
         format="tflite",
+        states=parsed.states,
         labels=MappingProxyType(names),
     )
 

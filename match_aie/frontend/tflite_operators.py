@@ -19,7 +19,8 @@ from match_aie.limits import Limits
 
 #: Operators that only move elements, so that they may work on the stored integers.
 MOVES = frozenset(
-    {"PAD", "TRANSPOSE", "SQUEEZE", "EXPAND_DIMS", "SLICE", "STRIDED_SLICE", "PACK", "TILE"}
+    {"PAD", "TRANSPOSE", "SQUEEZE", "EXPAND_DIMS", "SLICE", "SPLIT_V", "STRIDED_SLICE", "PACK"}
+    | {"TILE"}
 )
 
 
@@ -115,9 +116,9 @@ class Converter(tflite_frontend.OperatorConverter):
             return None
         if kind not in MOVES:
             return "it is not known for quantised tensors"
-        same = self.has_same_qnn_params(
-            self.get_input_tensors(op)[0], self.get_output_tensors(op)[0]
-        )
+        moved = self.get_input_tensors(op)[0]
+        results = self.get_output_tensors(op)
+        same = all(self.has_same_qnn_params(moved, result) for result in results)
         return None if same else "it changes the quantisation of its input"
 
     def convert_op_to_relax(self) -> None:

@@ -126,6 +126,8 @@ class ExecModule(ABC):
     neither the class's source file nor its attributes show it (a table in a data file).
     `unit` names the unit of the chip that it is, its own name where empty: nothing is handed over
     between modules of one unit. `CORE` is the unit that runs the fallback.
+    `beside` says that it may run at the same time as modules of other units that say so too, where
+    layers share the target's inner memory.
     `pareto` names an inner memory where the module wants several mappings to choose from: every
     one than which none is better in both cycles and bytes of that memory.
     `precision` is the share of its price by which the model may be wrong about a mapping: engine
@@ -135,6 +137,7 @@ class ExecModule(ABC):
     name: ClassVar[str] = ""
     arithmetic: ClassVar[Literal["model", "module"]] = "model"
     unit: ClassVar[str] = ""
+    beside: bool = False
     version: ClassVar[str] = ""
     pareto: ClassVar[str | None] = None
     precision: ClassVar[float] = 0.0

@@ -54,6 +54,7 @@ def runtime_files(package: str, names: Sequence[str]) -> dict[str, bytes]:
 #: What every chip with a scratchpad and a DMA needs: the tile walk, and its emulation. The chip
 #: adds emulation/ma_chip.h: MA_L1_BYTES, MA_CORES, MA_DMA_TRANSFERS, MA_DMA_ALIGNMENT.
 SCRATCHPAD_FILES = (
+    "include/ma_beside.h",
     "include/ma_platform.h",
     "include/ma_tiles.h",
     "include/ma_walk.h",

@@ -65,7 +65,12 @@ class SequenceCostModel(TileCostModel, Protocol):
     """
 
     def call_bounds(self, workload: Workload, tile: Tile) -> tuple[Array, ...]:
-        """Cycles of one call of the kernel on `tile`, at least, as several units see it."""
+        """Cycles of one call of the kernel on `tile`, at least, as several units see it.
+
+        The kernel's own unit comes first. Where the controller, which starts it, comes behind, its
+        cycles are those in which no other layer's kernel can be started: a module with `beside`
+        needs it.
+        """
 
     def layer_bounds(self, calls: Array) -> tuple[Array, ...]:
         """Cycles of a layer of so many calls beside them, at least, for each of these units."""

@@ -27,6 +27,8 @@ class SimulatedStep:
             before it runs.
         mapping: how a layer runs; None for the fallback.
         flow: where it stands among the network's calls.
+        order: whom the controller turns to, time after time, of this step (0) and the next one
+            (1), which runs at the same time; empty for a step by itself.
     """
 
     label: str
@@ -38,6 +40,7 @@ class SimulatedStep:
     fetched: int = 0
     mapping: Mapping | None = None
     flow: Flow = Flow()
+    order: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,8 @@ class StepResult:
         label: what users know it by.
         module: who ran it.
         start: cycle in which it began.
-        cycles: that it took.
+        cycles: that it took; of the second of two steps at the same time, those by which it
+            outlasted the first one. So the cycles of all steps add up.
         predicted: what the cost model says.
         simulated: whether the cycles are the simulator's own.
         picojoules: of all that was busy for it, or for the next step's early loads; None where the

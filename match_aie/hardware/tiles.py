@@ -182,6 +182,7 @@ class TileProgram:
         scratch: offset of what the kernel needs beside its tiles, in front of all of them.
         scratch_bytes: how much that is.
         linked: whether other layers have things in the inner memory while this one runs.
+        beside: whether another layer runs at the same time; its calls are a list then.
     """
 
     sizes: tuple[tuple[str, int], ...]
@@ -192,6 +193,7 @@ class TileProgram:
     scratch: int
     scratch_bytes: int
     linked: bool = False
+    beside: bool = False
 
     @property
     def ahead(self) -> tuple[Region, ...]:
@@ -339,6 +341,7 @@ def tiles_to_json(tiles: TileProgram | None) -> dict[str, Any] | None:
         "scratch": tiles.scratch,
         "scratch_bytes": tiles.scratch_bytes,
         "linked": tiles.linked,
+        "beside": tiles.beside,
     }
 
 
@@ -360,6 +363,7 @@ def tiles_from_json(data: dict[str, Any] | None) -> TileProgram | None:
             int(data["scratch"]),
             int(data["scratch_bytes"]),
             bool(data.get("linked", False)),
+            bool(data.get("beside", False)),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ProjectError(f"not a program of tiles: {error}") from error

@@ -24,6 +24,7 @@ from match_aie.lowering.packing import Block, height, pack
 from match_aie.lowering.plan import divided, plan, storages
 from match_aie.lowering.program import NetworkProgram, Schedule, Step
 from match_aie.lowering.tiles import ALIGNMENT, relocated
+from match_aie.lowering.turns import SAVED, with_turns
 
 
 @dataclass(frozen=True)
@@ -57,13 +58,18 @@ class Item:
 
 @dataclass(frozen=True)
 class Plan:
-    """What stays, how every layer of a group then runs, and where everything lies."""
+    """What stays, how every layer of a group then runs, and where everything lies.
+
+    `beside` are the steps that run at the same time as the one before, and the cycles that this
+    saves.
+    """
 
     items: tuple[Item, ...]
     choices: Mapping[int, Choice]
     offsets: tuple[int, ...]
     base: Mapping[int, int]
     total: int
+    beside: Mapping[int, float]
 
     def value(self, objective: Objective) -> float:
         """Modelled, of all layers."""
@@ -81,6 +87,10 @@ class Plan:
             if late:
                 parts = (*cost.parts, ("waiting for constants", late))
                 cost = replace(cost, cycles=cost.cycles + late, parts=parts)
+            if step in self.beside:
+                saved = self.beside[step]
+                parts = (*cost.parts, (SAVED, -saved))
+                cost = replace(cost, cycles=cost.cycles - saved, parts=parts)
             found[step] = cost
         return found
 
@@ -110,7 +120,9 @@ def hand_over(
             found = _solve(schedule, group.steps, choices, target.shared_memory)
             if found is not None:
                 _apply(steps, found)
-    linked = replace(schedule, steps=tuple(steps))
+    linked = with_turns(replace(schedule, steps=tuple(steps)))
+    if linked is None:
+        return Infeasible(target.shared_memory, 2, 1, "layers", ("run one after the other",))
     placed = plan(
         linked,
         alignment=program.plan.alignment,
@@ -163,9 +175,12 @@ def _items(schedule: Schedule, steps: Sequence[int], choices: Choices) -> list[I
         readers = _readers(schedule, owners, written)
         if written not in outside and readers and set(readers) <= set(steps):
             found.append(_tensor(schedule, index, readers, owners, written))
-        if index != steps[0] and choices.constants(index):
+        begin, end = schedule.span(index)
+        # The second of two layers side by side has no layer before it that could load for it.
+        if index == begin != steps[0] and choices.constants(index):
             uses = tuple((index, name, _aligned(n)) for name, n in choices.constants(index))
-            found.append(Item(sum(n for _, _, n in uses), index - 1, index, uses, True))
+            first, _ = schedule.span(index - 1)
+            found.append(Item(sum(n for _, _, n in uses), first, end, uses, True))
     return found
 
 
@@ -181,7 +196,8 @@ def _tensor(
         names = [operand.name for operand in step.layer.workload.inputs]
         pairs = zip(inputs, names, strict=True)
         uses += [(reader, name, nbytes) for a, name in pairs if owners[a.name] == owner]
-    return Item(nbytes, writer, max(readers), tuple(uses), False)
+    first, last = schedule.span(writer)[0], schedule.span(max(readers))[1]
+    return Item(nbytes, first, last, tuple(uses), False)
 
 
 def _layer_operands(step: Step) -> list[str]:
@@ -190,50 +206,102 @@ def _layer_operands(step: Step) -> list[str]:
 
 
 def _solve(schedule: Schedule, steps: Sequence[int], choices: Choices, memory: str) -> Plan | None:
-    """What stays of a group's tensors and constants; None where nothing is gained."""
+    """What stays of a group's tensors and constants; None where nothing is gained.
+
+    Layers side by side are planned together in any case: what they have in the memory is apart.
+    """
     room = choices.room(steps, memory)
     if room is None:
         return None
     objective = choices.objective
+    group = Group(schedule, tuple(steps), choices, room)
     before = sum(measure(choices.alone(step), objective) for step in steps)
-    best = _fitting(tuple(_items(schedule, steps, choices)), steps, choices, room)
+    best = group.fitting(tuple(_items(schedule, steps, choices)))
     for item in best.items if best else ():
         assert best is not None
         fewer = tuple(other for other in best.items if other != item)
-        found = _fitting(fewer, steps, choices, room)
+        found = group.fitting(fewer)
         if found is not None and found.value(objective) < best.value(objective):
             best = found
-    if best is None or not best.items:
+    if best is None or not (best.items or best.beside):
         return None
-    return best if best.value(objective) < before else None
+    return best if best.beside or best.value(objective) < before else None
 
 
-def _fitting(
-    items: tuple[Item, ...], steps: Sequence[int], choices: Choices, room: int
-) -> Plan | None:
-    """The items, without those that are in the way, and their places."""
-    while True:
-        full = _crowded(items, steps, choices, room)
-        if full is None:
-            placed, full = _place(items, steps, choices, room)
-            if placed is not None:
-                return placed
-        there = [item for item in items if item.alive(full)]
-        if not there:
-            return None
-        worst = min(there, key=lambda item: (item.worth, -item.nbytes, item.first))
-        items = tuple(item for item in items if item is not worst)
+@dataclass(frozen=True)
+class Group:
+    """Steps that share the inner memory, of which `room` bytes are theirs."""
+
+    schedule: Schedule
+    steps: tuple[int, ...]
+    choices: Choices
+    room: int
+
+    def fitting(self, items: tuple[Item, ...]) -> Plan | None:
+        """The items, without those that are in the way, and their places."""
+        while True:
+            chosen, full = self._chosen(items)
+            if full is None:
+                placed, full = self._place(items, chosen)
+                if placed is not None:
+                    return placed
+            there = [item for item in items if item.alive(full)]
+            if not there:
+                return None
+            worst = min(there, key=lambda item: (item.worth, -item.nbytes, item.first))
+            items = tuple(item for item in items if item is not worst)
+
+    def _chosen(self, items: Sequence[Item]) -> tuple[dict[int, Choice], int | None]:
+        """The cheapest way to run each step; and the first step for which there is no room.
+
+        Of two side by side the first one takes what the other can spare.
+        """
+        found: dict[int, Choice] = {}
+        for step in self.steps:
+            begin, end = self.schedule.span(step)
+            free = self.room - sum(item.nbytes for item in items if item.alive(step))
+            if step > begin:
+                free -= _taken(found[begin])
+            elif end > step:
+                other = self.choices.smallest(end, _held(items, end))
+                free -= other
+            choice = self.choices.cheapest(step, _held(items, step), free)
+            if choice is None:
+                return found, step
+            found[step] = choice
+        return found, None
+
+    def _place(
+        self, items: tuple[Item, ...], chosen: Mapping[int, Choice]
+    ) -> tuple[Plan | None, int]:
+        """Everything at its offset above the scratch of all layers; or None, and a crowded step."""
+        spans = {step: self.schedule.span(step) for step in self.steps}
+        scratch = max(choice.scratch for choice in chosen.values())
+        # Of two side by side each has scratch of its own, in front of its tiles.
+        sizes = {s: _taken(c) if spans[s] != (s, s) else c.tiled for s, c in chosen.items()}
+        tiled = [step for step in self.steps if sizes[step]]
+        blocks = [Block(i.first, i.last, i.nbytes // ALIGNMENT) for i in items]
+        blocks += [Block(*spans[s], -(-sizes[s] // ALIGNMENT)) for s in tiled]
+        packed = pack(blocks)
+        offsets = [scratch + at * ALIGNMENT for at in packed]
+        total = scratch + height(blocks, packed) * ALIGNMENT
+        if total > self.room:
+            alive = {s: sum(b.size for b in blocks if b.first <= s <= b.last) for s in self.steps}
+            return None, max(alive, key=lambda step: alive[step])
+        base = dict(zip(tiled, offsets[len(items) :], strict=True))
+        saved = {
+            end: self._saved(chosen, begin, end) for begin, end in spans.values() if begin < end
+        }
+        return Plan(items, chosen, tuple(offsets[: len(items)]), base, total, saved), -1
+
+    def _saved(self, chosen: Mapping[int, Choice], first: int, other: int) -> float:
+        """Cycles for which the first one's unit works, without the controller, beside the other."""
+        alone = self.choices.free(first, chosen[first].mapping)
+        return min(alone, chosen[first].cost.cycles, chosen[other].cost.cycles)
 
 
-def _crowded(
-    items: Sequence[Item], steps: Sequence[int], choices: Choices, room: int
-) -> int | None:
-    """The first step at which too much is alive for any of the layer's tiles."""
-    for step in steps:
-        free = room - sum(item.nbytes for item in items if item.alive(step))
-        if choices.cheapest(step, _held(items, step), free) is None:
-            return step
-    return None
+def _taken(choice: Choice) -> int:
+    return choice.scratch + choice.tiled
 
 
 def _held(items: Sequence[Item], step: int) -> Held:
@@ -247,29 +315,6 @@ def _held(items: Sequence[Item], step: int) -> Held:
     )
 
 
-def _place(
-    items: tuple[Item, ...], steps: Sequence[int], choices: Choices, room: int
-) -> tuple[Plan | None, int]:
-    """Everything at its offset above the scratch of all layers; or None, and a crowded step."""
-    chosen: dict[int, Choice] = {}
-    for step in steps:
-        free = room - sum(item.nbytes for item in items if item.alive(step))
-        choice = choices.cheapest(step, _held(items, step), free)
-        assert choice is not None
-        chosen[step] = choice
-    scratch = max(choice.scratch for choice in chosen.values())
-    blocks = [Block(i.first, i.last, i.nbytes // ALIGNMENT) for i in items]
-    blocks += [Block(s, s, -(-chosen[s].tiled // ALIGNMENT)) for s in steps if chosen[s].tiled]
-    packed = pack(blocks)
-    offsets = [scratch + at * ALIGNMENT for at in packed]
-    total = scratch + height(blocks, packed) * ALIGNMENT
-    if total > room:
-        alive = {s: sum(b.size for b in blocks if b.first <= s <= b.last) for s in steps}
-        return None, max(alive, key=lambda step: alive[step])
-    base = dict(zip((s for s in steps if chosen[s].tiled), offsets[len(items) :], strict=True))
-    return Plan(items, chosen, tuple(offsets[: len(items)]), base, total), -1
-
-
 def _apply(steps: list[Step], found: Plan) -> None:
     """Put the plan into the steps."""
     places: dict[int, dict[str, int]] = {step: {} for step in found.choices}
@@ -279,10 +324,13 @@ def _apply(steps: list[Step], found: Plan) -> None:
             places[step][name] = at
             at += nbytes if item.ahead else 0
     costs = found.costs()
+    paired = {step - back for step in found.beside for back in (0, 1)}
     for index, choice in found.choices.items():
         layer = steps[index].layer
         assert layer is not None
         base = found.base.get(index, choice.scratch)
-        tiles = relocated(choice.tiles, base, places[index], found.total)
+        own = base if index in paired else None
+        base += choice.scratch if index in paired else 0
+        tiles = relocated(choice.tiles, base, places[index], found.total, own)
         layer = replace(layer, mapping=choice.mapping, cost=costs[index], tiles=tiles)
         steps[index] = replace(steps[index], layer=layer)

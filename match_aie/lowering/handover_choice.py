@@ -11,6 +11,7 @@ from match_aie.hardware import (
     Cost,
     ExecModule,
     Objective,
+    SequenceCostModel,
     TileCostModel,
     TileProgram,
     measure,
@@ -20,6 +21,7 @@ from match_aie.hardware.tiles import Moves
 from match_aie.lowering.program import LayerProgram, Schedule
 from match_aie.lowering.tiles import tile_program
 from match_aie.mapping import Evaluation
+from match_aie.mapping.evaluate import kinds
 
 #: Operands that a layer does not move itself, by name.
 Held = tuple[tuple[str, Moves], ...]
@@ -79,6 +81,19 @@ class Choices:
             for o in layer.workload.constants
         )
 
+    def free(self, step: int, mapping: LoopMapping) -> float:
+        """Cycles in which the layer's unit works and needs no controller, by its cost model."""
+        layer = self._layers[step]
+        model = self._modules[layer.module].cost_model(layer.workload)
+        if not isinstance(model, SequenceCostModel):
+            return 0.0
+        extents = mapping.extents(mapping.kernel, layer.workload.dims)
+        found = 0.0
+        for tile, count in kinds(extents, layer.workload.sizes):
+            work, *controller = (float(b) for b in model.call_bounds(layer.workload, tile))
+            found += count * max(0.0, work - sum(controller)) if controller else 0.0
+        return found
+
     def alone(self, step: int) -> Cost:
         """What the layer costs where it moves everything itself."""
         return self._layers[step].cost
@@ -93,12 +108,20 @@ class Choices:
             rooms.add(inner[0].bytes - inner[0].reserved)
         return min(rooms)
 
+    def smallest(self, step: int, held: Held) -> int:
+        """Bytes that the way takes that takes the fewest."""
+        ways = self._ways(step, held)
+        return min((choice.scratch + choice.tiled for choice in ways), default=0)
+
     def cheapest(self, step: int, held: Held, free: int) -> Choice | None:
         """The cheapest way that takes `free` bytes at most."""
+        fitting = [c for c in self._ways(step, held) if c.scratch + c.tiled <= free]
+        return min(fitting, key=lambda c: measure(c.cost, self.objective), default=None)
+
+    def _ways(self, step: int, held: Held) -> tuple[Choice, ...]:
         if (step, held) not in self._found:
             self._found[step, held] = self._make(step, held)
-        fitting = [c for c in self._found[step, held] if c.scratch + c.tiled <= free]
-        return min(fitting, key=lambda c: measure(c.cost, self.objective), default=None)
+        return self._found[step, held]
 
     def _make(self, step: int, held: Held) -> tuple[Choice, ...]:
         layer = self._layers[step]

@@ -1,11 +1,13 @@
-"""From a schedule to a program: concatenations, storage, and what stays in an inner memory."""
+"""From a schedule to a program: concatenations, storage, hand-over, what runs side by side."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from match_aie.errors import Infeasible
 from match_aie.hardware import MatchTarget, Objective
+from match_aie.lowering.beside import side_by_side
 from match_aie.lowering.handover import hand_over
 from match_aie.lowering.held import held
 from match_aie.lowering.joining import join, refused
@@ -32,9 +34,11 @@ def place(
     """
     found: NetworkProgram | Infeasible | None = None
     for attempt in _attempts(schedule, target.build_profile().inner_alignment):
-        found = _place(held(attempt, target), target, limit, objective)
+        schedule = held(attempt, target)
+        plan = partial(_place, target=target, limit=limit, objective=objective)
+        found = plan(schedule)
         if not isinstance(found, Infeasible):
-            return found
+            return side_by_side(found, schedule, target, objective, plan)
     assert found is not None
     return found
 

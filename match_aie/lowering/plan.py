@@ -83,17 +83,18 @@ def lifetimes(schedule: Schedule, owners: Mapping[str, str]) -> dict[str, Life]:
     first: dict[str, int] = {}
     last: dict[str, int] = {}
     for index, step in enumerate(schedule.steps):
+        begin, end = schedule.span(index)
         for name in step.reads():
             owner = owners[name]
             if owner not in inputs and owner not in first:
                 raise InternalError(f"step {step.symbol} reads {name} before it is written")
-            last[owner] = index
+            last[owner] = end
         for name in step.writes():
             owner = owners[name]
             if owner in inputs:
                 raise InternalError(f"step {step.symbol} writes {name}, a network input")
-            first.setdefault(owner, index)
-            last[owner] = index
+            first.setdefault(owner, begin)
+            last[owner] = end
     return {
         owner: Life(at, last[owner], sizes[owner])
         for owner, at in first.items()
@@ -134,6 +135,8 @@ def sharing(
     given: set[str] = set()
     taken: set[str] = set()
     for index, step in enumerate(schedule.steps):
+        if schedule.span(index) != (index, index):
+            continue  # what it reads, the step beside it may read too
         for pair in step.in_place:
             read, written = (owners[name] for name in pair)
             if read in given or written in taken or {read, written} & parts:
@@ -174,7 +177,7 @@ def _with_workspaces(schedule: Schedule, lives: Mapping[str, Life]) -> dict[str,
         for space in step.workspaces:
             if space.name in every:
                 raise InternalError(f"workspace name {space.name} is not unique")
-            every[space.name] = Life(index, index, max(1, space.nbytes))
+            every[space.name] = Life(*schedule.span(index), max(1, space.nbytes))
     return every
 
 

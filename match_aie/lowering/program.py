@@ -195,6 +195,20 @@ class Join:
     reasons: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Beside:
+    """Two steps that run at the same time on different units, one controller for both.
+
+    Attributes:
+        step: index of the first one; the other is the next.
+        order: whom the controller turns to, time after time: 0 for the first step, 1 for the other.
+            To each it turns once more than its kernel is called: the last time to leave it.
+    """
+
+    step: int
+    order: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Schedule:
     """The ordered calls of a network before memory is planned.
@@ -210,6 +224,7 @@ class Schedule:
         steps: in execution order.
         functions: fallback C functions, in first-use order.
         joins: concatenations, in execution order.
+        beside: steps that run at the same time, in execution order.
     """
 
     name: str
@@ -221,6 +236,14 @@ class Schedule:
     steps: tuple[Step, ...]
     functions: tuple[CFunction, ...]
     joins: tuple[Join, ...] = ()
+    beside: tuple[Beside, ...] = ()
+
+    def span(self, step: int) -> tuple[int, int]:
+        """First and last index of the steps that run while step `step` does, itself included."""
+        for pair in self.beside:
+            if pair.step <= step <= pair.step + 1:
+                return pair.step, pair.step + 1
+        return step, step
 
     def tensor(self, name: str) -> Tensor:
         """The tensor called `name`; KeyError if there is none."""

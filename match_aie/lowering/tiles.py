@@ -82,7 +82,11 @@ def tile_program(
 
 
 def relocated(
-    program: TileProgram, base: int, offsets: Mapping[str, int], total: int
+    program: TileProgram,
+    base: int,
+    offsets: Mapping[str, int],
+    total: int,
+    scratch: int | None = None,
 ) -> TileProgram:
     """`program` where layers share one inner memory; its scratch stays at the memory's begin.
 
@@ -91,13 +95,22 @@ def relocated(
         base: where its tiles begin.
         offsets: of operands that others move.
         total: bytes that all layers take.
+        scratch: where its scratch lies instead, of a layer that runs beside another one.
     """
     shift = base - program.scratch - program.scratch_bytes
+    beside = scratch is not None
     operands = tuple(
         replace(o, offset=offsets[o.name] if o.name in offsets else o.offset + shift)
         for o in program.operands
     )
-    return replace(program, operands=operands, total=total, linked=True)
+    return replace(
+        program,
+        operands=operands,
+        total=total,
+        linked=True,
+        beside=beside,
+        scratch=program.scratch if scratch is None else scratch,
+    )
 
 
 def _bases(module: ExecModule) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping as Mapping_
 from dataclasses import dataclass
 from itertools import product
 
@@ -46,6 +47,13 @@ def _tiles(
         for _, times in choice:
             count *= times
         yield tile, count
+
+
+def kinds(
+    extents: dict[str, int], sizes: Mapping_[str, int]
+) -> Iterator[tuple[dict[str, Array], int]]:
+    """Every kind of tile of these extents that covers a workload, and how many of it."""
+    return _tiles(extents, dict(sizes), tuple(sizes))
 
 
 @dataclass(frozen=True)

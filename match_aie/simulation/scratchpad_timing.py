@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from match_aie.hardware import Region, TileProgram, Visit
 from match_aie.workload import Workload
@@ -79,3 +79,11 @@ class ScratchpadTiming(Protocol):
 
     def fetch(self, nbytes: int) -> TransferTime:
         """What fetching constants from the backing memory takes; `program` is the core's."""
+
+
+@runtime_checkable
+class SharedTiming(ScratchpadTiming, Protocol):
+    """The same of a chip whose units are in each other's way when they work at the same time."""
+
+    def slowed(self, unit: str) -> float:
+        """Cycles that a cycle of the unit takes more while another unit works; 0 for none."""

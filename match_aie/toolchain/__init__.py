@@ -6,6 +6,7 @@ from match_aie.toolchain.fallback_check import FallbackChecked, FunctionMismatch
 from match_aie.toolchain.folder import load, write
 from match_aie.toolchain.library import Runner
 from match_aie.toolchain.project import Build, Project, RunResult
+from match_aie.toolchain.stream import Stream
 
 __all__ = [
     "Build",
@@ -18,6 +19,7 @@ __all__ = [
     "Project",
     "RunResult",
     "Runner",
+    "Stream",
     "find_compiler",
     "load",
     "write",

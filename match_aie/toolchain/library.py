@@ -89,7 +89,11 @@ class Runner:
         """
         status = self._call(*self._arguments)
         if status != 0:
-            raise stopped(status, child.fault(self._library), self._record)
+            raise stopped(status, self.fault(), self._record)
+
+    def fault(self) -> str:
+        """What the target's runtime says went wrong; "" where it says nothing."""
+        return child.fault(self._library)
 
     def traced(self) -> tuple[Written, ...]:
         """Run once and give back what every step wrote; only for a library built with the trace.

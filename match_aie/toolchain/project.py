@@ -21,6 +21,7 @@ from match_aie.toolchain.locks import shared
 from match_aie.toolchain.model_check import ModelDifference, compare_with_model
 from match_aie.toolchain.process import TIMEOUT, Once, run_once, run_sanitized
 from match_aie.toolchain.record import Record, element_dtype
+from match_aie.toolchain.stream import Stream
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +117,17 @@ class Project:
         """
         with shared(self.folder):
             return Runner(self._build(compiler, trace=trace).path, self.record)
+
+    def stream(self, *, compiler: str | Sequence[str] | None = None) -> Stream:
+        """A stream of calls, for a network that keeps something between them.
+
+        Raises:
+            OptionError: the network keeps nothing.
+            ToolchainError: see `runner`.
+            ProjectError: see `runner`.
+        """
+        with shared(self.folder):
+            return Stream(self._build(compiler).path, self.record)
 
     def _build(
         self,

@@ -11,6 +11,7 @@ import numpy as np
 
 from match_aie.codegen.manifest import FILE, SCHEMA_VERSION, Found
 from match_aie.codegen.port import PortRecord
+from match_aie.codegen.state import StateRecord, States
 from match_aie.errors import ProjectError
 from match_aie.hardware import Loop, TileProgram, tiles_from_json
 from match_aie.hardware import Mapping as LoopMapping
@@ -72,6 +73,7 @@ class Record:
         layers: by symbol.
         arena: bytes.
         alignment: of arena, inputs and outputs, in bytes.
+        states: outputs that are inputs of the next call.
         flags: compiler flags of the target.
         cxx_flags: the same for C++ sources.
         compilers: to try where the default compiler does not take these flags.
@@ -94,6 +96,7 @@ class Record:
     layers: Mapping[str, LayerRecord]
     arena: int
     alignment: int
+    states: States
     flags: tuple[str, ...]
     cxx_flags: tuple[str, ...]
     compilers: tuple[str, ...]
@@ -146,6 +149,7 @@ def _record(document: dict[str, Any]) -> Record:
         layers={item["symbol"]: _layer(item) for item in document["layers"]},
         arena=int(document["memory"]["nbytes"]),
         alignment=int(document["memory"]["alignment"]),
+        states=_states(document.get("states")),
         flags=tuple(map(str, build["flags"])),
         cxx_flags=tuple(map(str, build.get("cxx_flags", ()))),
         compilers=tuple(map(str, build.get("compilers", ()))),
@@ -183,6 +187,22 @@ def _tensor(item: Mapping[str, Any]) -> Tensor:
 
 def _port(item: Mapping[str, Any]) -> PortRecord:
     return PortRecord(item["tensor"], item["name"], *_common(item))
+
+
+def _states(item: Mapping[str, Any] | None) -> States:
+    if item is None:  # written before there were any
+        return States()
+    found = [
+        StateRecord(
+            input=int(each["input"]),
+            output=int(each["output"]),
+            offset=int(each["offset"]),
+            nbytes=int(each["nbytes"]),
+            initial=str(each["initial"]),
+        )
+        for each in item["records"]
+    ]
+    return States(tuple(found), int(item["nbytes"]))
 
 
 def _step(item: Mapping[str, Any]) -> StepRecord:

@@ -71,6 +71,7 @@ class GAP9(MatchTarget):
         frequency_mhz: float = 260.0,
         l2_bytes: int | None = None,
         handover: bool = True,
+        beside: bool = True,
     ) -> None:
         """Everything has a default.
 
@@ -84,6 +85,8 @@ class GAP9(MatchTarget):
                 where None or more than that.
             handover: whether layers may leave results in L1 for the next ones, and load constants
                 of the next one.
+            beside: whether layers of independent branches may run at the same time on NE16 and
+                the cluster; only with `handover`.
 
         Raises:
             TargetError: there is no such module, or no L1, no L2, or no clock.
@@ -111,10 +114,11 @@ class GAP9(MatchTarget):
         self._megahertz = frequency_mhz
         self.frequency = frequency_mhz * 1e6
         self.shared_memory = "L1" if handover else ""
+        self._beside = beside
         self._names = tuple(name for name in known if name in modules)
         made: dict[str, ExecModule] = {
-            "ne16": Ne16(self.l1_bytes),
-            "cluster": Cluster(self.l1_bytes),
+            "ne16": Ne16(self.l1_bytes, beside=beside),
+            "cluster": Cluster(self.l1_bytes, beside=beside),
         }
         self._modules = tuple(made[name] for name in self._names)
 
@@ -138,7 +142,7 @@ class GAP9(MatchTarget):
         files = runtime_files("match_aie.targets.common", SCRATCHPAD_FILES)
         files |= runtime_files("match_aie.targets.gap9", FILES)
         vendor = runtime_files("match_aie.targets.gap9", VENDOR)
-        headers = ("ma_cluster_tile.h", "ma_ne16_tile.h")
+        headers = ("ma_beside.h", "ma_cluster_tile.h", "ma_ne16_tile.h")
         return Runtime(files, headers, entry="ma_network", vendor=vendor)
 
     def simulator(self) -> NetworkSimulator:
@@ -153,4 +157,5 @@ class GAP9(MatchTarget):
             "frequency_mhz": self._megahertz,
             "l2_bytes": self.l2_bytes,
             "handover": bool(self.shared_memory),
+            "beside": self._beside,
         }

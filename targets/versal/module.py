@@ -241,7 +241,7 @@ class AieArray(ExecModule):
         (`graph.stack`).
         """
         plan = self.plan(workload, mapping)
-        alone = isinstance(plan, SpreadPlan) and plan.timed.mapping.tiles == 1
+        alone = isinstance(plan, SpreadPlan) and plan.timed.tiles == 1
         tiles = 1 if alone else plan.columns * device(self.device).core_rows
         ways = SHARED[1:] if plan.memory == "ddr" else STREAMS
         found = {WHOLE: plan.columns, SHARED[0]: tiles}

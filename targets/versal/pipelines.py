@@ -19,12 +19,8 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.pipeline import gates
-from match_aie.targets.aie_ml.graph.pipeline_plan import (
-    Candidate,
-    Keeps,
-    candidates,
-    pipeline_plans,
-)
+from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate, candidates
+from match_aie.targets.aie_ml.graph.pipeline_plan import COPIES, Keeps, pipeline_plans
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan, WayKind
 from match_aie.targets.aie_ml.graph.stack_plan import StackPlan, stack_of_plans, stack_plan
 from match_aie.targets.aie_ml.graph.timed_plan import MEMORY_GBPS
@@ -215,7 +211,9 @@ def _staged(
     keeps = [_keeps(wish, most) for wish in asked]
     through, least = _beyond(layers, run, array, keeps)
     wide = max([most, *(wish.columns or 0 for wish in asked if wish is not None)])
-    plans = pipeline_plans(stages, array.device, free, wide, keeps, through, least)
+    # Users say what one of a layer takes; ways to the chip's memory are too few for copies.
+    copies = (1,) if through == "gmio" or any(asked) else COPIES
+    plans = pipeline_plans(stages, array.device, free, wide, keeps, through, least, copies)
     if isinstance(plans, Infeasible):
         _refuse_stages([wish for wish in asked if wish is not None and wish.of_plan], plans)
         return None

@@ -69,24 +69,71 @@ void ${net.name}_set_trace(void (*trace)(int step, int tensor, const void *data,
 ${function.strip()}
 % endfor
 
-<%def name="call(index)">\
-<% one = net.calls[index] %>\
-    /* ${index}: ${one.remark} */
-% if one.linked:
-<% after = net.calls[index + 1] if index + 1 < len(net.calls) else None %>\
+## What the last of the steps that run now leaves to the next ones.
+<%def name="leave(index)">\
+<%
+one = net.calls[index]
+after = net.calls[index + 1] if index + 1 < len(net.calls) else None
+%>\
 % for offset, nbytes in one.kept:
     ma_l1_keep(${offset}, ${nbytes});
 % endfor
 % if after is not None and after.ahead:
     ma_ahead_next(&ahead, ${after.symbol}_ahead, ${sum(text != "NULL" for text in after.ahead)}, ${after.symbol}_facts, (const void *const[]){${", ".join(after.ahead)}});
 % endif
+</%def>\
+<%def name="traced(index)">\
+% for written in net.calls[index].written:
+    ${net.macro}_TRACE(${written.step}, ${written.tensor}, ${written.address}, ${written.nbytes});
+% endfor
+</%def>\
+## Two steps at the same time, on the controller.
+<%def name="both(index)">\
+    /* ${index} and ${index + 1} side by side */
+${leave(index + 1)}\
+    ma_beside(${net.name}_beside_${index}, &(struct ${net.name}_beside){call, &ahead});
+${traced(index)}\
+${traced(index + 1)}\
+</%def>\
+<%def name="beside(first, order)">\
+static void ${net.name}_beside_${first}(void *argument) {
+    const struct ${net.name}_beside *const beside = argument;
+    uint8_t *const arena = beside->call->arena;
+    const void *const *const in = beside->call->in;
+    void *const *const out = beside->call->out;
+    uint8_t *const l1 = ma_l1_open(${max(net.calls[first + lane].l1 for lane in (0, 1))});
+    struct ma_lane lane[2] = {{.number = 0}, {.number = 1, .ahead = beside->ahead}};
+    (void)arena;
+    (void)in;
+    (void)out;
+    if (!l1) {
+        return;
+    }
+<% left = {first + lane: order.count(first + lane) for lane in (0, 1)} %>\
+% for step in order:
+<%
+one, lane = net.calls[step], step - first
+opens, left[step] = left[step] == order.count(step), left[step] - 1
+%>\
+% if opens:
+    /* ${step}: ${one.remark} */
+    ${one.symbol}(${", ".join(one.arguments)}, beside->ahead, l1, &lane[${lane}]);
+% endif
+    ma_lane_${"next" if left[step] else "close"}(&lane[${lane}]);
+% endfor
+    ma_l1_close(l1);
+}
+</%def>\
+<%def name="call(index)">\
+<% one = net.calls[index] %>\
+    /* ${index}: ${one.remark} */
+% if one.linked:
+${leave(index)}\
     ${one.symbol}(${", ".join(one.arguments)}, &ahead);
 % else:
     ${one.symbol}(${", ".join(one.arguments)});
 % endif
-% for written in one.written:
-    ${net.macro}_TRACE(${written.step}, ${written.tensor}, ${written.address}, ${written.nbytes});
-% endfor
+${traced(index)}\
 </%def>\
 % if any(group.offloaded for group in net.groups):
 struct ${net.name}_call {
@@ -95,6 +142,16 @@ struct ${net.name}_call {
     void *const *out;
 };
 
+% if net.beside:
+struct ${net.name}_beside {
+    const struct ${net.name}_call *call;
+    struct ma_ahead *ahead;
+};
+
+% for first, order in net.beside.items():
+${beside(first, order)}
+% endfor
+% endif
 % for number, group in enumerate(net.groups):
 % if group.offloaded:
 static void ${net.name}_group_${number}(void *argument) {
@@ -109,12 +166,17 @@ static void ${net.name}_group_${number}(void *argument) {
     (void)in;
     (void)out;
 % for index in group.steps:
-% if index != group.steps[0]:
+<% follows = index - 1 in net.beside %>\
+% if index != group.steps[0] and not follows:
     if (ma_fault()) {
         return;
     }
 % endif
+% if index in net.beside:
+${both(index)}\
+% elif not follows:
 ${call(index)}\
+% endif
 % endfor
 }
 
@@ -206,3 +268,44 @@ int ${net.name}_run(const void *const in[], void *const out[]) {
     return ${net.name}_run_in(NULL, in, out);
 % endif
 }
+% if net.states.records:
+
+void ${net.name}_reset(void *state) {
+    uint8_t *const bytes = state;
+    bytes[0] = 0;
+% for index, kept in enumerate(net.states.records):
+% if kept.fill is not None:
+    memset(bytes + ${net.alignment + kept.offset}, ${kept.fill}, ${kept.nbytes});
+% else:
+    static const uint8_t first_${index}[] = {${", ".join(map(str, kept.first))}};
+    memcpy(bytes + ${net.alignment + kept.offset}, first_${index}, sizeof first_${index});
+% endif
+% endfor
+}
+
+int ${net.name}_step(void *state, void *arena, const void *const in[], void *const out[]) {
+    /* The first byte says which of two banks holds what the step before wrote. */
+    uint8_t *const bytes = state, *const banks = bytes + ${net.alignment};
+    const uint8_t *const old = banks + (bytes[0] ? ${net.states.nbytes} : 0);
+    uint8_t *const now = banks + (bytes[0] ? 0 : ${net.states.nbytes});
+    const void *inputs[${net.macro}_INPUTS];
+    void *outputs[${net.macro}_OUTPUTS];
+    memcpy(inputs, in, sizeof inputs);
+    memcpy(outputs, out, sizeof outputs);
+% for kept in net.states.records:
+    inputs[${kept.input}] = old + ${kept.offset};
+    outputs[${kept.output}] = now + ${kept.offset};
+% endfor
+    const int status = ${net.name}_run_in(arena, inputs, outputs);
+    if (status != 0) {
+        return status;
+    }
+% for kept in net.states.records:
+    if (out[${kept.output}]) {
+        memcpy(out[${kept.output}], now + ${kept.offset}, ${kept.nbytes});
+    }
+% endfor
+    bytes[0] = !bytes[0];
+    return 0;
+}
+% endif

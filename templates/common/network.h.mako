@@ -56,6 +56,23 @@ int ${net.name}_run(const void *const in[], void *const out[]);
  * any number of threads, each with its arena. Returns 0${refused}. */
 int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]);
 
+% if net.states.records:
+/* The network keeps something from one call to the next: a state, in ${net.macro}_STATE_BYTES of the
+ * caller's memory, one for each stream of calls. */
+#define ${net.macro}_STATE_BYTES ${2 * net.states.nbytes + net.alignment}
+
+/* Before the first step of a stream. */
+void ${net.name}_reset(void *state);
+
+/* The next step of a stream: a run in which these are kept in the state:
+% for kept in net.states.records:
+ *   in[${kept.input}] (${net.inputs[kept.input].label}) is out[${kept.output}] of the step before
+% endfor
+ * What in[] says of them is not read; out[] may be NULL for them, else it gets a copy.
+ * Returns what ${net.name}_run_in does; a step that fails leaves the state as it was. */
+int ${net.name}_step(void *state, void *arena, const void *const in[], void *const out[]);
+
+% endif
 /* What the library was built with: ${net.macro}_ALIGNMENT, _ARENA_BYTES, _INPUTS, _OUTPUTS, then the
  * bytes of every input and every output. Callers compare before the first run. */
 const size_t *${net.name}_sizes(void);

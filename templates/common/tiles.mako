@@ -123,14 +123,17 @@ tile, part = program.moving(operand, operand.cut), program.parts(operand) %>\
 };
 </%def>
 
-## The layer's function, called on the controller. `kernel` initialises a struct ma_kernel.
+## The layer's function, called on the controller: all of the layer, or what enters it where another
+## one runs beside. `kernel` initialises a struct ma_kernel.
 <%def name="function(layer, kernel)">
 <%
 ahead = "ahead" if layer.tiles.linked else "NULL"
-of = f"table(&{layer.symbol}_table" if tables.is_listed(layer.tiles) else f"tiles(&{layer.symbol}_program, {layer.symbol}_facts"
+of = f"run_table(&{layer.symbol}_table, l2, &kernel, {ahead})" if tables.is_listed(layer.tiles) else f"run_tiles(&{layer.symbol}_program, {layer.symbol}_facts, l2, &kernel, {ahead})"
+if layer.tiles.beside:
+    of = f"lane_open(lane, &{layer.symbol}_table, l2, &kernel, ahead, l1)"
 %>
 /* ${layer.summary} */
-static void ${layer.symbol}(${layer.parameters})
+static void ${layer.symbol}(${layer.parameters}${", uint8_t *l1, struct ma_lane *lane" if layer.tiles.beside else ""})
 {
     const struct ma_kernel kernel = ${kernel};
     void *const l2[] = {
@@ -138,6 +141,6 @@ static void ${layer.symbol}(${layer.parameters})
         (void *)(uintptr_t)${operand.name},
 % endfor
     };
-    ma_run_${of}, l2, &kernel, ${ahead});
+    ma_${of};
 }
 </%def>

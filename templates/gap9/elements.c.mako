@@ -34,10 +34,12 @@ static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *conte
     elements.columns = ${parts.view(layer, "x")}.extent[1];
     elements.x_row = ${parts.view(layer, "x")}.stride[0];
     elements.y_row = ${parts.view(layer, "y")}.stride[0];
-    ma_fork(${kernel}, &elements);
+    ${parts.fork(layer, kernel, "elements")}
 % else:
-    ma_fork_elements(${kernel}, &elements, t, &${parts.view(layer, "x")}, &${parts.view(layer, second)}, &${parts.view(layer, "y")}, ${len(x.shape)}, ${bytes_of[x.ctype]}, ${bytes_of[y.ctype]});
+% if layer.tiles.beside:
+    ma_tile_arrive(t);
 % endif
-    return 0;
+    return ma_fork_elements(${kernel}, &elements, t, &${parts.view(layer, "x")}, &${parts.view(layer, second)}, &${parts.view(layer, "y")}, ${len(x.shape)}, ${bytes_of[x.ctype]}, ${bytes_of[y.ctype]}, ${int(layer.tiles.beside)});
+% endif
 }
-${tiles.function(layer, "{%s_start, NULL, NULL}" % layer.symbol)}
+${tiles.function(layer, capture(parts.kernel, layer))}

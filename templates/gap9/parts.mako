@@ -9,6 +9,20 @@ SUFFIX = {"uint8_t": "u8", "int8_t": "i8"}
 ## Where in L1 it begins.
 <%def name="at(layer, name)">ma_at(t, t->view[${[o.name for o in layer.operands].index(name)}])</%def>
 
+## Starts a kernel on the workers with the argument that variable `name` is, and returns.
+<%def name="fork(layer, kernel, name)">
+% if layer.tiles.beside:
+ma_tile_arrive(t);
+return ma_fork_start(${kernel}, &${name}, sizeof ${name});
+% else:
+ma_fork(${kernel}, &${name});
+return 0;
+% endif
+</%def>
+
+## How the walk over tiles starts and awaits them: what initialises a struct ma_kernel.
+<%def name="kernel(layer)">{${layer.symbol}_start, ${"ma_fork_wait" if layer.tiles.beside else "NULL"}, NULL}</%def>
+
 ## Fields of the tail that kernels share.
 <%def name="tail(layer)">
 % if layer.tail is not None:

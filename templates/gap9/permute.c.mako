@@ -1,5 +1,6 @@
 ## Axes that change places, on the cluster; loops are the output's axes.
 <%namespace name="tiles" file="common/tiles.mako"/>
+<%namespace name="parts" file="gap9/parts.mako"/>
 <%
 order = [axis.terms[0][0] for axis in layer.tiles.operands[0].axes]
 axes = [order.index(axis.terms[0][0]) for axis in layer.tiles.operands[1].axes]
@@ -17,7 +18,6 @@ static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *conte
         {y->stride[0], y->stride[1], y->stride[2], y->stride[3]},
     };
     (void)context;
-    ma_fork(ma_permute, &permutation);
-    return 0;
+    ${parts.fork(layer, "ma_permute", "permutation")}
 }
-${tiles.function(layer, "{%s_start, NULL, NULL}" % layer.symbol)}
+${tiles.function(layer, capture(parts.kernel, layer))}

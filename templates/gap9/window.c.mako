@@ -48,7 +48,6 @@ static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *conte
     };
     (void)context;
     ma_window_${"rows" if layer.kind == "dense" else "image"}(&window, t, &${parts.view(layer, "x")}, &${parts.view(layer, "y")}, ${y_bytes});
-    ma_fork(${kernel}_${suffix}, &window);
-    return 0;
+    ${parts.fork(layer, f"{kernel}_{suffix}", "window")}
 }
-${tiles.function(layer, "{%s_start, NULL, NULL}" % layer.symbol)}
+${tiles.function(layer, capture(parts.kernel, layer))}

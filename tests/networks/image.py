@@ -79,6 +79,16 @@ def dscnn(*, nhwc: bool = False) -> onnx.ModelProto:
     return net.classified(x, 12, "dscnn")
 
 
+def branches() -> onnx.ModelProto:
+    """Two branches of (32, 12, 12), 3x3 filters in one, 5x5 depthwise ones in the other; a sum."""
+    net = _Net(15, Image("x", 32, 12, 12), nhwc=False)
+    x = net.convolution(net.entry, Filter(32, 1, 1))
+    one = net.convolution(net.convolution(x, Filter(128, 3, 3)), Filter(32, 3, 3, relu=False))
+    other = net.convolution(net.convolution(x, Filter(0, 5, 5)), Filter(0, 5, 5, relu=False))
+    total = net.graph.add("Add", one.name, other.name)
+    return net.classified(replace(one, name=net.graph.add("Relu", total)), 4, "branches")
+
+
 def autoencoder() -> onnx.ModelProto:
     """Ten dense layers of (1, 640)."""
     graph = Graph(14)

@@ -38,6 +38,7 @@ FLOAT: dict[str, Callable[[], onnx.ModelProto]] = {
     "mobilenetv1_025": image.mobilenet,
     "dscnn": image.dscnn,
     "dae": image.autoencoder,
+    "branches": image.branches,
 }
 #: Of these there are uint8 networks, `NAME_u8`.
 IMAGES = ("resnet8", "mobilenetv1_025", "dscnn", "dae")

@@ -17,7 +17,7 @@ NONE = int(tflite.ActivationFunctionType.NONE)
 SAME, VALID = int(tflite.Padding.SAME), int(tflite.Padding.VALID)
 TYPES = {
     name: int(getattr(tflite.TensorType, name.upper()))
-    for name in ("int8", "int32", "float16", "float32", "complex64")
+    for name in ("int8", "int32", "float16", "float32", "complex64", "resource")
 }
 
 
@@ -38,7 +38,7 @@ class Stored:
 class Step:
     """An operator of the file: its code, operands by name, and the table of its options.
 
-    Where there are several results, `more` are those behind the first.
+    Where there are several results, `more` are those behind the first; "" is none.
     """
 
     code: str
@@ -168,7 +168,13 @@ def _is(node: onnx.NodeProto, kind: str) -> bool:
     return bool(node.op_type == f"{kind}Linear")
 
 
-def flatbuffer(stored: Sequence[Stored], steps: Sequence[Step], entry: str, leaving: str) -> bytes:
+def flatbuffer(
+    stored: Sequence[Stored],
+    steps: Sequence[Step],
+    entry: str,
+    leaving: str,
+    others: Sequence[tuple[Sequence[Stored], Sequence[Step]]] = (),
+) -> bytes:
     """A file of these tensors and operators.
 
     Args:
@@ -176,28 +182,14 @@ def flatbuffer(stored: Sequence[Stored], steps: Sequence[Step], entry: str, leav
         steps: the operators in order.
         entry: name of the input.
         leaving: name of the output.
+        others: tensors and operators of further subgraphs, which have no inputs and outputs.
     """
     builder = flatbuffers.Builder(1 << 16)
     # The first buffer is empty by convention: it is that of tensors without content.
     contents: list[np.ndarray | None] = [None]
-    number: dict[str, int] = {}
-    tensors = []
-    for index, tensor in enumerate(stored):
-        number[tensor.name] = index
-        buffer = len(contents) if tensor.content is not None else 0
-        contents += [tensor.content] if buffer else []
-        tensors.append(_tensor(builder, tensor, buffer))
-    codes = sorted({step.code for step in steps})
-    operators = [_operator(builder, step, codes, number) for step in steps]
-    graph = _table(
-        builder,
-        "SubGraph",
-        Tensors=_offsets(builder, tensors),
-        Inputs=_numbers(builder, [number[entry]], np.int32),
-        Outputs=_numbers(builder, [number[leaving]], np.int32),
-        Operators=_offsets(builder, operators),
-        Name=builder.CreateString("main"),
-    )
+    wholes = [(stored, steps, [entry], [leaving]), *((*other, [], []) for other in others)]
+    codes = sorted({step.code for _, own, _, _ in wholes for step in own})
+    graphs = [_graph(builder, contents, codes, *whole) for whole in wholes]
     buffers = [_buffer(builder, content) for content in contents]
     built_in = [
         _table(
@@ -214,12 +206,41 @@ def flatbuffer(stored: Sequence[Stored], steps: Sequence[Step], entry: str, leav
         "Model",
         Version=3,
         OperatorCodes=_offsets(builder, built_in),
-        Subgraphs=_offsets(builder, [graph]),
+        Subgraphs=_offsets(builder, graphs),
         Description=builder.CreateString("generated"),
         Buffers=_offsets(builder, buffers),
     )
     builder.Finish(model, file_identifier=b"TFL3")
     return bytes(builder.Output())
+
+
+def _graph(
+    builder: flatbuffers.Builder,
+    contents: list[np.ndarray | None],
+    codes: list[str],
+    stored: Sequence[Stored],
+    steps: Sequence[Step],
+    entries: Sequence[str],
+    leaving: Sequence[str],
+) -> int:
+    """A subgraph, whose constants join `contents`."""
+    number: dict[str, int] = {}
+    tensors = []
+    for index, tensor in enumerate(stored):
+        number[tensor.name] = index
+        buffer = len(contents) if tensor.content is not None else 0
+        contents += [tensor.content] if buffer else []
+        tensors.append(_tensor(builder, tensor, buffer))
+    operators = [_operator(builder, step, codes, number) for step in steps]
+    return _table(
+        builder,
+        "SubGraph",
+        Tensors=_offsets(builder, tensors),
+        Inputs=_numbers(builder, [number[name] for name in entries], np.int32),
+        Outputs=_numbers(builder, [number[name] for name in leaving], np.int32),
+        Operators=_offsets(builder, operators),
+        Name=builder.CreateString("main"),
+    )
 
 
 def _finish_tensor(reading: _Reading, leaving: str) -> None:
@@ -254,16 +275,19 @@ def _operator(
     fields: dict[str, object] = {
         "OpcodeIndex": codes.index(step.code),
         "Inputs": _numbers(builder, [number[name] for name in step.operands], np.int32),
-        "Outputs": _numbers(builder, [number[t] for t in (step.result, *step.more)], np.int32),
+        "Outputs": _numbers(builder, [number[t] for t in (step.result, *step.more) if t], np.int32),
     }
     if step.options:
-        given = {
-            name: _numbers(builder, value, np.int32) if isinstance(value, tuple) else value
-            for name, value in step.fields.items()
-        }
+        given = {name: _field(builder, value) for name, value in step.fields.items()}
         fields["BuiltinOptionsType"] = int(getattr(tflite.BuiltinOptions, step.options))
         fields["BuiltinOptions"] = _table(builder, step.options, **given)
     return _table(builder, "Operator", **fields)
+
+
+def _field(builder: flatbuffers.Builder, value: object) -> object:
+    if isinstance(value, str):
+        return builder.CreateString(value)
+    return _numbers(builder, value, np.int32) if isinstance(value, tuple) else value
 
 
 def _buffer(builder: flatbuffers.Builder, content: np.ndarray | None) -> int:

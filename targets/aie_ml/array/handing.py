@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from match_aie.targets.aie_ml.schedule import CallSchedule
-from match_aie.targets.aie_ml.schedule.run import SHORT, ends, words
+from match_aie.targets.aie_ml.schedule.run import SHORT, Shown, ends, words
 
 #: Calls after which tiles keep their pace, and more of which the waiting is counted.
 WARM, COUNTED = 3, 3
@@ -72,6 +72,14 @@ def hand(chain: Sequence[CallSchedule], room: int, transfer: int, around: int) -
 
 def _short(call: CallSchedule, blocks: int) -> _Short:
     schedule = call.parts[0].schedule
+    return _of_blocks(Shown(schedule), (schedule.length, schedule.hidden), blocks)
+
+
+@lru_cache(maxsize=16384)
+def _of_blocks(key: Shown, sizes: tuple[int, int], blocks: int) -> _Short:
+    """Of a schedule with these sizes (length and hidden cycles), which many calls have."""
+    del sizes
+    schedule = key.schedule
     lead, end = ends(schedule, blocks)
     moved = [
         (lead + number * schedule.length + cycle, bool(which))

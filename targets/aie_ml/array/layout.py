@@ -32,7 +32,7 @@ from match_aie.targets.aie_ml.array.rooms import Links, Room
 from match_aie.targets.aie_ml.array.router import ORDERS, routed
 from match_aie.targets.aie_ml.array.works import Ports, ports, program_bytes, works
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.plan import End, LayerGraph, Shared
+from match_aie.targets.aie_ml.graph.plan import Connection, End, LayerGraph, Shared
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
 WORD = 4
@@ -123,6 +123,14 @@ class _Layout:
         self._tiles: list[Tile] = [self._tile(k.place) for k in self.graph.kernels]
         self._homes: list[Tile] = []
         self._uses: list[dict[str, int]] = []
+        #: Connections into and out of each buffer of a memory tile.
+        self._into: dict[int, list[Connection]] = {}
+        self._from: dict[int, list[Connection]] = {}
+        for link in self.graph.connections:
+            if link.sink.kind == "shared":
+                self._into.setdefault(link.sink.of, []).append(link)
+            if link.source.kind == "shared":
+                self._from.setdefault(link.source.of, []).append(link)
 
     @property
     def given(self) -> tuple[tuple[Lock, ...], tuple[Descriptor, ...]]:
@@ -243,23 +251,17 @@ class _Layout:
 
     def _links_of(self, index: int) -> tuple[int, int]:
         """Streams between a buffer and cores: up, down."""
-        up, down = set(), set()
-        for link in self.graph.connections:
-            if link.source.kind == "shared" and link.source.of == index:
-                if link.sink.kind == "buffer":
-                    up.add(link.source.port)
-            elif link.sink.kind == "shared" and link.sink.of == index:
-                if link.source.kind == "buffer":
-                    down.add(link.sink.port)
+        into, out = self._into.get(index, ()), self._from.get(index, ())
+        up = {link.source.port for link in out if link.sink.kind == "buffer"}
+        down = {link.sink.port for link in into if link.source.kind == "buffer"}
         return len(up), len(down)
 
     def _wanted(self, index: int) -> int:
         """The middle of the columns that use a buffer."""
+        others = [link.source for link in self._into.get(index, ())]
+        others += [link.sink for link in self._from.get(index, ())]
         columns = sorted(
-            self.graph.kernels[other.of].place[0]
-            for link in self.graph.connections
-            for end, other in ((link.source, link.sink), (link.sink, link.source))
-            if end.kind == "shared" and end.of == index and other.kind == "buffer"
+            self.graph.kernels[end.of].place[0] for end in others if end.kind == "buffer"
         )
         return columns[len(columns) // 2] if columns else 0
 
@@ -267,11 +269,10 @@ class _Layout:
         """How often a run writes one copy as a whole: what comes in, by what a write touches."""
         shared = self.graph.shared[index]
         found = set()
-        for link in self.graph.connections:
-            if link.sink.kind == "shared" and link.sink.of == index:
-                whole = touched(shared.writes[link.sink.port]) * BYTES[shared.dtype]
-                total = self._side(link.source, 1).total
-                found.add(total / whole if total else 1.0)
+        for link in self._into.get(index, ()):
+            whole = touched(shared.writes[link.sink.port]) * BYTES[shared.dtype]
+            total = self._side(link.source, 1).total
+            found.add(total / whole if total else 1.0)
         if found != {float(shared.fills)}:
             raise InternalError(f"graph {self.graph.name}: {shared.name} is not written evenly")
         return shared.fills

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import heapq
-import itertools
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.give import NoRoomError
@@ -60,6 +60,98 @@ def routed(
     )
 
 
+#: Groups of links by which a stream goes on: the column that they enter (none of interface tiles),
+#: then links and where they lead, of which the first free one is taken.
+Onward = tuple[tuple[int | None, tuple[tuple[int, int], ...]], ...]
+
+
+class Switches:
+    """The places of an array's switches and the links between them, numbered as they are asked for.
+
+    Args:
+        ports: of the switches, by kind of tile, direction and side.
+        rows: of interface tiles, memory tiles and cores.
+        columns: of the array.
+    """
+
+    def __init__(
+        self, ports: Mapping[tuple[str, str, str], int], rows: tuple[int, int, int], columns: int
+    ) -> None:
+        """Nothing is numbered."""
+        self._ports, self._rows, self._columns = ports, rows, columns
+        self._places: dict[Place, int] = {}
+        self._links: dict[tuple[Tile, tuple[str, int]], int] = {}
+        self._onward: list[Onward | None] = []
+        #: By number: a place with its tile's column and row, and a link's port.
+        self.places: list[Place] = []
+        self.across: list[int] = []
+        self.up: list[int] = []
+        self.masters: list[tuple[str, int]] = []
+
+    def place(self, place: Place) -> int:
+        """Its number."""
+        number = self._places.setdefault(place, len(self.places))
+        if number == len(self.places):
+            self.places.append(place)
+            self.across.append(place[0][0])
+            self.up.append(place[0][1])
+            self._onward.append(None)
+        return number
+
+    def link(self, tile: Tile, master: tuple[str, int]) -> int:
+        """The number of the link from a tile's port."""
+        number = self._links.setdefault((tile, master), len(self.masters))
+        if number == len(self.masters):
+            self.masters.append(master)
+        return number
+
+    def onward(self, number: int) -> Onward:
+        """Links by which a stream at a place can go on: the lowest free lane of a side."""
+        found = self._onward[number]
+        if found is None:
+            found = self._onward[number] = tuple(self._groups(*self.places[number]))
+        return found
+
+    def _groups(
+        self, tile: Tile, slave: tuple[str, int]
+    ) -> Iterator[tuple[int | None, tuple[tuple[int, int], ...]]]:
+        through = self._kind(tile) == "mem_tile" and slave[0] in ("N", "S")
+        for side, (dx, dy, arrives) in _ACROSS.items():
+            there = tile[0] + dx, tile[1] + dy
+            inside = 0 <= there[0] < self._columns and 0 <= there[1] < sum(self._rows)
+            if side == slave[0] or not inside:
+                continue
+            count = self._lanes(tile, side)
+            able = [lane for lane in ([slave[1]] if through else range(count)) if lane < count]
+            ways = [
+                (self.link(tile, (side, lane)), self.place((there, (arrives, lane))))
+                for lane in able
+            ]
+            column = there[0] if there[1] >= self._rows[0] else None
+            # Through the memory tiles above, another lane may be the free one.
+            apart = self._kind(there) == "mem_tile"
+            yield from ((column, (way,)) for way in ways) if apart else ((column, tuple(ways)),)
+
+    def _kind(self, tile: Tile) -> str:
+        if tile[1] < self._rows[0]:
+            return "shim_tile"
+        return "mem_tile" if tile[1] < self._rows[0] + self._rows[1] else "core_tile"
+
+    def _lanes(self, tile: Tile, side: str) -> int:
+        """Links of a side: masters here, slaves there."""
+        dx, dy, arrives = _ACROSS[side]
+        there = self._kind((tile[0] + dx, tile[1] + dy))
+        here = self._ports.get((self._kind(tile), "master", side), 0)
+        return min(here, self._ports.get((there, "slave", arrives), 0))
+
+
+@lru_cache(maxsize=8)
+def _switches(
+    ports: frozenset[tuple[tuple[str, str, str], int]], rows: tuple[int, int, int], columns: int
+) -> Switches:
+    return Switches(dict(ports), rows, columns)
+
+
 class Router:
     """Hands out ports of switches, circuit by circuit.
 
@@ -71,104 +163,72 @@ class Router:
 
     def __init__(self, device: Device, columns: tuple[int, int]) -> None:
         """Nothing is in use."""
-        self._device = device
+        ports = frozenset(device.architecture.switch_ports.items())
+        rows = device.shim_rows, device.mem_rows, device.core_rows
+        self._switches = _switches(ports, rows, device.columns)
         self._columns = columns
-        self._used: set[tuple[Tile, tuple[str, int]]] = set()
+        self._used: set[int] = set()
 
     def route(self, source: Channel, sinks: Sequence[Channel]) -> tuple[Hop, ...] | None:
         """Hops from `source` to all `sinks`, which are then taken; None where there is no way.
 
         A sink is reached from wherever the stream passes already: switches broadcast.
         """
-        tree: list[Place] = [(source.tile, ("dma", source.index))]
+        switches = self._switches
+        tree = [switches.place((source.tile, ("dma", source.index)))]
         hops: list[Hop] = []
+        taken: set[int] = set()
         for sink in sorted(sinks, key=lambda s: _distance(s.tile, source.tile)):
             way = self._way(tree, sink)
             if way is None:
-                self._used -= {(hop.tile, hop.master) for hop in hops}
+                self._used -= taken
                 return None
-            self._used |= {(hop.tile, hop.master) for hop in way}
-            hops += way
-            tree += [place for hop in way if (place := _next(hop)) is not None]
+            for place, link, there in way:
+                taken.add(link)
+                hops.append(Hop(*switches.places[place], switches.masters[link]))
+                if there is not None:
+                    tree.append(there)
+            self._used |= taken
         return tuple(hops)
 
-    def _way(self, tree: list[Place], sink: Channel) -> list[Hop] | None:
-        """The shortest way from any place of `tree` (A*, tiles apart as the estimate)."""
-        order = itertools.count()
-        waiting: list[tuple[int, int, int, Place]] = []
-        came: dict[Place, Hop | None] = {}
-        before: dict[Place, Place] = {}
-        for place in tree:
+    def _way(self, tree: list[int], sink: Channel) -> list[tuple[int, int, int | None]] | None:
+        """The shortest way from any place of `tree` (A*, tiles apart as the estimate).
+
+        It is (place, link, next place) for every hop, None in the place of a DMA.
+        """
+        used, switches, (first, last) = self._used, self._switches, self._columns
+        last_link = switches.link(sink.tile, ("dma", sink.index))
+        if last_link in used:
+            return None
+        x, y = sink.tile
+        across, up = switches.across, switches.up
+        waiting: list[tuple[int, int, int, int]] = []
+        came: dict[int, tuple[int, int] | None] = {}
+        for order, place in enumerate(tree):
             came[place] = None
-            heapq.heappush(waiting, (_distance(place[0], sink.tile), next(order), 0, place))
+            heapq.heappush(waiting, (abs(across[place] - x) + abs(up[place] - y), order, 0, place))
+        order = len(tree)
         while waiting:
             _, _, taken, place = heapq.heappop(waiting)
-            tile, slave = place
-            if tile == sink.tile and (tile, ("dma", sink.index)) not in self._used:
-                hops = [Hop(tile, slave, ("dma", sink.index))]
+            if across[place] == x and up[place] == y:
+                hops: list[tuple[int, int, int | None]] = [(place, last_link, None)]
                 while (hop := came[place]) is not None:
-                    hops.append(hop)
-                    place = before[place]
+                    hops.append((*hop, place))
+                    place = hop[0]
                 return hops[::-1]
-            for hop in self._onward(place, sink):
-                there = _next(hop)
-                if there is None or there in came:
+            for column, ways in switches.onward(place):
+                if column is not None and not first <= column <= last:
                     continue
-                came[there] = hop
-                before[there] = place
-                estimate = taken + 1 + _distance(there[0], sink.tile)
-                heapq.heappush(waiting, (estimate, next(order), taken + 1, there))
+                for link, there in ways:
+                    if link in used:
+                        continue
+                    if there not in came:
+                        came[there] = place, link
+                        far = taken + 1 + abs(across[there] - x) + abs(up[there] - y)
+                        heapq.heappush(waiting, (far, order, taken + 1, there))
+                        order += 1
+                    break
         return None
-
-    def _onward(self, place: Place, sink: Channel) -> Iterator[Hop]:
-        """Free ports by which a stream at `place` can go on: the lowest lane of a side."""
-        tile, slave = place
-        through = self._kind(tile) == "mem_tile" and slave[0] in ("N", "S")
-        for side, (dx, dy, _) in _ACROSS.items():
-            there = tile[0] + dx, tile[1] + dy
-            if side == slave[0] or not self._open(there):
-                continue
-            lanes = [slave[1]] if through else range(self._lanes(tile, side))
-            count = self._lanes(tile, side)
-            for lane in lanes:
-                if lane < count and (tile, (side, lane)) not in self._used:
-                    yield Hop(tile, slave, (side, lane))
-                    # Through the memory tiles above, another lane may be the free one.
-                    if self._kind(there) != "mem_tile":
-                        break
-        del sink
-
-    def _kind(self, tile: Tile) -> str:
-        if tile[1] < self._device.shim_rows:
-            return "shim_tile"
-        cores = self._device.shim_rows + self._device.mem_rows
-        return "mem_tile" if tile[1] < cores else "core_tile"
-
-    def _lanes(self, tile: Tile, side: str) -> int:
-        """Links of a side: masters here, slaves there."""
-        ports = self._device.architecture.switch_ports
-        dx, dy, arrives = _ACROSS[side]
-        there = self._kind((tile[0] + dx, tile[1] + dy))
-        here = ports.get((self._kind(tile), "master", side), 0)
-        return min(here, ports.get((there, "slave", arrives), 0))
-
-    def _open(self, tile: Tile) -> bool:
-        """Whether the stream may enter `tile`."""
-        device = self._device
-        top = device.shim_rows + device.mem_rows + device.core_rows
-        if not (0 <= tile[0] < device.columns and 0 <= tile[1] < top):
-            return False
-        first, last = self._columns
-        return tile[1] < device.shim_rows or first <= tile[0] <= last
-
-
-def _next(hop: Hop) -> Place | None:
-    """Where a hop leads; None into a DMA."""
-    side, lane = hop.master
-    if side == "dma":
-        return None
-    dx, dy, arrives = _ACROSS[side]
-    return (hop.tile[0] + dx, hop.tile[1] + dy), (arrives, lane)
 
 
 def _distance(a: Tile, b: Tile) -> int:

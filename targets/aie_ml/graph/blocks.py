@@ -17,7 +17,7 @@ class Blocks:
 
     Attributes:
         operand: of the workload: "x", "y".
-        matrix: rows and columns of the operand.
+        matrix: rows and columns of the operand, or of some of its rows.
         rows: of a block.
         width: columns of a block.
         row: first one.
@@ -26,6 +26,7 @@ class Blocks:
         column: first one.
         column_step: from block to block.
         blocks: of a pass.
+        first: row of the operand where the matrix begins.
     """
 
     operand: str
@@ -38,6 +39,7 @@ class Blocks:
     column: int = 0
     column_step: int = 0
     blocks: int = 1
+    first: int = 0
 
     @property
     def elements(self) -> int:
@@ -53,13 +55,13 @@ class Blocks:
 
     @property
     def begin(self) -> int:
-        """Element of the matrix where a contiguous piece begins."""
-        return self.row * self.matrix[1]
+        """Element of the operand where a contiguous piece begins."""
+        return (self.first + self.row) * self.matrix[1]
 
     def cut(self, tensor: np.ndarray) -> np.ndarray:
         """What goes in, flat, of a tensor of any shape with the same elements."""
         carried = np.zeros((self.passes, self.blocks, self.rows, self.width), tensor.dtype)
-        matrix = tensor.reshape(self.matrix)
+        matrix = self._matrix(tensor)
         for at in np.ndindex(self.passes, self.blocks):
             piece = self._piece(matrix, *at)
             carried[at][: piece.shape[0], : piece.shape[1]] = piece
@@ -68,10 +70,15 @@ class Blocks:
     def paste(self, carried: np.ndarray, tensor: np.ndarray) -> None:
         """What came out, flat, into `tensor`."""
         blocks = carried.reshape(self.passes, self.blocks, self.rows, self.width)
-        matrix = tensor.reshape(self.matrix)
+        matrix = self._matrix(tensor)
         for at in np.ndindex(self.passes, self.blocks):
             piece = self._piece(matrix, *at)
             piece[...] = blocks[at][: piece.shape[0], : piece.shape[1]]
+
+    def _matrix(self, tensor: np.ndarray) -> np.ndarray:
+        """The matrix in the operand, a view."""
+        rows, columns = self.matrix
+        return tensor.reshape(-1, columns)[self.first : self.first + rows]
 
     def _piece(self, matrix: np.ndarray, number: int, block: int) -> np.ndarray:
         """The matrix's own part of a block, a view."""

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from match_aie.errors import Infeasible, InternalError
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.join import Joined, Joining, Link, Member
+from match_aie.targets.aie_ml.graph.moved import moved
 from match_aie.targets.aie_ml.graph.plan import Connection, End, Outside, Shared
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.kernels.block import Access
@@ -93,7 +95,7 @@ def _unlike(before: Timed, after: Timed) -> Infeasible | None:
     if (a.columns, a.out) != (b.reduction, b.a):
         return Infeasible("elements of a row between stages", b.reduction, a.columns, "elements")
     rows = padded_rows(before), padded_rows(after)
-    if rows[0] != rows[1] or before.rows != after.rows:
+    if (rows[0], before.rows, before.copies) != (rows[1], after.rows, after.copies):
         return Infeasible("rows of a run", max(rows), min(rows), "rows", ("calls of other rows",))
     return None
 
@@ -158,6 +160,8 @@ def _refused(before: Timed, gate: Gate) -> Infeasible | None:
 def join_stages(name: str, members: Sequence[Member], device: Device) -> Joined:
     """Stages as one graph, in columns side by side; each reads what the one before it wrote.
 
+    Where stages have copies, those of all stages lie beside each other: a pipeline each.
+
     Args:
         name: of the graph.
         members: dense layers with their sizes, in the order in which they run.
@@ -169,7 +173,13 @@ def join_stages(name: str, members: Sequence[Member], device: Device) -> Joined:
     joining = Joining(name, members, device)
     for writer in range(len(members) - 1):
         _Seam(joining, writer).sew()
-    return joining.done()
+    copies = members[0].timed.copies if members[0].timed is not None else 1
+    if copies == 1:
+        return joining.done()
+    widths = [member.graph.columns // copies for member in members]
+    first = accumulate(widths[:-1], initial=0)
+    columns = [at + copy * sum(widths) for at in first for copy in range(copies)]
+    return moved(joining.done(), [wide for wide in widths for _ in range(copies)], columns)
 
 
 class _Seam:
@@ -185,25 +195,34 @@ class _Seam:
         if isinstance(found, Infeasible):
             raise InternalError(f"{joining.name}: stages that do not fit: {found}")
         self.gates = found
+        self.copy = 0
+        self.made = 0
 
     def sew(self) -> None:
         """Buffers of its own in the place of those that lead outside."""
         self._unpick()
-        kept: dict[Writer, tuple[int, Access, Outside]] = {}
-        for number, gate in enumerate(self.gates):
-            buffer = len(self.joining.shared)
-            writes = tuple(self._write(gate, writer) for writer in gate.writers)
-            reads = tuple(self._read(gate, reader) for reader in gate.readers)
-            self.joining.shared.append(self._buffer(number, gate, writes, reads))
-            for port, writer in enumerate(gate.writers):
-                self._join(End("buffer", self._last(writer)), End("shared", buffer, port))
-                kept.setdefault(writer, (buffer, *self._kept(gate, writer)))
-            for port, reader in enumerate(gate.readers):
-                for tile in self._sinks(reader):
-                    self._join(End("shared", buffer, port), End("buffer", tile))
+        held = self.joining.held.setdefault(self.writer, [])
+        for copy in range(self.before.copies):
+            self.copy = copy
+            kept: dict[Writer, tuple[int, Access, Outside]] = {}
+            for gate in self.gates:
+                self._open(gate, kept)
+            held += [kept[writer] for writer in sorted(kept)]
         (operand,) = self.joining.members[self.writer + 1].names
-        self.joining.held[self.writer] = [kept[writer] for writer in sorted(kept)]
         self.joining.in_place.add(Link(self.writer, self.writer + 1, operand))
+
+    def _open(self, gate: Gate, kept: dict[Writer, tuple[int, Access, Outside]]) -> None:
+        """A buffer of the copy at hand; `kept` says where each writer's results stay."""
+        buffer = len(self.joining.shared)
+        writes = tuple(self._write(gate, writer) for writer in gate.writers)
+        reads = tuple(self._read(gate, reader) for reader in gate.readers)
+        self.joining.shared.append(self._buffer(gate, writes, reads))
+        for port, writer in enumerate(gate.writers):
+            self._join(End("buffer", self._last(writer)), End("shared", buffer, port))
+            kept.setdefault(writer, (buffer, *self._kept(gate, writer)))
+        for port, reader in enumerate(gate.readers):
+            for tile in self._sinks(reader):
+                self._join(End("shared", buffer, port), End("buffer", tile))
 
     def _join(self, source: End, sink: End) -> None:
         self.joining.connections.append(Connection(source, sink))
@@ -234,18 +253,23 @@ class _Seam:
         """Kernel that stores a chain's results."""
         t = self.before
         tile = (t.chain(*writer) + 1) * t.mapping.cas_length - 1
-        return self.joining.first[self.writer]["buffer"] + tile
+        return self._first(self.writer, "buffer") + tile
+
+    def _first(self, member: int, kind: str) -> int:
+        """Number of the first kernel or column of a stage's copy at hand."""
+        graph = self.joining.members[member].graph
+        size = graph.columns if kind == "column" else len(graph.kernels)
+        return self.joining.first[member][kind] + self.copy * (size // self.before.copies)
 
     def _sinks(self, reader: Reader) -> list[int]:
         """Kernels that a column of tiles has for a part of the rows."""
         row, at, slot = reader
-        t, base = self.after, self.joining.first[self.writer + 1]["buffer"]
+        t, base = self.after, self._first(self.writer + 1, "buffer")
         parts = (part for part in t.slots[slot].parts if part[0] == row)
         return [base + t.chain(*part) * t.mapping.cas_length + at for part in parts]
 
-    def _buffer(
-        self, number: int, gate: Gate, writes: tuple[Access, ...], reads: tuple[Access, ...]
-    ) -> Shared:
+    def _buffer(self, gate: Gate, writes: tuple[Access, ...], reads: tuple[Access, ...]) -> Shared:
+        number, self.made = self.made, self.made + 1
         return Shared(
             f"{self.joining.members[self.writer].graph.name}_y{number}",
             self.before.mapping.layer.out,
@@ -258,7 +282,7 @@ class _Seam:
 
     def _column(self, gate: Gate) -> int:
         """Where a buffer should lie: on the side from which more streams would cross."""
-        before, after = (self.joining.first[at]["column"] for at in (self.writer, self.writer + 1))
+        before, after = (self._first(at, "column") for at in (self.writer, self.writer + 1))
         if self.before.mapping.chains > self.after.floor.copies[0]:
             chain = self.before.chain(*gate.writers[0])
             return before + self.before.floor.place(chain, self.before.mapping.cas_length - 1)[0]
@@ -310,6 +334,7 @@ class _Seam:
             row_step=high,
             passes=t.passes,
             column=column * m.call_columns,
+            first=self.copy * t.rows,
         )
         name = f"y_{row}_{column}"
         return access, Outside(name, m.layer.out, blocks.elements, blocks=blocks)

@@ -6,29 +6,29 @@ neighbours fit each other (`pipeline.gates`), and the largest number of cycles i
 that no kernel beats stand for cycles until a candidate is chosen; then its kernels are scheduled,
 and what is best is asked again, until all that is chosen is priced. So no other choice among the
 candidates has a faster slowest stage.
+
+A pipeline may have copies beside it, each with its share of the rows, of the columns and of the
+ways: where streams between stages or out of the array bound a single one, several have more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import pairwise
-from math import ceil, inf
+from math import inf
 
 import numpy as np
 
 from match_aie.errors import Infeasible
-from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
-from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
-from match_aie.targets.aie_ml.array.local import demand, logical_banks
+from match_aie.targets.aie_ml.array.layer import DenseLayer
 from match_aie.targets.aie_ml.array.search import VARIANTS
-from match_aie.targets.aie_ml.array.shapes import counts, native_tilings
-from match_aie.targets.aie_ml.devices import Device, Tiling
+from match_aie.targets.aie_ml.array.shapes import native_tilings
+from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.join import Member
 from match_aie.targets.aie_ml.graph.pipeline import gates, join_stages
+from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate, candidates
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.spread_plan import (
     SpreadPlan,
@@ -40,44 +40,14 @@ from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 from match_aie.workload import Workload
 
-#: Candidates of a width that are kept, those with the least bounds.
-OF_A_WIDTH = 6
-
 #: Choices that are laid out until one can be.
 LAID_OUT = 8
 
 #: Orders of the streams that are tried of a choice: another choice is sooner laid out.
 ORDERS = 6
 
-#: Rows of a run are filled up to whole numbers of so many `mmul` tiles, where that adds no more
-#: than the share of them: more calls divide them evenly.
-ROUND = (1, 2, 4, 8, 16)
-FILLED = 1 / 8
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A stage on so many columns; equal ones of different stages are priced once.
-
-    Attributes:
-        mapping: of the rows of a pass, its kernel still open.
-        rows: of a run.
-        columns: that it takes.
-        bound: cycles of a run that no kernel of it beats.
-        streams: from chains into memory tiles, and from these to columns of tiles.
-    """
-
-    mapping: ArrayMapping
-    rows: int
-    columns: int
-    bound: float
-    streams: tuple[int, int]
-
-    @property
-    def passes(self) -> int:
-        """Calls of a tile in a run."""
-        return ceil(self.rows / self.mapping.layer.rows)
-
+#: Pipelines side by side that are tried.
+COPIES = (1, 2, 3, 4)
 
 #: Whether a candidate may be taken.
 Keeps = Callable[[Candidate], bool]
@@ -91,6 +61,7 @@ def pipeline_plans(
     keeps: Sequence[Keeps] = (),
     through: WayKind = "plio",
     least: float = 0.0,
+    copies: Sequence[int] = (1,),
 ) -> tuple[SpreadPlan, ...] | Infeasible:
     """A plan of every stage, all of them side by side on at most `columns` columns.
 
@@ -102,18 +73,23 @@ def pipeline_plans(
         keeps: of each stage, which candidates may be taken; all where empty.
         through: what the ways in and out of the pipeline are.
         least: cycles of a run below which a stage gains nothing.
+        copies: numbers of pipelines side by side that are tried.
 
     Raises:
         TargetError: element types without a product there, or facts that are not known.
     """
-    offered = [candidates(layer, name, min(most, columns)) for layer, _ in stages]
-    if keeps:
-        pairs = zip(offered, keeps, strict=True)
-        offered = [tuple(one for one in each if keep(one)) for each, keep in pairs]
-    choice = _Choice(offered, name, columns, least)
+    layers = [layer for layer, _ in stages]
+    rivals = [
+        _Choice(offered, name, columns // many, least, many)
+        for many in copies
+        if (offered := _offered(layers, name, min(columns, most) // many, keeps, many)) is not None
+    ]
     refused: Infeasible | None = None
     for _ in range(LAID_OUT):
-        plans = choice.best()
+        plans, choice = None, rivals[0]
+        for rival in rivals:
+            faster = rival.best(inf if plans is None else max(plan.interval for plan in plans))
+            plans, choice = (plans, choice) if faster is None else (faster, rival)
         if plans is None:
             break
         plans = tuple(replace(plan, through=through) for plan in plans)
@@ -129,6 +105,37 @@ def pipeline_plans(
     return refused or Infeasible(
         "columns of stages side by side", columns + 1, columns, "columns", levers
     )
+
+
+def _offered(
+    layers: Sequence[DenseLayer],
+    name: str,
+    columns: int,
+    keeps: Sequence[Keeps],
+    copies: int,
+) -> list[tuple[Candidate, ...]] | None:
+    """Candidates of the stages of one of so many pipelines; None where rows do not divide.
+
+    Args:
+        layers: of all rows.
+        name: of the device.
+        columns: that a stage of one may take.
+        keeps: of each stage, which candidates may be taken; all where empty.
+        copies: side by side.
+    """
+    device = known(name)
+    if layers[0].rows % (copies * native_tilings(layers[0], device)[0].m) and copies > 1:
+        return None
+    parts = [replace(layer, rows=layer.rows // copies) for layer in layers]
+    offered = [candidates(part, name, columns) for part in parts]
+    if keeps:
+        pairs = zip(offered, keeps, strict=True)
+        offered = [tuple(one for one in each if keep(one)) for each, keep in pairs]
+    if copies > 1:
+        into, out = (device.need(much, "streams") for much in (device.plio_in, device.plio_out))
+        offered[0] = tuple(one for one in offered[0] if copies * one.streams[1] <= into)
+        offered[-1] = tuple(one for one in offered[-1] if copies * one.streams[0] <= out)
+    return offered
 
 
 def _apart(before: SpreadPlan, after: SpreadPlan) -> Infeasible | None:
@@ -149,103 +156,6 @@ def _cannot_lie(
     return cannot_lie(join_stages("stages", members, device).graph, device, orders=ORDERS)
 
 
-@lru_cache(maxsize=256)
-def candidates(layer: DenseLayer, name: str, most: int) -> tuple[Candidate, ...]:
-    """Ways to run a layer as a stage on up to `most` columns, those of least bounds of each width.
-
-    Raises:
-        TargetError: element types without a product there, or facts that are not known.
-    """
-    device = known(name)
-    tiling = native_tilings(layer, device)[0]
-    widths: dict[tuple[int, int], list[Candidate]] = {}
-    deep, wide = ceil(layer.reduction / tiling.k), ceil(layer.columns / tiling.n)
-    for length in counts(deep, most):
-        chains = most // length * device.core_rows
-        for parts in counts(wide, chains):
-            for high in _heights(ceil(layer.rows / tiling.m)):
-                able = min(chains // parts, ceil(layer.rows / tiling.m))
-                for rows in (n for n in _divisors(high) if n <= able):
-                    split = length, parts, rows
-                    for made in _of_split(layer, tiling, split, high, name, most):
-                        widths.setdefault((made.columns, high), []).append(made)
-    found: list[Candidate] = []
-    for _, each in sorted(widths.items()):
-        each.sort(key=lambda one: (one.bound, one.mapping.tiles, one.streams))
-        found += each[:OF_A_WIDTH]
-    return tuple(found)
-
-
-def _heights(tiles: int) -> list[int]:
-    """Numbers of `mmul` tiles of rows in a run, those that are filled up included."""
-    filled = {ceil(tiles / step) * step for step in ROUND}
-    return sorted(high for high in filled if high - tiles <= FILLED * tiles)
-
-
-def _divisors(number: int) -> list[int]:
-    return [part for part in range(1, number + 1) if number % part == 0]
-
-
-def _of_split(
-    layer: DenseLayer,
-    tiling: Tiling,
-    split: tuple[int, int, int],
-    tiles: int,
-    name: str,
-    most: int,
-) -> list[Candidate]:
-    """Candidates of parts of the reduction, the columns and the rows.
-
-    Calls are of the most rows that fit a tile, with and without banks that the DMA shares.
-
-    Args:
-        layer: what runs.
-        tiling: of its products.
-        split: the parts.
-        tiles: of rows in a run, what is filled up included.
-        name: of the device.
-        most: columns that it may take.
-    """
-    device = known(name)
-    length, parts, rows = split
-    base = ArrayMapping(
-        replace(layer, rows=min(layer.rows, tiling.m * rows)),
-        tiling,
-        (1, 1),
-        VARIANTS[0],
-        length,
-        parts,
-        rows,
-        tiling.m,
-        ceil(ceil(layer.columns / tiling.n) / parts) * tiling.n,
-    )
-    region = narrow(name, base)
-    if region.columns > most:
-        return []
-    crossing = base.chains, Floor(base, region).copies[0]
-    one, (banks, size) = demand(base, device), logical_banks(device)
-    share, whole = tiles // rows, ceil(layer.rows / tiling.m) // rows
-    heights = [n for n in _divisors(share) if n <= whole]
-    fitting = [(n, plan) for n in heights if (plan := one.plan(banks, size, n))]
-    largest = {
-        max((n for n, _ in fitting), default=0),
-        max((n for n, plan in fitting if not plan.shared), default=0),
-    }
-    core = device.architecture.core
-    rate = core.macs_of(layer.a, layer.w) or 1
-    found = []
-    for tall in sorted(largest - {0}):
-        high = tall * tiling.m
-        part = replace(layer, rows=min(layer.rows, high * rows))
-        mapping = replace(base, layer=part, call_rows=high)
-        calls = share // tall
-        products = high * mapping.part_reduction * mapping.call_columns / rate
-        streams = max(mapping.input_bytes, mapping.output_bytes) / core.dma.bytes_per_cycle
-        cycles = calls * max(products + Assumed().acquire, streams)
-        found.append(Candidate(mapping, layer.rows, region.columns, cycles, crossing))
-    return found
-
-
 class _Choice:
     """Candidates of all stages, and what is known of their cycles.
 
@@ -254,6 +164,7 @@ class _Choice:
         name: of the device.
         columns: that there are.
         least: cycles below which a stage gains nothing.
+        copies: of the plans.
     """
 
     def __init__(
@@ -262,9 +173,10 @@ class _Choice:
         name: str,
         columns: int,
         least: float = 0.0,
+        copies: int = 1,
     ) -> None:
         """Nothing is priced."""
-        self._least = least
+        self._least, self._copies = least, copies
         self._offered, self._name, self._columns = offered, name, columns
         device, ports = known(name), known(name).architecture.switch_ports
         self._down = ports[("core_tile", "master", "S")]
@@ -274,12 +186,16 @@ class _Choice:
         self._across = ports[("core_tile", "master", "E")] * device.core_rows
         self._plans: dict[Candidate, SpreadPlan | None] = {}
         self._apart: set[tuple[Candidate, Candidate]] = set()
+        self._known: dict[tuple[int, int], bool] = {}
 
-    def best(self) -> tuple[SpreadPlan, ...] | None:
-        """Plans whose slowest is the fastest, on the fewest columns; None where nothing fits."""
+    def best(self, below: float = inf) -> tuple[SpreadPlan, ...] | None:
+        """Plans whose slowest is the fastest, on the fewest columns.
+
+        None where nothing fits, or nothing takes fewer cycles than `below`.
+        """
         while True:
             found = self._fastest()
-            if found is None:
+            if found is None or max(map(self._cycles, found)) >= below:
                 return None
             for candidate in found:
                 if candidate not in self._plans:
@@ -294,7 +210,8 @@ class _Choice:
         """With the kernel that is fastest; None where none fits."""
         device = narrow(self._name, candidate.mapping)
         made = with_kernel(candidate.mapping, device, VARIANTS)
-        return None if made is None else plan_of_pass(made, candidate.rows, self._name)
+        plan = None if made is None else plan_of_pass(made, candidate.rows, self._name)
+        return plan and replace(plan, timed=replace(plan.timed, copies=self._copies))
 
     def refuse(self, seam: int | None = None) -> None:
         """The last answer could not be laid out: neighbours part.
@@ -343,11 +260,17 @@ class _Choice:
         return ways[0].chosen
 
     def _fits(self, before: Candidate | None, after: Candidate) -> bool:
-        """Whether each column of tiles has its part of the reduction in one memory tile."""
+        """Whether neighbours fit each other, and nobody refused them."""
         if before is None:
             return True
-        across = min(before.streams[0], after.streams[1])
-        if (before, after) in self._apart or across > self._across:
+        key = id(before), id(after)
+        if key not in self._known:
+            self._known[key] = self._meet(before, after)
+        return self._known[key] and (before, after) not in self._apart
+
+    def _meet(self, before: Candidate, after: Candidate) -> bool:
+        """Whether each column of tiles has its part of the reduction in one memory tile."""
+        if min(before.streams[0], after.streams[1]) > self._across:
             return False
         a, b = before.mapping, after.mapping
         if a.row_parts * a.call_rows * before.passes != b.row_parts * b.call_rows * after.passes:

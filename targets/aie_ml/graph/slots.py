@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Slot:
         """Whether all of these rows meet all of these columns."""
         return len(self.parts) == len(self.rows) * len(self.columns)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[tuple[int, int], ...]:
         """Its parts counted from the first ones: alike slots take alike buffers."""
         first = self.rows[0], self.columns[0]
@@ -75,3 +75,45 @@ class Slot:
             mine = sorted(column for r, column in self.parts if r == row)
             found.append(Rectangle(self.number, range(row, row + 1), range(mine[0], mine[-1] + 1)))
         return tuple(sorted(found, key=lambda band: band.rows[0]))
+
+
+@lru_cache(maxsize=4096)
+def slots_of(row_parts: int, column_parts: int, order: str, high: int) -> tuple[Slot, ...]:
+    """Slots of a layer's chains, `high` above each other.
+
+    Args:
+        row_parts: of the rows.
+        column_parts: of the columns.
+        order: "m" where the chains of one part of the rows follow each other, else "n".
+        high: rows of cores.
+    """
+    pairs = [(row, column) for row in range(row_parts) for column in range(column_parts)]
+    if order != "m":
+        pairs.sort(key=lambda pair: pair[::-1])
+    firsts = range(0, len(pairs), high)
+    return tuple(Slot(at, tuple(pairs[first : first + high])) for at, first in enumerate(firsts))
+
+
+@lru_cache(maxsize=4096)
+def pieces_of(
+    row_parts: int, column_parts: int, order: str, high: int, most: int
+) -> tuple[tuple[Rectangle, ...], ...]:
+    """Of each of these slots, chains of a row of which at most `most` share a way.
+
+    Args:
+        row_parts: of the rows.
+        column_parts: of the columns.
+        order: see `slots_of`.
+        high: rows of cores.
+        most: chains of a way.
+    """
+    found = []
+    for slot in slots_of(row_parts, column_parts, order, high):
+        pieces = []
+        for band in slot.bands:
+            wide = len(band.columns)
+            size = -(-wide // -(-wide // most))
+            for first in range(0, wide, size):
+                pieces.append(Rectangle(slot.number, band.rows, band.columns[first : first + size]))
+        found.append(tuple(pieces))
+    return tuple(found)

@@ -78,8 +78,8 @@ class SpreadPlan:
 
     @property
     def columns(self) -> int:
-        """Of the array that it takes."""
-        return self.timed.device.columns
+        """Of the array that it takes, all copies."""
+        return self.timed.copies * self.timed.device.columns
 
     @property
     def memory(self) -> MemoryKind:
@@ -121,7 +121,7 @@ class SpreadPlan:
 
     @property
     def nest(self) -> Mapping:
-        """Chains, tiles of a chain and lanes; then loops over time, outermost first.
+        """Copies, chains, tiles of a chain and lanes; then loops over time, outermost first.
 
         These are passes, blocks of accumulators along rows and columns, steps of the reduction, and
         a block. A loop's step counts what all tiles cover. Where the chip's memory feeds the plan,
@@ -131,8 +131,10 @@ class SpreadPlan:
         chains = Loop("B", m.row_parts), Loop("K", m.column_parts)
         rows, columns = m.block
         high, wide, deep = t.m * m.row_parts, t.n * m.column_parts, t.k * m.cas_length
+        copies = (Loop("B", self.timed.copies),) if self.timed.copies > 1 else ()
         return Mapping(
             (
+                *copies,
                 *(chains if m.order == "m" else chains[::-1]),
                 *(Loop("C", m.cas_length), Loop("B", t.m), Loop("K", t.n), Loop("C", t.k)),
             ),
@@ -183,8 +185,11 @@ def of_nest(layer: DenseLayer, name: str, nest: Mapping) -> SpreadPlan:
         TargetError: it says none.
     """
     whole = known(name)
-    sizes = {loop.dim: loop.size for loop in nest.spatial[:3]}
-    lanes = {loop.dim: loop.size for loop in nest.spatial[3:]}
+    copies = nest.spatial[0].size if len(nest.spatial) > len("BKCBKC") else 1
+    spatial = nest.spatial[-len("BKCBKC") :]
+    layer = replace(layer, rows=layer.rows // copies)
+    sizes = {loop.dim: loop.size for loop in spatial[:3]}
+    lanes = {loop.dim: loop.size for loop in spatial[3:]}
     shape = lanes["B"], lanes["K"], lanes["C"]
     tilings = whole.architecture.core.tilings_of(layer.a, layer.w)
     tiling = next((t for t in tilings if (t.m, t.n, t.k) == shape), None)
@@ -203,12 +208,12 @@ def of_nest(layer: DenseLayer, name: str, nest: Mapping) -> SpreadPlan:
         sizes["B"],
         blocks * rows * tiling.m,
         wide * columns * tiling.n,
-        order="m" if nest.spatial[0].dim == "B" else "n",
+        order="m" if spatial[0].dim == "B" else "n",
     )
     plan = plan_of_pass(mapping, layer.rows, name)
     if plan is None or plan.timed.passes != passes:
         raise TargetError(f"{nest} does not fit {name}")
-    return replace(plan, through=through)
+    return replace(plan, timed=replace(plan.timed, copies=copies), through=through)
 
 
 @lru_cache(maxsize=1024)
@@ -282,12 +287,17 @@ def _timed(mapping: ArrayMapping, rows: int, name: str, fills: int) -> Timed | N
     """The nest's sizes, where it fits the array and its ways."""
     device = narrow(name, mapping)
     timed = Timed(mapping, device, rows, 1, "plio", fills)
+    into, out = (
+        device.need(device.plio_in, "streams from programmable logic"),
+        device.need(device.plio_out, "streams to programmable logic"),
+    )
     fits = (
         mapping.row_steps == 1
         and device.columns <= known(name).columns
+        # What needs little to be told comes first: each column's parts of the rows have a stream.
+        and timed.floor.copies[0] <= into
         and timed.fits
-        and timed.ways[0] <= device.need(device.plio_in, "streams from programmable logic")
-        and timed.ways[1] <= device.need(device.plio_out, "streams to programmable logic")
+        and all(ways <= most for ways, most in zip(timed.ways, (into, out), strict=True))
     )
     return timed if fits else None
 

@@ -38,12 +38,12 @@ def shares(timed: Timed) -> bool:
 
     Chains of a layer have an order; where a single tile is all, the order by columns says this.
     """
-    return is_stage(timed) and timed.mapping.tiles == 1 and timed.mapping.order == "n"
+    return is_stage(timed) and timed.tiles == 1 and timed.mapping.order == "n"
 
 
 def stacked(members: Sequence[Member]) -> bool:
     """Whether each layer in a row is on one tile, and reads what the one before it stores."""
-    timed = [m.timed for m in members if m.timed is not None and m.timed.mapping.tiles == 1]
+    timed = [m.timed for m in members if m.timed is not None and m.timed.tiles == 1]
     if len(timed) < len(members) or not all(is_stage(each) for each in timed):
         return False
     return all(_follows(before, after) for before, after in pairwise(members))

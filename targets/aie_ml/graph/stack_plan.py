@@ -137,7 +137,7 @@ def _stack_of(plans: Sequence[SpreadPlan], name: str, aim: Aim) -> StackPlan | I
 
 def stack_of_plans(plans: Sequence[SpreadPlan], name: str) -> StackPlan | None:
     """The plan of layers on a tile each, or on tiles that they share; None of others."""
-    if len(plans) < 2 or any(plan.timed.mapping.tiles > 1 for plan in plans):
+    if len(plans) < 2 or any(plan.timed.tiles > 1 for plan in plans):
         return None
     begins = [at for at, plan in enumerate(plans) if at == 0 or not shares(plan.timed)]
     tiles = tuple(range(a, b) for a, b in pairwise([*begins, len(plans)]))

@@ -11,17 +11,18 @@ weights in one or a few, and what the slot stores in one, or two where channels 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
+from operator import sub
 
 from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.devices import Device, MemTile
 from match_aie.targets.aie_ml.graph.plan import MemoryKind
-from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot
+from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot, pieces_of, slots_of
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 
 WORD = 4
@@ -38,28 +39,8 @@ CHUNK = 64 * 1024
 READ_AGAIN = 4
 
 
-@dataclass(frozen=True)
-class _Need:
-    """What buffers take of a memory tile, or what it has left."""
-
-    bytes: int
-    s2mm: int
-    mm2s: int
-    descriptors: int
-
-    def without(self, other: _Need) -> _Need:
-        """What is left after `other`."""
-        return _Need(
-            self.bytes - other.bytes,
-            self.s2mm - other.s2mm,
-            self.mm2s - other.mm2s,
-            self.descriptors - other.descriptors,
-        )
-
-    def holds(self, other: _Need) -> bool:
-        """Whether anything is left then, or nothing needed."""
-        left = self.without(other)
-        return min(left.bytes, left.s2mm, left.mm2s, left.descriptors) >= 0
+#: Bytes, channels in and out, and descriptors that a buffer takes of a memory tile.
+_Need = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -79,6 +60,7 @@ class Timed:
         memory: what is outside.
         fills: in which a memory tile takes, and gives, the rows of one part and pass: several where
             tiles need not wait for all rows.
+        copies: of all of it side by side, each with so many rows.
     """
 
     mapping: ArrayMapping
@@ -87,6 +69,12 @@ class Timed:
     feeds: int
     memory: MemoryKind = "ddr"
     fills: int = 1
+    copies: int = 1
+
+    @property
+    def tiles(self) -> int:
+        """Of all copies."""
+        return self.copies * self.mapping.tiles
 
     @property
     def passes(self) -> int:
@@ -117,9 +105,8 @@ class Timed:
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
         """The parts of each slot."""
-        chain, members = self.mapping.chain, self.floor.members
-        slots = range(self.floor.slots)
-        return tuple(Slot(at, tuple(chain(index) for index in members(at))) for at in slots)
+        m = self.mapping
+        return slots_of(m.row_parts, m.column_parts, m.order, self.device.core_rows)
 
     def chain(self, row: int, column: int) -> int:
         """Index of the chain with these parts."""
@@ -236,23 +223,18 @@ class Timed:
     @cached_property
     def results(self) -> tuple[Rectangle, ...]:
         """Chains whose results are gathered in one buffer."""
-        found: list[Rectangle] = []
-        for slot in self.slots:
-            if self.memory == "plio" or not slot.rectangular:
-                found += [piece for band in slot.bands for piece in self._pieces(band)]
-                continue
-            whole = Rectangle(slot.number, slot.rows, slot.columns)
-            found += [whole] if whole.chains <= self.mem.dma.s2mm else whole.halves()
-        return tuple(found)
+        return tuple(part for slot in self.slots for part in self._gathered(slot))
 
-    def _pieces(self, band: Rectangle) -> Iterator[Rectangle]:
-        """Chains of a band whose results take one way."""
-        most = self.mem.dma.s2mm
-        if self.memory == "plio":
-            most = min(most, ceil(self.mapping.chains / (self.device.plio_out or 1)))
-        size = ceil(len(band.columns) / ceil(len(band.columns) / most))
-        for first in range(0, len(band.columns), size):
-            yield replace(band, columns=band.columns[first : first + size])
+    def _gathered(self, slot: Slot) -> Sequence[Rectangle]:
+        """Of a slot; streams of programmable logic are many, and chains share few of them."""
+        if self.memory == "plio" or not slot.rectangular:
+            m, most = self.mapping, self.mem.dma.s2mm
+            if self.memory == "plio":
+                most = min(most, ceil(m.chains / (self.device.plio_out or 1)))
+            shape = m.row_parts, m.column_parts, m.order, self.device.core_rows
+            return pieces_of(*shape, most)[slot.number]
+        whole = Rectangle(slot.number, slot.rows, slot.columns)
+        return [whole] if whole.chains <= self.mem.dma.s2mm else whole.halves()
 
     def y_rows(self, parts: range) -> int:
         """Rows that leave in a pass."""
@@ -302,8 +284,9 @@ class Timed:
 
     @property
     def ways(self) -> tuple[int, int]:
-        """Streams from outside, and back."""
-        return len(self.x_ways) + len(self.w_ways), len(self.results)
+        """Streams from outside, and back, of all copies."""
+        into = len(self.x_ways) + len(self.w_ways)
+        return self.copies * into, self.copies * len(self.results)
 
     # ------------------------------------------------------------ whether it fits
 
@@ -336,13 +319,16 @@ class Timed:
         length = self.device.architecture.addressing["mem"].length_bits
         if length is not None and self._longest(slot) >= WORD * 2**length:
             return False
-        rooms = [_Need(self.mem.bytes, self.mem.dma.s2mm, self.mem.dma.mm2s, self._descriptors)]
-        rooms *= self.device.mem_rows * self.mapping.cas_length
-        for need in sorted(self._needs(slot), key=lambda n: (-n.bytes, -n.s2mm)):
-            at = next((at for at, room in enumerate(rooms) if room.holds(need)), None)
-            if at is None:
+        room = (self.mem.bytes, self.mem.dma.s2mm, self.mem.dma.mm2s, self._descriptors)
+        rooms = [room] * (self.device.mem_rows * self.mapping.cas_length)
+        for need in sorted(self._needs(slot), key=lambda n: (-n[0], -n[1])):
+            for at, room in enumerate(rooms):
+                left = tuple(map(sub, room, need))
+                if min(left) >= 0:
+                    rooms[at] = left
+                    break
+            else:
                 return False
-            rooms[at] = rooms[at].without(need)
         return True
 
     @property
@@ -356,10 +342,9 @@ class Timed:
         for _ in range(self.mapping.cas_length):
             for parts in self.x_parts(slot):
                 rows = len(parts)
-                yield _Need(x * self.x_bytes(parts), 1, rows, x * (1 + rows * again))
+                yield (x * self.x_bytes(parts), 1, rows, x * (1 + rows * again))
             for piece in self.pieces(slot.columns):
                 many = 2 * (1 + len(piece) * self.w_repeats)
-                yield _Need(2 * self.w_bytes(piece), 1, len(piece), many)
-        for part in self.results:
-            if part.slot == slot.number:
-                yield _Need(2 * self.y_bytes(part), part.chains, 1, 2 * (part.chains + 1))
+                yield (2 * self.w_bytes(piece), 1, len(piece), many)
+        for part in self._gathered(slot):
+            yield (2 * self.y_bytes(part), part.chains, 1, 2 * (part.chains + 1))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from match_aie.targets.aie_ml.array.emit import tile_nest
+from match_aie.targets.aie_ml.graph.beside import beside
 from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.constants import Blank, Numbers
 from match_aie.targets.aie_ml.graph.plan import (
@@ -303,7 +304,7 @@ class TimedGraph:
         for index, part in enumerate(t.results):
             self._results(parts, index, part)
         kind = "by stream" if m.streamed else "in the tiles"
-        return LayerGraph(
+        one = LayerGraph(
             self.name,
             f"x [{t.rows}, {m.layer.reduction}] times w [{m.layer.reduction}, {m.layer.columns}], "
             f"{m.chains} chains of {m.cas_length} tiles, {t.passes} x {m.row_steps} x "
@@ -316,3 +317,4 @@ class TimedGraph:
             t.floor.slots * m.cas_length,
             t.memory,
         )
+        return beside(one, t.copies)

@@ -262,7 +262,8 @@ def _blocks(name: str, part: Blocks, nbytes: int, size: int) -> BufferView:
         "column_step": part.column_step,
         "blocks": part.blocks,
     }
-    return BufferView(name, part.operand, nbytes, 0, tuple(fields.items()), "ma_array_matrix")
+    begin = part.first * columns * size
+    return BufferView(name, part.operand, nbytes, begin, tuple(fields.items()), "ma_array_matrix")
 
 
 def host_chain(chain: Chained) -> list[HostLayer]:

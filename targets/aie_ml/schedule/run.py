@@ -47,7 +47,7 @@ def ends(schedule: BlockSchedule, blocks: int) -> tuple[int, int]:
 
     The latter counts from the first product of the last block.
     """
-    lead, last, _ = _ends(_Shown(schedule), min(blocks, SHORT + 1))
+    lead, last, _ = _ends(Shown(schedule), min(blocks, SHORT + 1))
     return lead, last + schedule.hidden
 
 
@@ -61,28 +61,31 @@ def words(schedule: BlockSchedule, block: int, blocks: int) -> tuple[list[int], 
     """
     if blocks > SHORT:
         block = SHORT if block == blocks - 1 else min(block, 1)
-    reads, writes = _ends(_Shown(schedule), min(blocks, SHORT + 1))[2][block]
+    reads, writes = _ends(Shown(schedule), min(blocks, SHORT + 1))[2][block]
     return list(reads), [cycle + schedule.hidden for cycle in writes]
 
 
-class _Shown:
+class Shown:
     """A schedule as a key: equal where the same operations are shown, repeated or not."""
 
     def __init__(self, schedule: BlockSchedule) -> None:
+        """Of `schedule`."""
         self.schedule = schedule
         self.numbers = schedule.shown, schedule.gap, schedule.sets, schedule.serial
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Shown) or other.schedule.placed is not self.schedule.placed:
+        """Whether the same operations are shown."""
+        if not isinstance(other, Shown) or other.schedule.placed is not self.schedule.placed:
             return False
         return other.numbers == self.numbers
 
     def __hash__(self) -> int:
+        """Of the operations."""
         return id(self.schedule.placed)
 
 
 @lru_cache(maxsize=16384)
-def _ends(key: _Shown, blocks: int) -> tuple[int, int, tuple[tuple[list[int], list[int]], ...]]:
+def _ends(key: Shown, blocks: int) -> tuple[int, int, tuple[tuple[list[int], list[int]], ...]]:
     """As `ends` and `words` of all blocks, without the cycles of the inner loop's repetitions."""
     schedule = key.schedule
     run = sorted(unroll(schedule, blocks), key=lambda issue: issue.cycle)

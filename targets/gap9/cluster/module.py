@@ -35,8 +35,9 @@ class Cluster(ExecModule):
     name = "cluster"
     arithmetic: ClassVar[Literal["model", "module"]] = "module"
 
-    def __init__(self, l1_bytes: int | None = None) -> None:
-        """All usable L1 where `l1_bytes` is None."""
+    def __init__(self, l1_bytes: int | None = None, beside: bool = False) -> None:
+        """All usable L1 where `l1_bytes` is None; `beside` as `ExecModule` says."""
+        self.beside = beside
         known = facts()
         self.memories = (
             Memory(

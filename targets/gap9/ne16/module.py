@@ -48,15 +48,20 @@ class Ne16(ExecModule):
     Args:
         l1_bytes: of L1 that tiles may take.
         l2_bytes: of L2; None where nothing limits it.
+        beside: as `ExecModule` says.
     """
 
     name = "ne16"
     arithmetic = "module"
 
     def __init__(
-        self, l1_bytes: int = facts().memory.l1_usable_bytes, l2_bytes: int | None = None
+        self,
+        l1_bytes: int = facts().memory.l1_usable_bytes,
+        l2_bytes: int | None = None,
+        beside: bool = False,
     ) -> None:
         """Take the sizes; the constants of transfers are the cost model's."""
+        self.beside = beside
         self._model = Ne16Cost(charges=facts().energy.charges("ne16"))
         port, dma = facts().ne16.port_bytes, facts().dma
         self.memories = (

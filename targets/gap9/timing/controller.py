@@ -74,6 +74,9 @@ class Code:
         few: the same of several tiles: of the layer, and around each kernel call.
         many: `ma_run_tiles`, of more than 32 tiles, less what starts have in L1 there; the second
             varies by a fifth with the loops.
+        lane: of a layer beside another one: that of several tiles, and not counted but estimated of
+            `ma_lane_open`, `ma_lane_next` and `ma_fork_start` 200 instructions and 19 accesses to
+            enter it, 150 and 4 around each call.
         transfer: to start a transfer, with the table's line that says where from and where to.
         plane: more, of each further plane of it.
         wait: for a transfer that is over.
@@ -88,6 +91,7 @@ class Code:
     one_tile: Work = Work(288, 22)
     few: tuple[Work, Work] = (Work(118, 11), Work(53, 8))
     many: tuple[Work, Work] = (Work(118, 11), Work(642, 46))
+    lane: tuple[Work, Work] = (Work(318, 30), Work(203, 12))
     transfer: Work = Work(128, 14, 7)
     plane: Work = Work(51, 9, 8)
     wait: Work = Work(36, 0, 3)

@@ -21,6 +21,11 @@ from match_aie.targets.gap9.timing.dma import Transfer, engine_cycles
 from match_aie.targets.gap9.timing.ne16 import tile_turns
 from match_aie.workload import Workload
 
+#: An ASSUMPTION: NE16's port is served first, takes 9 of the 16 banks in four cycles of five, and
+#: a core's access to one of these waits a cycle: 6 loads in the 14 instructions of PULP-NN's inner
+#: loop (arXiv:1908.11263) times 9/16 times 0.8.
+CONTENTION = 0.19
+
 #: Jobs that NE16 holds, the running one included.
 QUEUE = 2
 
@@ -35,6 +40,7 @@ class Gap9Timing:
         access: what its instructions and accesses take.
         offload: control core to controller and back: 312 cycles with warm caches (GVSoC, of the
             half that is fitted); 714 with cold ones.
+        contention: more that a cycle of the cluster takes while NE16 works.
         dma_channels: one transfer moves at a time: the port to L2 has 8 bytes a cycle.
     """
 
@@ -43,6 +49,11 @@ class Gap9Timing:
     access: Access = Access()
     offload: float = 312.0
     dma_channels: int = 1
+    contention: float = CONTENTION
+
+    def slowed(self, unit: str) -> float:
+        """NE16 goes first at the banks of L1; the cluster's cores wait."""
+        return self.contention if unit == "cluster" else 0.0
 
     def _cycles(self, work: Work) -> float:
         return work.cycles(self.access)
@@ -54,6 +65,9 @@ class Gap9Timing:
 
     def walk(self, tiles: TileProgram) -> tuple[float, float]:
         """By the form that the layer's tiles have in C."""
+        if tiles.beside:
+            enter, visit = self.code.lane
+            return self._cycles(enter), self._cycles(visit)
         if not tiles.loops:
             return self._cycles(self.code.one_tile), 0.0
         enter, visit = self.code.few if is_listed(tiles) else self.code.many

@@ -5,7 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from aie_harness import COMPILERS, FASTEST, ROUNDING, SATURATION, compile_cpp, run_main
+from aie_harness import COMPILERS, FASTEST, ROUNDING, SATURATION, compile_cpp, run_main, unoptimised
 
 from match_aie.targets.aie_ml.emulation import include_folder, tilings_header
 from match_aie.targets.aie_ml.kernels.numeric import (
@@ -163,9 +163,8 @@ int main(int, char **words) {{
     return 0;
 }}
 """
-    return compile_cpp(
-        text, tmp_path_factory.mktemp("refusing"), "program", FASTEST, extra=("-O0",)
-    )
+    folder = tmp_path_factory.mktemp("refusing")
+    return compile_cpp(text, folder, "program", FASTEST, extra=unoptimised())
 
 
 @needs_gcc
@@ -357,7 +356,9 @@ int main(int, char **words) {{
     return 0;
 }}
 """
-    return compile_cpp(text, tmp_path_factory.mktemp("hosts"), "program", FASTEST, extra=("-O0",))
+    return compile_cpp(
+        text, tmp_path_factory.mktemp("hosts"), "program", FASTEST, extra=unoptimised()
+    )
 
 
 @needs_gcc

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from aie_harness import COMPILERS, FLAGS, include_folder, random_matrix
+from aie_harness import COMPILERS, FASTEST, FLAGS, include_folder, random_matrix
 
 from match_aie.codegen.sources import units
 from match_aie.targets.aie_ml import device
@@ -137,7 +137,7 @@ def test_graphs_equal_numpy(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("AIE_EMULATION_COUNTERS", str(tmp_path / "counters.json"))
     found = layers_of(1)
     written(tmp_path, [placed for placed, _ in found])
-    library = ctypes.CDLL(str(compiled(tmp_path, "g++")))
+    library = ctypes.CDLL(str(compiled(tmp_path, FASTEST)))
     rng = np.random.default_rng(2)
     for placed, constants in found:
         operand = placed.workload.operand("x")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from aie_harness import COMPILERS, array_text, build_and_run, random_matrix, storage
+from aie_harness import COMPILERS, FASTEST, array_text, build_and_run, random_matrix, storage
 
 from match_aie.codegen import render_template
 from match_aie.errors import TargetError
@@ -156,7 +156,10 @@ def write_nests(folder) -> None:
     (folder / "zz_app.cpp").write_text(PROGRAM.format(count=len(NESTS), **parts))
 
 
-@pytest.mark.parametrize("compiler", ["g++", pytest.param("clang++", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "compiler",
+    [FASTEST, *(pytest.param(c, marks=pytest.mark.slow) for c in COMPILERS if c != FASTEST)],
+)
 def test_nests_equal_numpy(tmp_path, compiler) -> None:
     if compiler not in COMPILERS:
         pytest.skip(f"not installed: {compiler}")

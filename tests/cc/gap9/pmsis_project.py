@@ -3,6 +3,7 @@
 The project's sources and pmsis/*.c are compiled as they are; `pmsis_mock` has what they call.
 """
 
+import hashlib
 import os
 import subprocess
 from dataclasses import dataclass
@@ -60,20 +61,32 @@ def build(project, out, again=(), flags=(), compiler="gcc"):
         )
         more = flags if anew else ()
         _done([compiler, *FLAGS, *names, *more, *include, "-c", source, "-o", str(target)], folder)
-    _done([compiler, "-no-pie", *objects, "-lm", "-o", str(made / out)])
+    _done([compiler, "-no-pie", *objects, "-lm", "-pthread", "-o", str(made / out)])
     return made / out
 
 
 def build_emulated(project, *flags, compiler="gcc"):
-    """A program of a project's folder for the emulated chip, with other memories."""
+    """A program of a project's folder for the emulated chip, with other memories.
+
+    What `flags` change is the emulation; objects of all else are kept until it changes.
+    """
     folder = Path(project)
-    out = folder / "build" / "emulated"
-    out.parent.mkdir(exist_ok=True)
-    patterns = ("src/*.c", "src/*.S", "kernels/*.c", "emulation/*.c")
-    sources = [str(path) for pattern in patterns for path in sorted(folder.glob(pattern))]
+    made = folder / "build" / "emulated_objects"
+    made.mkdir(exist_ok=True, parents=True)
+    patterns = ("src/*.c", "src/*.S", "kernels/*.c")
+    sources = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
     usual = [flag for flag in FLAGS if not flag.startswith("-DMA_") and flag != "-fno-pie"]
-    command = [compiler, *usual, *flags, "-Iinclude", *sources, "-lm", "-o", str(out)]
-    _done(command, folder)
+    objects = []
+    for source in sources:
+        digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+        objects.append(made / f"{source.name}_{digest}.o")
+        if not objects[-1].exists():
+            command = [compiler, *usual, "-Iinclude", "-c", str(source), "-o", str(objects[-1])]
+            _done(command, folder)
+    emulation = [str(path) for path in sorted(folder.glob("emulation/*.c"))]
+    out = folder / "build" / "emulated"
+    rest = [*emulation, *map(str, objects), "-lm", "-o", str(out)]
+    _done([compiler, *usual, *flags, "-Iinclude", *rest], folder)
     return out
 
 

@@ -9,10 +9,16 @@ from match_aie.targets.versal import VersalAIEML
 
 
 @pytest.mark.parametrize(
-    ("memory", "way"), [("plio", "plio"), pytest.param("ddr", "gmio", marks=pytest.mark.slow)]
+    ("memory", "way", "copies"),
+    [
+        ("plio", "plio", 1),
+        ("plio", "plio", 2),
+        pytest.param("ddr", "gmio", 1, marks=pytest.mark.slow),
+    ],
 )
-def test_stages_of_a_pipeline_are_emulated(tmp_path, memory, way):
+def test_stages_of_a_pipeline_are_emulated(tmp_path, monkeypatch, memory, way, copies):
     """Results that several buffers take, scales per channel, three element types."""
+    monkeypatch.setattr("match_aie.targets.versal.pipelines.COPIES", (copies,))
     net = DenseNet(24, 40)
     for layer in (
         Layer(72, relu=True),
@@ -21,7 +27,7 @@ def test_stages_of_a_pipeline_are_emulated(tmp_path, memory, way):
     ):
         net.dense(layer)
     target = VersalAIEML(
-        memory=memory, modules=("array",), optimize_for="throughput", columns_per_layer=1
+        memory=memory, modules=("array",), optimize_for="throughput", columns_per_layer=copies
     )
     made = match.compile(net.model(), target, cache=False)
     layers = made.program.schedule.chosen
@@ -29,7 +35,9 @@ def test_stages_of_a_pipeline_are_emulated(tmp_path, memory, way):
     project = made.write(tmp_path / "project")
     graphs = list((tmp_path / "project" / "aie").glob("*_chain0_graph.h"))
     assert len(graphs) == 1
-    assert f"adf::input_{way}" in graphs[0].read_text()
+    text = graphs[0].read_text()
+    assert f"adf::input_{way}" in text
+    assert ("_c1_x_way0" in text) == (copies > 1)
     rng = np.random.default_rng(2)
     for _ in range(2):
         result = project.run({"x": rng.integers(-128, 128, (24, 40)).astype(np.int8)})

@@ -6,7 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
-from array_library import build
+from array_library import FASTEST, build
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
@@ -46,7 +46,7 @@ def known_layers():
     return found
 
 
-def run_all(layers, folder, compiler="g++"):
+def run_all(layers, folder, compiler=FASTEST):
     """Every layer's emulated results equal its reference, run after run."""
     graphs = [(workload, constants, made.graph) for workload, constants, made in layers]
     library = build(graphs, folder, compiler)

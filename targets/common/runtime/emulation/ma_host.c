@@ -5,7 +5,9 @@
  * before its wait, a source changed before its wait, and waits that never come. A load's destination
  * holds poison until the wait. MA_L1_BYTES, MA_CORES and MA_DMA_TRANSFERS are the chip's, MA_BACKING_BYTES what
  * its backing memory holds (0: it is missing); ma_chip.h may say what accelerators have to: MA_CHIP_RESET before a network, MA_CHIP_TOUCH where a transfer is about
- * to use L1, MA_CHIP_IDLE at the end of a layer. MA_REVERSE_CORES runs workers in the opposite order, to show what depends on it.
+ * to use L1, MA_CHIP_IDLE at the end of a layer. MA_REVERSE_CORES runs workers in the opposite order, to show what depends on it. Of
+ * two layers side by side a kernel runs when it is waited for, and with MA_FORK_EARLY when it is
+ * started: the latest and the earliest that a chip may do it. MA_BESIDE_TRACE prints their events.
  */
 #include "ma_host.h"
 
@@ -26,7 +28,7 @@
 #endif
 
 #define MA_POISON 0xA5
-#define MA_L2_OPERANDS 16
+#define MA_L2_OPERANDS 24 /* of two layers side by side, and constants of the next one */
 #define MA_KEPT 32
 #define MA_STOPPED 70 /* EX_SOFTWARE of sysexits.h */
 
@@ -53,7 +55,12 @@ static _Thread_local struct {
     struct transfer transfer[MA_DMA_TRANSFERS];
     uint32_t issued;
     int32_t core;
-    bool offloaded, forked;
+    bool offloaded, forked, beside;
+    struct {
+        void (*kernel)(const void *argument);
+        _Alignas(16) uint8_t argument[MA_ARGUMENT_BYTES];
+        uint32_t started, ended, ran; /* tickets: of the last start, the last wait, the last run */
+    } fork;
 } chip;
 
 /* Constants on their way from the backing memory; their places hold poison until the wait. */
@@ -111,6 +118,16 @@ int ma_network(ma_steps *steps, uint8_t *arena, const void *const in[], void *co
     return fault.stopped ? MA_STOPPED : 0;
 }
 
+void ma_happened(uint32_t lane, const char *what)
+{
+#ifdef MA_BESIDE_TRACE
+    fprintf(stderr, "lane %u: %s\n", (unsigned)lane, what);
+#else
+    (void)lane;
+    (void)what;
+#endif
+}
+
 uint8_t *ma_emulated_l1(void)
 {
     return chip.l1;
@@ -164,6 +181,44 @@ void ma_fork(void (*kernel)(const void *argument), const void *argument)
         kernel(argument);
     }
     chip.forked = false;
+}
+
+/* On all workers, now. */
+static void run_fork(void)
+{
+    if (chip.fork.ran != chip.fork.started) {
+        chip.fork.ran = chip.fork.started;
+        ma_fork(chip.fork.kernel, chip.fork.argument);
+    }
+}
+
+void ma_beside(void (*entry)(void *argument), void *argument)
+{
+    if (!chip.offloaded || chip.forked || chip.beside || chip.opened) {
+        ma_stop("layers were started side by side while another one runs");
+    }
+    chip.beside = true;
+    entry(argument);
+    if (chip.fork.ended != chip.fork.started) {
+        ma_stop("layers side by side ended, and nobody waited for kernel %u",
+            (unsigned)chip.fork.started);
+    }
+    chip.beside = false;
+}
+
+uint32_t ma_fork_start(void (*kernel)(const void *argument), const void *argument, uint32_t bytes)
+{
+    if (!chip.beside || chip.forked || bytes > MA_ARGUMENT_BYTES) {
+        ma_stop("a kernel was started side by side with nothing, or with too large an argument");
+    }
+    ma_fork_wait(chip.fork.started);
+    chip.fork.kernel = kernel;
+    memcpy(chip.fork.argument, argument, bytes);
+    ++chip.fork.started;
+#ifdef MA_FORK_EARLY
+    run_fork();
+#endif
+    return chip.fork.started;
 }
 
 int32_t ma_core(void)
@@ -515,6 +570,17 @@ void ma_backing_wait(ma_dma transfer)
 }
 
 /* ---- synchronisation ----------------------------------------------------------------------- */
+
+void ma_fork_wait(uint32_t ticket)
+{
+    if (ticket > chip.fork.started) {
+        ma_stop("a wait for kernel %u, which was never started", (unsigned)ticket);
+    }
+    if (chip.fork.ended != chip.fork.started) {
+        run_fork();
+        chip.fork.ended = chip.fork.started;
+    }
+}
 
 void ma_dma_wait(ma_dma transfer)
 {

@@ -32,13 +32,25 @@ int ma_offload(void (*entry)(void *argument), void *argument);
 /* Called on the controller: runs `kernel(argument)` on every worker core, and waits for all. */
 void ma_fork(void (*kernel)(const void *argument), const void *argument);
 
+/* Called on the controller: runs `entry(argument)` there, while the workers stand by for what it
+ * starts with ma_fork_start. Ends when they are done, too: after a fault it waits for them itself. */
+void ma_beside(void (*entry)(void *argument), void *argument);
+
+/* What a kernel's argument takes at most that ma_fork_start copies. */
+#define MA_ARGUMENT_BYTES 192
+
+/* In ma_beside: starts `kernel` on every worker, with a copy of its argument, and does not wait for
+ * it; first waits for the one before. Until ma_fork_wait of the ticket nobody may change what the
+ * kernel reads, nor touch what it writes. */
+uint32_t ma_fork_start(void (*kernel)(const void *argument), const void *argument, uint32_t bytes);
+
 /* In a kernel: which worker this is (0 .. ma_cores() - 1), and how many there are. */
 int32_t ma_core(void);
 int32_t ma_cores(void);
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-/* The first `bytes` of L1, for one layer at a time; 16-byte aligned. Given back by ma_l1_close. A
+/* The first `bytes` of L1, for one layer at a time, or two side by side; 16-byte aligned. Given back by ma_l1_close. A
  * layer in the same offload finds what the one before left there. NULL, which ma_fault() explains,
  * where there are not so many. */
 uint8_t *ma_l1_open(uint32_t bytes);
@@ -50,7 +62,8 @@ const void *ma_l1_at(uint32_t offset);
 /* Says that [base, base + bytes) of L2 is an operand of the open layer, where transfers stay
  * inside; and that a kernel is about to use [l1, l1 + bytes), where no transfer may be under way.
  * Before a layer starts: that [offset, offset + bytes) of L1 outlives it; and in it, that
- * [l1, l1 + bytes) is what a layer before it kept. All else in L1 is forgotten between layers.
+ * [l1, l1 + bytes) is what a layer before it kept. All else in L1 is forgotten between layers. And
+ * what happens to one of two layers side by side.
  * The emulation checks all of that; on a chip, whose builds define MA_CHIP, it is nothing. */
 #ifdef MA_CHIP
 static inline void ma_l2_operand(const void *base, uint32_t bytes)
@@ -73,11 +86,17 @@ static inline void ma_l1_found(const void *l1, uint32_t bytes)
     (void)l1;
     (void)bytes;
 }
+static inline void ma_happened(uint32_t lane, const char *what)
+{
+    (void)lane;
+    (void)what;
+}
 #else
 void ma_l2_operand(const void *base, uint32_t bytes);
 void ma_l1_settled(const void *l1, uint32_t bytes);
 void ma_l1_keep(uint32_t offset, uint32_t bytes);
 void ma_l1_found(const void *l1, uint32_t bytes);
+void ma_happened(uint32_t lane, const char *what);
 #endif
 
 /* A block of lines: `bytes` contiguous bytes, repeated along up to three levels, innermost first.
@@ -114,6 +133,9 @@ ma_dma ma_backing_load(void *l2, uint32_t offset, uint32_t bytes);
 void ma_backing_wait(ma_dma transfer);
 
 /* ---- synchronisation ----------------------------------------------------------------------- */
+
+/* Waits until the kernel of a ticket, and with it every earlier one, has ended. */
+void ma_fork_wait(uint32_t ticket);
 
 /* Waits until a transfer is over, and forgets it; does nothing for 0. */
 void ma_dma_wait(ma_dma transfer);

@@ -78,13 +78,15 @@ static inline void ma_merge(struct ma_axes *axes, const struct ma_view *const vi
 }
 
 /* Forks `kernel` over the elements of views of `rank` axes; x1 is x where there is no second
- * operand. Elements of x and y have `x_bytes` and `y_bytes`. */
-static inline void ma_fork_elements(void (*kernel)(const void *), struct ma_elements *e,
+ * operand. Elements of x and y have `x_bytes` and `y_bytes`. Waits for it, unless another layer runs
+ * `beside`: then returns the ticket of the last start. */
+static inline uint32_t ma_fork_elements(void (*kernel)(const void *), struct ma_elements *e,
     const struct ma_tile *t, const struct ma_view *x, const struct ma_view *x1,
-    const struct ma_view *y, int32_t rank, int32_t x_bytes, int32_t y_bytes)
+    const struct ma_view *y, int32_t rank, int32_t x_bytes, int32_t y_bytes, int32_t beside)
 {
     const struct ma_view *const view[3] = {x, x1, y};
     struct ma_axes axes;
+    uint32_t ticket = 0;
     ma_merge(&axes, view, rank);
     e->columns = axes.extent[0];
     e->rows = axes.extent[1];
@@ -96,9 +98,14 @@ static inline void ma_fork_elements(void (*kernel)(const void *), struct ma_elem
             e->x = ma_at(t, x) + i * axes.stride[0][3] + j * axes.stride[0][2];
             e->x1 = ma_at(t, x1) + i * axes.stride[1][3] + j * axes.stride[1][2];
             e->y = ma_at(t, y) + i * axes.stride[2][3] + j * axes.stride[2][2];
-            ma_fork(kernel, e);
+            if (beside) {
+                ticket = ma_fork_start(kernel, e, sizeof *e);
+            } else {
+                ma_fork(kernel, e);
+            }
         }
     }
+    return ticket;
 }
 
 #endif

@@ -3,7 +3,7 @@
  * of them.
  *
  * The controller of the cluster is the core that the SDK sends tasks to; ma_fork starts the eight
- * workers and waits for them. Build with the kernels and ma_ne16_pmsis.c instead of emulation/, and
+ * workers and waits for them. In ma_beside they stand by while it goes on. Build with the kernels and ma_ne16_pmsis.c instead of emulation/, and
  * with MA_CHIP. Whatever fails ends the network: ma_network returns 1, ma_fault() says what it was.
  */
 #include "ma_gap9.h"
@@ -12,6 +12,7 @@
 #include "pmsis.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* Of L1: what layers may take, and stacks of the controller and of every worker. The runtime's own
  * data is there too: of 128 KiB these leave it 7,680 bytes. */
@@ -30,6 +31,12 @@
 #define TRANSFERS 16
 #define COMMANDS 4
 #define COUNTERS 16
+/* How long a core that waits for another one looks away, in turns of an empty loop: looking takes
+ * L1's banks. A host whose cores are threads gives its processor away. */
+#ifndef MA_PAUSE
+#define MA_PAUSE 16
+#define MA_YIELD() ((void)0)
+#endif
 /* What every transfer changes lies in L1, if the SDK says how. */
 #ifndef PI_L1
 #define PI_L1
@@ -124,6 +131,7 @@ static int open_cluster(void)
 int ma_network(ma_steps *steps, uint8_t *arena, const void *const in[], void *const out[])
 {
     failure = NULL;
+    ma_ne16_forget();
     if (open_cluster()) {
         return 1;
     }
@@ -150,14 +158,118 @@ void ma_fork(void (*kernel)(const void *argument), const void *argument)
     pi_cl_team_fork(WORKERS, run_kernel, &work);
 }
 
+/* Workers in ma_beside: each looks, from time to time, whether it has something to do. Counters go
+ * up by one with every start; words of L1, which one core writes and others read. */
+static PI_L1 struct {
+    void (*kernel)(const void *argument);
+    uint32_t argument[MA_ARGUMENT_BYTES / 4];
+    void (*entry)(void *argument);
+    void *entered;
+    uint32_t controller, stands;
+    volatile uint32_t started, leave, done[WORKERS + 1];
+} team;
+
+/* Which worker core `id` is: the controller is none, and on GAP9 comes behind them. */
+static uint32_t worker(uint32_t id)
+{
+    return team.stands && id > team.controller ? id - 1 : id;
+}
+
+/* GAP9's controller is a core of its own; on a cluster without one it is the first worker. */
+static uint32_t workers(void)
+{
+    return team.stands && team.controller < WORKERS ? WORKERS - 1 : WORKERS;
+}
+
+static void pause_looking(void)
+{
+    for (uint32_t i = 0; i < MA_PAUSE; ++i) {
+        __asm__ volatile("" ::: "memory");
+    }
+    MA_YIELD();
+}
+
+static void work_on(uint32_t number)
+{
+    uint32_t seen = 0;
+    for (;;) {
+        const uint32_t leave = team.leave; /* before `started`, which never changes after it */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        if (team.started != seen) {
+            ++seen;
+            team.kernel(team.argument);
+            __atomic_thread_fence(__ATOMIC_SEQ_CST);
+            team.done[number] = seen;
+        } else if (leave) {
+            return;
+        } else {
+            pause_looking();
+        }
+    }
+}
+
+static void run_beside(void *argument)
+{
+    (void)argument;
+    const uint32_t id = (uint32_t)pi_core_id();
+    if (id != team.controller) {
+        work_on(worker(id));
+        return;
+    }
+    team.entry(team.entered);
+    ma_fork_wait(team.started); /* a layer that failed left it */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    team.leave = 1;
+}
+
+/* pi_cl_team_fork_cc starts the workers and runs the same on the controller: pulp-sdk, where the
+ * runtime implements it (rtos/pulpos), and GreenWaves' gap_sdk. Barriers of a team are no use here:
+ * whether the controller belongs to them is not the same in these two. */
+void ma_beside(void (*entry)(void *argument), void *argument)
+{
+    team.entry = entry;
+    team.entered = argument;
+    team.controller = (uint32_t)pi_core_id();
+    team.started = team.leave = 0;
+    for (uint32_t i = 0; i <= WORKERS; ++i) {
+        team.done[i] = 0;
+    }
+    team.stands = 1;
+    pi_cl_team_fork_cc(WORKERS, run_beside, NULL);
+    team.stands = 0;
+}
+
+uint32_t ma_fork_start(void (*kernel)(const void *argument), const void *argument, uint32_t bytes)
+{
+    if (bytes > sizeof team.argument) {
+        ma_fail("the argument of a kernel is larger than what may be copied of it");
+        return team.started;
+    }
+    ma_fork_wait(team.started);
+    team.kernel = kernel;
+    memcpy(team.argument, argument, bytes);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return ++team.started;
+}
+
+void ma_fork_wait(uint32_t ticket)
+{
+    for (uint32_t i = 0; i < workers(); ++i) {
+        while (team.done[i] < ticket) {
+            pause_looking();
+        }
+    }
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
 int32_t ma_core(void)
 {
-    return (int32_t)pi_core_id();
+    return (int32_t)worker((uint32_t)pi_core_id());
 }
 
 int32_t ma_cores(void)
 {
-    return WORKERS;
+    return (int32_t)workers();
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */

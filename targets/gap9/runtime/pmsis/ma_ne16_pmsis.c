@@ -39,6 +39,9 @@
 static PI_L1 uint32_t issued;
 /* The accelerator's own number of the last two jobs, 0 .. 255. */
 static PI_L1 uint32_t numbers[2];
+/* It did not end a job, and was cleared: nothing is queued any more. What fails elsewhere does not
+ * stop it: jobs of a layer beside the one that failed end as they should. */
+static volatile uint32_t hung; /* in L2, so nobody looks without need */
 
 uint32_t ma_l1_address(const void *l1)
 {
@@ -52,9 +55,15 @@ void ma_ne16_open(void)
     MA_WRITE32(NE16 + SOFT_CLEAR, 0);
 }
 
+void ma_ne16_forget(void)
+{
+    hung = 0;
+}
+
 /* After it hung, nobody may wait for what was queued. */
 static void give_up(void)
 {
+    hung = 1;
     ma_fail("NE16 does not answer: a job has not ended");
     MA_WRITE32(NE16 + SOFT_CLEAR, 0);
 }
@@ -64,8 +73,8 @@ uint32_t ma_ne16_acquire(void)
     uint32_t number, looks = 0;
     do
         number = MA_READ32(NE16 + ACQUIRE);
-    while (number > 255 && !ma_fault() && ++looks < MA_NE16_LOOKS);
-    if (number > 255 && !ma_fault())
+    while (number > 255 && !hung && ++looks < MA_NE16_LOOKS);
+    if (number > 255 && !hung)
         give_up();
     numbers[(issued + 1) % 2] = number;
     return issued + 1;
@@ -80,7 +89,7 @@ void ma_ne16_commit(void)
 {
     issued++;
     __asm__ volatile("" ::: "memory");
-    if (!ma_fault())
+    if (!hung)
         MA_WRITE32(NE16 + TRIGGER, 0);
 }
 
@@ -90,7 +99,7 @@ void ma_ne16_wait(uint32_t number)
     if (number + 1 < issued)
         return;
     uint32_t looks = 0;
-    while (MA_READ32(NE16 + STATUS) != 0 && !ma_fault()) {
+    while (!hung && MA_READ32(NE16 + STATUS) != 0) {
         if (number != issued && MA_READ32(NE16 + RUNNING_JOB) % 256 == numbers[issued % 2])
             break;
         if (++looks == MA_NE16_LOOKS)

@@ -5,4 +5,7 @@
 /* On the controller, once the cluster is open: switches NE16's clock on, and clears it. */
 void ma_ne16_open(void);
 
+/* Before a network runs: NE16 may have hung in the one before. */
+void ma_ne16_forget(void);
+
 #endif

@@ -11,6 +11,7 @@
 #include <bsp/fs/readfs.h>
 #include <bsp/ram/hyperram.h>
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,9 @@
 #define L1_BYTES 131072u
 #define RUNTIME_BYTES 2048u /* of the runtime's own data in L1 */
 #define COUNTERS 16
+#ifndef CONTROLLER
+#define CONTROLLER 8 /* the core that tasks run on: GAP9's is behind the eight workers */
+#endif
 #define RAM_BYTES (8u << 20)
 
 /* NE16's functional emulation, under names that leave the binding its own. */
@@ -32,7 +36,8 @@ void host_ne16_wait(uint32_t number);
 
 static _Alignas(16) uint8_t l1[L1_BYTES], ram[RAM_BYTES];
 static uint32_t heap = RUNTIME_BYTES, stacks;
-static int opened, in_cluster, counters, core;
+static int opened, in_cluster, counters;
+static _Thread_local int core = CONTROLLER;
 
 static _Noreturn void die(const char *sentence)
 {
@@ -221,7 +226,43 @@ void pi_cl_team_fork(int nb_cores, void (*entry)(void *), void *arg)
     for (core = 0; core < nb_cores; ++core) {
         entry(arg);
     }
-    core = 0;
+    core = CONTROLLER;
+}
+
+struct member {
+    pthread_t thread;
+    int core;
+    void (*entry)(void *);
+    void *arg;
+};
+
+static void *enter(void *argument)
+{
+    const struct member *const member = argument;
+    core = member->core;
+    member->entry(member->arg);
+    return NULL;
+}
+
+/* All at once: workers are threads. */
+void pi_cl_team_fork_cc(int nb_cores, void (*entry)(void *), void *arg)
+{
+    struct member team[8];
+    if (!in_cluster || nb_cores > 8) {
+        die("a fork from outside the cluster, or of too many cores");
+    }
+    for (int i = 0; i < nb_cores; ++i) {
+        team[i] = (struct member){0, i, entry, arg};
+        if (i != core && pthread_create(&team[i].thread, NULL, enter, &team[i])) {
+            die("no more threads");
+        }
+    }
+    entry(arg);
+    for (int i = 0; i < nb_cores; ++i) {
+        if (i != core) {
+            pthread_join(team[i].thread, NULL);
+        }
+    }
 }
 
 uint32_t pi_core_id(void)

@@ -48,6 +48,8 @@ int pi_cluster_open(struct pi_device *device);
 int pi_cluster_close(struct pi_device *device);
 int pi_cluster_send_task_to_cl(struct pi_device *device, struct pi_cluster_task *task);
 void pi_cl_team_fork(int nb_cores, void (*entry)(void *), void *arg);
+/* In rtos/pulpos/common/include/pos/implem/pe.h, and in gap_sdk's API. */
+void pi_cl_team_fork_cc(int nb_cores, void (*entry)(void *), void *arg);
 void *pi_cl_l1_malloc(struct pi_device *device, uint32_t size);
 #define pi_l1_malloc(x, y) pi_cl_l1_malloc(x, y)
 uint32_t pi_core_id(void);

@@ -20,8 +20,9 @@ from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.join import Member
 from match_aie.targets.aie_ml.graph.pipeline import gates, join_stages
-from match_aie.targets.aie_ml.graph.pipeline_plan import candidates, pipeline_plans
-from match_aie.targets.aie_ml.graph.spread_plan import narrow, plan_of_pass
+from match_aie.targets.aie_ml.graph.pipeline_candidates import candidates
+from match_aie.targets.aie_ml.graph.pipeline_plan import COPIES, pipeline_plans
+from match_aie.targets.aie_ml.graph.spread_plan import narrow, of_nest, plan_of_pass
 from match_aie.targets.aie_ml.simulate import run_layer, simulate_program
 from match_aie.targets.versal import VersalAIEML
 from match_aie.workload import reference
@@ -128,14 +129,63 @@ def test_runs_follow_each_other_through_all_stages(name):
     assert run_layer(program, VEK280).cycles > len(plans) * 0.8 * interval
 
 
+def copied(plans, copies):
+    """Plans of a share of the rows, so many times side by side."""
+    return [replace(plan, timed=replace(plan.timed, copies=copies)) for plan in plans]
+
+
+@pytest.mark.parametrize(("share", "copies"), [(8, 2), (7, 3)])
+def test_copies_of_a_pipeline_share_the_rows(share, copies):
+    """Shares of whole calls, and shares whose calls compute rows that nobody has."""
+    sizes = (64, 48, 40)
+    parts = layers(share, sizes)
+    splits = [((2, 2, 1), 8), ((1, 1, 1), 8)]
+    one = [stage(part[0], *split) for part, split in zip(parts, splits, strict=True)]
+    plans, made = copied(one, copies), layers(share * copies, sizes)
+    for plan, (workload, _) in zip(plans, made, strict=True):
+        assert of_nest(dense_layer(workload), "vek280", plan.nest) == plan
+    graph = joined(made, plans).graph
+    alone = joined(parts, one).graph
+    assert graph.columns == copies * alone.columns == sum(plan.columns for plan in plans)
+    program = lay_out(graph, VEK280)
+    assert not isinstance(program, Infeasible), program
+    assert violations(program, VEK280) == ()
+    assert len(program.cores) == copies * len(lay_out(alone, VEK280).cores)
+    # Each copy lies in columns of its own: no circuit leads from one into another.
+    wide = alone.columns
+    assert all(
+        hop.tile[0] // wide == route.source.tile[0] // wide
+        for route in program.routes
+        for hop in route.hops
+    )
+    equals(program, made)
+    # All of them take as long as one.
+    assert simulate_program(program, VEK280).interval == pytest.approx(
+        simulate_program(lay_out(alone, VEK280), VEK280).interval, rel=0.02
+    )
+
+
+def test_every_layer_can_be_looked_at_in_every_copy():
+    sizes = (40, 64, 48)
+    half = [
+        stage(part[0], *split)
+        for part, split in zip(layers(16, sizes), [((2, 2, 2), 8), ((2, 3, 1), 16)], strict=True)
+    ]
+    kept_everywhere(joined(layers(32, sizes), copied(half, 2)), 32, sizes, 1)
+
+
 def test_every_layer_can_be_looked_at():
     """Results that stay lie in buffers, each element in one of the places that are named."""
     rows, sizes, splits, pair = PIPELINES["rows in parts, then whole, then in parts"]
     made = layers(rows, sizes, pair)
     plans = [stage(one[0], *split) for one, split in zip(made, splits, strict=True)]
-    whole = joined(made, plans)
+    kept_everywhere(joined(made, plans), rows, sizes, 2)
+
+
+def kept_everywhere(whole, rows, sizes, results):
+    """Results that stay cover the layers' results."""
     names = {buffer.name for buffer in whole.graph.shared}
-    assert sorted(whole.held) == [0, 1]
+    assert sorted(whole.held) == list(range(results))
     for at, kept in whole.held.items():
         seen = np.zeros((rows, sizes[at + 1]), np.uint8)
         for one in kept:
@@ -191,6 +241,23 @@ def test_the_slowest_stage_is_as_fast_as_any_choice_makes_it():
     ]
     assert len(able) > 100
     assert max(plan.interval for plan in plans) == min(able)
+
+
+def test_copies_are_chosen_where_they_are_faster():
+    """More than 32 streams cross no border between two columns: one pipeline has no more chains."""
+    made = layers(256, (64, 64, 64))
+    stages = [(dense_layer(one[0]), one[0]) for one in made]
+    alone = pipeline_plans(stages, "vek280", 24, 24)
+    several = pipeline_plans(stages, "vek280", 24, 24, copies=COPIES)
+    assert not isinstance(alone, Infeasible)
+    assert not isinstance(several, Infeasible)
+    assert {plan.timed.copies for plan in several} != {1}
+    assert sum(plan.columns for plan in several) <= 24
+    assert max(plan.interval for plan in several) < 0.9 * max(plan.interval for plan in alone)
+    program = lay_out(joined(made, several).graph, VEK280)
+    assert not isinstance(program, Infeasible), program
+    assert len(program.cores) == sum(plan.timed.tiles for plan in several)
+    equals(program, made, runs=2)
 
 
 def test_a_compiled_network_is_one_pipeline():

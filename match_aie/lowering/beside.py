@@ -1,0 +1,178 @@
+"""Layers of independent branches at the same time, on units that may work side by side.
+
+One controller walks the tiles of both layers. It starts the first one's kernel, and while that
+unit works it walks the other layer (`match_aie.lowering.turns` says in which order). What is gained
+is at most the time in which the first one's unit needs no controller.
+
+Pairs are found one after the other, in the order of the schedule, each time the partner that saves
+most. That is a heuristic; a pair stays only if the whole network, planned again, is modelled
+faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from match_aie.errors import Infeasible
+from match_aie.hardware import ExecModule, MatchTarget, Objective
+from match_aie.hardware.move import unit
+from match_aie.hardware.tables import is_listed
+from match_aie.lowering.handover_choice import Choices
+from match_aie.lowering.plan import places
+from match_aie.lowering.program import Beside, NetworkProgram, Schedule
+
+#: Plans a schedule's memories.
+Planner = Callable[[Schedule], "NetworkProgram | Infeasible"]
+
+#: Storage, first byte, end.
+Extent = tuple[str, int, int]
+
+
+def side_by_side(
+    program: NetworkProgram,
+    schedule: Schedule,
+    target: MatchTarget,
+    objective: Objective,
+    plan: Planner,
+) -> NetworkProgram:
+    """`program`, or one in which layers run at the same time, where that is modelled faster.
+
+    Args:
+        program: of `schedule`, every layer by itself.
+        schedule: the network's calls, nothing placed.
+        target: whose modules say which may run beside others.
+        objective: layers are put side by side where it is latency: what work takes in joules is
+            the same.
+        plan: what made `program` of `schedule`.
+    """
+    modules = {module.name: module for module in target.modules() if module.beside}
+    if len(modules) < 2 or not target.shared_memory or objective == "energy" or program.streams:
+        return program
+    best = program
+    kept: tuple[Pair, ...] = ()
+    for pair in Pairs(schedule, modules).found():
+        tried = (*kept, pair)
+        another = arranged(schedule, tried)
+        found = None if another is None else plan(another)
+        if found is None or isinstance(found, Infeasible) or found.streams:
+            continue
+        if cycles(found) >= cycles(best):
+            continue
+        best, kept = found, tried
+    return best
+
+
+def cycles(program: NetworkProgram) -> float:
+    """Modelled, of all layers; those of other clocks count as they are."""
+    return sum(layer.cost.cycles for layer in program.schedule.layers)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two steps by index: `first` is started first."""
+
+    first: int
+    other: int
+
+
+class Pairs:
+    """Which steps of a schedule may run at the same time."""
+
+    def __init__(self, schedule: Schedule, modules: Mapping[str, ExecModule]) -> None:
+        """Works out who waits for whom."""
+        self._schedule = schedule
+        self._modules = modules
+        self._choices = Choices(schedule, modules)
+        self._before = dependencies(schedule)
+
+    def found(self) -> Iterator[Pair]:
+        """Pairs of steps, none in two of them, each ready when its partner is."""
+        done: set[int] = set()
+        for step in range(len(self._schedule.steps)):
+            if step in done:
+                continue
+            gains = {other: self._gain(step, other) for other in self._ready(step, done)}
+            done.add(step)
+            best = max(gains, key=lambda other: gains[other][0], default=None)
+            if best is not None and gains[best][0] > 0:
+                done.add(best)
+                yield gains[best][1]
+
+    def _ready(self, step: int, done: set[int]) -> list[int]:
+        """Steps that could run beside `step`, all before it being done."""
+        return [
+            other
+            for other in range(step + 1, len(self._schedule.steps))
+            if other not in done and self._before[other] <= done and self._apart(step, other)
+        ]
+
+    def _apart(self, one: int, other: int) -> bool:
+        layers = [self._schedule.steps[at].layer for at in (one, other)]
+        first, second = (self._modules.get(layer.module) if layer else None for layer in layers)
+        if first is None or second is None or unit(first) == unit(second):
+            return False
+        return all(layer and layer.tiles and is_listed(layer.tiles) for layer in layers)
+
+    def _gain(self, one: int, other: int) -> tuple[float, Pair]:
+        """Cycles saved, and who goes first."""
+        pairs = (Pair(one, other), Pair(other, one))
+        return max(((self._saved(p), p) for p in pairs), key=lambda found: found[0])
+
+    def _saved(self, pair: Pair) -> float:
+        first, other = (self._schedule.steps[at].layer for at in (pair.first, pair.other))
+        assert first is not None
+        assert other is not None
+        free = self._choices.free(pair.first, first.mapping)
+        return min(free, first.cost.cycles, other.cost.cycles)
+
+
+def arranged(schedule: Schedule, pairs: Sequence[Pair]) -> Schedule | None:
+    """`schedule` with these steps side by side, the others in their order.
+
+    None where a step would then run before one that it waits for: whose own pair was given up.
+    """
+    partner = {p.first: p for p in pairs} | {p.other: p for p in pairs}
+    order: list[int] = []
+    beside = []
+    for step in range(len(schedule.steps)):
+        if step in order:
+            continue
+        if step not in partner:
+            order.append(step)
+            continue
+        pair = partner[step]
+        beside.append(Beside(len(order)))
+        order += [pair.first, pair.other]
+    at = {step: position for position, step in enumerate(order)}
+    before = dependencies(schedule)
+    if any(at[other] > at[step] for step in at for other in before[step]):
+        return None
+    steps = tuple(schedule.steps[at] for at in order)
+    return replace(schedule, steps=steps, beside=tuple(beside))
+
+
+def dependencies(schedule: Schedule) -> list[set[int]]:
+    """For every step those before it that it waits for: what they touch, and one of them writes."""
+    found = places(schedule)
+    sizes = {tensor.name: tensor.nbytes for tensor in schedule.tensors}
+
+    def extents(names: Sequence[str]) -> list[Extent]:
+        at = [(found[name], sizes[name]) for name in names]
+        return [(place.owner, place.offset, place.offset + size) for place, size in at]
+
+    reads = [extents(step.reads()) for step in schedule.steps]
+    writes = [extents(step.writes()) for step in schedule.steps]
+    return [
+        {
+            other
+            for other in range(step)
+            if _meet(writes[other], [*reads[step], *writes[step]])
+            or _meet(reads[other], writes[step])
+        }
+        for step in range(len(schedule.steps))
+    ]
+
+
+def _meet(some: Sequence[Extent], others: Sequence[Extent]) -> bool:
+    return any(a[0] == b[0] and a[1] < b[2] and b[1] < a[2] for a in some for b in others)

@@ -1,0 +1,334 @@
+"""The units of a chip with scratchpads, and the controller's walk over a layer's tiles.
+
+The same order of things as `ma_run_tiles` (ma_tiles.h), and of two layers side by side as
+`ma_lane_next` (ma_beside.h). What a transfer or a kernel takes is the chip's `ScratchpadTiming`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from match_aie.hardware import Energy, Region, SimulatedStep, Visit
+from match_aie.simulation.commands import Acquire, Delay, Release, Resource, Task, Wait
+from match_aie.simulation.engine import Simulator
+from match_aie.simulation.scratchpad_timing import KernelTime, ScratchpadTiming, SharedTiming
+from match_aie.simulation.timeline import Event
+
+Steps = Generator[Any, Any, Any]
+
+#: Cycles of a kernel after which it is looked again whether another unit works.
+CHUNK = 500.0
+
+
+@dataclass
+class Pending:
+    """A kernel call that was started: its jobs' end, and the output tile it completes."""
+
+    done: list[Task] = field(default_factory=list)
+    output: Region | None = None
+    copy: int = 0
+
+
+class Chip:
+    """The units, and what the controller does with them."""
+
+    def __init__(
+        self, simulator: Simulator, timing: ScratchpadTiming, energy: Energy | None
+    ) -> None:
+        """Nothing is under way."""
+        self._simulator = simulator
+        self._timing = timing
+        self._energy = energy
+        self.picojoules = 0.0
+        self._dma = Resource("DMA", timing.dma_channels)
+        self._backing = Resource("backing memory")
+        self._units: dict[str, Resource] = {}
+        self._slots: dict[str, Resource] = {}
+        self._running: list[str] = []
+        self._offloaded = False
+        self.early: list[Task] = []
+
+    def step(self, step: SimulatedStep, after: SimulatedStep | None) -> Steps:
+        """One step by itself; `after` is the next one."""
+        if step.tiles is None or step.workload is None:
+            self._offloaded = False
+            yield self.busy(step.cycles, "control core", step.label, "modelled")
+            return
+        if not self._offloaded or step.fetched:
+            yield self.busy(self._timing.offload, "control core", step.label, "offload")
+        self._offloaded = True
+        ahead = after.tiles.ahead if after is not None and after.tiles is not None else ()
+        layer = Layer(self, step, ahead)
+        yield from layer.run()
+
+    def busy(self, cycles: float, who: str, name: str, category: str) -> Delay:
+        """A core works: the control core, or the controller."""
+        if self._energy is not None:
+            self.picojoules += cycles * self._energy.core.value
+        return Delay(cycles, who, name, category)
+
+    def fetch(self, step: SimulatedStep) -> Generator[Any, Any, Task]:
+        """Start to fetch a step's constants; the value is the task that ends with it."""
+        time = self._timing.fetch(step.fetched)
+        yield self.busy(time.program, "control core", f"fetch {step.label}", "dma setup")
+        if self._energy is not None:
+            self.picojoules += step.fetched * self._energy.fetched.value
+        return self._simulator.spawn(f"fetch {step.label}", self._fetching(step, time.engine))
+
+    def _fetching(self, step: SimulatedStep, cycles: float) -> Steps:
+        yield Acquire(self._backing)
+        yield Delay(cycles, "backing memory", f"fetch {step.label}", "dma")
+        yield Release(self._backing)
+
+    def transfer(self, region: Region, *, store: bool) -> Generator[Any, Any, Task]:
+        """Start a transfer; the value is the task that ends with it."""
+        time = self._timing.transfer(region, store=store)
+        name = f"{'store' if store else 'load'} {region.operand.name}"
+        yield self.busy(time.program, "controller", f"program {name}", "dma setup")
+        if self._energy is not None:
+            self.picojoules += region.nbytes * self._energy.byte.value
+        return self._simulator.spawn(name, self._moving(name, time.engine))
+
+    def load_ahead(self, regions: Sequence[Region]) -> Generator[Any, Any, list[Task]]:
+        """Start to load what a layer needs before it begins; the value is the tasks."""
+        tasks = []
+        for region in regions:
+            task = yield from self.transfer(region, store=False)
+            tasks.append(task)
+        return tasks
+
+    def _moving(self, name: str, cycles: float) -> Steps:
+        yield Acquire(self._dma)
+        yield Delay(cycles, "DMA", name, "dma")
+        yield Release(self._dma)
+
+    def start(
+        self, step: SimulatedStep, label: str, time: KernelTime, arriving: Steps
+    ) -> Generator[Any, Any, list[Task]]:
+        """Set a kernel's jobs up; the value is the tasks that end with the last of them.
+
+        The first job is programmed before its operands have arrived.
+        """
+        unit = self._units.setdefault(time.unit, Resource(time.unit))
+        if self._energy is not None:
+            run = sum(jobs.run * jobs.count for jobs in time.jobs)
+            self.picojoules += run * self._energy.units[step.module].value
+        if not time.queue:
+            for jobs in time.jobs:
+                yield self.busy(jobs.program * jobs.count, "controller", f"start {label}", "setup")
+                yield Delay(jobs.run * jobs.count, time.unit, label, "kernel")
+            return []
+        slots = self._slots.setdefault(time.unit, Resource(f"{time.unit} slots", time.queue))
+        last: list[Task] = []
+        for jobs in time.jobs:
+            for _ in range(jobs.count):
+                yield Acquire(slots, 1, "controller")
+                yield self.busy(jobs.program, "controller", f"program {label}", "setup")
+                yield from arriving
+                working = self._working(unit, slots, label, jobs.run)
+                last = [self._simulator.spawn(label, working)]
+        return last
+
+    def _working(self, unit: Resource, slots: Resource, label: str, cycles: float) -> Steps:
+        yield Acquire(unit)
+        self._running.append(unit.name)
+        slowed = self._timing.slowed(unit.name) if isinstance(self._timing, SharedTiming) else 0.0
+        while slowed and cycles > CHUNK:
+            others = len(self._running) > 1
+            yield Delay(CHUNK * (1 + slowed * others), unit.name, label, "kernel")
+            cycles -= CHUNK
+        yield Delay(cycles, unit.name, label, "kernel")
+        self._running.remove(unit.name)
+        yield Release(unit)
+        yield Release(slots)
+
+    @property
+    def timing(self) -> ScratchpadTiming:
+        """What things take."""
+        return self._timing
+
+    def happened(self, what: str, label: str) -> None:
+        """Note what happened to one of two layers side by side."""
+        now = self._simulator.now
+        self._simulator.record(Event("controller", f"{what} {label}", now, now, "beside"))
+
+    def both(
+        self, steps: Sequence[SimulatedStep], after: SimulatedStep | None
+    ) -> Generator[Any, Any, list[float]]:
+        """Two layers at the same time; the value is when the controller left each."""
+        if not self._offloaded:
+            yield self.busy(self._timing.offload, "control core", steps[0].label, "offload")
+        self._offloaded = True
+        ahead = after.tiles.ahead if after is not None and after.tiles is not None else ()
+        lanes = [Lane(self, steps[0], ()), Lane(self, steps[1], ahead)]
+        ends = [0.0, 0.0]
+        for turn in steps[0].order:
+            yield from lanes[turn].turn()
+            ends[turn] = self._simulator.now
+        return ends
+
+
+class Layer:
+    """One layer on the controller: the same order of things as `ma_run_tiles`."""
+
+    def __init__(self, chip: Chip, step: SimulatedStep, ahead: tuple[Region, ...]) -> None:
+        """Takes up what the layer before has begun to load; `ahead` is for the next one."""
+        assert step.tiles is not None
+        assert step.workload is not None
+        self._chip = chip
+        self._label = step.label or step.module
+        self._step = step
+        self._workload = step.workload
+        self._tiles = step.tiles
+        self._visits = tuple(step.tiles.visits())
+        self._ahead = ahead
+        self._early, chip.early = chip.early, []
+        self._loading: dict[str, Task] = {}
+        self._storing: list[Task | None] = [None, None]
+        self._copy = 1
+        self._pending: Pending | None = None
+
+    def run(self) -> Steps:
+        """From entering it to the end of its last store."""
+        enter, walk = self._chip.timing.walk(self._tiles)
+        yield self._chip.busy(enter, "controller", self._label, "layer")
+        yield from self._fetch(self._visits[0].loads)
+        if not self._early:
+            # The layer before did not run: it would have loaded them.
+            self._early = yield from self._chip.load_ahead(self._tiles.ahead)
+        for index, visit in enumerate(self._visits):
+            last = index + 1 == len(self._visits)
+            after = () if last else self._visits[index + 1].loads
+            ahead = tuple(r for r in after if r.operand.copies == 2)
+            late = tuple(r for r in after if r.operand.copies == 1)
+            yield self._chip.busy(walk, "controller", self._label, "walk")
+            if visit.opens:
+                yield from self._open_output(visit)
+            yield from self._work(visit, ahead)
+            if late:
+                yield from self._settle()
+                yield from self._fetch(late)
+        yield from self._settle()
+        for task in self._storing:
+            yield from self._wait(task)
+
+    def _work(self, visit: Visit, ahead: tuple[Region, ...]) -> Steps:
+        """Start the kernel; load ahead before it where it blocks, after the one before else."""
+        time = self._chip.timing.kernel(self._step.module, self._workload, visit)
+        blocking = not time.queue
+        arriving = self._take(visit)
+        if blocking:
+            yield from arriving
+            yield from self._fetch(ahead)
+            yield from self._fetch_early()
+        done = yield from self._chip.start(self._step, self._label, time, arriving)
+        yield from self._settle()
+        output = visit.output if visit.stores else None
+        self._pending = Pending(done, output, self._copy)
+        if blocking:
+            yield from self._settle()
+        else:
+            yield from self._fetch(ahead)
+            yield from self._fetch_early()
+
+    def _fetch_early(self) -> Steps:
+        """Start to load what the next layer needs, once."""
+        ahead, self._ahead = self._ahead, ()
+        if ahead:
+            self._chip.early = yield from self._chip.load_ahead(ahead)
+
+    def _fetch(self, regions: tuple[Region, ...]) -> Steps:
+        for region in regions:
+            if region.nbytes:
+                task = yield from self._chip.transfer(region, store=False)
+                self._loading[region.operand.name] = task
+
+    def _take(self, visit: Visit) -> Steps:
+        early, self._early = self._early, []
+        for task in early:
+            yield from self._wait(task)
+        for region in visit.loads:
+            yield from self._wait(self._loading.pop(region.operand.name, None))
+
+    def _open_output(self, visit: Visit) -> Steps:
+        copies = visit.output.operand.copies
+        if copies == 1:
+            yield from self._settle()
+        self._copy = 1 - self._copy if copies == 2 else 0
+        yield from self._wait(self._storing[self._copy])
+        self._storing[self._copy] = None
+
+    def _settle(self) -> Steps:
+        pending, self._pending = self._pending, None
+        if pending is None:
+            return
+        for task in pending.done:
+            yield from self._wait(task)
+        if pending.output is not None:
+            task = yield from self._chip.transfer(pending.output, store=True)
+            self._storing[pending.copy] = task
+
+    def _wait(self, task: Task | None) -> Steps:
+        if task is None:
+            return
+        yield self._chip.busy(self._chip.timing.wait, "controller", "wait", "wait")
+        yield Wait(task, "controller")
+
+
+class Lane(Layer):
+    """One of two layers side by side: its kernel is queued, and the controller comes and goes."""
+
+    def __init__(self, chip: Chip, step: SimulatedStep, ahead: tuple[Region, ...]) -> None:
+        """Nothing has happened."""
+        super().__init__(chip, step, ahead)
+        self._next = 0
+
+    def turn(self) -> Steps:
+        """Go on with it: enter it the first time, start the kernel on a tile, or leave it."""
+        if not self._next:
+            yield from self._enter()
+        if self._next == len(self._visits):
+            yield from self._settle()
+            for task in self._storing:
+                yield from self._wait(task)
+            self._chip.happened("close", self._label)
+            return
+        yield from self._start(self._visits[self._next])
+        self._next += 1
+        if self._next < len(self._visits):
+            after = self._visits[self._next].loads
+            yield from self._fetch(tuple(r for r in after if r.operand.copies == 2))
+        yield from self._fetch_early()
+
+    def _enter(self) -> Steps:
+        self._chip.happened("open", self._label)
+        enter, _ = self._chip.timing.walk(self._tiles)
+        yield self._chip.busy(enter, "controller", self._label, "layer")
+        yield from self._fetch(self._visits[0].loads)
+        if not self._early:
+            # The layer before did not run: it would have loaded them.
+            self._early = yield from self._chip.load_ahead(self._tiles.ahead)
+
+    def _start(self, visit: Visit) -> Steps:
+        _, walk = self._chip.timing.walk(self._tiles)
+        yield self._chip.busy(walk, "controller", self._label, "walk")
+        late = tuple(r for r in visit.loads if r.operand.copies == 1)
+        if self._next and late:
+            yield from self._settle()
+            yield from self._fetch(late)
+        if visit.opens:
+            yield from self._open_output(visit)
+        time = self._chip.timing.kernel(self._step.module, self._workload, visit)
+        queued = replace(time, queue=time.queue or 1)
+        done = yield from self._chip.start(self._step, self._label, queued, self._take(visit))
+        self._chip.happened("start", self._label)
+        yield from self._settle()
+        self._pending = Pending(done, visit.output if visit.stores else None, self._copy)
+
+    def _settle(self) -> Steps:
+        pending = self._pending
+        yield from super()._settle()
+        if pending is not None:
+            self._chip.happened("end", self._label)

@@ -1,0 +1,146 @@
+"""Ways to run a dense layer as a stage of a pipeline: splits over tiles, with what bounds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import ceil
+
+from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.floor import Floor
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.local import demand, logical_banks
+from match_aie.targets.aie_ml.array.search import VARIANTS
+from match_aie.targets.aie_ml.array.shapes import counts, native_tilings
+from match_aie.targets.aie_ml.devices import Tiling
+from match_aie.targets.aie_ml.graph.spread_plan import narrow
+from match_aie.targets.aie_ml.known import device as known
+
+#: Candidates of a width that are kept, those with the least bounds.
+OF_A_WIDTH = 6
+
+#: Rows of a run are filled up to whole numbers of so many `mmul` tiles, where that adds no more
+#: than the share of them: more calls divide them evenly.
+ROUND = (1, 2, 4, 8, 16)
+FILLED = 1 / 8
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A stage on so many columns; equal ones of different stages are priced once.
+
+    Attributes:
+        mapping: of the rows of a pass, its kernel still open.
+        rows: of a run.
+        columns: that it takes.
+        bound: cycles of a run that no kernel of it beats.
+        streams: from chains into memory tiles, and from these to columns of tiles.
+    """
+
+    mapping: ArrayMapping
+    rows: int
+    columns: int
+    bound: float
+    streams: tuple[int, int]
+
+    @property
+    def passes(self) -> int:
+        """Calls of a tile in a run."""
+        return ceil(self.rows / self.mapping.layer.rows)
+
+
+@lru_cache(maxsize=256)
+def candidates(layer: DenseLayer, name: str, most: int) -> tuple[Candidate, ...]:
+    """Ways to run a layer as a stage on up to `most` columns, those of least bounds of each width.
+
+    Raises:
+        TargetError: element types without a product there, or facts that are not known.
+    """
+    device = known(name)
+    tiling = native_tilings(layer, device)[0]
+    widths: dict[tuple[int, int], list[Candidate]] = {}
+    deep, wide = ceil(layer.reduction / tiling.k), ceil(layer.columns / tiling.n)
+    for length in counts(deep, most):
+        chains = most // length * device.core_rows
+        for parts in counts(wide, chains):
+            for high in _heights(ceil(layer.rows / tiling.m)):
+                able = min(chains // parts, ceil(layer.rows / tiling.m))
+                for rows in (n for n in _divisors(high) if n <= able):
+                    split = length, parts, rows
+                    for made in _of_split(layer, tiling, split, high, name, most):
+                        widths.setdefault((made.columns, high), []).append(made)
+    found: list[Candidate] = []
+    for _, each in sorted(widths.items()):
+        each.sort(key=lambda one: (one.bound, one.mapping.tiles, one.streams))
+        found += each[:OF_A_WIDTH]
+    return tuple(found)
+
+
+def _heights(tiles: int) -> list[int]:
+    """Numbers of `mmul` tiles of rows in a run, those that are filled up included."""
+    filled = {ceil(tiles / step) * step for step in ROUND}
+    return sorted(high for high in filled if high - tiles <= FILLED * tiles)
+
+
+def _divisors(number: int) -> list[int]:
+    return [part for part in range(1, number + 1) if number % part == 0]
+
+
+def _of_split(
+    layer: DenseLayer,
+    tiling: Tiling,
+    split: tuple[int, int, int],
+    tiles: int,
+    name: str,
+    most: int,
+) -> list[Candidate]:
+    """Candidates of parts of the reduction, the columns and the rows.
+
+    Calls are of the most rows that fit a tile, with and without banks that the DMA shares.
+
+    Args:
+        layer: what runs.
+        tiling: of its products.
+        split: the parts.
+        tiles: of rows in a run, what is filled up included.
+        name: of the device.
+        most: columns that it may take.
+    """
+    device = known(name)
+    length, parts, rows = split
+    base = ArrayMapping(
+        replace(layer, rows=min(layer.rows, tiling.m * rows)),
+        tiling,
+        (1, 1),
+        VARIANTS[0],
+        length,
+        parts,
+        rows,
+        tiling.m,
+        ceil(ceil(layer.columns / tiling.n) / parts) * tiling.n,
+    )
+    region = narrow(name, base)
+    if region.columns > most:
+        return []
+    crossing = base.chains, Floor(base, region).copies[0]
+    one, (banks, size) = demand(base, device), logical_banks(device)
+    share, whole = tiles // rows, ceil(layer.rows / tiling.m) // rows
+    heights = [n for n in _divisors(share) if n <= whole]
+    fitting = [(n, plan) for n in heights if (plan := one.plan(banks, size, n))]
+    largest = {
+        max((n for n, _ in fitting), default=0),
+        max((n for n, plan in fitting if not plan.shared), default=0),
+    }
+    core = device.architecture.core
+    rate = core.macs_of(layer.a, layer.w) or 1
+    found = []
+    for tall in sorted(largest - {0}):
+        high = tall * tiling.m
+        part = replace(layer, rows=min(layer.rows, high * rows))
+        mapping = replace(base, layer=part, call_rows=high)
+        calls = share // tall
+        products = high * mapping.part_reduction * mapping.call_columns / rate
+        streams = max(mapping.input_bytes, mapping.output_bytes) / core.dma.bytes_per_cycle
+        cycles = calls * max(products + Assumed().acquire, streams)
+        found.append(Candidate(mapping, layer.rows, region.columns, cycles, crossing))
+    return found
