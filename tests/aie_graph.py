@@ -150,7 +150,7 @@ def fired(kernel, inputs, received):
     if isinstance(call, ProductCall):
         return [multiplied(kernel, a, b) for a, b in zip(*streams, strict=True)]
     assert isinstance(call, RowCall)
-    values = [dict(kernel.values)[p.name] for p in call.parameters[:1]]
+    values = [dict(kernel.values)[p.name] for p in call.parameters]
     return [call.meaning(each, *values) for each in zip(*streams, strict=True)]
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from match_aie.hardware import AVG_POOL_HALF_AWAY
 from match_aie.partition.account import lost
+from match_aie.partition.extract_norm import quantised_layer_norm
 from match_aie.partition.extract_real import extract_real, is_real
 from match_aie.partition.graph import Graph, Value
 from match_aie.partition.integer_extract import integer_layer, is_integer
@@ -363,6 +364,7 @@ _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
     "dequantize": _dequantize,
     "permute": _permute,
     "table": tabulated,
+    "layer_norm": quantised_layer_norm,
 }
 
 

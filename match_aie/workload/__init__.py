@@ -13,10 +13,12 @@ from match_aie.workload.build import (
     permute,
     phase_taps,
     pool2d,
+    quantised_norm,
     rowwise,
     table,
 )
 from match_aie.workload.fixed import Converted, shift_round, with_fixed_tail
+from match_aie.workload.fixed_norm import fixed_norm, norm_rows
 from match_aie.workload.fixed_point import FixedPoint, to_fixed_point
 from match_aie.workload.fixed_softmax import fixed_softmax, softmax_rows
 from match_aie.workload.real import (
@@ -69,14 +71,17 @@ __all__ = [
     "conv2d_transpose",
     "dense",
     "elementwise",
+    "fixed_norm",
     "fixed_softmax",
     "full_range",
     "layer_norm",
     "matmul",
+    "norm_rows",
     "output_extent",
     "permute",
     "phase_taps",
     "pool2d",
+    "quantised_norm",
     "real_conv2d",
     "real_dense",
     "real_expected",

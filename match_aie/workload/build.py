@@ -358,6 +358,21 @@ def table(x: Quantized, y: Quantized, *, elements: int) -> Workload:
     return Workload("table", dims, (first, entries, last))
 
 
+def quantised_norm(
+    x: Quantized, y: Quantized, *, rows: int, columns: int, epsilon: float, tail: Tail
+) -> Workload:
+    """Layer norm over K of x[B,K], with weight[K] and bias[K] in float32."""
+    numbers = (
+        Operand(name, "float32", (columns,), _plain("K"), True) for name in ("weight", "bias")
+    )
+    first, last = (
+        _operand(name, q, (rows, columns), _plain("B", "K")) for name, q in (("x", x), ("y", y))
+    )
+    dims = (("B", rows), ("K", columns))
+    parameters = (("epsilon", epsilon),)
+    return Workload("layer_norm", dims, (first, *numbers, last), tail=tail, parameters=parameters)
+
+
 def full_range(dtype: str, zero_point: int, rounding: Rounding = "half_even") -> Tail:
     """A tail that only saturates to `dtype` (int8, uint8, int16 or uint16).
 

@@ -17,6 +17,7 @@ import numpy as np
 from match_aie.errors import ModelError, OptionError
 from match_aie.workload.bfloat16 import dense_bfloat16
 from match_aie.workload.fixed import requantise_fixed, requantise_pair
+from match_aie.workload.fixed_norm import norm_rows
 from match_aie.workload.fixed_softmax import softmax_rows
 from match_aie.workload.real_reference import MEANING
 from match_aie.workload.workload import Operand, Tail, Workload
@@ -348,6 +349,15 @@ def _softmax(workload: Workload, arrays: Arrays) -> np.ndarray:
     return saturate((e / total) / _scale(workload.output), _tail(workload))
 
 
+def _layer_norm(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """In float64, whose float32 is divided by sy; in fixed point as in `fixed_norm`."""
+    if workload.fixed_point:
+        numbers, epsilon = (arrays["multiplier"], arrays["offset"]), workload.parameter("epsilon")
+        return norm_rows(arrays["x"], *numbers, int(epsilon), _tail(workload))
+    real = MEANING["layer_norm"](workload, {**arrays, "x": _real(workload, arrays, "x")})
+    return saturate(real.astype(np.float32) / _scale(workload.output), _tail(workload))
+
+
 def _quantize(workload: Workload, arrays: Arrays) -> np.ndarray:
     """With y = saturate(x / sy)."""
     with np.errstate(over="ignore"):
@@ -381,6 +391,7 @@ _MEANING: dict[str, Callable[[Workload, Arrays], np.ndarray]] = {
     "avg_pool2d": _avg_pool2d,
     "max_pool2d": _max_pool2d,
     "softmax": _softmax,
+    "layer_norm": _layer_norm,
     "quantize": _quantize,
     "dequantize": _dequantize,
     "permute": _permute,

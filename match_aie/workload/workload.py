@@ -251,7 +251,7 @@ class Workload:
             if "multiplier" in found or "offset" in found:
                 raise ValueError("multiplier and offset are for fixed-point tails only")
             return
-        if self.kind not in (*FIXED_POINT_KINDS, "softmax"):
+        if self.kind not in (*FIXED_POINT_KINDS, "softmax", "layer_norm"):
             raise ValueError(f"a {self.kind} has no fixed-point meaning")
         if "scale" in found:
             raise ValueError("a fixed-point tail takes a multiplier instead of a scale")

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from match_aie.hardware import (
     AVG_POOL_HALF_AWAY,
     Any,
+    Chain,
     Const,
     Op,
     Pattern,
     binary,
     clipped,
     integer_patterns,
+    real,
     tabulated,
     unary,
     weighted,
@@ -93,6 +95,21 @@ IMAGES: tuple[Pattern, ...] = (
 TABLES: tuple[Pattern, ...] = tabulated("table", refuses_image)
 
 #: Rows of 8-bit elements.
-ROWS: tuple[Pattern, ...] = unary("softmax", "softmax", "nn.softmax", refuses_image)
+ROWS: tuple[Pattern, ...] = (
+    *unary("softmax", "softmax", "nn.softmax", refuses_image),
+    *clipped(
+        "layer_norm",
+        "layer_norm",
+        Op(
+            "quantize",
+            Op(
+                "nn.layer_norm",
+                real(Any("x")),
+                *(Chain(frozenset({"dequantize"}), Const(name)) for name in ("weight", "bias")),
+            ),
+        ),
+        refuses_image,
+    ),
+)
 
 PATTERNS = (*DENSE, *PAIRS_OF_ACTIVATIONS, *IMAGES, *TABLES, *ROWS)

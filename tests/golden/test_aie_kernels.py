@@ -15,6 +15,7 @@ from match_aie.targets.aie_ml.graph.write import Placed, network_units
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.lanes import AddSpec, MaxPoolSpec
 from match_aie.targets.aie_ml.kernels.lookup import TableSpec
+from match_aie.targets.aie_ml.kernels.norm import NormSpec
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxSpec
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec, Requantise
 from match_aie.workload import with_fixed_tail
@@ -58,6 +59,7 @@ KERNELS = {
     "aie_depthwise.hpp": DEPTHWISE,
     "aie_add.hpp": AddSpec("uint8", "uint8", lo=True),
     "aie_table.hpp": TableSpec("int8", "uint8"),
+    "aie_norm.hpp": NormSpec("int8", "int8"),
     "aie_softmax.hpp": SoftmaxSpec("int8", "int8"),
     "aie_max_pool.hpp": MaxPoolSpec("int8", rows=2),
 }

@@ -273,7 +273,7 @@ class _Rows:
     """A function that walks rows."""
 
     def __init__(self, call: RowCall, values: Values) -> None:
-        self._call, self._values = call, [values[p.name] for p in call.parameters[:1]]
+        self._call, self._values = call, [values[p.name] for p in call.parameters]
 
     def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
         """Row by row."""

@@ -129,7 +129,7 @@ def _window(left: Outside, whole: Access, taken: Outside) -> Access | None:
     plain = left.blocks is None and taken.blocks is None and taken.values is None
     if left.dtype != taken.dtype or not plain:
         return None
-    if _carried(left) == _carried(taken):
+    if _carried(left) == _carried(taken) and not (taken.part and taken.part.minded):
         return whole
     part, inner = taken.part, prod(whole.tile[:-1])
     plain = not whole.traversal and (left.part is None or _whole(left.part))

@@ -10,6 +10,7 @@ import numpy as np
 from match_aie.targets.aie_ml.graph.image import ImageLayer
 from match_aie.targets.aie_ml.graph.layers import image_layer, refuses_image
 from match_aie.targets.aie_ml.graph.row_layers import (
+    norm_layer,
     refuses_bytes,
     refuses_sum,
     softmax_layer,
@@ -61,4 +62,5 @@ ROW_KINDS: Mapping[Kind, RowDeclaration] = {
     "add": RowDeclaration(refuses_sum, sum_layer),
     "table": RowDeclaration(refuses_bytes, table_layer),
     "softmax": RowDeclaration(refuses_bytes, softmax_layer),
+    "layer_norm": RowDeclaration(refuses_bytes, norm_layer),
 }

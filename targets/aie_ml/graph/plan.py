@@ -81,6 +81,7 @@ class Part:
         columns: that it carries, `left` included.
         channels: likewise.
         fill: value of what is not in the tensor.
+        minded: whether results depend on it, so that no buffer will do that has other values there.
     """
 
     operand: str
@@ -91,6 +92,7 @@ class Part:
     channels: int
     left: int = 0
     fill: int = 0
+    minded: bool = False
 
     @property
     def elements(self) -> int:

@@ -12,6 +12,7 @@ from match_aie.targets.aie_ml.graph.rows import RowLayer
 from match_aie.targets.aie_ml.kernels.arithmetic import add_kernel
 from match_aie.targets.aie_ml.kernels.bands import AddCall
 from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec, duplicated, table_values
+from match_aie.targets.aie_ml.kernels.norm import NormCall, NormSpec
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall, SoftmaxNumbers, SoftmaxSpec
 from match_aie.workload import Workload
 
@@ -76,3 +77,19 @@ def softmax_layer(workload: Workload, constants: Arrays, name: str) -> RowLayer:
         int(np.iinfo(x.dtype).min),
         "B",
     )
+
+
+def norm_layer(workload: Workload, constants: Arrays, name: str) -> RowLayer:
+    """A layer norm of a workload in fixed point, rows and their numbers filled up with 0."""
+    x, tail, columns = workload.operand("x"), workload.tail, workload.sizes["K"]
+    if tail is None or tail.shift is None:
+        raise TargetError(f"layer {name}: a layer norm that is not in fixed point")
+    spec, epsilon = NormSpec(x.dtype, workload.output.dtype), int(workload.parameter("epsilon"))
+    call = NormCall(f"{name}_norm", _header(name), spec, 1, columns, epsilon, tail)
+    more = (0, call.width - columns)
+    values = (
+        ("multiplier", np.pad(constants["multiplier"].astype(np.int16), more)),
+        ("bias", np.pad(constants["offset"], more)),
+    )
+    elements = workload.output.size
+    return RowLayer(name, call, elements, values, columns if more[1] else 0, dim="B")

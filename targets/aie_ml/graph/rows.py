@@ -130,9 +130,9 @@ class CutRows:
         """Elements `first` to `first + count` of a tensor, filled up to whole words or rows."""
         layer, grain, elements = self.layer, self.grain, self.layer.elements
         if layer.real:
-            wide = layer.call.width
-            tensor = (elements // layer.real, 1, layer.real)
-            return Part(operand, tensor, first // wide, count // wide, 1, wide, fill=layer.fill)
+            tensor, wide = (elements // layer.real, 1, layer.real), layer.call.width
+            at, rows = first // wide, count // wide
+            return Part(operand, tensor, at, rows, 1, wide, fill=layer.fill, minded=True)
         if elements % grain:
             return Part(operand, (1, 1, elements), 0, 1, 1, -(-elements // grain) * grain)
         rows = -(-count // grain)

@@ -20,6 +20,7 @@ from match_aie.workload import (
     FixedPoint,
     Rounding,
     Workload,
+    fixed_norm,
     fixed_softmax,
     refuses_bfloat16,
     to_fixed_point,
@@ -79,6 +80,8 @@ def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
     tail = workload.tail
     if workload.kind == "softmax" and not workload.fixed_point:
         return fixed_softmax(workload)
+    if workload.kind == "layer_norm" and not workload.fixed_point:
+        return fixed_norm(workload, constants)
     rounding = tail.rounding if tail is not None and tail.shift is not None else "half_even"
 
     def fixed(how: FixedPoint) -> Converted | str:

@@ -206,7 +206,8 @@ class AddCall:
             f"adf::output_buffer<{C_TYPES[s.dtype]}> &__restrict y",
         )
 
-    def meaning(self, inputs: tuple[np.ndarray, ...]) -> np.ndarray:
-        """What it stores of elements of both."""
+    def meaning(self, inputs: tuple[np.ndarray, ...], *values: np.ndarray) -> np.ndarray:
+        """What it stores of elements of both; it has no parameters."""
+        del values
         a, b = inputs
         return add_reference(self.spec, a, b, self.numbers)

@@ -142,9 +142,9 @@ class TableCall:
             f"adf::output_buffer<{C_TYPES[self.spec.dtype]}> &__restrict y",
         )
 
-    def meaning(self, inputs: tuple[np.ndarray, ...], w: np.ndarray) -> np.ndarray:
+    def meaning(self, inputs: tuple[np.ndarray, ...], *values: np.ndarray) -> np.ndarray:
         """What it stores for rows of elements, as its first array says."""
-        return entries_of(w)[inputs[0].view(np.uint8)].astype(self.spec.dtype)
+        return entries_of(values[0])[inputs[0].view(np.uint8)].astype(self.spec.dtype)
 
 
 def table_values(table: np.ndarray) -> tuple[tuple[str, np.ndarray], ...]:

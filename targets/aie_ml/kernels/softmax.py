@@ -86,12 +86,12 @@ class SoftmaxCall(TableCall):
         """Both arrays; that called w lies in a bank of its own."""
         return (Parameter("w", "int32", 2 * ENTRIES), Parameter("cd", "int32", 2 * ENTRIES))
 
-    def meaning(self, inputs: tuple[np.ndarray, ...], w: np.ndarray) -> np.ndarray:
+    def meaning(self, inputs: tuple[np.ndarray, ...], *values: np.ndarray) -> np.ndarray:
         """What it stores for whole rows; what it stores behind a row's elements nobody reads."""
         rows = inputs[0].reshape(-1, self.width)
         stored = np.zeros(rows.shape, self.spec.dtype)
         n = self.numbers
         stored[:, : self.columns] = softmax_rows(
-            rows[:, : self.columns], entries_of(w), n.multiplier, n.tail
+            rows[:, : self.columns], entries_of(values[0]), n.multiplier, n.tail
         )
         return stored.reshape(-1)

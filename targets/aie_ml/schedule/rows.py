@@ -14,6 +14,7 @@ from functools import lru_cache
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.bands import AddCall
 from match_aie.targets.aie_ml.kernels.lookup import KEYS, TableCall
+from match_aie.targets.aie_ml.kernels.norm import NormCall
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES, CallSchedule
 from match_aie.targets.aie_ml.schedule.generated import add_schedule
@@ -31,7 +32,7 @@ from match_aie.targets.aie_ml.schedule.registers import Placed
 from match_aie.targets.aie_ml.schedule.table import Table
 
 #: Functions that walk rows.
-RowCall = AddCall | TableCall | SoftmaxCall
+RowCall = AddCall | TableCall | SoftmaxCall | NormCall
 
 #: A loop's operations on a core.
 _Body = Callable[[Machine], Iterator[Operation]]
@@ -39,6 +40,10 @@ _Body = Callable[[Machine], Iterator[Operation]]
 #: Cycles of a row beside its loops: a maximum and a sum over lanes, a division of 32-bit integers,
 #: set-up of loops. ASSUMPTION: no document states them.
 ROW_CYCLES = 100
+
+#: More of a layer norm's: products of 64 bits, a variance's shifts, a square root bit by bit.
+#: ASSUMPTION, likewise.
+ROOT_CYCLES = 200
 
 #: Words that one gather reads of both arrays of a table; results lie in a bank of one of them.
 _TABLE = "T"
@@ -117,6 +122,10 @@ def row_schedule(call: RowCall, arch: Architecture) -> CallSchedule | RowSchedul
         short, long = call.width // (2 * KEYS), call.width // KEYS
         bodies = ((short, _maximum), (long, _summed), (long, _scaled))
         times, around = call.rows, ROW_CYCLES
+    elif isinstance(call, NormCall):
+        vectors = call.width // call.spec.lanes
+        bodies, times = ((vectors, _moments), (vectors, _normed)), call.rows
+        around = ROW_CYCLES + ROOT_CYCLES
     loops = tuple((turns, loop_schedule(tuple(body(core)), core.move)) for turns, body in bodies)
     bundles = FRAME_BUNDLES + around + sum(loop.bundles for _, loop in loops)
     return RowSchedule(
@@ -195,6 +204,36 @@ def _scaled(core: Machine) -> Iterator[Operation]:
     yield Operation("shuffle", "zero_point", (MOVE,), ("steps",), "moved", core.move)
     yield Operation("copy", "pack", (STORE,), ("moved",), "y", core.move)
     yield Operation("store", "y", (STORE,), ("y",), "", 0, _TABLE, KEYS)
+
+
+def _moments(core: Machine) -> Iterator[Operation]:
+    """A vector, widened, added to a row's sum, and its squares to theirs."""
+    yield Operation("load", "x", (LOAD_A, LOAD_B), (), "x", core.load, "A", WORD)
+    yield Operation("shuffle", "unpack", (MOVE,), ("x",), "wide", core.move)
+    for name in ("total", "squares"):
+        yield Operation("multiply", name, (VECTOR,), ("wide",), name, core.product)
+
+
+def _normed(core: Machine) -> Iterator[Operation]:
+    """A vector less its mean, rounded to 16 bits, times its factors and with its addends.
+
+    Addends are loaded into an accumulator; they and factors lie in the bank of the results.
+    """
+    yield Operation("load", "x", (LOAD_A, LOAD_B), (), "x", core.load, "A", WORD)
+    yield Operation("shuffle", "unpack", (MOVE,), ("x",), "wide", core.move)
+    yield Operation("multiply", "centre", (VECTOR,), ("wide",), "centred", core.product)
+    for word in range(2):
+        name = f"normal{word}"
+        yield Operation("srs", name, (STORE,), ("centred",), name, core.srs)
+    for word in range(2):
+        yield Operation("load", f"w{word}", (LOAD_A, LOAD_B), (), "w", core.load, _TABLE, WORD)
+    for word in range(4):
+        yield Operation("load", f"b{word}", (LOAD_A, LOAD_B), (), "b", core.load, _TABLE, WORD)
+    yield Operation("copy", "addend", (MOVE,), ("b",), "sum", core.move)
+    scaled = ("normal0", "normal1", "w", "sum")
+    yield Operation("multiply", "scale", (VECTOR,), scaled, "scaled", core.product)
+    yield Operation("srs", "round", (STORE,), ("scaled",), "y", core.srs)
+    yield Operation("store", "y", (STORE,), ("y",), "", 0, _TABLE, WORD)
 
 
 def looked_up(keys: str, result: str, core: Machine) -> Iterator[Operation]:

@@ -9,8 +9,17 @@ from aie_harness import COMPILERS, COUNTERS, compile_cpp, random_matrix
 
 from match_aie.codegen import render_template
 from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec, duplicated, table_values
+from match_aie.targets.aie_ml.kernels.norm import NormCall, NormSpec
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall, SoftmaxNumbers, SoftmaxSpec
-from match_aie.workload import Quantized, fixed_softmax, full_range, reference, rowwise
+from match_aie.workload import (
+    Quantized,
+    fixed_norm,
+    fixed_softmax,
+    full_range,
+    quantised_norm,
+    reference,
+    rowwise,
+)
 
 TABLES = [
     TableCall(f"table_{a}_{y}_layer", "none.h", TableSpec(a, y), 1)
@@ -43,6 +52,29 @@ extern "C" void run_{f}(const void *x, const void *w, unsigned w_size, void *y, 
     report(core.counters, counters);
 }}
 """
+NORM_ENTRY = """
+extern "C" void run_{f}(const void *x, const void *multiplier, const void *bias, void *y,
+                        unsigned rows, const int *n, long long epsilon, std::uint64_t *counters) {{
+    using namespace {f};
+    aie_emulation::Core core;
+    core.name = "{f}";
+    core.rounding = aie_emulation::Rounding::conv_even;
+    core.saturation = aie_emulation::Saturation::saturate;
+    using X = std::remove_cvref_t<decltype(*Call::x)>;
+    using Y = std::remove_cvref_t<decltype(*Call::y)>;
+    const unsigned width = static_cast<unsigned>(n[0]);
+    Copy<const X> from(core, x, rows * width, "x");
+    Copy<const int16> factors(core, multiplier, 2 * width, "multiplier");
+    Copy<const int32> addends(core, bias, 4 * width, "bias");
+    Copy<Y> to(core, nullptr, rows * width, "y");
+    const aie_emulation::Running running(core);
+    run({{from.data(), factors.data(), addends.data(), to.data(), rows, width, n[1], n[2], n[3],
+          epsilon}});
+    to.back(y);
+    report(core.counters, counters);
+}}
+"""
+NORMS = [NormSpec("int8", "int8"), NormSpec("uint8", "int8"), NormSpec("int8", "uint8")]
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +88,9 @@ def library(tmp_path_factory):
     for spec, width, more in entries:
         text += render_template(spec.template, k=spec).replace("#pragma once", "")
         text += ENTRY.format(f=spec.family, width=width, more=more)
+    for spec in NORMS:
+        text += render_template(spec.template, k=spec).replace("#pragma once", "")
+        text += NORM_ENTRY.format(f=spec.family)
     return ctypes.CDLL(str(compile_cpp(text, tmp_path_factory.mktemp("rows"), "rows")))
 
 
@@ -116,6 +151,57 @@ def check_softmax(library, spec, shape, rng) -> None:
     stored = call.meaning((filled.reshape(-1),), w).reshape(rows, -1)
     np.testing.assert_array_equal(stored[:, :columns], wanted)
     assert counters == vars(spec.counts(rows * call.width // 32))
+
+
+@pytest.mark.parametrize("spec", NORMS, ids=lambda spec: spec.family)
+@pytest.mark.parametrize("shape", [(1, 1), (3, 31), (2, 64), (4, 200)])
+def test_layer_norms_equal_numpy(library, spec, shape) -> None:
+    check_norm(library, spec, shape, np.random.default_rng(shape[1]))
+
+
+@pytest.mark.slow
+def test_many_layer_norms_equal_numpy(library) -> None:
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        shape = int(rng.integers(1, 5)), int(rng.integers(1, 300))
+        check_norm(library, NORMS[seed % 3], shape, rng)
+
+
+def norm_rows_of(spec, shape, rng):
+    """Random rows, and rows of which all or all but one element are equal."""
+    x = random_matrix(rng, spec.a, shape[0] * shape[1]).reshape(shape)
+    x[0] = np.iinfo(spec.a).min
+    if shape[0] > 1:
+        x[1], x[1, -1] = 3, 4
+    return x
+
+
+def check_norm(library, spec, shape, rng) -> None:
+    (rows, columns), zero = shape, int(rng.integers(0, 100))
+    x, y = Quantized(spec.a, float(rng.uniform(0.01, 0.3)), 5), Quantized(spec.dtype, 0.03, zero)
+    tail = full_range(spec.dtype, zero)
+    layer = quantised_norm(x, y, rows=rows, columns=columns, epsilon=1e-5, tail=tail)
+    weight, bias = (rng.normal(at, 0.3, columns).astype(np.float32) for at in (1, 0))
+    made = fixed_norm(layer, {"weight": weight, "bias": bias})
+    epsilon, tail = int(made.workload.parameter("epsilon")), made.workload.tail
+    call = NormCall("f", "none.h", spec, rows, columns, epsilon, tail)
+    values = norm_rows_of(spec, shape, rng)
+    more = (0, call.width - columns)
+    filled = np.ascontiguousarray(np.pad(values, ((0, 0), more)))
+    factors = np.pad(made.constants["multiplier"].astype(np.int16), more)
+    addends = np.pad(made.constants["offset"], more)
+    stored, counters = np.zeros(filled.shape, spec.dtype), np.zeros(8, np.uint64)
+    n = np.array([call.width, columns, call.normal_bits, tail.shift], np.int32)
+    given, to = (filled, factors, addends, stored), (n, counters)
+    first, last = ([a.ctypes.data_as(ctypes.c_void_p) for a in each] for each in (given, to))
+    run = getattr(library, f"run_{spec.family}")
+    run(*first, rows, last[0], ctypes.c_longlong(epsilon), last[1])
+    wanted = reference(made.workload, [values], made.constants)
+    np.testing.assert_array_equal(stored[:, :columns], wanted)
+    meant = call.meaning((filled.reshape(-1),), factors, addends).reshape(rows, -1)
+    np.testing.assert_array_equal(meant[:, :columns], wanted)
+    counted = dict(zip(COUNTERS, (int(c) for c in counters), strict=True))
+    assert counted == vars(spec.counts(rows * call.width // 32))
 
 
 def test_a_table_has_every_128_bits_twice() -> None:

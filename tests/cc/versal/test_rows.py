@@ -33,16 +33,29 @@ class Attending(DenseNet):
         self.stored_as(self.node("Sigmoid", [x]), 1 / 256, -128)
         return self.stored_as(self.node("Mul", [x, self.last]), 0.03, -60)
 
+    def norm(self, quantised):
+        """With its numbers in float32, or quantised."""
+        weight, bias = (self.rng.normal(at, 0.2, self.width).astype(np.float32) for at in (1, 0))
+        if not quantised:
+            names = [self.const(weight), self.const(bias)]
+        else:
+            step, zero = self.const(np.float32(0.01)), self.const(np.int8(0))
+            stored = (self.const(np.rint(v / 0.02).astype(np.int8)) for v in (weight, bias))
+            names = [self.node("DequantizeLinear", [name, step, zero]) for name in stored]
+        real = self.node("LayerNormalization", [self.last, *names], axis=-1, epsilon=1e-5)
+        return self.stored_as(real, 0.03, 5)
+
     def softmax(self):
         return self.stored_as(self.node("Softmax", [self.last], axis=-1), 1 / 256, -128)
 
 
 def network():
     net = Attending(12, 40).dense(Layer(64)).gelu().dense(Layer(48)).gated()
-    return net.dense(Layer(42)).softmax().model()
+    net = net.norm(quantised=False).dense(Layer(42)).norm(quantised=True)
+    return net.softmax().model()
 
 
-KINDS = ["dense", "table", "dense", "table", "dense", "softmax"]
+KINDS = ["dense", "table", "dense", "table", "layer_norm", "dense", "layer_norm", "softmax"]
 
 
 def compiled():

@@ -10,17 +10,30 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.graph.image_plan import image_plans
+from match_aie.targets.aie_ml.graph.join import Member, can_follow
 from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec
+from match_aie.targets.aie_ml.kernels.norm import NormCall, NormSpec
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall, SoftmaxNumbers, SoftmaxSpec
 from match_aie.targets.aie_ml.schedule.rows import row_schedule
 from match_aie.targets.versal.module import AieArray
-from match_aie.workload import Converted, Quantized, Tail, fixed_softmax, full_range, rowwise, table
+from match_aie.workload import (
+    Converted,
+    Quantized,
+    Tail,
+    fixed_norm,
+    fixed_softmax,
+    full_range,
+    quantised_norm,
+    rowwise,
+    table,
+)
 from tests.aie_programs import VEK280, case, equal
 
 ARCH = device("vek280").architecture
 NUMBERS = SoftmaxNumbers(1 << 14, Tail(0, 0, 255, shift=5, bits=64))
 SOFTMAX = SoftmaxCall("f", "f.h", SoftmaxSpec("int8", "uint8"), 1, 100, NUMBERS)
-CALLS = (TableCall("f", "f.h", TableSpec("int8", "uint8"), 1), SOFTMAX)
+NORM = NormCall("f", "f.h", NormSpec("int8", "int8"), 1, 100, 9, Tail(0, -128, 127, shift=20))
+CALLS = (TableCall("f", "f.h", TableSpec("int8", "uint8"), 1), SOFTMAX, NORM)
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.spec.family)
@@ -86,7 +99,25 @@ def random_softmax(seed):
     return made.workload, made.constants
 
 
-LAYERS = {"table": random_table, "softmax": random_softmax}
+def random_norm(seed):
+    """A layer norm in fixed point of random rows."""
+    rng = np.random.default_rng(seed)
+    types = [("int8", "uint8")[int(bit)] for bit in rng.integers(0, 2, 2)]
+    rows, columns = int(rng.integers(1, 40)), int(rng.integers(1, 150))
+    x, y = Quantized(types[0], float(rng.uniform(0.01, 0.3)), 3), Quantized(types[1], 0.03, 100)
+    tail = full_range(types[1], 100)
+    layer = quantised_norm(x, y, rows=rows, columns=columns, epsilon=1e-5, tail=tail)
+    made = fixed_norm(layer, random_numbers(columns, rng))
+    return made.workload, made.constants
+
+
+def random_numbers(columns, rng):
+    """Factors and addends of a layer norm."""
+    weight, bias = rng.normal(1, 0.3, columns), rng.normal(0, 0.3, columns)
+    return {"weight": weight.astype(np.float32), "bias": bias.astype(np.float32)}
+
+
+LAYERS = {"table": random_table, "softmax": random_softmax, "layer_norm": random_norm}
 
 
 @pytest.mark.parametrize("kind", LAYERS)
@@ -105,3 +136,25 @@ def test_cores_without_public_look_ups_get_no_table() -> None:
     workload, constants = random_table(1)
     assert isinstance(AieArray("vek280", 4).convert(workload, constants), Converted)
     assert "AIE-MLv2" in AieArray("vek385", 4).convert(workload, constants)
+
+
+def member(made) -> Member:
+    """A layer of a chain, alone on a column."""
+    workload, constants = made
+    plans = image_plans(workload, "vek280", 1)
+    return Member(plans[0].graph("layer", workload, constants), ("x",))
+
+
+def test_what_fills_rows_up_is_not_taken_from_whoever_stored_before() -> None:
+    """Behind a softmax's 42 elements lies what is never the largest, and no layer leaves that."""
+    x, y = Quantized("int8", 0.05, 0), Quantized("int8", 1 / 256, -128)
+    tail = full_range("int8", -128)
+
+    def softmax(columns):
+        made = fixed_softmax(rowwise("softmax", x, y, rows=4, columns=columns, tail=tail))
+        return member((made.workload, made.constants))
+
+    layer = table(x, x, elements=4 * 64)
+    before = member((layer, {"table": np.zeros(256, np.int8)}))
+    assert can_follow(before, softmax(64), "x")
+    assert not can_follow(softmax(42), softmax(42), "x")
