@@ -14,12 +14,14 @@ SCALE = np.array([0.5], np.float32)
 
 @dataclass(frozen=True)
 class Kept:
-    """A variable of two rows, whose first value is a number; None for no first value."""
+    """A variable of two rows of int8, whose first value is a number; None for no first value."""
 
     name: str
     first: int | None
     reads: int = 1
     assigns: int = 1
+    first_rows: int = 2
+    first_type: str = "int8"
 
 
 def _stored(name, shape, content=None):
@@ -66,8 +68,9 @@ def delay_line(kept, called=True):
         steps += [Step("ASSIGN_VARIABLE", (handle.name, f"{one.name} next"), "")] * one.assigns
         row = f"{one.name} oldest"
         if one.first is not None:
-            value = np.full((1, 2, 3), one.first, np.int8)
-            first_tensors += [handle, _stored(f"{one.name} first", (1, 2, 3), value)]
+            value = np.full((1, one.first_rows, 3), one.first, one.first_type)
+            stored = Stored(f"{one.name} first", value.shape, one.first_type, SCALE, 0, 0, value)
+            first_tensors += [handle, stored]
             first_steps += [
                 opened,
                 Step("ASSIGN_VARIABLE", (handle.name, f"{one.name} first"), ""),

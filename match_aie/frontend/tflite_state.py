@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,7 @@ def _states(graph: _Graph, steps: Sequence[Step], first: dict[str, np.ndarray]) 
 
     Raises:
         UnsupportedOperatorError: a variable is read after it was assigned, read or assigned twice,
-            only one of both, or has no first value.
+            only one of both, or has no first value of its size and element type.
     """
     handles = _variables(steps)
     read: dict[str, int] = {}
@@ -198,6 +199,10 @@ def _states(graph: _Graph, steps: Sequence[Step], first: dict[str, np.ndarray]) 
     for variable in read:
         if variable not in first:
             raise _refused("READ_VARIABLE", variable, "nothing says what it is at first")
+        tensor, value = graph.Tensors(read[variable]), first[variable]
+        size = prod(tensor.Shape(i) for i in range(tensor.ShapeLength()))
+        if DTYPES.get(tensor.Type()) != value.dtype.name or size != value.size:
+            raise _refused("READ_VARIABLE", variable, "it is of another size or type at first")
     order = sorted(read)
     kept = [op for op, kind, _, _ in steps if kind not in OPERATORS]
     graph.become(kept, [read[v] for v in order], [assigned[v] for v in order])

@@ -87,9 +87,8 @@ class Choices:
         model = self._modules[layer.module].cost_model(layer.workload)
         if not isinstance(model, SequenceCostModel):
             return 0.0
-        extents = mapping.extents(mapping.kernel, layer.workload.dims)
         found = 0.0
-        for tile, count in kinds(extents, layer.workload.sizes):
+        for tile, count in kinds(layer.workload, mapping, mapping.kernel):
             work, *controller = (float(b) for b in model.call_bounds(layer.workload, tile))
             found += count * max(0.0, work - sum(controller)) if controller else 0.0
         return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from collections.abc import Mapping as Mapping_
 from dataclasses import dataclass
 from itertools import product
 
@@ -50,10 +49,14 @@ def _tiles(
 
 
 def kinds(
-    extents: dict[str, int], sizes: Mapping_[str, int]
+    workload: Workload, mapping: Mapping, index: int
 ) -> Iterator[tuple[dict[str, Array], int]]:
-    """Every kind of tile of these extents that covers a workload, and how many of it."""
-    return _tiles(extents, dict(sizes), tuple(sizes))
+    """Every kind of tile cut at `index` of a mapping's loops, and how many of it.
+
+    Tiles have every dimension that kinds of layers know, of size 1 where this one has none.
+    """
+    extents = {**workload.sizes, **mapping.extents(index, workload.dims)}
+    return _tiles(extents, dict(workload.dims), tuple(dict(workload.dims)))
 
 
 @dataclass(frozen=True)

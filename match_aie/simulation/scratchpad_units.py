@@ -327,6 +327,11 @@ class Lane(Layer):
         yield from self._settle()
         self._pending = Pending(done, visit.output if visit.stores else None, self._copy)
 
+    def _fetch_early(self) -> Steps:
+        if self._ahead:
+            self._chip.happened("ahead", self._label)
+        yield from super()._fetch_early()
+
     def _settle(self) -> Steps:
         pending = self._pending
         yield from super()._settle()

@@ -117,7 +117,7 @@ opens, left[step] = left[step] == order.count(step), left[step] - 1
 %>\
 % if opens:
     /* ${step}: ${one.remark} */
-    ${one.symbol}(${", ".join(one.arguments)}, beside->ahead, l1, &lane[${lane}]);
+    ${one.symbol}(${", ".join(one.arguments)}, ${"NULL" if lane else "beside->ahead"}, l1, &lane[${lane}]);
 % endif
     ma_lane_${"next" if left[step] else "close"}(&lane[${lane}]);
 % endfor

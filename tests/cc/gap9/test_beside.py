@@ -15,6 +15,8 @@ from match_aie.lowering import kept_after
 from match_aie.targets.gap9 import GAP9
 from tests.cc.gap9.test_handover import taken, tile_programs
 from tests.networks import network
+from tests.networks.graph import Graph
+from tests.networks.quantised import unsigned
 
 MOCK = Path(__file__).parent / "pmsis_mock" / "mock.c"
 IMAGE = np.random.default_rng(3).integers(0, 256, (1, 32, 12, 12)).astype(np.uint8)
@@ -115,7 +117,7 @@ def test_simulator_and_c_do_the_same_in_the_same_order(nets, whole, folder):
     events = [e.name for e in run_steps.timeline.events if e.category == "beside"]
     simulated = [(lanes[name.split(" ", 1)[1]], name.split(" ", 1)[0]) for name in events]
     assert simulated == in_c
-    assert {"open", "start", "end", "close"} == {what for _, what in in_c}
+    assert {"open", "start", "ahead", "end", "close"} == {what for _, what in in_c}
 
 
 def changed(folder, pattern, text):
@@ -212,6 +214,30 @@ def test_the_manifest_says_who_runs_beside_whom(nets, whole):
 def test_without_a_common_memory_nothing_runs_beside(nets):
     del nets
     assert not compiled(handover=False).program.schedule.beside
+
+
+def pooled():
+    """A 3x3 convolution beside a pool (5x5), whose result is pooled again; joined: uint8."""
+    graph = Graph(21)
+    weight = graph.normal(64, 16, 3, 3, deviation=0.1)
+    padded = {"kernel_shape": [5, 5], "pads": [2] * 4}
+    one = graph.add("Relu", graph.add("Conv", "x", weight, pads=[1] * 4))
+    other = graph.add("MaxPool", graph.add("AveragePool", "x", **padded), **padded)
+    joined = graph.add("Concat", one, other, axis=1)
+    last = graph.normal(32, 80, 1, 1, deviation=0.1)
+    y = graph.add("Relu", graph.add("Conv", joined, last))
+    return unsigned(graph.model("pooled", {"x": (1, 16, 8, 8)}, {y: (1, 32, 8, 8)}))
+
+
+def test_layers_without_channels_of_their_own_run_beside_others(tmp_path):
+    """Kinds of layers have different dimensions: a pool has none of output channels."""
+    net = match.compile(pooled().SerializeToString(), GAP9(), integer_io=True, cache=False)
+    steps = net.program.schedule.steps
+    (pair,) = net.program.schedule.beside
+    kinds = {steps[pair.step + lane].layer.workload.kind for lane in (0, 1)}
+    assert "conv2d" in kinds
+    assert len(kinds) == 2
+    assert net.write(tmp_path / "net").run(IMAGE[:, :16, :8, :8]).matches_reference
 
 
 @pytest.mark.slow

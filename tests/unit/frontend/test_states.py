@@ -27,6 +27,8 @@ def test_variables_are_inputs_and_outputs():
         (Kept("a", 0, reads=2), "read once, then assigned once"),
         (Kept("a", 0, assigns=0), "read once, then assigned once"),
         (Kept("a", None), "nothing says what it is at first"),
+        (Kept("a", 0, first_rows=3), "of another size or type at first"),
+        (Kept("a", 0, first_type="int32"), "of another size or type at first"),
     ],
 )
 def test_other_uses_of_variables_are_refused(kept, why):

@@ -10,7 +10,7 @@
 
 #include "ma_tiles.h"
 
-/* A layer on its way. */
+/* A layer on its way. `ahead` is what it starts to load for the layer after both, of one lane only. */
 struct ma_lane {
     const struct ma_table *table;
     struct ma_kernel kernel;
@@ -34,14 +34,14 @@ static inline void ma_lane_settle(struct ma_lane *lane)
     }
 }
 
-/* Enters a layer, and starts its first loads; `l1` was opened for both layers. */
+/* Enters a layer, and starts its first loads; `l1` was opened for both layers. What the layer before
+ * both has begun to load is in `before`, of the lane that it is for, NULL for the other. */
 static inline void ma_lane_open(struct ma_lane *lane, const struct ma_table *table,
-    void *const *l2, const struct ma_kernel *kernel, struct ma_ahead *ahead, uint8_t *l1)
+    void *const *l2, const struct ma_kernel *kernel, struct ma_ahead *before, uint8_t *l1)
 {
     const struct ma_visit *const first = table->visit;
     lane->table = table;
     lane->kernel = *kernel;
-    lane->ahead = ahead;
     lane->l1 = l1;
     lane->visit = first;
     lane->pending = (struct ma_pending){NULL, 0};
@@ -51,7 +51,7 @@ static inline void ma_lane_open(struct ma_lane *lane, const struct ma_table *tab
     }
     ma_happened(lane->number, "open");
     ma_declare(table->facts, table->operands, l2, l1);
-    ma_ahead_take(ahead, &lane->waits);
+    ma_ahead_take(before, &lane->waits);
     ma_loads(&lane->waits, l1, l2, first->loads, (uint32_t)first->doubled + first->single);
 }
 
@@ -80,7 +80,10 @@ static inline void ma_lane_next(struct ma_lane *lane)
     if (v + 1 != p->visit + p->visits) {
         ma_loads(&lane->waits, lane->l1, lane->l2, v[1].loads, v[1].doubled);
     }
-    ma_ahead_start(lane->ahead, lane->l1);
+    if (lane->ahead && lane->ahead->count) {
+        ma_happened(lane->number, "ahead");
+        ma_ahead_start(lane->ahead, lane->l1);
+    }
 }
 
 /* Waits for the last kernel, and for all that leaves L1. */
