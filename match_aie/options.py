@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from match_aie.errors import OptionError
@@ -48,14 +47,14 @@ class CompileOptions:
     """
 
     name: str | None = None
-    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     arithmetic: Arithmetic = "module"
     memory_limit: int | None = None
     integer_io: bool = False
     selection: Selection = "cheapest"
     search: SearchOptions | None = None
     objective: Objective = "latency"
-    states: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    states: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what has no meaning, before any work is done."""
