@@ -51,6 +51,8 @@ def fixed_norm(workload: Workload, constants: Arrays) -> Converted | str:
     step = float(np.float32(y.scale))
     gamma = constants["weight"].astype(np.float64) / step
     beta = constants["bias"].astype(np.float64) / step + tail.zero_point
+    if not (np.isfinite(gamma).all() and np.isfinite(beta).all()):
+        return "its weight or bias is not finite"
     bits = normal_bits(columns)
     room = [
         floor(log2(most / top)) if (top := float(np.abs(v).max())) else 30

@@ -66,3 +66,11 @@ def test_rows_that_integers_do_not_hold_are_refused() -> None:
     rng = np.random.default_rng(0)
     assert "too fine" in fixed_norm(layer(8000), numbers(8000, rng))
     assert "too fine" in fixed_norm(layer(64, out=0.0001), numbers(64, rng))
+
+
+@pytest.mark.parametrize("name", ["weight", "bias"])
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_numbers_that_are_not_finite_are_refused(name, value) -> None:
+    constants = numbers(64, np.random.default_rng(0))
+    constants[name][3] = value
+    assert "not finite" in fixed_norm(layer(64), constants)
