@@ -59,8 +59,15 @@ class Arguments(ctypes.Structure):
     )
 
 
-def compile_cpp(text, folder, name, compiler="g++", extra=("-O1", "-shared", "-fPIC")):
-    """`text` compiled in `folder`; the path of what came out."""
+def compile_cpp(text, folder, name, compiler=None, extra=None):
+    """`text` compiled in `folder`; the path of what came out.
+
+    By default a library, and as quickly as it can be built.
+    """
+    compiler = compiler or FASTEST
+    if extra is None:
+        quick = compiler == FASTEST
+        extra = ("-shared", *(unoptimised("-fPIC") if quick else ("-O1", "-fPIC")))
     source, out = folder / f"{name}.cpp", folder / f"{name}.{compiler}.out"
     source.write_text(text)
     paths = ("-I", str(include_folder()), "-I", str(HERE), "-I", str(folder))
@@ -71,13 +78,22 @@ def compile_cpp(text, folder, name, compiler="g++", extra=("-O1", "-shared", "-f
 
 
 @cache
-def _read_headers() -> tuple[tempfile.TemporaryDirectory, Path]:
+def _read_headers(flags: tuple[str, ...]) -> tuple[tempfile.TemporaryDirectory, Path]:
     """The emulation's headers, read once by the fastest compiler; they go when the tests end."""
     folder = tempfile.TemporaryDirectory()
     header = Path(folder.name) / "all.hpp"
     names = ("adf.h", "aie_api/aie.hpp", "aie_api/aie_adf.hpp")
     header.write_text("".join(f"#include <{name}>\n" for name in names))
-    command = (FASTEST, *FLAGS, "-O0", "-I", str(include_folder()), "-x", "c++-header", str(header))
+    command = (
+        FASTEST,
+        *FLAGS,
+        *flags,
+        "-I",
+        str(include_folder()),
+        "-x",
+        "c++-header",
+        str(header),
+    )
     # clang looks for .pch beside the header, gcc for .gch.
     made = f"{header}.{'pch' if FASTEST == 'clang++' else 'gch'}"
     done = subprocess.run((*command, "-o", made), capture_output=True, text=True, check=False)
@@ -85,12 +101,13 @@ def _read_headers() -> tuple[tempfile.TemporaryDirectory, Path]:
     return folder, header
 
 
-def unoptimised():
-    """Flags of a program of `FASTEST` that runs once: reading the headers is most of its build."""
-    return ("-O0", "-include", str(_read_headers()[1]))
+def unoptimised(*flags):
+    """Flags of what `FASTEST` builds to run once: reading the headers is most of its build."""
+    flags = ("-O0", *flags)
+    return (*flags, "-include", str(_read_headers(flags)[1]))
 
 
-def build_kernels(specs, folder, compiler="g++", flags=("-O1",), more=""):
+def build_kernels(specs, folder, compiler=None, flags=None, more=""):
     """One library with an entry for every family of `specs`, and with what `more` holds."""
     families = {spec.family: spec for spec in specs}
     for family, spec in families.items():
@@ -98,17 +115,9 @@ def build_kernels(specs, folder, compiler="g++", flags=("-O1",), more=""):
     lines = ['#include "driver.hpp"']
     lines += [f'#include "{family}.hpp"' for family in families]
     lines += [f"AIE_TEST_ENTRY({family})" for family in families]
-    return ctypes.CDLL(
-        str(
-            compile_cpp(
-                "\n".join([*lines, more]) + "\n",
-                folder,
-                "kernels",
-                compiler,
-                (*flags, "-shared", "-fPIC"),
-            )
-        )
-    )
+    text = "\n".join([*lines, more]) + "\n"
+    extra = None if flags is None else (*flags, "-shared", "-fPIC")
+    return ctypes.CDLL(str(compile_cpp(text, folder, "kernels", compiler, extra)))
 
 
 @dataclass(frozen=True, eq=False)
