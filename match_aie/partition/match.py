@@ -14,6 +14,8 @@ COMMUTATIVE = frozenset({"add", "multiply"})
 #: Operators that cost nothing to compute again: a match may use one that others use too.
 #: (Every residual network has a dequantize with two readers.)
 REPEATABLE = frozenset({"dequantize"})
+#: Operators that a web takes at most: every stop on the way back is a match of its own.
+LARGEST_WEB = 64
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def _web(graph: Graph, wanted: Web, name: str, bound: dict[str, str]) -> _Found:
     """Backwards from `name`, the value that is made last first, until a single one is left."""
     within: tuple[int, ...] = ()
     left = {name}
-    while left:
+    while left and len(within) <= LARGEST_WEB:
         if within and len(left) == 1:
             for nodes, found in _value(graph, wanted.inner, next(iter(left)), bound):
                 yield (*within, *nodes), found

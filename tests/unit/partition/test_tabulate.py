@@ -8,7 +8,7 @@ import pytest
 from match_aie.hardware import tabulated
 from match_aie.hardware.pattern import accepts_all
 from match_aie.partition.extract import extract
-from match_aie.partition.match import matches
+from match_aie.partition.match import LARGEST_WEB, matches
 from tests.plain_graphs import Builder
 
 STRUCTURE = tabulated("table", accepts_all)[1].structure
@@ -115,6 +115,16 @@ def test_a_value_that_others_read_stays_outside() -> None:
     b, gate, y = gated()
     graph = b.graph(gate, y)
     assert not list(matches(graph, STRUCTURE, graph.nodes[-1]))
+
+
+@pytest.mark.parametrize(("steps", "tables"), [(LARGEST_WEB - 1, 1), (LARGEST_WEB, 0)])
+def test_a_web_is_bounded(steps, tables) -> None:
+    """The dequantize before these operators is one of the web."""
+    b = Builder()
+    value = b.dequantize(b.input("x", SHAPE), 0.05, 3)
+    for _ in range(steps):
+        value = b.op("negative", value, shape=SHAPE)
+    assert len(layers(b, b.quantize(value, 0.05, 3))) == tables
 
 
 def test_two_tensors_are_no_table() -> None:
