@@ -154,11 +154,19 @@ def _proven(layers: Sequence[LayerDetail]) -> tuple[int, ...]:
 
 
 def _simulated(net: Compilation) -> dict[int, float]:
-    """Simulated cycles by step, where the target has a simulator."""
+    """Simulated cycles by step, where the target has a simulator.
+
+    Layers that run at the same time have none of their own.
+    """
     if net.target.simulator() is None:
         return {}
     steps = net.simulate(record=False).steps
-    return {index: step.cycles for index, step in enumerate(steps) if step.simulated}
+    span = net.program.schedule.span
+    return {
+        index: step.cycles
+        for index, step in enumerate(steps)
+        if step.simulated and span(index) == (index, index)
+    }
 
 
 @dataclass(frozen=True, eq=False)
