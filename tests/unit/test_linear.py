@@ -43,7 +43,7 @@ def products(length):
 def priced(length):
     """Graph and priced options of a chain of products."""
     graph = partition.to_graph(normalize(load(products(length))))
-    found = partition.candidates(graph, CPU())
+    found = partition.candidates(graph, CPU("x86-64-v3"))
     options, _ = pipeline.price(found, CompileOptions(), pipeline.Resources(cache=False))
     return graph, [option for option in options if option.mapping is not None]
 

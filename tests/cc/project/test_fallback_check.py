@@ -10,6 +10,7 @@ from tvm.relax import op
 
 import match_aie
 from match_aie.cli.guard import run
+from match_aie.targets.cpu.machine import PORTABLE, native
 
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="no C compiler"
@@ -82,6 +83,7 @@ def test_what_is_never_written_shows(folder, capsys):
     assert "sanitizers gives another output" in capsys.readouterr().err
 
 
+@pytest.mark.skipif(native().name == PORTABLE, reason="this machine has no vectors")
 def test_a_weight_in_parts_is_a_weight(tmp_path):
     rng = np.random.default_rng(1)
     parts = [rng.standard_normal((8, 6)).astype(np.float32) for _ in range(2)]
