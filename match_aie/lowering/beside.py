@@ -42,12 +42,12 @@ def side_by_side(
         program: of `schedule`, every layer by itself.
         schedule: the network's calls, nothing placed.
         target: whose modules say which may run beside others.
-        objective: layers are put side by side where it is latency: what work takes in joules is
-            the same.
+        objective: layers are put side by side where it is latency alone, since nothing here says
+            what another plan of the memories takes in joules.
         plan: what made `program` of `schedule`.
     """
     modules = {module.name: module for module in target.modules() if module.beside}
-    if len(modules) < 2 or not target.shared_memory or objective == "energy" or program.streams:
+    if len(modules) < 2 or not target.shared_memory or objective != "latency" or program.streams:
         return program
     best = program
     kept: tuple[Pair, ...] = ()

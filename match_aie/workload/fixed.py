@@ -21,6 +21,9 @@ from match_aie.workload.workload import Axis, Operand, Rounding, Tail, Workload
 
 Arrays = Mapping[str, np.ndarray]
 
+#: Magnitudes of scaled 8-bit results that matter: larger ones are stored as the largest integer.
+LARGEST_RESULT = 256.0
+
 
 @dataclass(frozen=True, eq=False)
 class Converted:
@@ -39,6 +42,22 @@ class Converted:
     workload: Workload
     constants: Arrays
     error_lsb: float | None = 0.0
+
+
+def refuses_rows(workload: Workload, what: str) -> str | None:
+    """Why rows cannot be computed in 8-bit integers, whole ranges stored; None where they can.
+
+    Args:
+        workload: of a row-wise kind.
+        what: users call it.
+    """
+    tail, x, y = workload.tail, workload.operand("x"), workload.output
+    if tail is None or x.scale is None or y.scale is None or y.dtype not in ("int8", "uint8"):
+        return f"its {what} of {x.dtype} is stored as {y.dtype}"
+    info = np.iinfo(y.dtype)
+    if (tail.lo, tail.hi) != (info.min, info.max):
+        return f"its {what} is clipped to {tail.lo} .. {tail.hi}"
+    return None
 
 
 def with_fixed_tail(

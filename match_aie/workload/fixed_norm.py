@@ -18,16 +18,13 @@ from math import floor, isqrt, log2, sqrt
 
 import numpy as np
 
-from match_aie.workload.fixed import Converted, shift_round
+from match_aie.workload.fixed import LARGEST_RESULT, Converted, refuses_rows, shift_round
 from match_aie.workload.workload import Axis, Operand, Tail, Workload
 
 Arrays = Mapping[str, np.ndarray]
 
 #: Bits of a variance's fraction, of what its root is taken of at least, of a reciprocal's dividend.
 VARIANCE_BITS, ROOT_BITS, DIVIDEND_BITS = 8, 29, 29
-
-#: Magnitudes of scaled results that matter: larger ones are stored as the largest integer.
-_LARGEST = 256.0
 
 
 def normal_bits(columns: int) -> int:
@@ -42,12 +39,11 @@ def fixed_norm(workload: Workload, constants: Arrays) -> Converted | str:
     of A and of the mean's part, and by 2**-12 of itself (root, reciprocal, A); factors and addends
     are off by half a unit each.
     """
+    refused = refuses_rows(workload, "layer norm")
     tail, x, y = workload.tail, workload.operand("x"), workload.output
-    if tail is None or x.scale is None or y.scale is None or y.dtype not in ("int8", "uint8"):
-        return f"its layer norm of {x.dtype} is stored as {y.dtype}"
-    info, columns = np.iinfo(y.dtype), workload.sizes["K"]
-    if (tail.lo, tail.hi) != (info.min, info.max):
-        return f"its layer norm is clipped to {tail.lo} .. {tail.hi}"
+    if refused is not None or tail is None or x.scale is None or y.scale is None:
+        return refused or "it is not quantised"
+    columns = workload.sizes["K"]
     step = float(np.float32(y.scale))
     gamma = constants["weight"].astype(np.float64) / step
     beta = constants["bias"].astype(np.float64) / step + tail.zero_point
@@ -63,7 +59,7 @@ def fixed_norm(workload: Workload, constants: Arrays) -> Converted | str:
     epsilon = round(columns**2 * relative * 2**VARIANCE_BITS)
     spread = sqrt(columns)
     error = np.abs(gamma) * (2.0 ** -(bits + 1) + 1.5 * spread * 2.0**-13)
-    error += np.minimum(np.abs(gamma) * spread, _LARGEST + np.abs(beta)) * 2.0**-12
+    error += np.minimum(np.abs(gamma) * spread, LARGEST_RESULT + np.abs(beta)) * 2.0**-12
     error += spread * 2.0 ** -(fraction + 1) + 2.0 ** -(bits + fraction + 1)
     most = float(error.max())
     if not most < 1 or fraction + bits < 0 or epsilon >= 1 << 52 or columns > 1 << 14:

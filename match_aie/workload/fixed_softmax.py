@@ -12,16 +12,13 @@ from math import exp, frexp
 
 import numpy as np
 
-from match_aie.workload.fixed import Converted, shift_round
+from match_aie.workload.fixed import LARGEST_RESULT, Converted, refuses_rows, shift_round
 from match_aie.workload.workload import Axis, Operand, Tail, Workload
 
 Arrays = Mapping[str, np.ndarray]
 
 #: Bits of a row's sum, of what is kept of it, of the reciprocal's dividend, of multipliers.
 SUM_BITS, KEPT_BITS, DIVIDEND_BITS, FACTOR_BITS = 30, 15, 29, 15
-
-#: Scaled results that matter: larger ones are stored as the largest integer.
-_LARGEST = 256.0
 
 #: Results that a row's 16-bit steps hold, zero points included.
 _MOST_STEPS = 2.0**14
@@ -39,19 +36,18 @@ def fixed_softmax(workload: Workload) -> Converted | str:
     The bound of the difference adds up, in steps of the output: entries of the table are off by
     half a unit each, alone and in the sum; the factor; the model's own float32, K + 4 roundings.
     """
+    refused = refuses_rows(workload, "softmax")
     tail, x, y = workload.tail, workload.operand("x"), workload.output
-    if tail is None or x.scale is None or y.scale is None or y.dtype not in ("int8", "uint8"):
-        return f"its softmax of {x.dtype} is stored as {y.dtype}"
-    info, columns = np.iinfo(y.dtype), workload.sizes["K"]
-    if (tail.lo, tail.hi) != (info.min, info.max):
-        return f"its softmax is clipped to {tail.lo} .. {tail.hi}"
+    if refused is not None or tail is None or x.scale is None or y.scale is None:
+        return refused or "it is not quantised"
+    columns = workload.sizes["K"]
     fraction = SUM_BITS - (max(columns, _VECTOR) - 1).bit_length()
     steps = 1 / float(np.float32(y.scale))
     mantissa, exponent = frexp(steps)
     multiplier = min(round(mantissa * 2**FACTOR_BITS), 2**FACTOR_BITS - 1)
     shift = KEPT_BITS - 1 - exponent
     relative = _FACTOR_ERROR + columns * 2.0 ** -(fraction + 1) + (columns + 4) * 2.0**-24
-    error = min(steps, _LARGEST) * relative + steps * 2.0 ** -(fraction + 1)
+    error = min(steps, LARGEST_RESULT) * relative + steps * 2.0 ** -(fraction + 1)
     if error >= 1 or steps > _MOST_STEPS or fraction < KEPT_BITS:
         return f"rows of {columns} stored in steps of {y.scale:.3g} are too fine for its integers"
     entries = [round(exp(-d * float(np.float32(x.scale))) * 2**fraction) for d in range(256)]

@@ -7,6 +7,7 @@ entry of 8 bits takes 16 there, hence tables hold 16 or 32 bits. Keys are the el
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,6 +146,33 @@ class TableCall:
     def meaning(self, inputs: tuple[np.ndarray, ...], *values: np.ndarray) -> np.ndarray:
         """What it stores for rows of elements, as its first array says."""
         return entries_of(values[0])[inputs[0].view(np.uint8)].astype(self.spec.dtype)
+
+
+@dataclass(frozen=True)
+class FilledCall(TableCall, ABC):
+    """A function of rows that are filled up to whole vectors.
+
+    Attributes:
+        columns: elements of a row, before it is filled up.
+    """
+
+    columns: int
+
+    @property
+    def width(self) -> int:
+        """Elements of a row, in whole vectors."""
+        return -(-self.columns // self.spec.lanes) * self.spec.lanes
+
+    def meaning(self, inputs: tuple[np.ndarray, ...], *values: np.ndarray) -> np.ndarray:
+        """What it stores for whole rows; what it stores behind a row's elements nobody reads."""
+        rows = inputs[0].reshape(-1, self.width)
+        stored = np.zeros(rows.shape, self.spec.dtype)
+        stored[:, : self.columns] = self.rows_of(rows[:, : self.columns], *values)
+        return stored.reshape(-1)
+
+    @abstractmethod
+    def rows_of(self, x: np.ndarray, *values: np.ndarray) -> np.ndarray:
+        """The results of rows x [B, K]; `values` are those of the parameters."""
 
 
 def table_values(table: np.ndarray) -> tuple[tuple[str, np.ndarray], ...]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.counts import Counts
-from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec
+from match_aie.targets.aie_ml.kernels.lookup import FilledCall, TableSpec
 from match_aie.workload import Tail, norm_rows
 from match_aie.workload.fixed_norm import normal_bits
 
@@ -33,17 +33,15 @@ class NormSpec(TableSpec):
 
 
 @dataclass(frozen=True)
-class NormCall(TableCall):
+class NormCall(FilledCall):
     """A layer norm's function: buffers x and y, factors and addends of a row's elements.
 
     Attributes:
-        columns: elements of a row, before it is filled up to whole vectors with 0.
         epsilon: what is added to a row's variance.
         tail: with the shift.
     """
 
     spec: NormSpec
-    columns: int
     epsilon: int
     tail: Tail
 
@@ -51,11 +49,6 @@ class NormCall(TableCall):
     def template(self) -> str:
         """Its template, which reads it under the name `call`."""
         return "aie/norm_layer.cpp.mako"
-
-    @property
-    def width(self) -> int:
-        """Elements of a row, in whole vectors."""
-        return -(-self.columns // self.spec.lanes) * self.spec.lanes
 
     @property
     def normal_bits(self) -> int:
@@ -68,12 +61,7 @@ class NormCall(TableCall):
         names = ("multiplier", "int16"), ("bias", "int32")
         return tuple(Parameter(name, c_type, self.width) for name, c_type in names)
 
-    def meaning(self, inputs: tuple[np.ndarray, ...], *values: np.ndarray) -> np.ndarray:
-        """What it stores for whole rows; what it stores behind a row's elements nobody reads."""
-        rows = inputs[0].reshape(-1, self.width)
-        stored = np.zeros(rows.shape, self.spec.dtype)
+    def rows_of(self, x: np.ndarray, *values: np.ndarray) -> np.ndarray:
+        """The norms of rows x [B, K]."""
         multiplier, bias = (each[: self.columns] for each in values)
-        stored[:, : self.columns] = norm_rows(
-            rows[:, : self.columns], multiplier, bias, self.epsilon, self.tail
-        )
-        return stored.reshape(-1)
+        return norm_rows(x, multiplier, bias, self.epsilon, self.tail)

@@ -11,7 +11,7 @@ from match_aie.targets.aie_ml.kernels.counts import Counts
 from match_aie.targets.aie_ml.kernels.lookup import (
     ENTRIES,
     KEYS,
-    TableCall,
+    FilledCall,
     TableSpec,
     entries_of,
     lookup_counts,
@@ -59,16 +59,14 @@ class SoftmaxNumbers:
 
 
 @dataclass(frozen=True)
-class SoftmaxCall(TableCall):
+class SoftmaxCall(FilledCall):
     """A softmax's function: buffers x and y, the two arrays of the table.
 
     Attributes:
-        columns: elements of a row, before it is filled up to whole vectors.
         numbers: of the layer.
     """
 
     spec: SoftmaxSpec
-    columns: int
     numbers: SoftmaxNumbers
 
     @property
@@ -77,21 +75,10 @@ class SoftmaxCall(TableCall):
         return "aie/softmax_layer.cpp.mako"
 
     @property
-    def width(self) -> int:
-        """Elements of a row, in whole vectors."""
-        return -(-self.columns // self.spec.lanes) * self.spec.lanes
-
-    @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Both arrays; that called w lies in a bank of its own."""
         return (Parameter("w", "int32", 2 * ENTRIES), Parameter("cd", "int32", 2 * ENTRIES))
 
-    def meaning(self, inputs: tuple[np.ndarray, ...], *values: np.ndarray) -> np.ndarray:
-        """What it stores for whole rows; what it stores behind a row's elements nobody reads."""
-        rows = inputs[0].reshape(-1, self.width)
-        stored = np.zeros(rows.shape, self.spec.dtype)
-        n = self.numbers
-        stored[:, : self.columns] = softmax_rows(
-            rows[:, : self.columns], entries_of(values[0]), n.multiplier, n.tail
-        )
-        return stored.reshape(-1)
+    def rows_of(self, x: np.ndarray, *values: np.ndarray) -> np.ndarray:
+        """The softmaxes of rows x [B, K]."""
+        return softmax_rows(x, entries_of(values[0]), self.numbers.multiplier, self.numbers.tail)

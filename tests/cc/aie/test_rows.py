@@ -118,20 +118,6 @@ def test_tables_equal_numpy(library, call, rows) -> None:
     assert counters == vars(call.spec.counts(rows))
 
 
-@pytest.mark.parametrize("spec", SOFTMAXES, ids=lambda spec: spec.family)
-@pytest.mark.parametrize("shape", [(1, 1), (3, 31), (2, 64), (4, 200)])
-def test_softmaxes_equal_numpy(library, spec, shape) -> None:
-    check_softmax(library, spec, shape, np.random.default_rng(shape[1]))
-
-
-@pytest.mark.slow
-def test_many_softmaxes_equal_numpy(library) -> None:
-    for seed in range(300):
-        rng = np.random.default_rng(seed)
-        shape = int(rng.integers(1, 5)), int(rng.integers(1, 300))
-        check_softmax(library, SOFTMAXES[seed % 3], shape, rng)
-
-
 def check_softmax(library, spec, shape, rng) -> None:
     (rows, columns), zero = shape, int(rng.integers(0, 60)) - 128 * (spec.dtype == "int8")
     x, y = Quantized(spec.a, float(rng.uniform(0.01, 0.3)), 5), Quantized(spec.dtype, 1 / 256, zero)
@@ -151,20 +137,6 @@ def check_softmax(library, spec, shape, rng) -> None:
     stored = call.meaning((filled.reshape(-1),), w).reshape(rows, -1)
     np.testing.assert_array_equal(stored[:, :columns], wanted)
     assert counters == vars(spec.counts(rows * call.width // 32))
-
-
-@pytest.mark.parametrize("spec", NORMS, ids=lambda spec: spec.family)
-@pytest.mark.parametrize("shape", [(1, 1), (3, 31), (2, 64), (4, 200)])
-def test_layer_norms_equal_numpy(library, spec, shape) -> None:
-    check_norm(library, spec, shape, np.random.default_rng(shape[1]))
-
-
-@pytest.mark.slow
-def test_many_layer_norms_equal_numpy(library) -> None:
-    for seed in range(300):
-        rng = np.random.default_rng(seed)
-        shape = int(rng.integers(1, 5)), int(rng.integers(1, 300))
-        check_norm(library, NORMS[seed % 3], shape, rng)
 
 
 def norm_rows_of(spec, shape, rng):
@@ -208,3 +180,23 @@ def test_a_table_has_every_128_bits_twice() -> None:
     # The vendor's own example has eight values of 32 bits.
     values = np.arange(8, dtype=np.int32)
     assert duplicated(values).tolist() == [*range(4), *range(4), *range(4, 8), *range(4, 8)]
+
+
+KINDS = {"softmax": (check_softmax, SOFTMAXES), "layer norm": (check_norm, NORMS)}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("spec", range(3))
+@pytest.mark.parametrize("shape", [(1, 1), (3, 31), (2, 64), (4, 200)])
+def test_rows_equal_numpy(library, kind, spec, shape) -> None:
+    check, specs = KINDS[kind]
+    check(library, specs[spec], shape, np.random.default_rng(shape[1]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_rows_equal_numpy(library, kind) -> None:
+    check, specs = KINDS[kind]
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        check(library, specs[seed % 3], (int(rng.integers(1, 5)), int(rng.integers(1, 300))), rng)
