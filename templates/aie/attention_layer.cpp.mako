@@ -12,14 +12,14 @@
 % endfor
 #include "${call.header}"
 
-% for k in {each.family: each for each in call.sums if each}.values():
+% for k in {each.family: each for each in (*call.sums, *(p.spec for p in call.products)) if each}.values():
 // Stands in program memory once.
-static __attribute__((noinline)) void ${call.symbol}_${k.family}(const ${k.family}::Call &sums) { ${k.family}::run(sums); }
+static __attribute__((noinline)) void ${call.symbol}_${k.family}(const ${k.family}::Call &product) { ${k.family}::run(product); }
 
 % endfor
 void ${call.symbol}(${', '.join(call.arguments)}) {
     alignas(aie::vector_decl_align) ${x_type} scores[${s.m * s.n}];
-    alignas(aie::vector_decl_align) int32 exponentials[${16 * s.n}], sums[16 * 16], inverse[16], shifts[16];
+    alignas(aie::vector_decl_align) int32 exponentials[${16 * s.n}], sums[16 * 16];
 % if addends:
     alignas(aie::vector_decl_align) int32 row_sums[${rows}], bias[${columns}];
 % endif
@@ -51,7 +51,7 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
             .n_blocks = ${k.n // k.tiling.n},
         });
     % endif
-        ${k.family}::run({
+        ${call.symbol}_${k.family}({
     % for name, value in call.fields(at):
             .${name} = ${value},
     % endfor
@@ -64,11 +64,11 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
             .cd = cd,
             .e = exponentials,
             .sums = sums,
-            .inverse = inverse,
-            .shifts = shifts,
             .rows = ${s.m},
             .width = ${s.n},
             .columns = ${call.columns},
+            .known = ${call.known},
+            .unknown = ${call.unknown},
             .multiplier = ${n.multiplier},
             .shift = ${n.tail.shift},
             .zero_point = ${n.tail.zero_point},

@@ -27,12 +27,12 @@ struct Call {
     const int32 *__restrict ab;  // 256 entries, every 4 of them twice
     const int32 *__restrict cd;  // the same again, in another bank
     int32 *e;                    // [16][width]: exponentials of 16 rows
-    int32 *sums;                 // [16][16]: what is left to add up for each
-    int32 *inverse;              // [16]
-    int32 *shifts;               // [16]
+    int32 *sums;                 // [16][16]: what is left to add up for each; then [2][16], see `divide`
     unsigned rows;               // a multiple of 4
     unsigned width;              // of a row, a multiple of 16
     unsigned columns;            // the first of them, which count
+    int known;                   // bits beyond 15 that every sum has
+    unsigned unknown;            // and that some have beyond these
     int multiplier;
     int shift;
     int zero_point;
@@ -103,7 +103,7 @@ MATCH_AIE_INLINE Numbers folded(const Numbers &a, const Numbers &b) {
     return aie::add(low, high);
 }
 
-/// (2^29 - 1) / the leading 15 bits of each row's sum, and how far its results are shifted down.
+/// Into the sums' place: (2^29 - 1) / the leading 15 bits of each, and how far results are shifted down.
 MATCH_AIE_INLINE void divide(const Call &call, unsigned rows) {
     Numbers left[lanes];
     for (unsigned i = 0; i < lanes; ++i) chess_unroll_loop() {
@@ -112,11 +112,11 @@ MATCH_AIE_INLINE void divide(const Call &call, unsigned rows) {
     for (unsigned i = 0; i < 8; ++i) chess_unroll_loop() left[i] = folded(left[i], left[i + 8]);
     for (unsigned i = 0; i < 4; ++i) chess_unroll_loop() left[i] = folded(left[i], left[i + 4]);
     for (unsigned i = 0; i < 2; ++i) chess_unroll_loop() left[i] = folded(left[i], left[i + 2]);
-    auto kept = folded(left[0], left[1]);
+    auto kept = aie::downshift(folded(left[0], left[1]), call.known);
     const auto one = aie::broadcast<int32, lanes>(1);
     const auto bound = aie::broadcast<int32, lanes>(1 << 15);
-    auto shift = aie::broadcast<int32, lanes>(call.shift + 15);
-    for (unsigned step = 0; step < 15; ++step) chess_prepare_for_pipelining {
+    auto shift = aie::broadcast<int32, lanes>(call.shift + 15 + call.known);
+    for (unsigned step = 0; step < call.unknown; ++step) chess_prepare_for_pipelining {
         const auto over = aie::ge(kept, bound);
         kept = aie::select(kept, aie::downshift(kept, 1), over);
         shift = aie::select(shift, aie::add(shift, one), over);
@@ -129,8 +129,8 @@ MATCH_AIE_INLINE void divide(const Call &call, unsigned rows) {
         rest = aie::select(rest, aie::sub(rest, kept), fits);
         quotient = aie::select(quotient, aie::add(quotient, one), fits);
     }
-    aie::store_v(call.inverse, quotient);
-    aie::store_v(call.shifts, shift);
+    aie::store_v(call.sums, quotient);
+    aie::store_v(call.sums + lanes, shift);
 }
 
 /// Weights of four rows.
@@ -140,8 +140,8 @@ MATCH_AIE_INLINE void scale(const Call &call, unsigned block, unsigned row) {
     aie::vector<int16, lanes> factor[4];
     int shift[4];
     for (unsigned i = 0; i < 4; ++i) chess_unroll_loop() {
-        factor[i] = aie::broadcast<int16, lanes>(static_cast<int16>((call.inverse[row + i] * call.multiplier) >> 15));
-        shift[i] = call.shifts[row + i];
+        factor[i] = aie::broadcast<int16, lanes>(static_cast<int16>((call.sums[row + i] * call.multiplier) >> 15));
+        shift[i] = call.sums[lanes + row + i];
     }
     const auto zero_point = aie::broadcast<${steps}, lanes>(static_cast<${steps}>(call.zero_point));
     for (unsigned at = 0; at < call.width; at += 16) chess_prepare_for_pipelining {

@@ -58,7 +58,8 @@ class AttentionCut:
         tiling: the `mmul` shape.
         groups: of heads, with ways to the chip's memory of their own.
         batch_parts: parts of a group's heads.
-        row_parts: parts of a head's rows; 1 unless every part of a group is one head.
+        row_parts: parts of a head's rows; 1 unless every part of a group is one head, or a memory
+            tile takes the results of all tiles of a group.
         forms: of both products' kernels.
     """
 
@@ -211,11 +212,25 @@ class AttentionGraph:
     def _queries(self) -> list[tuple[Access, list[int]]]:
         """What leaves a group's buffer of queries, each with the part that it goes to."""
         cut, t = self.cut, self.cut.tiling
-        whole, own = (cut.w, cut.together * cut.m * cut.row_parts), cut.m * cut.firings
-        order = ((0, t.k, cut.w // t.k), (1, t.m, own // t.m))
+        whole = cut.w, cut.together * cut.m * cut.row_parts
         return [
-            (Access(whole, (t.k, t.m), (0, part * own), order), [part]) for part in range(cut.parts)
+            (Access(whole, (t.k, t.m), (0, first), ((0, t.k, cut.w // t.k), *rows)), [part])
+            for part, (first, rows) in enumerate(self._rows(1))
         ]
+
+    def _rows(self, dim: int) -> list[tuple[int, tuple[tuple[int, int, int], ...]]]:
+        """First row of each part of a group, and the loops over its tiles of rows."""
+        cut, t = self.cut, self.cut.tiling
+        high, found = cut.m * cut.row_parts, []
+        for part in range(cut.parts):
+            batch, row = divmod(part, cut.row_parts)
+            first = batch * cut.firings * high + row * cut.m
+            if cut.row_parts == 1:
+                loops: tuple[tuple[int, int, int], ...] = ((dim, t.m, cut.firings * cut.m // t.m),)
+            else:
+                loops = ((dim, t.m, cut.m // t.m), (dim, high, cut.firings))
+            found.append((first, loops[: 1 if cut.firings == 1 else 2]))
+        return found
 
     def _keys(self) -> tuple[tuple[Access, Access], list[tuple[Access, list[int]]]]:
         """How keys and values come into a group's buffer, and what leaves it."""
@@ -282,6 +297,8 @@ class AttentionGraph:
         """Where a group's results are gathered."""
         cut, t = self.cut, self.cut.tiling
         own = cut.m * cut.firings
+        if cut.parts <= most:
+            return self._gathered(group, first)
         order = ((0, t.n, cut.w // t.n), (2, t.m, own // t.m))
         parts = [
             Rectangle(
@@ -300,6 +317,23 @@ class AttentionGraph:
         found, joined = gather(parts, size, own, own, most, self.workload.output.dtype, first=first)
         found[-1] = replace(found[-1], reads=(Access(size, size, (0, 0, 0)),))
         return [replace(each, name=f"{each.name}_{group}") for each in found], joined
+
+    def _gathered(self, group: int, first: int) -> tuple[list[Shared], list[Connection]]:
+        """All of a group's results in one memory tile, wherever a tile's rows lie."""
+        cut, t = self.cut, self.cut.tiling
+        size = cut.w, cut.together * cut.m * cut.row_parts
+        writes = tuple(
+            Access(size, (t.n, t.m), (0, begin), ((0, t.n, cut.w // t.n), *rows))
+            for begin, rows in self._rows(1)
+        )
+        near = self.place(group, cut.parts // 2)[0]
+        read = (Access(size, size, (0, 0)),)
+        joined = [
+            Connection(End("buffer", group * cut.parts + part), End("shared", first, part))
+            for part in range(cut.parts)
+        ]
+        dtype = self.workload.output.dtype
+        return [Shared(f"y0_{group}", dtype, size, writes, read, column=near)], joined
 
     @property
     def graph(self) -> LayerGraph:

@@ -157,12 +157,16 @@ def _base(workload: Workload, name: str) -> AttentionCut:
 def _splits(workload: Workload, name: str, most: int) -> Iterator[tuple[int, int, int]]:
     """Groups of heads, parts of a group's heads and of a head's rows, on up to `most` tiles."""
     base, whole = _base(workload, name), known(name)
+    mem = whole.architecture.mem
+    gathered = mem.dma.s2mm if mem is not None else 1
     ways = min((whole.gmio_in or 3) // 3, whole.gmio_out or 1)
     for groups in (g for g in GROUPS if base.heads % g == 0 and g <= min(ways, most)):
         heads = base.heads // groups
         for batch in (b for b in range(1, heads + 1) if heads % b == 0 and b * groups <= most):
-            alone = most // (batch * groups) if batch == heads else 1
-            for rows in counts(-(-base.rows // base.tiling.m), alone):
+            alone = most // (batch * groups)
+            if batch < heads:  # a memory tile takes all results
+                alone = min(alone, gathered // batch)
+            for rows in counts(-(-base.rows // base.tiling.m), max(1, alone)):
                 yield groups, batch, rows
 
 

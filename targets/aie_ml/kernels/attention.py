@@ -94,7 +94,8 @@ class AttentionCall:
     def headers(self) -> tuple[KernelSpec | WeightsSpec, ...]:
         """Kernels that its source includes, those with the same source once."""
         both = [product.spec for product in self.products]
-        found = (*both, *(each for each in self.sums if each is not None), self.spec)
+        sums = [each for each in self.sums if each is not None]
+        found: tuple[KernelSpec | WeightsSpec, ...] = (*both, *sums, self.spec)
         return tuple({spec.family: spec for spec in found}.values())
 
     @property
@@ -104,10 +105,20 @@ class AttentionCall:
         return first, second
 
     @property
+    def unknown(self) -> int:
+        """Bits by which sums of a row differ: between its largest exponential and 2**30."""
+        return (max(self.columns, 2 * LANES) - 1).bit_length() - 1
+
+    @property
+    def known(self) -> int:
+        """Bits beyond 15 that every sum has."""
+        return 15 - self.unknown
+
+    @property
     def stack_bytes(self) -> int:
         """Scores, exponentials and sums of 16 rows, addends of either product."""
         first = self.scores.spec
-        mine = first.m * first.n + 4 * LANES * first.n + 4 * LANES * (LANES + 2)
+        mine = first.m * first.n + 4 * LANES * first.n + 4 * LANES * LANES
         return mine + max(product.stack_bytes for product in self.products)
 
     @property

@@ -33,7 +33,7 @@ GROUP_CYCLES = 32
 #: Likewise of sixteen rows whose sums are divided.
 BLOCK_CYCLES = 16
 
-#: Steps in which a sum is normalised, and in which it divides.
+#: Steps in which a sum divides.
 STEPS = 15
 
 #: The bank of the function's local arrays.
@@ -53,7 +53,7 @@ def attention_schedules(call: AttentionCall, arch: Architecture) -> tuple[RowSch
     sums = [
         _sums(core, product.spec) if product.spec.row_bias else (0, ()) for product in call.products
     ]
-    row, block = _group(core, call), _divided(core)
+    row, block = _group(core, call), _divided(core, call)
     groups = call.scores.spec.m // TILE_ROWS
     blocks = -(-call.scores.spec.m // LANES)
     inside = sum(loop.body(turns) for turns, loop in row) + GROUP_CYCLES
@@ -61,7 +61,8 @@ def attention_schedules(call: AttentionCall, arch: Architecture) -> tuple[RowSch
     loops = tuple((groups * turns, loop) for turns, loop in row)
     loops += tuple((blocks * turns, loop) for turns, loop in block)
     bundles = _bundles((*row, *block)) + GROUP_CYCLES + BLOCK_CYCLES
-    # Sums of operands stand in program memory once where both products have the same.
+    # Kernels stand in program memory once where both products have the same.
+    alike = call.scores.spec.family == call.values.spec.family
     families = {each.family for each in call.sums if each is not None}
     shared = max(_bundles(loops_of) for _, loops_of in sums)
     bundles += FRAME_BUNDLES + len(families) * shared
@@ -71,7 +72,7 @@ def attention_schedules(call: AttentionCall, arch: Architecture) -> tuple[RowSch
         RowSchedule(sums[0][0] + first.body, first.program_bytes, empty, sums[0][1]),
         RowSchedule(
             body,
-            second.program_bytes + bundles * BUNDLE_BYTES,
+            bundles * BUNDLE_BYTES + (0 if alike else second.program_bytes),
             empty,
             (*loops, *sums[1][1]),
         ),
@@ -106,11 +107,11 @@ def _group(core: Machine, call: AttentionCall) -> _Loops:
     )
 
 
-def _divided(core: Machine) -> _Loops:
+def _divided(core: Machine, call: AttentionCall) -> _Loops:
     """Loops of sixteen rows."""
     return (
         *_loop(core, LANES - 1, _folded(core), 1),
-        *_loop(core, STEPS, _normalised(core), 2),
+        *_loop(core, call.unknown, _normalised(core), 2),
         *_loop(core, STEPS, _quotient(core), 4),
     )
 
@@ -172,14 +173,12 @@ def _pair(core: Machine) -> Iterator[Operation]:
     for half in range(2):
         yield _move(core, f"rows{half}", ("distance0", "distance1"))
     for row in range(4):
-        found = f"e{row}"
-        yield from looked_up(f"rows{row // 2}", found, core)
+        yield from looked_up(f"rows{row // 2}", f"e{row}", core)
         for half in range(2):
-            yield Operation(
-                "multiply", f"sum{row}{half}", (VECTOR,), (found,), f"s{row}", core.product
-            )
+            name = f"sum{row}{half}"
+            yield Operation("multiply", name, (VECTOR,), (f"e{row}",), f"s{row}", core.product)
         for word in range(2):
-            yield _store(f"e{row}{word}", found)
+            yield _store(f"e{row}{word}", f"e{row}")
 
 
 def _kept(core: Machine) -> Iterator[Operation]:
@@ -223,8 +222,8 @@ def _scaled(core: Machine) -> Iterator[Operation]:
     """Sixteen exponentials of four rows, each times its row's factor, stored as two tiles."""
     for row in range(4):
         words = tuple(f"e{row}{word}" for word in range(2))
-        for word in words:
-            yield _load(core, word)
+        for word in words:  # load A shares a port with what rounds
+            yield Operation("load", word, (LOAD_B, LOAD_A), (), word, core.load, _LOCAL, WORD)
         product = f"product{row}"
         for half in range(2):
             yield Operation("multiply", f"p{row}{half}", (VECTOR,), words, product, core.product)
@@ -241,7 +240,7 @@ def _scaled(core: Machine) -> Iterator[Operation]:
 def _product_with_ones(core: Machine) -> Iterator[Operation]:
     yield _load(core, "x", "A")
     yield _load(core, "x1", "A")
-    yield Operation("mmul", "sum", (VECTOR,), ("x", "x1"), "sum", core.product)
+    yield Operation("product", "sum", (VECTOR,), ("x", "x1"), "sum", core.product)
 
 
 def _addends(core: Machine, parts: int) -> Iterator[Operation]:

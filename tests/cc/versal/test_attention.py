@@ -36,7 +36,9 @@ def test_scores_whose_integers_change_on_the_way_keep_their_layers() -> None:
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
-@pytest.mark.parametrize("points", [(3, -5, 7, 4, -3), (0,) * 5])
+@pytest.mark.parametrize(
+    "points", [(3, -5, 7, 4, -3), pytest.param((0,) * 5, marks=pytest.mark.slow)]
+)
 def test_as_emitted(points, tmp_path) -> None:
     runtime = pytest.importorskip("onnxruntime")
     model = AttentionNet(SHAPE, points).model()
