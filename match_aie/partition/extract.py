@@ -15,6 +15,7 @@ import numpy as np
 
 from match_aie.hardware import AVG_POOL_HALF_AWAY
 from match_aie.partition.account import lost
+from match_aie.partition.extract_attention import quantised_attention_layer
 from match_aie.partition.extract_norm import quantised_layer_norm
 from match_aie.partition.extract_real import extract_real, is_real
 from match_aie.partition.graph import Graph, Value
@@ -324,9 +325,8 @@ def _dequantize(view: View) -> Extracted:
     if view.value(node.output).dtype != "float32":
         raise Refusal(f"dequantize to {view.value(node.output).dtype}")
     xq = Quantized(x.dtype, float(scale), zero)
-    workload = rowwise(
-        "dequantize", xq, Quantized("float32"), rows=1, columns=elements(x), tail=None
-    )
+    real = Quantized("float32")
+    workload = rowwise("dequantize", xq, real, rows=1, columns=elements(x), tail=None)
     return Extracted(workload, {}, (x.name,), view.root.output)
 
 
@@ -335,9 +335,8 @@ def _permute(view: View) -> Extracted:
     x = view.value(str(node.arguments[0]))
     axes = node.attributes.get("axes")
     if x.dtype not in INTEGERS or x.constant is not None:
-        raise Refusal(
-            f"axes of {'a constant' if x.constant is not None else x.dtype} change places"
-        )
+        what = "a constant" if x.constant is not None else x.dtype
+        raise Refusal(f"axes of {what} change places")
     order = [int(a) for a in axes] if isinstance(axes, tuple | list) else []
     if not order or len(x.shape) > 4:
         raise Refusal(f"a tensor of {len(x.shape)} axes")
@@ -365,6 +364,7 @@ _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {
     "permute": _permute,
     "table": tabulated,
     "layer_norm": quantised_layer_norm,
+    "attention": quantised_attention_layer,
 }
 
 
@@ -394,7 +394,7 @@ def extract(graph: Graph, match: Match, kind: Kind) -> Extracted | str:
     missing = lost(view, layer, kind)
     if missing:
         return missing
-    integer = bool(layer.workload.macs) and not is_real(view)
+    integer = layer.workload.macs and not is_real(view)
     if integer and accumulator_bound(layer.workload, layer.constants) > INT32_MAX:
         return "the sum can overflow 32 bits"
     return layer

@@ -6,7 +6,7 @@ arithmetic are computed in float64 first, so that what they give is the nearest 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import erf, pi
 
 import numpy as np
@@ -70,12 +70,20 @@ def tabulated(view: View) -> Extracted:
     if x.shape != y.shape:
         raise Refusal(f"its result of shape {y.shape} is not of its operand's, {x.shape}")
     known = {x.name: np.arange(256, dtype=np.uint8).view(x.dtype)}
-    with np.errstate(all="ignore"):
-        for index in sorted(set(view.match.nodes)):
-            node = view.take(view.graph.nodes[index])
-            known[node.output] = _computed(view, node, known)
+    known = values_of(view, [view.graph.nodes[i] for i in set(view.match.nodes)], known)
     layer = table(_around(view, x.name), _around(view, y.name), elements=elements(x))
     return Extracted(layer, {"table": known[y.name]}, (x.name,), y.name)
+
+
+def values_of(
+    view: View, nodes: Iterable[Node], known: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """What element-wise `nodes`, which are taken, give for all values of what is known."""
+    found = dict(known)
+    with np.errstate(all="ignore"):
+        for node in sorted(nodes, key=lambda each: each.index):
+            found[node.output] = _computed(view, view.take(node), found)
+    return found
 
 
 def _around(view: View, name: str) -> Quantized:

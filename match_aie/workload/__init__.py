@@ -1,5 +1,12 @@
 """What a layer computes: types, constructors, and the numpy reference."""
 
+from match_aie.workload.attention import (
+    AttentionSizes,
+    attention_layers,
+    joined_attention,
+    layer_constants,
+    quantised_attention,
+)
 from match_aie.workload.bfloat16 import refuses_bfloat16
 from match_aie.workload.build import (
     Quantized,
@@ -54,6 +61,7 @@ __all__ = [
     "FIXED_POINT_KINDS",
     "ITEMSIZE",
     "Activation",
+    "AttentionSizes",
     "Axis",
     "Converted",
     "FixedPoint",
@@ -67,6 +75,7 @@ __all__ = [
     "Window",
     "Workload",
     "attention",
+    "attention_layers",
     "conv2d",
     "conv2d_transpose",
     "dense",
@@ -74,6 +83,8 @@ __all__ = [
     "fixed_norm",
     "fixed_softmax",
     "full_range",
+    "joined_attention",
+    "layer_constants",
     "layer_norm",
     "matmul",
     "norm_rows",
@@ -81,6 +92,7 @@ __all__ = [
     "permute",
     "phase_taps",
     "pool2d",
+    "quantised_attention",
     "quantised_norm",
     "real_conv2d",
     "real_dense",

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from match_aie.errors import ModelError, OptionError
+from match_aie.workload.attention import attended, attention_layers
 from match_aie.workload.bfloat16 import dense_bfloat16
 from match_aie.workload.fixed import requantise_fixed, requantise_pair
 from match_aie.workload.fixed_norm import norm_rows
@@ -24,7 +25,7 @@ from match_aie.workload.workload import Operand, Tail, Workload
 
 Arrays = Mapping[str, np.ndarray]
 
-#: Integers up to here are exact in float64, so a float64 matrix product of small integers is too.
+#: Integers up to here, and sums of them, are exact in float64.
 _EXACT_FLOAT64 = 1 << 53
 _INT32 = np.iinfo(np.int32)
 
@@ -66,16 +67,14 @@ def softmax_table(scale: float) -> np.ndarray:
 
 
 def accumulator_bound(workload: Workload, constants: Arrays) -> int:
-    """Largest magnitude that any partial sum of a conv2d, dense or matmul can reach.
-
-    Over all input values of the input's element type and any order of summation; emitted code is
-    defined where this fits int32. Inputs [..], weight [O, ...], bias [O].
-    """
+    """Largest magnitude of any partial sum of a kind that multiplies, over all inputs."""
     x = workload.operand("x")
     low, high = _centred_range(x)
     if workload.kind == "matmul":
         most = max(abs(v) for v in _centred_range(workload.operand("x1")))
         return workload.sizes["C"] * max(-low, high) * most
+    if workload.kind == "attention":
+        return max(accumulator_bound(each, {}) for each in attention_layers(workload)[::2])
     weight = constants["weight"].astype(np.int64)
     products = np.stack([weight * low, weight * high]).reshape(2, len(weight), -1)
     bias = _bias(constants)
@@ -396,4 +395,5 @@ _MEANING: dict[str, Callable[[Workload, Arrays], np.ndarray]] = {
     "dequantize": _dequantize,
     "permute": _permute,
     "table": _table,
+    "attention": lambda workload, arrays: attended(workload, arrays, reference),
 }

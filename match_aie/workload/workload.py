@@ -217,7 +217,7 @@ class Workload:
         tail: requantisation; None where the sum itself (int32, or float32) is the output.
         real: what a layer in float32 does to its sums; None for integer layers.
         parameters: (name, value) of further numbers: `epsilon` of a layer norm,
-            `linear_before_reset` (0 or 1) of a GRU.
+            `linear_before_reset` (0 or 1) of a GRU; see `match_aie.workload.attention`.
     """
 
     kind: Kind
@@ -251,7 +251,7 @@ class Workload:
             if "multiplier" in found or "offset" in found:
                 raise ValueError("multiplier and offset are for fixed-point tails only")
             return
-        if self.kind not in (*FIXED_POINT_KINDS, "softmax", "layer_norm"):
+        if self.kind not in (*FIXED_POINT_KINDS, "softmax", "layer_norm", "attention"):
             raise ValueError(f"a {self.kind} has no fixed-point meaning")
         if "scale" in found:
             raise ValueError("a fixed-point tail takes a multiplier instead of a scale")

@@ -23,6 +23,7 @@ from match_aie.hardware import (
     Pattern,
 )
 from match_aie.hardware.module import Constants
+from match_aie.targets.aie_ml.graph.attention_plan import attention_plan, attention_plans
 from match_aie.targets.aie_ml.graph.dense_plan import dense_plan, dense_plans
 from match_aie.targets.aie_ml.graph.image_plan import image_plan, image_plans, refuses
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
@@ -54,7 +55,7 @@ STREAMS = ("streams into the array", "streams out of the array")
 AROUND_NS = 1000.0
 
 #: Kinds whose kernels read tables in parallel.
-LOOKS_UP = frozenset({"table", "softmax"})
+LOOKS_UP = frozenset({"table", "softmax", "attention"})
 
 #: Bytes a nanosecond at which the Arm core copies tensors to and from the array's buffers.
 #: ASSUMPTION: 4 bytes a cycle at 1.4 GHz.
@@ -72,6 +73,8 @@ def plans(
         return dense_plans(workload, name, most, memory, aim)
     if workload.kind == "matmul":
         return product_plans(workload, name, most)
+    if workload.kind == "attention":
+        return attention_plans(workload, name, most)
     return image_plans(workload, name, most)
 
 
@@ -81,6 +84,8 @@ def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
         return dense_plan(workload, name, mapping)
     if workload.kind == "matmul":
         return product_plan(workload, name, mapping.spatial)
+    if workload.kind == "attention":
+        return attention_plan(workload, name, mapping.spatial)
     return image_plan(workload, name, mapping.spatial)
 
 
@@ -226,7 +231,7 @@ class AieArray(ExecModule):
         if workload.kind in LOOKS_UP and core not in LOOKING_UP:
             return f"no public header says how cores of {core} read tables in parallel"
         made = in_fixed_point(workload, constants)
-        if isinstance(made, str) or workload.kind in ("dense", "matmul"):
+        if isinstance(made, str) or workload.kind in ("dense", "matmul", "attention"):
             return made
         return refuses(made.workload) or made
 

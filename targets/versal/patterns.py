@@ -53,6 +53,16 @@ def refuses_pair(workload: Workload) -> str | None:
     return None
 
 
+def refuses_attention(workload: Workload) -> str | None:
+    """Why the array cannot run quantised attention; None where it can."""
+    x, *others = (operand.dtype for operand in workload.inputs)
+    if x not in ("int8", "uint8") or set(others) != {"int8"}:
+        return f"it multiplies {x} by {' and '.join(others)}; attention takes int8 keys and values"
+    if workload.output.dtype not in ("int8", "uint8"):
+        return f"it stores {workload.output.dtype}"
+    return None
+
+
 def _float_forms(biased: bool) -> Iterator[tuple[str, Op]]:
     """A product with constant weights, with and without a ReLU, longest first."""
     product = Op("matmul", Any("x", ("float32",)), Const("weight"))
@@ -64,6 +74,20 @@ def _float_forms(biased: bool) -> Iterator[tuple[str, Op]]:
 
 #: Products of two activations.
 PAIRS_OF_ACTIVATIONS: tuple[Pattern, ...] = binary("matmul", "matmul", "matmul", refuses_pair)
+
+#: What may scale scores before their softmax, each step quantised.
+SCALED = frozenset({"quantize", "dequantize", "multiply", "divide"})
+
+_SCORES = Op("quantize", Op("matmul", real(Any("x")), real(Any("x1"))))
+_WEIGHTS = Op("quantize", Op("nn.softmax", Op("dequantize", Chain(SCALED, _SCORES))))
+
+#: Products of activations around a softmax.
+ATTENTION: tuple[Pattern, ...] = clipped(
+    "attention",
+    "attention",
+    Op("quantize", Op("matmul", real(_WEIGHTS), real(Any("x2")))),
+    refuses_attention,
+)
 
 #: Dense layers, longest forms first.
 DENSE: tuple[Pattern, ...] = (
@@ -112,4 +136,4 @@ ROWS: tuple[Pattern, ...] = (
     ),
 )
 
-PATTERNS = (*DENSE, *PAIRS_OF_ACTIVATIONS, *IMAGES, *TABLES, *ROWS)
+PATTERNS = (*DENSE, *ATTENTION, *PAIRS_OF_ACTIVATIONS, *IMAGES, *TABLES, *ROWS)

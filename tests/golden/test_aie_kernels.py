@@ -12,6 +12,7 @@ from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.graph.dense import DenseGraph
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, region
 from match_aie.targets.aie_ml.graph.write import Placed, network_units
+from match_aie.targets.aie_ml.kernels.attention import WeightsSpec
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.lanes import AddSpec, MaxPoolSpec
 from match_aie.targets.aie_ml.kernels.lookup import TableSpec
@@ -61,6 +62,7 @@ KERNELS = {
     "aie_table.hpp": TableSpec("int8", "uint8"),
     "aie_norm.hpp": NormSpec("int8", "int8"),
     "aie_softmax.hpp": SoftmaxSpec("int8", "int8"),
+    "aie_weights.hpp": WeightsSpec("int8", "uint8"),
     "aie_max_pool.hpp": MaxPoolSpec("int8", rows=2),
 }
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from math import ceil
 
 from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml.array.attending import attending_banks
 from match_aie.targets.aie_ml.array.local import LEVERS, Demand, logical_banks
 from match_aie.targets.aie_ml.array.program import Buffer, Tile, Work
 from match_aie.targets.aie_ml.array.stacked import stack_banks
 from match_aie.targets.aie_ml.array.works import Ports, table_entries
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import GraphKernel
+from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 
@@ -36,6 +38,8 @@ def core_buffers(
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
     stack += kernel.call.stack_bytes
     sizes = {p.name: p.size * BYTES[_dtype(p.c_type)] for p in kernel.call.parameters}
+    if isinstance(kernel.call, AttentionCall):
+        return _attending(kernel, names, work, tile, device)
     tables = _ENTRY * table_entries(kernel.call)
     more = [size for _, size in names.inputs[1:]]
     out = names.output[1] if names.output is not None else 0
@@ -75,6 +79,32 @@ def core_buffers(
     if names.output is not None:
         found.append(Buffer("out", tile, third, out, 2, "out", fills["out"]))
     return CoreBuffers((*found, Buffer("stack", tile, third, stack, 1, "stack")), plan.shared)
+
+
+def _attending(
+    kernel: GraphKernel, names: Ports, work: tuple[Work, ...], tile: Tile, device: Device
+) -> CoreBuffers | Infeasible:
+    """Of attention: keys and values in two banks, all that is local in another one."""
+    assert isinstance(kernel.call, AttentionCall)
+    placed = attending_banks(kernel.call, device)
+    if isinstance(placed, Infeasible):
+        return placed
+    values = dict(kernel.values)
+    fills = {name: sum(name in one.gives for one in work) for name in names.names}
+    found = [
+        Buffer(
+            one.name,
+            tile,
+            one.banks,
+            one.bytes,
+            one.copies,
+            one.role,
+            fills.get(one.name, 0),
+            values=values.get(one.name),
+        )
+        for one in placed
+    ]
+    return CoreBuffers(tuple(found), 0)
 
 
 def _stacked(

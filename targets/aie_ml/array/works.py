@@ -12,6 +12,7 @@ from match_aie.targets.aie_ml.array.assumed import RUNTIME_BYTES
 from match_aie.targets.aie_ml.array.program import Work
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.graph.plan import Call, GraphKernel
+from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
@@ -19,6 +20,7 @@ from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.schedule import Scheduled, Variant
+from match_aie.targets.aie_ml.schedule.attention import attention_schedules
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import pool_schedule, schedule_of
 from match_aie.targets.aie_ml.schedule.product import product_schedule
@@ -80,6 +82,8 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
         first, *rest = _layers(kernel.call, arch)
         again = (replace(first, starts=False), *rest)
         return (first, *rest, *again * (kernel.call.passes - 1))
+    if isinstance(kernel.call, AttentionCall):
+        return _heads(kernel.call, arch)
     one = Work(_schedule(kernel.call, arch), names.names, names.names)
     if not isinstance(kernel.call, Bands):
         return (one,) * kernel.firings
@@ -142,6 +146,17 @@ def _layers(stack: Stack, arch: Architecture) -> Iterator[Work]:
             ),
             stack.kept(at),
         )
+
+
+def _heads(call: AttentionCall, arch: Architecture) -> tuple[Work, ...]:
+    """Head by head: keys are given back before values are taken, which come the same way."""
+    scores, values = attention_schedules(call, arch)
+    named = {p.name: (("other", p.name),) for p in call.parameters[2:]}
+    uses = (("a", "in0"), ("w", "in1"), *named.get("bias0", ()))
+    first = Work(scores, ("in0", "in1"), ("in1",), uses=uses)
+    uses = (("other", "out"), ("w", "in1"), ("w", "w"), ("w", "cd"), *named.get("bias1", ()))
+    then = Work(values, ("in1", "out"), ("in0", "in1", "out"), starts=False, uses=uses)
+    return (first, then, *(replace(first, starts=False), then) * (call.heads - 1))
 
 
 def _walk(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:

@@ -15,9 +15,11 @@ import numpy as np
 
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.graph.plan import Call
+from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.layout import tiled, untiled
+from match_aie.targets.aie_ml.kernels.lookup import entries_of
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, saturate, stored_as, wrap
 from match_aie.targets.aie_ml.kernels.product import ProductCall
@@ -54,7 +56,7 @@ class Sums:
 class Function(Protocol):
     """A kernel function, with what it keeps between calls."""
 
-    def call(self, number: int, inputs: Sequence[np.ndarray]) -> Sums | np.ndarray:
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> Sums | np.ndarray | None:
         """Call `number` of a run: sums, or what it stores. Inputs are the bytes of its buffers."""
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
@@ -316,6 +318,33 @@ class _Product:
         return tiled(requantised(s, sums, numbers), s.tiling.m, s.tiling.n)
 
 
+class _Attention:
+    """Scores, which stay, and all that follows them."""
+
+    def __init__(self, call: AttentionCall, values: Values) -> None:
+        self._call, self._table = call, entries_of(values["w"])
+        biases = [{"bias": values[n]} if n in values else {} for n in ("bias0", "bias1")]
+        pairs = zip(call.products, biases, strict=True)
+        self._products = [_Product(product, bias) for product, bias in pairs]
+        self._scores = np.zeros(0, np.int8)
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
+        """The first product of a head, or all else."""
+        scores, values = self._products
+        spec, t = self._call.scores.spec, self._call.scores.spec.tiling
+        if number % 2 == 0:
+            self._scores = scores.finish(0, scores.call(0, inputs).values)
+            return None
+        rows = untiled(self._scores.view(self._call.spec.a), (spec.m, spec.n), t.m, t.n)
+        weights = self._call.weights(rows, self._table).astype(self._call.spec.dtype)
+        kept = tiled(weights, t.m, t.n).view(np.uint8)
+        return values.finish(0, values.call(0, (kept, inputs[1])).values)
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
+        """Never asked."""
+        raise ExecutionError(f"{self._call.symbol} has no sums")
+
+
 class _Unknown:
     """A kernel of a program that is only timed."""
 
@@ -346,6 +375,8 @@ def function(call: Call | None, values: Values) -> Function:
         return _Rows(call, values)
     if isinstance(call, ProductCall):
         return _Product(call, values)
+    if isinstance(call, AttentionCall):
+        return _Attention(call, values)
     if isinstance(call, Stack):
         return _Stack(call, values)
     nest = call if isinstance(call, Nest) else None

@@ -20,8 +20,11 @@ from match_aie.workload import (
     FixedPoint,
     Rounding,
     Workload,
+    attention_layers,
     fixed_norm,
     fixed_softmax,
+    joined_attention,
+    layer_constants,
     refuses_bfloat16,
     to_fixed_point,
 )
@@ -82,6 +85,8 @@ def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
         return fixed_softmax(workload)
     if workload.kind == "layer_norm" and not workload.fixed_point:
         return fixed_norm(workload, constants)
+    if workload.kind == "attention":
+        return _attention(workload, constants)
     rounding = tail.rounding if tail is not None and tail.shift is not None else "half_even"
 
     def fixed(how: FixedPoint) -> Converted | str:
@@ -93,6 +98,15 @@ def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
         return fixed(POOLED)
     shifted = fixed(SHIFT)
     return shifted if isinstance(shifted, Converted) else fixed(SCALED)
+
+
+def _attention(workload: Workload, constants: Arrays) -> Converted | str:
+    """Its three layers, each as it would be alone."""
+    pairs = zip(attention_layers(workload), layer_constants(constants), strict=True)
+    made = [in_fixed_point(layer, known) for layer, known in pairs]
+    layers = tuple(each for each in made if isinstance(each, Converted))
+    refused = next((each for each in made if isinstance(each, str)), None)
+    return refused or joined_attention(workload, layers)
 
 
 def in_bfloat16(workload: Workload, constants: Arrays) -> Converted | str:

@@ -1,0 +1,168 @@
+"""The kernel of quantised attention: two products, and a softmax of tiles between them.
+
+Keys and values come through one port, a head's keys and then its values, so that a tile holds one
+of each and fetches the next head's while it works on the other. Scores lie as the first product
+stores them, [M/4][N/8][4][8], which is how the second one reads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.kernels.call import Parameter
+from match_aie.targets.aie_ml.kernels.lookup import ENTRIES, TableSpec
+from match_aie.targets.aie_ml.kernels.product import OperandSums, ProductCall
+from match_aie.targets.aie_ml.kernels.softmax import SoftmaxNumbers
+from match_aie.targets.aie_ml.kernels.spec import C_TYPES, KernelSpec
+from match_aie.workload import softmax_rows
+
+#: Rows and columns of a tile of scores, and columns of two of them: a vector of each row.
+TILE_ROWS, TILE_COLUMNS, PAIR = 4, 8, 16
+
+#: Rows whose sums are divided at once: lanes of a vector of 32-bit integers.
+LANES = 16
+
+
+@dataclass(frozen=True)
+class WeightsSpec(TableSpec):
+    """Softmax of rows that lie in tiles of 4 x 8, four rows at a time."""
+
+    @property
+    def family(self) -> str:
+        """Identifier that kernels with the same source share."""
+        return f"weights_{self.a}_{self.dtype}"
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads the kernel under the name `k`."""
+        return "aie/weights.hpp.mako"
+
+
+@dataclass(frozen=True)
+class AttentionCall:
+    """A block of query rows of one head after the other.
+
+    Attributes:
+        symbol: its name, a C identifier.
+        header: of its declaration.
+        scores: queries by keys.
+        spec: of the softmax.
+        columns: keys, before they are filled up to pairs of tiles.
+        numbers: of the softmax.
+        values: weights by values.
+        heads: that a run goes through.
+    """
+
+    symbol: str
+    header: str
+    scores: ProductCall
+    spec: WeightsSpec
+    columns: int
+    numbers: SoftmaxNumbers
+    values: ProductCall
+    heads: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse products of which one does not store what the other reads."""
+        first, second = self.scores.spec, self.values.spec
+        stored = first.m, first.n, first.tiling.m, first.tiling.n
+        if stored != (second.m, second.k, second.tiling.m, second.tiling.k):
+            raise TargetError(f"{self.symbol}: values do not go with scores")
+        if (first.tiling.m, first.tiling.n) != (TILE_ROWS, TILE_COLUMNS) or first.n % PAIR:
+            raise TargetError(f"{self.symbol}: scores are no pairs of tiles of 4 x 8")
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads it under the name `call`."""
+        return "aie/attention_layer.cpp.mako"
+
+    @property
+    def held(self) -> int:
+        """Elements of a buffer of keys, or of values: the larger of the two."""
+        first, second = self.scores.spec, self.values.spec
+        return max(first.k * first.n, second.k * second.n)
+
+    @property
+    def products(self) -> tuple[ProductCall, ProductCall]:
+        """Both."""
+        return self.scores, self.values
+
+    @property
+    def headers(self) -> tuple[KernelSpec | WeightsSpec, ...]:
+        """Kernels that its source includes, those with the same source once."""
+        both = [product.spec for product in self.products]
+        sums = [each for each in self.sums if each is not None]
+        found: tuple[KernelSpec | WeightsSpec, ...] = (*both, *sums, self.spec)
+        return tuple({spec.family: spec for spec in found}.values())
+
+    @property
+    def sums(self) -> tuple[OperandSums | None, OperandSums | None]:
+        """Those that zero points of either product need, by single tiles: little code."""
+        first, second = (_sums(product.spec) for product in self.products)
+        return first, second
+
+    @property
+    def unknown(self) -> int:
+        """Bits by which sums of a row differ: between its largest exponential and 2**30."""
+        return (max(self.columns, 2 * LANES) - 1).bit_length() - 1
+
+    @property
+    def known(self) -> int:
+        """Bits beyond 15 that every sum has."""
+        return 15 - self.unknown
+
+    @property
+    def stack_bytes(self) -> int:
+        """Scores, exponentials and sums of 16 rows, addends of either product."""
+        first = self.scores.spec
+        mine = first.m * first.n + 4 * LANES * first.n + 4 * LANES * LANES
+        return mine + max(product.stack_bytes for product in self.products)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Both arrays of the table, and biases where a product has one."""
+        tables = (Parameter(name, "int32", 2 * ENTRIES) for name in ("w", "cd"))
+        biases = (
+            Parameter(f"bias{at}", p.c_type, p.size)
+            for at, product in enumerate(self.products)
+            for p in product.parameters
+        )
+        return (*tables, *biases)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The function's arguments as C++ text."""
+        q, kv, y = self.scores.spec.a, self.scores.spec.b, self.values.spec.requantise.dtype
+        return (
+            f"adf::input_async_buffer<{C_TYPES[q]}> &__restrict q",
+            f"adf::input_async_buffer<{C_TYPES[kv]}> &__restrict kv",
+            *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
+            f"adf::output_async_buffer<{C_TYPES[y]}> &__restrict y",
+        )
+
+    def fields(self, at: int) -> tuple[tuple[str, object], ...]:
+        """The call of product `at`, field by field as C++ text or numbers."""
+        product = self.products[at]
+        named = dict(product.fields)
+        named |= {"x": "scores_of", "y": "y.data()"} if at else {"x": "q.data()", "y": "scores"}
+        named["w"] = "kv.data()"
+        if not product.spec.row_bias and "bias" in named:
+            named["bias"] = f"bias{at}"
+        return tuple(named.items())
+
+    def weights(self, scores: np.ndarray, table: np.ndarray) -> np.ndarray:
+        """Softmax of scores [M, N] in the kernel's integers; 0 behind the keys."""
+        n = self.numbers
+        found = np.zeros(scores.shape, np.int64)
+        rows = scores[:, : self.columns]
+        found[:, : self.columns] = softmax_rows(rows, table, n.multiplier, n.tail)
+        return found
+
+
+def _sums(spec: KernelSpec) -> OperandSums | None:
+    single = replace(spec, rows=1, columns=1)
+    named = {field.name: getattr(single, field.name) for field in fields(single)}
+    return OperandSums(**named) if spec.row_bias else None

@@ -1,0 +1,258 @@
+"""The schedule of attention: a product, loops of a softmax over tiles, a product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from match_aie.targets.aie_ml.devices import Architecture
+from match_aie.targets.aie_ml.kernels.attention import LANES, PAIR, TILE_ROWS, AttentionCall
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec
+from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
+from match_aie.targets.aie_ml.schedule.generated import schedule_of
+from match_aie.targets.aie_ml.schedule.machine import (
+    LOAD_A,
+    LOAD_B,
+    MOVE,
+    STORE,
+    VECTOR,
+    Machine,
+    machine,
+)
+from match_aie.targets.aie_ml.schedule.operation import WORD, Operation
+from match_aie.targets.aie_ml.schedule.rows import (
+    LoopSchedule,
+    RowSchedule,
+    looked_up,
+    loop_schedule,
+)
+
+#: Cycles of four rows beside their loops: these are set up three times, four factors loaded,
+#: multiplied, shifted and spread over lanes. ASSUMPTION: no document states them.
+GROUP_CYCLES = 32
+
+#: Likewise of sixteen rows whose sums are divided.
+BLOCK_CYCLES = 16
+
+#: Steps in which a sum divides.
+STEPS = 15
+
+#: The bank of the function's local arrays.
+_LOCAL = "S"
+
+_LOADS = (LOAD_A, LOAD_B)
+
+
+def attention_schedules(call: AttentionCall, arch: Architecture) -> tuple[RowSchedule, RowSchedule]:
+    """Modelled cycles of a head's first product, and of all that follows it.
+
+    Raises:
+        TargetError: registers do not suffice for a product, or facts are missing.
+    """
+    core = machine(arch)
+    first, second = (schedule_of(product.spec, arch) for product in call.products)
+    sums = [
+        _sums(core, product.spec) if product.spec.row_bias else (0, ()) for product in call.products
+    ]
+    row, block = _group(core, call), _divided(core, call)
+    groups = call.scores.spec.m // TILE_ROWS
+    blocks = -(-call.scores.spec.m // LANES)
+    inside = sum(loop.body(turns) for turns, loop in row) + GROUP_CYCLES
+    each = sum(loop.body(turns) for turns, loop in block) + BLOCK_CYCLES
+    loops = tuple((groups * turns, loop) for turns, loop in row)
+    loops += tuple((blocks * turns, loop) for turns, loop in block)
+    bundles = _bundles((*row, *block)) + GROUP_CYCLES + BLOCK_CYCLES
+    # Kernels stand in program memory once where both products have the same.
+    alike = call.scores.spec.family == call.values.spec.family
+    families = {each.family for each in call.sums if each is not None}
+    shared = max(_bundles(loops_of) for _, loops_of in sums)
+    bundles += FRAME_BUNDLES + len(families) * shared
+    body = sums[1][0] + groups * inside + blocks * each + second.body
+    empty = arch.latency("l1_kernel_call_loop_overhead")
+    return (
+        RowSchedule(sums[0][0] + first.body, first.program_bytes, empty, sums[0][1]),
+        RowSchedule(
+            body,
+            bundles * BUNDLE_BYTES + (0 if alike else second.program_bytes),
+            empty,
+            (*loops, *sums[1][1]),
+        ),
+    )
+
+
+_Loops = tuple[tuple[int, LoopSchedule], ...]
+
+
+def _bundles(loops: _Loops) -> int:
+    """Of loops: turns that begin before the one that is repeated, and that end after it."""
+    return sum(loop.span + (loop.span - loop.interval) * (turns > 1) for turns, loop in loops)
+
+
+def _loop(core: Machine, turns: int, body: Iterator[Operation], chain: int) -> _Loops:
+    """A loop in which a turn's last value comes `chain` moves after that of the turn before."""
+    return ((turns, loop_schedule(tuple(body), chain * core.move)),)
+
+
+def _group(core: Machine, call: AttentionCall) -> _Loops:
+    """Loops of four rows."""
+    pairs = call.scores.spec.n // PAIR
+    filled = 2 * (call.scores.spec.n // PAIR * 2 - call.columns // 8)
+    behind = _loop(core, filled, _filled(core), 1) if filled else ()
+    return (
+        *behind,
+        *_loop(core, pairs, _maxima(core), 1),
+        *_loop(core, 1, _folded_maximum(core), 1),
+        *_loop(core, pairs, _pair(core), 1),
+        *_loop(core, 4, _kept(core), 1),
+        *_loop(core, pairs, _scaled(core), 1),
+    )
+
+
+def _divided(core: Machine, call: AttentionCall) -> _Loops:
+    """Loops of sixteen rows."""
+    return (
+        *_loop(core, LANES - 1, _folded(core), 1),
+        *_loop(core, call.unknown, _normalised(core), 2),
+        *_loop(core, STEPS, _quotient(core), 4),
+    )
+
+
+def _sums(core: Machine, spec: KernelSpec) -> tuple[int, _Loops]:
+    """Cycles of sums over rows of a and columns of b, tile by tile, and their loops."""
+    tiles = spec.m // spec.tiling.m, spec.n // spec.tiling.n
+    body = tuple(_product_with_ones(core))
+    steps = loop_schedule(body, core.product_distance)
+    rows, columns = (loop_schedule(tuple(_addends(core, parts)), core.move) for parts in (2, 1))
+    cycles = sum(tiles) * steps.body(spec.k_steps)
+    cycles += tiles[0] * rows.body(1) + tiles[1] * columns.body(1)
+    return cycles, (
+        (sum(tiles) * spec.k_steps, steps),
+        (tiles[0], rows),
+        (tiles[1], columns),
+    )
+
+
+def _load(core: Machine, name: str, bank: str = _LOCAL) -> Operation:
+    return Operation("load", name, _LOADS, (), name, core.load, bank, WORD)
+
+
+def _move(core: Machine, name: str, reads: tuple[str, ...], writes: str = "") -> Operation:
+    return Operation("shuffle", name, (MOVE,), reads, writes or name, core.move)
+
+
+def _store(name: str, reads: str) -> Operation:
+    return Operation("store", name, (STORE,), (reads,), "", 0, _LOCAL, WORD)
+
+
+def _filled(core: Machine) -> Iterator[Operation]:
+    """A tile with what lies behind the keys."""
+    yield _load(core, "x")
+    yield _move(core, "select", ("x",))
+    yield _store("y", "select")
+
+
+def _maxima(core: Machine) -> Iterator[Operation]:
+    """Two tiles compared with the greatest so far, each with its own."""
+    for half in range(2):
+        yield _load(core, f"x{half}")
+        yield Operation("compare", f"most{half}", (MOVE,), (f"x{half}",), f"most{half}", core.move)
+
+
+def _folded_maximum(core: Machine) -> Iterator[Operation]:
+    """Eight columns into one, and that eight times: two transposes around three halvings."""
+    before: tuple[str, ...] = ()
+    for name in ("join", "turn", "s0", "m0", "s1", "m1", "s2", "m2", "back"):
+        yield _move(core, name, before)
+        before = (name,)
+
+
+def _pair(core: Machine) -> Iterator[Operation]:
+    """Two tiles: distances of four rows of sixteen, looked up, summed, kept."""
+    for half in range(2):
+        yield _load(core, f"x{half}")
+        yield _move(core, f"distance{half}", (f"x{half}",))
+    for half in range(2):
+        yield _move(core, f"rows{half}", ("distance0", "distance1"))
+    for row in range(4):
+        yield from looked_up(f"rows{row // 2}", f"e{row}", core)
+        for half in range(2):
+            name = f"sum{row}{half}"
+            yield Operation("multiply", name, (VECTOR,), (f"e{row}",), f"s{row}", core.product)
+        for word in range(2):
+            yield _store(f"e{row}{word}", f"e{row}")
+
+
+def _kept(core: Machine) -> Iterator[Operation]:
+    """A row's sums as 32 bits."""
+    for word in range(2):
+        yield Operation("srs", f"sum{word}", (STORE,), (), f"sum{word}", core.srs)
+        yield _store(f"y{word}", f"sum{word}")
+
+
+def _folded(core: Machine) -> Iterator[Operation]:
+    """Two rows' sums in turns, halved; each row's are loaded once, two words."""
+    for word in range(2):
+        yield _load(core, f"x{word}")
+    for half in ("low", "high"):
+        yield _move(core, half, ("x0", "x1"))
+    yield _move(core, "add", ("low", "high"))
+
+
+def _normalised(core: Machine) -> Iterator[Operation]:
+    """One bit less where there are more than fifteen."""
+    yield _move(core, "over", ())
+    yield _move(core, "half", ())
+    yield _move(core, "kept", ("over", "half"))
+    yield _move(core, "more", ())
+    yield _move(core, "shift", ("over", "more"))
+
+
+def _quotient(core: Machine) -> Iterator[Operation]:
+    """A bit of the quotient."""
+    yield _move(core, "twice", ())
+    yield _move(core, "next", ("twice",))
+    yield _move(core, "double", ())
+    yield _move(core, "fits", ("next",))
+    yield _move(core, "less", ("next",))
+    yield _move(core, "rest", ("fits", "less"))
+    yield _move(core, "plus", ("double",))
+    yield _move(core, "quotient", ("fits", "plus"))
+
+
+def _scaled(core: Machine) -> Iterator[Operation]:
+    """Sixteen exponentials of four rows, each times its row's factor, stored as two tiles."""
+    for row in range(4):
+        words = tuple(f"e{row}{word}" for word in range(2))
+        for word in words:  # load A shares a port with what rounds
+            yield Operation("load", word, (LOAD_B, LOAD_A), (), word, core.load, _LOCAL, WORD)
+        product = f"product{row}"
+        for half in range(2):
+            yield Operation("multiply", f"p{row}{half}", (VECTOR,), words, product, core.product)
+        yield Operation("srs", f"round{row}", (STORE,), (product,), f"steps{row}", core.srs)
+        yield _move(core, f"moved{row}", (f"steps{row}",))
+    for half in range(2):
+        both = f"moved{2 * half}", f"moved{2 * half + 1}"
+        yield Operation("copy", f"pack{half}", (STORE,), both, f"packed{half}", core.move)
+    for half in range(2):
+        yield _move(core, f"tile{half}", ("packed0", "packed1"))
+        yield _store(f"y{half}", f"tile{half}")
+
+
+def _product_with_ones(core: Machine) -> Iterator[Operation]:
+    yield _load(core, "x", "A")
+    yield _load(core, "x1", "A")
+    yield Operation("product", "sum", (VECTOR,), ("x", "x1"), "sum", core.product)
+
+
+def _addends(core: Machine, parts: int) -> Iterator[Operation]:
+    """Sums times a zero point, sixteen at a time: a product of 32-bit integers is four."""
+    for part in range(parts):
+        yield _move(core, f"sum{part}", ())
+        for piece in range(4):
+            name = f"p{part}{piece}"
+            yield Operation(
+                "multiply", name, (VECTOR,), (f"sum{part}",), f"wide{part}", core.product
+            )
+        for word in range(2):
+            name = f"y{part}{word}"
+            yield Operation("srs", name, (STORE,), (f"wide{part}",), name, core.srs)
+            yield _store(f"{name}.store", name)

@@ -1,0 +1,39 @@
+"""Random quantised attention as workloads with their constants, for tests of the array."""
+
+import numpy as np
+
+from match_aie.workload import AttentionSizes, Quantized, full_range, quantised_attention
+from match_aie.workload.reference import softmax_table
+
+KEYS = (1, 3, 8, 15, 16, 17, 31, 33, 48, 70, 100)
+ELEMENTS = (1, 4, 8, 12, 16, 24, 32)
+
+
+def attention_of(sizes, inputs, between, y):
+    """The layer with the constants that its scales say."""
+    layer = quantised_attention(inputs, between, y, sizes, full_range(y.dtype, y.zero_point))
+    scales = [np.float32(q.scale) for q in (*inputs, *between, y)]
+    constants = {
+        "scores_scale": np.array([scales[0] * scales[1] / scales[3]], np.float32),
+        "table": softmax_table(between[0].scale),
+        "scale": np.array([scales[4] * scales[2] / scales[5]], np.float32),
+    }
+    return layer, constants
+
+
+def random_attention(seed):
+    """Heads, rows, keys and elements of any number; with and without zero points."""
+    rng = np.random.default_rng(seed)
+    zeros = seed % 2 == 1
+    point = lambda: int(rng.integers(-40, 40)) if zeros else 0  # noqa: E731
+    size, keys = int(rng.choice(ELEMENTS)), int(rng.choice(KEYS))
+    sizes = AttentionSizes(
+        int(rng.choice([1, 2, 3, 6])), int(rng.choice([1, 3, 4, 8, 13, 20])), keys, size, size
+    )
+    unsigned = seed % 3 == 2
+    weights = Quantized("uint8", 1 / 256, 0) if unsigned else Quantized("int8", 1 / 256, -128)
+    x, x1, x2 = (Quantized("int8", float(rng.uniform(0.004, 0.02)), point()) for _ in range(3))
+    spread = 74.0 * 74.0 * x.scale * x1.scale * np.sqrt(size)
+    scores = Quantized("int8", float(np.float32(rng.uniform(0.3, 1) * spread / 40)), point())
+    y = Quantized("int8", float(np.float32(x2.scale * rng.uniform(0.5, 1.2))), point())
+    return attention_of(sizes, (x, x1, x2), (scores, weights), y)

@@ -1,0 +1,160 @@
+// Softmax of rows of int8 that lie in tiles of 4 x 8, in place: exponentials of distances from each row's
+// largest element out of a table, sums of 16 rows made, normalised and divided side by side.
+#pragma once
+
+#include <adf.h>
+#include <aie_api/aie.hpp>
+#include <aie_api/aie_adf.hpp>
+
+// On the core everything must end up in one function, so that accumulators stay in registers.
+#ifdef __AIENGINE__
+#define MATCH_AIE_INLINE inline __attribute__((always_inline))
+#else
+#define MATCH_AIE_INLINE inline
+#endif
+
+namespace weights_int8_uint8 {
+    constexpr unsigned lanes = 16;
+    constexpr unsigned tile = 32;
+    using Table = aie::lut<4, int32>;
+    using Lookup = aie::parallel_lookup<uint8, Table>;
+    using Sum = aie::accum<acc64, lanes>;
+    using Numbers = aie::vector<int32, lanes>;
+    struct Call {
+        int8 *x;                // [rows/4][width/8][4][8]
+        const int32 *__restrict ab;  // 256 entries, every 4 of them twice
+        const int32 *__restrict cd;  // the same again, in another bank
+        int32 *e;                    // [16][width]: exponentials of 16 rows
+        int32 *sums;                 // [16][16]: what is left to add up for each; then [2][16], see `divide`
+        unsigned rows;               // a multiple of 4
+        unsigned width;              // of a row, a multiple of 16
+        unsigned columns;            // the first of them, which count
+        int known;                   // bits beyond 15 that every sum has
+        unsigned unknown;            // and that some have beyond these
+        int multiplier;
+        int shift;
+        int zero_point;
+    };
+    /// `value` behind the columns that count, in four rows.
+    template <typename T>
+    MATCH_AIE_INLINE void fill(T *x, const Call &call, T value) {
+        for (unsigned at = call.columns / 8; at < call.width / 8; ++at) {
+            const unsigned here = at * 8 < call.columns ? call.columns - at * 8 : 0;
+            const auto behind = aie::mask<tile>::from_uint32((0xffu << here & 0xffu) * 0x01010101u);
+            aie::store_v(x + at * tile, aie::select(aie::load_v<tile>(x + at * tile), aie::broadcast<T, tile>(value), behind));
+        }
+    }
+    /// Each of four rows' largest element, eight times.
+    MATCH_AIE_INLINE aie::vector<int8, tile> largest(const int8 *x, unsigned width) {
+        auto even = aie::load_v<tile>(x), odd = aie::load_v<tile>(x + tile);
+        for (unsigned at = 16; at < width; at += 16) chess_prepare_for_pipelining {
+            even = aie::max(even, aie::load_v<tile>(x + at * 4));
+            odd = aie::max(odd, aie::load_v<tile>(x + at * 4 + tile));
+        }
+        auto most = aie::transpose(aie::max(even, odd), 4, 8);
+        most = aie::max(most, aie::shuffle_down_fill(most, most, 16));
+        most = aie::max(most, aie::shuffle_down_fill(most, most, 8));
+        most = aie::max(most, aie::shuffle_down_fill(most, most, 4));
+        return aie::transpose(most, 8, 4);
+    }
+    /// Exponentials of a pair of tiles, row by row; those that `counted` says join the sums.
+    MATCH_AIE_INLINE void pair(const int8 *x, int32 *e, unsigned width, Lookup &lookup, const aie::vector<int8, tile> &most,
+    const aie::vector<int16, lanes> &counted, Sum *sums) {
+        const auto first = aie::sub(most, aie::load_v<tile>(x)), second = aie::sub(most, aie::load_v<tile>(x + tile));
+        const auto [low, high] = aie::interleave_zip(first, second, 8);
+        for (unsigned row = 0; row < 4; ++row) chess_unroll_loop() {
+            const auto distance = (row < 2 ? low : high).template extract<lanes>(row % 2);
+            const Numbers found = lookup.fetch(distance.template cast_to<uint8>());
+            sums[row] = aie::mac(sums[row], found, counted);
+            aie::store_v(e + row * width, found);
+        }
+    }
+    /// Exponentials of four rows, and what is left to add up.
+    MATCH_AIE_INLINE void exponentials(const Call &call, Lookup &lookup, unsigned block, unsigned row) {
+        int8 *x = call.x + (block + row) * call.width;
+        int32 *e = call.e + row * call.width;
+        fill(x, call, static_cast<int8>(-128));
+        const auto most = largest(x, call.width);
+        const auto ones = aie::broadcast<int16, lanes>(1);
+        Sum sums[4];
+        const unsigned whole = call.columns / 16;
+        for (unsigned at = 0; at < whole; ++at) chess_prepare_for_pipelining {
+            pair(x + at * 64, e + at * 16, call.width, lookup, most, ones, sums);
+        }
+        if (whole * 16 < call.width) {
+            const auto behind = aie::mask<lanes>::from_uint32(0xffffu << (call.columns - whole * 16) & 0xffffu);
+            const auto counted = aie::select(ones, aie::zeros<int16, lanes>(), behind);
+            pair(x + whole * 64, e + whole * 16, call.width, lookup, most, counted, sums);
+        }
+        for (unsigned i = 0; i < 4; ++i) chess_unroll_loop() {
+            aie::store_v(call.sums + (row + i) * lanes, sums[i].template to_vector<int32>(0));
+        }
+    }
+    /// Lanes of `a` and of `b` in turns, each the sum of two.
+    MATCH_AIE_INLINE Numbers folded(const Numbers &a, const Numbers &b) {
+        const auto [low, high] = aie::interleave_zip(a, b, 1);
+        return aie::add(low, high);
+    }
+    /// Into the sums' place: (2^29 - 1) / the leading 15 bits of each, and how far results are shifted down.
+    MATCH_AIE_INLINE void divide(const Call &call, unsigned rows) {
+        Numbers left[lanes];
+        for (unsigned i = 0; i < lanes; ++i) chess_unroll_loop() {
+            left[i] = i < rows ? aie::load_v<lanes>(call.sums + i * lanes) : aie::zeros<int32, lanes>();
+        }
+        for (unsigned i = 0; i < 8; ++i) chess_unroll_loop() left[i] = folded(left[i], left[i + 8]);
+        for (unsigned i = 0; i < 4; ++i) chess_unroll_loop() left[i] = folded(left[i], left[i + 4]);
+        for (unsigned i = 0; i < 2; ++i) chess_unroll_loop() left[i] = folded(left[i], left[i + 2]);
+        auto kept = aie::downshift(folded(left[0], left[1]), call.known);
+        const auto one = aie::broadcast<int32, lanes>(1);
+        const auto bound = aie::broadcast<int32, lanes>(1 << 15);
+        auto shift = aie::broadcast<int32, lanes>(call.shift + 15 + call.known);
+        for (unsigned step = 0; step < call.unknown; ++step) chess_prepare_for_pipelining {
+            const auto over = aie::ge(kept, bound);
+            kept = aie::select(kept, aie::downshift(kept, 1), over);
+            shift = aie::select(shift, aie::add(shift, one), over);
+        }
+        auto rest = aie::broadcast<int32, lanes>((1 << 14) - 1), quotient = aie::zeros<int32, lanes>();
+        for (unsigned step = 0; step < 15; ++step) chess_prepare_for_pipelining {
+            rest = aie::add(aie::add(rest, rest), one);
+            quotient = aie::add(quotient, quotient);
+            const auto fits = aie::ge(rest, kept);
+            rest = aie::select(rest, aie::sub(rest, kept), fits);
+            quotient = aie::select(quotient, aie::add(quotient, one), fits);
+        }
+        aie::store_v(call.sums, quotient);
+        aie::store_v(call.sums + lanes, shift);
+    }
+    /// Weights of four rows.
+    MATCH_AIE_INLINE void scale(const Call &call, unsigned block, unsigned row) {
+        uint8 *y = reinterpret_cast<uint8 *>(call.x) + (block + row) * call.width;
+        const int32 *e = call.e + row * call.width;
+        aie::vector<int16, lanes> factor[4];
+        int shift[4];
+        for (unsigned i = 0; i < 4; ++i) chess_unroll_loop() {
+            factor[i] = aie::broadcast<int16, lanes>(static_cast<int16>((call.sums[row + i] * call.multiplier) >> 15));
+            shift[i] = call.sums[lanes + row + i];
+        }
+        const auto zero_point = aie::broadcast<uint16, lanes>(static_cast<uint16>(call.zero_point));
+        for (unsigned at = 0; at < call.width; at += 16) chess_prepare_for_pipelining {
+            aie::vector<uint16, lanes> found[4];
+            for (unsigned i = 0; i < 4; ++i) chess_unroll_loop() {
+                const auto product = aie::mul<acc64>(aie::load_v<lanes>(e + i * call.width + at), factor[i]);
+                found[i] = aie::add(product.template to_vector<uint16>(shift[i]), zero_point);
+            }
+            const auto both = aie::concat(aie::concat(found[0], found[1]).pack(), aie::concat(found[2], found[3]).pack());
+            aie::store_v(y + at * 4, aie::filter_even(both, 8));
+            aie::store_v(y + at * 4 + tile, aie::filter_odd(both, 8));
+        }
+        fill(y, call, static_cast<uint8>(0));
+    }
+    MATCH_AIE_INLINE void run(const Call &call) {
+        const Table table(256, call.ab, call.cd);
+        Lookup lookup(table, 0);
+        for (unsigned block = 0; block < call.rows; block += lanes) {
+            const unsigned rows = call.rows - block < lanes ? call.rows - block : lanes;
+            for (unsigned row = 0; row < rows; row += 4) exponentials(call, lookup, block, row);
+            divide(call, rows);
+            for (unsigned row = 0; row < rows; row += 4) scale(call, block, row);
+        }
+    }
+}  // namespace weights_int8_uint8

@@ -1,0 +1,99 @@
+"""Attention on the array: its plans, its schedule, its programs' results."""
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml import device
+from match_aie.targets.aie_ml.array.check import violations
+from match_aie.targets.aie_ml.graph.attention import AttentionGraph
+from match_aie.targets.aie_ml.graph.attention_plan import attention_plan, attention_plans
+from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
+from match_aie.targets.aie_ml.schedule.attention import attention_schedules
+from match_aie.targets.versal.module import AieArray
+from match_aie.workload import AttentionSizes, Quantized
+from tests.aie_attention import attention_of, random_attention
+from tests.aie_programs import VEK280, case, equal
+
+BYTES = Quantized("int8", 0.05)
+
+
+def plain(heads, queries, keys, size):
+    """A layer without zero points, in fixed point."""
+    sizes = AttentionSizes(heads, queries, keys, size, size)
+    weights = Quantized("int8", 1 / 256, -128)
+    made = in_fixed_point(*attention_of(sizes, (BYTES,) * 3, (BYTES, weights), BYTES))
+    return made.workload, made.constants
+
+
+def check(seed) -> int:
+    """A random layer in the interpreter; tiles that it takes."""
+    made = in_fixed_point(*random_attention(seed))
+    plans = attention_plans(made.workload, "vek280", 4)
+    assert not isinstance(plans, Infeasible), plans
+    plan = plans[-1]
+    assert attention_plan(made.workload, "vek280", plan.spatial) == plan
+    rng = np.random.default_rng(seed)
+    layer = case(plan.graph("layer", made.workload, made.constants), *vars_of(made), rng)
+    assert violations(layer.program, VEK280) == ()
+    equal(layer)
+    return plan.cut.tiles
+
+
+def vars_of(made):
+    return made.workload, made.constants
+
+
+def test_random_attention_equals_its_reference() -> None:
+    assert {check(seed) for seed in range(4)} > {1}
+
+
+@pytest.mark.slow
+def test_more_random_attention_equals_its_reference() -> None:
+    for seed in range(1000, 1030):
+        check(seed)
+
+
+def test_heads_and_rows_are_spread() -> None:
+    workload, constants = plain(4, 24, 20, 8)
+    plans = attention_plans(workload, "vek280", 3)
+    assert [plan.columns for plan in plans] == sorted({plan.columns for plan in plans})
+    cut = plans[-1].cut
+    assert cut.batch_parts * cut.groups == 4
+    assert cut.row_parts > 1
+    case(
+        plans[-1].graph("layer", workload, constants), workload, constants, np.random.default_rng(0)
+    )
+
+
+def test_what_does_not_fit_a_tile_is_refused_by_name() -> None:
+    workload, _ = plain(1, 16, 400, 64)
+    found = attention_plans(workload, "vek280", 8)
+    assert isinstance(found, Infeasible)
+    assert "a bank of a tile for" in found.resource
+    assert found.demand > found.bound
+
+
+def test_cores_without_public_look_ups_get_none() -> None:
+    layer, constants = random_attention(1)
+    assert "AIE-MLv2" in AieArray("vek385", 4).convert(layer, constants)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_turns_of_a_loop_overlap_without_taking_each_others_place(seed) -> None:
+    made = in_fixed_point(*random_attention(seed))
+    cut = attention_plans(made.workload, "vek280", 2)[0].cut
+    graph = AttentionGraph("layer", cut, VEK280, made.workload, made.constants)
+    for schedule in attention_schedules(graph.call, device("vek280").architecture):
+        for _, loop in schedule.loops:
+            taken, ready = set(), defaultdict(int)
+            for p in loop.placed:
+                op, row = p.operation, p.cycle % loop.interval
+                assert p.slot in op.slots
+                places = {(p.slot, row)} | ({(op.bank, row)} if op.bank else set())
+                assert not places & taken
+                taken |= places
+                assert all(p.cycle >= ready[name] for name in op.reads)
+                ready[op.writes] = max(ready[op.writes], p.cycle + op.latency)
