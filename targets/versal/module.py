@@ -28,13 +28,14 @@ from match_aie.targets.aie_ml.graph.image_plan import image_plan, image_plans, r
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.plan import MemoryKind
 from match_aie.targets.aie_ml.graph.product_plan import product_plan, product_plans
+from match_aie.targets.aie_ml.graph.recurrent import recurrent_plan
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.patterns import FLOATS, PATTERNS
-from match_aie.workload import Workload
+from match_aie.workload import RECURRENT, Workload
 
 #: What dense layers of float32 tensors become on the array.
 Floats = Literal["float32", "bf16"]
@@ -54,7 +55,7 @@ STREAMS = ("streams into the array", "streams out of the array")
 AROUND_NS = 1000.0
 
 #: Kinds whose kernels read tables in parallel.
-LOOKS_UP = frozenset({"table", "softmax"})
+LOOKS_UP = frozenset({"table", "softmax", *RECURRENT})
 
 #: Bytes a nanosecond at which the Arm core copies tensors to and from the array's buffers.
 #: ASSUMPTION: 4 bytes a cycle at 1.4 GHz.
@@ -72,6 +73,9 @@ def plans(
         return dense_plans(workload, name, most, memory, aim)
     if workload.kind == "matmul":
         return product_plans(workload, name, most)
+    if workload.kind in RECURRENT:
+        one = recurrent_plan(workload, name)
+        return one if isinstance(one, Infeasible) else (one,)
     return image_plans(workload, name, most)
 
 
@@ -81,6 +85,11 @@ def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
         return dense_plan(workload, name, mapping)
     if workload.kind == "matmul":
         return product_plan(workload, name, mapping.spatial)
+    if workload.kind in RECURRENT:
+        one = recurrent_plan(workload, name)
+        if isinstance(one, Infeasible):
+            raise TargetError(f"a {workload.kind} has no plan: {one}")
+        return one
     return image_plan(workload, name, mapping.spatial)
 
 
@@ -217,7 +226,7 @@ class AieArray(ExecModule):
         self.frequency = device(device_name).clock_ghz * 1e9
 
     def patterns(self) -> Sequence[Pattern]:
-        """Dense layers, products of two activations, convolutions, pools and sums."""
+        """Dense and recurrent layers, products of activations, convolutions, pools and sums."""
         return PATTERNS if self.floats == "float32" else (*FLOATS, *PATTERNS)
 
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
@@ -226,7 +235,7 @@ class AieArray(ExecModule):
         if workload.kind in LOOKS_UP and core not in LOOKING_UP:
             return f"no public header says how cores of {core} read tables in parallel"
         made = in_fixed_point(workload, constants)
-        if isinstance(made, str) or workload.kind in ("dense", "matmul"):
+        if isinstance(made, str) or workload.kind in ("dense", "matmul", *RECURRENT):
             return made
         return refuses(made.workload) or made
 
