@@ -125,8 +125,7 @@ class Cell:
         ](seen)
 
     def _gru(self, seen: np.ndarray) -> None:
-        r, inner = self._products(0, [seen[1], self._apart], self._y)
-        (z,) = self._products(1, [seen[0]], self._y)
+        r, inner, z = self._products(0, [seen[1], self._apart, seen[0]], self._y)
         total = seen[2] + self._gate(r) * rounded(inner)
         self._move(self._gate(z), total)
 
@@ -141,8 +140,7 @@ class Cell:
         self._y = rounded(self._state)
 
     def _lstm(self, seen: np.ndarray) -> None:
-        i, f, g = self._products(0, [seen[0], seen[2], seen[3]], self._y)
-        (o,) = self._products(1, [seen[1]], self._y)
+        i, f, g, o = self._products(0, [seen[0], seen[2], seen[3], seen[1]], self._y)
         i, v, g = self._gate(i), self._gate(f), rounded(self._function(1, g))
         self._state = (self._state - v * rounded(self._state)) + i * g
         self._y = rounded(self._gate(o) * rounded(self._function(1, self._state)))

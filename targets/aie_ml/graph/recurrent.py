@@ -162,21 +162,32 @@ def _planned(workload: Workload, name: str) -> RecurrentPlan | Infeasible:
     if core not in LOOKING_UP:
         raise TargetError(f"no public header says how cores of {core} read lines of tables")
     call = recurrent_call(workload, "layer")
-    sums = len(call.spec.gates) * call.chunks
-    if sums > ACCUMULATORS:
-        what = "accumulators of a tile for a step's gates"
-        return Infeasible(what, sums, ACCUMULATORS, "of 16 floats", LEVERS)
+    refused = _code(call, device)
+    if refused is not None:
+        return refused
     zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
     graph = recurrent_graph("layer", workload, zeros, device)
-    if not isinstance(graph, Infeasible):
-        work = works(graph.kernels[0], device.architecture)
-        much, most = program_bytes(work), device.architecture.core.program_memory_bytes
-        if much > most:
-            return Infeasible("program memory of a tile", much, most, "bytes", LEVERS)
     taken = columns_of(graph, device)
     if isinstance(taken, Infeasible):
         return taken
     return RecurrentPlan(device, recurrent_cost(call, device))
+
+
+def _code(call: RecurrentCall, device: Device) -> Infeasible | None:
+    """Why a core does not hold the function's sums or code; None where it does."""
+    sums = len(call.spec.gates) * call.chunks
+    if sums > ACCUMULATORS:
+        what = "accumulators of a tile for a step's gates"
+        return Infeasible(what, sums, ACCUMULATORS, "of 16 floats", LEVERS)
+    kernel = GraphKernel(call, (0, 0), (GROUP * call.x_width,), GROUP * call.y_width, 1)
+    try:
+        much = program_bytes(works(kernel, device.architecture))
+    except TargetError as error:  # registers
+        return Infeasible(error.what, sums, ACCUMULATORS, "accumulators", LEVERS)
+    most = device.architecture.core.program_memory_bytes
+    return (
+        Infeasible("program memory of a tile", much, most, "bytes", LEVERS) if much > most else None
+    )
 
 
 def recurrent_cost(call: RecurrentCall, device: Device, assumed: Assumed = Assumed()) -> BandCost:

@@ -41,12 +41,11 @@ GATES: dict[Cell, tuple[str, ...]] = {
     "lstm": ("i", "o", "f", "g"),
 }
 
-#: Gates whose products of the state are computed together, in turn. What is needed last comes last:
-#: its products are computed while functions of the others are waited for.
+#: Gates whose products of the state are computed together, in turn.
 PRODUCTS: dict[Cell, tuple[tuple[str, ...], ...]] = {
-    "gru": (("r", "n"), ("z",)),
+    "gru": (("r", "n", "z"),),
     "gru_before": (("z", "r"), ("n",)),
-    "lstm": (("i", "f", "g"), ("o",)),
+    "lstm": (("i", "f", "g", "o"),),
 }
 
 #: Gates of chunks whose products of the inputs are computed together: half of the accumulators.

@@ -10,6 +10,9 @@ from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.recurrent import recurrent_banks
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.recurrent import recurrent_call, recurrent_plan
+from match_aie.targets.aie_ml.schedule.line import FAR, NEAR, Line
+from match_aie.targets.aie_ml.schedule.machine import LOAD_A, STORE, machine
+from match_aie.targets.aie_ml.schedule.operation import Operation
 from match_aie.targets.aie_ml.schedule.recurrent import GateTimes, group_schedule, group_works
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.workload import reference
@@ -64,6 +67,20 @@ def test_schedules_have_the_operations_of_the_layer(kind, after):
     tiles = gates * 2 * 4  # two chunks of four quarters
     assert part.counts["product"] == tiles * 3 + 2 * tiles * 3  # octets of inputs, and of states
     assert whole.step > tiles * 3  # a product a cycle, and gates behind them
+
+
+def test_registers_hold_what_is_scheduled():
+    """Values that wait for each other take registers; too many do not fit."""
+    core = machine(VEK280.architecture)
+    line = Line()
+    names = [f"v{number}" for number in range(30)]
+    for name in names:
+        line.put(Operation("load", name, (LOAD_A,), (), name, core.load, NEAR, 32))
+    assert line.fits(core)
+    for name in names:
+        line.put(Operation("store", name, (STORE,), (name,), "", 0, FAR, 32), 60)
+    assert line.taken == (30.0, 0.0)
+    assert not line.fits(core)
 
 
 def test_assumed_cycles_count():
