@@ -302,6 +302,20 @@ def aie_latency(rows: Rows) -> Lines:
         )
 
 
+def aie_recurrent(rows: Rows) -> Lines:
+    """Steps of recurrent layers that fit the array, likewise."""
+    yield "layer", "tiles", "a step, us", "assumptions at half / double, us", "largest error"
+    for case in rows.cases("max_error"):
+        varied = (f"simulated_us_{which}" for which in ("half", "double"))
+        yield (
+            case,
+            rows.value(case, "tiles", 0),
+            rows.value(case, "simulated_us", 3),
+            " / ".join(rows.value(case, metric, 3) for metric in varied),
+            rows.value(case, "max_error", 4),
+        )
+
+
 def aie_calibration(rows: Rows) -> Lines:
     """Published kernel cycles against ours."""
     yield "rows of the calibration file", "error, %"
@@ -333,6 +347,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "aie_gemms": ("aie_layer", aie_gemms),
     "aie_networks": ("aie_network", aie_networks),
     "aie_latency": ("aie_network", aie_latency),
+    "aie_recurrent": ("aie_sequence", aie_recurrent),
     "aie_calibration": ("aie_layer", aie_calibration),
 }
 

@@ -39,6 +39,7 @@ from match_aie.workload.real import (
     recurrent,
 )
 from match_aie.workload.real_bound import real_expected, within_bound
+from match_aie.workload.recurrent_bfloat16 import RECURRENT, refuses_recurrent
 from match_aie.workload.reference import reference
 from match_aie.workload.workload import (
     DATA,
@@ -60,6 +61,7 @@ __all__ = [
     "DATA",
     "FIXED_POINT_KINDS",
     "ITEMSIZE",
+    "RECURRENT",
     "Activation",
     "AttentionSizes",
     "Axis",
@@ -103,6 +105,7 @@ __all__ = [
     "recurrent",
     "reference",
     "refuses_bfloat16",
+    "refuses_recurrent",
     "rowwise",
     "shift_round",
     "softmax_rows",

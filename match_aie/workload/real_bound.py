@@ -24,6 +24,7 @@ import numpy as np
 from match_aie.errors import OptionError
 from match_aie.workload.bfloat16 import TINY_BFLOAT16, UNIT_BFLOAT16
 from match_aie.workload.real_reference import MEANING, activate, by_dim, sigmoid, stored
+from match_aie.workload.recurrent_bound import recurrent_expected
 from match_aie.workload.running import (
     TINY,
     UNIT,
@@ -76,7 +77,9 @@ def real_expected(
     arrays.update(zip((o.name for o in workload.inputs), inputs, strict=True))
     states = got.reshape(workload.output.shape)
     with np.errstate(over="ignore", invalid="ignore"):
-        if workload.kind in ("gru", "lstm"):
+        if workload.rounded and workload.kind in _RECURRENT:
+            return recurrent_expected(workload, arrays, states)
+        if workload.kind in _RECURRENT:
             return _RECURRENT[workload.kind](workload, arrays, states)
         return _BOUNDS.get(workload.kind, _sum)(workload, arrays)
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from match_aie.errors import ModelError, OptionError
 from match_aie.workload.attention import attended, attention_layers
-from match_aie.workload.bfloat16 import dense_bfloat16
 from match_aie.workload.fixed import requantise_fixed, requantise_pair
 from match_aie.workload.fixed_norm import norm_rows
 from match_aie.workload.fixed_softmax import softmax_rows
 from match_aie.workload.real_reference import MEANING
+from match_aie.workload.recurrent_bfloat16 import rounded_meaning
 from match_aie.workload.workload import Operand, Tail, Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -54,7 +54,7 @@ def reference(
     for operand in workload.operands[:-1]:
         _check(operand, arrays)
     if workload.rounded:
-        return dense_bfloat16(workload, arrays)
+        return rounded_meaning(workload, arrays)
     if workload.real is not None:
         return np.ascontiguousarray(MEANING[workload.kind](workload, arrays), np.float32)
     result = _MEANING[workload.kind](workload, arrays)

@@ -41,7 +41,7 @@ from match_aie.targets.versal.wishes import NO_WISHES, Wish
 from match_aie.workload import Kind, Workload
 
 #: Kinds that are no part of chains: their operands are filled up with zeros by the Arm core.
-ALONE: frozenset[Kind] = frozenset({"matmul", "attention"})
+ALONE: frozenset[Kind] = frozenset({"matmul", "attention", "gru", "lstm"})
 
 
 @dataclass(frozen=True)

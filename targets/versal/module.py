@@ -29,13 +29,14 @@ from match_aie.targets.aie_ml.graph.image_plan import image_plan, image_plans, r
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.plan import MemoryKind
 from match_aie.targets.aie_ml.graph.product_plan import product_plan, product_plans
+from match_aie.targets.aie_ml.graph.recurrent import recurrent_plan
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.patterns import FLOATS, PATTERNS
-from match_aie.workload import Workload
+from match_aie.workload import RECURRENT, Workload
 
 #: What dense layers of float32 tensors become on the array.
 Floats = Literal["float32", "bf16"]
@@ -55,7 +56,7 @@ STREAMS = ("streams into the array", "streams out of the array")
 AROUND_NS = 1000.0
 
 #: Kinds whose kernels read tables in parallel.
-LOOKS_UP = frozenset({"table", "softmax", "attention"})
+LOOKS_UP = frozenset({"table", "softmax", "attention", *RECURRENT})
 
 #: Bytes a nanosecond at which the Arm core copies tensors to and from the array's buffers.
 #: ASSUMPTION: 4 bytes a cycle at 1.4 GHz.
@@ -75,6 +76,9 @@ def plans(
         return product_plans(workload, name, most)
     if workload.kind == "attention":
         return attention_plans(workload, name, most)
+    if workload.kind in RECURRENT:
+        one = recurrent_plan(workload, name)
+        return one if isinstance(one, Infeasible) else (one,)
     return image_plans(workload, name, most)
 
 
@@ -86,6 +90,11 @@ def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
         return product_plan(workload, name, mapping.spatial)
     if workload.kind == "attention":
         return attention_plan(workload, name, mapping.spatial)
+    if workload.kind in RECURRENT:
+        one = recurrent_plan(workload, name)
+        if isinstance(one, Infeasible):
+            raise TargetError(f"a {workload.kind} has no plan: {one}")
+        return one
     return image_plan(workload, name, mapping.spatial)
 
 
@@ -222,7 +231,7 @@ class AieArray(ExecModule):
         self.frequency = device(device_name).clock_ghz * 1e9
 
     def patterns(self) -> Sequence[Pattern]:
-        """Dense layers, products of two activations, convolutions, pools and sums."""
+        """Dense and recurrent layers, products of activations, convolutions, pools and sums."""
         return PATTERNS if self.floats == "float32" else (*FLOATS, *PATTERNS)
 
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
@@ -231,7 +240,8 @@ class AieArray(ExecModule):
         if workload.kind in LOOKS_UP and core not in LOOKING_UP:
             return f"no public header says how cores of {core} read tables in parallel"
         made = in_fixed_point(workload, constants)
-        if isinstance(made, str) or workload.kind in ("dense", "matmul", "attention"):
+        alone = ("dense", "matmul", "attention", *RECURRENT)
+        if isinstance(made, str) or workload.kind in alone:
             return made
         return refuses(made.workload) or made
 

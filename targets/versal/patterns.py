@@ -20,7 +20,7 @@ from match_aie.hardware import (
     weighted,
 )
 from match_aie.targets.aie_ml.graph.image_plan import refuses as refuses_image
-from match_aie.workload import Workload, refuses_bfloat16
+from match_aie.workload import Workload, refuses_bfloat16, refuses_recurrent
 
 #: (activations, weights) that the generated kernels multiply.
 PAIRS = (("int8", "int8"), ("uint8", "int8"), ("int16", "int8"), ("int16", "int16"))
@@ -95,11 +95,15 @@ DENSE: tuple[Pattern, ...] = (
     *integer_patterns("dense", "dense", refuses_product),
 )
 
-#: Dense layers of float32 tensors, in bfloat16.
-FLOATS: tuple[Pattern, ...] = tuple(
-    Pattern(f"bf16_dense{name}", "dense", structure, refuses_bfloat16)
-    for biased in (True, False)
-    for name, structure in _float_forms(biased)
+#: Dense and recurrent layers of float32 tensors, in bfloat16.
+FLOATS: tuple[Pattern, ...] = (
+    *(
+        Pattern(f"bf16_dense{name}", "dense", structure, refuses_bfloat16)
+        for biased in (True, False)
+        for name, structure in _float_forms(biased)
+    ),
+    Pattern("bf16_gru", "gru", Op("onnx.GRU", Any("x")), refuses_recurrent),
+    Pattern("bf16_lstm", "lstm", Op("onnx.LSTM", Any("x")), refuses_recurrent),
 )
 
 #: Convolutions (transposed ones, too), pools and sums of images, longest forms first.

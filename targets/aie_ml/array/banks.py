@@ -9,11 +9,13 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.attending import attending_banks
 from match_aie.targets.aie_ml.array.local import LEVERS, Demand, logical_banks
 from match_aie.targets.aie_ml.array.program import Buffer, Tile, Work
-from match_aie.targets.aie_ml.array.stacked import stack_banks
+from match_aie.targets.aie_ml.array.recurrent import recurrent_banks
+from match_aie.targets.aie_ml.array.stacked import Banked, stack_banks
 from match_aie.targets.aie_ml.array.works import Ports, table_entries
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import GraphKernel
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
+from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 
@@ -34,12 +36,17 @@ def core_buffers(
 ) -> CoreBuffers | Infeasible:
     """Banks for the kernel's buffers, parameters, tables and stack."""
     if isinstance(kernel.call, Stack):
-        return _stacked(kernel, kernel.call, names, work, tile, device)
+        # The DMA fills one copy of x in all of the layers' calls.
+        shared = ceil(names.inputs[0][1] / len(kernel.call.nests))
+        return _banked(stack_banks(kernel.call, device), kernel, names, work, tile, shared)
+    if isinstance(kernel.call, AttentionCall):
+        return _banked(attending_banks(kernel.call, device), kernel, names, work, tile, 0)
+    if isinstance(kernel.call, RecurrentCall):
+        shared = names.inputs[0][1] + (names.output[1] if names.output else 0)
+        return _banked(recurrent_banks(kernel.call, device), kernel, names, work, tile, shared)
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
     stack += kernel.call.stack_bytes
     sizes = {p.name: p.size * BYTES[_dtype(p.c_type)] for p in kernel.call.parameters}
-    if isinstance(kernel.call, AttentionCall):
-        return _attending(kernel, names, work, tile, device)
     tables = _ENTRY * table_entries(kernel.call)
     more = [size for _, size in names.inputs[1:]]
     out = names.output[1] if names.output is not None else 0
@@ -81,42 +88,15 @@ def core_buffers(
     return CoreBuffers((*found, Buffer("stack", tile, third, stack, 1, "stack")), plan.shared)
 
 
-def _attending(
-    kernel: GraphKernel, names: Ports, work: tuple[Work, ...], tile: Tile, device: Device
-) -> CoreBuffers | Infeasible:
-    """Of attention: keys and values in two banks, all that is local in another one."""
-    assert isinstance(kernel.call, AttentionCall)
-    placed = attending_banks(kernel.call, device)
-    if isinstance(placed, Infeasible):
-        return placed
-    values = dict(kernel.values)
-    fills = {name: sum(name in one.gives for one in work) for name in names.names}
-    found = [
-        Buffer(
-            one.name,
-            tile,
-            one.banks,
-            one.bytes,
-            one.copies,
-            one.role,
-            fills.get(one.name, 0),
-            values=values.get(one.name),
-        )
-        for one in placed
-    ]
-    return CoreBuffers(tuple(found), 0)
-
-
-def _stacked(
+def _banked(
+    placed: tuple[Banked, ...] | Infeasible,
     kernel: GraphKernel,
-    stack: Stack,
     names: Ports,
     work: tuple[Work, ...],
     tile: Tile,
-    device: Device,
+    shared: int,
 ) -> CoreBuffers | Infeasible:
-    """Of a function that runs several layers; the DMA fills one copy of x in all their calls."""
-    placed = stack_banks(stack, device)
+    """Of a function whose buffers have their banks already."""
     if isinstance(placed, Infeasible):
         return placed
     values = dict(kernel.values)
@@ -134,7 +114,7 @@ def _stacked(
         )
         for one in placed
     ]
-    return CoreBuffers(tuple(found), ceil(names.inputs[0][1] / len(stack.nests)))
+    return CoreBuffers(tuple(found), shared)
 
 
 def _dtype(c_type: str) -> str:

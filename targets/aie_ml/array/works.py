@@ -17,6 +17,7 @@ from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.product import ProductCall
+from match_aie.targets.aie_ml.kernels.recurrent import NEAR, RecurrentCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.schedule import Scheduled, Variant
@@ -24,6 +25,7 @@ from match_aie.targets.aie_ml.schedule.attention import attention_schedules
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import pool_schedule, schedule_of
 from match_aie.targets.aie_ml.schedule.product import product_schedule
+from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule, group_works
 from match_aie.targets.aie_ml.schedule.rows import RowCall, row_schedule
 
 #: Buffers among a function's arguments: which way, and of which element type.
@@ -84,6 +86,8 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
         return (first, *rest, *again * (kernel.call.passes - 1))
     if isinstance(kernel.call, AttentionCall):
         return _heads(kernel.call, arch)
+    if isinstance(kernel.call, RecurrentCall):
+        return recurrent_works(kernel.call, tuple(group_works(kernel.call, arch)))
     one = Work(_schedule(kernel.call, arch), names.names, names.names)
     if not isinstance(kernel.call, Bands):
         return (one,) * kernel.firings
@@ -91,12 +95,26 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
     return (one, *more) * kernel.firings
 
 
+def recurrent_works(call: RecurrentCall, groups: tuple[GroupSchedule, ...]) -> tuple[Work, ...]:
+    """Groups of steps one after the other: each takes its inputs, and room for its states.
+
+    Schedules have two banks, near and far, in the places of activations and weights.
+    """
+    ports = "in0", "out"
+    near = (*ports, *(p.name for p in call.parameters if p.name in NEAR))
+    far = ("stack", *(p.name for p in call.parameters if p.name not in NEAR))
+    uses = (*(("a", name) for name in near), *(("w", name) for name in far))
+    return tuple(Work(group, ports, ports, at == 0, uses) for at, group in enumerate(groups))
+
+
 def program_bytes(work: tuple[Work, ...]) -> int:
     """Estimate of a tile's program memory: its kernels and run time.
 
     Kernels of a function that walks its tiles share its entry and exit.
     """
-    different = {id(one.schedule): one.schedule for one in work}.values()
+    different = list({id(one.schedule): one.schedule for one in work}.values())
+    if all(isinstance(schedule, GroupSchedule) for schedule in different):
+        return RUNTIME_BYTES + different[0].program_bytes  # the last group has fewer steps
     frames = (len(different) - 1) * FRAME_BUNDLES * BUNDLE_BYTES
     return RUNTIME_BYTES + sum(one.program_bytes for one in different) - frames
 

@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
+from match_aie.targets.aie_ml.execute.recurrent import Cell
 from match_aie.targets.aie_ml.graph.plan import Call
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
@@ -23,6 +24,7 @@ from match_aie.targets.aie_ml.kernels.lookup import entries_of
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, saturate, stored_as, wrap
 from match_aie.targets.aie_ml.kernels.product import ProductCall
+from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.targets.aie_ml.kernels.stack import Stack
@@ -288,6 +290,23 @@ class _Rows:
         raise ExecutionError(f"{self._call.symbol} has no sums")
 
 
+class _Recurrent:
+    """A group of steps; the state stays."""
+
+    def __init__(self, call: RecurrentCall, values: Values) -> None:
+        self._call, self._cell = call, Cell(call, values)
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
+        """Group `number` of a run, the first of which begins with a state of zero."""
+        if number == 0:
+            self._cell.clear()
+        return self._cell.group(number, inputs[0])
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
+        """Never asked."""
+        raise ExecutionError(f"{self._call.symbol} has no sums")
+
+
 class _Product:
     """A product of two activations, its zero points corrected."""
 
@@ -379,6 +398,8 @@ def function(call: Call | None, values: Values) -> Function:
         return _Attention(call, values)
     if isinstance(call, Stack):
         return _Stack(call, values)
+    if isinstance(call, RecurrentCall):
+        return _Recurrent(call, values)
     nest = call if isinstance(call, Nest) else None
     bands = call if isinstance(call, Bands) else None
     inner = call.call if isinstance(call, Nest | Bands) else call

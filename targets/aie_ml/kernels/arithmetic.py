@@ -16,6 +16,7 @@ from match_aie.targets.aie_ml.kernels.lanes import AddNumbers, AddSpec
 from match_aie.targets.aie_ml.kernels.numeric import RoundingMode
 from match_aie.targets.aie_ml.kernels.spec import Form, Requantise
 from match_aie.workload import (
+    RECURRENT,
     Converted,
     FixedPoint,
     Rounding,
@@ -26,9 +27,11 @@ from match_aie.workload import (
     joined_attention,
     layer_constants,
     refuses_bfloat16,
+    refuses_recurrent,
     to_fixed_point,
 )
 from match_aie.workload.bfloat16 import starting
+from match_aie.workload.recurrent_bfloat16 import not_finite
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -114,7 +117,9 @@ def in_bfloat16(workload: Workload, constants: Arrays) -> Converted | str:
 
     Its constants stay as they are: they are rounded where they are packed.
     """
-    refused = refuses_bfloat16(workload)
+    recurrent = workload.kind in RECURRENT
+    refused = refuses_recurrent(workload) if recurrent else refuses_bfloat16(workload)
+    refused = refused or (not_finite(constants) if recurrent else None)
     if refused is not None or workload.real is None:
         return refused or "its sums are integers"
     real = replace(workload.real, precision="bfloat16")

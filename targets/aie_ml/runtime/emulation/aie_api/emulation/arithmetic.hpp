@@ -62,6 +62,19 @@ accum<Tag, N> mac(const accum<Tag, N> &before, const vector<A, N> &a, const vect
     return sum;
 }
 
+/// Lane = sum - product.
+template <typename Tag, typename A, typename B, unsigned N>
+accum<Tag, N> msc(const accum<Tag, N> &before, const vector<A, N> &a, const vector<B, N> &b,
+                  AIE_EMULATION_HERE) {
+    aie_emulation::count_products<Tag, N, A, B>(AIE_EMULATION_PLACE);
+    accum<Tag, N> rest;
+    for (unsigned i = 0; i < N; ++i) {
+        rest.lane(i) = aie_emulation::wrap_subtract(before.lane(i),
+                                                    aie_emulation::product<Tag>(a[i], b[i]));
+    }
+    return rest;
+}
+
 /// Lane = sum + value squared.
 template <typename Tag, typename T, unsigned N>
 accum<Tag, N> mac_square(const accum<Tag, N> &before, const vector<T, N> &a, AIE_EMULATION_HERE) {

@@ -2,6 +2,8 @@
 // (aie_api/detail/lut.hpp, detail/aie2/parallel_lookup.hpp).
 #pragma once
 
+#include <cmath>
+
 #include "memory.hpp"
 
 namespace aie {
@@ -65,6 +67,51 @@ class parallel_lookup {
 
   private:
     MyLUT lut_;
+};
+
+template <typename T, typename MyLUT>
+class linear_approx;
+
+/// Lines out of a table: slope times argument and offset, with one rounding. An entry is two floats, a
+/// slope that is a bfloat16 and an offset; a line is as long as 2^step_bits, and number `bias` begins at
+/// 0 (detail/aie2/linear_approx.hpp). ASSUMPTION: the argument's conversion to an integer is its floor,
+/// as mlir-aie says in a comment; it saturates.
+template <>
+class linear_approx<bfloat16, lut<4, float, bfloat16>> {
+  public:
+    linear_approx(const lut<4, float, bfloat16> &l, unsigned step_bits, int bias = 0, int shift_offset = 0,
+                  AIE_EMULATION_HERE)
+        : lut_(l), step_bits_(static_cast<int>(step_bits)), bias_(bias) {
+        if (shift_offset != 0) {
+            aie_emulation::stop(AIE_EMULATION_PLACE, "linear_approx: floats take no shift_offset");
+        }
+    }
+
+    /// What is read is kept by way of a scratch pad, a store and a load; 64 bits for each lane.
+    accum<accfloat, 16> compute(const vector<bfloat16, 16> &values, AIE_EMULATION_HERE) {
+        aie_emulation::Core &core = aie_emulation::core(AIE_EMULATION_PLACE);
+        core.counters.load += aie_emulation::words(8 * 16, 32) + 1;
+        core.counters.store += 1;
+        core.counters.multiply += 1;
+        constexpr int run = 2;
+        const int last = static_cast<int>(lut_.LUT_elems_) - 1;
+        accum<accfloat, 16> sum;
+        for (unsigned lane = 0; lane < 16; ++lane) {
+            const float value = values[lane];
+            const double number = std::floor(std::ldexp(static_cast<double>(value), -step_bits_)) + bias_;
+            const int entry = number >= last ? last : number > 0 ? static_cast<int>(number) : 0;
+            const auto *table = static_cast<const float *>(lane % 4 < 2 ? lut_.LUT_ab_ : lut_.LUT_cd_);
+            const float *at = table + 2 * (entry / run * 2 * run + static_cast<int>(lane % 2) * run + entry % run);
+            aie_emulation::check_access(table, 32, 32, false, AIE_EMULATION_PLACE);
+            aie_emulation::check_access(at, 8, 8, false, AIE_EMULATION_PLACE);
+            sum.lane(lane) = at[0] * value + at[1];  // a product of two bfloat16 numbers is exact
+        }
+        return sum;
+    }
+
+  private:
+    lut<4, float, bfloat16> lut_;
+    int step_bits_, bias_;
 };
 
 }  // namespace aie

@@ -144,13 +144,13 @@ class vector {
 template <unsigned Elems>
 class mask {
   public:
+    /// Lane by lane, from the least bit on.
     static mask from_uint32(std::uint32_t bits) {
         static_assert(Elems <= 32);
         mask made;
-        for (unsigned i = 0; i < Elems; ++i) made.lanes_[i] = bits >> i & 1;
+        for (unsigned i = 0; i < Elems; ++i) made.set(i, bits >> i & 1u);
         return made;
     }
-
     bool test(unsigned index) const { return lanes_[index % Elems]; }
     void set(unsigned index, bool value) { lanes_[index % Elems] = value; }
 

@@ -1,0 +1,162 @@
+"""Steps of GRU and LSTM: hidden and input sizes, assumed times at half and double."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+from rows import figure
+
+import match_aie as match
+from match_aie.hardware import ChosenLayer
+from match_aie.targets.aie_ml import device
+from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
+from match_aie.targets.aie_ml.array.works import recurrent_works
+from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
+from match_aie.targets.aie_ml.schedule.recurrent import GateTimes, group_works
+from match_aie.targets.aie_ml.simulate import simulate_program
+from match_aie.targets.versal import VersalAIEML
+from match_aie.targets.versal.executing import stretches
+from match_aie.workload import reference
+
+Row = dict[str, object]
+
+VEK280 = device("vek280")
+
+#: Steps of a run.
+STEPS = 64
+
+
+@dataclass(frozen=True)
+class Case:
+    """A layer.
+
+    Attributes:
+        operator: ONNX's.
+        hidden: units.
+        inputs: of a step.
+        after: whether a GRU's reset gate is applied behind the state's product.
+        steps: of a run.
+    """
+
+    operator: Literal["GRU", "LSTM"]
+    hidden: int
+    inputs: int
+    after: bool = True
+    steps: int = STEPS
+
+    @property
+    def gates(self) -> int:
+        """Of a cell."""
+        return 3 if self.operator == "GRU" else 4
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of a run."""
+        return self.steps * self.gates * self.hidden * (self.hidden + self.inputs)
+
+
+CASES: dict[str, Case] = {
+    "gru_h32_bf16": Case("GRU", 32, 32),
+    "lstm_h32_bf16": Case("LSTM", 32, 32),
+    "gru_before_h32_bf16": Case("GRU", 32, 32, after=False),
+    "gru_h32_bf16_one_step": Case("GRU", 32, 32, steps=1),
+    **{f"gru_h{size}_bf16": Case("GRU", size, 32) for size in (4, 8, 16, 48, 64, 128, 256)},
+    **{f"lstm_h{size}_bf16": Case("LSTM", size, 32) for size in (4, 8, 16, 48)},
+    **{f"gru_h32_i{size}_bf16": Case("GRU", 32, size) for size in (4, 8, 16, 64, 128)},
+}
+
+
+def model(case: Case) -> onnx.ModelProto:
+    """The layer alone, with weights as frameworks initialise them."""
+    rng, bound = np.random.default_rng(0), case.hidden**-0.5
+    rows = case.gates * case.hidden
+    shapes = {"w": (1, rows, case.inputs), "r": (1, rows, case.hidden), "b": (1, 2 * rows)}
+    constants = [
+        numpy_helper.from_array(rng.uniform(-bound, bound, shape).astype(np.float32), name)
+        for name, shape in shapes.items()
+    ]
+    options = {"hidden_size": case.hidden}
+    if case.operator == "GRU":
+        options["linear_before_reset"] = int(case.after)
+    node = helper.make_node(case.operator, ["x", *shapes], ["y"], **options)
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (case.steps, 1, case.inputs))
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, (case.steps, 1, 1, case.hidden))
+    graph = helper.make_graph([node], "net", [x], [y], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def executed(layer: ChosenLayer) -> ArrayProgram:
+    """The layer's program, which gave the reference's results in two runs.
+
+    Raises:
+        AssertionError: a result is not the reference's.
+    """
+    runs = []
+    for seed in (1, 2):
+        (stretch,) = stretches([layer], VEK280.name, np.random.default_rng(seed))
+        runs.append(stretch)
+    program = runs[0].program
+    done = execute(program, VEK280, [run.tensors for run in runs])
+    for number, run in enumerate(runs):
+        wanted = run.results[0][1]
+        np.testing.assert_array_equal(done.tensor(wanted, run=number), wanted)
+        assert np.unique(wanted).size > wanted.size // 16, "results too much alike"
+    return program
+
+
+def error(layer: ChosenLayer) -> float:
+    """Largest distance from the layer in float64, of all steps from the first state on."""
+    x = np.random.default_rng(3).standard_normal(layer.workload.inputs[0].shape)
+    inputs = [x.astype(np.float32)]
+    real = layer.workload.real
+    assert real is not None
+    plain = replace(layer.workload, real=replace(real, precision="float32"))
+    exact = reference(plain, inputs, layer.constants).astype(np.float64)
+    return float(np.abs(reference(layer.workload, inputs, layer.constants) - exact).max())
+
+
+def varied(program: ArrayProgram, times: GateTimes) -> ArrayProgram:
+    """The program with other assumed cycles of its kernel."""
+    (core,) = program.cores
+    assert isinstance(core.function, RecurrentCall)
+    groups = tuple(group_works(core.function, VEK280.architecture, times))
+    work = recurrent_works(core.function, groups)
+    return replace(program, cores=(replace(core, work=work),))
+
+
+def rows_of(name: str) -> list[Row]:
+    """All figures of a case."""
+    case = CASES[name]
+    net = match.compile(model(case), VersalAIEML(floats="bf16"), cache=False)
+    mine = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
+    macs = sum(layer.workload.macs for layer in mine)
+    share = figure(name, "macs_on_array_percent", 100 * macs / case.macs, "%", "modelled")
+    if not mine:
+        reasons = {str(option.reason) for option in net.assignment.considered if option.reason}
+        return [share | {"note": "; ".join(sorted(reasons))}]
+    (layer,) = mine
+    program = executed(layer)
+    what = f"{case.inputs} inputs, {case.steps} steps a run; a step of repeated runs"
+
+    def step_us(made: ArrayProgram, assumed: Assumed) -> float:
+        result = simulate_program(made, VEK280, assumed=assumed)
+        assert result.steady, "no steady pace"
+        return result.interval / case.steps / VEK280.clock_ghz / 1000
+
+    rows = [
+        figure(name, "executed", 1, "", "measured", "two runs equal to the reference"),
+        figure(name, "simulated_us", step_us(program, Assumed()), "us", "simulated", what),
+        figure(name, "tiles", len(program.cores), "", "modelled"),
+        share,
+        figure(name, "max_error", error(layer), "", "measured", "against float64, all steps"),
+    ]
+    for which, factor in (("half", 0.5), ("double", 2.0)):
+        made = varied(program, GateTimes().scaled(factor))
+        value, note = step_us(made, Assumed().scaled(factor)), f"assumed times at {which}"
+        rows.append(figure(name, f"simulated_us_{which}", value, "us", "simulated", note))
+    return rows

@@ -1,0 +1,111 @@
+"""How close a GRU or LSTM in bfloat16 must be to the float32 layer: a bound of every element.
+
+As `match_aie.workload.real_bound`, step by step from the states that the code really had. A result
+is the bfloat16 rounding of a state, and just what the next step's products read; a GRU's state
+itself may be off by that rounding. What bfloat16 adds is counted where
+`match_aie.workload.recurrent_bfloat16` rounds: operands, arguments of functions, gates, and what
+states are moved by; and a function's lines are off by what is measured over every argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from match_aie.workload.bfloat16 import TINY_BFLOAT16, UNIT_BFLOAT16
+from match_aie.workload.real_reference import sigmoid
+from match_aie.workload.running import TINY, Near, exact, gamma
+from match_aie.workload.workload import Workload
+
+Arrays = Mapping[str, np.ndarray]
+
+#: Largest distance of a table's lines from the function, over every bfloat16 argument.
+SIGMOID_OFF, TANH_OFF = 3.81e-4, 7.61e-4
+
+
+def _narrow(near: Near) -> Near:
+    """Rounded to bfloat16."""
+    lost = UNIT_BFLOAT16 * (np.abs(near.value) + near.error) + TINY_BFLOAT16
+    return Near(near.value, near.error + lost)
+
+
+def _gate(sums: Near) -> Near:
+    """The logistic function of sums, whose slope is 1/4 at most; it or 1 less it is rounded."""
+    off = _narrow(sums).error / 4 + SIGMOID_OFF
+    return Near(sigmoid(sums.value), off + UNIT_BFLOAT16 * (1 + off))
+
+
+def _bent(sums: Near) -> Near:
+    """Tanh of sums, not rounded."""
+    return Near(np.tanh(sums.value), _narrow(sums).error + TANH_OFF)
+
+
+def _less(near: Near) -> Near:
+    """One minus it."""
+    return Near(1.0 - near.value, near.error)
+
+
+def _products(data: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> Near:
+    """Data @ weight^T + bias of operands that are rounded first, in any order."""
+    value = data.astype(np.float64) @ weight.T.astype(np.float64) + bias
+    plain = np.abs(data) @ np.abs(weight.T) + np.abs(bias)
+    grown = (np.abs(data) * (1 + UNIT_BFLOAT16) + TINY_BFLOAT16) @ (
+        np.abs(weight.T) * (1 + UNIT_BFLOAT16) + TINY_BFLOAT16
+    ) + np.abs(bias)
+    terms = data.shape[-1] + 2
+    return Near(value, gamma(terms) * grown + (grown - plain) + terms * TINY)
+
+
+def _begin(states: np.ndarray) -> np.ndarray:
+    """The rounded state before each step."""
+    return np.concatenate([np.zeros_like(states[:1]), states[:-1]]).astype(np.float64)
+
+
+def recurrent_expected(workload: Workload, arrays: Arrays, states: np.ndarray) -> Near:
+    """What the float32 layer's states are, one step from each that was stored, and the bound."""
+    wide = {name: array.astype(np.float64) for name, array in arrays.items()}
+    with np.errstate(invalid="ignore"):
+        return (_gru if workload.kind == "gru" else _lstm)(workload, wide, states)
+
+
+def _gru(workload: Workload, arrays: Arrays, states: np.ndarray) -> Near:
+    k, bias, weight = workload.sizes["K"], arrays["bias"], arrays["recurrent"]
+    h = _begin(states)
+    seen = _products(arrays["x"], arrays["weight"], bias[0])
+    of_state = _products(h, weight, bias[1])
+    both = (seen.last(at, at + k) + of_state.last(at, at + k) for at in (0, k))
+    z, r = (_gate(sums) for sums in both)
+    if workload.parameter("linear_before_reset"):
+        inner = r * _narrow(of_state.last(2 * k, 3 * k))
+    else:
+        reset = _narrow(r * exact(h))
+        plain = _products(reset.value, weight[2 * k :], bias[1][2 * k :])
+        more = reset.error @ np.abs(weight[2 * k :].T) * (1 + UNIT_BFLOAT16) ** 2
+        inner = Near(plain.value, plain.error + more)
+    n = _bent(seen.last(2 * k, 3 * k) + inner)
+    state = _narrow(exact(h))
+    u = _less(z)
+    rest = _narrow(Near(n.value - h, n.error + state.error + gamma(1) * np.abs(n.value - h)))
+    # With a state that is off by e, h + u (n - h) is off by (1 - u) e: what is added to `rest` and
+    # to the state cancels but for that.
+    moved = np.abs(rest.value) * u.error + (np.abs(u.value) + u.error) * rest.error
+    error = moved + state.error + gamma(3) * (np.abs(h) + np.abs(n.value) + n.error) + TINY
+    return _narrow(Near(u.value * n.value + z.value * h, error))
+
+
+def _lstm(workload: Workload, arrays: Arrays, states: np.ndarray) -> Near:
+    k, bias = workload.sizes["K"], arrays["bias"]
+    seen = _products(arrays["x"], arrays["weight"], bias[0])
+    total = seen + _products(_begin(states), arrays["recurrent"], bias[1])
+    i, o, f = (_gate(total.last(at * k, (at + 1) * k)) for at in range(3))
+    added = i * _narrow(_bent(total.last(3 * k, 4 * k)))
+    cell = exact(np.zeros(states.shape[1:]))
+    found = []
+    for step in range(len(states)):
+        v = _less(f.step(step))
+        lost = (np.abs(v.value) + v.error) * (_narrow(cell).error - cell.error)
+        kept = f.step(step) * cell
+        cell = Near(kept.value, kept.error + lost) + added.step(step)
+        found.append(_narrow(o.step(step) * _narrow(_bent(cell))))
+    return Near(np.stack([each.value for each in found]), np.stack([each.error for each in found]))

@@ -1,0 +1,215 @@
+"""A GRU or LSTM on one tile: its plan, and its graph.
+
+Weights and state stay in the tile, whose function is started once for a run and walks groups of
+steps: x comes through a memory tile, four steps at a time, and so do the states leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
+from match_aie.errors import Infeasible, InternalError, TargetError
+from match_aie.hardware import Loop
+from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.recurrent import LEVERS
+from match_aie.targets.aie_ml.array.works import program_bytes, works
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
+from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, MemoryKind, Part
+from match_aie.targets.aie_ml.graph.proof import columns_of
+from match_aie.targets.aie_ml.kernels.block import Access
+from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
+from match_aie.targets.aie_ml.kernels.recurrent import (
+    GROUP,
+    LANES,
+    TILE_K,
+    Cell,
+    RecurrentCall,
+    RecurrentSpec,
+    parameter_values,
+)
+from match_aie.targets.aie_ml.known import device as known
+from match_aie.workload import Workload
+
+Arrays = Mapping[str, np.ndarray]
+
+#: Accumulators of 16 floats that a step's sums may take: the others hold what gates are made of.
+ACCUMULATORS = 12
+
+
+def recurrent_call(workload: Workload, name: str) -> RecurrentCall:
+    """The function of a recurrent layer in bfloat16."""
+    sizes = workload.sizes
+    cell: Cell = "lstm"
+    if workload.kind == "gru":
+        cell = "gru" if workload.parameter("linear_before_reset") else "gru_before"
+    return RecurrentCall(
+        f"{name}_steps",
+        f"{name}_kernels.h",
+        RecurrentSpec(cell),
+        sizes["OY"],
+        sizes["C"],
+        sizes["K"],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class RecurrentPlan:
+    """How a recurrent layer runs on the array.
+
+    Attributes:
+        device: that it is for.
+        cost: of one run, modelled.
+    """
+
+    device: Device
+    cost: BandCost
+    columns: int = 1
+    ways: tuple[int, int] = (1, 1)
+
+    @property
+    def memory(self) -> MemoryKind:
+        """The chip's."""
+        return "ddr"
+
+    @property
+    def cycles(self) -> float:
+        """Of the array's clock, first word in to last word out; modelled."""
+        return self.cost.latency
+
+    @property
+    def legs(self) -> tuple[float, float]:
+        """Of `cycles`, the way of the inputs into a memory tile, and that of the result out."""
+        return self.cost.legs
+
+    @property
+    def starting(self) -> float:
+        """Of `cycles`, starting the kernel."""
+        return self.cost.starting
+
+    @property
+    def spatial(self) -> tuple[Loop, ...]:
+        """Lanes of one tile."""
+        return (Loop("K", LANES),)
+
+    def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
+        """The graph, called `name`, with the numbers of `constants`."""
+        graph = recurrent_graph(name, workload, constants, self.device)
+        if isinstance(graph, Infeasible):
+            raise InternalError(f"layer {name} was planned and has no graph: {graph}")
+        return graph
+
+
+def recurrent_graph(
+    name: str, workload: Workload, constants: Arrays, device: Device
+) -> LayerGraph | Infeasible:
+    """One tile between two buffers in memory tiles, or what lacks."""
+    call = recurrent_call(workload, name)
+    rows = call.passes * GROUP
+    assembly = Assembly(name, device, 1)
+    octets, groups = (0, TILE_K, call.x_octets), (1, GROUP, call.passes)
+    loops = tuple(loop for loop in (octets, groups) if loop[2] > 1)
+    x, y = (call.x_width, rows), (call.y_width, rows)
+    read = Access(x, (TILE_K, GROUP), (0, 0), loops)
+    write = Access(y, (call.y_width, GROUP), (0, 0), (groups,) if call.passes > 1 else ())
+    placed = assembly.place(
+        1,
+        1,
+        (
+            Request("x", "bfloat16", x, (Access(x, x, (0, 0)),), (read,)),
+            Request("y", "bfloat16", y, (write,), (Access(y, y, (0, 0)),)),
+        ),
+    )
+    if isinstance(placed, Infeasible):
+        return placed
+    values = parameter_values(
+        call, *(constants[each].astype(np.float32) for each in ("weight", "recurrent", "bias"))
+    )
+    place = placed.column, placed.row
+    inputs, output = (GROUP * call.x_width,), GROUP * call.y_width
+    kernel = GraphKernel(call, place, inputs, output, 1, tuple(values.items()), walks=True)
+    assembly.kernels.append(kernel)
+    steps = workload.sizes["OY"]
+    way_in = Part("x", (steps, 1, call.inputs), 0, rows, 1, call.x_width)
+    way_out = Part("y", (steps, 1, call.hidden), 0, rows, 1, call.y_width)
+    before, after = placed.buffers
+    assembly.connect(("in", assembly.outside(way_in, "bfloat16"), 0), ("shared", before, 0))
+    assembly.connect(("shared", before, 0), ("buffer", 0, 0))
+    assembly.connect(("buffer", 0, 0), ("shared", after, 0))
+    assembly.connect(("shared", after, 0), ("out", assembly.outside(way_out, "bfloat16"), 0))
+    kind = call.spec.cell.partition("_")[0].upper()
+    return assembly.graph(f"{kind} of {call.hidden} units, {steps} steps on one tile")
+
+
+def recurrent_plan(workload: Workload, name: str) -> RecurrentPlan | Infeasible:
+    """How a recurrent layer in bfloat16 runs on device `name`, or what lacks.
+
+    Raises:
+        TargetError: no public header says how its cores approximate functions.
+    """
+    return _planned(workload, name)
+
+
+@lru_cache(maxsize=256)
+def _planned(workload: Workload, name: str) -> RecurrentPlan | Infeasible:
+    device = known(name)
+    core = device.architecture.name
+    if core not in LOOKING_UP:
+        raise TargetError(f"no public header says how cores of {core} read lines of tables")
+    call = recurrent_call(workload, "layer")
+    refused = _code(call, device)
+    if refused is not None:
+        return refused
+    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    graph = recurrent_graph("layer", workload, zeros, device)
+    taken = columns_of(graph, device)
+    if isinstance(taken, Infeasible):
+        return taken
+    return RecurrentPlan(device, recurrent_cost(call, device))
+
+
+def _code(call: RecurrentCall, device: Device) -> Infeasible | None:
+    """Why a core does not hold the function's sums or code; None where it does."""
+    sums = len(call.spec.gates) * call.chunks
+    if sums > ACCUMULATORS:
+        what = "accumulators of a tile for a step's gates"
+        return Infeasible(what, sums, ACCUMULATORS, "of 16 floats", LEVERS)
+    kernel = GraphKernel(call, (0, 0), (GROUP * call.x_width,), GROUP * call.y_width, 1)
+    try:
+        much = program_bytes(works(kernel, device.architecture))
+    except TargetError as error:  # registers
+        return Infeasible(error.what, sums, ACCUMULATORS, "accumulators", LEVERS)
+    most = device.architecture.core.program_memory_bytes
+    return (
+        Infeasible("program memory of a tile", much, most, "bytes", LEVERS) if much > most else None
+    )
+
+
+def recurrent_cost(call: RecurrentCall, device: Device, assumed: Assumed = Assumed()) -> BandCost:
+    """Modelled cost of one run: groups of steps one after the other."""
+    arch = device.architecture
+    kernel = GraphKernel(call, (0, 0), (GROUP * call.x_width,), GROUP * call.y_width, 1)
+    bodies = [work.schedule.body for work in works(kernel, arch)]
+    rows = call.passes * GROUP * 2
+    return band_cost(
+        BandWork(
+            bands=call.passes,
+            body=sum(bodies) / len(bodies),
+            around=2 * (assumed.acquire + assumed.release),
+            start=assumed.start + 2 * assumed.start_port,
+            input_bytes=2 * GROUP * call.x_width,
+            output_bytes=2 * GROUP * call.y_width,
+            entering=rows * call.x_width,
+            leaving=rows * call.y_width,
+            handed=0,
+            skew=0,
+            rate=arch.core.dma.bytes_per_cycle,
+            descriptor=assumed.descriptor,
+            hops=arch.hop_cycles * (device.mem_rows + device.core_rows),
+        )
+    )

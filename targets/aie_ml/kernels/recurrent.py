@@ -1,0 +1,276 @@
+"""The kernel of a GRU or LSTM in bfloat16: one tile holds weights and state, and walks the steps.
+
+The products of the input do not wait for the state: those of `GROUP` steps are computed together,
+as rows of `mmul`. The products of the state are of a single row. Its four octets of lanes become
+four rows of an operand that are zero elsewhere, so that four columns of tiles of the weights add to
+one accumulator: sixteen outputs side by side, as the gates need them, and no product is computed
+twice. What is added are products with zero.
+
+Hidden units go in chunks of 16. A tile of the weights is 8x4; its first four rows lie in one bank
+and its last four in another (parameters "w" and "v"), so that a product's weights are loaded in
+one cycle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from match_aie.targets.aie_ml.kernels.call import Parameter
+from match_aie.targets.aie_ml.kernels.layout import pack_weights
+from match_aie.workload.bfloat16 import starting
+from match_aie.workload.recurrent_bfloat16 import LINES, Lines, sigmoid_lines, tanh_lines
+
+Cell = Literal["gru", "gru_before", "lstm"]
+
+#: Steps whose inputs' products are computed together: the rows of `mmul`.
+GROUP = 4
+
+#: Hidden units of a chunk: lanes of floats.
+LANES = 16
+
+#: Reduction and outputs of a tile of weights.
+TILE_K, TILE_N = 8, 4
+
+#: Gates of a step in ONNX's order.
+GATES: dict[Cell, tuple[str, ...]] = {
+    "gru": ("z", "r", "n"),
+    "gru_before": ("z", "r", "n"),
+    "lstm": ("i", "o", "f", "g"),
+}
+
+#: Gates whose products of the state are computed together, in turn.
+PRODUCTS: dict[Cell, tuple[tuple[str, ...], ...]] = {
+    "gru": (("r", "n", "z"),),
+    "gru_before": (("z", "r"), ("n",)),
+    "lstm": (("i", "f", "g", "o"),),
+}
+
+#: Gates of chunks whose products of the inputs are computed together: half of the accumulators.
+TOGETHER = 2
+
+#: Gates that kernels compute from negated sums: 1 - gate.
+NEGATED = ("z", "f")
+
+#: Parameters in the banks of x and y; the others are in those of the stack.
+NEAR = ("w", "bias", "ab")
+
+#: Floats of a line in each array of a table: slope and offset, twice.
+LINE_FLOATS = 4
+
+
+@dataclass(frozen=True)
+class RecurrentSpec:
+    """A step's code.
+
+    Attributes:
+        cell: which.
+    """
+
+    cell: Cell
+
+    @property
+    def family(self) -> str:
+        """Identifier that kernels with the same source share."""
+        return f"recurrent_{self.cell}"
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads the kernel under the name `k`."""
+        return "aie/recurrent.hpp.mako"
+
+    @property
+    def gates(self) -> tuple[str, ...]:
+        """In the order of the weights."""
+        return GATES[self.cell]
+
+    @property
+    def products(self) -> tuple[tuple[str, ...], ...]:
+        """Gates whose products of the state are computed together, in turn."""
+        return PRODUCTS[self.cell]
+
+
+@dataclass(frozen=True)
+class RecurrentCall:
+    """The function of a layer: buffers x and y of a group of steps, and its parameters.
+
+    Attributes:
+        symbol: its name, a C identifier.
+        header: of its declaration.
+        spec: the kernel.
+        steps: of a run.
+        inputs: elements of x, before they are filled up.
+        hidden: units.
+    """
+
+    symbol: str
+    header: str
+    spec: RecurrentSpec
+    steps: int
+    inputs: int
+    hidden: int
+
+    @property
+    def passes(self) -> int:
+        """Groups of steps."""
+        return -(-self.steps // GROUP)
+
+    @property
+    def last(self) -> int:
+        """Steps of the last group."""
+        return self.steps - (self.passes - 1) * GROUP
+
+    @property
+    def x_octets(self) -> int:
+        """Tiles of the reduction over the inputs."""
+        return -(-self.inputs // TILE_K)
+
+    @property
+    def h_octets(self) -> int:
+        """Likewise over the state."""
+        return -(-self.hidden // TILE_K)
+
+    @property
+    def chunks(self) -> int:
+        """Of hidden units."""
+        return -(-self.hidden // LANES)
+
+    @property
+    def x_width(self) -> int:
+        """Elements of x, filled up."""
+        return self.x_octets * TILE_K
+
+    @property
+    def y_width(self) -> int:
+        """Hidden units, filled up."""
+        return self.chunks * LANES
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads it under the name `call`."""
+        return "aie/recurrent_layer.cpp.mako"
+
+    @property
+    def headers(self) -> tuple[RecurrentSpec, ...]:
+        """Kernels that its source includes."""
+        return (self.spec,)
+
+    @property
+    def stack_bytes(self) -> int:
+        """The inputs' sums of a group, states, and what gates keep: local arrays."""
+        gates = len(self.spec.gates)
+        sums, state, rounded = 4 * GROUP * gates, 4, 2 * 2
+        kept = 2 * 2 if self.spec.cell == "gru_before" else 0
+        return self.y_width * (sums + state + rounded + kept)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Halves of the weights, what sums begin with, and both arrays of both tables."""
+        tiles = len(self.spec.gates) * self.chunks * TILE_N * (self.x_octets + self.h_octets)
+        half = tiles * TILE_K * TILE_N // 2
+        table = 2 * LINES * LINE_FLOATS
+        begins = len(self.spec.gates) * self.y_width
+        return (
+            Parameter("w", "bfloat16", half),
+            Parameter("v", "bfloat16", half),
+            Parameter("bias", "float", begins + self.y_width),
+            Parameter("ab", "float", table),
+            Parameter("cd", "float", table),
+        )
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The function's arguments as C++ text."""
+        return (
+            "adf::input_async_buffer<bfloat16> &__restrict x",
+            *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
+            "adf::output_async_buffer<bfloat16> &__restrict y",
+        )
+
+
+Arrays = dict[str, np.ndarray]
+
+
+def parameter_values(
+    call: RecurrentCall, weight: np.ndarray, recurrent: np.ndarray, bias: np.ndarray
+) -> Arrays:
+    """The values of `call.parameters` by name.
+
+    Args:
+        call: the function.
+        weight: [gates * hidden, inputs], float32.
+        recurrent: [gates * hidden, hidden].
+        bias: [2, gates * hidden], of the inputs' and of the state's products.
+    """
+    gates, hidden = len(call.spec.gates), call.hidden
+    signs = np.array([-1.0 if name in NEGATED else 1.0 for name in call.spec.gates], np.float32)
+    signs = signs[:, None, None]
+    x_part = _padded(weight.reshape(gates, hidden, -1) * signs, call.y_width, call.x_width)
+    h_width = call.h_octets * TILE_K
+    h_part = _padded(recurrent.reshape(gates, hidden, hidden) * signs, call.y_width, h_width)
+    tiles = np.concatenate([*_x_tiles(x_part, call.chunks), *_h_tiles(h_part, call)])
+    halves = pack_weights(tiles).reshape(-1, 2, TILE_K * TILE_N // 2)
+    table = _table(sigmoid_lines(), tanh_lines())
+    return {
+        "w": np.ascontiguousarray(halves[:, 0]).reshape(-1),
+        "v": np.ascontiguousarray(halves[:, 1]).reshape(-1),
+        "bias": _begins(call, bias.reshape(2, gates, hidden)),
+        "ab": table,
+        "cd": table,
+    }
+
+
+def _padded(rows: np.ndarray, high: int, wide: int) -> np.ndarray:
+    return np.pad(rows, ((0, 0), (0, high - rows.shape[1]), (0, wide - rows.shape[2])))
+
+
+def _x_tiles(rows: np.ndarray, chunks: int) -> list[np.ndarray]:
+    """Weights [gates, units, inputs] as tiles of 8x4, [tiles, 32] each.
+
+    `TOGETHER` gates of chunks at a time, as [octet][gate][quarter].
+    """
+    gates, _, wide = rows.shape
+    parts = rows.reshape(gates, chunks, TILE_N, TILE_N, wide // TILE_K, TILE_K)
+    order = parts.transpose(1, 0, 4, 2, 5, 3).reshape(chunks * gates, wide // TILE_K, TILE_N, -1)
+    return [
+        order[at : at + TOGETHER].transpose(1, 0, 2, 3).reshape(-1, TILE_K * TILE_N)
+        for at in range(0, chunks * gates, TOGETHER)
+    ]
+
+
+def _h_tiles(rows: np.ndarray, call: RecurrentCall) -> list[np.ndarray]:
+    """Likewise, turn after turn of the products, as [octet][quarter][chunk][gate] tiles."""
+    names, found = call.spec.gates, []
+    for turn in call.spec.products:
+        mine = rows[[names.index(name) for name in turn]]
+        shape = (len(turn), call.chunks, TILE_N, TILE_N, call.h_octets, TILE_K)
+        order = mine.reshape(shape).transpose(4, 2, 1, 0, 5, 3)
+        found.append(np.ascontiguousarray(order).reshape(-1, TILE_K * TILE_N))
+    return found
+
+
+def _begins(call: RecurrentCall, bias: np.ndarray) -> np.ndarray:
+    """What sums of the inputs begin with, [chunk][gate][16]; then what a GRU's of the state do.
+
+    A GRU's last gate has its two biases apart where the reset gate is applied behind the product.
+    """
+    both = bias[0] + bias[1]
+    apart = call.spec.cell == "gru"
+    state = np.zeros(call.y_width, np.float32)
+    if apart:
+        both[2] = bias[0][2]
+        state[: call.hidden] = starting(bias[1][2])
+    signs = np.array([-1.0 if name in NEGATED else 1.0 for name in call.spec.gates], np.float32)
+    first = starting(starting(both) * signs[:, None])
+    wide = np.pad(first, ((0, 0), (0, call.y_width - call.hidden)))
+    parts = wide.reshape(-1, call.chunks, LANES).transpose(1, 0, 2)
+    return np.concatenate([parts.reshape(-1), state]).astype(np.float32)
+
+
+def _table(*functions: Lines) -> np.ndarray:
+    """One array of tables one after the other: every 128 bits, which are two lines, twice."""
+    lines = [np.stack([each.slopes, each.offsets], axis=1) for each in functions]
+    pairs = np.concatenate(lines).reshape(-1, 1, LINE_FLOATS)
+    return np.ascontiguousarray(np.repeat(pairs, 2, axis=1), np.float32).reshape(-1)

@@ -1,0 +1,127 @@
+"""Schedules of recurrent kernels: the inputs' products of a group of steps, and a step.
+
+Both are straight lines of code, placed operation by operation at the first bundle in which what it
+reads is there and slots, banks and ports have room. Steps follow each other without overlap: each
+reads the state that the one before it stores last. The tile's memory has two sides
+(`array.recurrent`): weights lie in both, and whatever is in one side counts as one bank.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.devices import Architecture
+from match_aie.targets.aie_ml.kernels.recurrent import GROUP, RecurrentCall
+from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
+from match_aie.targets.aie_ml.schedule.line import Line
+from match_aie.targets.aie_ml.schedule.machine import Machine, machine
+from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes, Inputs, Step
+
+#: Pairs of weights' registers that are filled ahead of their products, and whether the inputs'
+#: turns wait for each other: the fastest whose values registers hold is taken.
+AHEAD = tuple((ahead, serial) for serial in (False, True) for ahead in (7, 6, 5, 4))
+
+#: Functions that are looked up at a time: likewise.
+FLIGHT = (6, 5, 4, 3, 2, 1)
+
+
+@dataclass(frozen=True)
+class GroupSchedule:
+    """A group's call; cycles are modelled.
+
+    Attributes:
+        inputs: cycles of the products of the inputs.
+        step: of a step.
+        turn: more of each.
+        steps: of the group.
+        bundles: of both pieces of code.
+        kinds: operations of the inputs' part, and of a step, by kind.
+    """
+
+    inputs: int
+    step: int
+    turn: int
+    steps: int
+    bundles: int
+    kinds: tuple[Counter[str], Counter[str]]
+    reads: tuple[int, ...] = ()
+    writes: tuple[int, ...] = ()
+
+    @property
+    def body(self) -> int:
+        """Cycles from the first load to the last store."""
+        return self.inputs + self.steps * (self.step + self.turn)
+
+    @property
+    def program_bytes(self) -> int:
+        """Estimate of the program memory taken."""
+        return self.bundles * BUNDLE_BYTES
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Operations of a call by their kind."""
+        inputs, step = self.kinds
+        return Counter({kind: inputs[kind] + self.steps * step[kind] for kind in {*inputs, *step}})
+
+
+def group_schedule(
+    call: RecurrentCall, arch: Architecture, steps: int, times: GateTimes = GateTimes()
+) -> GroupSchedule:
+    """Modelled cycles of a group of so many steps.
+
+    Raises:
+        TargetError: facts are missing, or registers do not suffice.
+    """
+    shape = call.spec.cell, call.chunks, call.x_octets, call.h_octets
+    return replace(_scheduled(_Problem(shape, times, arch.name, call, arch)), steps=steps)
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What is scheduled once: a shape of code on a generation of cores."""
+
+    shape: tuple[str, int, int, int]
+    times: GateTimes
+    generation: str
+    call: RecurrentCall = field(compare=False)
+    arch: Architecture = field(compare=False)
+
+
+@lru_cache(maxsize=1024)
+def _scheduled(problem: _Problem) -> GroupSchedule:
+    """Of a whole group: the fastest lines of code whose values registers hold."""
+    call, core, times = problem.call, machine(problem.arch), problem.times
+    inputs = _best(
+        core, (Inputs(call, core, times, ahead, serial=serial).line for ahead, serial in AHEAD)
+    )
+    step = _best(core, (Step(call, core, times, flight).line for flight in FLIGHT))
+    bundles = inputs.cycles + step.cycles + FRAME_BUNDLES
+    kinds = inputs.kinds, step.kinds
+    return GroupSchedule(inputs.cycles, step.cycles, times.turn, GROUP, bundles, kinds)
+
+
+def _best(core: Machine, lines: Iterator[Line]) -> Line:
+    """The shortest line that fits.
+
+    Raises:
+        TargetError: none does.
+    """
+    found = [line for line in lines if line.fits(core)]
+    if not found:
+        raise TargetError(
+            f"registers of {core.name} hold no step of this many units", hint="fewer hidden units"
+        )
+    return min(found, key=lambda line: line.cycles)
+
+
+def group_works(
+    call: RecurrentCall, arch: Architecture, times: GateTimes = GateTimes()
+) -> Iterator[GroupSchedule]:
+    """The schedule of every group of a run."""
+    whole = group_schedule(call, arch, GROUP, times)
+    for group in range(call.passes):
+        yield whole if group + 1 < call.passes else replace(whole, steps=call.last)

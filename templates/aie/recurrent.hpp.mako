@@ -1,0 +1,183 @@
+<%
+    gates, lstm, before = k.gates, k.cell == 'lstm', k.cell == 'gru_before'
+    quarters = range(4)
+%>\
+// ${'LSTM' if lstm else 'GRU'} in bfloat16${', reset gate before the product' if before else ''}: the products of four steps' inputs together, then step by step.
+#pragma once
+
+#include <adf.h>
+#include <aie_api/aie.hpp>
+#include <aie_api/aie_adf.hpp>
+
+<%include file="aie/inline.mako"/>
+
+namespace ${k.family} {
+
+constexpr unsigned group = 4, lanes = 16;
+constexpr unsigned table_floats = 512;  // of one function in each of two arrays
+using Product = aie::mmul<4, 8, 4, bfloat16, bfloat16>;
+using Floats = aie::accum<accfloat, lanes>;
+using Rounded = aie::vector<bfloat16, lanes>;
+using Table = aie::lut<4, float, bfloat16>;
+using Gate = aie::linear_approx<bfloat16, Table>;
+
+/// Where the kernel reads and writes. Tiles of weights are 8x4: rows 0 to 3 of each lie at w, others at v.
+struct Call {
+    const bfloat16 *__restrict w;
+    const bfloat16 *__restrict v;
+    const float *__restrict bias;
+    float *__restrict seen;       // [step][gate][unit]: sums of the inputs' products
+    float *__restrict state;      // ${'cells' if lstm else 'states'}
+    bfloat16 *__restrict now;     // rounded states that products read
+    bfloat16 *__restrict next;    // those of the step after it
+% if before:
+    bfloat16 *__restrict update;  // 1 - z
+    bfloat16 *__restrict reset;   // r * h
+% endif
+};
+
+MATCH_AIE_INLINE aie::vector<bfloat16, 32> tile(const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
+    const auto both = aie::concat(aie::load_v<16>(w), aie::load_v<16>(v));
+    w += 16;
+    v += 16;
+    return both;
+}
+
+/// Sums of four quarters [step][4] each, to [step][16].
+template <unsigned next_step>
+MATCH_AIE_INLINE void put(const Product (&sums)[4], float *to) {
+    const auto [a, b] = aie::interleave_zip(sums[0].to_vector<float>(), sums[2].to_vector<float>(), 4);
+    const auto [c, d] = aie::interleave_zip(sums[1].to_vector<float>(), sums[3].to_vector<float>(), 4);
+    const auto [first, second] = aie::interleave_zip(a, c, 4);
+    const auto [third, fourth] = aie::interleave_zip(b, d, 4);
+    aie::store_v(to, first);
+    aie::store_v(to + next_step, second);
+    aie::store_v(to + 2 * next_step, third);
+    aie::store_v(to + 3 * next_step, fourth);
+}
+
+/// Sums of a group's inputs of `count` gates: bias, then products, the rows of a tile being steps.
+template <unsigned octets, unsigned chunks, unsigned first, unsigned count>
+MATCH_AIE_INLINE void some_inputs(const Call &call, const bfloat16 *__restrict x, const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
+    constexpr unsigned units = chunks * lanes;
+    Product sums[count][4];
+    for (unsigned at = 0; at < count; ++at) chess_flatten_loop {
+        const auto bias = aie::load_v<lanes>(call.bias + lanes * (first + at));
+        const auto [low, high] = aie::interleave_zip(bias, bias, 4);
+        const auto [b0, b1] = aie::interleave_zip(low, low, 8);
+        const auto [b2, b3] = aie::interleave_zip(high, high, 8);
+        sums[at][0] = Floats(b0);
+        sums[at][1] = Floats(b1);
+        sums[at][2] = Floats(b2);
+        sums[at][3] = Floats(b3);
+    }
+    for (unsigned octet = 0; octet < octets; ++octet) chess_flatten_loop {
+        const auto rows = aie::load_v<32>(x + 32 * octet);
+        for (unsigned at = 0; at < 4 * count; ++at) chess_flatten_loop sums[at / 4][at % 4].mac(rows, tile(w, v));
+    }
+    for (unsigned at = 0; at < count; ++at) chess_flatten_loop {
+        const unsigned chunk = (first + at) / ${len(gates)}, gate = (first + at) % ${len(gates)};
+        put<${len(gates)} * units>(sums[at], call.seen + gate * units + chunk * lanes);
+    }
+}
+
+/// All of them, two at a time.
+template <unsigned octets, unsigned chunks, unsigned first = 0>
+MATCH_AIE_INLINE void inputs(const Call &call, const bfloat16 *__restrict x, const bfloat16 *__restrict w, const bfloat16 *__restrict v) {
+    constexpr unsigned all = ${len(gates)} * chunks, count = all - first < 2 ? all - first : 2;
+    some_inputs<octets, chunks, first, count>(call, x, w, v);
+    if constexpr (first + count < all) inputs<octets, chunks, first + count>(call, x, w, v);
+}
+
+/// An octet of a state in one row of four, zeros in the others.
+MATCH_AIE_INLINE aie::vector<bfloat16, 32> row(const aie::vector<bfloat16, 32> &octets, unsigned at) {
+    return aie::select(aie::zeros<bfloat16, 32>(), octets, aie::mask<32>::from_uint32(0xffu << 8 * at));
+}
+
+/// Adds the products of a state to sums, [chunk][gate]. Weights go on behind it.
+template <unsigned octets, unsigned count>
+MATCH_AIE_INLINE void products(Product (&sums)[count], const bfloat16 *__restrict h, const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
+    for (unsigned octet = 0; octet < octets; ++octet) chess_flatten_loop {
+        const auto one = aie::load_v<8>(h + 8 * octet);
+        const auto octets_of = aie::concat(one, one, one, one);
+        for (unsigned quarter = 0; quarter < 4; ++quarter) chess_flatten_loop {
+            const auto rows = row(octets_of, quarter);
+            for (unsigned at = 0; at < count; ++at) chess_flatten_loop sums[at].mac(rows, tile(w, v));
+        }
+    }
+}
+
+MATCH_AIE_INLINE Rounded rounded(const Floats &sums) { return sums.to_vector<bfloat16>(); }
+
+MATCH_AIE_INLINE Floats floats(const float *__restrict from) { return Floats(aie::load_v<lanes>(from)); }
+
+/// One step; products of the state begin with tile `skipped` of the weights.
+template <unsigned octets, unsigned chunks, unsigned skipped>
+MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned number, bfloat16 *__restrict y) {
+    constexpr unsigned units = chunks * lanes;
+    const float *__restrict seen = call.seen + ${len(gates)} * units * number;
+    const bfloat16 *__restrict w = call.w + 16 * skipped, *__restrict v = call.v + 16 * skipped;
+<%
+    def sums(gate):
+        turn = next(n for n, gates_of in enumerate(k.products) if gate in gates_of)
+        width = len(k.products[turn])
+        return f'sums{turn}[{width} * chunk + {k.products[turn].index(gate)}].to_accum()'
+    def seen_at(gate):
+        return f'floats(seen + {gates.index(gate)} * units + chunk * lanes)'
+%>\
+% for turn, names in enumerate(k.products):
+<%
+    width, last = len(names), turn + 1 == len(k.products)
+    source = 'call.reset' if before and last else 'call.now'
+%>\
+    Product sums${turn}[${width} * chunks];
+    for (unsigned chunk = 0; chunk < chunks; ++chunk) chess_flatten_loop {
+    % for n, gate in enumerate(names):
+        % if gate == 'n' and not before:
+        sums${turn}[${width} * chunk + ${n}] = floats(call.bias + ${16 * len(gates)} * chunks + chunk * lanes);
+        % else:
+        sums${turn}[${width} * chunk + ${n}] = ${seen_at(gate)};
+        % endif
+    % endfor
+    }
+    products<octets>(sums${turn}, ${source}, w, v);
+    % if before and not last:
+    for (unsigned chunk = 0; chunk < chunks; ++chunk) chess_flatten_loop {
+        const unsigned at = chunk * lanes;
+        const Rounded r = rounded(sigmoid.compute(rounded(${sums('r')})));
+        aie::store_v(call.update + at, rounded(sigmoid.compute(rounded(${sums('z')}))));
+        aie::store_v(call.reset + at, rounded(aie::mul(r, aie::load_v<lanes>(call.now + at))));
+    }
+    % endif
+% endfor
+    for (unsigned chunk = 0; chunk < chunks; ++chunk) chess_flatten_loop {
+        const unsigned at = chunk * lanes;
+% if lstm:
+        const Rounded i = rounded(sigmoid.compute(rounded(${sums('i')})));
+        const Rounded forgotten = rounded(sigmoid.compute(rounded(${sums('f')})));
+        const Rounded g = rounded(tanh.compute(rounded(${sums('g')})));
+        const Rounded o = rounded(sigmoid.compute(rounded(${sums('o')})));
+        const Floats before = floats(call.state + at);
+        const Floats after = aie::mac(aie::msc(before, forgotten, rounded(before)), i, g);
+        const Rounded h = rounded(aie::mul(o, rounded(tanh.compute(rounded(after)))));
+% else:
+    % if before:
+        const Rounded update = aie::load_v<lanes>(call.update + at);
+        const Floats total = ${sums('n')};
+    % else:
+        const Rounded r = rounded(sigmoid.compute(rounded(${sums('r')})));
+        const Rounded update = rounded(sigmoid.compute(rounded(${sums('z')})));
+        const Floats total = aie::mac(${seen_at('n')}, r, rounded(${sums('n')}));
+    % endif
+        const Floats n = tanh.compute(rounded(total));
+        const Floats before = floats(call.state + at);
+        const Floats after = aie::mac(before, update, rounded(aie::sub(n, before)));
+        const Rounded h = rounded(after);
+% endif
+        aie::store_v(call.state + at, after.template to_vector<float>());
+        aie::store_v(call.next + at, h);
+        aie::store_v(y + at, h);
+    }
+}
+
+}  // namespace ${k.family}

@@ -1,0 +1,101 @@
+"""ONNX's GRU and LSTM on the array: emitted, run, executed, simulated; what stays with the core."""
+
+import shutil
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import match_aie as match
+from match_aie.targets.versal import VersalAIEML
+from tests.aie_programs import network_equals
+from tests.shared import random_inputs
+
+GATES = {"GRU": 3, "LSTM": 4}
+
+
+def network(layers, steps, inputs, batch=1):
+    """Recurrent layers in a row: (operator, units, attributes) each."""
+    rng = np.random.default_rng(0)
+    nodes, constants, last, width = [], [], "x", inputs
+
+    def constant(name, shape):
+        values = rng.uniform(-0.4, 0.4, shape).astype(np.float32)
+        constants.append(numpy_helper.from_array(values, name))
+        return name
+
+    constants.append(numpy_helper.from_array(np.array([1], np.int64), "axis"))
+    for at, (operator, units, attributes) in enumerate(layers):
+        rows = GATES[operator] * units
+        names = [
+            constant(f"{what}{at}", (1, *shape))
+            for what, shape in (("w", (rows, width)), ("r", (rows, units)), ("b", (2 * rows,)))
+        ]
+        options = {"hidden_size": units, **attributes}
+        nodes += [
+            helper.make_node(operator, [last, *names], [f"all{at}"], **options),
+            helper.make_node("Squeeze", [f"all{at}", "axis"], [f"y{at}"]),
+        ]
+        last, width = f"y{at}", units
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (steps, batch, inputs))
+    y = helper.make_tensor_value_info(last, TensorProto.FLOAT, (steps, batch, width))
+    graph = helper.make_graph(nodes, "net", [x], [y], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+CELLS = (
+    ("GRU", 20, {"linear_before_reset": 1}),
+    ("GRU", 9, {"linear_before_reset": 0}),
+    ("LSTM", 17, {}),
+)
+
+
+def kinds(net):
+    return [layer.workload.kind for layer in net.program.schedule.chosen if layer.module == "array"]
+
+
+@pytest.fixture(scope="module")
+def net():
+    return match.compile(network(CELLS, 6, 30), target=VersalAIEML(floats="bf16"))
+
+
+def test_all_layers_run_on_the_array(net):
+    assert kinds(net) == ["gru", "gru", "lstm"]
+
+
+def test_executed_programs_equal_their_references(net):
+    assert network_equals(net, np.random.default_rng(3)) == 3
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+def test_the_emitted_network_equals_its_references(net, tmp_path):
+    """Bit for bit, close to float32 as derived and to onnxruntime; and it is simulated."""
+    project = net.write(tmp_path / "net")
+    result = project.run(random_inputs(net.inputs, np.random.default_rng(1)))
+    assert result.matches_reference
+    assert [0 < close.bound_used <= 1 for close in result.floats] == 3 * [True]
+    if result.max_abs_vs_model:
+        assert 1e-5 < max(result.max_abs_vs_model.values()) < 0.05
+
+
+def test_the_network_is_simulated(net):
+    steps = net.simulate().steps
+    assert len([step for step in steps if step.module == "array"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("layer", "batch", "why"),
+    [
+        (("GRU", 8, {"linear_before_reset": 1}), 2, "2 sequences side by side"),
+        (("LSTM", 8, {"direction": "reverse"}), 1, "direction is 'reverse'"),
+        (("GRU", 200, {"linear_before_reset": 1}), 1, "accumulators of a tile"),
+    ],
+)
+def test_others_stay_with_the_core(layer, batch, why):
+    made = match.compile(network([layer], 3, 8, batch), target=VersalAIEML(floats="bf16"))
+    assert not kinds(made)
+    assert why in str(made.assignment.considered)
+
+
+def test_recurrent_layers_stay_with_the_core_unless_asked():
+    assert not kinds(match.compile(network(CELLS[:1], 3, 8), target=VersalAIEML()))

@@ -1,0 +1,102 @@
+"""Recurrent layers on the array: programs executed, what does not fit, schedules, intervals."""
+
+import numpy as np
+import pytest
+
+from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml import device
+from match_aie.targets.aie_ml.array.check import check
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.array.recurrent import recurrent_banks
+from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.graph.recurrent import recurrent_call, recurrent_plan
+from match_aie.targets.aie_ml.schedule.line import FAR, NEAR, Line
+from match_aie.targets.aie_ml.schedule.machine import LOAD_A, STORE, machine
+from match_aie.targets.aie_ml.schedule.operation import Operation
+from match_aie.targets.aie_ml.schedule.recurrent import GateTimes, group_schedule, group_works
+from match_aie.targets.aie_ml.simulate import simulate_program
+from match_aie.workload import reference
+from tests.unit.workload.test_recurrent_bfloat16 import CELLS, layer
+
+VEK280 = device("vek280")
+
+
+def program(workload, constants):
+    plan = recurrent_plan(workload, "vek280")
+    assert not isinstance(plan, Infeasible), plan
+    made = lay_out(plan.graph("layer", workload, constants), VEK280, 3)
+    check(made, VEK280)
+    return made
+
+
+@pytest.mark.parametrize(("kind", "after"), CELLS)
+def test_executed_programs_equal_their_references(kind, after):
+    """Groups that are full and not, sizes that fill nothing; a second run begins anew."""
+    for seed, (steps, inputs, hidden) in enumerate(((9, 5, 17), (1, 30, 4), (8, 32, 32))):
+        workload, constants, x = layer(kind, after, steps, inputs, hidden, seed)
+        wanted = reference(workload, [x], constants)
+        done = execute(program(workload, constants), VEK280, [{"x": x[::-1].copy()}, {"x": x}])
+        np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
+
+
+def test_layers_that_fit_no_tile_are_infeasible():
+    for kind, inputs, hidden, what in (
+        ("gru", 32, 96, "accumulators of a tile"),
+        ("lstm", 64, 64, "accumulators of a tile"),
+        ("gru", 300, 48, "program memory of a tile"),
+        ("lstm", 48, 48, "program memory of a tile"),
+    ):
+        workload, _, _ = layer(kind, True, 4, inputs, hidden)
+        found = recurrent_plan(workload, "vek280")
+        assert isinstance(found, Infeasible)
+        assert what in found.resource
+    workload, _, _ = layer("gru", True, 4, 300, 64)
+    placed = recurrent_banks(recurrent_call(workload, "layer"), VEK280)
+    assert isinstance(placed, Infeasible)
+    assert "half of the memory of the tile" in placed.resource
+
+
+@pytest.mark.parametrize(("kind", "after"), CELLS)
+def test_schedules_have_the_operations_of_the_layer(kind, after):
+    workload, _, _ = layer(kind, after, 6, 20, 24)
+    call = recurrent_call(workload, "layer")
+    gates, arch = len(call.spec.gates), VEK280.architecture
+    whole, part = group_works(call, arch)
+    assert (whole.steps, part.steps) == (4, 2)
+    assert whole.body - part.body == 2 * (whole.step + whole.turn)
+    tiles = gates * 2 * 4  # two chunks of four quarters
+    assert part.counts["product"] == tiles * 3 + 2 * tiles * 3  # octets of inputs, and of states
+    assert whole.step > tiles * 3  # a product a cycle, and gates behind them
+
+
+def test_registers_hold_what_is_scheduled():
+    """Values that wait for each other take registers; too many do not fit."""
+    core = machine(VEK280.architecture)
+    line = Line()
+    names = [f"v{number}" for number in range(30)]
+    for name in names:
+        line.put(Operation("load", name, (LOAD_A,), (), name, core.load, NEAR, 32))
+    assert line.fits(core)
+    for name in names:
+        line.put(Operation("store", name, (STORE,), (name,), "", 0, FAR, 32), 60)
+    assert line.taken == (30.0, 0.0)
+    assert not line.fits(core)
+
+
+def test_assumed_cycles_count():
+    workload, _, _ = layer("gru", True, 4, 32, 32)
+    call, arch = recurrent_call(workload, "layer"), VEK280.architecture
+    slow, plain, fast = (
+        group_schedule(call, arch, 4, GateTimes().scaled(factor)).body for factor in (2, 1, 0.5)
+    )
+    assert fast < plain < slow
+
+
+def test_a_step_of_a_gru_of_32_units():
+    """Runs of 64 steps, starts and locks included, each from memory to memory."""
+    workload, constants, _ = layer("gru", True, 64, 32, 32)
+    result = simulate_program(program(workload, constants), VEK280)
+    assert result.steady
+    plan = recurrent_plan(workload, "vek280")
+    assert result.latency == pytest.approx(plan.cycles, rel=0.05)
+    assert 200 < result.interval / 64 < 312.5
