@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
-from match_aie.targets.aie_ml.execute.recurrent import Cell
+from match_aie.targets.aie_ml.execute.recurrent import Steps
 from match_aie.targets.aie_ml.graph.plan import Call
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
@@ -290,23 +290,6 @@ class _Rows:
         raise ExecutionError(f"{self._call.symbol} has no sums")
 
 
-class _Recurrent:
-    """A group of steps; the state stays."""
-
-    def __init__(self, call: RecurrentCall, values: Values) -> None:
-        self._call, self._cell = call, Cell(call, values)
-
-    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
-        """Group `number` of a run, the first of which begins with a state of zero."""
-        if number == 0:
-            self._cell.clear()
-        return self._cell.group(number, inputs[0])
-
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """Never asked."""
-        raise ExecutionError(f"{self._call.symbol} has no sums")
-
-
 class _Product:
     """A product of two activations, its zero points corrected."""
 
@@ -399,7 +382,7 @@ def function(call: Call | None, values: Values) -> Function:
     if isinstance(call, Stack):
         return _Stack(call, values)
     if isinstance(call, RecurrentCall):
-        return _Recurrent(call, values)
+        return Steps(call, values)
     nest = call if isinstance(call, Nest) else None
     bands = call if isinstance(call, Bands) else None
     inner = call.call if isinstance(call, Nest | Bands) else call

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, to_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import (
     GROUP,
@@ -144,3 +145,20 @@ class Cell:
         i, v, g = self._gate(i), self._gate(f), rounded(self._function(1, g))
         self._state = (self._state - v * rounded(self._state)) + i * g
         self._y = rounded(self._gate(o) * rounded(self._function(1, self._state)))
+
+
+class Steps:
+    """A kernel function: a group of steps; the state stays."""
+
+    def __init__(self, call: RecurrentCall, values: Mapping[str, np.ndarray]) -> None:
+        self._call, self._cell = call, Cell(call, values)
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
+        """Group `number` of a run, the first of which begins with a state of zero."""
+        if number == 0:
+            self._cell.clear()
+        return self._cell.group(number, inputs[0])
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
+        """Never asked."""
+        raise ExecutionError(f"{self._call.symbol} has no sums")
