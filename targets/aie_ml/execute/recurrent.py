@@ -151,6 +151,7 @@ class Steps:
     """A kernel function: a group of steps; the state stays."""
 
     def __init__(self, call: RecurrentCall, values: Mapping[str, np.ndarray]) -> None:
+        """See `Cell`."""
         self._call, self._cell = call, Cell(call, values)
 
     def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
