@@ -159,6 +159,7 @@ class GlobalMemory : public Actor {
 
     /// Hands over what was asked for, in order, once the array has made it.
     void deliver() {
+        if (wanted.empty()) return;  // also a port into the array, from which nothing comes
         std::size_t bytes = 0;
         for (const Wanted &w : wanted) bytes += w.bytes;
         produce(*this, bytes);
