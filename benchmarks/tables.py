@@ -316,6 +316,32 @@ def aie_recurrent(rows: Rows) -> Lines:
         )
 
 
+def aie_images(rows: Rows) -> Lines:
+    """Image networks whose images follow each other."""
+    yield (
+        "network",
+        "tiles",
+        "an image alone, us",
+        "an image every, us",
+        "of it the Arm core",
+        "images a second",
+        "times as many",
+        "assumptions at half / double, us",
+    )
+    for case in rows.cases("images_per_second"):
+        varied = (f"simulated_us_{which}" for which in ("half", "double"))
+        yield (
+            case,
+            rows.value(case, "tiles", 0),
+            rows.value(case, "one_at_a_time_us", 1),
+            rows.value(case, "simulated_us", 2),
+            rows.value(case, "host_us", 2),
+            rows.value(case, "images_per_second", 0),
+            rows.value(case, "times_one_at_a_time", 1),
+            " / ".join(rows.value(case, metric, 2) for metric in varied),
+        )
+
+
 def aie_calibration(rows: Rows) -> Lines:
     """Published kernel cycles against ours."""
     yield "rows of the calibration file", "error, %"
@@ -348,6 +374,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "aie_networks": ("aie_network", aie_networks),
     "aie_latency": ("aie_network", aie_latency),
     "aie_recurrent": ("aie_sequence", aie_recurrent),
+    "aie_images": ("aie_network", aie_images),
     "aie_calibration": ("aie_layer", aie_calibration),
 }
 

@@ -65,6 +65,7 @@ NETWORK_SUFFIXES = (
     "reset",
     "run",
     "run_in",
+    "run_many",
     "set_trace",
     "sizes",
     "step",
@@ -72,6 +73,8 @@ NETWORK_SUFFIXES = (
     "weights",
     "arena",
     "steps",
+    "before",
+    "after",
     "main",
 )
 

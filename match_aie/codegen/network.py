@@ -19,6 +19,7 @@ from match_aie.codegen.flags import (
     WARNINGS,
     is_cxx,
 )
+from match_aie.codegen.many import Many, many
 from match_aie.codegen.names import comment, network_symbols
 from match_aie.codegen.port import PortRecord
 from match_aie.codegen.state import States
@@ -124,6 +125,7 @@ class NetworkView:
         streams: constants that are fetched from the backing memory, in order of their steps.
         backing: bytes of these constants.
         states: outputs that are inputs of the next call.
+        many: how runs follow each other in one call; None where they do not.
     """
 
     name: str
@@ -151,6 +153,7 @@ class NetworkView:
     streams: tuple[StreamView, ...]
     backing: int
     states: States
+    many: Many | None = None
     warnings: tuple[str, ...] = WARNINGS
     sanitizers: tuple[str, ...] = SANITIZERS
     cxx_sanitizers: tuple[str, ...] = CXX_SANITIZERS
@@ -346,7 +349,8 @@ def network_view(
         InternalError: a call has no callee, or a name clashes.
     """
     schedule, macro = program.schedule, program.schedule.name.upper()
-    calls = _calls(schedule, Addresses(program, blob))
+    addresses = Addresses(program, blob)
+    calls = _calls(schedule, addresses)
     words = [word for call in calls for word in call.arguments]
     return NetworkView(
         name=schedule.name,
@@ -374,6 +378,7 @@ def network_view(
         streams=_streams(program),
         backing=sum(stream.nbytes for stream in program.streams),
         states=states,
+        many=None if runtime.entry or states.records else many(program, addresses.tensor),
     )
 
 

@@ -134,6 +134,7 @@ class LayerView:
         mapping: loops and cuts.
         kernel: what `ExecModule.kernel` gives for the layer's mapping.
         held: whether only the module ever holds the layer's result.
+        ahead: runs that may have begun before this one's result is taken; 0 where none may.
     """
 
     symbol: str
@@ -149,6 +150,7 @@ class LayerView:
     mapping: Mapping
     kernel: object
     held: bool = False
+    ahead: int = 0
 
     def operand(self, name: str) -> OperandView:
         """The operand called `name`; KeyError if there is none."""
@@ -208,6 +210,7 @@ def layer_view(layer: LayerProgram, module: ExecModule) -> LayerView:
         mapping=layer.mapping,
         kernel=module.kernel(workload, layer.mapping),
         held=layer.held_until is not None,
+        ahead=layer.ahead,
     )
 
 

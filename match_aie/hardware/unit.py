@@ -114,10 +114,13 @@ class HandedOver:
         cost: of the layer there, modelled.
         held_until: the call after which its result can be looked at, where only the module ever
             holds it; None where it is in the network's memory.
+        ahead: runs of the network that may have begun before this one's result is taken, where its
+            module works on several at a time (`<symbol>_begin`, `_take`, `_end`); else 0.
     """
 
     cost: Cost
     held_until: int | None
+    ahead: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,8 @@ def held(schedule: Schedule, target: MatchTarget) -> Schedule:
     for index, step in enumerate(steps):
         over = found.get(step.layer.symbol) if step.layer else None
         if step.layer is not None and over is not None:
-            layer = replace(step.layer, cost=over.cost, held_until=over.held_until)
+            layer = replace(
+                step.layer, cost=over.cost, held_until=over.held_until, ahead=over.ahead
+            )
             steps[index] = replace(step, layer=layer)
     return replace(schedule, steps=tuple(steps))

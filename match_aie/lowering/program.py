@@ -113,6 +113,7 @@ class LayerProgram:
         original: the layer in the model's arithmetic, where the module computes in its own.
         held_until: the step after which its result can be looked at, where only the module holds
             it (`HandedOver`); else None.
+        ahead: runs that may have begun before this one's result is taken (`HandedOver`).
     """
 
     symbol: str
@@ -126,6 +127,7 @@ class LayerProgram:
     tiles: TileProgram | None = None
     original: Original | None = None
     held_until: int | None = None
+    ahead: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -47,6 +47,7 @@ from match_aie.targets.versal.module import (
     layer_cost,
 )
 from match_aie.targets.versal.pipelines import row_costs, together
+from match_aie.targets.versal.streaming import ahead
 from match_aie.targets.versal.wishes import NO_LAYERS, Layers, read, verify
 
 #: Generations of the array that Versal devices have; the others lie beside other processors.
@@ -230,7 +231,7 @@ class VersalAIEML(MatchTarget):
             else:
                 each = [(trimmed(graphs[n]), mine[n].workload) for n in chain.layers]
                 parts = tuple(Placed(graph, chain.column, of) for graph, of in each)
-                found.append(Chained(whole, chain.column, parts))
+                found.append(Chained(whole, chain.column, parts, ahead(self._aim, chained)))
             users.append((mine[chain.first].label, found[-1].graph))
         device = known_device(self.device)
         stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
@@ -312,7 +313,8 @@ class VersalAIEML(MatchTarget):
                 if together is not None:
                     cost = together[number]
                 until = mine[chain.last].flow.step if stays else None
-                found[mine[at].symbol] = HandedOver(cost, until)
+                runs = 0 if stays else ahead(self._aim, chained)
+                found[mine[at].symbol] = HandedOver(cost, until, runs)
         return found
 
     def _alone(self, layer: ChosenLayer, together: Sequence[Cost] | None) -> dict[str, HandedOver]:

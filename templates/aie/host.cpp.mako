@@ -71,20 +71,57 @@ const void *${held.layer}_held(void) { return ${held.layer}_result; }
 #endif
 % endif
 
+% if layer.first and layer.ahead:
+
+namespace {
+
+/// Runs of the graph that follow each other: one call starts it for all of them. The next results'
+/// memory is asked for one at a time, since waiting for a channel waits for all that it has.
+struct {
+    bool on = false;
+    size_t runs = 0, sent = 0, taken = 0;
+} ${g.name}_many;
+
+}  // namespace
+
+% endif
 % if not layer.last:
 // Of a chain of layers: it runs when the last one is called.
+% endif
+% if layer.last and layer.ahead:
+% for buffer in layer.outputs:
+static char *${buffer.name}_of(size_t run) {
+    static char *const all = static_cast<char *>(array_memory(${2 * buffer.nbytes}));
+    return all + run % 2 * ${buffer.nbytes};
+}
+% endfor
 % endif
 extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name in layer.arguments)}, void *y) {
 % if layer.first and layer.last:
     const std::lock_guard<std::mutex> one(array_mutex);
     start_array();
+% elif layer.first and layer.ahead:
+    if (!${g.name}_many.on) {
+        array_mutex.lock();
+    }
+    start_array();
 % elif layer.first:
     array_mutex.lock();
     start_array();
 % endif
+% if layer.ahead:
+% for buffer in layer.inputs:
+    static char *const ${buffer.name}_all = static_cast<char *>(array_memory(${(layer.ahead + 1) * buffer.nbytes}));
+    char *const ${buffer.name}_memory = ${buffer.name}_all + ${g.name}_many.sent % ${layer.ahead + 1} * ${buffer.nbytes};
+% endfor
+% for buffer in layer.outputs:
+    char *const ${buffer.name}_memory = ${buffer.name}_of(0);
+% endfor
+% else:
 % for buffer in layer.buffers:
     static void *const ${buffer.name}_memory = array_memory(${buffer.nbytes});
 % endfor
+% endif
 % if layer.updates or any(b.loaded for b in layer.buffers):
     static bool loaded = false;
     if (!loaded) {
@@ -118,6 +155,20 @@ extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name i
     ${g.name}.${buffer.name}.gm2aie_nb(${buffer.name}_memory, ${buffer.nbytes});
     % endif
 % endfor
+% if layer.last and layer.ahead:
+    if (${g.name}_many.on) {
+        (void)y;
+        if (${g.name}_many.sent++ == 0) {
+% if g.memory == 'ddr':
+% for buffer in layer.outputs:
+            ${g.name}.${buffer.name}.aie2gm_nb(${buffer.name}_memory, ${buffer.nbytes});
+% endfor
+% endif
+            ${g.name}.run(static_cast<unsigned>(${g.name}_many.runs));
+        }
+        return;
+    }
+% endif
 % if g.memory == 'ddr':
 % for buffer in layer.outputs:
     ${g.name}.${buffer.name}.aie2gm_nb(${buffer.name}_memory, ${buffer.nbytes});
@@ -170,4 +221,38 @@ extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name i
     array_mutex.unlock();
 % endif
 }
+% if layer.last and layer.ahead:
+
+extern "C" void ${layer.name}_begin(size_t runs) {
+    array_mutex.lock();
+    ${g.name}_many = {true, runs, 0, 0};
+}
+
+extern "C" void ${layer.name}_take(void *y) {
+    const size_t run = ${g.name}_many.taken++;
+% for buffer in layer.outputs:
+    % if g.memory == 'plio':
+    MA_RECEIVE(${g.name}.${buffer.name}, "${g.name}_${buffer.name}", ${buffer.name}_of(run), ${buffer.nbytes});
+    % else:
+    ${g.name}.${buffer.name}.wait();
+    % endif
+% endfor
+% if g.memory == 'ddr':
+    if (run + 1 < ${g.name}_many.runs) {
+    % for buffer in layer.outputs:
+        ${g.name}.${buffer.name}.aie2gm_nb(${buffer.name}_of(run + 1), ${buffer.nbytes});
+    % endfor
+    }
+% endif
+% for buffer in layer.outputs:
+    ${move('paste', begin(buffer, 'char'), f'{buffer.name}_of(run)', buffer)}
+% endfor
+}
+
+extern "C" void ${layer.name}_end(void) {
+    ${g.name}.wait();
+    ${g.name}_many = {};
+    array_mutex.unlock();
+}
+% endif
 % endfor

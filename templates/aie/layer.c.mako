@@ -5,6 +5,12 @@
 %>\
 /* ${layer.summary} */
 void ${layer.symbol}_array(${", ".join(t + n for t, n in zip(types, names))});
+% if layer.ahead:
+/* So many runs follow: a call only sends its inputs, and results are taken in their order. */
+void ${layer.symbol}_begin(size_t runs);
+void ${layer.symbol}_take(void *y);
+void ${layer.symbol}_end(void);
+% endif
 % if layer.held:
 #ifdef MATCH_AIE_TRACE
 const void *${layer.symbol}_held(void);

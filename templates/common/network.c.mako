@@ -224,6 +224,24 @@ ${call(group.steps[0])}\
 % endif
 }
 
+% if net.many:
+## Calls of runs that follow each other: those until a run's inputs are on their way, and the others.
+% for name, steps in (("before", net.calls[: net.many.last + 1]), ("after", net.calls[net.many.last + 1 :])):
+static void ${net.name}_${name}(uint8_t *arena, const void *const in[], void *const out[]) {
+    (void)arena;
+    (void)in;
+    (void)out;
+% if name == "after":
+    ${net.many.symbol}_take(${net.many.result});
+% endif
+% for one in steps:
+    /* ${one.remark} */
+    ${one.symbol}(${", ".join(one.arguments)});
+% endfor
+}
+
+% endfor
+% endif
 % if net.guard:
 const char *${net.name}_unsupported(void) {
     return ${net.guard}();
@@ -268,6 +286,37 @@ int ${net.name}_run(const void *const in[], void *const out[]) {
     return ${net.name}_run_in(NULL, in, out);
 % endif
 }
+% if net.many:
+
+int ${net.name}_run_many(const void *const in[], void *const out[], size_t runs) {
+% if net.guard:
+    if (${net.name}_unsupported()) {
+        return 1;
+    }
+% endif
+% if net.arena:
+    static _Alignas(${net.macro}_ALIGNMENT) uint8_t arena[${net.macro}_ARENA_BYTES];
+% else:
+    uint8_t *const arena = NULL;
+% endif
+    const size_t ahead = ${net.many.ahead};
+    if (runs == 0) {
+        return 0;
+    }
+    ${net.many.symbol}_begin(runs);
+    for (size_t at = 0; at < runs + ahead; ++at) {
+        if (at < runs) {
+            ${net.name}_before(arena, in + at * ${net.macro}_INPUTS, out + at * ${net.macro}_OUTPUTS);
+        }
+        if (at >= ahead) {
+            const size_t done = at - ahead;
+            ${net.name}_after(arena, in + done * ${net.macro}_INPUTS, out + done * ${net.macro}_OUTPUTS);
+        }
+    }
+    ${net.many.symbol}_end();
+    return 0;
+}
+% endif
 % if net.states.records:
 
 void ${net.name}_reset(void *state) {

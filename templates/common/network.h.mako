@@ -56,6 +56,14 @@ int ${net.name}_run(const void *const in[], void *const out[]);
  * any number of threads, each with its arena. Returns 0${refused}. */
 int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]);
 
+% if net.many:
+/* Runs the network so many times, for inputs and outputs that stand behind each other: in[] has
+ * ${net.macro}_INPUTS addresses for each run, out[] ${net.macro}_OUTPUTS. Up to ${net.many.ahead} runs begin before
+ * the first one's result is there, so all inputs must be there, and no output may be an input of
+ * another run. In an arena of its own, so in one thread at a time. Returns 0${refused}. */
+int ${net.name}_run_many(const void *const in[], void *const out[], size_t runs);
+
+% endif
 % if net.states.records:
 /* The network keeps something from one call to the next: a state, in ${net.macro}_STATE_BYTES of the
  * caller's memory, one for each stream of calls. */

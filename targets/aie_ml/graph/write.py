@@ -52,11 +52,13 @@ class Chained:
         joined: the graph.
         column: of the array.
         layers: each for itself, in the order in which they run.
+        ahead: runs that may have begun before one's result is taken.
     """
 
     joined: Joined
     column: int
     layers: tuple[Placed, ...]
+    ahead: int = 0
 
     @property
     def graph(self) -> LayerGraph:
@@ -81,6 +83,7 @@ class HostLayer:
         last: whether it ends there.
         held: what stays on the array of this layer and those before it, where it is the last.
         elements: of each operand of the layer.
+        ahead: runs of the graph that may have begun before one's result is taken.
     """
 
     name: str
@@ -95,6 +98,7 @@ class HostLayer:
     last: bool = True
     held: tuple[Held, ...] = ()
     elements: tuple[tuple[str, int], ...] = ()
+    ahead: int = 0
 
     @property
     def narrow(self) -> tuple[tuple[str, int], ...]:
@@ -243,6 +247,7 @@ def host_chain(chain: Chained) -> list[HostLayer]:
                 first=number == 0,
                 last=number == last,
                 held=held if number == last else (),
+                ahead=chain.ahead,
             )
         )
         parameter += len(alone.updates)

@@ -1,5 +1,11 @@
 """The array simulator: executes an `ArrayProgram`, separate from any cost model."""
 
+from match_aie.targets.aie_ml.simulate.host import (
+    HostWork,
+    Streamed,
+    host_work,
+    simulate_streamed,
+)
 from match_aie.targets.aie_ml.simulate.layer import simulate, simulate_program
 from match_aie.targets.aie_ml.simulate.network import ArrayNetworkSimulator, ArrayRun
 from match_aie.targets.aie_ml.simulate.outside import Beyond
@@ -13,11 +19,15 @@ __all__ = [
     "ArrayResult",
     "ArrayRun",
     "Beyond",
+    "HostWork",
     "LayerRun",
     "Part",
+    "Streamed",
     "Stretch",
+    "host_work",
     "run_layer",
     "simulate",
     "simulate_program",
+    "simulate_streamed",
     "spread",
 ]

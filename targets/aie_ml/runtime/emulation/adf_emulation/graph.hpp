@@ -96,8 +96,17 @@ class Schedule : public Run {
     bool running() const override { return !waited_; }
 
     void complete() override {
-        for (; started_ > 0; --started_) iterate();
+        while (advance()) {
+        }
         for (Actor *actor : order_) actor->settle();
+    }
+
+    bool advance() override {
+        if (started_ == 0) return false;
+        --started_;
+        iterate();
+        for (Actor *actor : order_) actor->settle();
+        return true;
     }
 
     bool fed(const Actor &waiting) const override {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cinttypes>
+#include <deque>
 #include <fstream>
 #include <sstream>
 
@@ -101,6 +102,14 @@ class FileSink : public Actor {
 /// more waits for room (UG1603, "GMIO": four descriptors a channel).
 inline constexpr unsigned transfers_held = 4;
 
+/// Lets the array run until so many bytes have come to the port of an actor outside of it, and no
+/// longer: what the host has not sent yet is for later iterations.
+inline void produce(const Actor &port, std::size_t bytes) {
+    Run *run = run_of(port);
+    while (run != nullptr && port.in[0]->queue.size() < bytes && run->advance()) {
+    }
+}
+
 /// A DMA of the chip's memory.
 class GlobalMemory : public Actor {
   public:
@@ -110,12 +119,27 @@ class GlobalMemory : public Actor {
     };
 
     void fire() override {}
-    void settle() override { waiting_ = 0; }
+    /// Transfers whose data are read wait no more, and those that brought what was asked for.
+    void settle() override {
+        std::size_t left = 0;
+        for (const Port &port : out) {
+            for (const Queue *queue : port->reached) left = std::max(left, queue->size());
+        }
+        while (!sizes_.empty() && (left == 0 || sent_ - sizes_.front() >= left)) {
+            sent_ -= sizes_.front();
+            sizes_.pop_front();
+        }
+        waiting_ = static_cast<unsigned>(sizes_.size());
+    }
     void finish() override { deliver(); }
 
     /// Takes one more transfer. Stops where the call would never return: nothing runs that makes
     /// room, or what runs waits for a port that the host has not come to.
-    void take() {
+    void take(std::size_t bytes = 0) {
+        if (bytes > 0) {
+            sizes_.push_back(bytes);
+            sent_ += bytes;
+        }
         if (waiting_ < transfers_held) {
             ++waiting_;
             return;
@@ -135,7 +159,10 @@ class GlobalMemory : public Actor {
 
     /// Hands over what was asked for, in order, once the array has made it.
     void deliver() {
-        if (Run *run = run_of(*this)) run->complete();
+        if (wanted.empty()) return;  // also a port into the array, from which nothing comes
+        std::size_t bytes = 0;
+        for (const Wanted &w : wanted) bytes += w.bytes;
+        produce(*this, bytes);
         for (const Wanted &w : wanted) in[0]->queue.pop(w.to, w.bytes, {name.c_str(), 0});
         wanted.clear();
         waiting_ = 0;
@@ -145,6 +172,8 @@ class GlobalMemory : public Actor {
 
   private:
     unsigned waiting_ = 0;
+    std::deque<std::size_t> sizes_;  // of transfers into the array that wait
+    std::size_t sent_ = 0;           // bytes of these
 };
 
 /// DMAs move whole words.
@@ -202,7 +231,7 @@ class input_gmio : public actor_handle {
     /// After the graph's `init`.
     void gm2aie_nb(const void *from, std::size_t bytes) const {
         aie_emulation::check_words(actor(), bytes);
-        static_cast<aie_emulation::GlobalMemory &>(actor()).take();
+        static_cast<aie_emulation::GlobalMemory &>(actor()).take(bytes);
         actor().out[0]->send(from, bytes);
     }
     void gm2aie(const void *from, std::size_t bytes) const { gm2aie_nb(from, bytes); }
@@ -247,7 +276,7 @@ inline void feed(const adf::input_plio &port, const void *from, std::size_t byte
 }
 
 inline void drain(const adf::output_plio &port, void *to, std::size_t bytes) {
-    if (Run *run = run_of(port.actor())) run->complete();
+    produce(port.actor(), bytes);
     port.actor().in[0]->queue.pop(to, bytes, {port.actor().name.c_str(), 0});
 }
 

@@ -155,6 +155,8 @@ class Run {
     virtual bool running() const = 0;
     /// Lets the array finish what it was started for.
     virtual void complete() = 0;
+    /// Lets it go on with one of the iterations that it was started for; false where none is left.
+    virtual bool advance() = 0;
     /// Whether every port to the chip's memory but `waiting` has a transfer.
     virtual bool fed(const Actor &waiting) const = 0;
 };
