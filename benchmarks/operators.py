@@ -1,6 +1,7 @@
 """Every ONNX backend node test through `match.compile(..., CPU())`, built, run, and compared.
 
     python benchmarks/operators.py [--json FILE] [--markdown docs/operators.md] [--only SUBSTRING]
+                                   [--quick] [--part K/N]
 
 Inputs that are shapes, indices or other small integers are bound as constants where the model
 does not compile with them as run-time inputs, as a deployed model would have them. An outcome is
@@ -95,9 +96,17 @@ def bound(model: Any, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
 
 
 def attempt(
-    model: Any, inputs: Sequence[Any], expected: Sequence[Any], test: Any
+    model: Any, inputs: Sequence[Any], expected: Sequence[Any], test: Any, quick: bool
 ) -> tuple[str, str]:
-    """(status, detail) of one model with these run-time inputs."""
+    """(status, detail) of one model.
+
+    Args:
+        model: of the test, or what `bound` makes of it.
+        inputs: its run-time inputs.
+        expected: its outputs.
+        test: whose tolerance holds.
+        quick: build it without optimisation.
+    """
     import match_aie as match
     from match_aie.errors import MatchError, ToolchainError
 
@@ -110,7 +119,7 @@ def attempt(
             compiled = match.compile(model, "CPU", shapes=shapes, name="net")
             project = compiled.write(folder / "net")
             feeds = {p.name: v for p, v in zip(compiled.inputs, inputs, strict=True)}
-            outputs = project.run(feeds, check=False).outputs
+            outputs = project.run(feeds, check=False, quick=quick).outputs
         return compare(list(outputs.values()), expected, test)
     except ToolchainError as error:
         return "crash", str(error)[:300]
@@ -144,39 +153,45 @@ def compare(outputs: Sequence[Any], expected: Sequence[Any], test: Any) -> tuple
     return "pass", ""
 
 
-def run_test(test: Any) -> Outcome:
-    """Compile, build, run and compare one node test."""
+def run_test(test: Any, quick: bool = False) -> Outcome:
+    """Compile, build, run and compare one node test; `quick` builds without optimisation."""
     nodes = test.model.graph.node
     operator = nodes[0].op_type if len(nodes) == 1 else f"{test.name.removeprefix('test_')}"
     if test.name.endswith("_expanded") or "_expanded_" in test.name:
         operator = "(expanded functions)"
     inputs, expected = samples(test)
-    status, detail = attempt(test.model, inputs, expected, test)
+    status, detail = attempt(test.model, inputs, expected, test, quick)
     if status == "unsupported":
         model, left = bound(test.model, inputs)
         if len(left) < len(inputs):
-            second = attempt(model, left, expected, test)
+            second = attempt(model, left, expected, test, quick)
             if second[0] != "unsupported" or left:
                 status, detail = second
     return Outcome(test.name, operator, status, detail, is_float32(test))
 
 
-def run_all(tests: Sequence[Any], jobs: int) -> list[Outcome]:
+#: Of this many tests of a quick run, one is built as users build it.
+_OPTIMISED = 4
+
+
+def run_all(tests: Sequence[Any], jobs: int, quick: bool) -> list[Outcome]:
     """All outcomes, in the tests' order; a line on stderr every hundred."""
+    tasks = [(test.name, quick and at % _OPTIMISED > 0) for at, test in enumerate(tests)]
     # Each worker takes a slice and is replaced now and then: TVM keeps what it compiled.
     with multiprocessing.get_context("spawn").Pool(jobs, maxtasksperchild=100) as pool:
         done: list[Outcome] = []
-        for outcome in pool.imap(_by_name, [t.name for t in tests], chunksize=10):
+        for outcome in pool.imap(_by_name, tasks, chunksize=10):
             done.append(outcome)
             if len(done) % 100 == 0:
                 print(f"{len(done)}/{len(tests)}", Counter(o.status for o in done), file=sys.stderr)
         return done
 
 
-def _by_name(name: str) -> Outcome:
+def _by_name(task: tuple[str, bool]) -> Outcome:
+    name, quick = task
     if not hasattr(_by_name, "tests"):
         _by_name.tests = {t.name: t for t in node_tests()}  # type: ignore[attr-defined]
-    return run_test(_by_name.tests[name])  # type: ignore[attr-defined]
+    return run_test(_by_name.tests[name], quick)  # type: ignore[attr-defined]
 
 
 def totals(outcomes: Iterable[Outcome]) -> tuple[Counter[str], Counter[str]]:
@@ -255,9 +270,14 @@ def main() -> int:
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument(
+        "--quick", action="store_true", help="build three of four without optimisation"
+    )
+    parser.add_argument("--part", default="0/1", help="K/N: every Nth test from the Kth on")
     options = parser.parse_args()
-    tests = [t for t in node_tests() if options.only in t.name]
-    outcomes = run_all(tests, options.jobs)
+    part, parts = map(int, options.part.split("/"))
+    tests = [t for t in node_tests() if options.only in t.name][part::parts]
+    outcomes = run_all(tests, options.jobs, options.quick)
     every, floats = totals(outcomes)
     print("all", dict(every))
     print("float32 input and output", dict(floats))

@@ -366,7 +366,7 @@ def network_view(
         sources=tuple(path for path in sources if not is_cxx(path)),
         cxx_sources=tuple(path for path in sources if is_cxx(path)),
         cxx_flags=(*CXX_CORRECTNESS, *profile.cxx_flags),
-        headers=runtime.headers,
+        headers=runtime.headers + (runtime.layer_headers if schedule.layers else ()),
         guard=runtime.guard,
         entry=runtime.entry,
         groups=groups(schedule, program.streams, bool(runtime.entry)),

@@ -18,6 +18,7 @@ class Runtime:
         files: contents by path in the project. Headers go to include/. C files are compiled into
             the host's library: they are the emulation, and belong into emulation/.
         headers: what the network's C includes, in this order, such as "ma_tiles.h".
+        layer_headers: what it includes after them where any module runs a layer of it.
         guard: C function of the headers, `const char *guard(void)`: why the machine that it runs
             on cannot run the code, in a sentence, or NULL; empty where any can.
         entry: C function that runs the network's steps and gives a status, such as "ma_network"
@@ -27,6 +28,7 @@ class Runtime:
 
     files: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
     headers: tuple[str, ...] = ()
+    layer_headers: tuple[str, ...] = ()
     guard: str = ""
     entry: str = ""
     vendor: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))

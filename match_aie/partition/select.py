@@ -242,16 +242,20 @@ def together(
     places = [pricing.place(option) for option in chosen]
     written = {pricing.graph.nodes[place.root].output: at for at, place in enumerate(places)}
     rest = leftover(pricing, chosen).readers
+    readers: dict[str, list[int]] = {}
+    for at, place in enumerate(places):
+        for name in dict.fromkeys(place.reads):
+            readers.setdefault(name, []).append(at)
     seats = []
     for option, place in zip(chosen, places, strict=True):
         layer, output = option.candidate.layer, pricing.graph.nodes[place.root].output
         if layer is None or option.mapping is None:
             return tuple(chosen)
-        readers = tuple(n for n, other in enumerate(places) if output in other.reads)
         sources = tuple(written.get(name) for name in place.reads)
         name, leaves = option.candidate.module.name, "" in rest.get(output, {})
         what = name, layer.workload, option.mapping
-        seats.append(Seat(*what, sources, readers, leaves, option.candidate.label))
+        read_by = tuple(readers.get(output, ()))
+        seats.append(Seat(*what, sources, read_by, leaves, option.candidate.label))
     found = list(chosen)
     for at, (mapping, cost) in pricing.target.together(seats).items():
         found[at] = replace(chosen[at], mapping=mapping, cost=cost)

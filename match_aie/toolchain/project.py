@@ -154,6 +154,7 @@ class Project:
         check: bool = True,
         compiler: str | Sequence[str] | None = None,
         check_fallback: bool = False,
+        quick: bool = False,
         timeout: float | None = TIMEOUT,
     ) -> RunResult:
         """Run the network once, in a process of its own; builds where needed.
@@ -166,6 +167,7 @@ class Project:
             compiler: see `build`.
             check_fallback: with `check`, also compare every function of the fallback with what
                 TVM computes of it with LLVM, on the inputs it really had.
+            quick: see `build`.
             timeout: seconds that the network may take; None for no limit.
 
         Raises:
@@ -177,7 +179,7 @@ class Project:
         arrays = match_inputs(inputs, self.record.inputs)
         with shared(self.folder):
             # With the trace in any case: it is what says which layer was running.
-            made = self._build(compiler, trace=True)
+            made = self._build(compiler, trace=True, quick=quick)
             once = run_once(made.path, self.record, arrays, trace=check, timeout=timeout)
             if not check:
                 return RunResult(once.outputs, edited=made.edited)

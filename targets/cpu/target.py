@@ -17,7 +17,9 @@ from match_aie.targets.cpu.module import (
 )
 from match_aie.targets.cpu.winograd_module import Winograd2Module, Winograd4Module
 
-#: Headers that emitted code includes: what differs between processors, and float32 vectors.
+#: What every network includes: whether this processor can run it.
+GUARD = "ma_cpu_guard.h"
+#: Headers that emitted layers include: what differs between processors, and float32 vectors.
 HEADERS = ("ma_cpu.h", "ma_cpu_float.h")
 #: What layers that are divided over cores call.
 CORES_HEADER = "ma_cores.h"
@@ -84,9 +86,9 @@ class CPU(MatchTarget):
         if self.machine.name == PORTABLE:
             return Runtime()
         names = (*HEADERS, *((CORES_HEADER,) if self.cores > 1 else ()))
-        paths = tuple(f"include/{name}" for name in names)
+        paths = tuple(f"include/{name}" for name in (GUARD, *names))
         found = runtime_files("match_aie.targets.cpu", paths)
-        return Runtime(found, names, guard="ma_cpu_missing")
+        return Runtime(found, (GUARD,), layer_headers=names, guard="ma_cpu_missing")
 
     def options(self) -> Mapping[str, object]:
         """Arguments that make an equal target on any machine: never "native"."""

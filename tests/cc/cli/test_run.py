@@ -82,6 +82,7 @@ def test_a_mismatch_is_shown_and_has_its_code(
     assert "a defect in match_aie" in shown.err
 
 
+@pytest.mark.slow  # the README's lines, in the default tests, compile and run the same network
 def test_the_demo_recognises_digits(tmp_path: Path, capsys: Capture) -> None:
     folder = tmp_path / "demo"
     assert run(["demo", "-o", str(folder), "--json"]) == 0

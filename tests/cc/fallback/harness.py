@@ -124,15 +124,22 @@ def build(remainder: Remainder, *, compiler: str = "gcc", flags=("-O1",)) -> cty
         return ctypes.CDLL(str(library))
 
 
-def run(remainder: Remainder, inputs, *, reference=False, **options) -> list[np.ndarray]:
+def run(
+    remainder: Remainder, inputs, *, reference=False, compiled=None, **options
+) -> list[np.ndarray]:
     """Compile, run on `inputs` (in order), and give the outputs.
 
-    With `reference`, every function is compared with what it means.
+    Args:
+        remainder: to run.
+        inputs: arrays.
+        reference: whether every function is compared with what it means.
+        compiled: references that are there already, see `check_functions`.
+        options: of `build`.
     """
     library = build(remainder, **options)
     results = call(library, remainder, inputs)
     if reference:
-        check_functions(library, remainder, inputs, results)
+        check_functions(library, remainder, inputs, results, compiled)
     return results
 
 
@@ -151,7 +158,9 @@ def call(library: ctypes.CDLL, remainder: Remainder, inputs) -> list[np.ndarray]
     return results
 
 
-def check_functions(library: ctypes.CDLL, remainder: Remainder, inputs, results) -> int:
+def check_functions(
+    library: ctypes.CDLL, remainder: Remainder, inputs, results, compiled=None
+) -> int:
     """Compare every call with TVM's LLVM code of what it means; how many there were.
 
     Args:
@@ -159,13 +168,15 @@ def check_functions(library: ctypes.CDLL, remainder: Remainder, inputs, results)
         remainder: what it was built from.
         inputs: of that run.
         results: of that run.
+        compiled: references by the text of their functions, which it adds to; None for none.
     """
+    compiled = {} if compiled is None else compiled
     tensors = {tensor.name: tensor for tensor in remainder.tensors}
     functions = {function.symbol: function for function in remainder.functions}
     held = {c.name: np.ascontiguousarray(c.value).tobytes() for c in remainder.constants}
     ports = {**dict(zip(remainder.inputs, inputs, strict=True))}
     ports |= dict(zip(remainder.outputs, results, strict=True))
-    views, compiled = _views(remainder), {}
+    views = _views(remainder)
 
     def data(argument) -> bytes:
         if argument.kind == "constant":

@@ -11,6 +11,7 @@ from match_aie.fallback import lower
 from match_aie.frontend import load
 from tests.needs import needs
 from tests.shared import model_file
+from tests.thinned import thinned
 
 RNG = np.random.default_rng(0)
 LARGEST_DIFFERENCE = 1e-4  # absolute, of any output element, from onnxruntime
@@ -38,7 +39,7 @@ def _everything(emit, x, w, index):
 
 
 @pytest.mark.parametrize("compiler", [pytest.param(c, marks=needs(c)) for c in ("gcc", "clang")])
-@pytest.mark.parametrize("level", ["-O0", "-O2", "-O3"])
+@pytest.mark.parametrize("level", thinned(["-O0", "-O2", "-O3"], 3, 2))
 def test_no_warning_at_any_level(compiler, level):
     x, w = _normal(1, 3, 7, 9), _normal(4, 3, 3, 3)
     index = np.array([0, 19, 5], np.int64)
@@ -78,7 +79,7 @@ def test_large_temporaries_leave_the_stack():
     assert got[0].shape == (700, 64)
 
 
-@pytest.mark.parametrize("name", ["bert_enc_s8", "nsnet2_step", "resnet8", "gru400_s6"])
+@pytest.mark.parametrize("name", thinned(["bert_enc_s8", "resnet8", "nsnet2_step", "gru400_s6"], 2))
 def test_float_network_equals_onnxruntime(name):
     runtime = pytest.importorskip("onnxruntime")
     path = model_file(f"{name}.onnx")

@@ -30,6 +30,7 @@ from match_aie.workload import (
     full_range,
     with_fixed_tail,
 )
+from tests.thinned import thinned
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no gcc and no clang")
 
@@ -113,7 +114,7 @@ KINDS = {
 }
 
 
-@pytest.fixture(scope="module", params=COMPILERS)
+@pytest.fixture(scope="module", params=thinned(COMPILERS, 2, 1))
 def program(request, tmp_path_factory):
     """All kernels under the sanitizers, every operand in a heap block of its exact size."""
     return build(tmp_path_factory.mktemp("cluster"), request.param, *SANITIZERS)

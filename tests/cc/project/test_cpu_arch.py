@@ -6,8 +6,10 @@ import subprocess
 
 import numpy as np
 import pytest
+from onnx import helper
 from small_network import example
 
+import match_aie
 from match_aie.errors import ToolchainError
 from match_aie.hardware import BuildProfile, Runtime
 from match_aie.targets.cpu import CPU
@@ -69,3 +71,18 @@ def test_this_machine_runs_what_it_was_compiled_for(tmp_path):
     assert made.run(IMAGE).matches_reference is True
     manifest = json.loads((made.folder / "match_aie.json").read_text())
     assert manifest["build"]["flags"] == list(profile.flags)
+
+
+@pytest.mark.parametrize(("nodes", "vectors"), [(("Sin",), False), (("Sin", "Softmax"), True)])
+def test_vectors_are_included_where_a_layer_uses_them(nodes, vectors):
+    """Compilers take longer to read intrinsics than to compile a small network."""
+    shape = [("x", 1, [4, 64]), ("y", 1, [4, 64])]
+    names = ["x", *(f"t{i}" for i in range(1, len(nodes))), "y"]
+    made = [helper.make_node(n, [a], [b]) for n, a, b in zip(nodes, names, names[1:], strict=False)]
+    x, y = (helper.make_tensor_value_info(*value) for value in shape)
+    model = helper.make_model(helper.make_graph(made, "g", [x], [y]), ir_version=8)
+    compiled = match_aie.compile(model, CPU("x86-64-v3"), name="net", cache=False)
+    text = compiled.sources()["src/net.c"].decode()
+    assert bool(compiled.program.schedule.layers) is vectors
+    assert '"ma_cpu_guard.h"' in text
+    assert ('"ma_cpu.h"' in text) is vectors

@@ -70,7 +70,7 @@ SURE = {
     ]
 }
 #: The others are slow tests: what compiles takes seconds.
-QUICK = ("dense", "conv2d", "recurrent")
+QUICK = ("dense", "recurrent")
 ALL = [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
 
 

@@ -11,7 +11,7 @@ from match_aie.targets.versal import VersalAIEML
 @pytest.mark.parametrize(
     ("memory", "way", "copies"),
     [
-        ("plio", "plio", 1),
+        pytest.param("plio", "plio", 1, marks=pytest.mark.slow),
         ("plio", "plio", 2),
         pytest.param("ddr", "gmio", 1, marks=pytest.mark.slow),
     ],

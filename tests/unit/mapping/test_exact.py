@@ -1,5 +1,6 @@
 """Engine `exact` against brute force, on layers small enough for it."""
 
+import itertools
 from functools import cache
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from match_aie.errors import Infeasible
 from match_aie.hardware import Loop
 from match_aie.mapping import SearchOptions, overfull, search
+from tests.thinned import thinned
 from tests.unit.mapping.machines import (
     Machine,
     addition,
@@ -79,8 +81,7 @@ def found(name, mode, objective="latency"):
     )
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "mode"), thinned(itertools.product(CASES, MODES), 4))
 def test_nothing_is_better(name, mode):
     workload, machine, mappings = found(name, mode)
     assert not isinstance(mappings, Infeasible), mappings
@@ -89,8 +90,9 @@ def test_nothing_is_better(name, mode):
     assert overfull(workload, machine, machine.model, mappings[0].mapping) == {}
 
 
-@pytest.mark.parametrize("objective", ["energy", "edp"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("name", "objective"), thinned(itertools.product(CASES, ["energy", "edp"]), 3)
+)
 def test_the_objective_is_followed(name, objective):
     cost = found(name, "pipelined", objective)[2][0].cost
     value = cost.picojoules * (cost.cycles if objective == "edp" else 1.0)

@@ -19,6 +19,7 @@ from match_aie.mapping.tables import pose
 from match_aie.targets.gap9.cluster.module import Cluster
 from match_aie.targets.gap9.ne16.module import Ne16
 from match_aie.workload import Quantized, Tail, Window, conv2d, with_fixed_tail
+from tests.thinned import thinned
 from tests.unit.targets.gap9_layers import conv, depthwise, linear
 
 SAME, HALVED = Window(padding=(1, 1, 1, 1)), Window((2, 2), padding=(0, 0, 1, 1))
@@ -127,7 +128,7 @@ def moved(region):
     return region.operand.name, region.nbytes, region.nbytes // line, planes
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", thinned(CASES, 3, 0))
 def test_calls_are_those_of_the_walk(name, monkeypatch):
     """Of constants as the workload has them: what packing adds to a transfer is not priced."""
     monkeypatch.setattr(tiles, "packings", lambda *_: {})
@@ -147,7 +148,7 @@ def test_calls_are_those_of_the_walk(name, monkeypatch):
         assert [c.store for c in calls] == [moved(v.output) for v in visits]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", thinned(CASES, 3, 1))
 def test_no_mapping_is_better(name):
     """Brute force over all chains of tiles."""
     workload, module = CASES[name]
@@ -175,7 +176,7 @@ def test_no_mapping_takes_less_energy(name, objective):
     assert len({round(cost.picojoules) for cost in costs}) > 5
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", thinned(CASES, 3, 2))
 def test_bounds_are_not_above_the_price(name):
     """Everything the search looks at, the pruning switched off."""
     problem = posed(name)
