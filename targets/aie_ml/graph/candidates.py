@@ -1,8 +1,9 @@
 """One search for every kind of layer that memory tiles hand to tiles band by band.
 
-A kind says how it can be cut, what a cut lacks, a bound of its latency, its cost, and whether its
-graph can be laid out. Cuts are looked at once for all widths, best bound first: one is priced when
-its bound is the least, and laid out when its cost is.
+A kind says how it can be cut, what a cut lacks, bounds of its latency, its cost, and whether its
+graph can be laid out. Cuts are looked at once for all widths, best bound first: the tighter bound
+of one is found when its bound is the least, it is priced when that one is, and laid out when its
+cost is.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import Generic, Protocol, TypeVar
 
 from match_aie.cost_models.aie_image import BandCost
@@ -19,6 +21,9 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.workload import Workload
 
 Cut = TypeVar("Cut")
+
+#: Latency or a bound, tiles (0 of what is not priced), number, tiles, cut, cost once it is priced.
+_Waiting = tuple[float, int, int, int, Cut, BandCost | None]
 
 
 class Named(Protocol):
@@ -59,6 +64,9 @@ class Cuts(Protocol[Cut]):
     def bound(self, cut: Cut) -> float:
         """A latency that its cost does not beat."""
 
+    def tight(self, cut: Cut) -> float:
+        """Likewise, closer to its cost, without a schedule of its kernel."""
+
     def price(self, cut: Cut) -> BandCost | None:
         """Its modelled cost; None where registers do not hold its kernel."""
 
@@ -94,12 +102,13 @@ class Candidates(Generic[Cut]):
         self._kind = kind
         self._refused: list[tuple[Cut, Infeasible]] = []
         self._able: list[tuple[float, int, int, Cut]] = []
+        self._tight: dict[int, float] = {}
         self._costs: dict[int, BandCost | None] = {}
         for number, cut in enumerate(kind.all(columns)):
             refused = kind.refuses(cut)
             if refused is not None:
                 self._refused.append((cut, refused))
-            elif kind.runs(cut):
+            else:
                 self._able.append((kind.bound(cut), kind.shape(cut)[0], number, cut))
         self._able.sort(key=lambda each: each[:3])
 
@@ -129,16 +138,27 @@ class Candidates(Generic[Cut]):
 
     def _priced(self, columns: int) -> Iterator[tuple[Cut, BandCost]]:
         """Cuts by their cost; of equal ones those on fewer tiles first."""
-        heap: list[tuple[float, int, int, Cut, BandCost]] = []
+        heap: list[_Waiting[Cut]] = []
         for bound, tiles, number, cut in self._able:
             if not self._within(cut, columns):
                 continue
-            while heap and heap[0][0] <= bound:
-                yield heapq.heappop(heap)[3:]
+            yield from self._below(bound, heap)
+            if number not in self._tight:
+                self._tight[number] = self._kind.tight(cut) if self._kind.runs(cut) else inf
+            if self._tight[number] == inf:
+                continue
+            heapq.heappush(heap, (self._tight[number], 0, number, tiles, cut, None))
+        yield from self._below(inf, heap)
+
+    def _below(self, bound: float, heap: list[_Waiting[Cut]]) -> Iterator[tuple[Cut, BandCost]]:
+        """Those of `heap` that cost no more than `bound`; what is not priced yet comes first."""
+        while heap and heap[0][0] <= bound:
+            *_, number, tiles, cut, cost = heapq.heappop(heap)
+            if cost is not None:
+                yield cut, cost
+                continue
             if number not in self._costs:
                 self._costs[number] = self._kind.price(cut)
             cost = self._costs[number]
             if cost is not None:
-                heapq.heappush(heap, (cost.latency, tiles, number, cut, cost))
-        while heap:
-            yield heapq.heappop(heap)[3:]
+                heapq.heappush(heap, (cost.latency, tiles, number, tiles, cut, cost))

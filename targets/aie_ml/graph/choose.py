@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,9 +12,15 @@ from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.devices import Device, Tiling
 from match_aie.targets.aie_ml.graph.borders import Borders, borders
-from match_aie.targets.aie_ml.graph.cycles import window_cycles
+from match_aie.targets.aie_ml.graph.cycles import least_cycles, window_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local, image_demand
-from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
+from match_aie.targets.aie_ml.graph.image import (
+    CutLayer,
+    ImageCut,
+    ImageLayer,
+    has_empty_parts,
+    sizes_of,
+)
 from match_aie.targets.aie_ml.graph.proof import columns_of
 from match_aie.targets.aie_ml.graph.window import (
     groups,
@@ -99,6 +104,16 @@ class WindowCuts:
         """See `least_latency`."""
         return least_latency(cut, self.device, self.assumed)
 
+    def tight(self, cut: CutLayer) -> float:
+        """With the least cycles of its kernels; a maximum's schedule takes no search."""
+        if cut.layer.epilogue is None:
+            return self.bound(cut)
+        try:
+            body = least_cycles(cut, self.device)
+            return _price(cut, self.device, self.assumed, body, 0.0).latency
+        except TargetError:
+            return self.bound(cut)
+
     def price(self, cut: CutLayer) -> BandCost | None:
         """Of a cut; None where registers do not hold its block of accumulators."""
         try:
@@ -138,19 +153,16 @@ def cuts(
     seen: set[tuple[object, ...]] = set()
     for tiling, rows, wide in _blocks(layer, device):
         for each in splits:
-            for plan in _over_time(layer, tiling, rows, wide, each):
-                key = (
-                    tiling,
-                    rows,
-                    wide,
-                    plan.band_rows,
-                    plan.part_rows,
-                    plan.part_channels,
-                    plan.slice_channels,
-                )
-                if key not in seen:
-                    seen.add(key)
-                    yield plan
+            for cut in _over_time(layer, tiling, rows, wide, each):
+                key = (tiling, rows, wide, *sizes_of(layer, cut))
+                if key in seen or has_empty_parts(layer, cut):
+                    continue
+                try:
+                    plan = CutLayer(layer, cut)
+                except TargetError:
+                    continue
+                seen.add(key)
+                yield plan
 
 
 def _splits(layer: ImageLayer, device: Device, columns: int) -> Iterator[Split]:
@@ -180,15 +192,13 @@ def _blocks(layer: ImageLayer, device: Device) -> Iterator[tuple[Tiling, int, in
 
 def _over_time(
     layer: ImageLayer, tiling: Tiling, rows: int, wide: int, split: Split
-) -> Iterator[CutLayer]:
-    """Cuts that differ in the rows of a band; without those that are no whole blocks."""
+) -> Iterator[ImageCut]:
+    """Cuts that differ in the rows of a band."""
     whole, bands = layer.geometry.out_height, split.bands
     high = -(-whole // bands)
     sizes = {-(-whole // (bands * firings)) for firings in range(1, high + 1)}
     for size in sorted(sizes):
-        cut = ImageCut(tiling, rows, wide, bands, -(-high // size), split.parts, split.length)
-        with suppress(TargetError):
-            yield CutLayer(layer, cut)
+        yield ImageCut(tiling, rows, wide, bands, -(-high // size), split.parts, split.length)
 
 
 def runs(plan: CutLayer, device: Device) -> bool:
@@ -217,8 +227,8 @@ def least_latency(plan: CutLayer, device: Device, assumed: Assumed) -> float:
     if plan.layer.apart:
         rate = 1024 / (64 if BYTES[plan.layer.dtype] > 1 else 32)
     else:
-        spec = plan.kernel()
-        rate = arch.core.macs_of(spec.a, spec.b) or spec.tiling.macs
+        types = plan.layer.dtype, plan.layer.multiplied
+        rate = arch.core.macs_of(*types) or plan.cut.tiling.macs
     # A maximum takes no product, and its loads are two words a tile and tap.
     products = 0.0 if plan.layer.epilogue is None else walk.m * walk.k * walk.n / rate
     return _price(plan, device, assumed, products, 0.0).latency

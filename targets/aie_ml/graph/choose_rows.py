@@ -71,6 +71,10 @@ class RowCuts:
         """Its cost: its schedule takes no search."""
         return self.price(cut).latency
 
+    def tight(self, cut: CutRows) -> float:
+        """The same."""
+        return self.bound(cut)
+
     def price(self, cut: CutRows) -> BandCost:
         """See `price_rows`."""
         return price_rows(cut, self.device, self.assumed)

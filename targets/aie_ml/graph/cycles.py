@@ -14,11 +14,13 @@ from match_aie.targets.aie_ml.kernels.lanes import MaxPoolSpec
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule import CallSchedule, Kernel, schedule_call
+from match_aie.targets.aie_ml.schedule.call import ArchitectureKey
 from match_aie.targets.aie_ml.schedule.generated import (
     kernel_of,
     pool_schedule,
     schedule_of,
 )
+from match_aie.targets.aie_ml.schedule.least import least_body
 from match_aie.targets.aie_ml.schedule.rows import row_schedule
 
 
@@ -58,6 +60,22 @@ def window_cycles(plan: CutLayer, device: Device, assumed: Assumed) -> tuple[flo
     room, around = 2 * device.architecture.core.cascade_fifo, assumed.call(2)
     chain = hand(calls, room, assumed.cascade, around)
     return max(call.cycles for call in calls) + chain.waits, chain.behind
+
+
+def least_cycles(plan: CutLayer, device: Device) -> int:
+    """Cycles that no call of a chain's last tile beats, of a layer that is no maximum.
+
+    Raises:
+        TargetError: there is no product for a kernel.
+    """
+    spec = plan.kernel(plan.cut.length - 1)
+    body = least_body(kernel_of(spec), _key(device.name), (spec.m, spec.k, spec.n))
+    return device.architecture.latency("l1_kernel_call_loop_overhead") + body
+
+
+@lru_cache(maxsize=16)
+def _key(name: str) -> ArchitectureKey:
+    return ArchitectureKey(known(name).architecture)
 
 
 def row_cycles(plan: CutRows, device: Device) -> float:

@@ -91,6 +91,11 @@ class ImageLayer:
         return self.weight is not None and bool(self.zero_point) and padded
 
     @cached_property
+    def multiplied(self) -> str:
+        """Element type of what the input is multiplied with; int8 ones where no weight is."""
+        return "int8" if self.weight is None else str(self.weight.dtype)
+
+    @cached_property
     def picked(self) -> tuple[int, int]:
         """Rows and columns between those that are read at all: the stride of one-tap filters."""
         g = self.geometry
@@ -135,6 +140,29 @@ def _up(size: int, step: int) -> int:
     return -(-size // step) * step
 
 
+#: Output rows of a firing and of a tile, output channels and input channels of a tile.
+CutSizes = tuple[int, int, int, int]
+
+
+def sizes_of(layer: ImageLayer, cut: ImageCut) -> CutSizes:
+    """Channels are padded to whole blocks of accumulators, and to whole `mmul` steps."""
+    g, t = layer.geometry, cut.tiling
+    band = -(-g.out_height // (cut.bands * cut.firings))
+    channels = _up(-(-g.outputs // cut.parts), t.n * cut.columns)
+    summed = channels if layer.apart else _up(-(-g.channels // cut.length), t.k)
+    return band, band * cut.firings, channels, summed
+
+
+def has_empty_parts(layer: ImageLayer, cut: ImageCut) -> bool:
+    """Whether some tiles would have nothing to do."""
+    g, (_, rows, channels, summed) = layer.geometry, sizes_of(layer, cut)
+    return (
+        (cut.bands - 1) * rows >= g.out_height
+        or (cut.parts - 1) * channels >= g.outputs
+        or (cut.length - 1) * summed >= g.channels
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class CutLayer:
     """A layer with its cut: sizes of everything.
@@ -149,41 +177,37 @@ class CutLayer:
 
     def __post_init__(self) -> None:
         """Refuse cuts with empty parts, and bands that are no whole blocks of accumulators."""
-        g, c = self.layer.geometry, self.cut
-        empty = (
-            (c.bands - 1) * self.part_rows >= g.out_height
-            or (c.parts - 1) * self.part_channels >= g.outputs
-            or (c.length - 1) * self.slice_channels >= g.channels
-        )
-        if empty:
+        if has_empty_parts(self.layer, self.cut):
             raise TargetError(f"a cut of layer {self.layer.name} into empty parts")
-        if self.layer.apart and c.length > 1:
+        if self.layer.apart and self.cut.length > 1:
             raise TargetError("channels that stay apart are not summed over a cascade")
-        if self.band_rows * self.walk.tiles_per_row % c.rows:
+        if self.band_rows * self.walk.tiles_per_row % self.cut.rows:
             raise TargetError(f"bands of layer {self.layer.name} are no whole blocks")
+
+    @cached_property
+    def sizes(self) -> CutSizes:
+        """Of its parts."""
+        return sizes_of(self.layer, self.cut)
 
     @property
     def band_rows(self) -> int:
         """Output rows of a firing."""
-        return -(-self.layer.geometry.out_height // (self.cut.bands * self.cut.firings))
+        return self.sizes[0]
 
     @property
     def part_rows(self) -> int:
         """Output rows of a tile; of the last part perhaps fewer."""
-        return self.band_rows * self.cut.firings
+        return self.sizes[1]
 
     @property
     def part_channels(self) -> int:
         """Output channels of a tile, padded to whole blocks of accumulators."""
-        c = self.cut
-        return _up(-(-self.layer.geometry.outputs // c.parts), c.tiling.n * c.columns)
+        return self.sizes[2]
 
     @property
     def slice_channels(self) -> int:
         """Input channels of a tile, padded to whole `mmul` steps."""
-        if self.layer.apart:
-            return self.part_channels
-        return _up(-(-self.layer.geometry.channels // self.cut.length), self.cut.tiling.k)
+        return self.sizes[3]
 
     def rows_of(self, part: int) -> tuple[int, int]:
         """First output row of a part, and how many."""
@@ -235,14 +259,24 @@ class CutLayer:
         Raises:
             TargetError: no such kernel exists; a maximum has another one.
         """
+        position = self.position(column)
+        if position not in self._kernels:
+            self._kernels[position] = self._kernel(position)
+        return self._kernels[position]
+
+    @cached_property
+    def _kernels(self) -> dict[Position, KernelSpec]:
+        """Those that have been asked for."""
+        return {}
+
+    def _kernel(self, position: Position) -> KernelSpec:
         layer, c, walk = self.layer, self.cut, self.walk
         if layer.epilogue is None:
             raise TargetError("a maximum pool has no such kernel")
-        position = self.position(column)
         starts = layer.weight is not None and position in ("only", "first")
         return KernelSpec(
             layer.dtype,
-            "int8" if layer.weight is None else str(layer.weight.dtype),
+            layer.multiplied,
             c.tiling,
             c.rows,
             c.columns,

@@ -11,6 +11,7 @@ block after starts from.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from match_aie.errors import TargetError
@@ -251,7 +252,7 @@ class KernelSpec:
         """Accumulators of a block."""
         return self.rows * self.columns
 
-    @property
+    @cached_property
     def joined(self) -> int:
         """Neighbouring accumulators that are drained together.
 

@@ -11,6 +11,7 @@ rows padded to whole tiles.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -48,14 +49,14 @@ class Geometry:
         if min(self.out_height, self.out_width, self.channels, self.outputs) < 1:
             raise TargetError(f"a window of {self.filter} has no place on the image")
 
-    @property
+    @cached_property
     def out_height(self) -> int:
         """Rows of the output."""
         top, _, bottom, _ = self.padding
         reach = (self.filter[0] - 1) * self.dilation[0] + 1
         return (self.height + top + bottom - reach) // self.stride[0] + 1
 
-    @property
+    @cached_property
     def out_width(self) -> int:
         """Columns of the output."""
         _, left, _, right = self.padding
@@ -87,12 +88,12 @@ class Walk:
     apart: bool = False
     lead: int = 0
 
-    @property
+    @cached_property
     def tiles_per_row(self) -> int:
         """Tiles of pixels in a row of the output."""
         return -(-self.geometry.out_width // self.tiling.m)
 
-    @property
+    @cached_property
     def m(self) -> int:
         """Rows of the kernel: output pixels, rows of the image padded to tiles, to whole blocks."""
         return _up(self.geometry.out_height * self.tiles_per_row, self.rows) * self.tiling.m
@@ -102,17 +103,17 @@ class Walk:
         """Taps of the window."""
         return self.geometry.filter[0] * self.geometry.filter[1]
 
-    @property
+    @cached_property
     def k(self) -> int:
         """Columns of the kernel: padded channels times taps, or taps alone."""
         return self.taps if self.apart else _up(self.geometry.channels, self.tiling.k) * self.taps
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Output channels padded to whole blocks."""
         return _up(self.geometry.outputs, self.tiling.n * self.columns)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int, int, int, int]:
         """The input as read: channel blocks, rows, phases, columns of a phase, lanes."""
         g, lanes = self.geometry, self.tiling.n if self.apart else self.tiling.k

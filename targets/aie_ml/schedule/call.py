@@ -206,12 +206,21 @@ class ArchitectureKey:
         """Of the name."""
         return hash(self.arch.name)
 
+    @cached_property
+    def core(self) -> Machine:
+        """Its core.
+
+        Raises:
+            TargetError: a fact that schedules need is not known.
+        """
+        return machine(self.arch)
+
 
 @lru_cache(maxsize=65536)
 def _cached(
     kernel: Kernel, key: ArchitectureKey, rows: int, reduction: int, columns: int
 ) -> CallSchedule:
-    core = machine(key.arch)
+    core = key.core
     t = kernel.tiling
     steps = reduction // t.k
     parts = tuple(
@@ -232,7 +241,7 @@ def _block(kernel: Kernel, key: ArchitectureKey, steps: int) -> BlockSchedule:
 
 @lru_cache(maxsize=16384)
 def _explicit(kernel: Kernel, key: ArchitectureKey) -> int:
-    return explicit_steps(kernel, machine(key.arch))
+    return explicit_steps(kernel, key.core)
 
 
 @lru_cache(maxsize=16384)
@@ -248,7 +257,7 @@ def _short(kernel: Kernel, key: ArchitectureKey, steps: int) -> BlockSchedule | 
         if isinstance(flat, TargetError) or flat.gap >= LOOP_SWITCH:
             return flat
     try:
-        return schedule_block(kernel, machine(key.arch), steps)
+        return schedule_block(kernel, key.core, steps)
     except TargetError as error:
         return TargetError(error.what, hint=error.hint)
 

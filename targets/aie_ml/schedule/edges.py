@@ -156,10 +156,15 @@ class _Chain:
     def place(self, op: Operation, begin: int) -> list[Placed] | None:
         """`op` as early as possible from `begin` on, and what only it needs as late as possible."""
         soonest = max((begin, *(self._soonest(name) for name in op.reads)))
-        for cycle in range(soonest, soonest + self.length):
-            found = self._at(op, cycle)
+        return self._within(op, range(soonest, soonest + self.length))
+
+    def _within(self, op: Operation, cycles: range) -> list[Placed] | None:
+        """`op` at the first of `cycles` that has room for it and for all that it needs."""
+        while (free := self.table.first(op, cycles)) is not None:
+            found = self._at(op, *free)
             if found is not None:
                 return found
+            cycles = range(free[0] + cycles.step, cycles.stop, cycles.step)
         return None
 
     def _soonest(self, name: str) -> int:
@@ -171,11 +176,8 @@ class _Chain:
             return min(self.ready.values()) - self.length
         return op.latency + max(self._soonest(read) for read in op.reads)
 
-    def _at(self, op: Operation, cycle: int) -> list[Placed] | None:
-        """`op` in this cycle with all that it needs; None, and nothing taken, without room."""
-        slot = self.table.slot_for(op, cycle)
-        if slot is None:
-            return None
+    def _at(self, op: Operation, cycle: int, slot: str) -> list[Placed] | None:
+        """`op` in a free slot with all that it needs; None, and nothing taken, without room."""
         self.table.take(op, cycle, slot)
         found = [Placed(cycle, slot, op)]
         for name in op.reads:
@@ -192,11 +194,7 @@ class _Chain:
         """`op` as late as possible so that its value can be read in `cycle`."""
         latest = cycle - op.latency
         soonest = max((latest - self.length + 1, *(self._soonest(name) for name in op.reads)))
-        for at in range(latest, soonest - 1, -1):
-            found = self._at(op, at)
-            if found is not None:
-                return found
-        return None
+        return self._within(op, range(latest, soonest - 1, -1))
 
     def _undo(self, placed: list[Placed]) -> None:
         for one in placed:

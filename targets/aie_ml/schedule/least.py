@@ -7,7 +7,7 @@ from math import ceil
 
 from match_aie.targets.aie_ml.schedule.call import ArchitectureKey, shapes
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
-from match_aie.targets.aie_ml.schedule.machine import STORE, VECTOR, machine
+from match_aie.targets.aie_ml.schedule.machine import STORE, VECTOR
 from match_aie.targets.aie_ml.schedule.operations import block_operations
 from match_aie.targets.aie_ml.schedule.place import LOOP_SWITCH, schedule_step
 
@@ -28,7 +28,7 @@ def least_body(kernel: Kernel, key: ArchitectureKey, size: tuple[int, int, int])
         TargetError: the pair has no native product.
     """
     rows, reduction, columns = size
-    t, core = kernel.tiling, machine(key.arch)
+    t, core = kernel.tiling, key.core
     steps, switch = ceil(reduction / t.k), 0 if kernel.variant == "flat" else LOOP_SWITCH
     cycles = last = 0
     for times, r, c in shapes(ceil(rows / t.m), ceil(columns / t.n), kernel.rows, kernel.columns):
@@ -46,7 +46,7 @@ def _pace(kernel: Kernel, key: ArchitectureKey) -> tuple[int, int, int, int]:
 
     The last are those to the block's end.
     """
-    core = machine(key.arch)
+    core = key.core
     block = block_operations(kernel, core)
     step = schedule_step(block, kernel, core)
     finish = [op for chain in block.finish for op in chain]

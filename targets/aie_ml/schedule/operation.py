@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
+
+from match_aie.targets.aie_ml.schedule.machine import LOAD_A, SLOTS
 
 Kind = Literal[
     "product",
@@ -27,6 +30,13 @@ ACCUMULATING = ("product", "compare")
 
 #: First letters of values that belong to one step of the reduction, and not to a block.
 OF_STEP = "awdo"
+
+#: Bits of what an operation takes in a bundle: slots, the port between memory and accumulators,
+#: the vector write port, and the memory's banks.
+SLOT_BITS = {slot: 1 << at for at, slot in enumerate(SLOTS)}
+ACCUMULATOR_PORT = 1 << len(SLOTS)
+WRITE_PORT = ACCUMULATOR_PORT << 1
+BANK_BITS = {bank: WRITE_PORT << at + 1 for at, bank in enumerate(("A", "W", "W0", "W1", "S", "T"))}
 
 #: Bytes of a counted load, store or result.
 WORD = 32
@@ -56,3 +66,19 @@ class Operation:
     latency: int = 0
     bank: str = ""
     bytes: int = 0
+
+    @cached_property
+    def shares(self) -> int:
+        """Bits of what it takes when it issues, in whatever slot: a bank, a port."""
+        bank = BANK_BITS[self.bank] if self.bank else 0
+        port = self.kind in ("load_accumulator", "store_accumulator")
+        return bank | (ACCUMULATOR_PORT if port else 0)
+
+    @cached_property
+    def choices(self) -> tuple[tuple[str, int, bool], ...]:
+        """(slot, its bit, whether the result lands through the write port there)."""
+        return tuple((slot, SLOT_BITS[slot], self.lands(slot)) for slot in self.slots)
+
+    def lands(self, slot: str) -> bool:
+        """Whether its result lands through the vector write port: load A and SRS share it."""
+        return self.kind == "srs" or (self.kind == "load" and slot == LOAD_A)

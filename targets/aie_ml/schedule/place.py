@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 from match_aie.errors import InternalError, TargetError
 from match_aie.targets.aie_ml.kernels.heads import SPREAD_STEPS
@@ -121,11 +122,16 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
     switch = 0 if kernel.variant == "flat" else LOOP_SWITCH
     least = wanting(block, step, explicit)
 
-    def attempt(extra: int, serial: int) -> tuple[tuple[Placed, ...] | None, int, int]:
+    @cache
+    def laid(extra: int) -> _Laid:
         inserts = _inserts(block, step, explicit, extra, core)
         gap = switch + extra - sum(inserts.values())
-        sizes = explicit, inserts, gap, switch, sets
-        return _place(kernel, block, step, sizes, core, serial=serial), gap, serial
+        return _lay_steps(kernel, block, step, explicit, inserts, gap)
+
+    def attempt(extra: int, serial: int) -> tuple[tuple[Placed, ...] | None, int, int]:
+        steps = laid(extra)
+        placed = _place(kernel, block, steps, (switch, sets), core, serial=serial)
+        return placed, steps.gap, serial
 
     multiplied = any(op.kind == "multiply" for chain in block.finish for op in chain)
     everything = range(least, least + LONGEST_GAP)
@@ -268,27 +274,31 @@ def _inserts(block: Block, step: Step, steps: int, extra: int, core: Machine) ->
     return dict(inserts)
 
 
-def _place(
-    kernel: Kernel,
-    block: Block,
-    step: Step,
-    sizes: tuple[int, dict[int, int], int, int, int],
-    core: Machine,
-    *,
-    serial: int,
-) -> tuple[Placed, ...] | None:
-    """All operations of a block; None if they do not fit.
+@dataclass(frozen=True)
+class _Laid:
+    """The steps of a block among its like, with what does not depend on how registers are saved.
 
-    Args:
-        kernel: whose block it is.
-        block: the operations.
-        step: of the reduction.
-        sizes: steps; bundles inserted, by the cycle of the steps that they precede; empty bundles
-            at the end, and how many of those set up a loop; sets of accumulators.
-        core: where.
-        serial: how registers are saved.
+    Attributes:
+        table: what is taken.
+        length: from block to block.
+        gap: empty bundles at the end.
+        placed: operations of the steps.
+        started: those of the start; None without room, or where they come after the finish.
+        words: where words of a cascade may be.
     """
-    steps, inserts, gap, switch, sets = sizes
+
+    table: Table
+    length: int
+    gap: int
+    placed: list[Placed]
+    started: list[Placed] | None
+    words: Limits
+
+
+def _lay_steps(
+    kernel: Kernel, block: Block, step: Step, steps: int, inserts: dict[int, int], gap: int
+) -> _Laid:
+    """All steps, apart by the bundles inserted before cycles of theirs, and the start."""
     total = steps * step.interval
     inserts[total] = inserts.get(total, 0) + gap
     length = total + sum(inserts.values())
@@ -300,15 +310,33 @@ def _place(
             table.take(p.operation, cycle, p.slot)
             placed.append(Placed(cycle, p.slot, p.operation, at))
     words = limits(kernel, steps, step.interval)
+    started = None if kernel.adds else place_start(block, placed, table, length, words)
+    return _Laid(table, length, gap, placed, started, words)
+
+
+def _place(
+    kernel: Kernel, block: Block, laid: _Laid, sizes: tuple[int, int], core: Machine, *, serial: int
+) -> tuple[Placed, ...] | None:
+    """All operations of a block; None if they do not fit.
+
+    Args:
+        kernel: whose block it is.
+        block: the operations.
+        laid: its steps.
+        sizes: empty bundles at the end that set up a loop; sets of accumulators.
+        core: where.
+        serial: how registers are saved.
+    """
+    (switch, sets), table, length, placed = sizes, laid.table.copy(), laid.length, laid.placed
+    started = laid.started
+    if started is None and not kernel.adds:
+        return None
+    finished = place_finish(block, placed, table, length, laid.words, serial=serial)
     if kernel.adds:
         # Earlier sums come from where the results go, between their stores: no load moves up over
         # the inner loop of the block before.
-        finished = place_finish(block, placed, table, length, words, serial=serial)
         loop = max(p.cycle for p in placed if p.operation.kind in ACCUMULATING) - length
-        started = place_start(block, placed, table, length, words, since=loop + 1)
-    else:
-        started = place_start(block, placed, table, length, words)
-        finished = place_finish(block, placed, table, length, words, serial=serial)
+        started = place_start(block, placed, table, length, laid.words, since=loop + 1)
     if started is None or finished is None:
         return None
     everything = (*placed, *started, *finished)
@@ -317,9 +345,8 @@ def _place(
     if kernel.variant == "exposed":
         if length - switch <= max(p.cycle for p in finished):
             return None
-    fits = fit(VECTOR_UNITS, everything, length, core.vectors)
-    fits = fits and fit(block.width, everything, length, core.accumulators)
-    return everything if fits else None
+    files = (VECTOR_UNITS, core.vectors), (block.width, core.accumulators)
+    return everything if fit(files, ((0, p.cycle, p) for p in everything), length) else None
 
 
 def _stretched(cycle: int, total: int, inserts: dict[int, int], length: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from match_aie.targets.aie_ml.schedule.operation import OF_STEP, Operation
@@ -59,40 +59,49 @@ def most_live(lives: Iterable[Life], length: int | None) -> float:
     return most
 
 
-def fit(units: dict[str, float], placed: tuple[Placed, ...], length: int, most: float) -> bool:
-    """Whether all values of the pattern that live at once have a register.
+def fit(
+    files: Sequence[tuple[dict[str, float], float]],
+    issued: Iterable[tuple[int, int, Placed]],
+    length: int | None,
+) -> bool:
+    """Whether all values that live at once have a register.
 
     Args:
-        units: registers of a value by the first letter of its name; others do not count.
-        placed: all operations of a block.
-        length: of the pattern.
-        most: registers there are.
+        files: of registers: how many a value takes by the first letter of its name, and how many
+            there are; values of other letters do not count.
+        issued: (block, cycle, placed) of all operations.
+        length: of the pattern that repeats; None where nothing does.
     """
-    lives = lifetimes(units, ((0, p.cycle, p) for p in placed))
-    return most_live(lives, length) <= most
+    spans = _spans({letter for units, _ in files for letter in units}, list(issued))
+    for units, most in files:
+        lives = [(*span, units[key[1][0]]) for key, span in spans.items() if key[1][0] in units]
+        if most_live(lives, length) > most:
+            return False
+    return True
 
 
-def lifetimes(units: dict[str, float], issued: Iterable[tuple[int, int, Placed]]) -> list[Life]:
-    """Lives of values whose names begin with a letter of `units`, from (block, cycle, placed)."""
-    spans: dict[tuple[int, str, int | None], list[int]] = {}
-    everything = list(issued)
-    for block, cycle, p in everything:
+def _spans(
+    letters: Container[str], issued: Sequence[tuple[int, int, Placed]]
+) -> dict[tuple[int, str, int | None], tuple[int, int]]:
+    """(first, last) cycle of values whose names begin with one of `letters`.
+
+    By block, name and step of the reduction, where they are of one.
+    """
+    spans: dict[tuple[int, str, int | None], tuple[int, int]] = {}
+    for block, cycle, p in issued:
         name = p.operation.writes
-        if name and name[0] in units:
+        if name and name[0] in letters:
             landed = cycle + p.operation.latency
             key = (block, name, p.step if name[0] in OF_STEP else None)
-            span = spans.get(key)
-            if span is None:
-                spans[key] = [landed, landed]
-            elif landed < span[0]:
-                span[0] = landed
-            elif landed > span[1]:
-                span[1] = landed
-    for block, cycle, p in everything:
-        step = p.step
+            first, last = spans.get(key, (landed, landed))
+            spans[key] = (
+                (landed, last) if landed < first else (first, landed if landed > last else last)
+            )
+    for block, cycle, p in issued:
         for name in p.operation.reads:
-            if name[0] in units:
-                read = spans.get((block, name, step if name[0] in OF_STEP else None))
+            if name[0] in letters:
+                key = (block, name, p.step if name[0] in OF_STEP else None)
+                read = spans.get(key)
                 if read is not None and cycle > read[1]:
-                    read[1] = cycle
-    return [(begin, end, units[name[0]]) for (_, name, _), (begin, end) in spans.items()]
+                    spans[key] = read[0], cycle
+    return spans

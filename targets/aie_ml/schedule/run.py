@@ -13,12 +13,7 @@ from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.schedule.edges import place_finish, place_start
 from match_aie.targets.aie_ml.schedule.operation import OF_STEP
 from match_aie.targets.aie_ml.schedule.place import BlockSchedule
-from match_aie.targets.aie_ml.schedule.registers import (
-    VECTOR_UNITS,
-    Placed,
-    lifetimes,
-    most_live,
-)
+from match_aie.targets.aie_ml.schedule.registers import VECTOR_UNITS, Placed, fit
 from match_aie.targets.aie_ml.schedule.table import Table
 from match_aie.targets.aie_ml.schedule.words import Limits
 
@@ -116,10 +111,8 @@ def unroll(schedule: BlockSchedule, blocks: int) -> tuple[Issue, ...]:
 def _fits(run: tuple[Issue, ...], schedule: BlockSchedule) -> bool:
     """Whether registers suffice."""
     vectors, accumulators = schedule.registers
-    issued = [(issue.block, issue.cycle, issue.placed) for issue in run]
-    taken = most_live(lifetimes(VECTOR_UNITS, issued), None)
-    sums = most_live(lifetimes(schedule.block.width, issued), None)
-    return taken <= vectors and sums <= accumulators
+    files = (VECTOR_UNITS, vectors), (schedule.block.width, accumulators)
+    return fit(files, ((issue.block, issue.cycle, issue.placed) for issue in run), None)
 
 
 def _apart(run: tuple[Issue, ...], sets: int) -> bool:
@@ -176,7 +169,7 @@ def _lay_out(schedule: BlockSchedule, blocks: int, *, tight: bool) -> tuple[Issu
 
 def _take(table: Table, p: Placed, offset: int) -> bool:
     free = table.slot_for(p.operation, p.cycle + offset)
-    if free is None or (p.slot, p.cycle + offset) in table.slots:
+    if free is None or table.has(p.slot, p.cycle + offset):
         return False
     table.take(p.operation, p.cycle + offset, p.slot)
     return True

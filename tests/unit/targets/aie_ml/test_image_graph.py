@@ -161,6 +161,21 @@ def test_the_cheapest_of_all_that_fit_is_chosen() -> None:
     assert len({round(cost) for cost in able}) > 10
 
 
+@pytest.mark.parametrize(("kind", "outputs"), [("conv", 24), ("depthwise", 16)])
+def test_bounds_of_cuts_are_no_higher_than_their_cost(kind, outputs) -> None:
+    layer = weighted_layer(kind, (16, 9, 9, outputs, (3, 3)), np.random.default_rng(1))
+    cut_of = WindowCuts(layer, ONE_WAY)
+    close = 0
+    for plan in list(cut_of.all(2))[::37]:
+        if cut_of.refuses(plan) is not None or not cut_of.runs(plan):
+            continue
+        cost = cut_of.price(plan)
+        if cost is not None:
+            assert cut_of.bound(plan) <= cut_of.tight(plan) <= cost.latency
+            close += cut_of.tight(plan) > 0.9 * cost.latency
+    assert close
+
+
 def test_what_does_not_fit_says_what_lacks() -> None:
     q = Quantized("int8", 0.1, 0)
     big = conv2d(
