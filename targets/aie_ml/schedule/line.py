@@ -79,9 +79,9 @@ class Line:
     def gather(self, op: Operation) -> int:
         """As `put`, of an operation of the far bank that takes the near one, too."""
         cycle = max((self._ready[name] for name in op.reads), default=0)
-        while (NEAR, cycle) in self._table.banks or self._table.slot_for(op, cycle) is None:
+        while self._table.reached(NEAR, cycle) or self._table.slot_for(op, cycle) is None:
             cycle += 1
-        self._table.banks.add((NEAR, cycle))
+        self._table.reach(NEAR, cycle)
         return self.put(op, cycle)
 
     def renew(self, name: str) -> None:

@@ -36,7 +36,8 @@ OF_STEP = "awdo"
 SLOT_BITS = {slot: 1 << at for at, slot in enumerate(SLOTS)}
 ACCUMULATOR_PORT = 1 << len(SLOTS)
 WRITE_PORT = ACCUMULATOR_PORT << 1
-BANK_BITS = {bank: WRITE_PORT << at + 1 for at, bank in enumerate(("A", "W", "W0", "W1", "S", "T"))}
+BANKS = ("A", "W", "W0", "W1", "S", "T", "near", "far")
+BANK_BITS = {bank: WRITE_PORT << at + 1 for at, bank in enumerate(BANKS)}
 
 #: Bytes of a counted load, store or result.
 WORD = 32

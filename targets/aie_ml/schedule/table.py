@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from match_aie.targets.aie_ml.schedule.operation import SLOT_BITS, WRITE_PORT, Operation
+from match_aie.targets.aie_ml.schedule.operation import (
+    BANK_BITS,
+    SLOT_BITS,
+    WRITE_PORT,
+    Operation,
+)
 from match_aie.targets.aie_ml.schedule.registers import Placed
 
 
@@ -36,6 +41,16 @@ class Table:
         """Whether `slot` is taken at `cycle`."""
         row = cycle if self.length is None else cycle % self.length
         return bool(self._rows[row] & SLOT_BITS[slot])
+
+    def reached(self, bank: str, cycle: int) -> bool:
+        """Whether a bank is taken at `cycle`."""
+        row = cycle if self.length is None else cycle % self.length
+        return bool(self._rows[row] & BANK_BITS[bank])
+
+    def reach(self, bank: str, cycle: int) -> None:
+        """Mark a bank at `cycle`, beside the one that an operation says."""
+        row = cycle if self.length is None else cycle % self.length
+        self._rows[row] |= BANK_BITS[bank]
 
     def take(self, op: Operation, cycle: int, slot: str) -> None:
         """Mark what `op` takes in `slot` at `cycle`."""
