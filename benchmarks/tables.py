@@ -305,7 +305,7 @@ def aie_latency(rows: Rows) -> Lines:
 def aie_recurrent(rows: Rows) -> Lines:
     """Steps of recurrent layers that fit the array, likewise."""
     yield "layer", "tiles", "a step, us", "assumptions at half / double, us", "largest error"
-    for case in rows.cases("max_error"):
+    for case in rows.cases("simulated_us_half"):
         varied = (f"simulated_us_{which}" for which in ("half", "double"))
         yield (
             case,
@@ -313,6 +313,22 @@ def aie_recurrent(rows: Rows) -> Lines:
             rows.value(case, "simulated_us", 3),
             " / ".join(rows.value(case, metric, 3) for metric in varied),
             rows.value(case, "max_error", 4),
+        )
+
+
+def aie_attention(rows: Rows) -> Lines:
+    """Heads of attention, resident, runs repeated."""
+    share, varied = "share of these tiles' peak, %", "assumptions at half / double, %"
+    yield "layer", "tiles", "a run, us", share, varied, "largest error, steps"
+    for case in rows.cases("share_of_peak"):
+        each = (f"share_of_peak_{which}" for which in ("half", "double"))
+        yield (
+            case,
+            rows.value(case, "tiles", 0),
+            rows.value(case, "simulated_us", 1),
+            rows.value(case, "share_of_peak", 1),
+            " / ".join(rows.value(case, metric, 1) for metric in each),
+            rows.value(case, "max_error", 1),
         )
 
 
@@ -374,6 +390,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "aie_networks": ("aie_network", aie_networks),
     "aie_latency": ("aie_network", aie_latency),
     "aie_recurrent": ("aie_sequence", aie_recurrent),
+    "aie_attention": ("aie_sequence", aie_attention),
     "aie_images": ("aie_network", aie_images),
     "aie_calibration": ("aie_layer", aie_calibration),
 }

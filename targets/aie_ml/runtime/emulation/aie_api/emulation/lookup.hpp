@@ -69,6 +69,7 @@ class parallel_lookup {
     MyLUT lut_;
 };
 
+#if __AIE_ARCH__ == 20
 template <typename T, typename MyLUT>
 class linear_approx;
 
@@ -113,5 +114,6 @@ class linear_approx<bfloat16, lut<4, float, bfloat16>> {
     lut<4, float, bfloat16> lut_;
     int step_bits_, bias_;
 };
+#endif
 
 }  // namespace aie
