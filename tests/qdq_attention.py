@@ -12,10 +12,14 @@ class AttentionNet:
         points: zero points of q, k, v, scores, output.
         scaled: "" for none, or the operator between product and softmax.
         step: of scaled scores; by default that of the scores times the factor.
+        reads: step and point with which "scores" or "weights" are read, where those are not the
+            ones with which they were stored.
     """
 
-    def __init__(self, shape, points=(3, -5, 7, 4, -3), scaled="Div", step=None) -> None:
-        self.nodes, self.known = [], []
+    def __init__(
+        self, shape, points=(3, -5, 7, 4, -3), scaled="Div", step=None, reads=None
+    ) -> None:
+        self.nodes, self.known, reads = [], [], reads or {}
         batch, heads, queries, keys, size, values = shape
         lead = [batch, heads]
         shapes = {
@@ -29,13 +33,15 @@ class AttentionNet:
             for name, point in zip(steps, points[:3], strict=True)
         )
         root = np.float32(np.sqrt(size))
-        scores = self.quantised(self.node("MatMul", [q, k]), 0.16, points[3])
+        scores = self.node("MatMul", [q, k])
+        scores = self.quantised(scores, 0.16, points[3], reads.get("scores"))
         if scaled:
             factor = root if scaled == "Div" else np.float32(1) / root
             step = np.float32(0.16) / root if step is None else step
             scores = self.node(scaled, [scores, self.const(factor)])
             scores = self.quantised(scores, step, points[3])
-        weights = self.quantised(self.node("Softmax", [scores], axis=-1), 1 / 256, -128)
+        weights = self.node("Softmax", [scores], axis=-1)
+        weights = self.quantised(weights, 1 / 256, -128, reads.get("weights"))
         real = self.node("MatMul", [weights, v])
         self.nodes.append(
             helper.make_node("QuantizeLinear", [real, *self.pair(0.02, points[4])], ["y"])
@@ -62,10 +68,10 @@ class AttentionNet:
         self.nodes.append(helper.make_node(operator, inputs, [name], **attributes))
         return name
 
-    def quantised(self, real, step, point):
-        """Through 8 bits and back."""
+    def quantised(self, real, step, point, read=None):
+        """Through 8 bits and back, with the same parameters or with those of `read`."""
         stored = self.node("QuantizeLinear", [real, *self.pair(step, point)])
-        return self.node("DequantizeLinear", [stored, *self.pair(step, point)])
+        return self.node("DequantizeLinear", [stored, *self.pair(*(read or (step, point)))])
 
     def model(self):
         """As ONNX."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -26,7 +27,10 @@ def quantised_attention_layer(view: View) -> Extracted:
     outer = view.node("matmul")
     weights, wq = _stored(view, str(outer.arguments[0]))
     v, vq = view.activation(str(outer.arguments[1]))
-    softmax = view.producer(str(view.producer(weights.name).arguments[0]))
+    storing = view.producer(weights.name)
+    if view.parameters(storing).per_tensor("the weights") != (np.float32(wq.scale), wq.zero_point):
+        raise Refusal("weights are read in other steps than they are stored in")
+    softmax = view.producer(str(storing.arguments[0]))
     s, sq = _stored(view, str(softmax.arguments[0]))
     axis = softmax.attributes.get("axis")
     if softmax.operator != "nn.softmax" or not isinstance(axis, int):
@@ -36,7 +40,9 @@ def quantised_attention_layer(view: View) -> Extracted:
     inner, before = _scores(view, s)
     (q, qq), (k, kq) = (view.activation(str(name)) for name in inner.arguments[:2])
     yq, tail = view.result()
-    layer = quantised_attention((qq, kq, vq), (sq, wq), yq, _sizes(q, k, v), tail)
+    # Steps as the softmax reads them; the zero point about which they were rounded and clipped.
+    scores = replace(sq, zero_point=before.zero_point)
+    layer = quantised_attention((qq, kq, vq), (scores, wq), yq, _sizes(q, k, v), tail)
     constants = {
         "scores_scale": _scale(qq, kq, before),
         "table": softmax_table(float(sq.scale or 0)),
@@ -46,7 +52,7 @@ def quantised_attention_layer(view: View) -> Extracted:
 
 
 def _stored(view: View, name: str) -> tuple[Value, Quantized]:
-    """The bytes behind dequantized `name`; a refusal where they are clipped, or no bytes."""
+    """The bytes behind dequantized `name`; a refusal where there are none."""
     value, quantised = view.activation(name)
     if value.dtype not in ("int8", "uint8"):
         raise Refusal(f"scores or weights are stored as {value.dtype}")

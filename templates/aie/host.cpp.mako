@@ -76,8 +76,9 @@ const void *${held.layer}_held(void) { return ${held.layer}_result; }
 namespace {
 
 /// Runs of the graph that follow each other: one call starts it for all of them. The next results'
-/// memory is asked for one at a time, since waiting for a channel waits for all that it has.
-struct {
+/// memory is asked for one at a time, since waiting for a channel waits for all that it has. Of the
+/// thread that is in that call: others wait for the array.
+thread_local struct {
     bool on = false;
     size_t runs = 0, sent = 0, taken = 0;
 } ${g.name}_many;

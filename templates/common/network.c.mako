@@ -299,21 +299,24 @@ int ${net.name}_run_many(const void *const in[], void *const out[], size_t runs)
 % else:
     uint8_t *const arena = NULL;
 % endif
-    const size_t ahead = ${net.many.ahead};
-    if (runs == 0) {
-        return 0;
-    }
-    ${net.many.symbol}_begin(runs);
-    for (size_t at = 0; at < runs + ahead; ++at) {
-        if (at < runs) {
-            ${net.name}_before(arena, in + at * ${net.macro}_INPUTS, out + at * ${net.macro}_OUTPUTS);
+    const size_t ahead = ${net.many.ahead}, most = (size_t)1 << 30; /* a start counts in int */
+    while (runs > 0) {
+        const size_t now = runs < most ? runs : most;
+        ${net.many.symbol}_begin(now);
+        for (size_t at = 0; at < now + ahead; ++at) {
+            if (at < now) {
+                ${net.name}_before(arena, in + at * ${net.macro}_INPUTS, out + at * ${net.macro}_OUTPUTS);
+            }
+            if (at >= ahead) {
+                const size_t done = at - ahead;
+                ${net.name}_after(arena, in + done * ${net.macro}_INPUTS, out + done * ${net.macro}_OUTPUTS);
+            }
         }
-        if (at >= ahead) {
-            const size_t done = at - ahead;
-            ${net.name}_after(arena, in + done * ${net.macro}_INPUTS, out + done * ${net.macro}_OUTPUTS);
-        }
+        ${net.many.symbol}_end();
+        in += now * ${net.macro}_INPUTS;
+        out += now * ${net.macro}_OUTPUTS;
+        runs -= now;
     }
-    ${net.many.symbol}_end();
     return 0;
 }
 % endif

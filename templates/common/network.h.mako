@@ -60,7 +60,8 @@ int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]);
 /* Runs the network so many times, for inputs and outputs that stand behind each other: in[] has
  * ${net.macro}_INPUTS addresses for each run, out[] ${net.macro}_OUTPUTS. Up to ${net.many.ahead} runs begin before
  * the first one's result is there, so all inputs must be there, and no output may be an input of
- * another run. In an arena of its own, so in one thread at a time. Returns 0${refused}. */
+ * another run. In an arena of its own, so in one thread at a time; other threads' calls of the
+ * other functions wait until it has ended. Returns 0${refused}. */
 int ${net.name}_run_many(const void *const in[], void *const out[], size_t runs);
 
 % endif

@@ -13,25 +13,31 @@ MOST = 16
 def runs_ahead(graph: LayerGraph) -> int:
     """Runs that a host may begin before it takes the first one's result, `MOST` at most.
 
-    Every buffer of a memory tile holds so many runs as it has copies, so what is begun can be ahead
-    of what leaves by the copies on the way from an input to an output, the way with the fewest of
-    them. A host that begins no more never waits for room in a channel while the array waits for it.
-    What a run writes several times, or reads again, counts nothing.
+    A node can be ahead of another one by so many runs as lie on the way from the latter back to it.
+    What reads a buffer of a memory tile is behind what fills it by its copies at most; what a run
+    writes several times, or reads again, counts nothing. And nothing is ahead of what it reads, so
+    a step forward on that way adds nothing: with sums that wait for an operand which forked off
+    earlier, that way may be shorter than any from input to output. The least of them bounds the
+    host, which then never waits for room in a channel while the array waits for it (a marked
+    graph's bound: the tokens on the cycle that the host would close).
     """
-    after: dict[tuple[str, int], set[tuple[str, int]]] = {}
+    ways: dict[tuple[str, int], list[tuple[tuple[str, int], int]]] = {}
     for link in graph.connections:
-        after.setdefault(_node(link.source), set()).add(_node(link.sink))
-    waiting = [(0, ("outside", at)) for at in range(len(graph.inputs))]
+        source, sink = _node(link.source), _node(link.sink)
+        ways.setdefault(source, []).append((sink, 0))
+        ways.setdefault(sink, []).append((source, _held(graph, source)))
+    inputs = len(graph.inputs)
+    waiting = [(0, ("outside", inputs + at)) for at in range(len(graph.outputs))]
     seen: set[tuple[str, int]] = set()
     while waiting:
         held, node = heappop(waiting)
-        if node[0] == "outside" and node[1] >= len(graph.inputs):
+        if node[0] == "outside" and node[1] < inputs:
             return min(held, MOST)
         if node in seen:
             continue
         seen.add(node)
-        for other in after.get(node, ()):
-            heappush(waiting, (held + _held(graph, other), other))
+        for other, more in ways.get(node, ()):
+            heappush(waiting, (held + more, other))
     return 0
 
 

@@ -41,6 +41,10 @@ class WeightsSpec(TableSpec):
         return "aie/weights.hpp.mako"
 
 
+#: How every result is rounded and saturated.
+MODES = ("conv_even", "saturate")
+
+
 @dataclass(frozen=True)
 class AttentionCall:
     """A block of query rows of one head after the other.
@@ -73,6 +77,10 @@ class AttentionCall:
             raise TargetError(f"{self.symbol}: values do not go with scores")
         if (first.tiling.m, first.tiling.n) != (TILE_ROWS, TILE_COLUMNS) or first.n % PAIR:
             raise TargetError(f"{self.symbol}: scores are no pairs of tiles of 4 x 8")
+        for product in (first, second):
+            # The softmax between them sets these modes for the second product, too.
+            if (product.requantise.rounding, product.requantise.saturation) != MODES:
+                raise TargetError(f"{self.symbol}: all of it rounds and saturates alike, {MODES}")
 
     @property
     def template(self) -> str:

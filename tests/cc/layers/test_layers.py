@@ -36,7 +36,7 @@ from match_aie.workload import (
     pool2d,
     rowwise,
 )
-from tests.thinned import thinned
+from tests.thinned import turns
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no gcc and no clang")
 
@@ -69,7 +69,7 @@ def defined(case):
     return True
 
 
-@pytest.mark.parametrize(("kind", "compiler"), thinned(product(KINDS, COMPILERS), 2, 1))
+@pytest.mark.parametrize(("kind", "compiler"), turns(KINDS, COMPILERS))
 def test_equals_reference(kind, compiler):
     @MANY
     @given(cases(KINDS[kind], 25))

@@ -104,6 +104,8 @@ namespace weights_int8_uint8 {
         for (unsigned i = 0; i < 8; ++i) chess_unroll_loop() left[i] = folded(left[i], left[i + 8]);
         for (unsigned i = 0; i < 4; ++i) chess_unroll_loop() left[i] = folded(left[i], left[i + 4]);
         for (unsigned i = 0; i < 2; ++i) chess_unroll_loop() left[i] = folded(left[i], left[i + 2]);
+        // Bits that are shifted out are dropped here, and rounded everywhere else.
+        aie::set_rounding(aie::rounding_mode::floor);
         auto kept = aie::downshift(folded(left[0], left[1]), call.known);
         const auto one = aie::broadcast<int32, lanes>(1);
         const auto bound = aie::broadcast<int32, lanes>(1 << 15);
@@ -113,6 +115,7 @@ namespace weights_int8_uint8 {
             kept = aie::select(kept, aie::downshift(kept, 1), over);
             shift = aie::select(shift, aie::add(shift, one), over);
         }
+        aie::set_rounding(aie::rounding_mode::conv_even);
         auto rest = aie::broadcast<int32, lanes>((1 << 14) - 1), quotient = aie::zeros<int32, lanes>();
         for (unsigned step = 0; step < 15; ++step) chess_prepare_for_pipelining {
             rest = aie::add(aie::add(rest, rest), one);

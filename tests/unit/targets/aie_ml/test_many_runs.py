@@ -20,22 +20,40 @@ from tests import integer_graphs as ig
 from tests.aie_programs import VEK280
 
 
+def conv(rng, builder, x, side):
+    weights = rng.integers(-128, 128, (16, 16, side, side)).astype(np.int8)
+    pad = (side // 2,) * 4
+    total = ig.convolution(builder, x, weights, layout="NHWC", padding=pad)
+    bias = rng.integers(-999, 999, 16)
+    return ig.requantised(builder, total, "NHWC", shift=9, bias=bias)
+
+
 def network(rng):
     """A convolution, two ways to a sum, one of them with a convolution, and another one."""
 
-    def conv(builder, x, side):
-        weights = rng.integers(-128, 128, (16, 16, side, side)).astype(np.int8)
-        pad = (side // 2,) * 4
-        total = ig.convolution(builder, x, weights, layout="NHWC", padding=pad)
-        bias = rng.integers(-999, 999, 16)
-        return ig.requantised(builder, total, "NHWC", shift=9, bias=bias)
-
     def body(builder, inputs):
-        first = conv(builder, inputs[0], 3)
-        again = ig.residual(builder, conv(builder, first, 3), first, "NHWC", shift=1)
-        return conv(builder, again, 1)
+        first = conv(rng, builder, inputs[0], 3)
+        again = ig.residual(builder, conv(rng, builder, first, 3), first, "NHWC", shift=1)
+        return conv(rng, builder, again, 1)
 
     return ig.module(body, ((1, 8, 8, 16), "int8"))
+
+
+def crossing(rng, long):
+    """Two shortcuts: the second one begins before the sum where the first one ends."""
+
+    def row(builder, x, count):
+        for _ in range(count):
+            x = conv(rng, builder, x, 1)
+        return x
+
+    def body(builder, inputs):
+        first = conv(rng, builder, inputs[0], 1)
+        second = row(builder, first, long)
+        x = ig.residual(builder, row(builder, second, 1), first, "NHWC", shift=1)
+        return ig.residual(builder, row(builder, x, long), second, "NHWC", shift=1)
+
+    return ig.module(body, ((1, 48, 48, 16), "int8"))
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +77,7 @@ def test_images_follow_each_other_through_an_image_network(made):
 
 
 def graph_of(made):
-    target, net, _ = made
+    target, net, *_ = made
     steps = [
         SimulatedStep(s.label, s.layer.module, s.layer.workload, None, 0.0, 0.0, 0, s.layer.mapping)
         if s.layer
@@ -83,6 +101,22 @@ def test_the_shortest_way_through_a_graph_says_how_far_ahead_a_host_may_be(made)
     assert runs_ahead(single) == ahead // 2
     several = replace(graph, shared=tuple(replace(one, fills=2) for one in graph.shared))
     assert runs_ahead(several) == 0
+
+
+def test_shortcuts_that_cross_leave_less_room():
+    """By way of the second sum, back to where its shortcut begins, to the first sum, and back."""
+    target = VersalAIEML(modules=("array",), optimize_for="throughput", columns_per_layer=1)
+    net = match.compile(crossing(np.random.default_rng(5), 5), target, cache=False)
+    found = graph_of((target, net))[1][0]
+    ahead = runs_ahead(found.graph)
+    assert ahead == 12  # forward alone there are more than `MOST`
+    program = lay_out(found.graph, VEK280, found.column)
+    most, fewer = (
+        simulate_streamed(program, VEK280, HostWork(0.0, 0.0, many)) for many in (ahead, 4)
+    )
+    assert most.interval <= fewer.interval
+    with pytest.raises(DeadlockError):
+        simulate_streamed(program, VEK280, HostWork(0.0, 0.0, ahead + 5))
 
 
 def test_what_the_host_does_is_a_part_of_the_interval(made):
