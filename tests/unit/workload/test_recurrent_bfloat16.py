@@ -66,6 +66,10 @@ def test_lines_over_every_input():
     assert sigmoid_lines()(np.float32([-8, 8, -1e30])).tolist() == [0.0, 1.0, 0.0]
     assert tanh_lines()(np.float32([-9, 9, 0.03125, -0.0])).tolist() == [-1.0, 1.0, 0.03125, 0.0]
     assert np.isnan(tanh_lines()(np.float32([np.inf, np.nan]))).all()
+    # What caps of the bound rest on.
+    gates, bent = sigmoid_lines()(FINITE), tanh_lines()(FINITE)
+    assert (to_bfloat16(gates).min(), to_bfloat16(gates).max()) == (0.0, 1.0)
+    assert (bent.min(), bent.max()) == (-1.0, 1.0)
 
 
 @pytest.mark.parametrize(("kind", "after"), CELLS)
@@ -88,6 +92,21 @@ def test_a_wrong_gate_is_outside_of_the_bound(kind, after):
         values[:24], values[24:48] = values[24:48].copy(), values[:24].copy()
     got = reference(workload, [x], constants | rows)
     assert not within_bound(workload, [x], constants, got).all()
+
+
+@pytest.mark.parametrize(("kind", "after"), CELLS)
+@pytest.mark.parametrize("size", [1e3, 1e30])
+def test_the_bound_stays_finite_over_long_sequences(kind, after, size):
+    """Gates of large sums may be anything, which an LSTM's cell carries on from step to step."""
+    workload, constants, x = layer(kind, after, 1200, 30, 20, scale=0.4 * np.sqrt(20))
+    x *= np.float32(size)
+    got = reference(workload, [x], constants)
+    expected = real_expected(workload, [x], constants, got)
+    # A gate is off by 1 and tanh by 2 at most: o tanh(c) by 1 * 2 + 1 * 1 + 1 * 2, u (n - h) by
+    # 2 * 1 + (1 + 1) * 2, and roundings.
+    assert 0 <= expected.error.min() <= expected.error.max() < (5.1 if kind == "lstm" else 6.2)
+    assert within_bound(workload, [x], constants, got).all()
+    assert 0 < share(got, expected) <= 1
 
 
 def test_small_steps_of_a_state_are_not_lost():
