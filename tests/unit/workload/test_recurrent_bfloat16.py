@@ -122,12 +122,38 @@ def test_small_steps_of_a_state_are_not_lost():
 
 
 def test_what_has_no_meaning():
-    workload, constants, _ = layer("gru", True, 2, 3, 3)
+    workload, _, _ = layer("gru", True, 2, 3, 3)
     assert refuses_recurrent(workload) is None
     two = recurrent("lstm", steps=2, batch=2, inputs=3, hidden=3)
     assert "2 sequences side by side" in refuses_recurrent(two)
     begun = recurrent("gru", steps=2, batch=1, inputs=3, hidden=3, initial=True)
     assert "first state arrives" in refuses_recurrent(begun)
+
+
+@pytest.mark.parametrize(("kind", "after"), CELLS)
+def test_constants_that_may_overflow_are_refused(kind, after):
+    """Whatever is not, gives numbers, however the state turns out."""
+    workload, constants, x = layer(kind, after, 6, 3, 4)
     assert not_finite(constants) is None
-    constants["weight"][0, 0] = 3.4e38  # rounds to infinity
-    assert "not finite" in not_finite(constants)
+    rows = len(constants["weight"])
+
+    def refused(**more):
+        return not_finite(constants | {n: np.float32(values) for n, values in more.items()})
+
+    whole = np.full((2, rows), 0.0)
+    for bias in (3.4e38, np.inf, -np.inf, np.nan):  # the first rounds to infinity
+        whole[1, -1] = bias
+        assert "not be finite" in refused(bias=whole)
+    assert "not be finite" in refused(bias=np.full((2, rows), 1.8e38))
+    assert "not be finite" in refused(recurrent=np.full((rows, 4), -1e38))
+    both = {"bias": np.full((2, rows), 1e38), "recurrent": np.full((rows, 4), 0.4e38)}
+    assert "not be finite" in refused(**both)
+    for name in ("weight", "recurrent"):
+        values = constants[name].copy()
+        values[0, 0] = 3.4e38
+        assert "not be finite" in refused(**{name: values})
+    for bias in (0.8e38, -0.8e38):
+        most = {"bias": np.full((2, rows), bias), "recurrent": np.full((rows, 4), bias / 2)}
+        assert refused(**most) is None
+        taken = {name: values.astype(np.float32) for name, values in most.items()}
+        assert np.isfinite(reference(workload, [x], constants | taken)).all()
