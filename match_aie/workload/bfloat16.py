@@ -24,6 +24,9 @@ UNIT_BFLOAT16 = 2.0**-8
 #: Absolute error of one below the normal numbers.
 TINY_BFLOAT16 = 2.0**-134
 
+#: Largest of its numbers.
+LARGEST_BFLOAT16 = (2.0 - 2.0**-7) * 2.0**127
+
 
 def to_bfloat16(values: np.ndarray) -> np.ndarray:
     """float32 `values` rounded to bfloat16, halves to even, as float32; NaN stays NaN."""

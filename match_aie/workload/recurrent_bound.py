@@ -5,6 +5,13 @@ is the bfloat16 rounding of a state, and just what the next step's products read
 itself may be off by that rounding. What bfloat16 adds is counted where
 `match_aie.workload.recurrent_bfloat16` rounds: operands, arguments of functions, gates, and what
 states are moved by; and a function's lines are off by what is measured over every argument.
+
+Large sums may be off by more than tables are long, so errors have caps. Gates, exact ones as well
+as rounded lines, lie in [0, 1] and are off by 1 at most; tanh lies in [-1, 1] and is off by 2 at
+most. No cell is larger than the steps so far: a step makes f c + i g of the exact one, with f and i
+in [0, 1] and |g| of 1 at most. That of the code is (c - v b) + i g, where b is c rounded to
+bfloat16, between 0 and 2 c; so |c - v b| is |c| at most, and rounding to float32 keeps what is not
+above a whole number there. It is off by the exact cell's magnitude and the steps, at most.
 """
 
 from __future__ import annotations
@@ -24,21 +31,30 @@ Arrays = Mapping[str, np.ndarray]
 SIGMOID_OFF, TANH_OFF = 3.81e-4, 7.61e-4
 
 
+def _lost(near: Near) -> np.ndarray:
+    """What a rounding to bfloat16 may change."""
+    return UNIT_BFLOAT16 * (np.abs(near.value) + near.error) + TINY_BFLOAT16
+
+
 def _narrow(near: Near) -> Near:
     """Rounded to bfloat16."""
-    lost = UNIT_BFLOAT16 * (np.abs(near.value) + near.error) + TINY_BFLOAT16
-    return Near(near.value, near.error + lost)
+    return Near(near.value, near.error + _lost(near))
+
+
+def _within(near: Near, most: float | np.ndarray) -> Near:
+    """With the smaller of two bounds; an error that is NaN, out of infinite inputs, is none."""
+    return Near(near.value, np.fmin(near.error, most))
 
 
 def _gate(sums: Near) -> Near:
     """The logistic function of sums, whose slope is 1/4 at most; it or 1 less it is rounded."""
     off = _narrow(sums).error / 4 + SIGMOID_OFF
-    return Near(sigmoid(sums.value), off + UNIT_BFLOAT16 * (1 + off))
+    return _within(Near(sigmoid(sums.value), off + UNIT_BFLOAT16 * (1 + off)), 1.0)
 
 
 def _bent(sums: Near) -> Near:
     """Tanh of sums, not rounded."""
-    return Near(np.tanh(sums.value), _narrow(sums).error + TANH_OFF)
+    return _within(Near(np.tanh(sums.value), _narrow(sums).error + TANH_OFF), 2.0)
 
 
 def _less(near: Near) -> Near:
@@ -104,8 +120,9 @@ def _lstm(workload: Workload, arrays: Arrays, states: np.ndarray) -> Near:
     found = []
     for step in range(len(states)):
         v = _less(f.step(step))
-        lost = (np.abs(v.value) + v.error) * (_narrow(cell).error - cell.error)
+        lost = (np.abs(v.value) + v.error) * _lost(cell)
         kept = f.step(step) * cell
         cell = Near(kept.value, kept.error + lost) + added.step(step)
+        cell = _within(cell, np.abs(cell.value) + step + 1)
         found.append(_narrow(o.step(step) * _narrow(_bent(cell))))
     return Near(np.stack([each.value for each in found]), np.stack([each.error for each in found]))

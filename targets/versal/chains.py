@@ -40,7 +40,9 @@ from match_aie.targets.versal.module import plan_of
 from match_aie.targets.versal.wishes import NO_WISHES, Wish
 from match_aie.workload import Kind, Workload
 
-#: Kinds that are no part of chains: their operands are filled up with zeros by the Arm core.
+#: Kinds that are no part of chains. Operands of products and attention are filled up with zeros by
+#: the Arm core. So are a recurrent layer's inputs, and its states leave filled up: to whole groups
+#: of steps, and to whole tiles of inputs or lanes of units, which neighbours do not carry.
 ALONE: frozenset[Kind] = frozenset({"matmul", "attention", "gru", "lstm"})
 
 

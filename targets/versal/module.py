@@ -38,7 +38,7 @@ from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.patterns import FLOATS, PATTERNS
 from match_aie.workload import RECURRENT, Workload
 
-#: What dense layers of float32 tensors become on the array.
+#: What dense and recurrent layers of float32 tensors become on the array.
 Floats = Literal["float32", "bf16"]
 
 #: What the layers of a network share: tiles, by whole columns but for layers of a single one, and

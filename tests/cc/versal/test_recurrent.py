@@ -97,5 +97,19 @@ def test_others_stay_with_the_core(layer, batch, why):
     assert why in str(made.assignment.considered)
 
 
+@pytest.mark.parametrize("operator", ["GRU", "LSTM"])
+@pytest.mark.parametrize(("what", "value"), [("b0", 3.4e38), ("b0", np.inf), ("r0", 1e38)])
+def test_constants_that_may_overflow_stay_with_the_core(operator, what, value):
+    """In bfloat16 all results would be NaN, where float32 saturates gates."""
+    model = network([(operator, 8, {})], 3, 8)
+    (found,) = (each for each in model.graph.initializer if each.name == what)
+    values = numpy_helper.to_array(found).copy()
+    values[0, :8] = value
+    found.CopyFrom(numpy_helper.from_array(values, what))
+    made = match.compile(model, target=VersalAIEML(floats="bf16"))
+    assert not kinds(made)
+    assert "may not be finite in bfloat16" in str(made.assignment.considered)
+
+
 def test_recurrent_layers_stay_with_the_core_unless_asked():
     assert not kinds(match.compile(network(CELLS[:1], 3, 8), target=VersalAIEML()))

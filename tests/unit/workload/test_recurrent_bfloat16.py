@@ -66,6 +66,10 @@ def test_lines_over_every_input():
     assert sigmoid_lines()(np.float32([-8, 8, -1e30])).tolist() == [0.0, 1.0, 0.0]
     assert tanh_lines()(np.float32([-9, 9, 0.03125, -0.0])).tolist() == [-1.0, 1.0, 0.03125, 0.0]
     assert np.isnan(tanh_lines()(np.float32([np.inf, np.nan]))).all()
+    # What caps of the bound rest on.
+    gates, bent = sigmoid_lines()(FINITE), tanh_lines()(FINITE)
+    assert (to_bfloat16(gates).min(), to_bfloat16(gates).max()) == (0.0, 1.0)
+    assert (bent.min(), bent.max()) == (-1.0, 1.0)
 
 
 @pytest.mark.parametrize(("kind", "after"), CELLS)
@@ -90,6 +94,21 @@ def test_a_wrong_gate_is_outside_of_the_bound(kind, after):
     assert not within_bound(workload, [x], constants, got).all()
 
 
+@pytest.mark.parametrize(("kind", "after"), CELLS)
+@pytest.mark.parametrize("size", [1e3, 1e30])
+def test_the_bound_stays_finite_over_long_sequences(kind, after, size):
+    """Gates of large sums may be anything, which an LSTM's cell carries on from step to step."""
+    workload, constants, x = layer(kind, after, 1200, 30, 20, scale=0.4 * np.sqrt(20))
+    x *= np.float32(size)
+    got = reference(workload, [x], constants)
+    expected = real_expected(workload, [x], constants, got)
+    # A gate is off by 1 and tanh by 2 at most: o tanh(c) by 1 * 2 + 1 * 1 + 1 * 2, u (n - h) by
+    # 2 * 1 + (1 + 1) * 2, and roundings.
+    assert 0 <= expected.error.min() <= expected.error.max() < (5.1 if kind == "lstm" else 6.2)
+    assert within_bound(workload, [x], constants, got).all()
+    assert 0 < share(got, expected) <= 1
+
+
 def test_small_steps_of_a_state_are_not_lost():
     """A gate of 0.993 moves a state by less than half a unit of bfloat16, for a long time."""
     workload, constants, x = layer("gru", True, 400, 1, 1)
@@ -103,12 +122,38 @@ def test_small_steps_of_a_state_are_not_lost():
 
 
 def test_what_has_no_meaning():
-    workload, constants, _ = layer("gru", True, 2, 3, 3)
+    workload, _, _ = layer("gru", True, 2, 3, 3)
     assert refuses_recurrent(workload) is None
     two = recurrent("lstm", steps=2, batch=2, inputs=3, hidden=3)
     assert "2 sequences side by side" in refuses_recurrent(two)
     begun = recurrent("gru", steps=2, batch=1, inputs=3, hidden=3, initial=True)
     assert "first state arrives" in refuses_recurrent(begun)
+
+
+@pytest.mark.parametrize(("kind", "after"), CELLS)
+def test_constants_that_may_overflow_are_refused(kind, after):
+    """Whatever is not, gives numbers, however the state turns out."""
+    workload, constants, x = layer(kind, after, 6, 3, 4)
     assert not_finite(constants) is None
-    constants["weight"][0, 0] = 3.4e38  # rounds to infinity
-    assert "not finite" in not_finite(constants)
+    rows = len(constants["weight"])
+
+    def refused(**more):
+        return not_finite(constants | {n: np.float32(values) for n, values in more.items()})
+
+    whole = np.full((2, rows), 0.0)
+    for bias in (3.4e38, np.inf, -np.inf, np.nan):  # the first rounds to infinity
+        whole[1, -1] = bias
+        assert "not be finite" in refused(bias=whole)
+    assert "not be finite" in refused(bias=np.full((2, rows), 1.8e38))
+    assert "not be finite" in refused(recurrent=np.full((rows, 4), -1e38))
+    both = {"bias": np.full((2, rows), 1e38), "recurrent": np.full((rows, 4), 0.4e38)}
+    assert "not be finite" in refused(**both)
+    for name in ("weight", "recurrent"):
+        values = constants[name].copy()
+        values[0, 0] = 3.4e38
+        assert "not be finite" in refused(**{name: values})
+    for bias in (0.8e38, -0.8e38):
+        most = {"bias": np.full((2, rows), bias), "recurrent": np.full((rows, 4), bias / 2)}
+        assert refused(**most) is None
+        taken = {name: values.astype(np.float32) for name, values in most.items()}
+        assert np.isfinite(reference(workload, [x], constants | taken)).all()
