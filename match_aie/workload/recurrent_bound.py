@@ -33,7 +33,7 @@ SIGMOID_OFF, TANH_OFF = 3.81e-4, 7.61e-4
 
 def _lost(near: Near) -> np.ndarray:
     """What a rounding to bfloat16 may change."""
-    return UNIT_BFLOAT16 * (np.abs(near.value) + near.error) + TINY_BFLOAT16
+    return np.asarray(UNIT_BFLOAT16 * (np.abs(near.value) + near.error) + TINY_BFLOAT16)
 
 
 def _narrow(near: Near) -> Near:
