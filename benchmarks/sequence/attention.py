@@ -11,8 +11,9 @@ from onnx import TensorProto, helper, numpy_helper
 from rows import figure
 
 import match_aie as match
+from match_aie.hardware import ChosenLayer
 from match_aie.targets.aie_ml import device
-from match_aie.targets.aie_ml.array import Assumed
+from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.simulate import run_layer, simulate_program
 from match_aie.targets.versal import VersalAIEML
@@ -117,21 +118,13 @@ def exact(case: Case, tensors: Mapping[str, np.ndarray], *, stored: bool) -> np.
     return np.asarray(np.clip(steps, -128, 127))
 
 
-def rows_of(name: str) -> list[dict[str, object]]:
-    """All figures of a case.
+def executed(case: Case, layer: ChosenLayer) -> tuple[ArrayProgram, dict[bool, float]]:
+    """The layer's program, and how far two runs of it are from `exact`, by its `stored`.
 
     Raises:
-        AssertionError: it is not one layer of the array, or a result is not the reference's.
+        AssertionError: a result is not the reference's, or shows nothing.
     """
-    case = CASES[name]
-    target = VersalAIEML(columns_per_layer=1, modules=("array",))
-    net = match.compile(network(case), target, cache=False)
-    (layer,) = net.program.schedule.chosen
-    assert layer.workload.kind == "attention"
-    runs = []
-    for seed in (1, 2):
-        (stretch,) = stretches([layer], VEK280.name, np.random.default_rng(seed))
-        runs.append(stretch)
+    runs = [next(stretches([layer], VEK280.name, np.random.default_rng(seed))) for seed in (1, 2)]
     program = runs[0].program
     done = execute(program, VEK280, [run.tensors for run in runs])
     errors = {True: 0.0, False: 0.0}
@@ -143,6 +136,21 @@ def rows_of(name: str) -> list[dict[str, object]]:
         for stored, so_far in errors.items():
             apart = np.abs(found - exact(case, run.tensors, stored=stored)).max()
             errors[stored] = max(so_far, float(apart))
+    return program, errors
+
+
+def rows_of(name: str) -> list[dict[str, object]]:
+    """All figures of a case.
+
+    Raises:
+        AssertionError: it is not one layer of the array, or a result is not the reference's.
+    """
+    case = CASES[name]
+    target = VersalAIEML(columns_per_layer=1, modules=("array",))
+    net = match.compile(network(case), target, cache=False)
+    (layer,) = net.program.schedule.chosen
+    assert layer.workload.kind == "attention"
+    program, errors = executed(case, layer)
     tiles, macs = len(program.cores), layer.workload.macs
     result = simulate_program(program, VEK280)
     alone = run_layer(program, VEK280).cycles
