@@ -6,15 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from match_aie.errors import TargetError
-from match_aie.hardware import BuildProfile, ExecModule, Runtime
+from match_aie.errors import Infeasible, InfeasibleError, TargetError
+from match_aie.hardware import BuildProfile, ChosenLayer, ExecModule, Runtime, Unit
+from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.known import device as known_device
 from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Beyond
 from match_aie.targets.cpu import CPU
 from match_aie.targets.versal.module import Floats, around_ns
 from match_aie.targets.versal.target import VersalAIEML
 from match_aie.targets.versal.wishes import NO_LAYERS, Layers
+from match_aie.targets.xdna.mlir import text
 
 #: What every Ryzen AI processor executes; those with AVX-512 are an option.
 ARCH = "x86-64-v3"
@@ -143,10 +146,37 @@ class XDNA(VersalAIEML):
         mine, array = self._cpu.runtime(), super().runtime()
         return replace(mine, files={**mine.files, **array.files})
 
+    def companions(
+        self, network: str, layers: Sequence[ChosenLayer]
+    ) -> Sequence[Unit] | Infeasible:
+        """Also the text of every graph's program, for the open tool chain."""
+        found = super().companions(network, layers)
+        if isinstance(found, Infeasible):
+            return found
+        mine = self._mine(layers)
+        graphs = [self._graph(layer) for layer in mine]
+        texts = []
+        for chain, whole in self._joined(network, mine, graphs):
+            graph = graphs[chain.first] if whole is None else whole.graph
+            values = {"text": self._text(graph, chain.column)}
+            texts.append(Unit(f"mlir/{graph.name}.mlir", "xdna/program.mlir.mako", values))
+        return (*found, *texts)
+
+    def _text(self, graph: LayerGraph, column: int) -> str:
+        """The program's text; a remark where there is none."""
+        program = lay_out(graph, self._whole, column)
+        if isinstance(program, Infeasible):
+            return f"// No program: {program}\n"
+        try:
+            return text(program, self._whole)
+        except (InfeasibleError, TargetError) as error:
+            return f"// No text: {error}\n"
+
     def simulator(self) -> ArrayNetworkSimulator:
         """The array behind a dispatch, and the x86 cores around it."""
         beyond = Beyond(call_ns=around_ns(self._whole))
-        return ArrayNetworkSimulator(self._whole, self.frequency, self.stretches, beyond=beyond)
+        hertz = self._megahertz * 1e6
+        return ArrayNetworkSimulator(self._whole, hertz, self.stretches, beyond=beyond)
 
     def options(self) -> Mapping[str, object]:
         """Arguments that make an equal target."""
