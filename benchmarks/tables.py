@@ -369,6 +369,28 @@ def aie_calibration(rows: Rows) -> Lines:
         yield what, rows.value("calibration", metric, 1)
 
 
+def xdna_gemms(rows: Rows) -> Lines:
+    """Published products of Ryzen AI processors against ours, and the memory rate they imply."""
+    yield "product, types", "published, TOPS", "simulated", "error, %", "implied memory rate, GB/s"
+    for case in rows.cases("simulated_tops"):
+        note = rows.note(case, "simulated_tops")
+        error, measured = note.split(" %, published ")
+        yield (
+            case.replace("_", " "),
+            measured.split(";")[0],
+            rows.value(case, "simulated_tops", 2),
+            error,
+            rows.value(case, "implied_memory_rate", 1),
+        )
+    for metric, what in (
+        ("mean_error_percent", "products, mean error"),
+        ("max_error_percent", "products, worst"),
+        ("mean_error_percent_kernels", "kernels, mean error"),
+        ("max_error_percent_kernels", "kernels, worst"),
+    ):
+        yield what, "", "", rows.value("calibration", metric, 1), ""
+
+
 #: Name in a document -> the results file and what makes the table of it.
 TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "gap9_networks": ("gap9", gap9_networks),
@@ -393,6 +415,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "aie_attention": ("aie_sequence", aie_attention),
     "aie_images": ("aie_network", aie_images),
     "aie_calibration": ("aie_layer", aie_calibration),
+    "xdna_gemms": ("xdna", xdna_gemms),
 }
 
 
