@@ -8,6 +8,7 @@ from layer_harness import COMPILERS
 from vector_harness import FLAGS, INCLUDE, SANITIZERS, build, layer, run, small_cache
 
 from match_aie.targets.cpu.machine import executes, machine
+from tests.thinned import thinned
 
 ARCH = "x86-64-v3"
 #: Beyond it; `test_instruction_sets.py` emulates them where this machine lacks them.
@@ -44,7 +45,7 @@ def test_wider_vectors(arch, tmp_path):
     run(layers, build(layers, tmp_path, COMPILERS[:1], "-O1"))
 
 
-@pytest.mark.parametrize("nbytes", [1500, 2000])
+@pytest.mark.parametrize("nbytes", thinned([1500, 2000], 2))
 def test_tiled(nbytes, tmp_path):
     """With a cache so small that most layers are blocked, the results are the same."""
     facts = small_cache(machine(ARCH), nbytes)
