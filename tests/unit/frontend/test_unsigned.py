@@ -193,6 +193,7 @@ def test_layers_of_integer_graphs_keep_their_form(onnx_tools):
     assert read == ["int32"] * 3
 
 
+@pytest.mark.slow
 def test_tensorflow_lites_integer_pool_rounds_around_its_own_zero(onnx_tools):
     model = load(model_file("dscnn_i8.tflite"))
     check(model, onnx_tools, 4)
