@@ -122,17 +122,13 @@ class Candidates(Generic[Cut]):
     def __init__(self, kind: Cuts[Cut], columns: int) -> None:
         """Bound them all."""
         self._kind = kind
-        self._refused: list[tuple[Cut, Infeasible]] = []
-        self._able: list[tuple[float, int, int, Cut]] = []
         self._tight: dict[int, float] = {}
         self._costs: dict[int, Priced[Cut] | Infeasible | None] = {}
-        for number, cut in enumerate(kind.all(columns)):
-            refused = kind.refuses(cut)
-            if refused is not None:
-                self._refused.append((cut, refused))
-            else:
-                self._able.append((kind.bound(cut), kind.shape(cut)[0], number, cut))
-        self._able.sort(key=lambda each: each[:3])
+        self._cuts = [
+            (kind.bound(cut), kind.shape(cut)[0], number, cut)
+            for number, cut in enumerate(kind.all(columns))
+        ]
+        self._cuts.sort(key=lambda each: each[:3])
 
     def best(self, columns: int) -> Chosen[Cut] | Infeasible:
         """The cut of least latency on at most `columns` columns that can be laid out.
@@ -141,20 +137,25 @@ class Candidates(Generic[Cut]):
             TargetError: there is no kernel for any.
         """
         reason: Infeasible | None = None
-        for cut, refused in self._refused:
-            if self._within(cut, columns) and (reason is None or _less(refused, reason)):
-                reason = refused
         for cut, cost in islice(self._priced(columns), self._kind.tries):
             taken = self._kind.lay_out(cut, columns)
             if not isinstance(taken, Infeasible):
                 return Chosen(cut, cost, taken)
             reason = taken
-        reason = reason or next(
-            (r for r in self._costs.values() if isinstance(r, Infeasible)), None
-        )
+        reason = reason or self._refusal(columns)
         if reason is None:
             raise TargetError(f"on {self._kind.device.name} there is no kernel for the layer")
         return reason
+
+    def _refusal(self, columns: int) -> Infeasible | None:
+        """What lacks least of what a cut lacks; where none lacks anything, kernels."""
+        reason: Infeasible | None = None
+        for *_, cut in sorted(self._cuts, key=lambda each: each[2]):
+            refused = self._kind.refuses(cut) if self._within(cut, columns) else None
+            if refused is not None and (reason is None or _less(refused, reason)):
+                reason = refused
+        priced = self._costs.values()
+        return reason or next((each for each in priced if isinstance(each, Infeasible)), None)
 
     def _within(self, cut: Cut, columns: int) -> bool:
         tiles, wide = self._kind.shape(cut)
@@ -163,12 +164,13 @@ class Candidates(Generic[Cut]):
     def _priced(self, columns: int) -> Iterator[tuple[Cut, BandCost]]:
         """Cuts by their cost; of equal ones those on fewer tiles first."""
         heap: list[_Waiting[Cut]] = []
-        for bound, tiles, number, cut in self._able:
+        for bound, tiles, number, cut in self._cuts:
             if not self._within(cut, columns):
                 continue
             yield from self._below(bound, heap)
             if number not in self._tight:
-                self._tight[number] = self._kind.tight(cut) if self._kind.runs(cut) else inf
+                able = self._kind.refuses(cut) is None and self._kind.runs(cut)
+                self._tight[number] = self._kind.tight(cut) if able else inf
             if self._tight[number] == inf:
                 continue
             heapq.heappush(heap, (self._tight[number], 0, number, tiles, cut, None))

@@ -108,8 +108,8 @@ class WindowCuts(Cuts[CutLayer]):
         if cut.layer.epilogue is None:
             return self.bound(cut)
         try:
-            body = least_cycles(cut, self.device)
-            return _price(cut, self.device, self.assumed, body, 0.0).latency
+            least = least_cycles(cut, self.device, self.assumed)
+            return _price(cut, self.device, self.assumed, *least).latency
         except TargetError:
             return self.bound(cut)
 
@@ -160,8 +160,9 @@ def cuts(
     for tiling, rows, wide in _blocks(layer, device):
         for each in splits:
             for cut in _over_time(layer, tiling, rows, wide, each):
-                key = (tiling, rows, wide, *sizes_of(layer, cut))
-                if key in seen or has_empty_parts(layer, cut):
+                sizes = sizes_of(layer, cut)
+                key = (tiling, rows, wide, *sizes)
+                if key in seen or has_empty_parts(layer, cut, sizes):
                     continue
                 try:
                     plan = CutLayer(layer, cut)
