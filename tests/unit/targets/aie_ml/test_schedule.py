@@ -145,7 +145,7 @@ def is_kind(kind: str) -> Callable[[Placed], bool]:
 
 
 def shifted(cycles: int) -> Callable[[Placed], Placed]:
-    return lambda placed: replace(placed, cycle=placed.cycle + cycles)
+    return lambda placed: placed._replace(cycle=placed.cycle + cycles)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def shifted(cycles: int) -> Callable[[Placed], Placed]:
     [
         (is_kind("product"), shifted(1), "taken twice"),
         (is_kind("load"), shifted(4000), "early"),
-        (is_kind("load"), lambda p: replace(p, slot="store"), "does not issue"),
+        (is_kind("load"), lambda p: p._replace(slot="store"), "does not issue"),
         (is_kind("load"), lambda p: None, "never written"),
         (is_kind("store"), lambda p: None, "times, not"),
         (is_kind("srs"), shifted(-6), "early|taken|port"),
@@ -180,7 +180,7 @@ def test_the_verifier_counts_registers_and_banks() -> None:
     one_bank = replace(
         schedule,
         placed=tuple(
-            replace(p, operation=replace(p.operation, bank="A" if p.operation.bank else ""))
+            p._replace(operation=replace(p.operation, bank="A" if p.operation.bank else ""))
             for p in schedule.placed
         ),
     )
