@@ -19,7 +19,7 @@ from match_aie.hardware.cost import (
 )
 from match_aie.hardware.energy import Charges, Energy, Figure, Objective, refuse_objective
 from match_aie.hardware.mapping import Cut, Loop, Mapping, mapping_from_json, mapping_to_json
-from match_aie.hardware.module import CORE, ExecModule, Memory, check_memories
+from match_aie.hardware.module import CORE, Company, ExecModule, Memory, check_memories
 from match_aie.hardware.move import Move
 from match_aie.hardware.pattern import (
     AVG_POOL_HALF_AWAY,
@@ -72,6 +72,7 @@ __all__ = [
     "Chain",
     "Charges",
     "ChosenLayer",
+    "Company",
     "Const",
     "Converted",
     "CoreCost",

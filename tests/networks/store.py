@@ -39,6 +39,7 @@ FLOAT: dict[str, Callable[[], onnx.ModelProto]] = {
     "dscnn": image.dscnn,
     "dae": image.autoencoder,
     "branches": image.branches,
+    "filters": image.filters,
 }
 #: Of these there are uint8 networks, `NAME_u8`.
 IMAGES = ("resnet8", "mobilenetv1_025", "dscnn", "dae")
