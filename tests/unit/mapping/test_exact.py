@@ -40,6 +40,18 @@ CASES = {
         {"reductions": ("C",)},
         "divisor",
     ),
+    "dense, partial sums beside the output": (
+        fully_connected(rows=2, inputs=4, outputs=4),
+        (38,),
+        {"reductions": ("C",), "sums": True},
+        "divisor",
+    ),
+    "dense, legal tiles": (
+        fully_connected(rows=2, inputs=4, outputs=5),
+        (80,),
+        {"legal": {"K": 2}},
+        "ragged",
+    ),
     "dense, stored partial sums": (
         fully_connected(rows=3, inputs=4, outputs=4),
         (30,),
