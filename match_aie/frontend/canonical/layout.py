@@ -17,6 +17,7 @@ from tvm import relax
 
 from match_aie import tvm_api
 from match_aie.frontend.canonical.constants import constant, has_constant_parameters
+from match_aie.frontend.canonical.transposed import as_convolution, is_plain
 from match_aie.frontend.rebuild import Emitter, Expr
 
 TO_NHWC = [0, 2, 3, 1]
@@ -150,7 +151,10 @@ class Layout:
         return self._pair(emitter, result) if image == "NCHW" else result
 
     def _conv2d_transpose(self, emitter: Emitter, call: Any) -> Expr:
-        """A quantised one; of others the fallback knows the channel-first form alone."""
+        """Quantised, or plain as a convolution; else the fallback knows channels first alone."""
+        if is_plain(call):
+            data = self.twin(emitter, call.args[0])
+            return self._pair(emitter, as_convolution(emitter, data, call))
         weight = emitter.definition(call.args[1])
         constant_weight = (
             tvm_api.operator_name(weight) == "dequantize"
