@@ -62,6 +62,29 @@ def test_other_transposed_convolutions_stay(onnx_tools, attributes):
     assert "nn.conv2d_transpose" in found
 
 
+@pytest.mark.parametrize("groups", [1, 4])
+def test_convolutions_of_lines_are_ones_of_images(onnx_tools, groups):
+    """Element-wise operators between them stay on the images; nothing is moved there and back."""
+    constants = {
+        "w": RNG.standard_normal((8, 4 // groups, 3)).astype(np.float32),
+        "b": RNG.standard_normal(8).astype(np.float32),
+        "v": RNG.standard_normal((4, 8, 2)).astype(np.float32),
+        "m": RNG.standard_normal((8, 1)).astype(np.float32),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["a"], pads=[2, 1], strides=[2], group=groups),
+        helper.make_node("Relu", ["a"], ["r"]),
+        helper.make_node("Mul", ["r", "m"], ["s"]),
+        helper.make_node("Add", ["a", "s"], ["t"]),
+        helper.make_node("MaxPool", ["t"], ["p"], kernel_shape=[2], strides=[2], pads=[0, 1]),
+        helper.make_node("Conv", ["p", "v"], ["y"], dilations=[2]),
+    ]
+    found = compared(onnx_tools, nodes, (2, 4, 21), constants)
+    assert found.count("nn.conv2d") == 2
+    assert not {"nn.conv1d", "nn.max_pool1d"} & set(found)
+    assert found.count("permute_dims") == 2  # of the input and the output
+
+
 ROOT = np.float32(np.sqrt(2 / np.pi))
 GELUS = {
     "gpt2": [
