@@ -5,7 +5,7 @@ import numpy as np
 import match_aie as match
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.layout import lay_out
-from match_aie.targets.aie_ml.graph.image_plan import image_plans
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plans
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.executing import stretches
@@ -31,7 +31,7 @@ def image(kind, seed):
     fixed = None if workload is None else in_fixed_point(workload, constants_of(workload, rng))
     if fixed is None or isinstance(fixed, str):
         return None
-    plans = image_plans(fixed.workload, "npu1", 2)
+    plans = cut_plans(fixed.workload, "npu1", 2)
     if isinstance(plans, Infeasible):
         return None
     program = lay_out(plans[-1].graph("layer", fixed.workload, fixed.constants), device("npu1"))

@@ -24,13 +24,10 @@ from match_aie.hardware import (
 )
 from match_aie.hardware.module import Constants
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.attention_plan import attention_plan, attention_plans
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans, refuses
 from match_aie.targets.aie_ml.graph.dense_plan import dense_plan, dense_plans
-from match_aie.targets.aie_ml.graph.image_plan import image_plan, image_plans, refuses
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
-from match_aie.targets.aie_ml.graph.product_plan import product_plan, product_plans
-from match_aie.targets.aie_ml.graph.recurrent import recurrent_plan
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
@@ -87,30 +84,14 @@ def plans(
     """
     if workload.kind == "dense":
         return dense_plans(workload, name, most, memory, aim)
-    if workload.kind == "matmul":
-        return product_plans(workload, name, most)
-    if workload.kind == "attention":
-        return attention_plans(workload, name, most)
-    if workload.kind in RECURRENT:
-        one = recurrent_plan(workload, name)
-        return one if isinstance(one, Infeasible) else (one,)
-    return image_plans(workload, name, most)
+    return cut_plans(workload, name, most)
 
 
 def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
     """The one of these plans that `mapping` names."""
     if workload.kind == "dense":
         return dense_plan(workload, name, mapping)
-    if workload.kind == "matmul":
-        return product_plan(workload, name, mapping.spatial)
-    if workload.kind == "attention":
-        return attention_plan(workload, name, mapping.spatial)
-    if workload.kind in RECURRENT:
-        one = recurrent_plan(workload, name)
-        if isinstance(one, Infeasible):
-            raise TargetError(f"a {workload.kind} has no plan: {one}")
-        return one
-    return image_plan(workload, name, mapping.spatial)
+    return cut_plan(workload, name, mapping.spatial)
 
 
 @dataclass(frozen=True)

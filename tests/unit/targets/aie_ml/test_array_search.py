@@ -25,8 +25,8 @@ from match_aie.targets.aie_ml.array.shapes import (
     smallest,
     splits,
 )
-from match_aie.targets.aie_ml.graph.dense_plan import region
 from match_aie.targets.aie_ml.graph.given import find, program_of
+from match_aie.targets.aie_ml.graph.region import region
 from match_aie.targets.aie_ml.graph.sample import sample
 
 VEK280 = device("vek280")
