@@ -2,14 +2,17 @@
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
 import match_aie as match
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.known import device, devices
-from match_aie.targets.versal.executing import prove
+from match_aie.targets.versal.executing import prove, stretches
 from match_aie.targets.versal.module import around_ns
 from match_aie.targets.xdna import XDNA
+from match_aie.targets.xdna.mlir import kernels_of, read, text
 from tests.networks.power_of_two import dense_chain
+from tests.qdq import Nodes
 
 
 @pytest.mark.parametrize(
@@ -92,3 +95,24 @@ def test_chains_run_on_the_array_bit_for_bit(name, dtype, floats):
 def test_small_layers_are_not_worth_a_dispatch():
     net = match.compile(dense_chain(16, (64, 64), np.int8), target=XDNA())
     assert "array" not in {layer.module for layer in net.program.schedule.chosen}
+
+
+def test_bfloat16_on_npu1_is_exact_and_has_a_text():
+    """A float layer in bfloat16: the program equals its definition, and is read back."""
+    rng = np.random.default_rng(0)
+    net = Nodes()
+    weight = net.const((rng.standard_normal((64, 48)) / 8).astype(np.float32))
+    bias = net.const(rng.standard_normal(48).astype(np.float32))
+    last = net.node("Relu", [net.node("Gemm", ["x", weight, bias])])
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (32, 64))
+    y = helper.make_tensor_value_info(last, TensorProto.FLOAT, (32, 48))
+    graph = helper.make_graph(net.nodes, "net", [x], [y], net.constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    target = XDNA(floats="bf16", modules=("array",))
+    compiled = match.compile(model, target=target, selection="match")
+    mine = [layer for layer in compiled.program.schedule.chosen if layer.module == "array"]
+    assert len(mine) == 1
+    assert prove(mine, "npu1", np.random.default_rng(1)) == 1
+    (made,) = stretches(mine, "npu1", np.random.default_rng(1))
+    written = text(made.program, device("npu1"))
+    assert read(written, device("npu1"), kernels_of(made.program)) == made.program
