@@ -78,7 +78,11 @@ def test_options_make_an_equal_target(options):
 
 @pytest.mark.parametrize(
     ("name", "dtype", "floats"),
-    [("npu1", np.int8, "float32"), ("npu1", np.int16, "float32"), ("npu2", np.int8, "float32")],
+    [
+        ("npu1", np.int8, "float32"),
+        ("npu1", np.int16, "float32"),
+        pytest.param("npu2", np.int8, "float32", marks=pytest.mark.slow),
+    ],
 )
 def test_chains_run_on_the_array_bit_for_bit(name, dtype, floats):
     """Two layers large enough to be worth a dispatch: one graph, executed and simulated."""
