@@ -20,14 +20,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
-import numpy as np
-
 from match_aie.errors import Infeasible, InfeasibleError
 from match_aie.hardware import ChosenLayer, Flow, Mapping
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.inplace import trimmed
 from match_aie.targets.aie_ml.graph.join import Joined, Link, Member, can_follow, join
-from match_aie.targets.aie_ml.graph.layer import LayerPlan
+from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
 from match_aie.targets.aie_ml.graph.moved import moved
 from match_aie.targets.aie_ml.graph.pipeline import gates, join_stages
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
@@ -237,7 +235,7 @@ def _apart(found: Sequence[Chain], layers: Sequence[Given], reason: Infeasible) 
 def _member(name: str, layer: Given, device: str) -> Member:
     """A layer's graph, its numbers apart."""
     workload = layer.workload
-    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    zeros = zeros_of(workload)
     plan = plan_of(workload, device, layer.mapping)
     return _as_member(plan, plan.graph(name, workload, zeros), workload)
 

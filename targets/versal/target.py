@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import get_args
 
-import numpy as np
-
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.hardware import (
     BuildProfile,
@@ -28,6 +26,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.emulation import emulation_files
 from match_aie.targets.aie_ml.graph.inplace import trimmed
 from match_aie.targets.aie_ml.graph.join import Joined
+from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
 from match_aie.targets.aie_ml.graph.write import Chained, Placed, network_units
@@ -354,7 +353,7 @@ class VersalAIEML(MatchTarget):
         mine = []
         for at, step in enumerate(steps):
             if step.module == self._array.name and step.workload and step.mapping:
-                zeros = {o.name: np.zeros(o.shape, o.dtype) for o in step.workload.constants}
+                zeros = zeros_of(step.workload)
                 flow = replace(step.flow, step=at)
                 what = (f"layer{at}", step.label, step.module, step.workload, step.mapping)
                 mine.append(ChosenLayer(*what, zeros, flow))

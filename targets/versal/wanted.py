@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.shapes import counts, native_tilings
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, dense_plan
-from match_aie.targets.aie_ml.graph.layer import LayerPlan
+from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.module import AieArray, layer_cost, plans
@@ -54,7 +52,7 @@ def _of_splits(workload: Workload, array: AieArray, wish: Wish) -> Iterator[Laye
     tiling = native_tilings(layer, whole)[0]
     most = wish.columns or array.columns
     wide, high = -(-layer.columns // tiling.n), -(-layer.rows // tiling.m)
-    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    zeros = zeros_of(workload)
     for length in range(1, most + 1) if wish.cascade is None else (wish.cascade,):
         chains = most // length * whole.core_rows
         for parts in counts(wide, chains) if chains else ():

@@ -9,13 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-import numpy as np
-
 from match_aie.errors import TargetError
 from match_aie.hardware import ChosenLayer
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.layer import LayerPlan
+from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
 from match_aie.workload import Workload
 
 #: Layers by label, and what is asked of each.
@@ -97,7 +95,7 @@ def cascade(plan: LayerPlan, workload: Workload) -> int | None:
 
 def tiles(plan: LayerPlan, workload: Workload) -> int:
     """Cores of a plan."""
-    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    zeros = zeros_of(workload)
     return len(plan.graph("layer", workload, zeros).kernels)
 
 

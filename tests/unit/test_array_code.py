@@ -22,8 +22,8 @@ class Plan:
     """A plan."""
 
     @property
-    def legs(self):
-        """Ways."""
+    def spatial(self):
+        """Loops."""
         return 0.0, 0.0
 
     def graph(self):
@@ -32,13 +32,13 @@ that is no docstring"""
 
 
 class Other:
-    legs: tuple[float, float]
+    spatial: tuple[float, float]
 
     def graph(self): ...
 
 
 class Told(Protocol):
-    def legs(self): ...
+    def spatial(self): ...
 
     def graph(self): ...
 

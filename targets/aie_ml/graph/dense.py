@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from match_aie.targets.aie_ml.array.floor import Floor, Net
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.gather import Rectangle, gather
+from match_aie.targets.aie_ml.graph.matrices import copied, scalar
 from match_aie.targets.aie_ml.graph.plan import (
     Connection,
     End,
@@ -57,10 +57,6 @@ def _outside(name: str, dtype: str, rows: int, columns: int, pitch: int) -> Outs
     """Rows of `columns` elements, of which the array moves `pitch`."""
     whole = name, (rows, 1, columns), 0, rows, 1, pitch
     return Outside(name, dtype, rows * pitch, None if pitch == columns else Part(*whole))
-
-
-def _scalar(number: np.ndarray | int | None) -> int:
-    return number if isinstance(number, int) else 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,8 +136,8 @@ class DenseGraph:
                     f"{self.name}_kernels.h",
                     replace(self.spec, position=position, bias=biased),
                     shift=self.end.shift,
-                    multiplier=_scalar(self.end.multiplier),
-                    addend=_scalar(self.end.addend),
+                    multiplier=scalar(self.end.multiplier),
+                    addend=scalar(self.end.addend),
                 )
             )
         return tuple(made)
@@ -278,17 +274,11 @@ class DenseGraph:
             f"{m.layer.columns}] on {m.chains} chains of {m.cas_length} tiles",
             (self.x,),
             (y,),
-            tuple(self._copied(buffer) for buffer in (*inputs, *outputs)),
+            tuple(copied(buffer, self.device) for buffer in (*inputs, *outputs)),
             self.kernels,
             (*joined, *more, Connection(end, End("outside", 1))),
             self.floor.slots * m.cas_length,
         )
-
-    def _copied(self, buffer: Shared) -> Shared:
-        """The buffer twice, where a memory tile holds that: one run writes, another is read."""
-        mem = self.device.architecture.mem
-        size = 2 * prod(buffer.dimensions) * BYTES[buffer.dtype]
-        return replace(buffer, copies=2 if mem is None or size <= mem.bytes else 1)
 
     @property
     def _width(self) -> int:

@@ -18,8 +18,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
 
-import numpy as np
-
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import DenseLayer
@@ -27,6 +25,7 @@ from match_aie.targets.aie_ml.array.search import VARIANTS
 from match_aie.targets.aie_ml.array.shapes import native_tilings
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.join import Member
+from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.pipeline import gates, join_stages
 from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate, candidates
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
@@ -150,7 +149,7 @@ def _cannot_lie(
     """Why a choice cannot be laid out."""
     members = []
     for at, ((_, workload), plan) in enumerate(zip(stages, plans, strict=True)):
-        zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+        zeros = zeros_of(workload)
         graph = plan.graph(f"stage{at}", workload, zeros)
         members.append(Member(graph, (workload.inputs[0].name,), plan.timed))
     return cannot_lie(join_stages("stages", members, device).graph, device, orders=ORDERS)
