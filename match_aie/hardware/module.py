@@ -21,6 +21,9 @@ from match_aie.workload import Converted, Workload
 #: The unit of the chip that runs what no module claims.
 CORE = "core"
 
+#: Name among `Memory.operands` of a layer's partial sums.
+SUMS = "sums"
+
 #: Constants of a layer by operand name.
 Constants = MappingOf[str, np.ndarray]
 
@@ -37,7 +40,8 @@ class Memory:
         transfer_cycles: fixed cost of a transfer between this memory and the one inside.
         chunk_cycles: cost of every contiguous piece of a transfer.
         operands: names of those it serves; None for all. Memories side by side serve different
-            operands.
+            operands. An innermost one that names "sums" holds partial sums of the output's tile,
+            where a kernel sums a part (`ExecModule.tiled_reductions`).
         double_buffered: operands whose tiles are moved while others are worked on, so that two
             of them are there at a time (unless one tile is all there is); None for all.
         reserved: bytes that are never free for tiles, beside `ExecModule.reserved_bytes`.
@@ -81,6 +85,11 @@ class Memory:
     def doubles(self, operand: str) -> bool:
         """Whether two tiles of `operand` are kept here at a time."""
         return self.double_buffered is None or operand in self.double_buffered
+
+
+def sums_memory(memories: Sequence[Memory]) -> Memory | None:
+    """The inner memory that holds partial sums: the one that names them, if one does."""
+    return next((m for m in memories[:-1] if m.operands and SUMS in m.operands), None)
 
 
 def check_memories(memories: Sequence[Memory]) -> None:
@@ -224,9 +233,22 @@ class ExecModule(ABC):
         """Name of the layer template: a path below `templates/`, or "package:path"."""
 
     def tiled_reductions(self, workload: Workload) -> tuple[str, ...]:
-        """Reduction dimensions of which the kernel can do a part, adding to partial sums."""
+        """Reduction dimensions of which the kernel can do a part, adding to partial sums.
+
+        Where tiles are moved, a memory names "sums" among its operands: there they are kept until
+        the last part, beside the output's tile and as wide as `Workload.partial_itemsize`.
+        """
         del workload
         return ()
+
+    def constrain(self, workload: Workload, tile: Tile) -> Array:
+        """Whether the hardware can do a call of the kernel on `tile`; everything by default.
+
+        For many tiles at a time, those at the border that are smaller among them: give an array
+        of bool, such as `tile["OX"] <= 64`. Only where there are inner memories.
+        """
+        del workload
+        return np.ones_like(next(iter(tile.values())), bool)
 
     def stores_partial_sums(self, workload: Workload) -> bool:
         """Whether partial sums may leave the innermost memory, in their wide form."""
