@@ -102,6 +102,7 @@ def test_the_binding_computes_the_same(runs):
         np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.slow
 def test_a_shortcut_changes_the_unit_to_run_beside_the_other_branch():
     """ResNet8's shortcuts are faster on NE16 by themselves; one is hidden on the cluster."""
     nets = {on: compiled("resnet8", beside=on) for on in (False, True)}
