@@ -40,7 +40,7 @@ class Bench:
 
     def path(self, network: str) -> Path:
         """The file of a network."""
-        return generated.network(f"{NETWORKS[network]}.onnx")
+        return generated.network(f"{NETWORKS.get(network, f'{network}_u8')}.onnx")
 
     def compile(
         self, network: str, target: GAP9 | None = None, *, floats: bool = False

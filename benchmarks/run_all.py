@@ -51,6 +51,7 @@ JOBS = (
     Job("gap9_walk", 60, (), ("--networks", "dae_u8.onnx")),
     Job("gap9_controller", 120),
     Job("gap9", 300, (), ("--parts", "networks", "l1", "time", "--networks", "dae")),
+    Job("gap9_beside", 150, (), ("--networks", "dae")),
     Job("gap9_energy", 150, (), ("--networks", "dae")),
     Job("diana", 90, (), ("--networks", "DAE")),
     Job("versal", 120, (), ("--networks", "digits")),

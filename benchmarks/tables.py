@@ -78,6 +78,21 @@ def gap9_networks(rows: Rows) -> Lines:
         yield name, *times, rows.value(name, "max_lsb", 0)
 
 
+def gap9_beside(rows: Rows) -> Lines:
+    """Both engines at the same time, and one after the other."""
+    yield (
+        *("network", "simulated ms", "predicted ms", "both at work, ms"),
+        *("one at a time, simulated ms", "shorter by"),
+    )
+    for name in rows.cases("shorter_percent"):
+        metrics = ("simulated_ms", "predicted_ms", "overlap_ms", "one_engine_ms")
+        yield (
+            name,
+            *(rows.value(name, m) for m in metrics),
+            f"{rows.value(name, 'shorter_percent', 1)} %",
+        )
+
+
 def gap9_energy(rows: Rows) -> Lines:
     """Energy by what a network is compiled for."""
     yield (
@@ -398,6 +413,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "gap9_modules": ("gap9", gap9_modules),
     "gap9_l1": ("gap9", gap9_l1),
     "gap9_time": ("gap9", gap9_time),
+    "gap9_beside": ("gap9_beside", gap9_beside),
     "gap9_energy": ("gap9_energy", gap9_energy),
     "diana_networks": ("diana", diana_networks),
     "versal_networks": ("versal", versal_networks),

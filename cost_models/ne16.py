@@ -204,6 +204,12 @@ class Ne16Cost(MchanTransfers):
         more = (Jobs(core.reprogram, run, count - 2),) if count > 2 else ()
         return (Jobs(core.program, run), *second, *more) * images
 
+    def free_cycles(self, workload: Workload, tile: Tile) -> float:
+        """What the last jobs take after the controller has programmed them."""
+        t = _filled(tile)
+        jobs = self.call_price(workload, {dim: (0, int(size)) for dim, size in t.items()})
+        return QueuedWalk(self.controller).left(jobs)
+
     def sequence_cycles(self, workload: Workload, calls: Sequence[Call | Repeat]) -> float:
         """NE16 holds two jobs."""
         del workload

@@ -75,6 +75,11 @@ class PulpNN(MchanTransfers):
         start = np.asarray(_CALLS.get(workload.kind, _CALL))
         return self.kernel_cycles(workload, tile), start
 
+    def free_cycles(self, workload: Workload, tile: Tile) -> float:
+        """The kernel, once it was started."""
+        cycles, start = self.call_bounds(workload, tile)
+        return float(cycles) - float(start)
+
     def kernel_energy(self, workload: Workload, tile: Tile) -> Array:
         """All cores for as long as the kernel works, and the controller's walk and start."""
         if self.charges is None:

@@ -248,6 +248,12 @@ class QueuedWalk(Walk):
         if self._pending is not None:
             self._pending = (self._pending[0] + cycles, *self._pending[1:])
 
+    def left(self, jobs: Sequence[Jobs]) -> float:
+        """Cycles from when the last of `jobs` is set up until it ends, nothing else being there."""
+        for some in jobs:
+            self._queue(some)
+        return self._ends[1] - self._now
+
     def _call(self, call: Call) -> None:
         self._settle()
         if self._last is not None:

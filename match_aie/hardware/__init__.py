@@ -45,7 +45,7 @@ from match_aie.hardware.pattern import (
 from match_aie.hardware.quantised import binary, clipped, real, tabulated, unary, weighted
 from match_aie.hardware.registry import load_target, target_names
 from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
-from match_aie.hardware.sequence import Call, Repeat, SequenceCostModel
+from match_aie.hardware.sequence import Call, Repeat, SequenceCostModel, SharedCostModel
 from match_aie.hardware.simulated import (
     NetworkSimulator,
     SimulatedRun,
@@ -112,6 +112,7 @@ __all__ = [
     "Runtime",
     "Seat",
     "SequenceCostModel",
+    "SharedCostModel",
     "SimulatedRun",
     "SimulatedStep",
     "StepResult",

@@ -68,8 +68,7 @@ class SequenceCostModel(TileCostModel, Protocol):
         """Cycles of one call of the kernel on `tile`, at least, as several units see it.
 
         The kernel's own unit comes first. Where the controller, which starts it, comes behind, its
-        cycles are those in which no other layer's kernel can be started: a module with `beside`
-        needs it.
+        cycles are those in which no other layer's kernel can be started.
         """
 
     def layer_bounds(self, calls: Array) -> tuple[Array, ...]:
@@ -94,3 +93,11 @@ class SequenceCostModel(TileCostModel, Protocol):
 
     def sequence_cycles(self, workload: Workload, calls: Sequence[Call | Repeat]) -> float:
         """Cycles of the layer."""
+
+
+@runtime_checkable
+class SharedCostModel(SequenceCostModel, Protocol):
+    """One that also says when a unit needs no controller; a module with `beside` needs it."""
+
+    def free_cycles(self, workload: Workload, tile: Tile) -> float:
+        """Cycles at the end of a call of the kernel on `tile` in which its unit works by itself."""

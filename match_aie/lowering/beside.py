@@ -21,6 +21,7 @@ from match_aie.hardware.tables import is_listed
 from match_aie.lowering.company import beside_cycles
 from match_aie.lowering.division import Division, divide, divisions, whole_of
 from match_aie.lowering.handover_choice import Choices
+from match_aie.lowering.moving import Moved, move, moves
 from match_aie.lowering.plan import places
 from match_aie.lowering.program import Beside, NetworkProgram, Schedule
 
@@ -56,7 +57,7 @@ def side_by_side(
         return program
     before = {layer.symbol: layer.cost.cycles for layer in program.schedule.layers}
     best = program
-    trial: Trial | None = Trial(tuple(divisions(schedule, modules)), frozenset())
+    trial: Trial | None = first_trial(schedule, modules)
     for _ in range(PLANS):
         linked = trial.schedule(schedule, modules) if trial else None
         if linked is None or trial is None:
@@ -67,48 +68,76 @@ def side_by_side(
             continue
         if cycles(found) < cycles(best):
             best = found
-        trial = trial.without(losers(found.schedule, before), cycles(found) < cycles(program))
+        trial = trial.without(trial.lost(found.schedule, before), cycles(found) < cycles(program))
     return best
+
+
+def first_trial(schedule: Schedule, modules: Mapping[str, ExecModule]) -> Trial:
+    """Everything that is modelled faster by itself; of two things for one layer what gains more."""
+    divided = {division.step: division for division in divisions(schedule, modules)}
+    gains = {step: division.gain for step, division in divided.items()}
+    found = moves(schedule, modules, dependencies(schedule), gains)
+    for partner, moved in found:
+        divided.pop(partner, None)
+        divided.pop(moved.step, None)
+    return Trial(tuple(divided.values()), tuple(moved for _, moved in found), frozenset())
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What is put side by side: halves of layers, and pairs of layers but for the refused ones."""
+    """What is put side by side: halves of layers, and pairs of layers but for the refused ones.
+
+    Layers that are `moved` have other modules.
+    """
 
     divisions: tuple[Division, ...]
+    moved: tuple[Moved, ...]
     refused: frozenset[frozenset[str]]
 
     def schedule(self, whole: Schedule, modules: Mapping[str, ExecModule]) -> Schedule | None:
         """`whole` with it; None where there is nothing of it."""
-        divided, firsts = divide(whole, self.divisions)
-        halves = [Pair(at, at + 1) for at in firsts]
+        divided, firsts = divide(move(whole, self.moved), self.divisions)
         names = [step.symbol for step in divided.steps]
+        halves = [Pair(at, at + 1) for at in firsts]
+        halves += [Pair(*(names.index(symbol) for symbol in m.pair)) for m in self.moved]
         pairs = []
         for pair in Pairs(divided, modules, halves).found():
             if frozenset((names[pair.first], names[pair.other])) not in self.refused:
                 pairs.append(pair)
         # Who waits for a step whose own pair was refused may come too early: then its pair goes.
-        while pairs and arranged(divided, [*halves, *pairs]) is None:
-            pairs.pop()
-        return arranged(divided, [*halves, *pairs]) if halves or pairs else None
+        every = [*halves, *pairs]
+        while every and arranged(divided, every) is None:
+            every.pop()
+        return arranged(divided, every) if every else None
 
     def without(self, lost: Set[frozenset[str]], faster: bool) -> Trial | None:
         """The same without pairs of such symbols; None where it is to stay as it is."""
         if not lost:
             return None if faster else self.without_the_least()
-        kept = tuple(d for d in self.divisions if not any(_is_half(d, pair) for pair in lost))
-        return Trial(kept, self.refused | lost)
+        gone = {whole_of(symbol) for pair in lost for symbol in pair}
+        divided = tuple(d for d in self.divisions if d.symbol not in gone)
+        moved = tuple(m for m in self.moved if m.symbol not in gone)
+        return Trial(divided, moved, self.refused | {pair for pair in lost if len(pair) > 1})
 
     def without_the_least(self) -> Trial | None:
-        """The same without the halves that gain least by themselves; None where there are none."""
-        if not self.divisions:
+        """The same without what gains least by itself; None where there is nothing."""
+        every: tuple[Division | Moved, ...] = (*self.divisions, *self.moved)
+        if not every:
             return None
-        least = min(self.divisions, key=lambda division: division.gain)
-        return Trial(tuple(d for d in self.divisions if d is not least), self.refused)
+        least = min(every, key=lambda one: one.gain)
+        divided = tuple(one for one in self.divisions if one is not least)
+        return Trial(divided, tuple(m for m in self.moved if m is not least), self.refused)
 
+    def lost(self, schedule: Schedule, before: Mapping[str, float]) -> frozenset[frozenset[str]]:
+        """Symbols of the pairs that gain nothing, and of moved layers without a partner.
 
-def _is_half(division: Division, pair: frozenset[str]) -> bool:
-    return any(whole_of(symbol) == division.symbol for symbol in pair)
+        Args:
+            schedule: planned.
+            before: modelled cycles of each layer by itself, by symbol.
+        """
+        steps = [schedule.steps[p.step + lane].symbol for p in schedule.beside for lane in (0, 1)]
+        alone = {frozenset({m.symbol}) for m in self.moved if m.symbol not in steps}
+        return losers(schedule, before) | alone
 
 
 def losers(schedule: Schedule, before: Mapping[str, float]) -> frozenset[frozenset[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from match_aie.hardware import Cost, ExecModule, SequenceCostModel
+from match_aie.hardware import Cost, ExecModule, SharedCostModel
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.mapping.evaluate import kinds
 from match_aie.workload import Workload
@@ -47,13 +47,10 @@ def lane_of(module: ExecModule, workload: Workload, mapping: LoopMapping, cost: 
 def free_cycles(module: ExecModule, workload: Workload, mapping: LoopMapping) -> float:
     """Cycles in which the layer's unit works and needs no controller, by its cost model."""
     model = module.cost_model(workload)
-    if not isinstance(model, SequenceCostModel):
+    if not isinstance(model, SharedCostModel):
         return 0.0
-    found = 0.0
-    for tile, count in kinds(workload, mapping, mapping.kernel):
-        work, *controller = (float(bound) for bound in model.call_bounds(workload, tile))
-        found += count * max(0.0, work - sum(controller)) if controller else 0.0
-    return found
+    tiles = kinds(workload, mapping, mapping.kernel)
+    return sum(count * model.free_cycles(workload, tile) for tile, count in tiles)
 
 
 def beside_cycles(first: Lane, other: Lane) -> float:

@@ -8,6 +8,7 @@ with the stored integers of one: both compute in the arithmetic that one of the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,6 +35,9 @@ from match_aie.mapping import Evaluation
 from match_aie.mapping.nest import between
 from match_aie.workload import Workload
 from match_aie.workload.rows import Rows, has_rows, rows_of
+
+#: Numbers of rows that are priced of each layer: those that balance both units best.
+TRIED = 12
 
 #: How functions of halves end.
 HALVES = ("_rows0", "_rows1")
@@ -65,7 +69,7 @@ class Way:
 
 @dataclass(frozen=True, eq=False)
 class Half:
-    """Some rows of a layer on one module, in one call of its kernel; `cost` is modelled."""
+    """Some rows of a layer, or all, on one module in one call of its kernel; `cost` is modelled."""
 
     way: Way
     rows: Rows
@@ -97,7 +101,7 @@ def divisions(schedule: Schedule, modules: Mapping[str, ExecModule]) -> Iterator
             division
             for other in modules.values()
             if unit(other) != unit(modules[layer.module])
-            for pair in [_ways(layer, modules[layer.module], other)]
+            for pair in [on_both(layer, modules[layer.module], other)]
             if pair is not None
             for ways in (pair, pair[::-1])
             for division in [_divided(index, layer, ways)]
@@ -107,7 +111,7 @@ def divisions(schedule: Schedule, modules: Mapping[str, ExecModule]) -> Iterator
             yield max(found, key=lambda division: division.gain)
 
 
-def _ways(layer: LayerProgram, module: ExecModule, other: ExecModule) -> tuple[Way, Way] | None:
+def on_both(layer: LayerProgram, module: ExecModule, other: ExecModule) -> tuple[Way, Way] | None:
     """The layer on both modules, in one arithmetic; None where one of them cannot."""
     meant = layer.original or Original(layer.workload, dict(layer.constants), None)
     pattern = _pattern(other, layer, meant.workload)
@@ -139,25 +143,33 @@ def _pattern(module: ExecModule, layer: LayerProgram, meant: Workload) -> str | 
 
 
 def _divided(step: int, layer: LayerProgram, ways: tuple[Way, Way]) -> Division | None:
-    """The layer with the number of rows that balances both units; `ways[0]` is started first."""
+    """The layer with the number of rows that is modelled best; `ways[0]` is started first.
+
+    All is priced as if the image stayed in the inner memory, before and after.
+    """
     height = layer.workload.sizes["OY"]
     rows = np.arange(1, height)
     if not all(isinstance(w.module.cost_model(w.workload), SequenceCostModel) for w in ways):
         return None
-    first, other = (
-        _work(way, taken) for way, taken in zip(ways, (rows, height - rows), strict=True)
-    )
-    busy, began = (_alone(way, way.workload) for way in ways)
-    if busy is None or began is None:
+    works = [_work(way, taken) for way, taken in zip(ways, (rows, height - rows), strict=True)]
+    slowed = [way.module.beside.slowed if way.module.beside else 0.0 for way in ways]
+    both = np.minimum(*works)
+    # The controller has been with the first one for about as long as with the other.
+    balance = [work + part * both for work, part in zip(works, slowed, strict=True)]
+    order = np.argsort(np.maximum(*balance), kind="stable")
+    tried = (_halves(ways, int(rows[at]), height) for at in order[:TRIED])
+    halves = min((pair for pair in tried if pair), key=together, default=None)
+    whole = next(way for way in ways if way.module.name == layer.module)
+    alone = _alone(whole, whole.workload)
+    if halves is None or alone is None:
         return None
-    late = began[1].cycles - float(_work(ways[1], np.array([height]))[0])
-    # Rows that begin at a multiple of what the inner memory is aligned to may stay there.
-    order = np.argsort(np.maximum(first, other + late), kind="stable")
-    for at in order[:8]:
-        halves = _halves(ways, int(rows[at]), height)
-        if halves is not None:
-            return Division(step, layer.symbol, halves, layer.cost.cycles - together(halves))
-    return None
+    return Division(step, layer.symbol, halves, alone[1].cycles - together(halves))
+
+
+def whole_on(way: Way) -> Half | None:
+    """All of a layer on one module; None where that does not fit."""
+    found = _alone(way, way.workload)
+    return None if found is None else Half(way, Rows(way.workload, 0, 0), way.original, *found)
 
 
 def _halves(ways: tuple[Way, Way], rows: int, height: int) -> tuple[Half, Half] | None:
@@ -185,7 +197,7 @@ def _half(way: Way, first: int, count: int) -> Half | None:
 
 
 def _alone(way: Way, workload: Workload) -> tuple[LoopMapping, Cost] | None:
-    """In one call of the kernel, moving everything itself; None where that does not fit."""
+    """In one call of the kernel, moving constants itself; None where all does not fit."""
     module, model = way.module, way.module.cost_model(workload)
     unrolled = tuple(module.spatial(workload))
     inner = {dim: 1 for dim, _ in workload.dims}
@@ -198,8 +210,13 @@ def _alone(way: Way, workload: Workload) -> tuple[LoopMapping, Cost] | None:
             return None
     except (InternalError, TargetError):
         return None  # one tile of it is too large
-    assert isinstance(model, SequenceCostModel)
-    return mapping, Evaluation(workload, module, model, mapping).cost()
+    if not isinstance(model, SequenceCostModel):
+        return None
+    there = copy(module)
+    constants = tuple(operand.name for operand in workload.constants)
+    nearest, *outer = module.memories
+    there.memories = (replace(nearest, operands=constants), *outer)
+    return mapping, Evaluation(workload, there, model, mapping).cost()
 
 
 def _work(way: Way, rows: np.ndarray) -> np.ndarray:

@@ -102,6 +102,20 @@ def test_the_binding_computes_the_same(runs):
         np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.slow
+def test_a_shortcut_changes_the_unit_to_run_beside_the_other_branch():
+    """ResNet8's shortcuts are faster on NE16 by themselves; one is hidden on the cluster."""
+    nets = {on: compiled("resnet8", beside=on) for on in (False, True)}
+    pairs = [{step.layer.symbol: step.layer.module for step in pair} for pair in halves(nets[True])]
+    alone = {layer.symbol: layer.module for layer in nets[False].program.schedule.layers}
+    moved = [s for pair in pairs for s, module in pair.items() if alone.get(s, module) != module]
+    assert moved
+    simulated = {on: net.simulate() for on, net in nets.items()}
+    assert overlap(simulated[False].timeline, "NE16", "cluster") == 0
+    assert overlap(simulated[True].timeline, "NE16", "cluster") > 0
+    assert simulated[True].cycles <= 0.95 * simulated[False].cycles
+
+
 def test_energy_plans_divide_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

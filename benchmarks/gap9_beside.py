@@ -1,0 +1,75 @@
+"""Networks on GAP9 with both engines at the same time, and one after the other.
+
+    python benchmarks/gap9_beside.py [--networks NAME ...] [--json FILE]
+
+Simulated, from the uint8 input to the last integer tensor at 260 MHz; `branches` is a network of
+two branches (`tests/networks`). Overlap is when NE16 and the cluster both work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+from gap9_bench import NETWORKS, Bench, Row, inner_cycles, row
+from machine import machine_row
+
+from match_aie.hardware import SimulatedRun
+from match_aie.targets.gap9 import GAP9
+
+CASES = (*NETWORKS, "branches")
+
+
+def overlap(run: SimulatedRun) -> float:
+    """Cycles in which kernels of NE16 and the cluster are both running."""
+    spans: dict[str, list[tuple[float, float]]] = {"NE16": [], "cluster": []}
+    for event in run.timeline.events:
+        if event.category == "kernel":
+            spans[event.resource].append((event.start, event.end))
+    both = product(*spans.values())
+    return sum(max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a, b in both)
+
+
+def beside_rows(bench: Bench, name: str) -> Iterator[Row]:
+    """A network with both engines and with one at a time."""
+    taken = {}
+    for metric, on in (("simulated_ms", True), ("one_engine_ms", False)):
+        net = bench.compile(name, GAP9(beside=on))
+        run = net.simulate()
+        ms = 1e3 / run.frequency_hz
+        predicted, taken[on] = inner_cycles(net, run)
+        pairs = len(net.program.schedule.beside)
+        note = f"{pairs} pairs of {len(net.program.schedule.layers)} layers, 260 MHz"
+        yield row(name, metric, taken[on] * ms, "ms", "simulated", note)
+        modelled = "predicted_ms" if on else "one_engine_predicted_ms"
+        yield row(name, modelled, predicted * ms, "ms", "modelled", note)
+        if on:
+            yield row(name, "overlap_ms", overlap(run) * ms, "ms", "simulated", note)
+            yield row(name, "pairs", pairs, "", "simulated", note)
+    shorter = 100 * (1 - taken[True] / taken[False])
+    yield row(name, "shorter_percent", shorter, "%", "simulated", "of the time of one at a time")
+
+
+def main() -> None:
+    """Print the rows, and write them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--networks", nargs="*", default=list(CASES), choices=CASES)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    rows: list[Row] = [machine_row()]
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder))
+        for name in arguments.networks:
+            for found in beside_rows(bench, name):
+                rows.append(found)
+                print(*found.values(), flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
