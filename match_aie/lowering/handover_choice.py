@@ -52,9 +52,9 @@ class Choice:
 
     @property
     def tiled(self) -> int:
-        """Bytes of the tiles that the layer moves itself."""
+        """Bytes of the tiles that the layer moves itself, and of partial sums behind them."""
         taken = sum(o.copies * o.copy_bytes for o in self.tiles.operands if o.moves == "here")
-        return taken
+        return taken + (self.tiles.sums.nbytes if self.tiles.sums is not None else 0)
 
 
 class Choices:
@@ -82,13 +82,18 @@ class Choices:
         )
 
     def free(self, step: int, mapping: LoopMapping) -> float:
-        """Cycles in which the layer's unit works and needs no controller, by its cost model."""
+        """Cycles in which the layer's unit works and needs no controller, by its cost model.
+
+        Of a model that prices tiles only, all of the kernel's: its unit is started and left alone.
+        """
         layer = self._layers[step]
         model = self._modules[layer.module].cost_model(layer.workload)
-        if not isinstance(model, SequenceCostModel):
-            return 0.0
         found = 0.0
         for tile, count in kinds(layer.workload, mapping, mapping.kernel):
+            if not isinstance(model, SequenceCostModel):
+                assert isinstance(model, TileCostModel)
+                found += count * float(model.kernel_cycles(layer.workload, tile))
+                continue
             work, *controller = (float(b) for b in model.call_bounds(layer.workload, tile))
             found += count * max(0.0, work - sum(controller)) if controller else 0.0
         return found

@@ -153,4 +153,3 @@ def _untried(rows: Sequence[CheckRow], target: MatchTarget) -> Iterator[str]:
         names = [p.name for p in module.patterns() if (module.name, p.name) not in ran]
         if names:
             yield f"not tried of module {module.name!r}: {', '.join(names)}"
-
