@@ -29,6 +29,24 @@ def onnxruntime(path: Path, feeds: Feeds, threads: int = 1) -> Run:
     return lambda: session.run(None, given)
 
 
+def litert(path: Path, feeds: Feeds) -> Run:
+    """LiteRT with XNNPACK, one thread."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(model_path=str(path), num_threads=1)
+    interpreter.allocate_tensors()
+    entries = {entry["name"]: entry["index"] for entry in interpreter.get_input_details()}
+    leaving = [entry["index"] for entry in interpreter.get_output_details()]
+
+    def run() -> list[np.ndarray]:
+        for name, array in feeds.items():
+            interpreter.set_tensor(entries[name], array)
+        interpreter.invoke()
+        return [interpreter.get_tensor(index) for index in leaving]
+
+    return run
+
+
 def openvino(path: Path, feeds: Feeds) -> Run:
     """OpenVINO's CPU plugin, one stream of one thread, float32 as float32."""
     import openvino as ov

@@ -22,6 +22,7 @@ from match_aie.hardware.mapping import Cut, Loop, Mapping, mapping_from_json, ma
 from match_aie.hardware.module import (
     CORE,
     SUMS,
+    Company,
     ExecModule,
     Memory,
     check_memories,
@@ -80,6 +81,7 @@ __all__ = [
     "Chain",
     "Charges",
     "ChosenLayer",
+    "Company",
     "Const",
     "Converted",
     "CoreCost",

@@ -124,6 +124,21 @@ def _capacity(memory: Memory) -> float:
     return float("inf") if memory.bytes is None else memory.bytes
 
 
+@dataclass(frozen=True)
+class Company:
+    """What a layer takes more while another unit works on another layer, in cycles.
+
+    Attributes:
+        enter: of the controller, to enter the layer.
+        call: of the controller, around each call of the kernel.
+        slowed: part by which the kernel takes longer while the other unit works.
+    """
+
+    enter: float = 0.0
+    call: float = 0.0
+    slowed: float = 0.0
+
+
 class ExecModule(ABC):
     """An execution module: patterns, cost model and template of one compute unit.
 
@@ -136,7 +151,7 @@ class ExecModule(ABC):
     `unit` names the unit of the chip that it is, its own name where empty: nothing is handed over
     between modules of one unit. `CORE` is the unit that runs the fallback.
     `beside` says that it may run at the same time as modules of other units that say so too, where
-    layers share the target's inner memory.
+    layers share the target's inner memory, and what that takes.
     `pareto` names an inner memory where the module wants several mappings to choose from: every
     one than which none is better in both cycles and bytes of that memory.
     `precision` is the share of its price by which the model may be wrong about a mapping: engine
@@ -146,7 +161,7 @@ class ExecModule(ABC):
     name: ClassVar[str] = ""
     arithmetic: ClassVar[Literal["model", "module"]] = "model"
     unit: ClassVar[str] = ""
-    beside: bool = False
+    beside: Company | None = None
     version: ClassVar[str] = ""
     pareto: ClassVar[str | None] = None
     precision: ClassVar[float] = 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import onnx
@@ -50,15 +50,27 @@ class Graph:
         return self.add("Add", product, self.normal(outputs, deviation=0.02))
 
     def model(
-        self, name: str, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape], opset: int = 17
+        self,
+        name: str,
+        inputs: Mapping[str, Shape],
+        outputs: Mapping[str, Shape],
+        opset: int = 17,
+        integers: Collection[str] = (),
     ) -> onnx.ModelProto:
-        """The graph as a model; keys of `outputs` are what `add` returned.
+        """The graph as a model.
+
+        Args:
+            name: of the graph.
+            inputs: shapes by name.
+            outputs: shapes by name; keys are what `add` returned.
+            opset: version of the operators.
+            integers: inputs that are int64.
 
         Raises:
             onnx.checker.ValidationError: it is no valid graph.
         """
         graph = helper.make_graph(
-            self._nodes, name, _ports(inputs), _ports(outputs), self._constants
+            self._nodes, name, _ports(inputs, integers), _ports(outputs), self._constants
         )
         made = helper.make_model(
             graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9
@@ -67,8 +79,12 @@ class Graph:
         return onnx.shape_inference.infer_shapes(made)
 
 
-def _ports(shapes: Mapping[str, Shape]) -> Sequence[onnx.ValueInfoProto]:
+def _ports(
+    shapes: Mapping[str, Shape], integers: Collection[str] = ()
+) -> Sequence[onnx.ValueInfoProto]:
     return [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        helper.make_tensor_value_info(
+            name, TensorProto.INT64 if name in integers else TensorProto.FLOAT, shape
+        )
         for name, shape in shapes.items()
     ]

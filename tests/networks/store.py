@@ -16,7 +16,16 @@ from pathlib import Path
 
 import onnx
 
-from tests.networks import image, power_of_two, quantised, sequence, tflite_file
+from tests.networks import (
+    half,
+    image,
+    power_of_two,
+    quantised,
+    sequence,
+    shipped,
+    tflite_file,
+    transformers,
+)
 
 HERE = Path(__file__).resolve().parent
 FOLDER = HERE.parents[1] / "build" / "networks"
@@ -39,7 +48,21 @@ FLOAT: dict[str, Callable[[], onnx.ModelProto]] = {
     "dscnn": image.dscnn,
     "dae": image.autoencoder,
     "branches": image.branches,
+    "filters": image.filters,
 }
+#: Networks of the forms that packages ship, in the sizes that were published.
+SHIPPED: dict[str, Callable[[], onnx.ModelProto]] = {
+    "mobilenetv2": shipped.mobilenetv2,
+    "resnet18": shipped.resnet18,
+    "unet": shipped.unet,
+    "crnn_lstm": shipped.crnn_lstm,
+    "vad_stream": shipped.vad_stream,
+    "bilstm_tagger": shipped.bilstm_tagger,
+    "gpt_block": transformers.gpt_block,
+    "deberta_layers": transformers.deberta,
+    **{name: partial(transformers.encoder, name, sizes)
+       for name, sizes in transformers.ENCODERS.items()},
+}  # fmt: skip
 #: Of these there are uint8 networks, `NAME_u8`.
 IMAGES = ("resnet8", "mobilenetv1_025", "dscnn", "dae")
 #: int8 networks, as ONNX and as TFLite.
@@ -77,7 +100,9 @@ def _content(name: str, kind: str) -> bytes:
     if name.endswith("_u8"):
         plain = name.removesuffix("_u8")
         return _bytes(quantised.unsigned(FLOAT[plain](), per_channel=plain != "dae"))
-    return _bytes((FLOAT | POWERS)[name]())
+    if name == "fp16_tflite":
+        return half.mobilenet()
+    return _bytes((FLOAT | POWERS | SHIPPED)[name]())
 
 
 def _bytes(model: onnx.ModelProto) -> bytes:

@@ -8,6 +8,8 @@ The canonical form, which patterns are written against:
   followed by an integer `clip` where an activation narrows the range; ReLU, ReLU6 and Clip before
   a `quantize` are always turned into that clip;
 - reshapes, transposes and max pooling between equal quantisations work on integers;
+- GELU by tanh is one operator; a float transposed convolution is a convolution and a move of its
+  channels between pixels;
 - TFLite's integer average pool is one composite function, `match.avg_pool2d_half_away`.
 """
 
@@ -20,6 +22,7 @@ from tvm import relax
 
 from match_aie import tvm_api
 from match_aie.frontend.canonical.constants import fold_constants
+from match_aie.frontend.canonical.gelu import whole_gelu
 from match_aie.frontend.canonical.integer_io import integer_ports
 from match_aie.frontend.canonical.layout import Layout
 from match_aie.frontend.canonical.quantized import canonical_quantized
@@ -41,7 +44,7 @@ def normalize(model: Model, *, integer_io: bool = False, unsigned: bool = False)
         ModelError: control flow at run time.
     """
     module, labels = _renamed(model)
-    for visit in (fold_constants, canonical_quantized, Layout(), fold_constants):
+    for visit in (fold_constants, canonical_quantized, whole_gelu, Layout(), fold_constants):
         module, labels = rebuild(module, labels, visit)
     result = replace(model, module=module, labels=labels)
     result = integer_ports(result) if integer_io else result

@@ -25,16 +25,22 @@ ACTIVATIONS = frozenset({"Sigmoid", "Tanh", "Relu", "Softsign"})
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 
 
+def kind_of(node: Node) -> str:
+    """RNN, GRU or LSTM; ONNX Runtime's LSTM of integer weights is one, too."""
+    return "LSTM" if node.op.endswith("LSTM") else node.op
+
+
 def problem(node: Node, graph: Graph, *, ends: bool = True) -> str | None:
     """Why a recurrent operator cannot be unrolled, None where it can; `ends`: also by lengths."""
+    kind = kind_of(node)
     names = node.attr("activations", ())
     other = [name for name in names if name.capitalize() not in ACTIVATIONS]
     if other:
         return f"activation {other[0]} is not compiled"
     directions = len(DIRECTIONS.get(node.attr("direction", "forward"), ()))
-    needed = len(DEFAULTS[node.op]) * directions
+    needed = len(DEFAULTS[kind]) * directions
     # RNN's schema gives two activations by default; a single direction takes the first.
-    fits = len(names) >= needed if node.op == "RNN" else len(names) == needed
+    fits = len(names) >= needed if kind == "RNN" else len(names) == needed
     if not directions or (names and not fits):
         return "its direction and activations do not fit each other"
     if node.attr("activation_alpha") or node.attr("activation_beta"):
@@ -69,7 +75,7 @@ class _Direction:
 
     Attributes:
         x: projected inputs of each step, [B, G*H] with the input bias, in order of execution.
-        r: recurrent weights, transposed [H, G*H].
+        r: what multiplies a state [B, H] by the recurrent weights.
         rb: recurrent bias [G*H], "" where there is none.
         p: peephole weights [3*H], "" where there are none.
         acts: names of the activation operators.
@@ -77,11 +83,30 @@ class _Direction:
     """
 
     x: Sequence[str]
-    r: str
+    r: Product
     rb: str
     p: str
     acts: Sequence[str]
     one: str
+
+
+#: Appends the nodes that multiply a value by weights: x [n, I] -> [n, G*H].
+Product = Callable[[Builder, str], str]
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """By float weights.
+
+    Attributes:
+        weight: name of them, transposed: [n, G*H].
+    """
+
+    weight: str
+
+    def __call__(self, b: Builder, x: str) -> str:
+        """The product."""
+        return b.op("MatMul", x, self.weight)
 
 
 #: One step: (what to compute with, projected input, state values) -> new state values.
@@ -104,7 +129,20 @@ def lstm(node: Node, b: Builder) -> tuple[str, ...]:
     return _unroll(node, b, _lstm_step, states=2)
 
 
-def _unroll(node: Node, b: Builder, step: Step, states: int) -> tuple[str, ...]:
+def integer_lstm(
+    node: Node, b: Builder, products: Sequence[tuple[Product, Product]]
+) -> tuple[str, ...]:
+    """An LSTM whose weights are multiplied by `products`: of inputs and states, by direction."""
+    return _unroll(node, b, _lstm_step, states=2, products=products)
+
+
+def _unroll(
+    node: Node,
+    b: Builder,
+    step: Step,
+    states: int,
+    products: Sequence[tuple[Product, Product]] = (),
+) -> tuple[str, ...]:
     why = problem(node, b.graph)
     if why is not None:
         raise Refusal(why)
@@ -112,7 +150,8 @@ def _unroll(node: Node, b: Builder, step: Step, states: int) -> tuple[str, ...]:
     reverses = DIRECTIONS[node.attr("direction", "forward")]
     histories, finals = [], []
     for d, reverse in enumerate(reverses):
-        direction = _direction(node, b, sizes, d, reverse)
+        own = products[d] if products else _plain_products(node, b, sizes, d)
+        direction = _direction(node, b, sizes, (d, reverse), own)
         state = tuple(_initial(node, b, sizes, d, 5 + s) for s in range(states))
         history = []
         for x in direction.x:
@@ -126,7 +165,8 @@ def _unroll(node: Node, b: Builder, step: Step, states: int) -> tuple[str, ...]:
 
 def _sizes(node: Node, b: Builder) -> _Sizes:
     first, second, inputs = b.graph.shape(node.input(0))
-    directions, _, hidden = b.graph.shape(node.input(2))
+    directions, rows, columns = b.graph.shape(node.input(2))
+    hidden = min(rows, columns)  # the other one holds several gates, but for RNN, of one
     batch_first = bool(node.attr("layout", 0))
     steps, rows = (second, first) if batch_first else (first, second)
     return _Sizes(steps, rows, inputs, hidden, directions, batch_first)
@@ -149,16 +189,32 @@ def _pick(b: Builder, value: str, directions: int, d: int, shape: Sequence[int])
     return _reshape(b, _split(b, value, 0, [1] * directions)[d], shape)
 
 
-def _direction(node: Node, b: Builder, sizes: _Sizes, d: int, reverse: bool) -> _Direction:
-    """Weights of one direction, and the inputs projected for all steps at once."""
-    width = GATES[node.op] * sizes.hidden
+def _plain_products(node: Node, b: Builder, sizes: _Sizes, d: int) -> tuple[Product, Product]:
+    """By W and R of direction `d`."""
+    width = GATES[kind_of(node)] * sizes.hidden
     w = _pick(b, node.input(1), sizes.directions, d, [width, sizes.inputs])
     r = _pick(b, node.input(2), sizes.directions, d, [width, sizes.hidden])
+    return _Plain(b.op("Transpose", w, perm=[1, 0])), _Plain(b.op("Transpose", r, perm=[1, 0]))
+
+
+def _direction(
+    node: Node, b: Builder, sizes: _Sizes, which: tuple[int, bool], own: tuple[Product, Product]
+) -> _Direction:
+    """Weights of one direction, and the inputs projected for all steps at once.
+
+    Args:
+        node: the layer.
+        b: takes the nodes.
+        sizes: of the layer.
+        which: number of the direction, and whether it runs backwards.
+        own: how it multiplies inputs and states by its weights.
+    """
+    (d, reverse), kind = which, kind_of(node)
+    width = GATES[kind] * sizes.hidden
     x = node.input(0)
     if sizes.batch_first:
         x = b.op("Transpose", x, perm=[1, 0, 2])
-    x = _reshape(b, x, [sizes.steps * sizes.rows, sizes.inputs])
-    x = b.op("MatMul", x, b.op("Transpose", w, perm=[1, 0]))
+    x = own[0](b, _reshape(b, x, [sizes.steps * sizes.rows, sizes.inputs]))
     rb = ""
     if node.input(3):
         bias = _pick(b, node.input(3), sizes.directions, d, [2 * width])
@@ -166,14 +222,13 @@ def _direction(node: Node, b: Builder, sizes: _Sizes, d: int, reverse: bool) -> 
         x = b.op("Add", x, wb)
     steps = _split(b, x, 0, [sizes.rows] * sizes.steps)
     p = ""
-    if node.op == "LSTM" and node.input(7):
+    if kind == "LSTM" and node.input(7):
         p = _pick(b, node.input(7), sizes.directions, d, [3 * sizes.hidden])
-    count = len(DEFAULTS[node.op])
+    count = len(DEFAULTS[kind])
     given = [name.capitalize() for name in node.attr("activations", ())]
-    acts = given[d * count : (d + 1) * count] or list(DEFAULTS[node.op])
+    acts = given[d * count : (d + 1) * count] or list(DEFAULTS[kind])
     order = steps[::-1] if reverse else steps
-    one = b.like(1.0, node.input(0))
-    return _Direction(order, b.op("Transpose", r, perm=[1, 0]), rb, p, acts, one)
+    return _Direction(order, own[1], rb, p, acts, b.like(1.0, node.input(0)))
 
 
 def _initial(node: Node, b: Builder, sizes: _Sizes, d: int, position: int) -> str:
@@ -206,7 +261,7 @@ def _stack_history(b: Builder, sizes: _Sizes, histories: Sequence[Sequence[str]]
 
 def _recurrent(b: Builder, d: _Direction, h: str) -> str:
     """H @ R^T + Rb for all gates at once."""
-    product = b.op("MatMul", h, d.r)
+    product = d.r(b, h)
     return b.op("Add", product, d.rb) if d.rb else product
 
 
@@ -222,7 +277,9 @@ def _gru_step(
     """The reset gate scales the state before it meets the recurrent weights."""
     (h,) = state
     xz, xr, xh = _split(b, x, 1, [hidden] * 3)
-    rz, rr, rh = _split(b, d.r, 1, [hidden] * 3)
+    if not isinstance(d.r, _Plain):
+        raise Refusal("its gates have no weights of their own")
+    rz, rr, rh = _split(b, d.r.weight, 1, [hidden] * 3)
     biases = _split(b, d.rb, 0, [hidden] * 3) if d.rb else ["", "", ""]
 
     def gate(act: str, xg: str, value: str, weights: str, bias: str) -> str:

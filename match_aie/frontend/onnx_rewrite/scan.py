@@ -29,7 +29,7 @@ def scan(node: Node, b: Builder) -> tuple[str, ...]:
     count = steps.pop()
     if not 0 < count <= MOST_STEPS or count * len(body.node) > MOST_NODES:
         raise Refusal(f"{count} steps of {len(body.node)} operators are not written out")
-    body, held = _without_constants(body, b)
+    body, held = without_constants(body, b)
     pieces: list[list[str]] = [[] for _ in range(len(body.output) - len(states))]
     for step in range(count):
         given = list(states)
@@ -44,7 +44,7 @@ def scan(node: Node, b: Builder) -> tuple[str, ...]:
     return (*states, *_joined(node, b, pieces))
 
 
-def _without_constants(body: onnx.GraphProto, b: Builder) -> tuple[onnx.GraphProto, dict[str, str]]:
+def without_constants(body: onnx.GraphProto, b: Builder) -> tuple[onnx.GraphProto, dict[str, str]]:
     """(the body without its stored tensors, their names inside -> outside)."""
     copy = onnx.GraphProto()
     copy.CopyFrom(body)

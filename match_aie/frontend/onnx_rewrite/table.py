@@ -12,11 +12,15 @@ from match_aie.frontend.onnx_rewrite import (
     decompose,
     empty,
     functions,
+    loop,
     padding,
     quantised,
     recurrent,
+    recurrent_forms,
     recurrent_lengths,
+    recurrent_quantised,
     resize,
+    reverse_sequence,
     scan,
     spectra,
 )
@@ -53,6 +57,7 @@ def _microsoft() -> dict[str, tuple[Rewrite, ...]]:
         "QLinearConcat": quantised.qlinear_concat,
         "QLinearReduceMean": quantised.qlinear_reduce_mean,
         "QGemm": quantised.qgemm,
+        "DynamicQuantizeLSTM": recurrent_quantised.dynamic_lstm,
         "QuantizeLinear": quantised.microsoft_quantize,
         "DequantizeLinear": quantised.microsoft_quantize,
     }
@@ -67,6 +72,8 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         "QLinearMatMul": (quantised.qlinear_matmul,),
         "If": (control.constant_if,),
         "Scan": (scan.scan,),
+        "Loop": (loop.loop,),
+        "ReverseSequence": (reverse_sequence.reverse_sequence,),
         "SpaceToDepth": (decompose.space_to_depth,),
         "Expand": (decompose.expand,),
         "IsInf": (decompose.is_inf,),
@@ -91,7 +98,11 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         **{name: (decompose.by_definition_unless_float32,) for name in NARROW_BY_DEFINITION},
         "QuantizeLinear": (blocked.quantize,),
         "DequantizeLinear": (blocked.narrow_integers, blocked.dequantize),
-        **{name: (recurrent_lengths.whole_sequences,) for name in ("RNN", "GRU", "LSTM")},
+        "RNN": (recurrent_lengths.whole_sequences,),
+        **{
+            name: (recurrent_lengths.whole_sequences, recurrent_forms.plain)
+            for name in ("GRU", "LSTM")
+        },
         "LayerNormalization": (decompose.layer_norm,),
     }
 )

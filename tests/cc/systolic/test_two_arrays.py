@@ -8,7 +8,7 @@ import pytest
 from systolic.target import DMA_BYTES, DMA_START, Systolic, SystolicArray, Timing, scratchpad
 
 import match_aie as match
-from match_aie.hardware import Memory
+from match_aie.hardware import Company, Memory
 from match_aie.mapping import SearchOptions
 from match_aie.simulation import KernelTime, ScratchpadSimulator
 from match_aie.testing.case import Case, network
@@ -25,7 +25,7 @@ pytestmark = [
 class Unit(SystolicArray):
     """The array on a scratchpad that it shares, started and left alone."""
 
-    beside = True
+    beside = Company()
     memories = (
         scratchpad("L1", 65536, operands=OPERANDS),
         Memory("DRAM", None, DMA_BYTES, transfer_cycles=DMA_START),

@@ -1,0 +1,139 @@
+"""Every form of GRU and LSTM becomes plain layers, with onnxruntime's results."""
+
+import numpy as np
+import pytest
+from onnx import helper
+
+RNG = np.random.default_rng(19)
+STEPS, ROWS, INPUTS, HIDDEN = 4, 2, 3, 5
+GATES = {"GRU": 3, "LSTM": 4}
+
+
+def normal(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def layer(tools, op, direction, outputs, *, steps=STEPS, states=(), layout=0, **attributes):
+    """A model, what to feed; `states`: position -> "zero", "given" or "input"."""
+    count = 2 if direction == "bidirectional" else 1
+    gates = GATES[op] * HIDDEN
+    constants = {
+        "w": normal(count, gates, INPUTS),
+        "r": normal(count, gates, HIDDEN),
+        "b": normal(count, 2 * gates),
+    }
+    feeds = {"x": normal(steps, ROWS, INPUTS)}
+    names = ["x", "w", "r", "b", "", "", ""]
+    for at, kind in dict(states).items():
+        names[at] = f"s{at}"
+        value = normal(count, ROWS, HIDDEN)
+        (feeds if kind == "input" else constants)[names[at]] = value * (kind != "zero")
+    if layout:
+        feeds = {name: np.ascontiguousarray(v.swapaxes(0, 1)) for name, v in feeds.items()}
+    names = names[: 6 if op == "GRU" else 7]
+    node = helper.make_node(
+        *(op, names, outputs), hidden_size=HIDDEN, direction=direction, layout=layout, **attributes
+    )
+    ports = {name: (value.dtype, value.shape) for name, value in feeds.items()}
+    results = {name: (np.float32, None) for name in outputs if name}
+    return tools.build([node], ports, results, constants), feeds
+
+
+def same(tools, model, want, feeds):
+    rewritten = tools.prepass(model)
+    for w, g in zip(want, tools.run_onnxruntime(rewritten, feeds), strict=True):
+        assert w.shape == g.shape
+        np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
+    return [node for node in rewritten.graph.node if node.op_type in GATES]
+
+
+@pytest.mark.parametrize("outputs", [["y"], ["y", "last"], ["", "last"]])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("op", GATES)
+def test_directions_and_last_states(onnx_tools, op, direction, outputs):
+    reset = {"linear_before_reset": 1} if op == "GRU" else {}
+    states = {5: "zero"} if op == "GRU" else {5: "zero", 6: "zero"}
+    model, feeds = layer(onnx_tools, op, direction, outputs, states=states, **reset)
+    want = onnx_tools.run_onnxruntime(model, feeds)
+    left = same(onnx_tools, model, want, feeds)
+    assert len(left) == (2 if direction == "bidirectional" else 1)
+    for node in left:
+        assert (len(node.output), len(node.input)) == (1, 4)
+        assert not {a.name for a in node.attribute} & {"direction", "layout"}
+
+
+def test_a_state_that_goes_in_stays_an_input(onnx_tools):
+    reset = {"linear_before_reset": 1}
+    model, feeds = layer(
+        onnx_tools, "GRU", "bidirectional", ["y", "last"], states={5: "input"}, **reset
+    )
+    left = same(onnx_tools, model, onnx_tools.run_onnxruntime(model, feeds), feeds)
+    assert [len(node.input) for node in left] == [6, 6]
+
+
+def test_one_step_with_states_is_written_out(onnx_tools):
+    states = {5: "input", 6: "input"}
+    model, feeds = layer(onnx_tools, "LSTM", "forward", ["y", "h", "c"], steps=1, states=states)
+    assert not same(onnx_tools, model, onnx_tools.run_onnxruntime(model, feeds), feeds)
+
+
+def test_rows_first(onnx_tools):
+    """onnxruntime does not run this layout: the other one's results, turned."""
+    model, feeds = layer(onnx_tools, "LSTM", "bidirectional", ["y", "last"], layout=1)
+    other = type(model)()
+    other.CopyFrom(model)
+    kept = [a for a in model.graph.node[0].attribute if a.name != "layout"]
+    del other.graph.node[0].attribute[:]
+    other.graph.node[0].attribute.extend(kept)
+    turned = {"x": np.ascontiguousarray(feeds["x"].swapaxes(0, 1))}
+    other.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", 1, list(turned["x"].shape)))
+    y, last = onnx_tools.run_onnxruntime(other, turned)
+    want = [y.transpose(2, 0, 1, 3), last.transpose(1, 0, 2)]
+    assert len(same(onnx_tools, model, want, feeds)) == 2
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes"),
+    [
+        ("GRU", {}),  # the reset gate comes before the product
+        ("LSTM", {"activations": ["Sigmoid", "Relu", "Tanh"] * 2}),
+    ],
+)
+def test_what_plain_layers_cannot_say_stays(onnx_tools, op, attributes):
+    model, feeds = layer(onnx_tools, op, "bidirectional", ["y"], **attributes)
+    left = same(onnx_tools, model, onnx_tools.run_onnxruntime(model, feeds), feeds)
+    assert [a.s for a in left[0].attribute if a.name == "direction"] == [b"bidirectional"]
+
+
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+def test_integer_weights(onnx_tools, direction):
+    """ONNX Runtime's dynamically quantised LSTM; a step's rounding may fall to the other side."""
+    count, gates = (2 if direction == "bidirectional" else 1), 4 * HIDDEN
+    integers = lambda *shape: RNG.integers(-100, 100, shape).astype(np.int8)  # noqa: E731
+    zeros = np.zeros((count, 1, HIDDEN), np.float32)
+    constants = {
+        "w": integers(count, INPUTS, gates),
+        "r": integers(count, HIDDEN, gates),
+        "b": normal(count, 2 * gates),
+        "h": zeros,
+        "c": zeros,
+        "ws": np.full(count, 0.01, np.float32),
+        "wz": np.zeros(count, np.int8),
+        "rs": np.full(count, 0.02, np.float32),
+        "rz": np.zeros(count, np.int8),
+    }
+    names = ["x", "w", "r", "b", "", "h", "c", "", "ws", "wz", "rs", "rz"]
+    node = helper.make_node(
+        *("DynamicQuantizeLSTM", names, ["y", "last", "cell"]),
+        domain="com.microsoft",
+        hidden_size=HIDDEN,
+        direction=direction,
+    )
+    feeds = {"x": normal(STEPS, 1, INPUTS)}
+    state = (np.float32, (count, 1, HIDDEN))
+    results = {"y": (np.float32, (STEPS, count, 1, HIDDEN)), "last": state, "cell": state}
+    model = onnx_tools.build([node], {"x": (np.float32, feeds["x"].shape)}, results, constants)
+    want = onnx_tools.run_onnxruntime(model, feeds)
+    got = onnx_tools.run_onnxruntime(onnx_tools.prepass(model), feeds)
+    for w, g in zip(want, got, strict=True):
+        np.testing.assert_allclose(g, w, atol=2e-3)
