@@ -55,7 +55,8 @@ def tiles_from_json(data: dict[str, Any] | None) -> TileProgram | None:
 
 def _sums(data: dict[str, Any]) -> Sums:
     dims = tuple(str(dim) for dim in data["dims"])
-    return Sums(str(data["memory"]), int(data["offset"]), int(data["itemsize"]), dims)
+    offset, nbytes, itemsize = (int(data[name]) for name in ("offset", "nbytes", "itemsize"))
+    return Sums(str(data["memory"]), offset, nbytes, itemsize, dims)
 
 
 def _operand(data: dict[str, Any]) -> TileOperand:

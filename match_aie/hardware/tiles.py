@@ -179,12 +179,14 @@ class Sums:
     Attributes:
         memory: where they lie.
         offset: of the first one, in bytes.
+        nbytes: of all of them.
         itemsize: bytes of one.
         dims: reductions of which a call of the kernel does a part.
     """
 
     memory: str
     offset: int
+    nbytes: int
     itemsize: int
     dims: tuple[str, ...]
 

@@ -23,7 +23,7 @@ from match_aie.lowering.division import Division, divide, divisions, whole_of
 from match_aie.lowering.handover_choice import Choices
 from match_aie.lowering.moving import Moved, move, moves
 from match_aie.lowering.plan import places
-from match_aie.lowering.program import Beside, NetworkProgram, Schedule
+from match_aie.lowering.program import Beside, NetworkProgram, Schedule, Step
 
 #: Plans a schedule's memories.
 Planner = Callable[[Schedule], "NetworkProgram | Infeasible"]
@@ -164,10 +164,11 @@ def cycles(program: NetworkProgram) -> float:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two steps by index: `first` is started first."""
+    """Two steps by index: `first` is started first; `other` moves to `module` if that is said."""
 
     first: int
     other: int
+    module: str = ""
 
 
 class Pairs:
@@ -210,13 +211,32 @@ class Pairs:
     def _apart(self, one: int, other: int) -> bool:
         layers = [self._schedule.steps[at].layer for at in (one, other)]
         first, second = (self._modules.get(layer.module) if layer else None for layer in layers)
-        if first is None or second is None or unit(first) == unit(second):
+        if first is None or second is None:
+            return False
+        if unit(first) == unit(second) and not self._twin(second):
             return False
         return all(layer and layer.tiles and is_listed(layer.tiles) for layer in layers)
 
+    def _twin(self, module: ExecModule) -> str:
+        """Another unit of the same kind, which runs the module's layers as well; "" without."""
+        facts = {key: value for key, value in vars(module).items() if key not in ("name", "unit")}
+        for name, twin in self._modules.items():
+            if unit(twin) == unit(module) or type(twin) is not type(module):
+                continue
+            if facts == {k: v for k, v in vars(twin).items() if k not in ("name", "unit")}:
+                return name
+        return ""
+
+    def _module(self, step: int) -> ExecModule:
+        layer = self._schedule.steps[step].layer
+        assert layer is not None
+        return self._modules[layer.module]
+
     def _gain(self, one: int, other: int) -> tuple[float, Pair]:
         """Cycles saved, and who goes first."""
-        pairs = (Pair(one, other), Pair(other, one))
+        module, second = self._module(one), self._module(other)
+        moved = self._twin(second) if unit(module) == unit(second) else ""
+        pairs = (Pair(one, other, moved), Pair(other, one, moved))
         return max(((self._saved(p), p) for p in pairs), key=lambda found: found[0])
 
     def _saved(self, pair: Pair) -> float:
@@ -251,8 +271,16 @@ def arranged(schedule: Schedule, pairs: Sequence[Pair]) -> Schedule | None:
     before = dependencies(schedule)
     if any(at[other] > at[step] for step in at for other in before[step]):
         return None
-    steps = tuple(schedule.steps[at] for at in order)
+    moved = {p.other: p.module for p in pairs if p.module}
+    steps = tuple(_on(schedule.steps[at], moved.get(at, "")) for at in order)
     return replace(schedule, steps=steps, beside=tuple(beside))
+
+
+def _on(step: Step, module: str) -> Step:
+    """The step, its layer on another module if one is named."""
+    if not module or step.layer is None:
+        return step
+    return replace(step, layer=replace(step.layer, module=module))
 
 
 def dependencies(schedule: Schedule) -> list[set[int]]:

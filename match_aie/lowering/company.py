@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from match_aie.hardware import Cost, ExecModule, SharedCostModel
+from match_aie.hardware import Cost, ExecModule, SequenceCostModel, SharedCostModel, TileCostModel
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.mapping.evaluate import kinds
 from match_aie.workload import Workload
@@ -45,12 +45,19 @@ def lane_of(module: ExecModule, workload: Workload, mapping: LoopMapping, cost: 
 
 
 def free_cycles(module: ExecModule, workload: Workload, mapping: LoopMapping) -> float:
-    """Cycles in which the layer's unit works and needs no controller, by its cost model."""
+    """Cycles in which the layer's unit works and needs no controller, by its cost model.
+
+    Of a model that prices tiles only, all of the kernel's: its unit is started and left alone. One
+    of sequences says so (`SharedCostModel`), or there are none.
+    """
     model = module.cost_model(workload)
-    if not isinstance(model, SharedCostModel):
-        return 0.0
     tiles = kinds(workload, mapping, mapping.kernel)
-    return sum(count * model.free_cycles(workload, tile) for tile, count in tiles)
+    if isinstance(model, SharedCostModel):
+        return sum(count * model.free_cycles(workload, tile) for tile, count in tiles)
+    if isinstance(model, SequenceCostModel):
+        return 0.0  # its calls are priced with their controller, and it does not say what is free
+    assert isinstance(model, TileCostModel)
+    return sum(count * float(model.kernel_cycles(workload, tile)) for tile, count in tiles)
 
 
 def beside_cycles(first: Lane, other: Lane) -> float:

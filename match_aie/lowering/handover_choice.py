@@ -51,9 +51,9 @@ class Choice:
 
     @property
     def tiled(self) -> int:
-        """Bytes of the tiles that the layer moves itself."""
+        """Bytes of the tiles that the layer moves itself, and of partial sums behind them."""
         taken = sum(o.copies * o.copy_bytes for o in self.tiles.operands if o.moves == "here")
-        return taken
+        return taken + (self.tiles.sums.nbytes if self.tiles.sums is not None else 0)
 
 
 class Choices:

@@ -148,10 +148,11 @@ def _sums(
                 "that its kernel could tell which part it sums",
                 hint=f"have tiled_reductions() leave {dim} out",
             )
-    found = Sums(memory.name, tops[memory.name], workload.partial_itemsize, dims)
     tile = _largest(output, mapping.extents(output.cut, workload.dims))
-    nbytes = tile // output.itemsize * found.itemsize
-    tops[memory.name] += -(-nbytes // ALIGNMENT) * ALIGNMENT
+    nbytes = tile // output.itemsize * workload.partial_itemsize
+    nbytes = -(-nbytes // ALIGNMENT) * ALIGNMENT
+    found = Sums(memory.name, tops[memory.name], nbytes, workload.partial_itemsize, dims)
+    tops[memory.name] += nbytes
     return found
 
 

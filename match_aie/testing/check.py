@@ -17,9 +17,6 @@ from match_aie.testing.result import CheckRow, TargetCheck
 from match_aie.testing.zoo import ZOO
 from match_aie.toolchain import find_compiler
 
-#: A simulator and a cost model that are further apart than this are worth a remark.
-FAR = 2.0
-
 #: Seconds that each run of a part of the zoo may take by default; an idle machine needs few.
 TIMEOUT = 300.0
 
@@ -61,7 +58,7 @@ def check_target(
     found += trial.overlooked(list(cases), [row for part in found for row in part.rows])
     rows = tuple(row for part in found for row in part.rows)
     remarks = [remark for part in found for remark in part.remarks]
-    remarks += [*declared.remarks(chip), *_far(rows), *_untried(rows, chip)]
+    remarks += [*declared.remarks(chip), *_untried(rows, chip)]
     return TargetCheck(
         chip.name, rows, tuple(_idle(rows, chip)), tuple(map(shorten, dict.fromkeys(remarks)))
     )
@@ -156,17 +153,3 @@ def _untried(rows: Sequence[CheckRow], target: MatchTarget) -> Iterator[str]:
         names = [p.name for p in module.patterns() if (module.name, p.name) not in ran]
         if names:
             yield f"not tried of module {module.name!r}: {', '.join(names)}"
-
-
-def _far(rows: Sequence[CheckRow]) -> Iterator[str]:
-    """The layer whose simulated cycles are furthest from the modelled ones."""
-    known = [ran for row in rows for ran in row.ran if ran.simulated is not None]
-    worst = max(known, key=lambda ran: ran.apart, default=None)
-    if worst is not None and worst.apart > FAR:
-        number = sum(ran.apart > FAR for ran in known)
-        yield (
-            f"{number} of {len(known)} layers: cost model and simulator are more than a factor of "
-            f"{FAR:g} apart, most of all {worst.layer} on {worst.module}: {worst.predicted:,.0f} "
-            f"cycles modelled, {worst.simulated:,.0f} simulated; choices rest on what the module's "
-            "cost_model() says, so mend it, or what simulator() takes things to last"
-        )

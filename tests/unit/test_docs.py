@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 import match_aie
+from match_aie import hardware, simulation
 from match_aie.cli.guard import run
 from match_aie.compilation import Compilation
+from match_aie.hardware import ExecModule, MatchTarget
 
 ROOT = Path(__file__).resolve().parents[2]
 VERBS = (
@@ -76,6 +78,41 @@ def test_the_example_target_works() -> None:
     assert who["mac_array"] == "dense_bias"
     assert "cpu" in who
     assert shown == [net.summary()]
+
+
+def test_the_tutorial_builds_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    package = ROOT / "examples" / "systolic"
+    monkeypatch.syspath_prepend(str(package))
+    page = ROOT / "docs" / "tutorial.md"
+    shown: list[object] = []
+    space: dict[str, object] = {"print": lambda *words: shown.append(words)}
+    for number, block in enumerate(blocks(page, "python")):
+        exec(compile(block, f"tutorial.md, block {number}", "exec"), space)
+    assert len(shown) == 5
+    source = (package / "systolic" / "target.py").read_text()
+    pieces = re.split(r"\n\n\n(?=\S)", source.split("\n\n", 1)[1].strip())
+    assert len(pieces) == 6
+    for piece in (part for one in pieces for part in one.split("\n#: Bytes a cycle")):
+        assert piece.strip() in page.read_text(), piece
+    template = (package / "systolic" / "templates" / "array.c.mako").read_text().strip()
+    assert template in page.read_text()
+
+
+def test_the_public_surface_of_a_target_is_on_one_screen() -> None:
+    text = (ROOT / "docs" / "targets.md").read_text()
+    _, _, after = text.partition("## All of it on one screen\n")
+    screen = after.partition("\n## ")[0]
+    assert 10 < len(screen.splitlines()) <= 50
+    shown = set(re.findall(r"`([a-z_]+)`", screen))
+    members = {
+        name
+        for kind in (ExecModule, MatchTarget)
+        for name in {*vars(kind), *kind.__annotations__}
+        if not name.startswith("_")
+    }
+    assert members - shown == set()
+    named = set(re.findall(r"`([A-Z]\w+)`", screen))
+    assert {name for name in named if hasattr(hardware, name) or hasattr(simulation, name)} == named
 
 
 def test_the_example_commands_use_known_targets() -> None:

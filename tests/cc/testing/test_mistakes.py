@@ -86,6 +86,12 @@ def tiled(model=None, **changes):
     return {"memories": memories, "cost_model": lambda self, w: model or Tiles(), **changes}
 
 
+def small(**changes):
+    """The same, so small that sums over 64 inputs are done in parts."""
+    memories = (Memory("L1", 112, 8.0, alignment=16), Memory("L2", None, 8.0))
+    return tiled(**changes) | {"memories": memories}
+
+
 def with_memory(**more):
     return {"memories": (Memory("L1", 4096, 8.0, **more), Memory("L2", None, 8.0))}
 
@@ -193,6 +199,22 @@ COMPILED = {
         tiled(layouts=lambda self, w: {"bias": Blocked("K C k", K=16)}),
         "Array.layouts() of a dense: bias has no axis C",
     ),
+    "tiles that are legal as numbers": (
+        tiled(constrain=lambda self, w, tile: 1 + 0 * next(iter(tile.values()))),
+        "Array.constrain() gives",
+    ),
+    "a constraint that fails": (
+        tiled(constrain=lambda self, w, tile: tile["OZ"] < 4),
+        "Array.constrain() failed: KeyError: 'OZ'",
+    ),
+    "no tile is legal": (
+        tiled(constrain=lambda self, w, tile: next(iter(tile.values())) < 0),
+        "tiles that Array.constrain() allows",
+    ),
+    "sums in parts, and no place for them": (
+        small(tiled_reductions=lambda self, w: ("C",)),
+        "have tiled_reductions() give none",
+    ),
     "a layout that is a text": (gives("layouts", {"weight": "K C k"}), "not Blocked(...)"),
 }
 
@@ -227,7 +249,7 @@ def test_what_a_target_declares_wrongly_is_named(name, value, said):
 
 
 def test_the_table_is_as_long_as_it_says():
-    assert len(DECLARED) + len(COMPILED) + 2 >= 40
+    assert len(DECLARED) + len(COMPILED) + 2 >= 49
 
 
 @pytest.mark.parametrize("name", [*target_names(), "portable", "x86-64-v3"])

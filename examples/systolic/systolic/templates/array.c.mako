@@ -24,11 +24,11 @@ static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *conte
         .depthwise = ${int(d.G > 1)}, .per_channel = ${int(layer.operand("scale").size > 1)}, .fy = ${d.FY}, .fx = ${d.FX}, .sx = ${w.sx if w else 1},
 % endif
 % if w:
-        .sy = ${w.sy}, .dy = ${w.dy}, .dx = ${w.dx},
-        .top = t->view[0]->before[1], .left = t->view[0]->before[2],
+        .sy = ${w.sy}, .dy = ${w.dy}, .dx = ${w.dx}, .top = t->view[0]->before[1], .left = t->view[0]->before[2],
 % endif
     };
     (void)context;
+    ma_tile_arrive(t);
     systolic_run(&job);
     return 0;
 }
