@@ -45,23 +45,23 @@ class Work:
     around: float
     inputs: int
     input_bytes: float
-    weights: int
-    weight_bytes: float
     outputs: int
     output_bytes: float
-    input_share: float
-    weight_share: float
-    down_share: float
     rate: float
     descriptor: float
-    external_in: float
-    external_out: float
     external_in_rate: float
     external_out_rate: float
-    skew: float
     hops: float
-    first_weights: float
-    first_inputs: float
+    weights: int = 0
+    weight_bytes: float = 0
+    input_share: float = 1
+    weight_share: float = 1
+    down_share: float = 1
+    external_in: float = 0
+    external_out: float = 0
+    skew: float = 0
+    first_weights: float = 0
+    first_inputs: float = 0
 
 
 @dataclass(frozen=True)

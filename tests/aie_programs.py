@@ -8,8 +8,7 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.execute import execute
-from match_aie.targets.aie_ml.graph.image_plan import image_plans
-from match_aie.targets.aie_ml.graph.product_plan import product_plans
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plans
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.versal.executing import prove
 from match_aie.workload import reference
@@ -47,7 +46,7 @@ def image_case(kind, seed):
     if isinstance(fixed, str):
         return None
     try:
-        plans = image_plans(fixed.workload, "vek280", 3)
+        plans = cut_plans(fixed.workload, "vek280", 3)
     except TargetError:
         return None
     if isinstance(plans, Infeasible):
@@ -59,7 +58,7 @@ def image_case(kind, seed):
 def product_case(seed):
     """A random product of two activations, on as many columns as it takes."""
     workload, constants = random_product(seed)
-    plans = product_plans(workload, "vek280", 4)
+    plans = cut_plans(workload, "vek280", 4)
     assert not isinstance(plans, Infeasible)
     graph = plans[-1].graph("layer", workload, constants)
     return case(graph, workload, constants, np.random.default_rng(seed))

@@ -19,7 +19,15 @@ from match_aie.hardware.cost import (
 )
 from match_aie.hardware.energy import Charges, Energy, Figure, Objective, refuse_objective
 from match_aie.hardware.mapping import Cut, Loop, Mapping, mapping_from_json, mapping_to_json
-from match_aie.hardware.module import CORE, ExecModule, Memory, check_memories
+from match_aie.hardware.module import (
+    CORE,
+    SUMS,
+    Company,
+    ExecModule,
+    Memory,
+    check_memories,
+    sums_memory,
+)
 from match_aie.hardware.move import Move
 from match_aie.hardware.pattern import (
     AVG_POOL_HALF_AWAY,
@@ -45,14 +53,14 @@ from match_aie.hardware.simulated import (
     StepResult,
 )
 from match_aie.hardware.target import BuildProfile, MatchTarget, Storage
+from match_aie.hardware.tile_codec import tiles_from_json, tiles_to_json
 from match_aie.hardware.tiles import (
     Region,
+    Sums,
     TileAxis,
     TileOperand,
     TileProgram,
     Visit,
-    tiles_from_json,
-    tiles_to_json,
 )
 from match_aie.hardware.unit import ChosenLayer, Flow, HandedOver, Seat, Unit, flows
 from match_aie.workload import Converted
@@ -63,6 +71,7 @@ __all__ = [
     "POINTWISE",
     "REQUANTISE",
     "SCRATCHPAD_FILES",
+    "SUMS",
     "Any",
     "Array",
     "Block",
@@ -72,6 +81,7 @@ __all__ = [
     "Chain",
     "Charges",
     "ChosenLayer",
+    "Company",
     "Const",
     "Converted",
     "CoreCost",
@@ -107,6 +117,7 @@ __all__ = [
     "StepResult",
     "Storage",
     "Structure",
+    "Sums",
     "TensorType",
     "Tile",
     "TileAxis",
@@ -133,6 +144,7 @@ __all__ = [
     "real",
     "refuse_objective",
     "runtime_files",
+    "sums_memory",
     "tabulated",
     "target_names",
     "tiles_from_json",

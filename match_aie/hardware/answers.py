@@ -78,6 +78,10 @@ def _size(found: object) -> bool:
     return isinstance(found, int | np.integer) and not isinstance(found, bool) and int(found) >= 0
 
 
+def _truths(found: object) -> bool:
+    return np.asarray(found).dtype == bool
+
+
 def _modules(found: object) -> bool:
     return isinstance(found, list | tuple) and all(map(_called("ExecModule"), found))
 
@@ -99,6 +103,7 @@ _EXPECTED: _Expected = MappingProxyType(
             lambda f: isinstance(f, Converted | str),
         ),
         "tiled_reductions": ("a tuple of dimensions", _several(str)),
+        "constrain": ("an array of bool, one for each tile", _truths),
         "in_place": ("a tuple of names of inputs", _several(str)),
         "layouts": ("Blocked(...) by operand name", _table(Blocked)),
         "scratch_bytes": ("a number of bytes", _size),

@@ -21,6 +21,9 @@ from match_aie.workload import Converted, Workload
 #: The unit of the chip that runs what no module claims.
 CORE = "core"
 
+#: Name among `Memory.operands` of a layer's partial sums.
+SUMS = "sums"
+
 #: Constants of a layer by operand name.
 Constants = MappingOf[str, np.ndarray]
 
@@ -37,7 +40,8 @@ class Memory:
         transfer_cycles: fixed cost of a transfer between this memory and the one inside.
         chunk_cycles: cost of every contiguous piece of a transfer.
         operands: names of those it serves; None for all. Memories side by side serve different
-            operands.
+            operands. An innermost one that names "sums" holds partial sums of the output's tile,
+            where a kernel sums a part (`ExecModule.tiled_reductions`).
         double_buffered: operands whose tiles are moved while others are worked on, so that two
             of them are there at a time (unless one tile is all there is); None for all.
         reserved: bytes that are never free for tiles, beside `ExecModule.reserved_bytes`.
@@ -83,6 +87,11 @@ class Memory:
         return self.double_buffered is None or operand in self.double_buffered
 
 
+def sums_memory(memories: Sequence[Memory]) -> Memory | None:
+    """The inner memory that holds partial sums: the one that names them, if one does."""
+    return next((m for m in memories[:-1] if m.operands and SUMS in m.operands), None)
+
+
 def check_memories(memories: Sequence[Memory]) -> None:
     """Refuse memories that cannot be a hierarchy.
 
@@ -115,6 +124,21 @@ def _capacity(memory: Memory) -> float:
     return float("inf") if memory.bytes is None else memory.bytes
 
 
+@dataclass(frozen=True)
+class Company:
+    """What a layer takes more while another unit works on another layer, in cycles.
+
+    Attributes:
+        enter: of the controller, to enter the layer.
+        call: of the controller, around each call of the kernel.
+        slowed: part by which the kernel takes longer while the other unit works.
+    """
+
+    enter: float = 0.0
+    call: float = 0.0
+    slowed: float = 0.0
+
+
 class ExecModule(ABC):
     """An execution module: patterns, cost model and template of one compute unit.
 
@@ -127,7 +151,7 @@ class ExecModule(ABC):
     `unit` names the unit of the chip that it is, its own name where empty: nothing is handed over
     between modules of one unit. `CORE` is the unit that runs the fallback.
     `beside` says that it may run at the same time as modules of other units that say so too, where
-    layers share the target's inner memory.
+    layers share the target's inner memory, and what that takes.
     `pareto` names an inner memory where the module wants several mappings to choose from: every
     one than which none is better in both cycles and bytes of that memory.
     `precision` is the share of its price by which the model may be wrong about a mapping: engine
@@ -137,7 +161,7 @@ class ExecModule(ABC):
     name: ClassVar[str] = ""
     arithmetic: ClassVar[Literal["model", "module"]] = "model"
     unit: ClassVar[str] = ""
-    beside: bool = False
+    beside: Company | None = None
     version: ClassVar[str] = ""
     pareto: ClassVar[str | None] = None
     precision: ClassVar[float] = 0.0
@@ -209,9 +233,22 @@ class ExecModule(ABC):
         """Name of the layer template: a path below `templates/`, or "package:path"."""
 
     def tiled_reductions(self, workload: Workload) -> tuple[str, ...]:
-        """Reduction dimensions of which the kernel can do a part, adding to partial sums."""
+        """Reduction dimensions of which the kernel can do a part, adding to partial sums.
+
+        Where tiles are moved, a memory names "sums" among its operands: there they are kept until
+        the last part, beside the output's tile and as wide as `Workload.partial_itemsize`.
+        """
         del workload
         return ()
+
+    def constrain(self, workload: Workload, tile: Tile) -> Array:
+        """Whether the hardware can do a call of the kernel on `tile`; everything by default.
+
+        For many tiles at a time, those at the border that are smaller among them: give an array
+        of bool, such as `tile["OX"] <= 64`. Only where there are inner memories.
+        """
+        del workload
+        return np.ones_like(next(iter(tile.values())), bool)
 
     def stores_partial_sums(self, workload: Workload) -> bool:
         """Whether partial sums may leave the innermost memory, in their wide form."""

@@ -110,6 +110,19 @@ def facts(program: TileProgram) -> tuple[Ints, ...]:
     )
 
 
+def parts(program: TileProgram) -> tuple[tuple[int, int, int], ...]:
+    """Where a kernel sees which part of the sums it does: (operand, axis, rows) per reduction."""
+    dims = program.sums.dims if program.sums is not None else ()
+    places = [
+        (dim, index, at, axis.size)
+        for dim in dims
+        for index, operand in enumerate(program.operands)
+        for at, axis in enumerate(operand.axes)
+        if axis.terms == ((dim, 1),)
+    ]
+    return tuple(next(place[1:] for place in places if place[0] == dim) for dim in dims)
+
+
 def ahead(program: TileProgram) -> tuple[tuple[Move, ...], tuple[Ints, ...]]:
     """(transfers that the layer before starts, their blocks)."""
     made = _Maker(program)

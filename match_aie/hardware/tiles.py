@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import prod
-from typing import Any, Literal
+from typing import Literal
 
-from match_aie.errors import ProjectError
 from match_aie.hardware.mapping import Loop
 
 #: Who moves an operand: this layer; the layer before it, while that runs; or nobody, since an
@@ -159,6 +158,8 @@ class Visit:
         output: the output's tile.
         opens: whether that tile is new here.
         stores: whether the output's tile is complete after this call.
+        first: whether what the kernel sees of the output is new: its sums begin here.
+        last: whether its sums are complete after this call.
     """
 
     turn: int
@@ -167,6 +168,25 @@ class Visit:
     output: Region
     opens: bool
     stores: bool
+    first: bool = True
+    last: bool = True
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Partial sums of the output's tile: dense, in the order of the tile, until the last part.
+
+    Attributes:
+        memory: where they lie.
+        offset: of the first one, in bytes.
+        itemsize: bytes of one.
+        dims: reductions of which a call of the kernel does a part.
+    """
+
+    memory: str
+    offset: int
+    itemsize: int
+    dims: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -183,6 +203,7 @@ class TileProgram:
         scratch_bytes: how much that is.
         linked: whether other layers have things in the inner memory while this one runs.
         beside: whether another layer runs at the same time; its calls are a list then.
+        sums: partial sums; None where every call of the kernel sums up all there is.
     """
 
     sizes: tuple[tuple[str, int], ...]
@@ -194,6 +215,7 @@ class TileProgram:
     scratch_bytes: int
     linked: bool = False
     beside: bool = False
+    sums: Sums | None = None
 
     @property
     def ahead(self) -> tuple[Region, ...]:
@@ -307,6 +329,15 @@ class TileProgram:
 
         return inside((), -1)
 
+    def ends(self, ranges: Mapping[str, tuple[int, int]]) -> tuple[bool, bool]:
+        """Whether the sums over these ranges are the first part, and whether they are the last."""
+        dims = self.sums.dims if self.sums is not None else ()
+        sizes = dict(self.sizes)
+        return (
+            all(ranges[dim][0] == 0 for dim in dims),
+            all(sum(ranges[dim]) == sizes[dim] for dim in dims),
+        )
+
     def visits(self) -> Iterator[Visit]:
         """Every call of the kernel in order, with what moves before and after it."""
         positions = list(self.positions())
@@ -318,74 +349,13 @@ class TileProgram:
                 for o in inputs
                 if o.moves == "here" and (turn < o.cut or index == 0)
             )
+            ranges = self.ranges(at, len(self.loops))
             yield Visit(
                 turn,
-                self.ranges(at, len(self.loops)),
+                ranges,
                 loads,
                 output.region(self.ranges(at, output.cut)),
                 turn < output.cut or index == 0,
                 after < output.cut and output.moves == "here",
+                *self.ends(ranges),
             )
-
-
-def tiles_to_json(tiles: TileProgram | None) -> dict[str, Any] | None:
-    """`tiles` as a JSON object; `tiles_from_json` gives an equal one."""
-    if tiles is None:
-        return None
-    return {
-        "sizes": [[dim, size] for dim, size in tiles.sizes],
-        "loops": [[loop.dim, loop.size, loop.step] for loop in tiles.loops],
-        "operands": [asdict(operand) for operand in tiles.operands],
-        "nbytes": [[name, nbytes] for name, nbytes in tiles.nbytes],
-        "total": tiles.total,
-        "scratch": tiles.scratch,
-        "scratch_bytes": tiles.scratch_bytes,
-        "linked": tiles.linked,
-        "beside": tiles.beside,
-    }
-
-
-def tiles_from_json(data: dict[str, Any] | None) -> TileProgram | None:
-    """The program that `tiles_to_json` wrote.
-
-    Raises:
-        ProjectError: `data` is not what `tiles_to_json` writes.
-    """
-    if data is None:
-        return None
-    try:
-        return TileProgram(
-            tuple((str(dim), int(size)) for dim, size in data["sizes"]),
-            tuple(Loop(str(dim), int(size), int(step)) for dim, size, step in data["loops"]),
-            tuple(_operand(item) for item in data["operands"]),
-            tuple((str(name), int(nbytes)) for name, nbytes in data["nbytes"]),
-            int(data["total"]),
-            int(data["scratch"]),
-            int(data["scratch_bytes"]),
-            bool(data.get("linked", False)),
-            bool(data.get("beside", False)),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ProjectError(f"not a program of tiles: {error}") from error
-
-
-def _operand(data: dict[str, Any]) -> TileOperand:
-    axes = tuple(
-        TileAxis(
-            tuple((str(dim), int(c)) for dim, c in axis["terms"]),
-            *(int(axis[name]) for name in ("offset", "size", "unit", "stride")),
-        )
-        for axis in data["axes"]
-    )
-    return TileOperand(
-        name=str(data["name"]),
-        memory=str(data["memory"]),
-        cut=int(data["cut"]),
-        copies=int(data["copies"]),
-        offset=int(data["offset"]),
-        copy_bytes=int(data["copy_bytes"]),
-        itemsize=int(data["itemsize"]),
-        nbytes=int(data["nbytes"]),
-        axes=axes,
-        moves=data.get("moves", "here"),
-    )

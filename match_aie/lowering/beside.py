@@ -11,19 +11,24 @@ faster.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from match_aie.errors import Infeasible
 from match_aie.hardware import ExecModule, MatchTarget, Objective
 from match_aie.hardware.move import unit
 from match_aie.hardware.tables import is_listed
+from match_aie.lowering.company import beside_cycles
+from match_aie.lowering.division import Division, divide, divisions, whole_of
 from match_aie.lowering.handover_choice import Choices
 from match_aie.lowering.plan import places
 from match_aie.lowering.program import Beside, NetworkProgram, Schedule
 
 #: Plans a schedule's memories.
 Planner = Callable[[Schedule], "NetworkProgram | Infeasible"]
+
+#: Times that a network is planned at most while pairs are tried.
+PLANS = 6
 
 #: Storage, first byte, end.
 Extent = tuple[str, int, int]
@@ -49,18 +54,78 @@ def side_by_side(
     modules = {module.name: module for module in target.modules() if module.beside}
     if len(modules) < 2 or not target.shared_memory or objective != "latency" or program.streams:
         return program
+    before = {layer.symbol: layer.cost.cycles for layer in program.schedule.layers}
     best = program
-    kept: tuple[Pair, ...] = ()
-    for pair in Pairs(schedule, modules).found():
-        tried = (*kept, pair)
-        another = arranged(schedule, tried)
-        found = None if another is None else plan(another)
-        if found is None or isinstance(found, Infeasible) or found.streams:
+    trial: Trial | None = Trial(tuple(divisions(schedule, modules)), frozenset())
+    for _ in range(PLANS):
+        linked = trial.schedule(schedule, modules) if trial else None
+        if linked is None or trial is None:
+            break
+        found = plan(linked)
+        if isinstance(found, Infeasible) or found.streams:
+            trial = trial.without_the_least()
             continue
-        if cycles(found) >= cycles(best):
-            continue
-        best, kept = found, tried
+        if cycles(found) < cycles(best):
+            best = found
+        trial = trial.without(losers(found.schedule, before), cycles(found) < cycles(program))
     return best
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is put side by side: halves of layers, and pairs of layers but for the refused ones."""
+
+    divisions: tuple[Division, ...]
+    refused: frozenset[frozenset[str]]
+
+    def schedule(self, whole: Schedule, modules: Mapping[str, ExecModule]) -> Schedule | None:
+        """`whole` with it; None where there is nothing of it."""
+        divided, firsts = divide(whole, self.divisions)
+        halves = [Pair(at, at + 1) for at in firsts]
+        names = [step.symbol for step in divided.steps]
+        pairs = []
+        for pair in Pairs(divided, modules, halves).found():
+            if frozenset((names[pair.first], names[pair.other])) not in self.refused:
+                pairs.append(pair)
+        # Who waits for a step whose own pair was refused may come too early: then its pair goes.
+        while pairs and arranged(divided, [*halves, *pairs]) is None:
+            pairs.pop()
+        return arranged(divided, [*halves, *pairs]) if halves or pairs else None
+
+    def without(self, lost: Set[frozenset[str]], faster: bool) -> Trial | None:
+        """The same without pairs of such symbols; None where it is to stay as it is."""
+        if not lost:
+            return None if faster else self.without_the_least()
+        kept = tuple(d for d in self.divisions if not any(_is_half(d, pair) for pair in lost))
+        return Trial(kept, self.refused | lost)
+
+    def without_the_least(self) -> Trial | None:
+        """The same without the halves that gain least by themselves; None where there are none."""
+        if not self.divisions:
+            return None
+        least = min(self.divisions, key=lambda division: division.gain)
+        return Trial(tuple(d for d in self.divisions if d is not least), self.refused)
+
+
+def _is_half(division: Division, pair: frozenset[str]) -> bool:
+    return any(whole_of(symbol) == division.symbol for symbol in pair)
+
+
+def losers(schedule: Schedule, before: Mapping[str, float]) -> frozenset[frozenset[str]]:
+    """Symbols of the pairs that take as long as they took by themselves, or longer.
+
+    Args:
+        schedule: planned.
+        before: modelled cycles of each layer by itself, by symbol.
+    """
+    found = []
+    for pair in schedule.beside:
+        layers = [step.layer for step in schedule.steps[pair.step : pair.step + 2]]
+        now = sum(layer.cost.cycles for layer in layers if layer)
+        wholes = {whole_of(layer.symbol) for layer in layers if layer}
+        if now >= sum(before[symbol] for symbol in wholes):
+            found.append(frozenset(layer.symbol for layer in layers if layer))
+    return frozenset(found)
 
 
 def cycles(program: NetworkProgram) -> float:
@@ -79,8 +144,11 @@ class Pair:
 class Pairs:
     """Which steps of a schedule may run at the same time."""
 
-    def __init__(self, schedule: Schedule, modules: Mapping[str, ExecModule]) -> None:
-        """Works out who waits for whom."""
+    def __init__(
+        self, schedule: Schedule, modules: Mapping[str, ExecModule], given: Sequence[Pair] = ()
+    ) -> None:
+        """Works out who waits for whom; pairs that are `given` are not looked for."""
+        self._given = {step for pair in given for step in (pair.first, pair.other)}
         self._schedule = schedule
         self._modules = modules
         self._choices = Choices(schedule, modules)
@@ -90,7 +158,8 @@ class Pairs:
         """Pairs of steps, none in two of them, each ready when its partner is."""
         done: set[int] = set()
         for step in range(len(self._schedule.steps)):
-            if step in done:
+            if step in done or step in self._given:
+                done.add(step)
                 continue
             gains = {other: self._gain(step, other) for other in self._ready(step, done)}
             done.add(step)
@@ -104,7 +173,9 @@ class Pairs:
         return [
             other
             for other in range(step + 1, len(self._schedule.steps))
-            if other not in done and self._before[other] <= done and self._apart(step, other)
+            if other not in done | self._given
+            and self._before[other] <= done
+            and self._apart(step, other)
         ]
 
     def _apart(self, one: int, other: int) -> bool:
@@ -123,8 +194,11 @@ class Pairs:
         first, other = (self._schedule.steps[at].layer for at in (pair.first, pair.other))
         assert first is not None
         assert other is not None
-        free = self._choices.free(pair.first, first.mapping)
-        return min(free, first.cost.cycles, other.cost.cycles)
+        lanes = [
+            self._choices.lane(step, layer.mapping, layer.cost)
+            for step, layer in ((pair.first, first), (pair.other, other))
+        ]
+        return lanes[0].alone + lanes[1].alone - beside_cycles(*lanes)
 
 
 def arranged(schedule: Schedule, pairs: Sequence[Pair]) -> Schedule | None:

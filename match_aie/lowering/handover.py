@@ -18,10 +18,12 @@ from dataclasses import dataclass, replace
 
 from match_aie.errors import Infeasible
 from match_aie.hardware import Cost, MatchTarget, Objective, measure
+from match_aie.lowering.company import beside_cycles
 from match_aie.lowering.groups import groups
 from match_aie.lowering.handover_choice import Choice, Choices, Held
 from match_aie.lowering.packing import Block, height, pack
-from match_aie.lowering.plan import divided, plan, storages
+from match_aie.lowering.plan import Place, plan, storages
+from match_aie.lowering.plan import places as places_of
 from match_aie.lowering.program import NetworkProgram, Schedule, Step
 from match_aie.lowering.tiles import ALIGNMENT, relocated
 from match_aie.lowering.turns import SAVED, with_turns
@@ -35,20 +37,21 @@ class Item:
         nbytes: aligned, of all its operands.
         first: step from which it is there.
         last: step after which it is not.
-        uses: (step, operand, aligned bytes): all of one tensor, or the constants of a layer.
+        uses: (step, operand, aligned bytes, offset): tensors of one storage, or the constants of a
+            layer.
         ahead: whether it is constants, loaded at step `first` for step `last`.
     """
 
     nbytes: int
     first: int
     last: int
-    uses: tuple[tuple[int, str, int], ...]
+    uses: tuple[tuple[int, str, int, int], ...]
     ahead: bool
 
     @property
     def worth(self) -> float:
         """Bytes that need not move, or can move early, per byte and step that they take."""
-        moved = self.nbytes if self.ahead else self.nbytes * len(self.uses)
+        moved = sum(nbytes for _, _, nbytes, _ in self.uses)
         return moved / (self.nbytes * (self.last - self.first + 1))
 
     def alive(self, step: int) -> bool:
@@ -138,18 +141,29 @@ def hand_over(
 def kept_after(schedule: Schedule) -> dict[int, tuple[tuple[int, int], ...]]:
     """(offset, bytes) of the inner memory that outlive a step, for every step that leaves some."""
     owners = storages(schedule)
-    found: dict[int, list[tuple[int, int]]] = {}
+    found: dict[int, dict[str, tuple[int, int]]] = {}
     for index, step in enumerate(schedule.steps):
         tiles = step.layer.tiles if step.layer else None
         for operand in tiles.operands if tiles else ():
             if operand.moves == "ahead":
-                found.setdefault(index - 1, []).append((operand.offset, operand.nbytes))
+                places = found.setdefault(index - 1, {})
+                places[f"{step.symbol} {operand.name}"] = (
+                    operand.offset,
+                    operand.offset + operand.nbytes,
+                )
         for name in step.stays() if tiles else ():
             assert tiles is not None
             output = tiles.operands[-1]
             for at in range(index, max(_readers(schedule, owners, owners[name]))):
-                found.setdefault(at, []).append((output.offset, output.nbytes))
-    return {index: tuple(places) for index, places in found.items()}
+                places = found.setdefault(at, {})
+                begin, end = places.get(owners[name], (output.offset, 0))
+                # Halves of a layer are one tensor for who reads it.
+                begin, end = min(begin, output.offset), max(end, output.offset + output.nbytes)
+                places[owners[name]] = begin, end
+    return {
+        index: tuple((begin, end - begin) for begin, end in places.values())
+        for index, places in found.items()
+    }
 
 
 def _readers(schedule: Schedule, owners: Mapping[str, str], owner: str) -> list[int]:
@@ -166,43 +180,59 @@ def _aligned(nbytes: int) -> int:
 
 def _items(schedule: Schedule, steps: Sequence[int], choices: Choices) -> list[Item]:
     """Everything that may stay: tensors that only this group touches, and constants."""
-    owners = storages(schedule)
-    # What lies in its result's storage has no place of its own in the inner memory.
-    outside = {owners[name] for name in schedule.outputs} | divided(schedule, owners)
+    where = places_of(schedule)
+    owners = {name: place.owner for name, place in where.items()}
+    # What lies in a concatenation's storage has no place of its own in the inner memory.
+    outside = {owners[name] for name in schedule.outputs}
+    outside |= {owners[part] for one in schedule.joins for part in one.parts}
     found = []
+    for owner in dict.fromkeys(owners[schedule.steps[index].writes()[0]] for index in steps):
+        touching = _touching(schedule, owners, owner)
+        if owner not in outside and len(touching) > 1 and touching <= set(steps):
+            item = _tensor(schedule, where, owner, sorted(touching))
+            found += [item] if item is not None else []
     for index in steps:
-        written = owners[schedule.steps[index].writes()[0]]
-        readers = _readers(schedule, owners, written)
-        if written not in outside and readers and set(readers) <= set(steps):
-            found.append(_tensor(schedule, index, readers, owners, written))
         begin, end = schedule.span(index)
         # The second of two layers side by side has no layer before it that could load for it.
         if index == begin != steps[0] and choices.constants(index):
-            uses = tuple((index, name, _aligned(n)) for name, n in choices.constants(index))
+            uses, at = [], 0
+            for name, nbytes in choices.constants(index):
+                uses.append((index, name, _aligned(nbytes), at))
+                at += _aligned(nbytes)
             first, _ = schedule.span(index - 1)
-            found.append(Item(sum(n for _, _, n in uses), first, end, uses, True))
+            found.append(Item(at, first, end, tuple(uses), True))
     return found
 
 
+def _touching(schedule: Schedule, owners: Mapping[str, str], owner: str) -> set[int]:
+    """Steps that read or write a storage."""
+    return {
+        index
+        for index, step in enumerate(schedule.steps)
+        if any(owners[name] == owner for name in (*step.reads(), *step.writes()))
+    }
+
+
 def _tensor(
-    schedule: Schedule, writer: int, readers: Sequence[int], owners: Mapping[str, str], owner: str
-) -> Item:
-    nbytes = _aligned(schedule.tensor(owner).nbytes)
-    uses = [(writer, _layer_operands(schedule.steps[writer])[-1], nbytes)]
-    for reader in readers:
-        step = schedule.steps[reader]
-        inputs = [a for a in step.arguments if a.kind == "tensor" and a.access == "read"]
+    schedule: Schedule, where: Mapping[str, Place], owner: str, steps: Sequence[int]
+) -> Item | None:
+    """A storage that stays; None where nobody reads it, or a part of it begins anywhere."""
+    uses, read = [], False
+    for index in steps:
+        step = schedule.steps[index]
         assert step.layer is not None
-        names = [operand.name for operand in step.layer.workload.inputs]
-        pairs = zip(inputs, names, strict=True)
-        uses += [(reader, name, nbytes) for a, name in pairs if owners[a.name] == owner]
-    first, last = schedule.span(writer)[0], schedule.span(max(readers))[1]
-    return Item(nbytes, first, last, tuple(uses), False)
-
-
-def _layer_operands(step: Step) -> list[str]:
-    assert step.layer is not None
-    return [operand.name for operand in step.layer.workload.operands]
+        tensors = [a for a in step.arguments if a.kind == "tensor"]
+        inputs = [operand.name for operand in step.layer.workload.inputs]
+        for argument, name in zip(tensors, (*inputs, "y"), strict=True):
+            place = where[argument.name]
+            if place.owner == owner:
+                nbytes = _aligned(schedule.tensor(argument.name).nbytes)
+                uses.append((index, name, nbytes, place.offset))
+                read |= argument.access == "read"
+    if not read or any(offset % ALIGNMENT for *_, offset in uses):
+        return None
+    first, last = schedule.span(steps[0])[0], schedule.span(steps[-1])[1]
+    return Item(_aligned(schedule.tensor(owner).nbytes), first, last, tuple(uses), False)
 
 
 def _solve(schedule: Schedule, steps: Sequence[int], choices: Choices, memory: str) -> Plan | None:
@@ -295,9 +325,9 @@ class Group:
         return Plan(items, chosen, tuple(offsets[: len(items)]), base, total, saved), -1
 
     def _saved(self, chosen: Mapping[int, Choice], first: int, other: int) -> float:
-        """Cycles for which the first one's unit works, without the controller, beside the other."""
-        alone = self.choices.free(first, chosen[first].mapping)
-        return min(alone, chosen[first].cost.cycles, chosen[other].cost.cycles)
+        """Cycles that two take less at the same time than one after the other; may be negative."""
+        lanes = [self.choices.lane(s, chosen[s].mapping, chosen[s].cost) for s in (first, other)]
+        return lanes[0].alone + lanes[1].alone - beside_cycles(*lanes)
 
 
 def _taken(choice: Choice) -> int:
@@ -309,7 +339,7 @@ def _held(items: Sequence[Item], step: int) -> Held:
         sorted(
             (name, "ahead" if item.ahead else "never")
             for item in items
-            for at, name, _ in item.uses
+            for at, name, *_ in item.uses
             if at == step
         )
     )
@@ -317,12 +347,10 @@ def _held(items: Sequence[Item], step: int) -> Held:
 
 def _apply(steps: list[Step], found: Plan) -> None:
     """Put the plan into the steps."""
-    places: dict[int, dict[str, int]] = {step: {} for step in found.choices}
+    inside: dict[int, dict[str, int]] = {step: {} for step in found.choices}
     for item, offset in zip(found.items, found.offsets, strict=True):
-        at = offset
-        for step, name, nbytes in item.uses:
-            places[step][name] = at
-            at += nbytes if item.ahead else 0
+        for step, name, _, at in item.uses:
+            inside[step][name] = offset + at
     costs = found.costs()
     paired = {step - back for step in found.beside for back in (0, 1)}
     for index, choice in found.choices.items():
@@ -331,6 +359,6 @@ def _apply(steps: list[Step], found: Plan) -> None:
         base = found.base.get(index, choice.scratch)
         own = base if index in paired else None
         base += choice.scratch if index in paired else 0
-        tiles = relocated(choice.tiles, base, places[index], found.total, own)
+        tiles = relocated(choice.tiles, base, inside[index], found.total, own)
         layer = replace(layer, mapping=choice.mapping, cost=costs[index], tiles=tiles)
         steps[index] = replace(steps[index], layer=layer)

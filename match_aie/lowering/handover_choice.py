@@ -11,17 +11,16 @@ from match_aie.hardware import (
     Cost,
     ExecModule,
     Objective,
-    SequenceCostModel,
     TileCostModel,
     TileProgram,
     measure,
 )
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.hardware.tiles import Moves
+from match_aie.lowering.company import Lane, lane_of
 from match_aie.lowering.program import LayerProgram, Schedule
 from match_aie.lowering.tiles import tile_program
 from match_aie.mapping import Evaluation
-from match_aie.mapping.evaluate import kinds
 
 #: Operands that a layer does not move itself, by name.
 Held = tuple[tuple[str, Moves], ...]
@@ -81,17 +80,10 @@ class Choices:
             for o in layer.workload.constants
         )
 
-    def free(self, step: int, mapping: LoopMapping) -> float:
-        """Cycles in which the layer's unit works and needs no controller, by its cost model."""
+    def lane(self, step: int, mapping: LoopMapping, cost: Cost) -> Lane:
+        """A step as one of two at the same time."""
         layer = self._layers[step]
-        model = self._modules[layer.module].cost_model(layer.workload)
-        if not isinstance(model, SequenceCostModel):
-            return 0.0
-        found = 0.0
-        for tile, count in kinds(layer.workload, mapping, mapping.kernel):
-            work, *controller = (float(b) for b in model.call_bounds(layer.workload, tile))
-            found += count * max(0.0, work - sum(controller)) if controller else 0.0
-        return found
+        return lane_of(self._modules[layer.module], layer.workload, mapping, cost)
 
     def alone(self, step: int) -> Cost:
         """What the layer costs where it moves everything itself."""

@@ -9,7 +9,17 @@ from types import MappingProxyType
 import numpy as np
 
 from match_aie.errors import InternalError, TargetError
-from match_aie.hardware import ExecModule, Memory, Packing, TileAxis, TileOperand, TileProgram
+from match_aie.hardware import (
+    SUMS,
+    ExecModule,
+    Memory,
+    Packing,
+    Sums,
+    TileAxis,
+    TileOperand,
+    TileProgram,
+    sums_memory,
+)
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.hardware.tiles import Moves
 from match_aie.mapping.packing import packings
@@ -42,8 +52,8 @@ def tile_program(
 
     Raises:
         TargetError: something that no lowering exists for: tiles in two inner memories, partial
-            sums that leave the kernel, or more loops or operands than `ma_tiles.h` has room for.
-            Or tiles that do not fit, since the memory does not state how they are aligned.
+            sums that no inner memory holds, or more loops or operands than `ma_tiles.h` has room
+            for. Or tiles that do not fit, since the memory does not state how they are aligned.
         InternalError: the tiles do not fit, which the search should have seen.
     """
     if len(module.memories) < 2 or module.caches:
@@ -72,10 +82,11 @@ def tile_program(
             continue
         tops[memory.name] += copies * nbytes
         operands.append(shaped)
+    sums = _sums(workload, module, mapping, operands[-1], tops)
     taken = tuple((name, top - bases[name]) for name, top in tops.items())
     total = max((top for name, top in tops.items() if top > bases[name]), default=0)
     program = TileProgram(
-        workload.dims, loops, tuple(operands), taken, total, scratch, scratch_bytes
+        workload.dims, loops, tuple(operands), taken, total, scratch, scratch_bytes, sums=sums
     )
     _fits(module, program)
     return program
@@ -99,6 +110,7 @@ def relocated(
     """
     shift = base - program.scratch - program.scratch_bytes
     beside = scratch is not None
+    sums = program.sums
     operands = tuple(
         replace(o, offset=offsets[o.name] if o.name in offsets else o.offset + shift)
         for o in program.operands
@@ -110,7 +122,37 @@ def relocated(
         linked=True,
         beside=beside,
         scratch=program.scratch if scratch is None else scratch,
+        sums=None if sums is None else replace(sums, offset=sums.offset + shift),
     )
+
+
+def _sums(
+    workload: Workload,
+    module: ExecModule,
+    mapping: LoopMapping,
+    output: TileOperand,
+    tops: dict[str, int],
+) -> Sums | None:
+    """Where partial sums of the output's tile lie, behind what `tops` says; which then move on."""
+    kernel = mapping.extents(mapping.kernel, workload.dims)
+    dims = tuple(dim for dim in workload.reductions if kernel[dim] < workload.sizes[dim])
+    memory = sums_memory(module.memories)
+    if not dims or memory is None:
+        return None
+    if memory.name not in tops:
+        raise TargetError(f"module {module.name}: {memory.name} holds partial sums and no tiles")
+    for dim in dims:
+        if not any(a.terms == ((dim, 1),) for o in workload.operands for a in o.axes):
+            raise TargetError(
+                f"module {module.name}: no operand of a {workload.kind} lies along {dim} alone, so "
+                "that its kernel could tell which part it sums",
+                hint=f"have tiled_reductions() leave {dim} out",
+            )
+    found = Sums(memory.name, tops[memory.name], workload.partial_itemsize, dims)
+    tile = _largest(output, mapping.extents(output.cut, workload.dims))
+    nbytes = tile // output.itemsize * found.itemsize
+    tops[memory.name] += -(-nbytes // ALIGNMENT) * ALIGNMENT
+    return found
 
 
 def _bases(module: ExecModule) -> dict[str, int]:
@@ -134,10 +176,22 @@ def _check(workload: Workload, module: ExecModule, mapping: LoopMapping) -> None
             raise TargetError(f"module {module.name}: {operand.name} has too many axes to tile")
     kernel = mapping.extents(mapping.kernel, workload.dims)
     parts = [dim for dim in workload.reductions if kernel[dim] < workload.sizes[dim]]
-    if parts:
+    if parts and sums_memory(module.memories) is None:
         raise TargetError(
-            f"module {module.name}: the kernel sums a part of {', '.join(parts)}, and no lowering "
-            "for partial sums exists"
+            f"module {module.name}: the kernel sums a part of {', '.join(parts)}, and no memory "
+            "holds partial sums",
+            hint=f"name {SUMS!r} among the `operands` of a memory, or have tiled_reductions() "
+            "give none",
+        )
+    output = workload.output.name
+    place = next(m.name for m in module.memories if m.serves(output))
+    outside = mapping.temporal[: mapping.cut(output, place)]
+    leaving = [loop.dim for loop in outside if loop.dim in workload.reductions]
+    if leaving:
+        raise TargetError(
+            f"module {module.name}: partial sums over {', '.join(leaving)} leave {place}, which no "
+            "lowering exists for",
+            hint="have stores_partial_sums() give False",
         )
     if mapping.kernel > MAX_LOOPS or len(workload.operands) > MAX_OPERANDS:
         raise TargetError(f"module {module.name}: too many loops or operands to lower")

@@ -29,7 +29,7 @@ class Violation:
         text: where, in a sentence.
     """
 
-    kind: Literal["nest", "coverage", "capacity", "blocks", "dependence"]
+    kind: Literal["nest", "coverage", "capacity", "blocks", "legality", "dependence"]
     text: str
 
 
@@ -39,6 +39,7 @@ def check(workload: Workload, module: ExecModule, mapping: Mapping) -> tuple[Vio
     Coverage: every index of every dimension is visited exactly once. Capacity: the tiles of all
     operands, doubled where two are there at a time, and what is reserved fit into every memory.
     Blocks: tiles of packed constants begin where one of their blocks does.
+    Legality: the hardware can do every call of the kernel.
     Dependence: a partial sum is made only where the kernel can, and leaves a memory only where
     the module stores partial sums.
     """
@@ -50,6 +51,7 @@ def check(workload: Workload, module: ExecModule, mapping: Mapping) -> tuple[Vio
         *checker.coverage(),
         *checker.capacity(),
         *checker.blocks(),
+        *checker.legality(),
         *checker.dependence(),
     )
 
@@ -76,6 +78,7 @@ class _Checker:
         }
         output = {dim for axis in workload.output.axes for dim, _ in axis.terms}
         self._reductions = set(self._sizes) - output
+        self._has_sums = any("sums" in (m.operands or ()) for m in module.memories[:-1])
 
     def _way(self, operand: Operand) -> list[Memory]:
         return [m for m in self._module.memories if m.serves(operand.name)]
@@ -153,8 +156,20 @@ class _Checker:
             for operand in self._workload.operands:
                 if memory in self._way(operand)[:-1]:
                     used += self._resident(operand, memory)
+            used += self._sums(memory)
             if used > memory.bytes:
                 yield Violation("capacity", f"{memory.name}: {used} bytes of {memory.bytes}")
+
+    def _sums(self, memory: Memory) -> int:
+        """Partial sums of the output's innermost tile, in the memory that says it has them."""
+        output = self._workload.output
+        if "sums" not in (memory.operands or ()) or not self._unfinished(self._mapping.kernel):
+            return 0
+        cut, elements = self._cut(output, self._way(output)[0]), 1
+        for axis, size in zip(output.axes, output.shape, strict=True):
+            elements *= self._longest(axis, size, cut)
+        width = max(4, ITEMSIZE[output.dtype])
+        return -(-elements * width // memory.alignment) * memory.alignment
 
     def _resident(self, operand: Operand, memory: Memory) -> int:
         cut = self._cut(operand, memory)
@@ -169,7 +184,7 @@ class _Checker:
                 axis, size = operand.axes[at], operand.shape[at]
                 elements *= -(-self._longest(axis, size, cut) // block)
         if operand is self._workload.output and self._unfinished(self._inward(operand, memory)):
-            width = max(4, width)
+            width = width if self._has_sums and memory == self._way(operand)[0] else max(4, width)
         nbytes = -(-elements * width // memory.alignment) * memory.alignment
         several = any(self._split(dim, cut) for dim in self._sizes)
         return nbytes * (2 if several and memory.doubles(operand.name) else 1)
@@ -207,6 +222,22 @@ class _Checker:
                     if any(start * coefficient % block for start in starts):
                         text = f"tiles of {dim} cut blocks of {block} of the packed {name}"
                         yield Violation("blocks", text)
+
+    # ------------------------------------------------------------ legality
+
+    def legality(self) -> Iterator[Violation]:
+        """Calls of the kernel that the module says it cannot do."""
+        lengths = [
+            sorted({n for _, n in ranges(self._loops(dim, self._mapping.kernel), size)})
+            for dim, size in self._sizes.items()
+        ]
+        for call in product(*lengths):
+            tile = {dim: np.asarray(n) for dim, n in zip(self._sizes, call, strict=True)}
+            if len(self._module.memories) > 1 and not np.all(
+                self._module.constrain(self._workload, tile)
+            ):
+                shown = ", ".join(f"{n} of {dim}" for dim, n in tile.items())
+                yield Violation("legality", f"the kernel cannot do {shown}")
 
     # ------------------------------------------------------------ dependence
 

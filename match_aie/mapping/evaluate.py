@@ -8,7 +8,17 @@ from itertools import product
 
 import numpy as np
 
-from match_aie.hardware import Array, Cost, Direction, ExecModule, Mapping, Memory, TileCostModel
+from match_aie.hardware import (
+    SUMS,
+    Array,
+    Cost,
+    Direction,
+    ExecModule,
+    Mapping,
+    Memory,
+    TileCostModel,
+    sums_memory,
+)
 from match_aie.mapping.footprint import axis_extents, block, resident_bytes
 from match_aie.mapping.layout import Layout, Route, dims_of, lay_out
 from match_aie.mapping.sequence import prices_of, sequence_cycles
@@ -207,14 +217,28 @@ class Evaluation:
         groups = [route for group in self._layout.groups for route in group.routes]
         for route in (*groups, *self._layout.whole):
             found += [self._use(route, memory) for memory in route.memories[:-1]]
+            if route.operand is self._workload.output:
+                found += self._sums(route)
         return found
+
+    def _sums(self, route: Route) -> list[Use]:
+        """Partial sums beside the output's innermost tile, where a memory is declared for them."""
+        memory = sums_memory(self._module.memories)
+        if memory is None or not self.partial(self._mapping.kernel):
+            return []
+        extents = self._extents(self._mapping.cut(route.operand.name, route.memories[0].name))
+        axes = self._axes(route, {d: np.asarray(s) for d, s in extents.items()})
+        size = self._workload.partial_itemsize
+        nbytes = resident_bytes(route.operand, axes, memory, np.asarray(False), size)
+        return [Use(memory.name, SUMS, int(nbytes))]
 
     def _use(self, route: Route, memory: Memory) -> Use:
         name = route.operand.name
         extents = self._extents(self._mapping.cut(name, memory.name))
         again = any(extents[dim] < size for dim, size in self._sizes.items())
         inside = self._inside(route, memory)
-        wide = route.operand is self._workload.output and self.partial(inside)
+        beside = memory is route.memories[0] and sums_memory(self._module.memories) is not None
+        wide = route.operand is self._workload.output and self.partial(inside) and not beside
         size = self._workload.partial_itemsize if wide else None
         axes = self._axes(route, {d: np.asarray(s) for d, s in extents.items()})
         nbytes = resident_bytes(route.operand, axes, memory, np.asarray(again), size, route.packing)

@@ -18,7 +18,15 @@ from match_aie.mapping.inner import Inner, Kernels, Outer, Rule
 from match_aie.mapping.nest import to_mapping
 from match_aie.mapping.pool import Placement, Pool, Score, Scorer
 from match_aie.mapping.sequence import sequence_cycles
-from match_aie.mapping.tables import Legs, Moves, Problem, fixed_moves, kernel_totals, reserved
+from match_aie.mapping.tables import (
+    Legs,
+    Moves,
+    Problem,
+    fixed_moves,
+    kernel_totals,
+    legal_kernels,
+    reserved,
+)
 
 _INF = float("inf")
 
@@ -96,9 +104,9 @@ class Exact:
         cycles, energy = kernel_totals(self.problem)
         spent = energy if self.problem.prices is not None else np.zeros_like(energy)
         needs = np.vstack([reserved(self.problem, 0), ~self.complete, energy - spent])
-        found = []
+        found, usable = [], self.mask & legal_kernels(self.problem)
         for need in np.unique(needs, axis=1).T:
-            eligible = np.all(needs <= need[:, None], axis=0) & self.mask
+            eligible = np.all(needs <= need[:, None], axis=0) & usable
             own = np.where(eligible, cycles, _INF)
             inside = np.where(self.below, own[:, None], _INF)
             best = inside.argmin(axis=0)

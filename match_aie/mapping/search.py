@@ -24,7 +24,7 @@ from match_aie.mapping.options import SearchOptions
 from match_aie.mapping.pareto import SAME, descend, refuse_memory
 from match_aie.mapping.pool import Placement, Pool, Scorer
 from match_aie.mapping.space import build_space
-from match_aie.mapping.tables import Problem, pose
+from match_aie.mapping.tables import Problem, legal_kernels, pose
 from match_aie.workload import Workload
 
 
@@ -258,7 +258,16 @@ def _overflow(workload: Workload, module: ExecModule) -> Infeasible | None:
 
 
 def _too_large(problem: Problem) -> Infeasible:
-    """Why not even the smallest tiles fit: the memory that lacks most."""
+    """Why not even the smallest tiles fit: the memory that lacks most, or that none is legal."""
+    if not legal_kernels(problem).any():
+        allowed = f"tiles that {type(problem.module).__name__}.constrain() allows"
+        return Infeasible(
+            resource=allowed,
+            demand=1.0,
+            bound=0.0,
+            unit="tiles",
+            levers=("a constraint that leaves some tile", "run the layer on another module"),
+        )
     layout, tiers = problem.layout, range(len(problem.layout.tiers))
     nodes = tuple(((t, at), 0) for t in tiers for at in range(len(layout.groups)))
     mapping = to_mapping(problem, Placement(0, nodes))

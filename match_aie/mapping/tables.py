@@ -12,7 +12,15 @@ from functools import cached_property
 
 import numpy as np
 
-from match_aie.hardware import Array, Block, Direction, ExecModule, Memory, TileCostModel
+from match_aie.hardware import (
+    Array,
+    Block,
+    Direction,
+    ExecModule,
+    Memory,
+    TileCostModel,
+    sums_memory,
+)
 from match_aie.mapping.footprint import axis_extents, block, resident_bytes
 from match_aie.mapping.layout import Group, Layout, Route, dims_of, lay_out
 from match_aie.mapping.sequence import Prices, prices_of
@@ -119,6 +127,15 @@ class Leg:
             size,
             self.route.packing,
         )
+
+    def sums(self, memory: Memory) -> Array:
+        """Bytes of `memory` that partial sums of the output's tile take, for every node."""
+        spread = [
+            np.broadcast_to(e, self._projection.count)[self._projection.index]
+            for e in self._extents(pieces=False)
+        ]
+        size = self._problem.workload.partial_itemsize
+        return resident_bytes(self.route.operand, spread, memory, np.asarray(False), size)
 
     def moves(self, parent: int | None = None) -> Moves:
         """Transfers for every node, out of the tile of node `parent` (None: whole tensor)."""
@@ -274,8 +291,12 @@ class Legs:
         """Bytes in every memory of the tier, [memories, nodes]."""
         memories = self._problem.layout.tiers[self.tier]
         found = np.zeros((len(memories), self._problem.space.count))
+        wide = wide and self.group.output
+        sums = None if self.tier else sums_memory(self._problem.module.memories)
         for leg in self.legs:
-            found[memories.index(leg.inner)] += leg.footprint(wide and self.group.output)
+            found[memories.index(leg.inner)] += leg.footprint(wide and sums is None)
+            if wide and sums is not None:
+                found[memories.index(sums)] += leg.sums(sums)
         return found
 
 
@@ -286,6 +307,16 @@ def _add(moves: Sequence[Moves]) -> Moves:
         sum((m.energy for m in moves), np.zeros(1)),
         sum((m.held for m in moves), np.zeros(1)),
     )
+
+
+def legal_kernels(problem: Problem) -> Array:
+    """Nodes that may be the kernel's tile: every tile that they lead to is legal; bool[nodes]."""
+    space = problem.space
+    projection = project(space, [grid.dim for grid in space.grids])
+    tile = projection.tile(pieces=True)
+    count = len(next(iter(tile.values()))) if not space.grids else len(tile[space.grids[0].dim])
+    legal = np.broadcast_to(problem.module.constrain(problem.workload, tile), count)
+    return np.asarray(projection.total(np.where(legal, 0.0, 1.0)[None])[0] == 0)
 
 
 def kernel_totals(problem: Problem) -> tuple[Array, Array]:

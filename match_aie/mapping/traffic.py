@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from match_aie.hardware import ExecModule, Mapping, Memory
+from match_aie.hardware import ExecModule, Mapping, Memory, sums_memory
 from match_aie.mapping.evaluate import pieces
 from match_aie.mapping.footprint import axis_extents, resident_bytes
 from match_aie.mapping.layout import Route, dims_of, lay_out
@@ -71,7 +71,8 @@ def _row(
         else mapping.cut(operand.name, route.memories[inside - 1].name)
     )
     inner = mapping.extents(index, workload.dims)
-    partial = any(inner[dim] < sizes[dim] for dim in workload.reductions)
+    beside = inside == 0 and sums_memory(module.memories) is not None
+    partial = not beside and any(inner[dim] < sizes[dim] for dim in workload.reductions)
     wide = workload.partial_itemsize if operand is workload.output and partial else None
     several = any(extents[dim] < size for dim, size in sizes.items())
     axes = [np.asarray(size) for size in tile]

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import get_args
 
 from match_aie.hardware import (
+    SUMS,
     Chain,
     ExecModule,
     MatchTarget,
@@ -19,6 +20,9 @@ from match_aie.workload import Kind
 
 #: Every operand that a layer of some kind has.
 OPERANDS = tuple("x x1 x2 y weight bias scale multiplier offset table recurrent residual".split())
+
+#: What memories may hold.
+HELD = (*OPERANDS, SUMS)
 
 #: Names by which patterns of float32 layers call the numbers of their activations.
 NUMBERS = ("divisor", "factor", "root", "scale", "one", "half")
@@ -68,10 +72,10 @@ def memory_problems(module: ExecModule) -> Iterator[str]:
         named = {"operands": memory.operands, "double_buffered": memory.double_buffered}
         for field, names in named.items():
             for name in names or ():
-                if name not in OPERANDS:
+                if name not in HELD:
                     yield (
                         f"memory {memory.name!r}: {field} names {name!r}, an operand that no layer "
-                        f"has{_meant(name, OPERANDS)}"
+                        f"has{_meant(name, HELD)}"
                     )
     inner = [memory.name for memory in module.memories[:-1]]
     if module.pareto is not None and module.pareto not in inner:

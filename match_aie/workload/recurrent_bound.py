@@ -41,20 +41,15 @@ def _narrow(near: Near) -> Near:
     return Near(near.value, near.error + _lost(near))
 
 
-def _within(near: Near, most: float | np.ndarray) -> Near:
-    """With the smaller of two bounds; an error that is NaN, out of infinite inputs, is none."""
-    return Near(near.value, np.fmin(near.error, most))
-
-
 def _gate(sums: Near) -> Near:
     """The logistic function of sums, whose slope is 1/4 at most; it or 1 less it is rounded."""
     off = _narrow(sums).error / 4 + SIGMOID_OFF
-    return _within(Near(sigmoid(sums.value), off + UNIT_BFLOAT16 * (1 + off)), 1.0)
+    return Near(sigmoid(sums.value), off + UNIT_BFLOAT16 * (1 + off)).within(1.0)
 
 
 def _bent(sums: Near) -> Near:
     """Tanh of sums, not rounded."""
-    return _within(Near(np.tanh(sums.value), _narrow(sums).error + TANH_OFF), 2.0)
+    return Near(np.tanh(sums.value), _narrow(sums).error + TANH_OFF).within(2.0)
 
 
 def _less(near: Near) -> Near:
@@ -123,6 +118,6 @@ def _lstm(workload: Workload, arrays: Arrays, states: np.ndarray) -> Near:
         lost = (np.abs(v.value) + v.error) * _lost(cell)
         kept = f.step(step) * cell
         cell = Near(kept.value, kept.error + lost) + added.step(step)
-        cell = _within(cell, np.abs(cell.value) + step + 1)
+        cell = cell.within(np.abs(cell.value) + step + 1)
         found.append(_narrow(o.step(step) * _narrow(_bent(cell))))
     return Near(np.stack([each.value for each in found]), np.stack([each.error for each in found]))

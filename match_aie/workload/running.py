@@ -66,6 +66,10 @@ class Near:
         """One entry of both along the first axis."""
         return Near(self.value[index], self.error[index])
 
+    def within(self, most: float | np.ndarray) -> Near:
+        """With the smaller of two bounds; an error that is NaN, out of infinite inputs, is none."""
+        return Near(self.value, np.fmin(self.error, most))
+
     def through(
         self, function: Callable[[np.ndarray], np.ndarray], slope: float, own: float, tiny: float
     ) -> Near:

@@ -299,6 +299,10 @@ class Device:
         dram_gbps: effective bandwidth of the chip's memory; None where not known.
         provenance: of every fact of the device and of its architecture, by dotted path.
         documented_only: whether graphs may hold only what public examples show.
+        dispatch_us: from the host's call until a configured array begins and is done again, without
+            its work, where calls follow each other; None where not known.
+        first_dispatch_us: likewise of a single call.
+        reconfiguration_ms: to configure the whole array anew; None where not known.
     """
 
     name: str
@@ -320,6 +324,9 @@ class Device:
     dram_gbps: float | None
     provenance: Mapping[str, Provenance]
     documented_only: bool = False
+    dispatch_us: float | None = None
+    first_dispatch_us: float | None = None
+    reconfiguration_ms: float | None = None
 
     def __post_init__(self) -> None:
         """Refuse an array whose parts contradict each other."""

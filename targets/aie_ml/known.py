@@ -98,7 +98,16 @@ def _device(name: str, part: str, facts: Facts) -> Device:
         array_to_if_gbps=entry.real("plio_bandwidth", "array_to_if_GBps"),
         dram_gbps=entry.real("dram_effective_GBps"),
         provenance=MappingProxyType({p.path.removeprefix("."): p for p in proven}),
+        dispatch_us=entry.real("dispatch_us", "amortised")
+        or entry.real("dispatch_us", "persistent"),
+        first_dispatch_us=_slowest(entry.table("dispatch_us").integers("one_shot")),
+        reconfiguration_ms=entry.real("full_reconfiguration_ms"),
     )
+
+
+def _slowest(range_of: tuple[int, ...] | None) -> float | None:
+    """The larger end of a measured range."""
+    return float(max(range_of)) if range_of else None
 
 
 def _gmio(entry: Facts) -> tuple[int | None, int | None]:

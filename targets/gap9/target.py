@@ -8,6 +8,7 @@ from match_aie.errors import TargetError
 from match_aie.hardware import (
     SCRATCHPAD_FILES,
     BuildProfile,
+    Company,
     ExecModule,
     MatchTarget,
     NetworkSimulator,
@@ -48,6 +49,13 @@ VENDOR = (
     "pmsis/ma_ne16_pmsis.c",
     "pmsis/ma_pmsis.h",
 )
+
+
+#: What the controller takes more to enter a layer beside another one, and around each kernel: 200
+#: instructions and 19 accesses to L2, 150 and 4 (estimated, see `timing/controller.py`). The
+#: cluster's cores wait for NE16 at the banks of L1 (assumed, see `timing/network.py`).
+NE16_BESIDE = Company(enter=728.2, call=261.2)
+CLUSTER_BESIDE = Company(enter=728.2, call=261.2, slowed=0.19)
 
 
 class GAP9(MatchTarget):
@@ -117,8 +125,8 @@ class GAP9(MatchTarget):
         self._beside = beside
         self._names = tuple(name for name in known if name in modules)
         made: dict[str, ExecModule] = {
-            "ne16": Ne16(self.l1_bytes, beside=beside),
-            "cluster": Cluster(self.l1_bytes, beside=beside),
+            "ne16": Ne16(self.l1_bytes, beside=NE16_BESIDE if beside else None),
+            "cluster": Cluster(self.l1_bytes, beside=CLUSTER_BESIDE if beside else None),
         }
         self._modules = tuple(made[name] for name in self._names)
 

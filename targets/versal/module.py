@@ -23,13 +23,11 @@ from match_aie.hardware import (
     Pattern,
 )
 from match_aie.hardware.module import Constants
-from match_aie.targets.aie_ml.graph.attention_plan import attention_plan, attention_plans
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans, refuses
 from match_aie.targets.aie_ml.graph.dense_plan import dense_plan, dense_plans
-from match_aie.targets.aie_ml.graph.image_plan import image_plan, image_plans, refuses
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
-from match_aie.targets.aie_ml.graph.plan import MemoryKind
-from match_aie.targets.aie_ml.graph.product_plan import product_plan, product_plans
-from match_aie.targets.aie_ml.graph.recurrent import recurrent_plan
+from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
@@ -55,12 +53,26 @@ STREAMS = ("streams into the array", "streams out of the array")
 #: graph and waits. ASSUMPTION, not measured: some hundred accesses of uncached registers.
 AROUND_NS = 1000.0
 
+
+def around_ns(array: Device) -> float:
+    """Nanoseconds that a host takes around a layer: the device's dispatch where it is known."""
+    return AROUND_NS if array.dispatch_us is None else array.dispatch_us * 1e3
+
+
 #: Kinds whose kernels read tables in parallel.
 LOOKS_UP = frozenset({"table", "softmax", "attention", *RECURRENT})
 
 #: Bytes a nanosecond at which the Arm core copies tensors to and from the array's buffers.
 #: ASSUMPTION: 4 bytes a cycle at 1.4 GHz.
 COPIED_PER_NS = 5.6
+
+
+def taken(graph: LayerGraph, rows: int) -> MappingOf[str, int]:
+    """What a graph takes of what layers share, in columns of so many `rows` of tiles."""
+    ways = SHARED[1:] if graph.memory == "ddr" else STREAMS
+    counts = len(graph.inputs), len(graph.outputs)
+    found = {WHOLE: graph.columns, SHARED[0]: graph.columns * rows}
+    return found | dict(zip(ways, counts, strict=True))
 
 
 def plans(
@@ -72,30 +84,14 @@ def plans(
     """
     if workload.kind == "dense":
         return dense_plans(workload, name, most, memory, aim)
-    if workload.kind == "matmul":
-        return product_plans(workload, name, most)
-    if workload.kind == "attention":
-        return attention_plans(workload, name, most)
-    if workload.kind in RECURRENT:
-        one = recurrent_plan(workload, name)
-        return one if isinstance(one, Infeasible) else (one,)
-    return image_plans(workload, name, most)
+    return cut_plans(workload, name, most)
 
 
 def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
     """The one of these plans that `mapping` names."""
     if workload.kind == "dense":
         return dense_plan(workload, name, mapping)
-    if workload.kind == "matmul":
-        return product_plan(workload, name, mapping.spatial)
-    if workload.kind == "attention":
-        return attention_plan(workload, name, mapping.spatial)
-    if workload.kind in RECURRENT:
-        one = recurrent_plan(workload, name)
-        if isinstance(one, Infeasible):
-            raise TargetError(f"a {workload.kind} has no plan: {one}")
-        return one
-    return image_plan(workload, name, mapping.spatial)
+    return cut_plan(workload, name, mapping.spatial)
 
 
 @dataclass(frozen=True)
@@ -105,14 +101,12 @@ class ArrayCost:
     Attributes:
         device: name of the device.
         columns: that the layer may take.
-        gigahertz: of the array's clock.
         memory: what feeds dense layers.
         aim: which cycles count.
     """
 
     device: str
     columns: int
-    gigahertz: float
     memory: MemoryKind = "ddr"
     aim: Aim = "latency"
 
@@ -127,7 +121,7 @@ class ArrayCost:
         # Layers in a row that programmable logic feeds are one graph, which the processor starts
         # once: `VersalAIEML.move_cost` has what that takes.
         first = not isinstance(plan, SpreadPlan)
-        return layer_cost(plan, workload, self.gigahertz, Place(first=first), self.aim)
+        return layer_cost(plan, workload, device(self.device), Place(first=first), self.aim)
 
 
 @dataclass(frozen=True)
@@ -150,7 +144,7 @@ class Place:
 def layer_cost(
     plan: LayerPlan,
     workload: Workload,
-    gigahertz: float,
+    array: Device,
     place: Place = Place(),
     aim: Aim = "latency",
 ) -> Cost:
@@ -158,9 +152,10 @@ def layer_cost(
 
     Programmable logic moves its data itself; of runs that follow each other the interval counts.
     """
+    gigahertz, starts = array.clock_ghz, around_ns(array)
     if isinstance(plan, SpreadPlan):
         once = plan.aimed(aim)
-        around = AROUND_NS * gigahertz if aim == "latency" and place.first else 0.0
+        around = starts * gigahertz if aim == "latency" and place.first else 0.0
         return Cost(once + around, (("array", once), ("host", around)))
     enter, leave = plan.legs
     spared = (enter if place.in_place else 0.0) + (leave if place.stays else 0.0)
@@ -168,7 +163,7 @@ def layer_cost(
     inside = plan.cycles - spared
     moved = sum(o.nbytes for o in workload.inputs if o.name not in place.held)
     moved += 0 if place.stays else workload.output.nbytes
-    around = AROUND_NS if place.first else 0.0
+    around = starts if place.first else 0.0
     host = (around + moved / COPIED_PER_NS) * gigahertz
     return Cost(inside + host, (("array", inside), ("host", host)))
 
@@ -284,8 +279,7 @@ class AieArray(ExecModule):
     def cost_model(self, workload: Workload) -> CostModel:
         """See `match_aie.cost_models.aie_array`."""
         del workload
-        gigahertz = device(self.device).clock_ghz
-        return ArrayCost(self.device, self.columns, gigahertz, self.memory, self.aim)
+        return ArrayCost(self.device, self.columns, self.memory, self.aim)
 
     def template(self, workload: Workload) -> str:
         """A call of the C++ beside the network's C."""

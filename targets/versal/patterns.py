@@ -19,7 +19,7 @@ from match_aie.hardware import (
     unary,
     weighted,
 )
-from match_aie.targets.aie_ml.graph.image_plan import refuses as refuses_image
+from match_aie.targets.aie_ml.graph.cut_plan import refuses as refuses_image
 from match_aie.workload import Workload, refuses_bfloat16, refuses_recurrent
 
 #: (activations, weights) that the generated kernels multiply.

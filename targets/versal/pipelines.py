@@ -26,10 +26,10 @@ from match_aie.targets.aie_ml.graph.stack_plan import StackPlan, stack_of_plans,
 from match_aie.targets.aie_ml.graph.timed_plan import MEMORY_GBPS
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.module import (
-    AROUND_NS,
     COPIED_PER_NS,
     AieArray,
     Place,
+    around_ns,
     layer_cost,
 )
 from match_aie.targets.versal.wanted import wanted
@@ -80,12 +80,12 @@ class Row:
     cycles: float
 
 
-def stack_costs(plan: StackPlan, gigahertz: float, aim: Aim) -> list[Cost]:
+def stack_costs(plan: StackPlan, array: Device, aim: Aim) -> list[Cost]:
     """What each of the layers takes that share tiles."""
     if aim == "throughput":
         scale = plan.interval / sum(plan.cycles)
         return [Cost(own * scale, (("array", own * scale), ("host", 0.0))) for own in plan.cycles]
-    around = [AROUND_NS * gigahertz, *(0.0 for _ in plan.cycles[1:])]
+    around = [around_ns(array) * array.clock_ghz, *(0.0 for _ in plan.cycles[1:])]
     return [
         Cost(own + host, (("array", own), ("host", host)))
         for own, host in zip(plan.cycles, around, strict=True)
@@ -102,7 +102,7 @@ def row_costs(plans: Sequence[SpreadPlan], name: str, aim: Aim) -> Sequence[Cost
     """
     plan = stack_of_plans(plans, name) if plans[0].through == "plio" else None
     if plan is not None:
-        return stack_costs(plan, device(name).clock_ghz, aim)
+        return stack_costs(plan, device(name), aim)
     return shares(plans, device(name)) if aim == "throughput" else None
 
 
@@ -176,8 +176,8 @@ def _alone(
         wish = wishes.get(layers[at].label)
         if wish is not None and wish.of_plan and at not in staged:
             plan = wanted(layers[at].workload, array, wish)
-            gigahertz = device(array.device).clock_ghz
-            cost = layer_cost(plan, layers[at].workload, gigahertz, aim=array.aim)
+            whole = device(array.device)
+            cost = layer_cost(plan, layers[at].workload, whole, aim=array.aim)
             found[at], taken[at] = (_named(plan), cost), plan.columns
             _refuse(wish, taken, columns)
     return found
@@ -235,7 +235,7 @@ def _shared(seats: Sequence[Seat], array: AieArray) -> Row | None:
     whole = device(array.device)
     return Row(
         tuple(each.nest for each in plan.plans),
-        tuple(stack_costs(plan, whole.clock_ghz, array.aim)),
+        tuple(stack_costs(plan, whole, array.aim)),
         -(-len(plan.tiles) // whole.core_rows),
         plan.aimed(array.aim),
     )
@@ -248,15 +248,15 @@ def _as_chosen(seats: Sequence[Seat], array: AieArray) -> Row | None:
     """
     if array.aim == "throughput" or array.memory != "plio":
         return None
-    gigahertz = device(array.device).clock_ghz
+    whole = device(array.device)
     found = [array.plan(seat.workload, seat.mapping) for seat in seats]
     plans = [plan for plan in found if isinstance(plan, SpreadPlan)]
     apart = [isinstance(gates(a.timed, b.timed), Infeasible) for a, b in pairwise(plans)]
     costs = [
-        layer_cost(plan, seat.workload, gigahertz, Place(first=first), array.aim)
+        layer_cost(plan, seat.workload, whole, Place(first=first), array.aim)
         for plan, seat, first in zip(plans, seats, (True, *apart), strict=True)
     ]
-    started = sum(apart) * AROUND_NS * gigahertz
+    started = sum(apart) * around_ns(whole) * whole.clock_ghz
     return Row(
         tuple(seat.mapping for seat in seats),
         tuple(costs),

@@ -45,6 +45,7 @@ from match_aie.targets.versal.module import (
     Floats,
     Place,
     layer_cost,
+    taken,
 )
 from match_aie.targets.versal.pipelines import row_costs, together
 from match_aie.targets.versal.streaming import ahead
@@ -55,14 +56,6 @@ VERSAL = ("AIE", "AIE-ML", "AIE-MLv2")
 
 #: Columns that a layer may take at most, where nobody says and a single run counts.
 COLUMNS = 4
-
-
-def _taken(graph: LayerGraph, rows: int) -> Mapping[str, int]:
-    """What a graph takes of what layers share, in columns of so many `rows` of tiles."""
-    ways = SHARED[1:] if graph.memory == "ddr" else STREAMS
-    counts = len(graph.inputs), len(graph.outputs)
-    found = {WHOLE: graph.columns, SHARED[0]: graph.columns * rows}
-    return found | dict(zip(ways, counts, strict=True))
 
 
 def _versal_array(name: str) -> Device:
@@ -104,7 +97,7 @@ def _among(made: Mapping[str, ExecModule], names: Sequence[str]) -> tuple[ExecMo
     for name in names:
         if name not in made:
             raise TargetError(
-                f"{VersalAIEML.name} has no module {name!r}", hint="modules are array and arm"
+                f"the target has no module {name!r}", hint=f"modules are {' and '.join(made)}"
             )
     return tuple(module for name, module in made.items() if name in names)
 
@@ -165,7 +158,7 @@ class VersalAIEML(MatchTarget):
             TargetError: there is no such device or module, the device is no Versal, or something
                 that the graphs need is not known of it; or a wish that no layer can have.
         """
-        array = _versal_array(device)
+        array = self._array_of(device)
         most = array.columns if optimize_for == "throughput" else COLUMNS
         columns_per_layer = most if columns_per_layer is None else columns_per_layer
         if not 1 <= columns_per_layer <= array.columns:
@@ -174,6 +167,7 @@ class VersalAIEML(MatchTarget):
         if not arm_mhz > 0:
             raise TargetError(f"an Arm core at {arm_mhz} MHz")
         self.device = device
+        self._whole = array
         self.columns_per_layer = columns_per_layer
         self._megahertz = arm_mhz
         self._handover = handover and not documented_only
@@ -185,7 +179,12 @@ class VersalAIEML(MatchTarget):
         emitted_for = documented(device) if documented_only else device
         alone = _alone(columns_per_layer, memory, optimize_for)
         self._array = AieArray(emitted_for, alone, memory, optimize_for, floats)
-        self._modules = _among({"array": self._array, "arm": ArmModule()}, modules)
+        self._modules = _among({"array": self._array, **self._hosts()}, modules)
+
+    _array_of = staticmethod(_versal_array)
+
+    def _hosts(self) -> Mapping[str, ExecModule]:
+        return {"arm": ArmModule()}
 
     def modules(self) -> Sequence[ExecModule]:
         """The array first."""
@@ -202,7 +201,7 @@ class VersalAIEML(MatchTarget):
 
     def capacities(self) -> Mapping[str, int]:
         """Tiles, DMA channels to the chip's memory, and streams where layers use them."""
-        array = known_device(self.device)
+        array = self._whole
         ways = (array.gmio_in or 0, array.gmio_out or 0)
         found = dict(zip(SHARED, (array.core_tiles, *ways), strict=True))
         found[WHOLE] = array.columns
@@ -233,14 +232,13 @@ class VersalAIEML(MatchTarget):
                 parts = tuple(Placed(graph, chain.column, of) for graph, of in each)
                 found.append(Chained(whole, chain.column, parts, ahead(self._aim, chained)))
             users.append((mine[chain.first].label, found[-1].graph))
-        device = known_device(self.device)
-        stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
+        stack = self._whole.need(self._whole.architecture.core.stack_default_bytes, "default stack")
         return self._lacking(users) or (network_units(network, found, stack) if found else ())
 
     def _too_many(self, mine: Sequence[ChosenLayer]) -> bool:
         """Whether layers take more tiles than there are."""
-        taken = (self._array.demands(la.workload, la.mapping)[SHARED[0]] for la in mine)
-        return sum(taken) > known_device(self.device).core_tiles
+        tiles = (self._array.demands(la.workload, la.mapping)[SHARED[0]] for la in mine)
+        return sum(tiles) > self._whole.core_tiles
 
     def _mine(self, layers: Sequence[ChosenLayer]) -> list[ChosenLayer]:
         verify(self._wishes, layers, self._array.name, self._array.plan)
@@ -267,13 +265,13 @@ class VersalAIEML(MatchTarget):
 
     def _lacking(self, users: Sequence[tuple[str, LayerGraph]]) -> Infeasible | None:
         """What there is too little of for the graphs; nothing where selection kept to all of it."""
-        rows = known_device(self.device).core_rows
+        rows = self._whole.core_rows
         for name, most in self.capacities().items():
-            taken = [float(_taken(graph, rows).get(name, 0)) for _, graph in users]
-            if sum(taken) > most:
-                each = tuple(zip((label for label, _ in users), taken, strict=True))
+            needs = [float(taken(graph, rows).get(name, 0)) for _, graph in users]
+            if sum(needs) > most:
+                each = tuple(zip((label for label, _ in users), needs, strict=True))
                 levers = ("selection='cheapest'", "fewer layers on the array")
-                return Infeasible(name, sum(taken), most, "in all", levers, each)
+                return Infeasible(name, sum(needs), most, "in all", levers, each)
         return None
 
     def spared(self) -> frozenset[str]:
@@ -308,8 +306,7 @@ class VersalAIEML(MatchTarget):
                     stays=stays,
                 )
                 plan = self._array.plan(mine[at].workload, mine[at].mapping)
-                gigahertz = known_device(self.device).clock_ghz
-                cost = layer_cost(plan, mine[at].workload, gigahertz, place, self._aim)
+                cost = layer_cost(plan, mine[at].workload, self._whole, place, self._aim)
                 if together is not None:
                     cost = together[number]
                 until = mine[chain.last].flow.step if stays else None
@@ -322,13 +319,12 @@ class VersalAIEML(MatchTarget):
         plan = self._array.plan(layer.workload, layer.mapping)
         if not isinstance(plan, SpreadPlan):
             return {}
-        gigahertz = known_device(self.device).clock_ghz
-        cost = layer_cost(plan, layer.workload, gigahertz, aim=self._aim)
+        cost = layer_cost(plan, layer.workload, self._whole, aim=self._aim)
         return {layer.symbol: HandedOver(together[0] if together else cost, None)}
 
     def together(self, layers: Sequence[Seat]) -> Mapping[int, tuple[LoopMapping, Cost]]:
         """Dense layers in a row that run together, and layers with wishes."""
-        columns = known_device(self.device).columns
+        columns = self._whole.columns
         joined = self._handover and (self.memory == "plio" or self._aim == "throughput")
         most = self.columns_per_layer if joined else 0
         if not most and not self._wishes:
@@ -351,7 +347,7 @@ class VersalAIEML(MatchTarget):
     def simulator(self) -> ArrayNetworkSimulator:
         """The array, and the Arm core around it."""
         hertz = self._megahertz * 1e6
-        return ArrayNetworkSimulator(known_device(self.device), hertz, self.stretches)
+        return ArrayNetworkSimulator(self._whole, hertz, self.stretches)
 
     def stretches(self, steps: Sequence[SimulatedStep]) -> list[Stretch]:
         """What the array runs of a network's calls, its numbers apart."""

@@ -44,8 +44,8 @@ def wanted(workload: Workload, array: AieArray, wish: Wish) -> LayerPlan:
             where=wish.label,
             hint=f"plans were found on {offered or 'no'} columns",
         )
-    gigahertz = device(array.device).clock_ghz
-    return min(kept, key=lambda p: layer_cost(p, workload, gigahertz, aim=array.aim).cycles)
+    whole = device(array.device)
+    return min(kept, key=lambda p: layer_cost(p, workload, whole, aim=array.aim).cycles)
 
 
 def _of_splits(workload: Workload, array: AieArray, wish: Wish) -> Iterator[LayerPlan]:

@@ -123,6 +123,26 @@ tile, part = program.moving(operand, operand.cut), program.parts(operand) %>\
 };
 </%def>
 
+## A function that says where the partial sums of a call lie, and which part of them it does; of
+## layers that sum up everything at once, no place, and that it is the first and the last part.
+<%def name="sums(layer)">
+<%
+program, y, found = layer.tiles, layer.tiles.operands[-1], tables.parts(layer.tiles)
+first = " && ".join(f"!t->view[{o}]->start[{a}]" for o, a, _ in found)
+last = " && ".join(f"t->view[{o}]->start[{a}] + t->view[{o}]->extent[{a}] == {rows}" for o, a, rows in found)
+%>
+static inline struct ma_sums ${layer.symbol}_sums(const struct ma_tile *t)
+{
+% if program.sums:
+    const uint32_t at = (t->view[${len(program.operands) - 1}]->at - ${y.offset}) % ${y.copy_bytes} / ${y.itemsize} * ${program.sums.itemsize};
+    return (struct ma_sums){(int32_t *)(void *)(t->l1 + ${program.sums.offset} + at), ${first}, ${last}};
+% else:
+    (void)t;
+    return (struct ma_sums){0, 1, 1};
+% endif
+}
+</%def>
+
 ## The layer's function, called on the controller: all of the layer, or what enters it where another
 ## one runs beside. `kernel` initialises a struct ma_kernel.
 <%def name="function(layer, kernel)">

@@ -5,8 +5,8 @@ import pytest
 
 from match_aie.codegen import render_template
 from match_aie.targets.aie_ml import Tiling
+from match_aie.targets.aie_ml.graph.cut_plan import share
 from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
-from match_aie.targets.aie_ml.graph.image_plan import share
 from match_aie.targets.aie_ml.graph.rows import CutRows, RowCut, RowLayer, row_graph
 from match_aie.targets.aie_ml.graph.window import window_graph
 from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue

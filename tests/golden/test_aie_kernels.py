@@ -10,7 +10,8 @@ from match_aie.codegen.sources import units
 from match_aie.targets.aie_ml import Tiling
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.graph.dense import DenseGraph
-from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, region
+from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
+from match_aie.targets.aie_ml.graph.region import region
 from match_aie.targets.aie_ml.graph.write import Placed, network_units
 from match_aie.targets.aie_ml.kernels.attention import WeightsSpec
 from match_aie.targets.aie_ml.kernels.call import LayerCall

@@ -89,6 +89,15 @@ def branches() -> onnx.ModelProto:
     return net.classified(replace(one, name=net.graph.add("Relu", total)), 4, "branches")
 
 
+def filters() -> onnx.ModelProto:
+    """Depthwise filters of (32, 24, 16), which two units of GAP9 share, then one of a pixel."""
+    net = _Net(16, Image("x", 32, 24, 16), nhwc=False)
+    x = net.convolution(net.entry, Filter(32, 1, 1))
+    x = net.convolution(x, Filter(0, 3, 3))
+    x = net.convolution(net.convolution(x, Filter(48, 1, 1)), Filter(0, 3, 3))
+    return net.classified(x, 4, "filters")
+
+
 def autoencoder() -> onnx.ModelProto:
     """Ten dense layers of (1, 640)."""
     graph = Graph(14)

@@ -25,6 +25,11 @@ def wide_perceptron() -> onnx.ModelProto:
     return _layers("wide_perceptron", 16, (64, 96, 32), np.int16)
 
 
+def dense_chain(rows: int, widths: Sequence[int], dtype: type) -> onnx.ModelProto:
+    """Layers with ReLU, of int8 or int16 activations and int8 weights."""
+    return _layers("dense_chain", rows, widths, dtype)
+
+
 def _layers(
     name: str, rows: int, widths: Sequence[int], dtype: type, *, relu: bool = True
 ) -> onnx.ModelProto:

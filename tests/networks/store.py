@@ -48,6 +48,7 @@ FLOAT: dict[str, Callable[[], onnx.ModelProto]] = {
     "dscnn": image.dscnn,
     "dae": image.autoencoder,
     "branches": image.branches,
+    "filters": image.filters,
 }
 #: Networks of the forms that packages ship, in the sizes that were published.
 SHIPPED: dict[str, Callable[[], onnx.ModelProto]] = {

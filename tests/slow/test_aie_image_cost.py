@@ -11,8 +11,8 @@ from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.graph.borders import borders
 from match_aie.targets.aie_ml.graph.choose import cuts, price_image, runs
+from match_aie.targets.aie_ml.graph.cut_plan import share
 from match_aie.targets.aie_ml.graph.fit import fits_local, image_demand
-from match_aie.targets.aie_ml.graph.image_plan import share
 from match_aie.targets.aie_ml.graph.layers import image_layer
 from match_aie.targets.aie_ml.graph.window import window_graph
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point

@@ -4,9 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 FILE = """
 import pytest
+
 from tests.needs import needs, needs_one_of
 
 @needs("no-such-tool", "nor-this")
@@ -20,6 +23,7 @@ def test_runs():
 """
 
 
+@pytest.mark.slow
 def test_what_was_absent_stands_in_the_last_lines(tmp_path):
     (tmp_path / "test_sample.py").write_text(FILE)
     words = [sys.executable, "-m", "pytest", "-q", "-c", str(ROOT / "pyproject.toml")]

@@ -7,16 +7,22 @@ stream brings a head's keys, then its values. Queries and results are those of a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
 
 import numpy as np
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.devices import Device, Tiling
+from match_aie.targets.aie_ml.devices import Tiling
 from match_aie.targets.aie_ml.graph.gather import Rectangle, gather
+from match_aie.targets.aie_ml.graph.layer import Arrays
+from match_aie.targets.aie_ml.graph.matrices import (
+    MatrixGraph,
+    Read,
+    copied,
+    matrix_spec,
+    product_call,
+)
 from match_aie.targets.aie_ml.graph.plan import (
     Connection,
     End,
@@ -32,10 +38,7 @@ from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.lookup import duplicated
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxNumbers
-from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
 from match_aie.workload import Workload, attention_layers, layer_constants
-
-Arrays = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -108,24 +111,21 @@ class AttentionCut:
         """At work."""
         return self.groups * self.parts
 
+    @property
+    def gathered(self) -> int:
+        """Tiles whose results go to one buffer: those of a group."""
+        return self.parts
 
-@dataclass(frozen=True, eq=False)
-class AttentionGraph:
-    """How one layer becomes a graph; `graph` gives it.
+    @property
+    def split(self) -> tuple[int, int, int]:
+        """Groups, parts of a group's heads and of a head's rows."""
+        return self.groups, self.batch_parts, self.row_parts
 
-    Attributes:
-        name: prefix of everything emitted.
-        cut: how it is spread.
-        device: with as many rows of cores as a column uses.
-        workload: in the arithmetic of the kernels.
-        constants: by operand name.
-    """
 
-    name: str
+class AttentionGraph(MatrixGraph):
+    """How one layer becomes a graph."""
+
     cut: AttentionCut
-    device: Device
-    workload: Workload
-    constants: Arrays
 
     @cached_property
     def call(self) -> AttentionCall:
@@ -155,32 +155,9 @@ class AttentionGraph:
     def _product(
         self, layer: Workload, known: Arrays, form: ProductForm, shape: tuple[int, int, int]
     ) -> ProductCall:
-        (x, x1), end = layer.inputs, epilogue(layer, known)
-        points = x.zero_point != 0 or x1.zero_point != 0
-        spec = KernelSpec(
-            x.dtype,
-            x1.dtype,
-            self.cut.tiling,
-            *form.block,
-            *shape,
-            end.requantise,
-            bias=points or end.requantise.form == "shift",
-            row_bias=points,
-            flat=form.flat,
-        )
-        inner = layer.sizes["C"]
-        constant = inner * x.zero_point * x1.zero_point + (int(end.bias[0]) if points else 0)
-        return ProductCall(
-            "product",
-            f"{self.name}_kernels.h",
-            spec,
-            end.shift,
-            _number(end.multiplier),
-            _number(end.addend),
-            x.zero_point,
-            x1.zero_point,
-            constant,
-        )
+        end = epilogue(layer, known)
+        spec = matrix_spec(layer, end, self.cut.tiling, form.block, shape, flat=form.flat)
+        return product_call("product", f"{self.name}_kernels.h", layer, end, spec)
 
     @cached_property
     def _values(self) -> tuple[tuple[str, np.ndarray], ...]:
@@ -192,15 +169,6 @@ class AttentionGraph:
         found = tuple((n, np.full(sizes[n], v, np.int32)) for n, v in named.items() if n in sizes)
         return (("w", both), ("cd", both), *found)
 
-    def place(self, group: int, part: int) -> tuple[int, int]:
-        """Column and row of a core."""
-        return divmod(group * self.cut.parts + part, self.device.core_rows)
-
-    @property
-    def columns(self) -> int:
-        """Of the array."""
-        return self.place(self.cut.groups - 1, self.cut.parts - 1)[0] + 1
-
     def _outside(self, operand: str, group: int, rows: int, columns: int) -> Outside:
         """A group's matrices of a tensor, padded to `rows` x `columns`."""
         cut = self.cut
@@ -209,12 +177,15 @@ class AttentionGraph:
         part = Part(operand, tensor, group * cut.together, cut.together, rows, columns)
         return Outside(f"{operand}_{group}", found.dtype, part.elements, part)
 
-    def _queries(self) -> list[tuple[Access, list[int]]]:
-        """What leaves a group's buffer of queries, each with the part that it goes to."""
+    def _queries(self, kernel: int) -> list[Read]:
+        """What leaves a group's buffer of queries; its kernels begin with number `kernel`."""
         cut, t = self.cut, self.cut.tiling
         whole = cut.w, cut.together * cut.m * cut.row_parts
         return [
-            (Access(whole, (t.k, t.m), (0, first), ((0, t.k, cut.w // t.k), *rows)), [part])
+            (
+                Access(whole, (t.k, t.m), (0, first), ((0, t.k, cut.w // t.k), *rows)),
+                [kernel + part],
+            )
             for part, (first, rows) in enumerate(self._rows(1))
         ]
 
@@ -232,7 +203,7 @@ class AttentionGraph:
             found.append((first, loops[: 1 if cut.firings == 1 else 2]))
         return found
 
-    def _keys(self) -> tuple[tuple[Access, Access], list[tuple[Access, list[int]]]]:
+    def _keys(self, kernel: int) -> tuple[tuple[Access, Access], list[Read]]:
         """How keys and values come into a group's buffer, and what leaves it."""
         cut, t = self.cut, self.cut.tiling
         each = cut.w * cut.n // t.n  # rows of eight elements: keys, or values, of a head
@@ -246,9 +217,10 @@ class AttentionGraph:
             return Access(whole, (t.n, 1), (0, begin), (*order, *heads))
 
         own = 2 * each * cut.firings
-        reads = []
+        reads: list[Read] = []
         for batch in range(cut.batch_parts):
-            parts = list(range(batch * cut.row_parts, (batch + 1) * cut.row_parts))
+            first = kernel + batch * cut.row_parts
+            parts = range(first, first + cut.row_parts)
             reads.append((Access(whole, (t.n, own), (0, batch * own)), parts))
         return (write(cut.w, cut.n, 0), write(cut.n, cut.w, each)), reads
 
@@ -258,36 +230,23 @@ class AttentionGraph:
         """A group's buffers, numbered from `first`, and all that they are connected with."""
         cut, kernel = self.cut, group * self.cut.parts
         x, x1 = self.workload.operand("x"), self.workload.operand("x1")
-        writes, keys = self._keys()
-        queries = self._queries()
+        writes, keys = self._keys(kernel)
+        queries = self._queries(kernel)
         rows = queries[0][0].buffer
         whole = Access(rows, rows, (0, 0))
-        sides = (("q", x.dtype, (whole,), queries), ("kv", x1.dtype, writes, keys))
+        sides = (
+            (f"q{group}_", x.dtype, (whole,), queries),
+            (f"kv{group}_", x1.dtype, writes, keys),
+        )
         buffers: list[Shared] = []
         joined: list[Connection] = []
         for side, (name, dtype, into, reads) in enumerate(sides):
-            for begin in range(0, len(reads), most[0]):
-                served, index = reads[begin : begin + most[0]], first + len(buffers)
-                near = self.place(group, served[len(served) // 2][1][0])[0]
-                buffers.append(
-                    Shared(
-                        f"{name}{group}_{begin // most[0]}",
-                        dtype,
-                        into[0].buffer,
-                        into,
-                        tuple(access for access, _ in served),
-                        column=near,
-                    )
-                )
-                joined += [
-                    Connection(End("outside", 3 * group + side + port), End("shared", index, port))
-                    for port in range(len(into))
-                ]
-                joined += [
-                    Connection(End("shared", index, port), End("buffer", kernel + part, side))
-                    for port, (_, to) in enumerate(served)
-                    for part in to
-                ]
+            at = first + len(buffers)
+            made = self.served(
+                name, dtype, 3 * group + side, into, reads, most[0], side=side, first=at
+            )
+            buffers += made[0]
+            joined += made[1]
         outputs, more = self._outputs(group, first + len(buffers), most[1])
         end = End("shared", first + len(buffers) + len(outputs) - 1)
         out = Connection(end, End("outside", 3 * cut.groups + group))
@@ -309,7 +268,7 @@ class AttentionGraph:
                 1,
                 (t.n, 1, t.m),
                 order,
-                self.place(group, part)[0],
+                self.place(group * cut.parts + part)[0],
             )
             for part in range(cut.parts)
         ]
@@ -326,7 +285,7 @@ class AttentionGraph:
             Access(size, (t.n, t.m), (0, begin), ((0, t.n, cut.w // t.n), *rows))
             for begin, rows in self._rows(1)
         )
-        near = self.place(group, cut.parts // 2)[0]
+        near = self.place(group * cut.parts + cut.parts // 2)[0]
         read = (Access(size, size, (0, 0)),)
         joined = [
             Connection(End("buffer", group * cut.parts + part), End("shared", first, part))
@@ -349,15 +308,14 @@ class AttentionGraph:
         kernels = tuple(
             GraphKernel(
                 self.call,
-                self.place(group, part),
+                self.place(tile),
                 sizes,
                 cut.m * cut.w,
                 1,
                 self._values,
                 walks=True,
             )
-            for group in range(cut.groups)
-            for part in range(cut.parts)
+            for tile in range(cut.tiles)
         )
         buffers: list[Shared] = []
         joined: list[Connection] = []
@@ -373,17 +331,8 @@ class AttentionGraph:
             f"{cut.wide[0]} elements on {cut.tiles} tiles",
             tuple(self._outside(o, g, *size) for g in range(cut.groups) for o, *size in shapes),
             tuple(self._outside("y", g, high, cut.w) for g in range(cut.groups)),
-            tuple(self._copied(buffer, mem.bytes) for buffer in buffers),
+            tuple(copied(buffer, self.device) for buffer in buffers),
             kernels,
             tuple(joined),
             self.columns,
         )
-
-    def _copied(self, buffer: Shared, room: int) -> Shared:
-        """The buffer twice, where a memory tile holds that."""
-        size = 2 * prod(buffer.dimensions) * BYTES[buffer.dtype]
-        return replace(buffer, copies=2 if size <= room else 1)
-
-
-def _number(value: np.ndarray | int | None) -> int:
-    return value if isinstance(value, int) else 0

@@ -9,15 +9,19 @@ cost is.
 from __future__ import annotations
 
 import heapq
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from math import inf
-from typing import Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from match_aie.cost_models.aie_image import BandCost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.layer import Arrays
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.workload import Workload
 
 Cut = TypeVar("Cut")
@@ -26,58 +30,76 @@ Cut = TypeVar("Cut")
 _Waiting = tuple[float, int, int, int, Cut, BandCost | None]
 
 
-class Named(Protocol):
-    """A layer with a name."""
+class Cuts(ABC, Generic[Cut]):
+    """What a kind of layer declares for the search; costs and bounds are in cycles.
 
-    @property
-    def name(self) -> str:
-        """For messages."""
+    Attributes:
+        device: for which.
+        tries: cuts that are laid out, cheapest first, before it is given up; all where None.
+    """
 
-
-class Cuts(Protocol[Cut]):
-    """What a kind of layer declares for the search; costs and bounds are in cycles."""
-
-    @property
-    def layer(self) -> Named:
-        """What is cut."""
-
-    @property
-    def device(self) -> Device:
-        """For which."""
+    device: Device
+    tries: ClassVar[int | None] = None
 
     @property
     def rows(self) -> int:
         """Tiles of a column that a cut takes at most."""
+        return self.device.core_rows
 
+    @abstractmethod
     def all(self, columns: int) -> Iterator[Cut]:
         """Cuts over at most so many columns that differ, in the order in which ties are broken."""
 
+    @abstractmethod
     def shape(self, cut: Cut) -> tuple[int, int]:
         """Tiles that a cut takes, and columns that it needs side by side."""
 
+    @abstractmethod
     def refuses(self, cut: Cut) -> Infeasible | None:
         """What a tile lacks for a cut."""
 
     def runs(self, cut: Cut) -> bool:
         """Whether cores have its kernel, and the device takes its graph."""
+        del cut
+        return True
 
+    @abstractmethod
     def bound(self, cut: Cut) -> float:
         """A latency that its cost does not beat."""
 
     def tight(self, cut: Cut) -> float:
         """Likewise, closer to its cost, without a schedule of its kernel."""
+        return self.bound(cut)
 
-    def price(self, cut: Cut) -> BandCost | None:
-        """Its modelled cost; None where registers do not hold its kernel."""
+    @abstractmethod
+    def price(self, cut: Cut) -> Priced[Cut] | Infeasible | None:
+        """The cut with its fastest kernels, and their modelled cost.
 
+        None, or a reason to give where no other is, where there are none that registers and program
+        memory hold.
+        """
+
+    @abstractmethod
+    def graph(
+        self, cut: Cut, columns: int, name: str, workload: Workload, constants: Arrays
+    ) -> LayerGraph | Infeasible:
+        """Its graph on at most so many columns, called `name`, with the numbers of `constants`."""
+
+    @abstractmethod
     def lay_out(self, cut: Cut, columns: int) -> int | Infeasible:
         """Columns that its graph takes, at most `columns`; or what it lacks there."""
 
+    @abstractmethod
     def loops(self, cut: Cut, workload: Workload) -> tuple[Loop, ...]:
         """The split over tiles, then the lanes of one; no other plan of a layer has the same."""
 
+    @abstractmethod
     def ways(self, cut: Cut) -> tuple[int, int]:
         """Channels from the chip's memory into the array, and back."""
+
+
+#: A cut with its kernels, and its cost.
+Priced = tuple[Cut, BandCost]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,17 +122,13 @@ class Candidates(Generic[Cut]):
     def __init__(self, kind: Cuts[Cut], columns: int) -> None:
         """Bound them all."""
         self._kind = kind
-        self._refused: list[tuple[Cut, Infeasible]] = []
-        self._able: list[tuple[float, int, int, Cut]] = []
         self._tight: dict[int, float] = {}
-        self._costs: dict[int, BandCost | None] = {}
-        for number, cut in enumerate(kind.all(columns)):
-            refused = kind.refuses(cut)
-            if refused is not None:
-                self._refused.append((cut, refused))
-            else:
-                self._able.append((kind.bound(cut), kind.shape(cut)[0], number, cut))
-        self._able.sort(key=lambda each: each[:3])
+        self._costs: dict[int, Priced[Cut] | Infeasible | None] = {}
+        self._cuts = [
+            (kind.bound(cut), kind.shape(cut)[0], number, cut)
+            for number, cut in enumerate(kind.all(columns))
+        ]
+        self._cuts.sort(key=lambda each: each[:3])
 
     def best(self, columns: int) -> Chosen[Cut] | Infeasible:
         """The cut of least latency on at most `columns` columns that can be laid out.
@@ -119,18 +137,25 @@ class Candidates(Generic[Cut]):
             TargetError: there is no kernel for any.
         """
         reason: Infeasible | None = None
-        for cut, refused in self._refused:
-            if self._within(cut, columns) and (reason is None or refused.demand < reason.demand):
-                reason = refused
-        for cut, cost in self._priced(columns):
+        for cut, cost in islice(self._priced(columns), self._kind.tries):
             taken = self._kind.lay_out(cut, columns)
             if not isinstance(taken, Infeasible):
                 return Chosen(cut, cost, taken)
             reason = taken
+        reason = reason or self._refusal(columns)
         if reason is None:
-            layer, device = self._kind.layer.name, self._kind.device.name
-            raise TargetError(f"layer {layer} on {device}: there is no kernel")
+            raise TargetError(f"on {self._kind.device.name} there is no kernel for the layer")
         return reason
+
+    def _refusal(self, columns: int) -> Infeasible | None:
+        """What lacks least of what a cut lacks; where none lacks anything, kernels."""
+        reason: Infeasible | None = None
+        for *_, cut in sorted(self._cuts, key=lambda each: each[2]):
+            refused = self._kind.refuses(cut) if self._within(cut, columns) else None
+            if refused is not None and (reason is None or _less(refused, reason)):
+                reason = refused
+        priced = self._costs.values()
+        return reason or next((each for each in priced if isinstance(each, Infeasible)), None)
 
     def _within(self, cut: Cut, columns: int) -> bool:
         tiles, wide = self._kind.shape(cut)
@@ -139,12 +164,13 @@ class Candidates(Generic[Cut]):
     def _priced(self, columns: int) -> Iterator[tuple[Cut, BandCost]]:
         """Cuts by their cost; of equal ones those on fewer tiles first."""
         heap: list[_Waiting[Cut]] = []
-        for bound, tiles, number, cut in self._able:
+        for bound, tiles, number, cut in self._cuts:
             if not self._within(cut, columns):
                 continue
             yield from self._below(bound, heap)
             if number not in self._tight:
-                self._tight[number] = self._kind.tight(cut) if self._kind.runs(cut) else inf
+                able = self._kind.refuses(cut) is None and self._kind.runs(cut)
+                self._tight[number] = self._kind.tight(cut) if able else inf
             if self._tight[number] == inf:
                 continue
             heapq.heappush(heap, (self._tight[number], 0, number, tiles, cut, None))
@@ -159,6 +185,12 @@ class Candidates(Generic[Cut]):
                 continue
             if number not in self._costs:
                 self._costs[number] = self._kind.price(cut)
-            cost = self._costs[number]
-            if cost is not None:
-                heapq.heappush(heap, (cost.latency, tiles, number, tiles, cut, cost))
+            priced = self._costs[number]
+            if isinstance(priced, tuple):
+                latency = priced[1].latency
+                heapq.heappush(heap, (latency, tiles, number, tiles, *priced))
+
+
+def _less(one: Infeasible, other: Infeasible) -> bool:
+    """Whether a demand is closer to what there is."""
+    return one.demand * other.bound < other.demand * one.bound

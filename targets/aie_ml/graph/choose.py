@@ -12,6 +12,7 @@ from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.devices import Device, Tiling
 from match_aie.targets.aie_ml.graph.borders import Borders, borders
+from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
 from match_aie.targets.aie_ml.graph.cycles import least_cycles, window_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local, image_demand
 from match_aie.targets.aie_ml.graph.image import (
@@ -21,6 +22,9 @@ from match_aie.targets.aie_ml.graph.image import (
     has_empty_parts,
     sizes_of,
 )
+from match_aie.targets.aie_ml.graph.kinds import IMAGE_KINDS
+from match_aie.targets.aie_ml.graph.layer import Arrays
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import columns_of
 from match_aie.targets.aie_ml.graph.window import (
     groups,
@@ -57,7 +61,7 @@ def split_of(sizes: Sequence[int]) -> Split:
 
 
 @dataclass(frozen=True, eq=False)
-class WindowCuts:
+class WindowCuts(Cuts[CutLayer]):
     """An image layer as the search sees it.
 
     Attributes:
@@ -71,11 +75,6 @@ class WindowCuts:
     device: Device
     split: Split | None = None
     assumed: Assumed = Assumed()
-
-    @property
-    def rows(self) -> int:
-        """Of cores."""
-        return self.device.core_rows
 
     @cached_property
     def _border(self) -> Borders:
@@ -109,17 +108,24 @@ class WindowCuts:
         if cut.layer.epilogue is None:
             return self.bound(cut)
         try:
-            body = least_cycles(cut, self.device)
-            return _price(cut, self.device, self.assumed, body, 0.0).latency
+            least = least_cycles(cut, self.device, self.assumed)
+            return _price(cut, self.device, self.assumed, *least).latency
         except TargetError:
             return self.bound(cut)
 
-    def price(self, cut: CutLayer) -> BandCost | None:
+    def price(self, cut: CutLayer) -> Priced[CutLayer] | None:
         """Of a cut; None where registers do not hold its block of accumulators."""
         try:
-            return price_image(cut, self.device, self.assumed)
+            return cut, price_image(cut, self.device, self.assumed)
         except TargetError:
             return None
+
+    def graph(
+        self, cut: CutLayer, columns: int, name: str, workload: Workload, constants: Arrays
+    ) -> LayerGraph | Infeasible:
+        """See `window_graph`."""
+        layer = IMAGE_KINDS[workload.kind].layer(workload, constants, name)
+        return window_graph(CutLayer(layer, cut.cut), self.device, columns)
 
     def lay_out(self, cut: CutLayer, columns: int) -> int | Infeasible:
         """See `laid_out`."""
@@ -154,8 +160,9 @@ def cuts(
     for tiling, rows, wide in _blocks(layer, device):
         for each in splits:
             for cut in _over_time(layer, tiling, rows, wide, each):
-                key = (tiling, rows, wide, *sizes_of(layer, cut))
-                if key in seen or has_empty_parts(layer, cut):
+                sizes = sizes_of(layer, cut)
+                key = (tiling, rows, wide, *sizes)
+                if key in seen or has_empty_parts(layer, cut, sizes):
                     continue
                 try:
                     plan = CutLayer(layer, cut)

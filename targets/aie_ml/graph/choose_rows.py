@@ -12,8 +12,12 @@ from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.local import Demand
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
 from match_aie.targets.aie_ml.graph.cycles import row_cycles
 from match_aie.targets.aie_ml.graph.fit import fits_local
+from match_aie.targets.aie_ml.graph.kinds import ROW_KINDS
+from match_aie.targets.aie_ml.graph.layer import Arrays
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import columns_of
 from match_aie.targets.aie_ml.graph.rows import CutRows, RowCut, RowLayer, row_graph
 from match_aie.targets.aie_ml.graph.window import ways
@@ -26,7 +30,7 @@ FIRINGS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 
 
 @dataclass(frozen=True, eq=False)
-class RowCuts:
+class RowCuts(Cuts[CutRows]):
     """Rows as the search sees them.
 
     Attributes:
@@ -69,15 +73,18 @@ class RowCuts:
 
     def bound(self, cut: CutRows) -> float:
         """Its cost: its schedule takes no search."""
-        return self.price(cut).latency
+        return price_rows(cut, self.device, self.assumed).latency
 
-    def tight(self, cut: CutRows) -> float:
-        """The same."""
-        return self.bound(cut)
-
-    def price(self, cut: CutRows) -> BandCost:
+    def price(self, cut: CutRows) -> Priced[CutRows]:
         """See `price_rows`."""
-        return price_rows(cut, self.device, self.assumed)
+        return cut, price_rows(cut, self.device, self.assumed)
+
+    def graph(
+        self, cut: CutRows, columns: int, name: str, workload: Workload, constants: Arrays
+    ) -> LayerGraph | Infeasible:
+        """See `row_graph`."""
+        layer = ROW_KINDS[workload.kind].layer(workload, constants, name)
+        return row_graph(CutRows(layer, cut.cut), self.device, columns)
 
     def lay_out(self, cut: CutRows, columns: int) -> int | Infeasible:
         """Columns that a cut takes; or what it lacks there, switches and locks included."""

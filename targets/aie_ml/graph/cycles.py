@@ -20,7 +20,7 @@ from match_aie.targets.aie_ml.schedule.generated import (
     pool_schedule,
     schedule_of,
 )
-from match_aie.targets.aie_ml.schedule.least import least_body
+from match_aie.targets.aie_ml.schedule.least import least_behind, least_body
 from match_aie.targets.aie_ml.schedule.rows import row_schedule
 
 
@@ -62,15 +62,19 @@ def window_cycles(plan: CutLayer, device: Device, assumed: Assumed) -> tuple[flo
     return max(call.cycles for call in calls) + chain.waits, chain.behind
 
 
-def least_cycles(plan: CutLayer, device: Device) -> int:
-    """Cycles that no call of a chain's last tile beats, of a layer that is no maximum.
+def least_cycles(plan: CutLayer, device: Device, assumed: Assumed) -> tuple[int, int]:
+    """At most what `window_cycles` gives, without a schedule, of a layer that is no maximum.
 
     Raises:
         TargetError: there is no product for a kernel.
     """
-    spec = plan.kernel(plan.cut.length - 1)
-    body = least_body(kernel_of(spec), _key(device.name), (spec.m, spec.k, spec.n))
-    return device.architecture.latency("l1_kernel_call_loop_overhead") + body
+    last, key = plan.kernel(plan.cut.length - 1), _key(device.name)
+    body = least_body(kernel_of(last), key, (last.m, last.k, last.n))
+    behind = 0
+    for column in range(1, plan.cut.length):
+        spec = plan.kernel(column)
+        behind += assumed.cascade + least_behind(kernel_of(spec), key, spec.k)
+    return device.architecture.latency("l1_kernel_call_loop_overhead") + body, behind
 
 
 @lru_cache(maxsize=16)

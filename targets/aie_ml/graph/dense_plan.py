@@ -6,7 +6,6 @@ what the network's manifest keeps, and from it the same plan is found again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -23,9 +22,10 @@ from match_aie.targets.aie_ml.array.price import Priced, price
 from match_aie.targets.aie_ml.array.search import Given, search
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense import DenseGraph
-from match_aie.targets.aie_ml.graph.layer import LayerPlan, by_width
+from match_aie.targets.aie_ml.graph.layer import Arrays, LayerPlan, by_width, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.region import links_down, region
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, is_nest, of_nest, spread_plans
 from match_aie.targets.aie_ml.graph.stack_plan import single
 from match_aie.targets.aie_ml.graph.timed_plan import (
@@ -109,9 +109,7 @@ class DensePlan:
             for dim, size in zip(SPLIT, sizes, strict=True)
         )
 
-    def graph(
-        self, name: str, workload: Workload, constants: Mapping[str, np.ndarray]
-    ) -> LayerGraph:
+    def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
         """The graph, called `name`, with the numbers of `constants`."""
         return DenseGraph(name, self.mapping, self.device, workload, constants).graph
 
@@ -250,8 +248,7 @@ def _splits(layer: DenseLayer, name: str, columns: int) -> tuple[Given, ...] | I
 
 def _laid_out(plan: DensePlan, workload: Workload, name: str) -> Infeasible | None:
     """Why the plan's graph does not fit the array, or which rule it breaks; None for neither."""
-    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
-    return cannot_lie(plan.graph("layer", workload, zeros), known(name))
+    return cannot_lie(plan.graph("layer", workload, zeros_of(workload)), known(name))
 
 
 @lru_cache(maxsize=4096)
@@ -292,11 +289,6 @@ def _scheduled(plan: DensePlan) -> bool:
     return True
 
 
-def links_down(device: Device) -> int:
-    """Streams that go down from a column's cores into its memory tiles."""
-    return device.architecture.switch_ports.get(("core_tile", "master", "S"), device.core_rows)
-
-
 def _rows(device: Device, chains: int, length: int) -> int:
     """Chains above each other: results of each go down in one of its columns.
 
@@ -306,21 +298,6 @@ def _rows(device: Device, chains: int, length: int) -> int:
     most = mem.dma.s2mm if mem is not None else chains
     down = links_down(device) * length - (1 if chains > most else 0)
     return max(1, min(device.core_rows, down))
-
-
-def region(name: str, columns: int, rows: int) -> Device:
-    """A rectangle of device `name`, which one DMA channel feeds and one empties."""
-    whole = known(name)
-    return replace(
-        whole,
-        core_rows=min(rows, whole.core_rows),
-        columns=min(columns, whole.columns),
-        shim_noc_columns=None,
-        plio_in=None,
-        plio_out=None,
-        gmio_in=1,
-        gmio_out=1,
-    )
 
 
 def _expressible(mapping: ArrayMapping, device: Device) -> DensePlan | None:

@@ -153,9 +153,9 @@ def sizes_of(layer: ImageLayer, cut: ImageCut) -> CutSizes:
     return band, band * cut.firings, channels, summed
 
 
-def has_empty_parts(layer: ImageLayer, cut: ImageCut) -> bool:
-    """Whether some tiles would have nothing to do."""
-    g, (_, rows, channels, summed) = layer.geometry, sizes_of(layer, cut)
+def has_empty_parts(layer: ImageLayer, cut: ImageCut, sizes: CutSizes) -> bool:
+    """Whether some tiles of a cut with these sizes would have nothing to do."""
+    g, (_, rows, channels, summed) = layer.geometry, sizes
     return (
         (cut.bands - 1) * rows >= g.out_height
         or (cut.parts - 1) * channels >= g.outputs
@@ -177,7 +177,7 @@ class CutLayer:
 
     def __post_init__(self) -> None:
         """Refuse cuts with empty parts, and bands that are no whole blocks of accumulators."""
-        if has_empty_parts(self.layer, self.cut):
+        if has_empty_parts(self.layer, self.cut, self.sizes):
             raise TargetError(f"a cut of layer {self.layer.name} into empty parts")
         if self.layer.apart and self.cut.length > 1:
             raise TargetError("channels that stay apart are not summed over a cascade")

@@ -12,6 +12,13 @@ from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.workload import Workload
 
+Arrays = Mapping[str, np.ndarray]
+
+
+def zeros_of(workload: Workload) -> dict[str, np.ndarray]:
+    """Constants that stand for all others: a graph's structure does not depend on them."""
+    return {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+
 
 class LayerPlan(Protocol):
     """How a layer runs on the array, before its numbers are known."""
@@ -44,9 +51,7 @@ class LayerPlan(Protocol):
     def spatial(self) -> tuple[Loop, ...]:
         """What the tiles, and the lanes of one, do at the same time; no other plan has the same."""
 
-    def graph(
-        self, name: str, workload: Workload, constants: Mapping[str, np.ndarray]
-    ) -> LayerGraph:
+    def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
         """The graph, called `name`, with the numbers of `constants`.
 
         Its structure depends on the workload only, never on the constants.

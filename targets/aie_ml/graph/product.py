@@ -7,15 +7,21 @@ What lacks to whole tiles of the kernel is added by the processor as zeros.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 import numpy as np
 
-from match_aie.targets.aie_ml.devices import Device, Tiling
+from match_aie.targets.aie_ml.devices import Tiling
 from match_aie.targets.aie_ml.graph.gather import Rectangle, gather
+from match_aie.targets.aie_ml.graph.matrices import (
+    MatrixGraph,
+    Read,
+    copied,
+    matrix_spec,
+    product_call,
+)
 from match_aie.targets.aie_ml.graph.plan import (
     Connection,
     End,
@@ -29,7 +35,6 @@ from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue, epilogue
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
-from match_aie.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -85,24 +90,21 @@ class ProductCut:
         """At work."""
         return self.parts * self.column_parts
 
+    @property
+    def gathered(self) -> int:
+        """Tiles whose results go to one buffer: all."""
+        return self.tiles
 
-@dataclass(frozen=True, eq=False)
-class ProductGraph:
-    """How one product becomes a graph; `graph` gives it.
+    @property
+    def split(self) -> tuple[int, int, int]:
+        """Parts of the batch, of rows and of columns."""
+        return self.batch_parts, self.row_parts, self.column_parts
 
-    Attributes:
-        name: prefix of everything emitted.
-        cut: how it is spread.
-        device: with as many rows of cores as a column uses.
-        workload: in the arithmetic of the kernels.
-        constants: by operand name.
-    """
 
-    name: str
+class ProductGraph(MatrixGraph):
+    """How one product becomes a graph."""
+
     cut: ProductCut
-    device: Device
-    workload: Workload
-    constants: Mapping[str, np.ndarray]
 
     @cached_property
     def end(self) -> Epilogue:
@@ -112,34 +114,15 @@ class ProductGraph:
     @cached_property
     def spec(self) -> KernelSpec:
         """The kernel of every tile."""
-        return product_spec(self.cut, self.workload, self.end)
+        cut = self.cut
+        return matrix_spec(self.workload, self.end, cut.tiling, cut.block, cut.call, flat=cut.flat)
 
     @property
     def call(self) -> ProductCall:
         """The function of every tile."""
-        (x, x1), end = self.workload.inputs, self.end
-        constant = self.cut.sizes[1] * x.zero_point * x1.zero_point
-        joins = int(end.bias[0]) if self.spec.row_bias else 0
-        return ProductCall(
-            f"{self.name}_product",
-            f"{self.name}_kernels.h",
-            self.spec,
-            end.shift,
-            _number(end.multiplier),
-            _number(end.addend),
-            x.zero_point,
-            x1.zero_point,
-            constant + joins,
-        )
-
-    def place(self, part: int, column: int) -> tuple[int, int]:
-        """Column and row of the core that has these parts."""
-        return divmod(part * self.cut.column_parts + column, self.device.core_rows)
-
-    @property
-    def columns(self) -> int:
-        """Of the array."""
-        return self.place(self.cut.parts - 1, self.cut.column_parts - 1)[0] + 1
+        name = self.name
+        header = f"{name}_kernels.h"
+        return product_call(f"{name}_product", header, self.workload, self.end, self.spec)
 
     @property
     def kernels(self) -> tuple[GraphKernel, ...]:
@@ -149,9 +132,8 @@ class ProductGraph:
         values = tuple((p.name, bias) for p in call.parameters)
         sizes = s.m * s.k, s.k * s.n
         return tuple(
-            GraphKernel(call, self.place(part, column), sizes, s.m * s.n, cut.firings, values)
-            for part in range(cut.parts)
-            for column in range(cut.column_parts)
+            GraphKernel(call, self.place(tile), sizes, s.m * s.n, cut.firings, values)
+            for tile in range(cut.tiles)
         )
 
     def _outside(self, operand: str, dtype: str, rows: int, columns: int) -> Outside:
@@ -161,18 +143,18 @@ class ProductGraph:
         part = Part(operand, tensor, 0, self.cut.batch, rows, columns)
         return Outside(operand, dtype, part.elements, part)
 
-    def _reads(self) -> tuple[list[tuple[Access, list[int]]], list[tuple[Access, list[int]]]]:
+    def _reads(self) -> tuple[list[Read], list[Read]]:
         """What leaves the buffers of a and of b, each with the kernels that it goes to."""
         cut, t = self.cut, self.cut.tiling
         (m, k, n), (rows, reduction, columns) = cut.call, cut.padded
         held = (reduction, cut.batch * rows), (columns, cut.batch * reduction)
         own = m * cut.firings
-        a = []
+        a: list[Read] = []
         for part in range(cut.parts):
             order = ((0, t.k, k // t.k), (1, t.m, own // t.m))
             to = [part * cut.column_parts + column for column in range(cut.column_parts)]
             a.append((Access(held[0], (t.k, t.m), (0, part * own), order), to))
-        b = []
+        b: list[Read] = []
         for batch in range(cut.batch_parts):
             for column in range(cut.column_parts):
                 order = ((0, t.n, n // t.n), (1, t.k, cut.firings * k // t.k))
@@ -188,26 +170,13 @@ class ProductGraph:
         joined: list[Connection] = []
         pairs = zip(self.workload.inputs, self._reads(), strict=True)
         for side, (operand, reads) in enumerate(pairs):
-            for first in range(0, len(reads), most):
-                served = reads[first : first + most]
-                whole, index = served[0][0].buffer, len(buffers)
-                near = self.kernels[served[len(served) // 2][1][0]].place[0]
-                buffers.append(
-                    Shared(
-                        f"{'ab'[side]}{first // most}",
-                        operand.dtype,
-                        whole,
-                        (Access(whole, whole, (0, 0)),),
-                        tuple(access for access, _ in served),
-                        column=near,
-                    )
-                )
-                joined.append(Connection(End("outside", side), End("shared", index)))
-                joined += [
-                    Connection(End("shared", index, port), End("buffer", kernel, side))
-                    for port, (_, to) in enumerate(served)
-                    for kernel in to
-                ]
+            whole = reads[0][0].buffer
+            into, first = (Access(whole, whole, (0, 0)),), len(buffers)
+            made = self.served(
+                "ab"[side], operand.dtype, side, into, reads, most, side=side, first=first
+            )
+            buffers += made[0]
+            joined += made[1]
         return buffers, joined
 
     def _results(self) -> list[Rectangle]:
@@ -223,7 +192,7 @@ class ProductGraph:
                 1,
                 (t.n, 1, t.m),
                 order,
-                self.place(part, column)[0],
+                self.place(part * cut.column_parts + column)[0],
             )
             for part in range(cut.parts)
             for column in range(cut.column_parts)
@@ -269,37 +238,8 @@ class ProductGraph:
                 self._outside("x1", x1.dtype, reduction, columns),
             ),
             (self._outside("y", dtype, rows, columns),),
-            tuple(self._copied(buffer) for buffer in (*inputs, *outputs)),
+            tuple(copied(buffer, self.device) for buffer in (*inputs, *outputs)),
             self.kernels,
             (*joined, *more, Connection(end, End("outside", 2))),
             self.columns,
         )
-
-    def _copied(self, buffer: Shared) -> Shared:
-        """The buffer twice, where a memory tile holds that."""
-        mem = self.device.architecture.mem
-        size = 2 * prod(buffer.dimensions) * BYTES[buffer.dtype]
-        return replace(buffer, copies=2 if mem is None or size <= mem.bytes else 1)
-
-
-def product_spec(cut: ProductCut, workload: Workload, end: Epilogue) -> KernelSpec:
-    """The kernel of a cut product: which sums it corrects depends on the workload only."""
-    (x, x1), (m, k, n) = workload.inputs, cut.call
-    points = x.zero_point != 0 or x1.zero_point != 0
-    return KernelSpec(
-        x.dtype,
-        x1.dtype,
-        cut.tiling,
-        *cut.block,
-        m,
-        k,
-        n,
-        end.requantise,
-        bias=points or end.requantise.form == "shift",
-        row_bias=points,
-        flat=cut.flat,
-    )
-
-
-def _number(value: np.ndarray | int | None) -> int:
-    return value if isinstance(value, int) else 0

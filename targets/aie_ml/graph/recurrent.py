@@ -1,4 +1,4 @@
-"""A GRU or LSTM on one tile: its plan, and its graph.
+"""A GRU or LSTM on one tile: how it runs, and its graph.
 
 Weights and state stay in the tile, whose function is started once for a run and walks groups of
 steps: x comes through a memory tile, four steps at a time, and so do the states leave.
@@ -6,21 +6,22 @@ steps: x comes through a memory tile, four steps at a time, and so do the states
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
-from match_aie.errors import Infeasible, InternalError, TargetError
+from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.recurrent import LEVERS
 from match_aie.targets.aie_ml.array.works import program_bytes, works
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
-from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, MemoryKind, Part
+from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
+from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
+from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
 from match_aie.targets.aie_ml.graph.proof import columns_of
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
@@ -33,10 +34,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     RecurrentSpec,
     parameter_values,
 )
-from match_aie.targets.aie_ml.known import device as known
 from match_aie.workload import Workload
-
-Arrays = Mapping[str, np.ndarray]
 
 #: Accumulators of 16 floats that a step's sums may take: the others hold what gates are made of.
 ACCUMULATORS = 12
@@ -59,50 +57,70 @@ def recurrent_call(workload: Workload, name: str) -> RecurrentCall:
 
 
 @dataclass(frozen=True, eq=False)
-class RecurrentPlan:
-    """How a recurrent layer runs on the array.
+class RecurrentCuts(Cuts[RecurrentCall]):
+    """A recurrent layer as the search sees it: its only cut is its function on one tile.
 
     Attributes:
-        device: that it is for.
-        cost: of one run, modelled.
+        workload: in bfloat16.
+        device: for which.
+
+    Raises:
+        TargetError: no public header says how its cores approximate functions.
     """
 
+    workload: Workload
     device: Device
-    cost: BandCost
-    columns: int = 1
-    ways: tuple[int, int] = (1, 1)
 
-    @property
-    def memory(self) -> MemoryKind:
-        """The chip's."""
-        return "ddr"
+    def __post_init__(self) -> None:
+        """Refuse cores without known lines of tables."""
+        core = self.device.architecture.name
+        if core not in LOOKING_UP:
+            raise TargetError(f"no public header says how cores of {core} read lines of tables")
 
-    @property
-    def cycles(self) -> float:
-        """Of the array's clock, first word in to last word out; modelled."""
-        return self.cost.latency
+    def all(self, columns: int) -> Iterator[RecurrentCall]:
+        """The only one."""
+        del columns
+        yield recurrent_call(self.workload, "layer")
 
-    @property
-    def legs(self) -> tuple[float, float]:
-        """Of `cycles`, the way of the inputs into a memory tile, and that of the result out."""
-        return self.cost.legs
+    def shape(self, cut: RecurrentCall) -> tuple[int, int]:
+        """A tile."""
+        del cut
+        return 1, 1
 
-    @property
-    def starting(self) -> float:
-        """Of `cycles`, starting the kernel."""
-        return self.cost.starting
+    def refuses(self, cut: RecurrentCall) -> Infeasible | None:
+        """What a core has too little of for the function's sums or code."""
+        return _code(cut, self.device)
 
-    @property
-    def spatial(self) -> tuple[Loop, ...]:
+    def bound(self, cut: RecurrentCall) -> float:
+        """Nothing: there is no other."""
+        del cut
+        return 0.0
+
+    def price(self, cut: RecurrentCall) -> Priced[RecurrentCall]:
+        """See `recurrent_cost`."""
+        return cut, recurrent_cost(cut, self.device)
+
+    def graph(
+        self, cut: RecurrentCall, columns: int, name: str, workload: Workload, constants: Arrays
+    ) -> LayerGraph | Infeasible:
+        """See `recurrent_graph`."""
+        del cut, columns
+        return recurrent_graph(name, workload, constants, self.device)
+
+    def lay_out(self, cut: RecurrentCall, columns: int) -> int | Infeasible:
+        """Of the graph without its numbers."""
+        zeros = zeros_of(self.workload)
+        return columns_of(self.graph(cut, columns, "layer", self.workload, zeros), self.device)
+
+    def loops(self, cut: RecurrentCall, workload: Workload) -> tuple[Loop, ...]:
         """Lanes of one tile."""
+        del cut, workload
         return (Loop("K", LANES),)
 
-    def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
-        """The graph, called `name`, with the numbers of `constants`."""
-        graph = recurrent_graph(name, workload, constants, self.device)
-        if isinstance(graph, Infeasible):
-            raise InternalError(f"layer {name} was planned and has no graph: {graph}")
-        return graph
+    def ways(self, cut: RecurrentCall) -> tuple[int, int]:
+        """One each way."""
+        del cut
+        return 1, 1
 
 
 def recurrent_graph(
@@ -144,33 +162,6 @@ def recurrent_graph(
     assembly.connect(("shared", after, 0), ("out", assembly.outside(way_out, "bfloat16"), 0))
     kind = call.spec.cell.partition("_")[0].upper()
     return assembly.graph(f"{kind} of {call.hidden} units, {steps} steps on one tile")
-
-
-def recurrent_plan(workload: Workload, name: str) -> RecurrentPlan | Infeasible:
-    """How a recurrent layer in bfloat16 runs on device `name`, or what lacks.
-
-    Raises:
-        TargetError: no public header says how its cores approximate functions.
-    """
-    return _planned(workload, name)
-
-
-@lru_cache(maxsize=256)
-def _planned(workload: Workload, name: str) -> RecurrentPlan | Infeasible:
-    device = known(name)
-    core = device.architecture.name
-    if core not in LOOKING_UP:
-        raise TargetError(f"no public header says how cores of {core} read lines of tables")
-    call = recurrent_call(workload, "layer")
-    refused = _code(call, device)
-    if refused is not None:
-        return refused
-    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
-    graph = recurrent_graph("layer", workload, zeros, device)
-    taken = columns_of(graph, device)
-    if isinstance(taken, Infeasible):
-        return taken
-    return RecurrentPlan(device, recurrent_cost(call, device))
 
 
 def _code(call: RecurrentCall, device: Device) -> Infeasible | None:

@@ -11,13 +11,10 @@ without another search.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from collections.abc import Mapping as MappingOf
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
 from typing import Literal
-
-import numpy as np
 
 from match_aie.cost_models.aie_timed import PassWork, interval_cycles, timed_cycles
 from match_aie.errors import Infeasible, TargetError
@@ -28,13 +25,13 @@ from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.price import external_rates, price
 from match_aie.targets.aie_ml.array.search import VARIANTS, Given, search
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.constants import Numbers
-from match_aie.targets.aie_ml.graph.layer import LayerPlan, by_width
+from match_aie.targets.aie_ml.graph.layer import Arrays, LayerPlan, by_width, zeros_of
 from match_aie.targets.aie_ml.graph.memory_ways import through_memory
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.region import links_down
 from match_aie.targets.aie_ml.graph.timed import Timed
-from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
+from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 from match_aie.workload import Workload
@@ -57,7 +54,7 @@ FILLS = (1, 2, 4)
 
 
 @dataclass(frozen=True)
-class SpreadPlan:
+class SpreadPlan(TimedPlan):
     """A nest on many columns, with its modelled cycles.
 
     Attributes:
@@ -67,8 +64,6 @@ class SpreadPlan:
         through: what its ways are.
     """
 
-    timed: Timed
-    cycles: float
     interval: float
     through: WayKind = "plio"
 
@@ -105,16 +100,6 @@ class SpreadPlan:
         return x * sizes[0], y * sizes[1]
 
     @property
-    def legs(self) -> tuple[float, float]:
-        """None of its own: ways in and out go on beside everything else."""
-        return 0.0, 0.0
-
-    @property
-    def starting(self) -> float:
-        """Nothing that another layer would hide: such a layer is a graph of its own."""
-        return 0.0
-
-    @property
     def spatial(self) -> tuple[Loop, ...]:
         """See `nest`."""
         return self.nest.spatial
@@ -149,12 +134,9 @@ class SpreadPlan:
             ),
         )
 
-    def graph(
-        self, name: str, workload: Workload, constants: MappingOf[str, np.ndarray]
-    ) -> LayerGraph:
+    def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
         """The graph, called `name`, with the numbers of `constants`."""
-        numbers = Numbers(self.timed, workload, constants)
-        made = TimedGraph(name, self.timed, numbers).graph
+        made = super().graph(name, workload, constants)
         return through_memory(made) if self.through == "gmio" else made
 
 
@@ -225,7 +207,10 @@ def _best(
     found: list[SpreadPlan] = []
     refused: Infeasible | None = None
     # Results of single tiles go down in their own column, which has fewer links than rows.
-    for rows, given in ((min(_down(whole), whole.core_rows), Given(1)), (whole.core_rows, None)):
+    for rows, given in (
+        (min(links_down(whole), whole.core_rows), Given(1)),
+        (whole.core_rows, None),
+    ):
         answer = search(
             layer,
             _region(name, columns, rows),
@@ -241,7 +226,7 @@ def _best(
         for priced in answer:
             plans = _plans(priced.mapping, layer, name)
             found += [plan for plan in plans if plan.columns <= columns]
-    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    zeros = zeros_of(workload)
     found.sort(key=lambda plan: (plan.aimed(aim), plan.timed.mapping.tiles))
     for plan in found[:LAID_OUT]:
         reason = cannot_lie(plan.graph("layer", workload, zeros), whole)
@@ -360,11 +345,6 @@ def _work(timed: Timed, parts: dict[str, float], through: float) -> PassWork:
     )
 
 
-def _down(device: Device) -> int:
-    """Streams down from a column's cores."""
-    return device.architecture.switch_ports.get(("core_tile", "master", "S"), device.core_rows)
-
-
 def _region(name: str, columns: int, rows: int) -> Device:
     """A rectangle of device `name`, with all of its streams."""
     whole = known(name)
@@ -374,5 +354,5 @@ def _region(name: str, columns: int, rows: int) -> Device:
 def narrow(name: str, mapping: ArrayMapping) -> Device:
     """The rectangle that a mapping's chains take."""
     whole = known(name)
-    rows = min(whole.core_rows, _down(whole) * min(mapping.cas_length, 2))
+    rows = min(whole.core_rows, links_down(whole) * min(mapping.cas_length, 2))
     return _region(name, ceil(mapping.chains / rows) * mapping.cas_length, rows)

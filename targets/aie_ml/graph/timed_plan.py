@@ -6,12 +6,10 @@ pass over the rows, the reduction is walked in turns, rows come in passes (`time
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
-
-import numpy as np
 
 from match_aie.cost_models.aie_timed import PassWork, timed_cycles
 from match_aie.errors import Infeasible
@@ -22,8 +20,10 @@ from match_aie.targets.aie_ml.array.search import Given, search
 from match_aie.targets.aie_ml.array.shapes import native_tilings, splits
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.constants import Numbers
+from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.region import links_down, rectangle
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.known import device as known
@@ -95,9 +95,7 @@ class TimedPlan:
             Loop(dim, size) for dim, sizes in zip(SPLIT, parts, strict=True) for size in sizes
         )
 
-    def graph(
-        self, name: str, workload: Workload, constants: Mapping[str, np.ndarray]
-    ) -> LayerGraph:
+    def graph(self, name: str, workload: Workload, constants: Arrays) -> LayerGraph:
         """The graph, called `name`, with the numbers of `constants`."""
         numbers = Numbers(self.timed, workload, constants)
         return TimedGraph(name, self.timed, numbers).graph
@@ -118,7 +116,7 @@ def timed_best(
     layer: DenseLayer, workload: Workload, name: str, columns: int
 ) -> TimedPlan | Infeasible:
     """The plan of least cycles on at most `columns` columns whose graph can be laid out."""
-    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
+    zeros = zeros_of(workload)
     refused: Infeasible | None = None
     best: TimedPlan | None = None
     looked = 0
@@ -241,22 +239,13 @@ def _expresser(
 def _rows(name: str, length: int) -> int:
     """Chains above each other: results of each go down in one of its last two columns."""
     device = known(name)
-    down = device.architecture.switch_ports.get(("core_tile", "master", "S"), device.core_rows)
-    return max(1, min(device.core_rows, down * min(length, 2)))
+    return max(1, min(device.core_rows, links_down(device) * min(length, 2)))
 
 
 def _region(name: str, columns: int, rows: int) -> Device:
     """A rectangle of device `name`, all of whose channels to memory it may take."""
-    whole = known(name)
-    return replace(
-        whole,
-        core_rows=min(rows, whole.core_rows),
-        columns=min(columns, whole.columns),
-        shim_noc_columns=None,
-        plio_in=None,
-        plio_out=None,
-        dram_gbps=None,
-    )
+    made = rectangle(name, columns, rows)
+    return replace(made, plio_in=None, plio_out=None, dram_gbps=None)
 
 
 def _memory_rate(device: Device) -> float:

@@ -180,20 +180,24 @@ class _Chain:
         """`op` in a free slot with all that it needs; None, and nothing taken, without room."""
         self.table.take(op, cycle, slot)
         found = [Placed(cycle, slot, op)]
+        ready = self.ready
         for name in op.reads:
-            fed = [] if name in self.ready else self._before(self.feeders[name], cycle)
-            if fed is None or self.ready[name] > cycle:
-                self._undo([*found, *(fed or ())])
+            fed = None if name in ready else self._before(self.feeders[name], cycle)
+            if fed is not None:
+                found += fed
+            if ready.get(name, cycle + 1) > cycle:
+                self._undo(found)
                 return None
-            found += fed
         if op.writes:
-            self.ready[op.writes] = max(cycle + op.latency, self.ready.get(op.writes, cycle))
+            ready[op.writes] = max(cycle + op.latency, ready.get(op.writes, cycle))
         return found
 
     def _before(self, op: Operation, cycle: int) -> list[Placed] | None:
         """`op` as late as possible so that its value can be read in `cycle`."""
         latest = cycle - op.latency
-        soonest = max((latest - self.length + 1, *(self._soonest(name) for name in op.reads)))
+        soonest = latest - self.length + 1
+        for name in op.reads:
+            soonest = max(soonest, self._soonest(name))
         return self._within(op, range(latest, soonest - 1, -1))
 
     def _undo(self, placed: list[Placed]) -> None:

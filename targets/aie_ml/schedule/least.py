@@ -32,7 +32,7 @@ def least_body(kernel: Kernel, key: ArchitectureKey, size: tuple[int, int, int])
     steps, switch = ceil(reduction / t.k), 0 if kernel.variant == "flat" else LOOP_SWITCH
     cycles = last = 0
     for times, r, c in shapes(ceil(rows / t.m), ceil(columns / t.n), kernel.rows, kernel.columns):
-        interval, busy, multiplies, leaves = _pace(kernel.block(r, c), key)
+        interval, busy, multiplies, leaves, _ = _pace(kernel.block(r, c), key)
         wanting = max(0, multiplies - steps * (interval - busy))
         length = steps * interval + wanting + switch
         cycles += times * length
@@ -40,11 +40,30 @@ def least_body(kernel: Kernel, key: ArchitectureKey, size: tuple[int, int, int])
     return core.load + cycles - last + 1
 
 
+def least_behind(kernel: Kernel, key: ArchitectureKey, reduction: int) -> int:
+    """At most the cycles from the last word that a call reads from a cascade to its end.
+
+    All steps of the last block come between them: its tile ends so long after the one before, whose
+    last operation writes that word, and the word's way besides.
+
+    Args:
+        kernel: of a tile that reads a cascade.
+        key: where.
+        reduction: of the call.
+
+    Raises:
+        TargetError: the pair has no native product.
+    """
+    interval, *_, handed = _pace(kernel, key)
+    return (ceil(reduction / kernel.tiling.k) - 1) * interval + handed
+
+
 @lru_cache(maxsize=16384)
-def _pace(kernel: Kernel, key: ArchitectureKey) -> tuple[int, int, int, int]:
+def _pace(kernel: Kernel, key: ArchitectureKey) -> tuple[int, int, int, int, int]:
     """Of a block: a step's cycles and its products; multiplications; cycles from the last step on.
 
-    The last are those to the block's end.
+    The last are those to the block's end, and of a block of one step those from a word that is read
+    to its sum.
     """
     core = key.core
     block = block_operations(kernel, core)
@@ -54,4 +73,5 @@ def _pace(kernel: Kernel, key: ArchitectureKey) -> tuple[int, int, int, int]:
     product = core.float_product if kernel.floating else core.product
     multiplies = sum(op.kind == "multiply" for op in finish)
     busy = sum(p.slot == VECTOR for p in step.placed)
-    return step.interval, busy, multiplies, product + max(0, stores - 1)
+    leaves, handed = product + max(0, stores - 1), product + core.cascade_read
+    return step.interval, busy, multiplies, leaves, handed

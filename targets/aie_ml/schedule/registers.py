@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from match_aie.targets.aie_ml.schedule.operation import OF_STEP, Operation
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(NamedTuple):
     """An operation, when it issues and where.
 
     Attributes:
@@ -88,19 +87,20 @@ def _spans(
     By block, name and step of the reduction, where they are of one.
     """
     spans: dict[tuple[int, str, int | None], tuple[int, int]] = {}
-    for block, cycle, p in issued:
-        name = p.operation.writes
+    for block, cycle, (_, _, op, step) in issued:
+        name = op.writes
         if name and name[0] in letters:
-            landed = cycle + p.operation.latency
-            key = (block, name, p.step if name[0] in OF_STEP else None)
-            first, last = spans.get(key, (landed, landed))
-            spans[key] = (
-                (landed, last) if landed < first else (first, landed if landed > last else last)
-            )
-    for block, cycle, p in issued:
-        for name in p.operation.reads:
+            landed = cycle + op.latency
+            key = (block, name, step if name[0] in OF_STEP else None)
+            known = spans.get(key)
+            if known is None:
+                spans[key] = landed, landed
+            elif not known[0] <= landed <= known[1]:
+                spans[key] = min(landed, known[0]), max(landed, known[1])
+    for block, cycle, (_, _, op, step) in issued:
+        for name in op.reads:
             if name[0] in letters:
-                key = (block, name, p.step if name[0] in OF_STEP else None)
+                key = (block, name, step if name[0] in OF_STEP else None)
                 read = spans.get(key)
                 if read is not None and cycle > read[1]:
                     spans[key] = read[0], cycle

@@ -11,6 +11,7 @@ from match_aie.cost_models.pulp_nn import PulpNN
 from match_aie.hardware import (
     Array,
     Blocked,
+    Company,
     ExecModule,
     Loop,
     Memory,
@@ -35,7 +36,7 @@ class Cluster(ExecModule):
     name = "cluster"
     arithmetic: ClassVar[Literal["model", "module"]] = "module"
 
-    def __init__(self, l1_bytes: int | None = None, beside: bool = False) -> None:
+    def __init__(self, l1_bytes: int | None = None, beside: Company | None = None) -> None:
         """All usable L1 where `l1_bytes` is None; `beside` as `ExecModule` says."""
         self.beside = beside
         known = facts()

@@ -12,6 +12,7 @@ from match_aie.cost_models.ne16 import Ne16Cost, strides_by_jobs
 from match_aie.hardware import (
     Array,
     Blocked,
+    Company,
     Converted,
     ExecModule,
     Loop,
@@ -58,7 +59,7 @@ class Ne16(ExecModule):
         self,
         l1_bytes: int = facts().memory.l1_usable_bytes,
         l2_bytes: int | None = None,
-        beside: bool = False,
+        beside: Company | None = None,
     ) -> None:
         """Take the sizes; the constants of transfers are the cost model's."""
         self.beside = beside

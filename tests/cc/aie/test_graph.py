@@ -15,7 +15,8 @@ from match_aie.codegen.sources import units
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.graph.dense import DenseGraph
-from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, region
+from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
+from match_aie.targets.aie_ml.graph.region import region
 from match_aie.targets.aie_ml.graph.write import Placed, host_layer, network_units, pack
 from match_aie.targets.aie_ml.kernels.counts import Counts, kernel_counts
 from match_aie.workload import with_fixed_tail

@@ -27,6 +27,7 @@ from tests.byoc_graphs import (
     weights,
     with_relax_function,
 )
+from tests.thinned import thinned
 
 
 def generated(module, target):
@@ -58,7 +59,7 @@ def residual():
     return made(body, ((1, 8, 12, 12), "int8"))
 
 
-@pytest.mark.parametrize("host", ["llvm", "c"])
+@pytest.mark.parametrize("host", thinned(["llvm", "c"], 2))
 def test_exported_library_runs_elsewhere(tmp_path, host) -> None:
     module, target = residual(), CPU()
     arrays = inputs_of(module)

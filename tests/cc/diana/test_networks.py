@@ -13,6 +13,7 @@ from diana_networks import Net, images, rows, sides
 import match_aie as match
 from match_aie.targets.diana import Diana
 from tests.shared import HERE, model_file, random_inputs
+from tests.thinned import thinned
 
 BENCHMARKS = Path(__file__).resolve().parents[3] / "benchmarks"
 
@@ -30,18 +31,21 @@ def modules(net):
 
 
 def run(net, folder, seed=0):
-    return net.write(folder).run(random_inputs(net.inputs, np.random.default_rng(seed)))
+    return net.write(folder).run(random_inputs(net.inputs, np.random.default_rng(seed)), quick=True)
 
 
 @pytest.mark.parametrize(
     ("make", "layers", "sizes"),
-    [
-        (images, 8, (None, None)),
-        (images, 8, (2_048, 40_000)),
-        (rows, 2, (192, 8_192)),
-        (sides, 4, (None, None)),
-        (sides, 4, (768, 9_216)),
-    ],
+    thinned(
+        [
+            (images, 8, (2_048, 40_000)),
+            (images, 8, (None, None)),
+            (rows, 2, (192, 8_192)),
+            (sides, 4, (None, None)),
+            (sides, 4, (768, 9_216)),
+        ],
+        2,
+    ),
 )
 def test_all_on_the_array(tmp_path, make, layers, sizes):
     """Powers of two run there from input to output, and differ from the model in halves only."""

@@ -37,7 +37,7 @@ def nets():
 def whole(nets, tmp_path_factory):
     """The project's folder, and its outputs in emulation."""
     project = nets[True].write(tmp_path_factory.mktemp("beside") / "net")
-    result = project.run(IMAGE)
+    result = project.run(IMAGE, quick=True)
     assert result.matches_reference
     return project.folder, list(result.outputs.values())
 
@@ -237,13 +237,13 @@ def test_layers_without_channels_of_their_own_run_beside_others(tmp_path):
     kinds = {steps[pair.step + lane].layer.workload.kind for lane in (0, 1)}
     assert "conv2d" in kinds
     assert len(kinds) == 2
-    assert net.write(tmp_path / "net").run(IMAGE[:, :16, :8, :8]).matches_reference
+    assert net.write(tmp_path / "net").run(IMAGE[:, :16, :8, :8], quick=True).matches_reference
 
 
 @pytest.mark.slow
 def test_where_both_do_not_fit_they_run_one_after_the_other(tmp_path):
     net = compiled(l1_bytes=12 << 10)
-    assert net.write(tmp_path / "net").run(IMAGE).matches_reference
+    assert net.write(tmp_path / "net").run(IMAGE, quick=True).matches_reference
 
 
 def test_the_options_make_an_equal_target():

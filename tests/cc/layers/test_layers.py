@@ -36,7 +36,7 @@ from match_aie.workload import (
     pool2d,
     rowwise,
 )
-from tests.thinned import turns
+from tests.thinned import thinned, turns
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no gcc and no clang")
 
@@ -152,7 +152,7 @@ def test_every_pair_of_bytes(compiler, tmp_path):
     check(found, tmp_path, compiler)
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("compiler", thinned(COMPILERS, 2))
 def test_no_undefined_behaviour(compiler, tmp_path):
     """An executable under the sanitizers, every operand in a heap block of its exact size."""
 

@@ -5,9 +5,20 @@ import subprocess
 import pytest
 import vector_cases
 from layer_harness import COMPILERS
-from vector_harness import FLAGS, INCLUDE, SANITIZERS, build, layer, run, small_cache
+from vector_harness import (
+    FASTEST,
+    FLAGS,
+    INCLUDE,
+    QUICK,
+    SANITIZERS,
+    build,
+    layer,
+    run,
+    small_cache,
+)
 
 from match_aie.targets.cpu.machine import executes, machine
+from tests.thinned import thinned
 
 ARCH = "x86-64-v3"
 #: Beyond it; `test_instruction_sets.py` emulates them where this machine lacks them.
@@ -41,17 +52,17 @@ def test_equals_reference(compiler, tmp_path):
 def test_wider_vectors(arch, tmp_path):
     found = [*vector_cases.products(), *vector_cases.everything()[2::5]]
     layers = [layer(w, arch, seed) for seed, w in enumerate(found)]
-    run(layers, build(layers, tmp_path, COMPILERS[:1], "-O1"))
+    run(layers, build(layers, tmp_path, FASTEST, QUICK))
 
 
-@pytest.mark.parametrize("nbytes", [1500, 2000])
+@pytest.mark.parametrize("nbytes", thinned([1500, 2000], 2))
 def test_tiled(nbytes, tmp_path):
     """With a cache so small that most layers are blocked, the results are the same."""
     facts = small_cache(machine(ARCH), nbytes)
     found = [*vector_cases.products(), *vector_cases.channelwise()]
     layers = [layer(w, facts, seed) for seed, w in enumerate(found)]
     assert sum(made.mapping.calls > 1 for made in layers) > 10
-    run(layers, build(layers, tmp_path, COMPILERS[:1], "-O1"))
+    run(layers, build(layers, tmp_path, FASTEST, QUICK))
 
 
 @pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 4])

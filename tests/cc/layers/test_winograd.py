@@ -18,6 +18,7 @@ from match_aie.targets.cpu import cores
 from match_aie.targets.cpu.machine import machine
 from match_aie.targets.cpu.winograd import refuses_constants
 from match_aie.workload import Quantized, Window, conv2d, full_range
+from tests.thinned import thinned
 
 pytestmark = [
     pytest.mark.skipif(not COMPILERS, reason="no gcc and no clang"),
@@ -54,7 +55,7 @@ def exact(made):
     return refuses_constants(made.module.outputs, made.workload, constants) is None
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("compiler", thinned(COMPILERS, 2))
 def test_equals_reference(compiler):
     @MANY
     @given(st.lists(layers_of().filter(exact), min_size=8, max_size=8))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from layer_harness import COMPILERS
 from workload_cases import arrays
 
 import match_aie.targets.cpu as cpu
@@ -25,6 +26,9 @@ from tests import emulation
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fno-strict-aliasing")
 INCLUDE = f"-I{Path(cpu.__file__).resolve().parent / 'runtime' / 'include'}"
 SANITIZERS = ("-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+#: What compiles fastest; gcc folds the constants of its intrinsics only where it optimises.
+FASTEST = COMPILERS[-1:]
+QUICK = "-O0" if FASTEST == ["clang"] else "-Og"
 HEAD = r"""
 #include <math.h>
 #include <stdint.h>

@@ -13,7 +13,7 @@ def run(model, target, folder, seed=0):
     used = [step.layer.module for step in net.program.schedule.steps if step.layer]
     project = net.write(folder)
     x = np.random.default_rng(seed).uniform(0, 13, net.inputs[0].shape).astype(np.float32)
-    return used, project.run(x)
+    return used, project.run(x, quick=True)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def check(module, folder, expected, target=CPU()):
             feeds[port.name] = rng.integers(
                 info.min, info.max, port.shape, port.dtype, endpoint=True
             )
-        ours, theirs = project.run(feeds), plain.run(feeds)
+        ours, theirs = project.run(feeds, quick=True), plain.run(feeds, quick=True)
         assert ours.mismatches == ()
         for name, value in theirs.outputs.items():
             np.testing.assert_array_equal(ours.outputs[name], value)
@@ -216,7 +216,7 @@ def test_shifts_per_channel_become_multipliers(target, tmp_path):
     assert dict(layer.constants)["multiplier"].tolist() == [24, 1, 4, 4]
     plain = match.compile(module, Core(), cache=False).write(tmp_path / "plain")
     feeds = {"x0": RNG.integers(-128, 128, (1, 4, 5, 3)).astype(np.int8)}
-    ours, theirs = net.write(tmp_path / "net").run(feeds), plain.run(feeds)
+    ours, theirs = net.write(tmp_path / "net").run(feeds, quick=True), plain.run(feeds, quick=True)
     assert ours.matches_reference
     for name, value in theirs.outputs.items():
         np.testing.assert_array_equal(ours.outputs[name], value)

@@ -94,7 +94,7 @@ def expected(module, tmp_path_factory):
     net = match.compile(module, Core(), cache=False)
     assert all(join.copied for join in net.program.schedule.joins)
     project = net.write(tmp_path_factory.mktemp("joins") / "net")
-    return [project.run(feeds(seed)).outputs for seed in range(2)]
+    return [project.run(feeds(seed), quick=True).outputs for seed in range(2)]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -106,7 +106,7 @@ def test_the_bits_are_the_same(module, expected, target, tmp_path):
     assert joins == sorted(JOINS[:-1] + half)
     project = net.write(tmp_path / "net")
     for seed, outputs in enumerate(expected):
-        ours = project.run(feeds(seed))
+        ours = project.run(feeds(seed), quick=True)
         assert ours.matches_reference
         assert ours.layers_checked == len(net.program.schedule.layers)
         for name, value in outputs.items():

@@ -15,6 +15,7 @@ from match_aie.cli.guard import run as command_line
 from match_aie.codegen.sources import render
 from match_aie.errors import OptionError, RunError, ToolchainError
 from match_aie.toolchain import process, write
+from tests.thinned import thinned
 
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="no C compiler"
@@ -57,7 +58,7 @@ def test_a_crash_names_the_layer(tmp_path, name, check):
     assert caught.value.exit_code == ToolchainError.exit_code == 3
 
 
-@pytest.mark.parametrize("symbol", ["net_fc1", "net_fc2"])
+@pytest.mark.parametrize("symbol", thinned(["net_fc1", "net_fc2"], 2))
 def test_an_endless_layer_ends_with_its_name(tmp_path, symbol):
     made = project(tmp_path / "net", ENDLESS, symbol)
     start = time.monotonic()

@@ -9,6 +9,7 @@ from real_harness import COMPILERS
 import match_aie as match
 from match_aie.targets.cpu.machine import PORTABLE, machine
 from tests.closeness import same_meaning
+from tests.thinned import thinned
 
 ort = pytest.importorskip("onnxruntime")
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no gcc and no clang")
@@ -178,7 +179,7 @@ QUICK = (
 )
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", thinned(QUICK, 2))
 def test_close_to_onnxruntime(name, tmp_path):
     compared(name, tmp_path)
 

@@ -63,7 +63,7 @@ def test_the_qnn_dialect_reaches_modules(tmp_path):
     assert chosen["%4"].layer.workload.output.dtype == "int8"
     assert chosen["%4"].layer.workload.operand("multiplier").shape == (4,)
     assert chosen["%7"].layer.workload.kind == "dense"
-    result = net.write(tmp_path / "net").run({"x": x})
+    result = net.write(tmp_path / "net").run({"x": x}, quick=True)
     assert result.matches_reference
     total = conv(x.astype(np.int32) + 5, w.astype(np.int32), [1, 1], [1] * 4, [1, 1])
     total += b.reshape(4, 1, 1)
@@ -109,7 +109,7 @@ def test_a_requantisation_per_channel_is_exact(tmp_path, largest, stored):
     assert layer.workload.output.dtype == stored
     if stored == "int32":
         assert any("would give other integers" in (c.refusal or "") for c in refusals(net))
-    result = net.write(tmp_path / "net").run({"x": x})
+    result = net.write(tmp_path / "net").run({"x": x}, quick=True)
     assert result.matches_reference
     wanted = requantize((total + b).astype(np.int32), s, 0, 0.5, -3, axis=1)
     np.testing.assert_array_equal(next(iter(result.outputs.values())), wanted)

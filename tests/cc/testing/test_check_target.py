@@ -356,8 +356,8 @@ def test_the_command_line_refuses_unknown_names(capsys):
     [
         ("for (;;) { pause(); }", "did not end within 8 s"),
         ("volatile int *volatile p = 0; *p = 1;", "null pointer|SIGSEGV|SEGV"),
-        ("abort();", "SIGABRT|status -6"),
-        ("exit(0);", "ended the process with status 0"),
+        pytest.param("abort();", "SIGABRT|status -6", marks=pytest.mark.slow),
+        pytest.param("exit(0);", "ended the process with status 0", marks=pytest.mark.slow),
     ],
     ids=["endless", "segfault", "abort", "exit"],
 )

@@ -366,7 +366,7 @@ def broken(tmp_path, header, right, wrong):
     text = (tmp_path / header).read_text()
     assert right in text
     (tmp_path / header).write_text(text.replace(right, wrong))
-    library = rig.build("broken.so")
+    library = rig.build("broken.so", "-O0")  # what is caught does not depend on it
     rig.walk, library.ma_fault.restype = library.walk, ctypes.c_char_p
     return rig, library
 

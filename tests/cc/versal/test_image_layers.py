@@ -8,7 +8,7 @@ import pytest
 from array_library import build
 
 from match_aie.errors import Infeasible
-from match_aie.targets.aie_ml.graph.image_plan import plan_image
+from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.workload import reference
@@ -32,7 +32,7 @@ def layers_of(kind, count):
         if isinstance(converted, str):
             continue
         fixed, constants = converted.workload, converted.constants
-        plan = plan_image(fixed, "vek280", 1 + seed % 2)
+        plan = plan_cut(fixed, "vek280", 1 + seed % 2)
         assert not isinstance(plan, Infeasible)
         found.append((fixed, constants, plan.graph(f"layer{len(found)}", fixed, constants)))
         if len(found) == count:

@@ -35,7 +35,7 @@ def test_upsampling_on_the_array(tmp_path):
     assert {layer.module for layer in layers} == {"array"}
     assert network_equals(net, np.random.default_rng(0)) > 0
     inputs = random_inputs(net.inputs, np.random.default_rng(1))
-    result = net.write(tmp_path / "net").run(inputs)
+    result = net.write(tmp_path / "net").run(inputs, quick=True)
     assert result.matches_reference
     assert result.layers_checked == 3
     assert all(deviation.max_lsb <= 1 for deviation in result.deviations)
@@ -52,5 +52,5 @@ def test_one_that_nobody_takes_runs_on_the_processor(tmp_path):
     net = match.compile(model, CPU("portable"))
     assert "conv2d_transpose" not in [la.workload.kind for la in net.program.schedule.layers]
     inputs = random_inputs(net.inputs, np.random.default_rng(2))
-    (output,) = net.write(tmp_path / "net").run(inputs).outputs.values()
+    (output,) = net.write(tmp_path / "net").run(inputs, quick=True).outputs.values()
     assert np.abs(output - of_onnxruntime(model, inputs)).max() <= 1

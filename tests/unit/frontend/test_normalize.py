@@ -8,6 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 from match_aie import tvm_api
 from match_aie.frontend import load, normalize
 from match_aie.frontend.model import Model
+from tests.thinned import thinned
 
 tvm = pytest.importorskip("tvm")
 
@@ -135,7 +136,7 @@ FLOAT_NETS = {
 }
 
 
-@pytest.mark.parametrize("name", FLOAT_NETS)
+@pytest.mark.parametrize("name", thinned(FLOAT_NETS, 2))
 def test_float_networks_compute_the_same(name):
     loaded = load(FLOAT_NETS[name].SerializeToString())
     x = RNG.standard_normal(loaded.inputs[0].shape).astype(np.float32)
@@ -194,7 +195,7 @@ ACTIVATIONS = {
 }
 
 
-@pytest.mark.parametrize("name", ACTIVATIONS)
+@pytest.mark.parametrize("name", thinned(ACTIVATIONS, 2, 1))
 def test_activations_become_integer_clips(name):
     nodes, tail = ACTIVATIONS[name]
     loaded = load(quantized_conv(nodes).SerializeToString())

@@ -8,6 +8,7 @@ import tflite
 from match_aie.errors import ModelError
 from match_aie.frontend import load
 from tests.shared import TFLITE_FILES, TINY, model_file
+from tests.thinned import thinned
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +16,7 @@ def flatbuffer():
     return model_file("dscnn_i8.tflite").read_bytes()
 
 
-@pytest.mark.parametrize("file", TFLITE_FILES)
+@pytest.mark.parametrize("file", thinned(TFLITE_FILES, 2))
 def test_ports_labels_and_attributes(file):
     path = model_file(file)
     model = load(path)
@@ -34,7 +35,7 @@ def test_ports_labels_and_attributes(file):
     assert all(model.labels.values())
 
 
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("name", thinned(TINY, 2, 1))
 @pytest.mark.filterwarnings("ignore:.*batch of 1")
 def test_ports_agree_with_the_onnx_twin(name):
     twin, model = (load(model_file(f"{name}.{kind}")) for kind in ("onnx", "tflite"))

@@ -1,6 +1,6 @@
 """Small machines with nested memories, for tests of the mapping search."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,6 +55,8 @@ class Machine(ExecModule):
         padded=False,
         split=False,
         per_step=0.0,
+        sums=False,
+        legal=None,
     ):
         facts = {
             "transfer_cycles": setup,
@@ -71,6 +73,10 @@ class Machine(ExecModule):
             inner[0] = Memory("LW", sizes[0], 4.0, operands=("weight", "bias", "scale"), **facts)
             rest = ("x", "x1", "y")
             inner.insert(1, Memory("LA", sizes[0], 4.0, operands=rest, **facts))
+        if sums:
+            every = ("x", "x1", "y", "weight", "bias", "scale", "sums")
+            inner[0] = replace(inner[0], operands=every)
+        self.legal = legal
         home = Memory("home", None, 2.0, picojoules_per_byte=7.0, **facts)
         self.memories = (*inner, home)
         self.model = Kernel(mode, per_step=per_step)
@@ -93,6 +99,10 @@ class Machine(ExecModule):
 
     def tiled_reductions(self, workload):
         return tuple(d for d in self.reductions if d in workload.reductions)
+
+    def constrain(self, workload, tile):
+        limits = (self.legal or {}).items()
+        return np.all([tile[dim] <= most for dim, most in limits if dim in tile] or [True], axis=0)
 
     def stores_partial_sums(self, workload):
         return self.spills

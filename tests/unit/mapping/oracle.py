@@ -191,7 +191,8 @@ class Oracle:
                 is_output = operand is self.w.output
                 if is_output and self.partial(loops[:cut]) and not self.m.spills:
                     return
-                wide = is_output and self.partial(inner)
+                declared = "sums" in (way[0].operands or ())
+                wide = is_output and self.partial(inner) and not (declared and at == 0)
                 item = max(4, BYTES[operand.dtype]) if wide else BYTES[operand.dtype]
                 nbytes = math.prod(self.lengths(operand, self.tile(loops[:cut]))) * item
                 memory = way[at]
@@ -199,6 +200,10 @@ class Oracle:
                 twice = memory.double_buffered is None or operand.name in memory.double_buffered
                 nbytes *= 2 if twice and cut else 1
                 used[memory.name] = used.get(memory.name, 0) + nbytes
+                if is_output and declared and at == 0 and self.partial(inner):
+                    sums = math.prod(self.lengths(operand, self.tile(loops[:cut]))) * 4
+                    sums = math.ceil(sums / memory.alignment) * memory.alignment
+                    used[memory.name] += sums
         yield moves, exposed, energy, used
 
     def tier(self, memory):
@@ -245,6 +250,9 @@ class Oracle:
 
     def placed_all(self, loops):
         """For one nest, all feasible placements."""
+        for box in visited(loops, self.sizes) if self.m.legal else ():
+            if any(box[dim][1] > most for dim, most in self.m.legal.items()):
+                return
         compute, burned = self.calls(loops)
         tile = self.tile(loops)
         choices = [list(self.placements(group, loops)) for group in self.groups]

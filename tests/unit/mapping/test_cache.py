@@ -126,6 +126,7 @@ def fill(folder: str, channels: int) -> str:
     return json.dumps([len(found), counts.hits + counts.misses])
 
 
+@pytest.mark.slow
 def test_several_processes_share_a_cache(tmp_path):
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         rows = list(pool.map(fill, [str(tmp_path)] * 6, range(4, 10)))
@@ -160,6 +161,7 @@ def test_an_executor_searches_the_same(make, tmp_path):
     assert (counts, warm) == (SearchCounts(0, 4, 4), SearchCounts(4, 0, 0))
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_searches_the_same():
     distributed = pytest.importorskip("distributed")
     with (

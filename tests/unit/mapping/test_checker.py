@@ -111,6 +111,8 @@ def machines(*sizes):
         scratch=st.sampled_from([0, 3]),
         reductions=st.sampled_from([(), ("C",)]),
         spills=st.booleans(),
+        sums=st.booleans(),
+        legal=st.sampled_from([None, {"K": 4}]),
         align=st.sampled_from([1, 4]),
         padded=st.booleans(),
     )

@@ -40,6 +40,18 @@ CASES = {
         {"reductions": ("C",)},
         "divisor",
     ),
+    "dense, partial sums beside the output": (
+        fully_connected(rows=2, inputs=4, outputs=4),
+        (38,),
+        {"reductions": ("C",), "sums": True},
+        "divisor",
+    ),
+    "dense, legal tiles": (
+        fully_connected(rows=2, inputs=4, outputs=5),
+        (80,),
+        {"legal": {"K": 2}},
+        "ragged",
+    ),
     "dense, stored partial sums": (
         fully_connected(rows=3, inputs=4, outputs=4),
         (30,),
@@ -81,7 +93,7 @@ def found(name, mode, objective="latency"):
     )
 
 
-@pytest.mark.parametrize(("name", "mode"), thinned(itertools.product(CASES, MODES), 4))
+@pytest.mark.parametrize(("name", "mode"), thinned(itertools.product(CASES, MODES), 7))
 def test_nothing_is_better(name, mode):
     workload, machine, mappings = found(name, mode)
     assert not isinstance(mappings, Infeasible), mappings
@@ -91,7 +103,7 @@ def test_nothing_is_better(name, mode):
 
 
 @pytest.mark.parametrize(
-    ("name", "objective"), thinned(itertools.product(CASES, ["energy", "edp"]), 3)
+    ("name", "objective"), thinned(itertools.product(CASES, ["energy", "edp"]), 5)
 )
 def test_the_objective_is_followed(name, objective):
     cost = found(name, "pipelined", objective)[2][0].cost

@@ -74,7 +74,7 @@ def compare_case(name, mode, at=0, objective="latency"):
     return compare(wanted(name, memory), workload, machine, tiles, memory, objective)
 
 
-@pytest.mark.parametrize("name", thinned((n for n, c in CASES.items() if len(c[1]) == 1), 2))
+@pytest.mark.parametrize("name", thinned((n for n, c in CASES.items() if len(c[1]) == 1), 3))
 def test_two_levels(name):
     for mode in MODES:
         compare_case(name, mode)

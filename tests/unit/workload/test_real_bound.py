@@ -168,6 +168,20 @@ def test_a_wrong_step_of_a_recurrent_layer_shows_where_it_is():
         assert close[:2].all()
 
 
+@pytest.mark.parametrize("kind", ["gru", "lstm"])
+@pytest.mark.parametrize("size", [1e7, 1e30])
+def test_bounds_of_long_sequences_stay_finite(kind, size):
+    """Gates of large sums may be anything, which an LSTM's cell carries on from step to step."""
+    workload = recurrent(kind, steps=1200, batch=1, inputs=8, hidden=6)
+    inputs, constants = drawn(workload)
+    inputs[0] *= np.float32(size)
+    got = reference(workload, inputs, constants)
+    near = real_expected(workload, inputs, constants, got)
+    # o tanh(c): 1 * 2 + 1 * 1 + 1 * 2; u (n - h): 2 * 1 + (1 + 1) * 2, and roundings.
+    assert 0 <= near.error.min() <= near.error.max() < (5.1 if kind == "lstm" else 6.2)
+    assert within_bound(workload, inputs, constants, got).all()
+
+
 def test_infinities_and_nan_stand_in_the_same_places():
     near = Near(np.array([np.nan, np.inf, 1.0, 1e39]), np.array([0.0, 0.0, 1e-7, 0.0]))
     special = np.array([np.nan, np.inf, 1.0, np.inf], np.float32)

@@ -63,6 +63,14 @@ struct ma_tile {
     const struct ma_facts *facts;
 };
 
+/* Partial sums of what the kernel sees of the output, in L1, where it sums a part at a time: as many
+ * elements from row to row as in the output. Nothing is in them before the `first` part; after the
+ * `last` one the output is due. */
+struct ma_sums {
+    int32_t *at;
+    uint32_t first, last;
+};
+
 /* Starts the kernel on a tile, and returns a ticket for `wait`; `context` is the caller's. Where
  * `wait` is NULL the operands are there when it is called, and it has done its work when it
  * returns. */

@@ -9,7 +9,7 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.graph.attention import AttentionGraph
-from match_aie.targets.aie_ml.graph.attention_plan import attention_plan, attention_plans
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.schedule.attention import attention_schedules
 from match_aie.targets.versal.module import AieArray
@@ -31,10 +31,10 @@ def plain(heads, queries, keys, size):
 def check(seed) -> int:
     """A random layer in the interpreter; tiles that it takes."""
     made = in_fixed_point(*random_attention(seed))
-    plans = attention_plans(made.workload, "vek280", 4)
+    plans = cut_plans(made.workload, "vek280", 4)
     assert not isinstance(plans, Infeasible), plans
     plan = plans[-1]
-    assert attention_plan(made.workload, "vek280", plan.spatial) == plan
+    assert cut_plan(made.workload, "vek280", plan.spatial) == plan
     rng = np.random.default_rng(seed)
     layer = case(plan.graph("layer", made.workload, made.constants), *vars_of(made), rng)
     assert violations(layer.program, VEK280) == ()
@@ -58,7 +58,7 @@ def test_more_random_attention_equals_its_reference() -> None:
 
 def test_heads_and_rows_are_spread() -> None:
     workload, constants = plain(4, 24, 20, 8)
-    plans = attention_plans(workload, "vek280", 3)
+    plans = cut_plans(workload, "vek280", 3)
     assert [plan.columns for plan in plans] == sorted({plan.columns for plan in plans})
     cut = plans[-1].cut
     assert cut.batch_parts * cut.groups == 4
@@ -70,7 +70,7 @@ def test_heads_and_rows_are_spread() -> None:
 
 def test_what_does_not_fit_a_tile_is_refused_by_name() -> None:
     workload, _ = plain(1, 16, 400, 64)
-    found = attention_plans(workload, "vek280", 8)
+    found = cut_plans(workload, "vek280", 8)
     assert isinstance(found, Infeasible)
     assert "a bank of a tile for" in found.resource
     assert found.demand > found.bound
@@ -84,7 +84,7 @@ def test_cores_without_public_look_ups_get_none() -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_turns_of_a_loop_overlap_without_taking_each_others_place(seed) -> None:
     made = in_fixed_point(*random_attention(seed))
-    cut = attention_plans(made.workload, "vek280", 2)[0].cut
+    cut = cut_plans(made.workload, "vek280", 2)[0].cut
     graph = AttentionGraph("layer", cut, VEK280, made.workload, made.constants)
     for schedule in attention_schedules(graph.call, device("vek280").architecture):
         for _, loop in schedule.loops:

@@ -11,9 +11,9 @@ from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.graph.borders import borders
 from match_aie.targets.aie_ml.graph.candidates import Candidates
 from match_aie.targets.aie_ml.graph.choose import WindowCuts, cuts, laid_out, price_image, runs
+from match_aie.targets.aie_ml.graph.cut_plan import plan_cut, refuses, share
 from match_aie.targets.aie_ml.graph.fit import fits_descriptor, fits_local, image_demand
 from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut, ImageLayer
-from match_aie.targets.aie_ml.graph.image_plan import plan_image, refuses, share
 from match_aie.targets.aie_ml.graph.window import window_graph
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import Epilogue, in_fixed_point
@@ -117,7 +117,7 @@ def check_random(kind, seed):
         return None
     fixed, values = converted.workload, converted.constants
     assert refuses(fixed) is None
-    plan = plan_image(fixed, "vek280", 1 + seed % 2, 1 + seed % 3)
+    plan = plan_cut(fixed, "vek280", 1 + seed % 2, 1 + seed % 3)
     assert not isinstance(plan, Infeasible), (plan, fixed)
     graph = plan.graph("layer", fixed, values)
     assert graph.columns == plan.columns
@@ -169,10 +169,11 @@ def test_bounds_of_cuts_are_no_higher_than_their_cost(kind, outputs) -> None:
     for plan in list(cut_of.all(2))[::37]:
         if cut_of.refuses(plan) is not None or not cut_of.runs(plan):
             continue
-        cost = cut_of.price(plan)
-        if cost is not None:
-            assert cut_of.bound(plan) <= cut_of.tight(plan) <= cost.latency
-            close += cut_of.tight(plan) > 0.9 * cost.latency
+        priced = cut_of.price(plan)
+        if priced is not None:
+            latency = priced[1].latency
+            assert cut_of.bound(plan) <= cut_of.tight(plan) <= latency
+            close += cut_of.tight(plan) > 0.9 * latency
     assert close
 
 
@@ -188,7 +189,7 @@ def test_what_does_not_fit_says_what_lacks() -> None:
         scales=1,
     )
     fixed = in_fixed_point(big, constants_of(big, np.random.default_rng(0))).workload
-    plan = plan_image(fixed, "vek280", 2)
+    plan = plan_cut(fixed, "vek280", 2)
     assert isinstance(plan, Infeasible)
     assert plan.resource == "memory banks of a tile"
     assert plan.demand > plan.bound
@@ -207,7 +208,7 @@ def test_layers_without_a_kernel_say_why() -> None:
     )
     assert "clipped to 0 .. 127" in refuses(clipped)
     with pytest.raises(TargetError, match="its batch is 2"):
-        plan_image(batch, "vek280", 1)
+        plan_cut(batch, "vek280", 1)
 
 
 def test_padding_of_a_signed_maximum_is_added_by_the_processor() -> None:
@@ -222,7 +223,7 @@ def test_padding_of_a_signed_maximum_is_added_by_the_processor() -> None:
         window=window,
         tail=full_range("int8", 0),
     )
-    graph = plan_image(pool, "vek280", 1).graph("pool", pool, {})
+    graph = plan_cut(pool, "vek280", 1).graph("pool", pool, {})
     part = graph.inputs[0].part
     assert (part.first, part.left, part.fill, part.contiguous) == (-1, 1, -128, False)
     x = np.full((1, 9, 9, 8), -128, np.int8)
@@ -259,7 +260,7 @@ def test_a_layer_without_constants_has_none_to_pack() -> None:
     workload = next(w for _ in range(50) if (w := random_layer(rng, "max")) is not None)
     converted = in_fixed_point(workload, constants_of(workload, rng))
     assert not isinstance(converted, str)
-    plan = plan_image(converted.workload, "vek280", 1)
+    plan = plan_cut(converted.workload, "vek280", 1)
     assert not isinstance(plan, Infeasible)
     graph = plan.graph("pool", converted.workload, converted.constants)
     packing = pack(graph, converted.workload)

@@ -7,7 +7,7 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.execute import execute
-from match_aie.targets.aie_ml.graph.product_plan import product_plan, product_plans
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans
 from match_aie.targets.aie_ml.simulate import run_layer
 from match_aie.targets.versal.patterns import refuses_pair
 from match_aie.workload import Quantized, Workload, full_range, matmul, reference
@@ -22,12 +22,12 @@ BYTES = ("int8", "int8", "int8")
 def test_graphs_mean_the_product(seed: int) -> None:
     """All plans of random products, bit for bit; each is found again by its loops."""
     workload, constants = random_product(seed)
-    plans = product_plans(workload, "vek280", 4)
+    plans = cut_plans(workload, "vek280", 4)
     assert not isinstance(plans, Infeasible)
     inputs = random_inputs(workload, np.random.default_rng(seed))
     wanted = reference(workload, [inputs[o.name] for o in workload.inputs], constants)
     for plan in plans:
-        assert product_plan(workload, "vek280", plan.spatial) == plan
+        assert cut_plan(workload, "vek280", plan.spatial) == plan
         graph = plan.graph("layer", workload, constants)
         assert graph.columns == plan.columns
         np.testing.assert_array_equal(interpret(graph, inputs, wanted), wanted)
@@ -42,7 +42,7 @@ def test_more_columns_are_faster_and_predicted(shape: tuple[int, int, int, int])
     """Cost and simulator agree within 2 % or 800 cycles: the memory takes 400 to answer."""
     rng = np.random.default_rng(2)
     workload, constants = product(rng, shape, BYTES, (3, 4, 5), 1e-3)
-    plans = product_plans(workload, "vek280", 4)
+    plans = cut_plans(workload, "vek280", 4)
     assert not isinstance(plans, Infeasible)
     cycles = [plan.cycles for plan in plans]
     assert cycles == sorted(cycles, reverse=True)
@@ -55,7 +55,7 @@ def test_more_columns_are_faster_and_predicted(shape: tuple[int, int, int, int])
 def test_what_does_not_fit_says_what_lacks() -> None:
     rng = np.random.default_rng(3)
     workload, _ = product(rng, (1, 1024, 64, 1024), BYTES, (0, 0, 0), 2.0**-10)
-    plans = product_plans(workload, "vek280", 4)
+    plans = cut_plans(workload, "vek280", 4)
     assert isinstance(plans, Infeasible)
     assert plans.resource == "a memory tile for y"
     assert (plans.demand, plans.bound) == (1 << 20, 1 << 19)

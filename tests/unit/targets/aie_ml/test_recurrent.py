@@ -9,7 +9,8 @@ from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.recurrent import recurrent_banks
 from match_aie.targets.aie_ml.execute import execute
-from match_aie.targets.aie_ml.graph.recurrent import recurrent_call, recurrent_plan
+from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
+from match_aie.targets.aie_ml.graph.recurrent import recurrent_call
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR, Line
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A, STORE, machine
 from match_aie.targets.aie_ml.schedule.operation import Operation
@@ -22,7 +23,7 @@ VEK280 = device("vek280")
 
 
 def program(workload, constants):
-    plan = recurrent_plan(workload, "vek280")
+    plan = plan_cut(workload, "vek280", 1)
     assert not isinstance(plan, Infeasible), plan
     made = lay_out(plan.graph("layer", workload, constants), VEK280, 3)
     check(made, VEK280)
@@ -47,7 +48,7 @@ def test_layers_that_fit_no_tile_are_infeasible():
         ("lstm", 48, 48, "program memory of a tile"),
     ):
         workload, _, _ = layer(kind, True, 4, inputs, hidden)
-        found = recurrent_plan(workload, "vek280")
+        found = plan_cut(workload, "vek280", 1)
         assert isinstance(found, Infeasible)
         assert what in found.resource
     workload, _, _ = layer("gru", True, 4, 300, 64)
@@ -97,6 +98,6 @@ def test_a_step_of_a_gru_of_32_units():
     workload, constants, _ = layer("gru", True, 64, 32, 32)
     result = simulate_program(program(workload, constants), VEK280)
     assert result.steady
-    plan = recurrent_plan(workload, "vek280")
+    plan = plan_cut(workload, "vek280", 1)
     assert result.latency == pytest.approx(plan.cycles, rel=0.05)
     assert 200 < result.interval / 64 < 312.5

@@ -9,7 +9,7 @@ import pytest
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array.check import violations
-from match_aie.targets.aie_ml.graph.image_plan import image_plans
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plans
 from match_aie.targets.aie_ml.graph.join import Member, can_follow
 from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec
 from match_aie.targets.aie_ml.kernels.norm import NormCall, NormSpec
@@ -79,7 +79,7 @@ def random_table(seed):
 def check(made, seed) -> int:
     """Execute a random layer on up to two columns; tiles that it took."""
     workload, constants = made
-    plans = image_plans(workload, "vek280", 1 + seed % 2)
+    plans = cut_plans(workload, "vek280", 1 + seed % 2)
     assert not isinstance(plans, Infeasible), plans
     graph = plans[-1].graph("layer", workload, constants)
     found = case(graph, workload, constants, np.random.default_rng(seed))
@@ -141,7 +141,7 @@ def test_cores_without_public_look_ups_get_no_table() -> None:
 def member(made) -> Member:
     """A layer of a chain, alone on a column."""
     workload, constants = made
-    plans = image_plans(workload, "vek280", 1)
+    plans = cut_plans(workload, "vek280", 1)
     return Member(plans[0].graph("layer", workload, constants), ("x",))
 
 

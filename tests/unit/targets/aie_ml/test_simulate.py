@@ -128,7 +128,7 @@ def test_the_trace_shows_calls_transfers_and_stalls() -> None:
 
 
 def test_slow_memory_outside_is_seen() -> None:
-    npu1 = device("npu1")
+    npu1 = replace(device("npu1"), shim_noc_columns=None)
     layer = DenseLayer(128, 512, 512)
     mapping = ArrayMapping(layer, I8, (2, 2), "overlapped", 4, 4, 1, 32, 128, home="chip")
     with pytest.raises(TargetError, match="columns with a DMA to memory of npu1 is not known"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from match_aie.errors import Infeasible, TargetError
-from match_aie.targets.aie_ml.graph.image_plan import image_plan, image_plans, plan_image, refuses
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans, plan_cut, refuses
 from match_aie.targets.aie_ml.graph.transposed import transposed_layer
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from tests.aie_layers import constants_of
@@ -31,7 +31,7 @@ def test_programs_compute_the_reference(number):
     dtype, point = ("int8", "uint8")[number % 2], (0, 0, 7, 7)[number % 4]
     shape, size = SHAPES[number], SIZES[number % 3]
     workload, constants = fixed(rng, shape, size, dtype=dtype, point=point)
-    plan = plan_image(workload, "vek280", 1 + number % 2)
+    plan = plan_cut(workload, "vek280", 1 + number % 2)
     assert not isinstance(plan, Infeasible), plan
     graph = plan.graph("layer", workload, constants)
     assert graph.outputs[0].part.tensor == workload.output.shape[1:]
@@ -40,11 +40,11 @@ def test_programs_compute_the_reference(number):
 
 def test_a_mapping_gives_its_plan():
     workload, _ = fixed(np.random.default_rng(3), SHAPES[0], SIZES[0])
-    plans = image_plans(workload, "vek280", 2)
+    plans = cut_plans(workload, "vek280", 2)
     assert plans
     for plan in plans:
-        again = image_plan(workload, "vek280", plan.spatial)
-        assert (again.cut, again.cycles) == (plan.cut, plan.cycles)
+        again = cut_plan(workload, "vek280", plan.spatial)
+        assert (again.cut.cut, again.cycles) == (plan.cut.cut, plan.cycles)
 
 
 @pytest.mark.parametrize(

@@ -1,31 +1,33 @@
-"""Plans of image layers by workload: what a module asks of a layer before its numbers are known."""
+"""Plans of all layers but dense ones: what a module asks of one before its numbers are known."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
-
-import numpy as np
 
 from match_aie.cost_models.aie_image import BandCost
 from match_aie.errors import Infeasible, InternalError, TargetError
 from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.candidates import Candidates
+from match_aie.targets.aie_ml.graph.attention_cuts import AttentionCuts
+from match_aie.targets.aie_ml.graph.candidates import Candidates, Cuts
 from match_aie.targets.aie_ml.graph.choose import WindowCuts, split_of
 from match_aie.targets.aie_ml.graph.choose_rows import RowCuts
-from match_aie.targets.aie_ml.graph.image import CutLayer, ImageCut
 from match_aie.targets.aie_ml.graph.kinds import IMAGE_KINDS, ROW_KINDS
-from match_aie.targets.aie_ml.graph.layer import by_width
+from match_aie.targets.aie_ml.graph.layer import Arrays, by_width, zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
-from match_aie.targets.aie_ml.graph.rows import CutRows, RowCut, row_graph
-from match_aie.targets.aie_ml.graph.window import window_graph
+from match_aie.targets.aie_ml.graph.product_cuts import ProductCuts
+from match_aie.targets.aie_ml.graph.recurrent import RecurrentCuts
 from match_aie.targets.aie_ml.known import device as known
-from match_aie.workload import Workload
+from match_aie.workload import RECURRENT, Kind, Workload
 
-Arrays = Mapping[str, np.ndarray]
+#: Layers of products of activations: the workload, the device, the parts of a split.
+MATRIX_KINDS: Mapping[Kind, Callable[..., Cuts[Any]]] = {
+    "matmul": ProductCuts,
+    "attention": AttentionCuts,
+}
 
 
 def refuses(workload: Workload) -> str | None:
@@ -37,25 +39,25 @@ def refuses(workload: Workload) -> str | None:
     return IMAGE_KINDS[workload.kind].refuses(workload)
 
 
-@dataclass(frozen=True, eq=False)
-class ImagePlan:
-    """How an image layer or rows runs on the array.
+@dataclass(frozen=True)
+class CutPlan:
+    """How a layer that is no dense one runs on the array.
 
     Attributes:
         cut: how it is spread.
-        device: that it is for.
         columns: of the array that it takes.
         cost: of one run, modelled.
         spatial: the split over tiles, then the lanes of one; no other plan of a layer has the same.
         ways: channels from the chip's memory into the array, and back.
+        kind: what made the cut.
     """
 
-    cut: ImageCut | RowCut
-    device: Device
+    cut: Any
     columns: int
     cost: BandCost
     spatial: tuple[Loop, ...]
     ways: tuple[int, int]
+    kind: Cuts[Any] = field(compare=False, repr=False)
 
     @property
     def memory(self) -> MemoryKind:
@@ -83,13 +85,7 @@ class ImagePlan:
         Raises:
             TargetError: a bias that carries the input's zero point leaves int32.
         """
-        if isinstance(self.cut, RowCut):
-            layer = ROW_KINDS[workload.kind].layer(workload, constants, name)
-            graph = row_graph(CutRows(layer, self.cut), self.device, self.columns)
-        else:
-            layer_of = IMAGE_KINDS[workload.kind].layer
-            plan = CutLayer(layer_of(workload, constants, name), self.cut)
-            graph = window_graph(plan, self.device, self.columns)
+        graph = self.kind.graph(self.cut, self.columns, name, workload, constants)
         if isinstance(graph, Infeasible):
             raise InternalError(f"layer {name} was planned and has no graph: {graph}")
         return graph
@@ -100,19 +96,19 @@ def share(name: str, ways: int) -> Device:
     return replace(known(name), gmio_in=2 * ways, gmio_out=ways)
 
 
-def image_plans(workload: Workload, name: str, most: int) -> tuple[ImagePlan, ...] | Infeasible:
-    """Plans of an image layer or rows on up to `most` columns, the best of every width.
+def cut_plans(workload: Workload, name: str, most: int) -> tuple[CutPlan, ...] | Infeasible:
+    """Plans of a layer on up to `most` columns, the best of every width.
 
     No plan is as good as one of fewer columns.
 
     Raises:
-        TargetError: as `plan_image`.
+        TargetError: as `plan_cut`.
     """
     return by_width(most, lambda width: _planned(workload, name, width, most))
 
 
-def image_plan(workload: Workload, name: str, spatial: Sequence[Loop]) -> ImagePlan:
-    """The plan that `image_plans` gave for these spatial loops.
+def cut_plan(workload: Workload, name: str, spatial: Sequence[Loop]) -> CutPlan:
+    """The plan that `cut_plans` gave for these spatial loops.
 
     Raises:
         TargetError: there is none.
@@ -125,19 +121,18 @@ def image_plan(workload: Workload, name: str, spatial: Sequence[Loop]) -> ImageP
     return plan
 
 
-def plan_image(
-    workload: Workload, name: str, columns: int, ways: int = 1
-) -> ImagePlan | Infeasible:
-    """How an image layer or rows in fixed point runs on some columns of the array.
+def plan_cut(workload: Workload, name: str, columns: int, ways: int = 1) -> CutPlan | Infeasible:
+    """How a layer in fixed point, or a recurrent one in bfloat16, runs on some columns.
 
     Args:
         workload: in the fixed point that `arithmetic.in_fixed_point` gave.
         name: of the device.
         columns: at most.
-        ways: from the chip's memory for each input, and back to it, at most.
+        ways: of an image layer or rows from the chip's memory for each input, and back to it.
 
     Raises:
-        TargetError: `refuses` says why there is no kernel, or facts of the device are not known.
+        TargetError: `refuses` says why there is no kernel, cores have no product of its element
+            types, or facts of the device are not known.
     """
     return _planned(workload, name, columns, columns, ways)
 
@@ -150,7 +145,7 @@ def _planned(
     most: int,
     ways: int = 1,
     sizes: tuple[int, ...] = (),
-) -> ImagePlan | Infeasible:
+) -> CutPlan | Infeasible:
     """The best plan on `columns` of `most` columns that are looked at together.
 
     That of one split where `sizes` of spatial loops are given.
@@ -159,33 +154,31 @@ def _planned(
     found = candidates.best(columns)
     if isinstance(found, Infeasible):
         return found
-    cut = found.plan
-    return ImagePlan(
-        cut.cut,
-        kind.device,
-        found.columns,
-        found.cost,
-        kind.loops(cut, workload),
-        kind.ways(cut),
-    )
+    loops = kind.loops(found.plan, workload)
+    return CutPlan(found.plan, found.columns, found.cost, loops, kind.ways(found.plan), kind)
 
 
 #: Cuts are many: those of a layer are kept while its widths are asked for, one after the other.
 @lru_cache(maxsize=2)
 def _candidates(
     workload: Workload, name: str, most: int, ways: int, sizes: tuple[int, ...]
-) -> tuple[Any, Candidates[Any]]:
+) -> tuple[Cuts[Any], Candidates[Any]]:
     """The layer with all its cuts."""
+    kind = _kind(workload, name, ways, sizes)
+    return kind, Candidates(kind, most)
+
+
+def _kind(workload: Workload, name: str, ways: int, sizes: tuple[int, ...]) -> Cuts[Any]:
+    if workload.kind in MATRIX_KINDS:
+        return MATRIX_KINDS[workload.kind](workload, known(name), sizes[:3] or None)
+    if workload.kind in RECURRENT:
+        return RecurrentCuts(workload, known(name))
     reason = refuses(workload)
     if reason is not None:
         raise TargetError(reason)
-    device = share(name, ways)
-    zeros = {o.name: np.zeros(o.shape, o.dtype) for o in workload.constants}
-    kind: WindowCuts | RowCuts
+    device, zeros = share(name, ways), zeros_of(workload)
     if workload.kind in IMAGE_KINDS:
         layer = IMAGE_KINDS[workload.kind].layer(workload, zeros, "layer")
-        kind = WindowCuts(layer, device, split_of(sizes) if sizes else None)
-    else:
-        rows = ROW_KINDS[workload.kind].layer(workload, zeros, "layer")
-        kind = RowCuts(rows, device, sizes[0] if sizes else None)
-    return kind, Candidates(kind, most)
+        return WindowCuts(layer, device, split_of(sizes) if sizes else None)
+    rows = ROW_KINDS[workload.kind].layer(workload, zeros, "layer")
+    return RowCuts(rows, device, sizes[0] if sizes else None)

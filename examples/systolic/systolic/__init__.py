@@ -1,0 +1,1 @@
+"""Target Systolic for match_aie: see `systolic.target`."""

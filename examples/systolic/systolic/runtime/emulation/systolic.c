@@ -1,0 +1,71 @@
+/* The array's results, bit for bit; what it would get wrong stops the program. */
+#include "systolic.h"
+
+#include <math.h>
+
+#include "ma_host.h"
+
+static void check(const struct systolic_tile *i)
+{
+    const int64_t bytes = (i->rows - 1) * i->line + (i->columns - 1) * i->pixel + i->channels;
+    if (i->at - ma_emulated_l1() + bytes > 65536) {
+        ma_stop("a tile of the array leaves the activation memory");
+    }
+}
+
+static int32_t load(const struct systolic_tile *i, int32_t row, int32_t column, int32_t channel)
+{
+    const uint8_t byte = i->at[row * i->line + column * i->pixel + channel];
+    return (i->is_signed ? (int8_t)byte : byte) - i->zero;
+}
+
+static uint8_t rounded(const struct systolic_job *j, float real)
+{
+    const float low = (float)(j->lo - j->y.zero), high = (float)(j->hi - j->y.zero);
+    const float steps = rintf(real);
+    return (uint8_t)((int32_t)(steps < low ? low : steps > high ? high : steps) + j->y.zero);
+}
+
+/* What a filter gives for one output: of all channels of x, or of one. */
+static int32_t filtered(const struct systolic_job *j, int32_t row, int32_t column, int32_t k)
+{
+    const int32_t from = j->depthwise ? k : 0, to = j->depthwise ? k + 1 : j->x.channels;
+    int32_t sum = 0;
+    for (int32_t tap = 0; tap < j->fy * j->fx; ++tap) {
+        const int32_t r = row * j->sy + tap / j->fx * j->dy - j->top;
+        const int32_t s = column * j->sx + tap % j->fx * j->dx - j->left;
+        for (int32_t c = from; c < to && r >= 0 && r < j->x.rows && s >= 0 && s < j->x.columns; ++c) {
+            const int32_t at = j->depthwise ? tap : c / 16 * j->c_step / 16 + tap * 16 + c % 16;
+            sum += load(&j->x, r, s, c) * (int8_t)j->weight[k / 16 * j->k_step + at * 16 + k % 16];
+        }
+    }
+    return sum;
+}
+
+static void output(const struct systolic_job *j, int32_t row, int32_t column, int32_t k)
+{
+    const int32_t at = row * j->y.line + column * j->y.pixel + k;
+    if (j->x1.at) {
+        const float left = (float)load(&j->x, row, column, k) * j->scale_x;
+        const float right = (float)load(&j->x1, row, column, k) * j->scale_x1;
+        j->y.at[at] = rounded(j, (left + right) / j->scale_y);
+        return;
+    }
+    const int32_t begin = j->sums.first ? j->bias[k] : j->sums.at[at];
+    const int32_t sum = begin + filtered(j, row, column, k);
+    if (!j->sums.last) {
+        j->sums.at[at] = sum;
+        return;
+    }
+    j->y.at[at] = rounded(j, (float)sum * j->scale[j->per_channel ? k : 0]);
+}
+
+void systolic_run(const struct systolic_job *j)
+{
+    check(&j->x);
+    check(&j->y);
+    const int32_t columns = j->y.columns, channels = j->y.channels;
+    for (int32_t i = 0; i < j->y.rows * columns * channels; ++i) {
+        output(j, i / channels / columns, i / channels % columns, i % channels);
+    }
+}

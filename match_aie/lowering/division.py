@@ -1,0 +1,295 @@
+"""One layer on two units: some output rows by the one, the rest by the other, at the same time.
+
+Rows of an image lie one after the other, so both halves read the tensor that the layer reads, from
+some row on, and write the one that it writes. They are two layers of independent branches then,
+with the stored integers of one: both compute in the arithmetic that one of the modules chose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from match_aie.errors import InternalError, TargetError
+from match_aie.hardware import Cost, ExecModule, Original, SequenceCostModel, convert
+from match_aie.hardware import Mapping as LoopMapping
+from match_aie.hardware.mapping import Cut
+from match_aie.hardware.module import Constants
+from match_aie.hardware.move import unit
+from match_aie.lowering.company import beside_cycles, lane_of
+from match_aie.lowering.constants import packed_constants
+from match_aie.lowering.program import (
+    Alias,
+    Argument,
+    Constant,
+    LayerProgram,
+    Schedule,
+    Step,
+    Tensor,
+)
+from match_aie.lowering.tiles import ALIGNMENT, tile_program
+from match_aie.mapping import Evaluation
+from match_aie.mapping.nest import between
+from match_aie.workload import Workload
+from match_aie.workload.rows import Rows, has_rows, rows_of
+
+#: How functions of halves end.
+HALVES = ("_rows0", "_rows1")
+
+
+def whole_of(symbol: str) -> str:
+    """The function of the layer that `symbol` is a half of, or itself."""
+    return symbol.removesuffix(HALVES[0]).removesuffix(HALVES[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """How one module would run a layer.
+
+    Attributes:
+        module: which.
+        pattern: name of the pattern that it has for such layers.
+        workload: the layer in its arithmetic.
+        constants: by operand name, as the reference reads them.
+        original: the layer in the model's arithmetic; None where it is that.
+    """
+
+    module: ExecModule
+    pattern: str
+    workload: Workload
+    constants: Constants
+    original: Original | None
+
+
+@dataclass(frozen=True, eq=False)
+class Half:
+    """Some rows of a layer on one module, in one call of its kernel; `cost` is modelled."""
+
+    way: Way
+    rows: Rows
+    original: Original | None
+    mapping: LoopMapping
+    cost: Cost
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """A step in two halves: the first one is started first; `gain` is modelled, by itself.
+
+    `step` is its index, `symbol` its function while it was whole.
+    """
+
+    step: int
+    symbol: str
+    halves: tuple[Half, Half]
+    gain: float
+
+
+def divisions(schedule: Schedule, modules: Mapping[str, ExecModule]) -> Iterator[Division]:
+    """The best way to divide each layer that is modelled faster in two halves, by itself."""
+    for index, step in enumerate(schedule.steps):
+        layer = step.layer
+        if layer is None or layer.module not in modules or not has_rows(layer.workload):
+            continue
+        found = [
+            division
+            for other in modules.values()
+            if unit(other) != unit(modules[layer.module])
+            for pair in [_ways(layer, modules[layer.module], other)]
+            if pair is not None
+            for ways in (pair, pair[::-1])
+            for division in [_divided(index, layer, ways)]
+            if division is not None and division.gain > 0
+        ]
+        if found:
+            yield max(found, key=lambda division: division.gain)
+
+
+def _ways(layer: LayerProgram, module: ExecModule, other: ExecModule) -> tuple[Way, Way] | None:
+    """The layer on both modules, in one arithmetic; None where one of them cannot."""
+    meant = layer.original or Original(layer.workload, dict(layer.constants), None)
+    pattern = _pattern(other, layer, meant.workload)
+    if pattern is None:
+        return None
+    here = Way(module, layer.pattern, layer.workload, dict(layer.constants), layer.original)
+    exact = convert(other, here.workload, here.constants)
+    if not isinstance(exact, str):
+        return here, Way(other, pattern, exact.workload, exact.constants, layer.original)
+    if layer.original is None:
+        return None
+    theirs = convert(other, meant.workload, meant.constants)
+    if isinstance(theirs, str):
+        return None
+    exact = convert(module, theirs.workload, theirs.constants)
+    if isinstance(exact, str):
+        return None
+    original = replace(meant, error_lsb=theirs.error_lsb)
+    there = Way(other, pattern, theirs.workload, theirs.constants, original)
+    return replace(
+        here, workload=exact.workload, constants=exact.constants, original=original
+    ), there
+
+
+def _pattern(module: ExecModule, layer: LayerProgram, meant: Workload) -> str | None:
+    """Name of a pattern that takes such a layer, of the same form where there is one."""
+    taken = [p.name for p in module.patterns() if p.kind == meant.kind and not p.refuses(meant)]
+    return layer.pattern if layer.pattern in taken else next(iter(taken), None)
+
+
+def _divided(step: int, layer: LayerProgram, ways: tuple[Way, Way]) -> Division | None:
+    """The layer with the number of rows that balances both units; `ways[0]` is started first."""
+    height = layer.workload.sizes["OY"]
+    rows = np.arange(1, height)
+    if not all(isinstance(w.module.cost_model(w.workload), SequenceCostModel) for w in ways):
+        return None
+    first, other = (
+        _work(way, taken) for way, taken in zip(ways, (rows, height - rows), strict=True)
+    )
+    busy, began = (_alone(way, way.workload) for way in ways)
+    if busy is None or began is None:
+        return None
+    late = began[1].cycles - float(_work(ways[1], np.array([height]))[0])
+    # Rows that begin at a multiple of what the inner memory is aligned to may stay there.
+    order = np.argsort(np.maximum(first, other + late), kind="stable")
+    for at in order[:8]:
+        halves = _halves(ways, int(rows[at]), height)
+        if halves is not None:
+            return Division(step, layer.symbol, halves, layer.cost.cycles - together(halves))
+    return None
+
+
+def _halves(ways: tuple[Way, Way], rows: int, height: int) -> tuple[Half, Half] | None:
+    one, two = _half(ways[0], 0, rows), _half(ways[1], rows, height - rows)
+    return None if one is None or two is None else (one, two)
+
+
+def _half(way: Way, first: int, count: int) -> Half | None:
+    """Rows of a layer on one module; None where they do not fit, or could not stay."""
+    rows, meant = rows_of(way.workload, first, count), way.original
+    if rows is None or rows.read % ALIGNMENT or rows.written % ALIGNMENT:
+        return None
+    if meant is not None:
+        part = rows_of(meant.workload, first, count)
+        assert part is not None
+        meant = replace(meant, workload=part.workload)
+    if all(
+        p.refuses(meant.workload if meant else rows.workload)
+        for p in way.module.patterns()
+        if p.name == way.pattern
+    ):
+        return None
+    found = _alone(way, rows.workload)
+    return None if found is None else Half(way, rows, meant, *found)
+
+
+def _alone(way: Way, workload: Workload) -> tuple[LoopMapping, Cost] | None:
+    """In one call of the kernel, moving everything itself; None where that does not fit."""
+    module, model = way.module, way.module.cost_model(workload)
+    unrolled = tuple(module.spatial(workload))
+    inner = {dim: 1 for dim, _ in workload.dims}
+    for loop in unrolled:
+        inner[loop.dim] *= loop.size
+    cuts = tuple(Cut(o.name, m.name, 0) for o in workload.operands for m in module.memories[:-1])
+    mapping = LoopMapping(unrolled, tuple(between(dict(workload.dims), inner)), 0, cuts)
+    try:
+        if tile_program(workload, module, mapping) is None:
+            return None
+    except (InternalError, TargetError):
+        return None  # one tile of it is too large
+    assert isinstance(model, SequenceCostModel)
+    return mapping, Evaluation(workload, module, model, mapping).cost()
+
+
+def _work(way: Way, rows: np.ndarray) -> np.ndarray:
+    """Cycles in which the unit works on so many rows."""
+    model = way.module.cost_model(way.workload)
+    assert isinstance(model, SequenceCostModel)
+    tile = {dim: np.full(rows.shape, size) for dim, size in way.workload.sizes.items()}
+    work, *_ = model.call_bounds(way.workload, tile | {"OY": rows})
+    return np.broadcast_to(np.asarray(work, float), rows.shape)
+
+
+def together(halves: Sequence[Half]) -> float:
+    """Cycles of both, started in this order."""
+    lanes = [
+        lane_of(half.way.module, half.rows.workload, half.mapping, half.cost) for half in halves
+    ]
+    return beside_cycles(*lanes)
+
+
+def divide(schedule: Schedule, found: Sequence[Division]) -> tuple[Schedule, list[int]]:
+    """`schedule` with layers in halves, and the steps that are first halves."""
+    by_step = {division.step: division for division in found}
+    steps: list[Step] = []
+    firsts = []
+    tensors, aliases = list(schedule.tensors), list(schedule.aliases)
+    constants = {constant.name: constant for constant in schedule.constants}
+    for index, step in enumerate(schedule.steps):
+        if index not in by_step:
+            steps.append(step)
+            continue
+        firsts.append(len(steps))
+        assert step.layer is not None
+        for name in step.layer.workload.constants:
+            constants.pop(f"{step.layer.symbol}_{name.name}")
+        for number, half in enumerate(by_step[index].halves):
+            made, views, places, packed = _step(schedule, step, number, half)
+            steps.append(made)
+            tensors += views
+            aliases += places
+            constants |= {constant.name: constant for constant in packed}
+    changed = replace(
+        schedule,
+        steps=tuple(steps),
+        tensors=tuple(tensors),
+        aliases=tuple(aliases),
+        constants=tuple(constants.values()),
+    )
+    return changed, firsts
+
+
+def _step(
+    schedule: Schedule, step: Step, number: int, half: Half
+) -> tuple[Step, list[Tensor], list[Alias], list[Constant]]:
+    """One half as a step, the tensors that it reads and writes, where they lie, its constants."""
+    layer, way, workload = step.layer, half.way, half.rows.workload
+    assert layer is not None
+    symbol = f"{layer.symbol}{HALVES[number]}"
+    packed = packed_constants(workload, way.module, half.mapping, way.constants)
+    constants = [Constant(f"{symbol}_{o.name}", packed[o.name]) for o in workload.constants]
+    (read,), (written,) = step.reads(), step.writes()
+    tensors, aliases = [], []
+    for name, operand, offset in (
+        (read, workload.inputs[0], half.rows.read),
+        (written, workload.output, half.rows.written),
+    ):
+        whole = schedule.tensor(name)
+        view = f"{name}_{symbol}"
+        tensors.append(replace(whole, name=view, shape=operand.shape))
+        aliases.append(Alias(view, name, offset))
+    arguments = (
+        *(
+            Argument("constant", f"{symbol}_{o.name}", "read")
+            if o.constant
+            else Argument("tensor", tensors[0].name, "read")
+            for o in workload.operands[:-1]
+        ),
+        Argument("tensor", tensors[1].name, "write"),
+    )
+    program = LayerProgram(
+        symbol,
+        way.module.name,
+        way.pattern,
+        way.module.template(workload),
+        workload,
+        half.mapping,
+        half.cost,
+        tuple((name, np.asarray(value)) for name, value in way.constants.items()),
+        tiles=tile_program(workload, way.module, half.mapping),
+        original=half.original,
+    )
+    first = half.rows.written * workload.output.shape[1] // workload.output.nbytes
+    label = f"{step.label} rows {first} to {first + workload.output.shape[1] - 1}"
+    return Step(label, symbol, arguments, program), tensors, aliases, constants

@@ -1,0 +1,26 @@
+"""Rectangles of a device that a layer may take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.known import device as known
+
+
+def links_down(device: Device) -> int:
+    """Streams that go down from a column's cores into its memory tiles."""
+    return device.architecture.switch_ports.get(("core_tile", "master", "S"), device.core_rows)
+
+
+def rectangle(name: str, columns: int, rows: int) -> Device:
+    """A rectangle of device `name`, with all of its streams and channels."""
+    whole = known(name)
+    few = min(rows, whole.core_rows), min(columns, whole.columns)
+    return replace(whole, core_rows=few[0], columns=few[1], shim_noc_columns=None)
+
+
+def region(name: str, columns: int, rows: int) -> Device:
+    """A rectangle of device `name`, which one DMA channel feeds and one empties."""
+    made = rectangle(name, columns, rows)
+    return replace(made, plio_in=None, plio_out=None, gmio_in=1, gmio_out=1)

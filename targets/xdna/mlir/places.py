@@ -1,0 +1,107 @@
+"""Addresses of buffers: a program says banks, the text says bytes.
+
+The stack lies at address 0 of a core, where the dialect puts it: banks are counted from the one
+that the program has for it. Copies of a ping-pong pair with banks of their own stay in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from match_aie.errors import Infeasible, InfeasibleError
+from match_aie.targets.aie_ml.array.local import logical_banks
+from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Tile
+from match_aie.targets.aie_ml.devices import Device
+
+#: Bytes of a vector: where every buffer begins.
+ALIGNED = 32
+
+#: Address of each copy of a buffer.
+Addresses = Mapping[tuple[Tile, str], tuple[int, ...]]
+
+
+def addresses(program: ArrayProgram, device: Device) -> Addresses:
+    """Of all buffers but stacks, which begin at 0.
+
+    Raises:
+        InfeasibleError: buffers do not fit behind each other in their banks.
+    """
+    tiles: dict[Tile, list[Buffer]] = {}
+    for buffer in program.buffers:
+        tiles.setdefault(buffer.tile, []).append(buffer)
+    found: dict[tuple[Tile, str], tuple[int, ...]] = {}
+    for tile, buffers in tiles.items():
+        core = tile[1] >= device.shim_rows + device.mem_rows
+        placed = _core(buffers, device) if core else _memory(buffers, device)
+        found |= {(tile, name): places for name, places in placed.items()}
+    return found
+
+
+def _memory(buffers: Sequence[Buffer], device: Device) -> dict[str, tuple[int, ...]]:
+    """In a memory tile: one after the other."""
+    mem = device.architecture.mem
+    most = mem.bytes if mem is not None else 0
+    found, at = {}, 0
+    for buffer in buffers:
+        size = _aligned(buffer.bytes)
+        found[buffer.name] = tuple(at + copy * size for copy in range(buffer.copies))
+        at += buffer.copies * size
+    if at > most:
+        _refuse(buffers[0].tile, at, most)
+    return found
+
+
+def _core(buffers: Sequence[Buffer], device: Device) -> dict[str, tuple[int, ...]]:
+    """In a core: each in its banks, counted from the stack's."""
+    count, size = logical_banks(device)
+    first = next((min(b.banks) for b in buffers if b.role == "stack"), 0)
+    ends = [bank * size for bank in range(count)]
+    found: dict[str, tuple[int, ...]] = {}
+    for buffer in sorted(buffers, key=lambda b: b.role != "stack"):
+        banks = sorted((bank - first) % count for bank in buffer.banks)
+        halves = [banks] * buffer.copies
+        if buffer.copies == 2 and len(banks) % 2 == 0:
+            halves = [banks[: len(banks) // 2], banks[len(banks) // 2 :]]
+        places = tuple(_put(buffer, half, ends, size) for half in halves)
+        if buffer.role != "stack":
+            found[buffer.name] = places
+    return found
+
+
+def _put(buffer: Buffer, banks: Sequence[int], ends: list[int], size: int) -> int:
+    """The first room in `banks`, of which `ends` says how far each is taken."""
+    need = _aligned(buffer.bytes)
+    for bank in banks:
+        if (bank + 1) * size - ends[bank] >= need:
+            begin, ends[bank] = ends[bank], ends[bank] + need
+            return begin
+    for first in range(len(banks)):
+        row = banks[first:]
+        begin, left = ends[row[0]], need
+        for bank in row:
+            free = ends[bank] == bank * size or bank == row[0]
+            if bank != row[0] + row.index(bank) or not free:
+                break
+            left -= (bank + 1) * size - ends[bank]
+            if left <= 0:
+                _take(row[: row.index(bank) + 1], begin + need, ends, size)
+                return begin
+    _refuse(buffer.tile, need, max((bank + 1) * size - ends[bank] for bank in banks))
+    raise AssertionError("refused")
+
+
+def _take(row: Sequence[int], end: int, ends: list[int], size: int) -> None:
+    """Mark banks in a row as taken up to `end`."""
+    for bank in row:
+        ends[bank] = min(end, (bank + 1) * size)
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNED) * ALIGNED
+
+
+def _refuse(tile: Tile, need: int, most: int) -> None:
+    levers = ("smaller calls",)
+    raise InfeasibleError(
+        Infeasible(f"the memory of tile {tile}", need, most, "bytes", levers), where=str(tile)
+    )

@@ -1,0 +1,199 @@
+"""The XDNA target: the array is planned as Versal's, the host is the CPU target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from match_aie.errors import Infeasible, InfeasibleError, TargetError
+from match_aie.hardware import BuildProfile, ChosenLayer, ExecModule, Runtime, Unit
+from match_aie.targets.aie_ml.array.layout import lay_out
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.known import device as known_device
+from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Beyond
+from match_aie.targets.cpu import CPU
+from match_aie.targets.versal.module import Floats, around_ns
+from match_aie.targets.versal.target import VersalAIEML
+from match_aie.targets.versal.wishes import NO_LAYERS, Layers
+from match_aie.targets.xdna.mlir import text
+
+#: What every Ryzen AI processor executes; those with AVX-512 are an option.
+ARCH = "x86-64-v3"
+
+#: Clock of an x86 core. ASSUMPTION: 3.8 GHz, a base clock of these processors; they differ.
+CPU_MHZ = 3800.0
+
+#: What dense layers of float32 tensors may become: as for Versal, and what is refused by name.
+XdnaFloats = Literal["float32", "bf16", "bfp16"]
+
+
+def xdna_array(name: str) -> Device:
+    """The array of a Ryzen AI processor.
+
+    Raises:
+        TargetError: the device is no such processor, or something that graphs need is not known.
+    """
+    array = known_device(name)
+    if not array.architecture.name.startswith("XDNA"):
+        raise TargetError(
+            f"{name} is no Ryzen AI processor: its array is of {array.architecture.name}",
+            hint="npu1 or npu2",
+        )
+    array.need(array.gmio_in, "the number of DMA channels from memory")
+    array.need(array.dram_gbps, "the rate of the chip's memory")
+    array.need(array.dispatch_us, "the time of a dispatch")
+    return array
+
+
+def _floats(array: Device, floats: str) -> Floats:
+    """What the array's module is asked for.
+
+    Raises:
+        TargetError: there are no kernels for it.
+    """
+    if floats == "bfp16":
+        raise TargetError(
+            f"there are no kernels of block floating point for {array.name}",
+            hint='floats="bf16" on npu1, or quantised layers',
+        )
+    if floats == "bf16" and not any(
+        tiling.native for tiling in array.architecture.core.tilings_of("bfloat16", "bfloat16")
+    ):
+        raise TargetError(
+            f"cores of {array.name} multiply bfloat16 only by way of block floating point, "
+            "for which there are no kernels",
+            hint='floats="float32", or quantised layers',
+        )
+    if floats not in ("float32", "bf16"):
+        raise TargetError(f"floats {floats!r}", hint="float32 or bf16")
+    return "bf16" if floats == "bf16" else "float32"
+
+
+class XDNA(VersalAIEML):
+    """AMD Ryzen AI: the array ("npu1": 4 columns, "npu2": 8), and x86 cores for everything else.
+
+    Attributes:
+        device: name of the device.
+        columns_per_layer: columns of the array that one layer may take at most.
+        frequency: of an x86 core, in Hz.
+    """
+
+    name = "XDNA"
+    _array_of = staticmethod(xdna_array)
+
+    def __init__(
+        self,
+        device: str = "npu1",
+        columns_per_layer: int | None = None,
+        modules: Sequence[str] = ("array", "cpu"),
+        arch: str = ARCH,
+        cpu_mhz: float = CPU_MHZ,
+        handover: bool = True,
+        layers: Layers = NO_LAYERS,
+        floats: XdnaFloats = "float32",
+    ) -> None:
+        """Everything has a default.
+
+        Args:
+            device: "npu1" (Phoenix, Hawk Point) or "npu2" (Strix and its like).
+            columns_per_layer: columns of the array that one layer may take at most; all of them.
+            modules: which of "array" and "cpu" (all modules of the CPU target) run layers.
+            arch: of the x86 cores, as `CPU(arch=...)` takes it.
+            cpu_mhz: clock of such a core.
+            handover: whether layers in a row leave results in memory tiles for the next ones.
+            layers: what is asked of layers, by label, as for Versal.
+            floats: what dense layers of float32 tensors are: "float32", which the x86 cores
+                compute, or "bf16" on npu1, which the array may.
+
+        Raises:
+            TargetError: there is no such device or module, its facts lack something that graphs
+                need, it has no kernels for `floats`, or a wish that no layer can have.
+        """
+        array = xdna_array(device)
+        if not cpu_mhz > 0:
+            raise TargetError(f"an x86 core at {cpu_mhz} MHz")
+        self._cpu = CPU(arch)
+        if self._cpu.machine.family not in ("x86-64", ""):
+            raise TargetError(f"{arch} is no x86 processor", hint=ARCH)
+        unknown = sorted(set(modules) - {"array", "cpu"})
+        if unknown:
+            raise TargetError(
+                f"the target has no module {unknown[0]!r}", hint="modules are array and cpu"
+            )
+        hosts = tuple(self._hosts()) if "cpu" in modules else ()
+        super().__init__(
+            device,
+            array.columns if columns_per_layer is None else columns_per_layer,
+            (*(("array",) if "array" in modules else ()), *hosts),
+            cpu_mhz,
+            handover,
+            layers=layers,
+            floats=_floats(array, floats),
+        )
+
+    def _hosts(self) -> Mapping[str, ExecModule]:
+        return {module.name: module for module in self._cpu.modules()}
+
+    def build_profile(self) -> BuildProfile:
+        """That of the CPU, and the emulation of the array."""
+        flags = super().build_profile().cxx_flags
+        return replace(self._cpu.build_profile(), cxx_flags=flags)
+
+    def runtime(self) -> Runtime:
+        """The CPU's, and what goes between tensors and the array's buffers."""
+        mine, array = self._cpu.runtime(), super().runtime()
+        return replace(mine, files={**mine.files, **array.files})
+
+    def companions(
+        self, network: str, layers: Sequence[ChosenLayer]
+    ) -> Sequence[Unit] | Infeasible:
+        """Also the text of every graph's program, for the open tool chain."""
+        found = super().companions(network, layers)
+        if isinstance(found, Infeasible):
+            return found
+        mine = self._mine(layers)
+        graphs = [self._graph(layer) for layer in mine]
+        texts = []
+        for chain, whole in self._joined(network, mine, graphs):
+            graph = graphs[chain.first] if whole is None else whole.graph
+            values = {"text": self._text(graph, chain.column)}
+            texts.append(Unit(f"mlir/{graph.name}.mlir", "xdna/program.mlir.mako", values))
+        return (*found, *texts)
+
+    def _text(self, graph: LayerGraph, column: int) -> str:
+        """The program's text; a remark where there is none."""
+        program = lay_out(graph, self._whole, column)
+        if isinstance(program, Infeasible):
+            return f"// No program: {program}\n"
+        try:
+            return text(program, self._whole)
+        except (InfeasibleError, TargetError) as error:
+            return f"// No text: {error}\n"
+
+    def simulator(self) -> ArrayNetworkSimulator:
+        """The array behind a dispatch, and the x86 cores around it."""
+        beyond = Beyond(call_ns=around_ns(self._whole))
+        hertz = self._megahertz * 1e6
+        return ArrayNetworkSimulator(self._whole, hertz, self.stretches, beyond=beyond)
+
+    def options(self) -> Mapping[str, object]:
+        """Arguments that make an equal target."""
+        names = {module.name for module in self.modules()}
+        kept = [name for name in (self._array.name,) if name in names]
+        kept += ["cpu"] if names - set(kept) else []
+        return {
+            "device": self.device,
+            "columns_per_layer": self.columns_per_layer,
+            "modules": kept,
+            "arch": self._cpu.machine.name,
+            "cpu_mhz": self._megahertz,
+            "handover": self._handover,
+            "layers": {label: wish.data for label, wish in self._wishes.items()},
+            "floats": self._array.floats,
+        }
+
+    def built_for(self) -> str:
+        """The x86 cores and the array; emulated on the host."""
+        return f"{self.device}: {self._cpu.machine.name} and AI Engine array"

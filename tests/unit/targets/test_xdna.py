@@ -1,0 +1,94 @@
+"""The XDNA target: facts, refusals, and networks planned on all columns and executed."""
+
+import numpy as np
+import pytest
+
+import match_aie as match
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.known import device, devices
+from match_aie.targets.versal.executing import prove
+from match_aie.targets.versal.module import around_ns
+from match_aie.targets.xdna import XDNA
+from tests.networks.power_of_two import dense_chain
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "gigahertz", "dram", "times"),
+    [
+        ("npu1", 4, 1.0, 15.0, (75.0, 617.0, 3.4)),
+        ("npu2", 8, 1.8, 50.0, (64.0, 450.0, 4.9)),
+    ],
+)
+def test_facts_have_sources(name, columns, gigahertz, dram, times):
+    array = device(name)
+    core, mem = array.architecture.core, array.architecture.mem
+    assert (array.columns, array.core_rows, array.mem_rows) == (columns, 4, 1)
+    assert (core.data_memory_bytes, mem.bytes) == (64 * 1024, 512 * 1024)
+    assert array.shim_noc_columns == tuple(range(columns))
+    assert (array.architecture.shim_dma.mm2s, array.architecture.shim_dma.s2mm) == (2, 2)
+    assert (array.gmio_in, array.gmio_out) == (2 * columns, 2 * columns)
+    assert (array.clock_ghz, array.dram_gbps) == (gigahertz, dram)
+    assert (array.dispatch_us, array.first_dispatch_us, array.reconfiguration_ms) == times
+    for fact in ("dispatch_us", "full_reconfiguration_ms", "dram_effective_GBps", "clock"):
+        assert array.provenance[f"devices.{name}.{fact}"].source
+
+
+def test_unknown_times_are_unknown_elsewhere():
+    assert device("vek280").dispatch_us is None
+    assert around_ns(device("vek280")) == 1000.0
+    assert around_ns(device("npu1")) == 75e3
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"device": "vek280"}, "vek280 is no Ryzen AI processor: its array is of AIE-ML"),
+        ({"device": "npu9"}, "no AI Engine device 'npu9'"),
+        ({"floats": "bfp16"}, "no kernels of block floating point for npu1"),
+        ({"device": "npu2", "floats": "bfp16"}, "no kernels of block floating point for npu2"),
+        ({"device": "npu2", "floats": "bf16"}, "only by way of block floating point"),
+        ({"arch": "aarch64"}, "aarch64 is no x86 processor"),
+        ({"modules": ("array", "arm")}, "no module 'arm'"),
+        ({"cpu_mhz": 0}, "an x86 core at 0 MHz"),
+    ],
+)
+def test_refusals_name_their_reason(options, why):
+    with pytest.raises(TargetError, match=why):
+        XDNA(**options)
+
+
+def test_only_ryzen_ai_processors_are_taken():
+    assert {name for name in devices() if device(name).architecture.name.startswith("X")} == {
+        "npu1",
+        "npu2",
+    }
+
+
+@pytest.mark.parametrize("options", [{}, {"device": "npu2", "modules": ("array",)}])
+def test_options_make_an_equal_target(options):
+    target = XDNA(**options)
+    again = XDNA(**target.options())
+    assert again.options() == target.options()
+    assert [m.name for m in again.modules()] == [m.name for m in target.modules()]
+    assert "arm" not in [m.name for m in target.modules()]
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "floats"),
+    [("npu1", np.int8, "float32"), ("npu1", np.int16, "float32"), ("npu2", np.int8, "float32")],
+)
+def test_chains_run_on_the_array_bit_for_bit(name, dtype, floats):
+    """Two layers large enough to be worth a dispatch: one graph, executed and simulated."""
+    net = match.compile(
+        dense_chain(256, (256, 256, 256), dtype), target=XDNA(device=name, floats=floats)
+    )
+    mine = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
+    assert len(mine) == 2
+    assert prove(mine, name, np.random.default_rng(0)) == 1
+    simulated = net.simulate()
+    assert simulated.cycles / (net.target.frequency / 1e6) > device(name).dispatch_us
+
+
+def test_small_layers_are_not_worth_a_dispatch():
+    net = match.compile(dense_chain(16, (64, 64), np.int8), target=XDNA())
+    assert "array" not in {layer.module for layer in net.program.schedule.chosen}
