@@ -9,10 +9,10 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from tests.networks import network  # noqa: E402
+from tests.networks import constructs, network  # noqa: E402
 from tests.networks.exported import exported_cnn  # noqa: E402
 
 #: Facts and measurements of others; their sources are in `README.md` there.
 DATA = ROOT / "tests" / "data"
 
-__all__ = ["DATA", "ROOT", "exported_cnn", "network"]
+__all__ = ["DATA", "ROOT", "constructs", "exported_cnn", "network"]

@@ -198,6 +198,8 @@ def main() -> None:
     for name in options.only:
         rows += case_rows(name, options)
         print(json.dumps(rows[-7:-1]), flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(rows, indent=1) + "\n")
     report(rows, options.json)
 
 

@@ -75,6 +75,11 @@ JOBS = (
         *("byoc", 120, ("--rounds", "15", "--window", "0.05")),
         ("--only", "resnet8_u8", "--rounds", "1", "--window", "0.01"),
     ),
+    Job("constructs", 120, (), ("--only", "GRU", "--targets", "CPU")),
+    Job(
+        *("models", 300, ("--clock", "cpu")),
+        ("--only", "bert_tiny", "--rounds", "1", "--window", "0.01"),
+    ),
     Job("cpu_cores", 60, (), ("--only", "dae_u8", "--rounds", "1", "--window", "0.01")),
     Job("cpu_prediction", 300, (), ("--only", "dae_u8", "--rounds", "1")),
 )

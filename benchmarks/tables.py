@@ -406,6 +406,47 @@ def xdna_gemms(rows: Rows) -> Lines:
         yield what, "", "", rows.value("calibration", metric, 1), ""
 
 
+def model_networks(rows: Rows) -> Lines:
+    """Networks of the forms that packages ship."""
+    yield (
+        *("network", "times as fast", "ms", "of it products in modules", "largest error"),
+        "peak memory, times the other's",
+    )
+    for case in rows.cases("speedup_vs_reference"):
+        yield (
+            f"`{case}`",
+            rows.value(case, "speedup_vs_reference", 2),
+            rows.value(case, "milliseconds", 2),
+            rows.value(case, "macs_in_modules_percent", 0) + " %",
+            f"{rows.all(case, 'max_relative_error')[0]:.0e}",
+            rows.value(case, "peak_memory_ratio", 2),
+        )
+
+
+def model_constructs(rows: Rows) -> Lines:
+    """Constructs on four targets: difference, share of products in modules."""
+    targets = ("CPU", "GAP9", "DIANA", "VersalAIEML")
+    yield "construct", *targets
+    for case in rows.cases("difference_CPU"):
+        cells = []
+        for target in targets:
+            apart = rows.all(case, f"difference_{target}")
+            if apart:
+                share = rows.value(case, f"macs_percent_{target}", 0)
+                cells.append(f"{apart[0]:.0e}, {share} %")
+            else:
+                cells.append(rows.note(case, f"refused_{target}"))
+        yield case, *cells
+
+
+def model_files(rows: Rows) -> Lines:
+    """Files inside packages, by outcome."""
+    yield "package: file", "outcome", "difference"
+    for case in rows.cases("difference"):
+        apart = rows.all(case, "difference")[0]
+        yield case, rows.note(case, "difference"), "" if apart is None else f"{apart:.0e}"
+
+
 #: Name in a document -> the results file and what makes the table of it.
 TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "gap9_networks": ("gap9", gap9_networks),
@@ -430,6 +471,9 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "aie_recurrent": ("aie_sequence", aie_recurrent),
     "aie_attention": ("aie_sequence", aie_attention),
     "aie_images": ("aie_network", aie_images),
+    "model_networks": ("models", model_networks),
+    "model_constructs": ("constructs", model_constructs),
+    "model_files": ("shipped", model_files),
     "aie_calibration": ("aie_layer", aie_calibration),
     "xdna_gemms": ("xdna", xdna_gemms),
 }

