@@ -96,12 +96,17 @@ class Layout:
         return line
 
     def _wants_image(self, call: Any) -> bool:
-        """Whether an operand is a line with an image, and the others are lines or constants."""
+        """Whether an operand is a line with an image, and the others are lines or constants.
+
+        A constant of more axes makes more than a line of one.
+        """
         if tvm_api.operator_name(call) in ("quantize", "dequantize"):
             return False
         known = [a for a in call.args if isinstance(a, relax.Var)]
         fits = all(
-            tvm_api.is_constant(a) or (isinstance(a, relax.Var) and _rank(a) == lines.RANK)
+            tvm_api.constant_value(a).ndim <= lines.RANK
+            if tvm_api.is_constant(a)
+            else isinstance(a, relax.Var) and _rank(a) == lines.RANK
             for a in call.args
         )
         return fits and any(a in self.images for a in known)

@@ -17,7 +17,7 @@ from math import inf
 from typing import ClassVar, Generic, TypeVar
 
 from match_aie.cost_models.aie_image import BandCost
-from match_aie.errors import Infeasible, TargetError
+from match_aie.errors import Infeasible
 from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.layer import Arrays
@@ -111,6 +111,10 @@ class Chosen(Generic[Cut]):
     columns: int
 
 
+#: What helps where no kernel of a layer has a schedule.
+_OTHERS = ("another module for this layer", "another device")
+
+
 class Candidates(Generic[Cut]):
     """Cuts of a layer over at most so many columns, each looked at once.
 
@@ -131,21 +135,15 @@ class Candidates(Generic[Cut]):
         self._cuts.sort(key=lambda each: each[:3])
 
     def best(self, columns: int) -> Chosen[Cut] | Infeasible:
-        """The cut of least latency on at most `columns` columns that can be laid out.
-
-        Raises:
-            TargetError: there is no kernel for any.
-        """
+        """The cut of least latency on at most `columns` columns that can be laid out."""
         reason: Infeasible | None = None
         for cut, cost in islice(self._priced(columns), self._kind.tries):
             taken = self._kind.lay_out(cut, columns)
             if not isinstance(taken, Infeasible):
                 return Chosen(cut, cost, taken)
             reason = taken
-        reason = reason or self._refusal(columns)
-        if reason is None:
-            raise TargetError(f"on {self._kind.device.name} there is no kernel for the layer")
-        return reason
+        what = "kernels that fit registers and program memory"
+        return reason or self._refusal(columns) or Infeasible(what, 1, 0, "kernels", _OTHERS)
 
     def _refusal(self, columns: int) -> Infeasible | None:
         """What lacks least of what a cut lacks; where none lacks anything, kernels."""

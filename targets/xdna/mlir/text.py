@@ -50,7 +50,8 @@ def text(program: ArrayProgram, device: Device) -> str:
     if program.crossings or any(route.packet for route in program.routes):
         raise TargetError("programmable logic and packets are not in the text")
     lines = _Printer(program, device).lines()
-    remarks = [f"// Readers or writers share the locks of {name}." for name in shared(program)]
+    danger = "one a copy ahead may take another one's share."
+    remarks = [f"// Channels share the locks of {name}: {danger}" for name in shared(program)]
     return "\n".join((*remarks, "module {", *(f"  {line}" for line in lines), "}")) + "\n"
 
 

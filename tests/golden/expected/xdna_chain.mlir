@@ -1,6 +1,6 @@
-// Readers or writers share the locks of dense_chain_layer0_x0 in tile 0, 1.
-// Readers or writers share the locks of dense_chain_layer0_y0 in tile 0, 1.
-// Readers or writers share the locks of dense_chain_layer1_y0 in tile 1, 1.
+// Channels share the locks of dense_chain_layer0_x0 in tile 0, 1: one a copy ahead may take another one's share.
+// Channels share the locks of dense_chain_layer0_y0 in tile 0, 1: one a copy ahead may take another one's share.
+// Channels share the locks of dense_chain_layer1_y0 in tile 1, 1: one a copy ahead may take another one's share.
 module {
   aie.device(npu1) {
     func.func private @dense_chain_layer0_only_0(memref<32xi32>, memref<32xi32>, memref<8xi32>, memref<16xi32>, i32)

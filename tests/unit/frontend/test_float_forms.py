@@ -85,6 +85,20 @@ def test_convolutions_of_lines_are_ones_of_images(onnx_tools, groups):
     assert found.count("permute_dims") == 2  # of the input and the output
 
 
+@pytest.mark.parametrize("shape", [(1, 1, 1, 1), (2, 1, 1, 1), (1, 1, 4, 1)])
+@pytest.mark.parametrize("operator", ["Mul", "Add"])
+def test_what_makes_more_than_a_line_of_a_line_stays(onnx_tools, operator, shape):
+    constants = {
+        "w": RNG.standard_normal((4, 3, 3)).astype(np.float32),
+        "k": RNG.standard_normal(shape).astype(np.float32),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"]),
+        helper.make_node(operator, ["a", "k"], ["y"]),
+    ]
+    assert "nn.conv2d" in compared(onnx_tools, nodes, (1, 3, 9), constants)
+
+
 ROOT = np.float32(np.sqrt(2 / np.pi))
 GELUS = {
     "gpt2": [

@@ -5,12 +5,15 @@ import pytest
 from onnx import TensorProto, helper
 
 import match_aie as match
-from match_aie.errors import TargetError
+from match_aie.errors import Infeasible, TargetError
+from match_aie.targets.aie_ml.graph.cut_plan import cut_plans
+from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device, devices
 from match_aie.targets.versal.executing import prove, stretches
 from match_aie.targets.versal.module import around_ns
 from match_aie.targets.xdna import XDNA
 from match_aie.targets.xdna.mlir import kernels_of, read, text
+from tests.aie_layers import constants_of, random_layer
 from tests.networks.power_of_two import dense_chain
 from tests.qdq import Nodes
 
@@ -94,6 +97,20 @@ def test_chains_run_on_the_array_bit_for_bit(name, dtype, floats):
     assert prove(mine, name, np.random.default_rng(0)) == 1
     simulated = net.simulate()
     assert simulated.cycles / (net.target.frequency / 1e6) > device(name).dispatch_us
+
+
+def test_a_layer_without_a_kernel_is_no_error():
+    """The second generation lacks registers for some; another module takes such a layer."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        workload = random_layer(rng, "depthwise")
+        fixed = None if workload is None else in_fixed_point(workload, constants_of(workload, rng))
+        if fixed is not None and not isinstance(fixed, str):
+            found = cut_plans(fixed.workload, "npu2", 2)
+            if isinstance(found, Infeasible):
+                assert "kernels that fit registers" in str(found)
+                return
+    pytest.fail("all of them have kernels")
 
 
 def test_small_layers_are_not_worth_a_dispatch():

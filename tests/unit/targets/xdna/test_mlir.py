@@ -121,7 +121,7 @@ def test_semaphores_make_whole_copies():
         assert min(one.writers, one.reads) >= 1, key
     names = shared(found.program)
     assert names
-    assert all(f"share the locks of {name}." in text(found.program, NPU1) for name in names)
+    assert all(f"share the locks of {name}:" in text(found.program, NPU1) for name in names)
 
 
 def test_buffers_do_not_overlap():
