@@ -8,6 +8,7 @@ import numpy as np
 
 from match_aie.hardware.module import Constants
 from match_aie.targets.cpu.cores import Split, over, part_bytes
+from match_aie.targets.cpu.float_cost import FLOAT, SHARE
 from match_aie.targets.cpu.float_kernel import Ending, Product, literal
 from match_aie.targets.cpu.float_tile import choose, pack_panels, padded
 from match_aie.targets.cpu.machine import Machine
@@ -32,6 +33,7 @@ class ConvKernel:
         copied_rows: of the image, into the frame.
         copied_columns: of the image, into the frame.
         bias_group: elements of the packed bias per group.
+        block: channels of a group that all lines are computed of before the next ones.
         scratch: elements of one core.
         split: over cores; None for one.
     """
@@ -44,6 +46,7 @@ class ConvKernel:
     copied_rows: int
     copied_columns: int
     bias_group: int
+    block: int
     scratch: int
     split: Split | None = None
 
@@ -112,9 +115,32 @@ def conv_kernel(workload: Workload, machine: Machine, split: Split | None = None
         min(rows, height - top),
         min(columns, width - left),
         padded(tile, d["K"]),
+        at_a_time(machine, product, d["OY"], height * width * channels),
         height * width * channels if framed else 0,
         split,
     )
+
+
+def at_a_time(machine: Machine, product: Product, lines: int, image: int) -> int:
+    """Channels that all lines are computed of before the next ones; all where that saves nothing.
+
+    Weights of more channels than the second cache keeps come from beyond it once for each line; in
+    blocks that it keeps, they come once, and the image once for each block.
+
+    Args:
+        machine: the core.
+        product: of a line.
+        lines: of the output.
+        image: elements of it as it is read.
+    """
+    cache = machine.caches[min(1, len(machine.caches) - 1)]
+    room = cache.bytes * SHARE / 2  # half of it for the lines of the image
+    width = product.tile.width
+    fits = int(room // (FLOAT * product.inner * width)) * width
+    block = min(max(fits, width), product.columns)
+    again = (-(-product.columns // block) - 1) * image
+    saved = (lines - 1) * product.inner * product.columns
+    return block if again < saved else product.columns
 
 
 def pack_conv(kernel: ConvKernel, workload: Workload, constants: Constants) -> Constants:

@@ -10,6 +10,8 @@ d = layer.dim
 w = layer.window
 channels, outputs = d.G * d.C, d.G * d.K
 tile = f"{layer.symbol}_tile"
+blocked = k.block < d.K
+part = ("n_begin", "n_end") if blocked else ()
 lines = k.framed and k.split is not None and k.split.dim == "OY"
 def more(m, n):
     bias = f", bias + g * {k.bias_group} + {n}" if p.ending.bias else ""
@@ -41,11 +43,19 @@ ${cores.open(layer, k.split, k.part_bytes)}
 % endif
         for (int32_t g = 0; g < ${d.G}; ++g) {
             const float *const panels = weight + g * ${p.packed};
+% if blocked:
+            /* All lines with the weights of so many channels, which stay in the cache meanwhile. */
+            for (int32_t n_begin = 0; n_begin < ${d.K}; n_begin += ${k.block}) {
+            const int32_t n_end = ${d.K} - n_begin < ${k.block} ? ${d.K} : n_begin + ${k.block};
+% endif
             for (int32_t oy = ${k.over("OY", d.OY)[0]}; oy < ${k.over("OY", d.OY)[1]}; ++oy) {
                 const int32_t at = (b * ${d.OY} + oy) * ${d.OX * outputs} + g * ${d.K};
                 const float *const line = image + ${"(oy - part_begin)" if lines else "oy"} * ${w.sy * k.width * channels} + g * ${d.C};
-                ${micro.cover(tile, p, "0", str(d.OX), "line", "panels", "(y + at)", more)}
+                ${micro.cover(tile, p, "0", str(d.OX), "line", "panels", "(y + at)", more, *part)}
             }
+% if blocked:
+            }
+% endif
         }
     }
 ${cores.close(layer, k.split)}

@@ -1,15 +1,18 @@
 """Emitted float32 layers are as close to the reference as they must be, for any shape."""
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from real_cases import BLOCKED, KINDS
-from real_harness import COMPILERS, MACHINES, case, check, sanitize
+from real_harness import COMPILERS, MACHINES, case, check, module_of, sanitize
 
 from match_aie.targets.cpu.float_patterns import refuses
+from match_aie.targets.cpu.machine import machine
+from match_aie.workload import RealTail, Window, real_conv2d
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no gcc and no clang")
 
@@ -49,6 +52,44 @@ def compared(compiler, name, kind):
             check(cases, Path(folder), compiler, MACHINES[name])
 
     holds()
+
+
+@st.composite
+def wide(draw, facts):
+    """A convolution of more channels than a small cache keeps the weights of."""
+    c, lanes = draw(st.integers(1, 7)), facts.lanes
+    k = draw(st.sampled_from([3 * lanes, 8 * lanes, 9 * lanes + 1, 13 * lanes - 2]))
+    groups = draw(st.sampled_from([1, 2]))
+    pad = draw(st.integers(0, 1))
+    workload = real_conv2d(
+        shape=(1, draw(st.integers(4, 6)), draw(st.integers(3, 6)), groups * c),
+        weight_shape=(groups * k, 3, draw(st.integers(1, 3)), c),
+        groups=groups,
+        window=Window((1, 1), (1, 1), (pad, pad, 1, 1)),
+        bias=draw(st.booleans()),
+        residual=draw(st.booleans()),
+        tail=RealTail(activation="relu"),
+    )
+    return case(workload, draw(st.integers(0, 2**32 - 1)))
+
+
+def test_all_lines_of_some_channels_after_the_others():
+    facts = machine()
+    small = replace(facts.caches[0], bytes=6_000)
+    facts = replace(facts, caches=(small, small))
+    blocks = set()
+
+    @TWICE
+    @given(st.lists(wide(facts), min_size=8, max_size=8))
+    def holds(cases):
+        for one in cases:
+            kernel = module_of(one.workload, facts).kernel(one.workload, one.mapping)
+            blocks.add(-(-kernel.product.columns // kernel.block))
+        with tempfile.TemporaryDirectory() as folder:
+            check(cases, Path(folder), COMPILERS[0], facts)
+
+    holds()
+    assert min(blocks) == 1 < 2 < max(blocks)
 
 
 @pytest.mark.slow
