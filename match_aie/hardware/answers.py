@@ -25,6 +25,8 @@ def unlike(method: str, answer: object) -> str:
         expected, right = _EXPECTED[method]
         if not right(answer):
             return f"gives {shorten(repr(answer), 80)}, not {expected}"
+    if method == "modules":
+        return _lonely(answer)
     if method in _PRICES:
         return _price(answer, endless=_PRICES[method])
     return _whole_cost(answer) if method == "cost" else ""
@@ -84,6 +86,19 @@ def _truths(found: object) -> bool:
 
 def _modules(found: object) -> bool:
     return isinstance(found, list | tuple) and all(map(_called("ExecModule"), found))
+
+
+def _lonely(found: object) -> str:
+    """Of modules whose `beside` does not say what company takes."""
+    for module in found if isinstance(found, list | tuple) else ():
+        beside = getattr(module, "beside", None)
+        if beside is not None and not _called("Company")(beside):
+            return (
+                f"gives module {module.name!r}, whose beside is {shorten(repr(beside), 80)}, not a "
+                "Company: write beside = Company(), or Company(enter, call, slowed) with what it "
+                "takes"
+            )
+    return ""
 
 
 def _prices(found: object) -> bool:

@@ -13,11 +13,12 @@ alone, whichever is modelled cheaper. All of this is a heuristic: nothing is pro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from match_aie.errors import Infeasible
 from match_aie.hardware import Cost, MatchTarget, Objective, measure
+from match_aie.lowering.apart import Range, check_apart, ranges
 from match_aie.lowering.company import beside_cycles
 from match_aie.lowering.groups import groups
 from match_aie.lowering.handover_choice import Choice, Choices, Held
@@ -346,7 +347,11 @@ def _held(items: Sequence[Item], step: int) -> Held:
 
 
 def _apply(steps: list[Step], found: Plan) -> None:
-    """Put the plan into the steps."""
+    """Put the plan into the steps.
+
+    Raises:
+        InternalError: things that are in the memory at a time share bytes.
+    """
     inside: dict[int, dict[str, int]] = {step: {} for step in found.choices}
     for item, offset in zip(found.items, found.offsets, strict=True):
         for step, name, _, at in item.uses:
@@ -362,3 +367,18 @@ def _apply(steps: list[Step], found: Plan) -> None:
         tiles = relocated(choice.tiles, base, inside[index], found.total, own)
         layer = replace(layer, mapping=choice.mapping, cost=costs[index], tiles=tiles)
         steps[index] = replace(steps[index], layer=layer)
+    for index in found.choices:
+        check_apart(_there(steps, found, index), found.total)
+
+
+def _there(steps: Sequence[Step], found: Plan, index: int) -> Iterator[Range]:
+    """Everything in the memory at a step; of one beside another, also what the other one has."""
+    for item, offset in zip(found.items, found.offsets, strict=True):
+        if item.alive(index):
+            what = f"what stays from step {item.first} to {item.last}"
+            yield Range(what, offset, offset + item.nbytes)
+    begin = index - (index in found.beside)
+    for step in (begin, begin + 1) if begin + 1 in found.beside else (index,):
+        layer = steps[step].layer
+        if layer is not None and layer.tiles is not None:
+            yield from ranges(layer.tiles, steps[step].label)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from match_aie.errors import InternalError, TargetError
 from match_aie.hardware import (
+    SUMS,
     Cost,
     ExecModule,
     Objective,
@@ -166,15 +167,18 @@ def _uncut(mapping: LoopMapping, held: Mapping[str, Moves]) -> LoopMapping:
 def _evaluation(
     layer: LayerProgram, module: ExecModule, mapping: LoopMapping, held: frozenset[str]
 ) -> Evaluation:
-    """By the module's cost model, on a chip where operands in `held` need no transfer."""
+    """By the module's cost model, on a chip where operands in `held` need no transfer.
+
+    Partial sums stay where they are: without a memory that names them they would be priced as a
+    wide output.
+    """
     model = module.cost_model(layer.workload)
     if not isinstance(model, TileCostModel):
         raise InternalError(f"module {module.name} has tiles and no prices for them")
     inner, *outer = module.memories
-    names = (operand.name for operand in layer.workload.operands)
+    names = [o.name for o in layer.workload.operands if o.name not in held]
+    if inner.operands is not None and SUMS in inner.operands:
+        names.append(SUMS)
     variant = copy(module)
-    variant.memories = (
-        replace(inner, operands=tuple(name for name in names if name not in held)),
-        *outer,
-    )
+    variant.memories = (replace(inner, operands=tuple(names)), *outer)
     return Evaluation(layer.workload, variant, model, mapping)

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,9 @@ def test_it_is_short():
 def test_it_is_formatted():
     ruff = [sys.executable, "-m", "ruff"]
     subprocess.run([*ruff, "format", "--check", "-q", str(PACKAGE)], check=True)
+    sources = [*PACKAGE.rglob("*.c"), *PACKAGE.rglob("*.h")]
+    assert sources
+    assert max(len(line) for file in sources for line in file.read_text().splitlines()) <= 100
 
 
 def test_it_uses_the_public_surface_only():
@@ -81,6 +85,7 @@ def test_channels_that_fill_no_block(tmp_path):
     assert set(result.max_lsb_vs_model.values()) == {0}
 
 
+@cache
 def partial_sums(inputs, outputs, rows):
     return compiled(
         network([Case("conv", Conv(sized(INT8, 1, inputs, rows, 4), outputs))]), Alone()

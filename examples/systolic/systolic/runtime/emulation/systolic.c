@@ -34,7 +34,8 @@ static int32_t filtered(const struct systolic_job *j, int32_t row, int32_t colum
     for (int32_t tap = 0; tap < j->fy * j->fx; ++tap) {
         const int32_t r = row * j->sy + tap / j->fx * j->dy - j->top;
         const int32_t s = column * j->sx + tap % j->fx * j->dx - j->left;
-        for (int32_t c = from; c < to && r >= 0 && r < j->x.rows && s >= 0 && s < j->x.columns; ++c) {
+        const int32_t inside = r >= 0 && r < j->x.rows && s >= 0 && s < j->x.columns;
+        for (int32_t c = from; inside && c < to; ++c) {
             const int32_t at = j->depthwise ? tap : c / 16 * j->c_step / 16 + tap * 16 + c % 16;
             sum += load(&j->x, r, s, c) * (int8_t)j->weight[k / 16 * j->k_step + at * 16 + k % 16];
         }
@@ -51,8 +52,7 @@ static void output(const struct systolic_job *j, int32_t row, int32_t column, in
         j->y.at[at] = rounded(j, (left + right) / j->scale_y);
         return;
     }
-    const int32_t begin = j->sums.first ? j->bias[k] : j->sums.at[at];
-    const int32_t sum = begin + filtered(j, row, column, k);
+    const int32_t sum = filtered(j, row, column, k) + (j->sums.first ? j->bias[k] : j->sums.at[at]);
     if (!j->sums.last) {
         j->sums.at[at] = sum;
         return;
