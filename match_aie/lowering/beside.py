@@ -147,8 +147,9 @@ class Trial:
         divided, firsts = divide(move(whole, self.moved), self.divisions)
         names = [step.symbol for step in divided.steps]
         gains = [d.gain for d in sorted(self.divisions, key=lambda one: one.step)]
-        every = [(Pair(at, at + 1), gain) for at, gain in zip(firsts, gains, strict=True)]
-        every += [(Pair(*(names.index(name) for name in m.pair)), m.gain) for m in self.moved]
+        every = [(Pair(first, first + 1), gain) for first, gain in zip(firsts, gains, strict=True)]
+        at = {name: index for index, name in enumerate(names)}
+        every += [(Pair(at[m.pair[0]], at[m.pair[1]]), m.gain) for m in self.moved]
         for pair, gain in Pairs(divided, modules, [pair for pair, _ in every]).found():
             symbols = frozenset((names[pair.first], names[pair.other]))
             if symbols not in self.refused and (self.wanted is None or symbols in self.wanted):
