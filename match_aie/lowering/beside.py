@@ -6,7 +6,8 @@ is at most the time in which the first one's unit needs no controller.
 
 Pairs are found one after the other, in the order of the schedule, each time the partner that saves
 most. That is a heuristic; a pair stays only if the whole network, planned again, is modelled
-faster.
+faster. Where not all fit at once, what gains least goes first; where nothing is left so, they are
+added one by one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from match_aie.errors import Infeasible
 from match_aie.hardware import ExecModule, MatchTarget, Objective
 from match_aie.hardware.move import unit
 from match_aie.hardware.tables import is_listed
-from match_aie.lowering.company import beside_cycles
+from match_aie.lowering.company import MARGIN, beside_cycles
 from match_aie.lowering.division import Division, divide, divisions, whole_of
 from match_aie.lowering.handover_choice import Choices
 from match_aie.lowering.moving import Moved, move, moves
@@ -28,8 +29,8 @@ from match_aie.lowering.program import Beside, NetworkProgram, Schedule, Step
 #: Plans a schedule's memories.
 Planner = Callable[[Schedule], "NetworkProgram | Infeasible"]
 
-#: Times that a network is planned at most while pairs are tried.
-PLANS = 6
+#: Times that a network is planned at most while everything is tried at once, and one by one.
+PLANS, SINGLE_PLANS = 6, 8
 
 #: Storage, first byte, end.
 Extent = tuple[str, int, int]
@@ -55,21 +56,56 @@ def side_by_side(
     modules = {module.name: module for module in target.modules() if module.beside}
     if len(modules) < 2 or not target.shared_memory or objective != "latency" or program.streams:
         return program
-    before = {layer.symbol: layer.cost.cycles for layer in program.schedule.layers}
-    best = program
-    trial: Trial | None = first_trial(schedule, modules)
-    for _ in range(PLANS):
-        linked = trial.schedule(schedule, modules) if trial else None
-        if linked is None or trial is None:
-            break
-        found = plan(linked)
-        if isinstance(found, Infeasible) or found.streams:
-            trial = trial.without_the_least()
-            continue
-        if cycles(found) < cycles(best):
-            best = found
-        trial = trial.without(trial.lost(found.schedule, before), cycles(found) < cycles(program))
-    return best
+    first = first_trial(schedule, modules)
+    attempt = _Attempt(program, schedule, modules, plan)
+    found, all_fit = attempt.at_once(first)
+    return found if found is not program or all_fit else attempt.one_by_one(first)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """What is planned again while pairs are tried; fields are those of `side_by_side`."""
+
+    program: NetworkProgram
+    whole: Schedule
+    modules: Mapping[str, ExecModule]
+    plan: Planner
+
+    def at_once(self, trial: Trial | None) -> tuple[NetworkProgram, bool]:
+        """The best with all of `trial` but what loses or does not fit; and whether all did fit."""
+        before = {layer.symbol: layer.cost.cycles for layer in self.program.schedule.layers}
+        best, all_fit = self.program, True
+        for _ in range(PLANS):
+            linked, pairs = trial.linked(self.whole, self.modules) if trial else (None, ())
+            if trial is None or linked is None:
+                break
+            found = self._planned(linked)
+            if found is None:
+                all_fit = False
+                trial = trial.without_the_least(pairs)
+                continue
+            if cycles(found) < cycles(best):
+                best = found
+            faster = cycles(found) < cycles(self.program)
+            trial = trial.without(trial.lost(found.schedule, before), pairs, faster=faster)
+        return best, all_fit
+
+    def one_by_one(self, every: Trial) -> NetworkProgram:
+        """The best with more and more of `every`, each kept that makes the network faster."""
+        kept: tuple[Named, ...] = ()
+        best = self.program
+        _, pairs = every.linked(self.whole, self.modules)
+        for one in sorted(pairs, key=lambda pair: -pair.gain)[:SINGLE_PLANS]:
+            linked, there = every.only((*kept, one)).linked(self.whole, self.modules)
+            found = self._planned(linked) if linked and len(there) > len(kept) else None
+            if found is not None and cycles(found) < cycles(best):
+                best, kept = found, (*kept, one)
+        return best
+
+    def _planned(self, linked: Schedule) -> NetworkProgram | None:
+        """None where it does not fit, or streams constants then."""
+        found = self.plan(linked)
+        return None if isinstance(found, Infeasible) or found.streams else found
 
 
 def first_trial(schedule: Schedule, modules: Mapping[str, ExecModule]) -> Trial:
@@ -84,49 +120,80 @@ def first_trial(schedule: Schedule, modules: Mapping[str, ExecModule]) -> Trial:
 
 
 @dataclass(frozen=True)
+class Named:
+    """Two functions that run at the same time; `gain` is modelled, by itself."""
+
+    symbols: tuple[str, str]
+    gain: float
+
+
+@dataclass(frozen=True)
 class Trial:
     """What is put side by side: halves of layers, and pairs of layers but for the refused ones.
 
-    Layers that are `moved` have other modules.
+    Layers that are `moved` have other modules. Where `wanted` is there, no other pairs are looked
+    for.
     """
 
     divisions: tuple[Division, ...]
     moved: tuple[Moved, ...]
     refused: frozenset[frozenset[str]]
+    wanted: frozenset[frozenset[str]] | None = None
 
-    def schedule(self, whole: Schedule, modules: Mapping[str, ExecModule]) -> Schedule | None:
-        """`whole` with it; None where there is nothing of it."""
+    def linked(
+        self, whole: Schedule, modules: Mapping[str, ExecModule]
+    ) -> tuple[Schedule | None, tuple[Named, ...]]:
+        """`whole` with it, and all pairs of it; None where there are none."""
         divided, firsts = divide(move(whole, self.moved), self.divisions)
         names = [step.symbol for step in divided.steps]
-        halves = [Pair(at, at + 1) for at in firsts]
-        halves += [Pair(names.index(m.pair[0]), names.index(m.pair[1])) for m in self.moved]
-        pairs = []
-        for pair in Pairs(divided, modules, halves).found():
-            if frozenset((names[pair.first], names[pair.other])) not in self.refused:
-                pairs.append(pair)
+        gains = [d.gain for d in sorted(self.divisions, key=lambda one: one.step)]
+        every = [(Pair(first, first + 1), gain) for first, gain in zip(firsts, gains, strict=True)]
+        at = {name: index for index, name in enumerate(names)}
+        every += [(Pair(at[m.pair[0]], at[m.pair[1]]), m.gain) for m in self.moved]
+        for pair, gain in Pairs(divided, modules, [pair for pair, _ in every]).found():
+            symbols = frozenset((names[pair.first], names[pair.other]))
+            if symbols not in self.refused and (self.wanted is None or symbols in self.wanted):
+                every.append((pair, gain))
         # Who waits for a step whose own pair was refused may come too early: then its pair goes.
-        every = [*halves, *pairs]
-        while every and arranged(divided, every) is None:
+        while every and arranged(divided, [pair for pair, _ in every]) is None:
             every.pop()
-        return arranged(divided, every) if every else None
+        named = tuple(Named((names[p.first], names[p.other]), gain) for p, gain in every)
+        return arranged(divided, [pair for pair, _ in every]) if every else None, named
 
-    def without(self, lost: Set[frozenset[str]], faster: bool) -> Trial | None:
-        """The same without pairs of such symbols; None where it is to stay as it is."""
+    def only(self, kept: Sequence[Named]) -> Trial:
+        """These of its pairs, and no others."""
+        names = {whole_of(symbol) for named in kept for symbol in named.symbols}
+        return Trial(
+            tuple(d for d in self.divisions if d.symbol in names),
+            tuple(m for m in self.moved if m.symbol in names),
+            self.refused,
+            frozenset(frozenset(named.symbols) for named in kept),
+        )
+
+    def without(
+        self, lost: Set[frozenset[str]], pairs: Sequence[Named], *, faster: bool
+    ) -> Trial | None:
+        """The next one to try; None where it is to stay as it is.
+
+        Args:
+            lost: symbols that gain nothing: they go.
+            pairs: all pairs of it.
+            faster: whether the network is faster with it; if not, and nothing is lost, what gains
+                least goes.
+        """
         if not lost:
-            return None if faster else self.without_the_least()
+            return None if faster else self.without_the_least(pairs)
         gone = {whole_of(symbol) for pair in lost for symbol in pair}
         divided = tuple(d for d in self.divisions if d.symbol not in gone)
         moved = tuple(m for m in self.moved if m.symbol not in gone)
         return Trial(divided, moved, self.refused | {pair for pair in lost if len(pair) > 1})
 
-    def without_the_least(self) -> Trial | None:
-        """The same without what gains least by itself; None where there is nothing."""
-        every: tuple[Division | Moved, ...] = (*self.divisions, *self.moved)
-        if not every:
+    def without_the_least(self, pairs: Sequence[Named]) -> Trial | None:
+        """The same without the pair that gains least by itself; None where there is no other."""
+        if len(pairs) < 2:
             return None
-        least = min(every, key=lambda one: one.gain)
-        divided = tuple(one for one in self.divisions if one is not least)
-        return Trial(divided, tuple(m for m in self.moved if m is not least), self.refused)
+        least = min(pairs, key=lambda named: named.gain)
+        return self.without(frozenset({frozenset(least.symbols)}), pairs, faster=False)
 
     def lost(self, schedule: Schedule, before: Mapping[str, float]) -> frozenset[frozenset[str]]:
         """Symbols of the pairs that gain nothing, and of moved layers without a partner.
@@ -141,7 +208,7 @@ class Trial:
 
 
 def losers(schedule: Schedule, before: Mapping[str, float]) -> frozenset[frozenset[str]]:
-    """Symbols of the pairs that take as long as they took by themselves, or longer.
+    """Symbols of the pairs that save no more than `MARGIN` of what they took by themselves.
 
     Args:
         schedule: planned.
@@ -152,7 +219,7 @@ def losers(schedule: Schedule, before: Mapping[str, float]) -> frozenset[frozens
         layers = [step.layer for step in schedule.steps[pair.step : pair.step + 2]]
         now = sum(layer.cost.cycles for layer in layers if layer)
         wholes = {whole_of(layer.symbol) for layer in layers if layer}
-        if now >= sum(before[symbol] for symbol in wholes):
+        if now >= (1 - MARGIN) * sum(before[symbol] for symbol in wholes):
             found.append(frozenset(layer.symbol for layer in layers if layer))
     return frozenset(found)
 
@@ -184,8 +251,8 @@ class Pairs:
         self._choices = Choices(schedule, modules)
         self._before = dependencies(schedule)
 
-    def found(self) -> Iterator[Pair]:
-        """Pairs of steps, none in two of them, each ready when its partner is."""
+    def found(self) -> Iterator[tuple[Pair, float]]:
+        """Pairs of steps, none in two of them, each ready when its partner is; cycles saved."""
         done: set[int] = set()
         for step in range(len(self._schedule.steps)):
             if step in done or step in self._given:
@@ -196,7 +263,8 @@ class Pairs:
             best = max(gains, key=lambda other: gains[other][0], default=None)
             if best is not None and gains[best][0] > 0:
                 done.add(best)
-                yield gains[best][1]
+                saved, pair = gains[best]
+                yield pair, saved
 
     def _ready(self, step: int, done: set[int]) -> list[int]:
         """Steps that could run beside `step`, all before it being done."""

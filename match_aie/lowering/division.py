@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from match_aie.hardware import Mapping as LoopMapping
 from match_aie.hardware.mapping import Cut
 from match_aie.hardware.module import Constants
 from match_aie.hardware.move import unit
-from match_aie.lowering.company import beside_cycles, lane_of
+from match_aie.lowering.company import MARGIN, beside_cycles, lane_of
 from match_aie.lowering.constants import packed_constants
 from match_aie.lowering.program import (
     Alias,
@@ -69,10 +70,14 @@ class Way:
 
 @dataclass(frozen=True, eq=False)
 class Half:
-    """Some rows of a layer, or all, on one module in one call of its kernel; `cost` is modelled."""
+    """Some rows of a layer, or all, on one module in one call of its kernel; `cost` is modelled.
+
+    `constants` are those of `rows`: what they hold depends on the padding that is seen.
+    """
 
     way: Way
     rows: Rows
+    constants: Constants
     original: Original | None
     mapping: LoopMapping
     cost: Cost
@@ -105,35 +110,43 @@ def divisions(schedule: Schedule, modules: Mapping[str, ExecModule]) -> Iterator
             if pair is not None
             for ways in (pair, pair[::-1])
             for division in [_divided(index, layer, ways)]
-            if division is not None and division.gain > 0
+            if division is not None
         ]
         if found:
             yield max(found, key=lambda division: division.gain)
 
 
 def on_both(layer: LayerProgram, module: ExecModule, other: ExecModule) -> tuple[Way, Way] | None:
-    """The layer on both modules, in one arithmetic; None where one of them cannot."""
+    """The layer on both modules, in one arithmetic; None where one of them cannot.
+
+    The difference from the model that the layer was chosen with is never a larger one after it.
+    """
     meant = layer.original or Original(layer.workload, dict(layer.constants), None)
     pattern = _pattern(other, layer, meant.workload)
     if pattern is None:
         return None
     here = Way(module, layer.pattern, layer.workload, dict(layer.constants), layer.original)
     exact = convert(other, here.workload, here.constants)
-    if not isinstance(exact, str):
+    if not isinstance(exact, str) and exact.error_lsb == 0:
         return here, Way(other, pattern, exact.workload, exact.constants, layer.original)
     if layer.original is None:
         return None
     theirs = convert(other, meant.workload, meant.constants)
-    if isinstance(theirs, str):
+    if isinstance(theirs, str) or not _as_close(theirs.error_lsb, meant.error_lsb):
         return None
     exact = convert(module, theirs.workload, theirs.constants)
-    if isinstance(exact, str):
+    if isinstance(exact, str) or exact.error_lsb != 0:
         return None
     original = replace(meant, error_lsb=theirs.error_lsb)
     there = Way(other, pattern, theirs.workload, theirs.constants, original)
     return replace(
         here, workload=exact.workload, constants=exact.constants, original=original
     ), there
+
+
+def _as_close(error: float | None, other: float | None) -> bool:
+    """Whether a bound is known, and no larger than the other one."""
+    return error is not None and (other is None or error <= other)
 
 
 def _pattern(module: ExecModule, layer: LayerProgram, meant: Workload) -> str | None:
@@ -145,6 +158,7 @@ def _pattern(module: ExecModule, layer: LayerProgram, meant: Workload) -> str | 
 def _divided(step: int, layer: LayerProgram, ways: tuple[Way, Way]) -> Division | None:
     """The layer with the number of rows that is modelled best; `ways[0]` is started first.
 
+    None where that saves no more than `MARGIN` of the layer.
     All is priced as if the image stayed in the inner memory, before and after.
     """
     height = layer.workload.sizes["OY"]
@@ -157,31 +171,49 @@ def _divided(step: int, layer: LayerProgram, ways: tuple[Way, Way]) -> Division 
     # The controller has been with the first one for about as long as with the other.
     balance = [work + part * both for work, part in zip(works, slowed, strict=True)]
     order = np.argsort(np.maximum(*balance), kind="stable")
-    tried = (_halves(ways, int(rows[at]), height) for at in order[:TRIED])
-    halves = min((pair for pair in tried if pair), key=together, default=None)
+    counts = (int(rows[at]) for at in order)
+    tried = islice((count for count in counts if _aligned(ways[1].workload, count)), TRIED)
+    found = (_halves(ways, count, height) for count in tried)
+    halves = min((pair for pair in found if pair), key=together, default=None)
     whole = next(way for way in ways if way.module.name == layer.module)
     alone = _alone(whole, whole.workload)
     if halves is None or alone is None:
         return None
-    return Division(step, layer.symbol, halves, alone[1].cycles - together(halves))
+    gain = alone[1].cycles - together(halves)
+    return None if gain <= MARGIN * alone[1].cycles else Division(step, layer.symbol, halves, gain)
 
 
 def whole_on(way: Way) -> Half | None:
     """All of a layer on one module; None where that does not fit."""
     found = _alone(way, way.workload)
-    return None if found is None else Half(way, Rows(way.workload, 0, 0), way.original, *found)
+    if found is None:
+        return None
+    return Half(way, Rows(way.workload, 0, 0), way.constants, way.original, *found)
+
+
+def _aligned(workload: Workload, first: int) -> bool:
+    """Whether rows from `first` on could stay: they begin where tiles may."""
+    rows = rows_of(workload, first, workload.sizes["OY"] - first)
+    return rows is not None and not rows.read % ALIGNMENT and not rows.written % ALIGNMENT
 
 
 def _halves(ways: tuple[Way, Way], rows: int, height: int) -> tuple[Half, Half] | None:
-    one, two = _half(ways[0], 0, rows), _half(ways[1], rows, height - rows)
+    one, two = half_on(ways[0], 0, rows), half_on(ways[1], rows, height - rows)
     return None if one is None or two is None else (one, two)
 
 
-def _half(way: Way, first: int, count: int) -> Half | None:
-    """Rows of a layer on one module; None where they do not fit, or could not stay."""
+def half_on(way: Way, first: int, count: int) -> Half | None:
+    """Rows of a layer on one module; None where they do not fit, or could not stay.
+
+    They are brought into the module's form again: that of a layer with padding may be another one.
+    """
     rows, meant = rows_of(way.workload, first, count), way.original
     if rows is None or rows.read % ALIGNMENT or rows.written % ALIGNMENT:
         return None
+    own = convert(way.module, rows.workload, way.constants)
+    if isinstance(own, str) or own.error_lsb != 0:
+        return None
+    rows = replace(rows, workload=own.workload)
     if meant is not None:
         part = rows_of(meant.workload, first, count)
         assert part is not None
@@ -193,7 +225,7 @@ def _half(way: Way, first: int, count: int) -> Half | None:
     ):
         return None
     found = _alone(way, rows.workload)
-    return None if found is None else Half(way, rows, meant, *found)
+    return None if found is None else Half(way, rows, own.constants, meant, *found)
 
 
 def _alone(way: Way, workload: Workload) -> tuple[LoopMapping, Cost] | None:
@@ -274,7 +306,7 @@ def _step(
     layer, way, workload = step.layer, half.way, half.rows.workload
     assert layer is not None
     symbol = f"{layer.symbol}{HALVES[number]}"
-    packed = packed_constants(workload, way.module, half.mapping, way.constants)
+    packed = packed_constants(workload, way.module, half.mapping, half.constants)
     constants = [Constant(f"{symbol}_{o.name}", packed[o.name]) for o in workload.constants]
     (read,), (written,) = step.reads(), step.writes()
     tensors, aliases = [], []
@@ -303,7 +335,7 @@ def _step(
         workload,
         half.mapping,
         half.cost,
-        tuple((name, np.asarray(value)) for name, value in way.constants.items()),
+        tuple((name, np.asarray(value)) for name, value in half.constants.items()),
         tiles=tile_program(workload, way.module, half.mapping),
         original=half.original,
     )

@@ -126,7 +126,7 @@ def move(schedule: Schedule, found: Sequence[Moved]) -> Schedule:
 def _step(step: Step, half: Half) -> tuple[Step, list[Constant]]:
     layer, way = step.layer, half.way
     assert layer is not None
-    packed = packed_constants(way.workload, way.module, half.mapping, way.constants)
+    packed = packed_constants(way.workload, way.module, half.mapping, half.constants)
     names = [operand.name for operand in way.workload.constants]
     changed = replace(
         layer,
@@ -136,7 +136,7 @@ def _step(step: Step, half: Half) -> tuple[Step, list[Constant]]:
         workload=way.workload,
         mapping=half.mapping,
         cost=half.cost,
-        constants=tuple((name, np.asarray(value)) for name, value in way.constants.items()),
+        constants=tuple((name, np.asarray(value)) for name, value in half.constants.items()),
         tiles=tile_program(way.workload, way.module, half.mapping),
     )
     known = {a.name for a in step.arguments if a.kind == "constant"}

@@ -8,10 +8,15 @@ import pytest
 from pmsis_project import build, build_emulated, run
 
 import match_aie as match
+from match_aie.errors import Infeasible
+from match_aie.lowering.beside import side_by_side
+from match_aie.lowering.company import MARGIN
 from match_aie.lowering.division import whole_of
 from match_aie.targets.gap9 import GAP9
 from tests.cc.gap9.test_beside import MOCK, overlap
 from tests.networks import network
+from tests.networks.graph import Graph
+from tests.networks.quantised import unsigned
 
 IMAGE = np.random.default_rng(4).integers(0, 256, (1, 32, 24, 16)).astype(np.uint8)
 
@@ -102,6 +107,44 @@ def test_the_binding_computes_the_same(runs):
         np.testing.assert_array_equal(got, want)
 
 
+def test_halves_deviate_from_the_model_as_the_layer_did(nets):
+    bounds = {layer.symbol: layer.original.error_lsb for layer in layers(nets[False])}
+    for pair in halves(nets[True]):
+        for step in pair:
+            assert step.layer.original.error_lsb <= bounds[whole_of(step.symbol)]
+
+
+def layers(net):
+    return [layer for layer in net.program.schedule.layers if layer.original]
+
+
+def test_what_a_pair_takes_is_modelled_as_well_as_the_margin_says(nets):
+    """It is what a pair has to save: less may be the model's error."""
+    run, schedule = nets[True].simulate(record=False), nets[True].program.schedule
+    for pair in schedule.beside:
+        steps = run.steps[pair.step : pair.step + 2]
+        simulated = sum(step.cycles for step in steps)
+        assert abs(sum(step.predicted for step in steps) - simulated) <= MARGIN * simulated
+
+
+def padded_above():
+    """Depthwise filters that see padding above the image only, which is no 0: uint8."""
+    graph = Graph(22)
+    x = graph.add("Conv", "x", graph.normal(32, 32, 1, 1, deviation=0.2))
+    weight = graph.normal(32, 1, 3, 3, deviation=0.3)
+    x = graph.add("Conv", x, weight, pads=[1, 0, 0, 0], group=32)
+    y = graph.add("Relu", graph.add("Conv", x, graph.normal(48, 32, 1, 1, deviation=0.2)))
+    return unsigned(graph.model("padded", {"x": (1, 32, 24, 16)}, {y: (1, 48, 23, 14)}))
+
+
+def test_a_half_without_the_layer_s_padding_has_its_bits(tmp_path):
+    """It has no border on NE16, so its offsets hold the zero point."""
+    net = match.compile(padded_above().SerializeToString(), GAP9(), integer_io=True, cache=False)
+    found = [[step.layer.workload for step in pair] for pair in halves(net)]
+    assert any({any(w.window.padding) for w in pair} == {True, False} for pair in found)
+    assert net.write(tmp_path / "net").run(IMAGE, quick=True).matches_reference
+
+
 @pytest.mark.slow
 def test_a_shortcut_changes_the_unit_to_run_beside_the_other_branch():
     """ResNet8's shortcuts are faster on NE16 by themselves; one is hidden on the cluster."""
@@ -116,11 +159,17 @@ def test_a_shortcut_changes_the_unit_to_run_beside_the_other_branch():
     assert simulated[True].cycles <= 0.95 * simulated[False].cycles
 
 
-def test_energy_plans_divide_nothing():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        path = network("filters_u8.onnx")
-        net = match.compile(path, GAP9(), integer_io=True, objective="energy")
-    plain = compiled(beside=False)
-    assert net.picojoules <= plain.picojoules
-    assert not net.program.schedule.beside
+@pytest.mark.parametrize("objective", ["latency", "energy", "edp"])
+def test_only_latency_puts_layers_side_by_side(nets, objective):
+    """Nothing says what another plan takes in joules: none is made of what has pairs otherwise."""
+    planned = []
+
+    def plan(schedule):
+        planned.append(schedule.beside)
+        return Infeasible("L1", 2, 1, "layers")
+
+    program = nets[False].program
+    found = side_by_side(program, program.schedule, GAP9(), objective, plan)
+    assert found is program
+    assert bool(planned) == (objective == "latency")
+    assert all(planned)
