@@ -87,7 +87,6 @@ def test_the_network_is_simulated(net):
     ("layer", "batch", "why"),
     [
         (("GRU", 8, {"linear_before_reset": 1}), 2, "2 sequences side by side"),
-        (("LSTM", 8, {"direction": "reverse"}), 1, "direction is 'reverse'"),
         (("GRU", 200, {"linear_before_reset": 1}), 1, "accumulators of a tile"),
     ],
 )
@@ -95,6 +94,20 @@ def test_others_stay_with_the_core(layer, batch, why):
     made = match.compile(network([layer], 3, 8, batch), target=VersalAIEML(floats="bf16"))
     assert not kinds(made)
     assert why in str(made.assignment.considered)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+def test_a_turned_layer_is_a_forward_one_between_turns(tmp_path):
+    made = match.compile(
+        network([("LSTM", 8, {"direction": "reverse"})], 3, 8), target=VersalAIEML(floats="bf16")
+    )
+    assert kinds(made) == ["lstm"]
+    inputs = random_inputs(made.inputs, np.random.default_rng(1))
+    result = made.write(tmp_path / "net").run(inputs, quick=True)
+    assert result.matches_reference
+    if result.max_abs_vs_model:
+        assert 1e-5 < max(result.max_abs_vs_model.values()) < 0.05
 
 
 @pytest.mark.parametrize("operator", ["GRU", "LSTM"])
