@@ -99,8 +99,12 @@ def test_refusals_and_simulated_cycles_are_told():
     assert document["rows"][0]["ran"][0]["predicted"] > 0
 
 
+#: XDNA's array plans every layer on all columns, which takes far too long for a whole zoo.
+WHOLE = [name for name in target_names() if name != "XDNA"]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*target_names(), "portable"])
+@pytest.mark.parametrize("name", [*WHOLE, "portable"])
 def test_a_shipped_target_passes_the_whole_zoo(name):
     target = CPU(name) if name == "portable" else load_target(name)
     check = check_target(target)
