@@ -12,10 +12,11 @@ import argparse
 import json
 import re
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+
+import array_tables
+from result_rows import Lines, Rows
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -28,46 +29,6 @@ NAMES = {
     "dscnn_u8": "DS-CNN",
     "dae_u8": "DAE",
 }
-
-Lines = Iterator[Sequence[object]]
-
-
-class Rows:
-    """Rows of a results file by case and metric."""
-
-    def __init__(self, rows: Sequence[dict[str, Any]]) -> None:
-        """All rows of a file; a metric may come several times."""
-        self._found: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-        for row in rows:
-            self._found[row["case"], row["metric"]].append(row)
-
-    def all(self, case: str, metric: str) -> list[float]:
-        """Values of a metric, in order."""
-        return [row["value"] for row in self._found[case, metric]]
-
-    def value(self, case: str, metric: str, digits: int = 3) -> str:
-        """The value with `digits` after the point.
-
-        Raises:
-            KeyError: there is no such row.
-        """
-        values = self.all(case, metric)
-        if not values:
-            raise KeyError(f"{case}: {metric}")
-        return f"{values[0]:,.{digits}f}"
-
-    def note(self, case: str, metric: str) -> str:
-        """What the row says beside its value."""
-        return str(self._found[case, metric][0].get("note", ""))
-
-    def cases(self, metric: str) -> list[str]:
-        """Cases that have a metric, in order."""
-        return [case for case, name in self._found if name == metric]
-
-    def machine(self) -> str:
-        """The processor, what else is known of the machine, and the day."""
-        (row,) = self._found["machine", "name"]
-        return f"{row['value']}, {row['note']}"
 
 
 def gap9_networks(rows: Rows) -> Lines:
@@ -161,52 +122,6 @@ def diana_networks(rows: Rows) -> Lines:
         yield (*(name, on_array), *(f"{time} ({how})" for time in times), *cycles)
 
 
-def versal_networks(rows: Rows) -> Lines:
-    """Networks on the array."""
-    yield (
-        *("network", "layers on the array", "simulated, us", "of it in array layers"),
-        *("prediction error, mean / worst", "assumptions at half / double, us"),
-    )
-    for name in rows.cases("simulated_us"):
-        mean, worst = (rows.value(name, f"{kind}_prediction_error", 1) for kind in ("mean", "max"))
-        half, double = rows.all(name, "simulated_us_varied")
-        yield (
-            *(name, rows.value(name, "array_layers", 0), rows.value(name, "simulated_us", 1)),
-            *(f"{rows.value(name, 'array_share', 0)} %", f"{mean} / {worst} %"),
-            f"{half:,.1f} / {double:,.1f}",
-        )
-
-
-def versal_dense(rows: Rows) -> Lines:
-    """Dense layers alone."""
-    yield (
-        "rows x reduction x columns",
-        "simulated",
-        "cost model, array's part",
-        "Arm core, modelled",
-    )
-    for name in rows.cases("dense_simulated_us"):
-        error = rows.all(name, "array_prediction_error")[0]
-        arm = rows.value(name, "arm_us", 0)
-        yield name, rows.value(name, "dense_simulated_us", 1), f"{error:+.1f} %", arm
-
-
-def versal_products(rows: Rows) -> Lines:
-    """Products of two activations alone."""
-    yield "batch, rows, reduction, columns", "predicted", "simulated", "Arm core, modelled"
-    for name in rows.cases("product_simulated_us"):
-        metrics = ("product_predicted_us", "product_simulated_us", "arm_us")
-        yield name, *(rows.value(name, metric, 1) for metric in metrics)
-
-
-def versal_differences(rows: Rows) -> Lines:
-    """Outputs against onnxruntime's."""
-    yield "network", "layers on the array", "largest difference from onnxruntime, LSB"
-    for name in rows.cases("max_lsb_vs_model"):
-        layers = rows.note(name, "max_lsb_vs_model").split(";")[0]
-        yield name, layers, rows.value(name, "max_lsb_vs_model", 0)
-
-
 def cpu_networks(rows: Rows) -> Lines:
     """The int8 networks beside onnxruntime."""
     yield "model (`_u8`)", "this, us", "onnxruntime, us", "ratio"
@@ -243,167 +158,6 @@ def cpu_prediction(rows: Rows) -> Lines:
         f"{min(found):.2f} to {max(found):.2f}",
     )
     yield "the same blocking twice differs by at most", f"{100 * max(apart):.1f} %"
-
-
-def aie_tiles(rows: Rows) -> Lines:
-    """Kernels on one tile."""
-    yield (
-        *("kernel", "`flat`", "`overlapped`", "multiplier, `flat`"),
-        *("ping-pong, `flat`, GOPS", "`overlapped`, GOPS"),
-    )
-    for case in rows.cases("modelled_gops"):
-        shares = ("", "_shift_overlapped", "_multiplier_flat")
-        rates = ("simulated_gops", "simulated_gops_overlapped")
-        yield (
-            case.removeprefix("tile_"),
-            *(rows.value(case, f"efficiency_percent{share}", 1) + " %" for share in shares),
-            *(rows.value(case, rate, 0) for rate in rates),
-        )
-
-
-def aie_gemms(rows: Rows) -> Lines:
-    """Products as they are emitted, of programs that were executed."""
-    yield "GEMM", "fed by", "cycles", "TOPS", "of the array's peak"
-    ways = (
-        ("", "streams, repeated"),
-        ("_once", "streams, a single run"),
-        ("_once_ddr", "the chip's memory, a single run"),
-    )
-    for case in rows.cases("executed_once"):
-        for which, what in ways:
-            yield (
-                case.removeprefix("gemm_"),
-                what,
-                rows.value(case, f"simulated_cycles{which}", 0),
-                rows.value(case, f"simulated_tops{which}", 1),
-                rows.value(case, f"efficiency_percent{which}", 1) + " %",
-            )
-
-
-def aie_networks(rows: Rows) -> Lines:
-    """Pipelines as they are emitted, of programs that were executed."""
-    yield (
-        "network",
-        "tiles",
-        "a result every, us",
-        "TOPS",
-        "limit of the split",
-        "assumptions at half / double",
-    )
-    from_memory = set(rows.cases("limit_memory_tops"))
-    for case in (name for name in rows.cases("limit_tops") if name not in from_memory):
-        varied = (f"simulated_tops_{which}" for which in ("half", "double"))
-        yield (
-            case,
-            rows.value(case, "tiles", 0),
-            rows.value(case, "simulated_us", 2),
-            rows.value(case, "simulated_tops", 1),
-            rows.value(case, "limit_tops", 1),
-            " / ".join(rows.value(case, metric, 1) for metric in varied),
-        )
-
-
-def aie_latency(rows: Rows) -> Lines:
-    """Networks that are compiled for the latency of a single run, likewise."""
-    yield "network", "tiles", "a run, us", "a result every, us", "assumptions at half / double, us"
-    for case in rows.cases("interval_us"):
-        varied = (f"simulated_us_{which}" for which in ("half", "double"))
-        yield (
-            case,
-            rows.value(case, "tiles", 0),
-            rows.value(case, "simulated_us", 2),
-            rows.value(case, "interval_us", 2),
-            " / ".join(rows.value(case, metric, 2) for metric in varied),
-        )
-
-
-def aie_recurrent(rows: Rows) -> Lines:
-    """Steps of recurrent layers that fit the array, likewise."""
-    yield "layer", "tiles", "a step, us", "assumptions at half / double, us", "largest error"
-    for case in rows.cases("simulated_us_half"):
-        varied = (f"simulated_us_{which}" for which in ("half", "double"))
-        yield (
-            case,
-            rows.value(case, "tiles", 0),
-            rows.value(case, "simulated_us", 3),
-            " / ".join(rows.value(case, metric, 3) for metric in varied),
-            rows.value(case, "max_error", 4),
-        )
-
-
-def aie_attention(rows: Rows) -> Lines:
-    """Heads of attention, resident, runs repeated."""
-    share, varied = "share of these tiles' peak, %", "assumptions at half / double, %"
-    yield "layer", "tiles", "a run, us", share, varied, "largest error, steps"
-    for case in rows.cases("share_of_peak"):
-        each = (f"share_of_peak_{which}" for which in ("half", "double"))
-        yield (
-            case,
-            rows.value(case, "tiles", 0),
-            rows.value(case, "simulated_us", 1),
-            rows.value(case, "share_of_peak", 1),
-            " / ".join(rows.value(case, metric, 1) for metric in each),
-            rows.value(case, "max_error", 1),
-        )
-
-
-def aie_images(rows: Rows) -> Lines:
-    """Image networks whose images follow each other."""
-    yield (
-        "network",
-        "tiles",
-        "an image alone, us",
-        "an image every, us",
-        "of it the Arm core",
-        "images a second",
-        "times as many",
-        "assumptions at half / double, us",
-    )
-    for case in rows.cases("images_per_second"):
-        varied = (f"simulated_us_{which}" for which in ("half", "double"))
-        yield (
-            case,
-            rows.value(case, "tiles", 0),
-            rows.value(case, "one_at_a_time_us", 1),
-            rows.value(case, "simulated_us", 2),
-            rows.value(case, "host_us", 2),
-            rows.value(case, "images_per_second", 0),
-            rows.value(case, "times_one_at_a_time", 1),
-            " / ".join(rows.value(case, metric, 2) for metric in varied),
-        )
-
-
-def aie_calibration(rows: Rows) -> Lines:
-    """Published kernel cycles against ours."""
-    yield "rows of the calibration file", "error, %"
-    for metric, what in (
-        ("mean_error_percent", "that name a variant, mean"),
-        ("max_error_percent", "that name a variant, worst"),
-        ("mean_error_percent_unfitted", "of those on which nothing is fitted, mean"),
-    ):
-        yield what, rows.value("calibration", metric, 1)
-
-
-def xdna_gemms(rows: Rows) -> Lines:
-    """Published products of Ryzen AI processors against ours, and the memory rate they imply."""
-    yield "product, types", "published, TOPS", "simulated", "error, %", "implied memory rate, GB/s"
-    for case in rows.cases("simulated_tops"):
-        note = rows.note(case, "simulated_tops")
-        error, measured = note.split(" %, published ")
-        yield (
-            case.replace("_", " "),
-            measured.split(";")[0],
-            rows.value(case, "simulated_tops", 2),
-            error,
-            rows.value(case, "implied_memory_rate", 1),
-        )
-    for metric, what in (
-        ("mean_error_percent", "products, mean error"),
-        ("max_error_percent", "products, worst"),
-        ("mean_error_percent_kernels", "kernels, mean error"),
-        ("max_error_percent_kernels", "kernels, worst"),
-    ):
-        yield what, "", "", rows.value("calibration", metric, 1), ""
 
 
 def model_networks(rows: Rows) -> Lines:
@@ -457,25 +211,25 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "gap9_beside": ("gap9_beside", gap9_beside),
     "gap9_energy": ("gap9_energy", gap9_energy),
     "diana_networks": ("diana", diana_networks),
-    "versal_networks": ("versal", versal_networks),
-    "versal_dense": ("versal_layers", versal_dense),
-    "versal_products": ("versal_layers", versal_products),
-    "versal_differences": ("versal_layers", versal_differences),
+    "versal_networks": ("versal", array_tables.versal_networks),
+    "versal_dense": ("versal_layers", array_tables.versal_dense),
+    "versal_products": ("versal_layers", array_tables.versal_products),
+    "versal_differences": ("versal_layers", array_tables.versal_differences),
     "byoc_networks": ("byoc", byoc_networks),
     "cpu_networks": ("cpu", cpu_networks),
     "cpu_prediction": ("cpu_prediction", cpu_prediction),
-    "aie_tiles": ("aie_layer", aie_tiles),
-    "aie_gemms": ("aie_layer", aie_gemms),
-    "aie_networks": ("aie_network", aie_networks),
-    "aie_latency": ("aie_network", aie_latency),
-    "aie_recurrent": ("aie_sequence", aie_recurrent),
-    "aie_attention": ("aie_sequence", aie_attention),
-    "aie_images": ("aie_network", aie_images),
+    "aie_tiles": ("aie_layer", array_tables.aie_tiles),
+    "aie_gemms": ("aie_layer", array_tables.aie_gemms),
+    "aie_networks": ("aie_network", array_tables.aie_networks),
+    "aie_latency": ("aie_network", array_tables.aie_latency),
+    "aie_recurrent": ("aie_sequence", array_tables.aie_recurrent),
+    "aie_attention": ("aie_sequence", array_tables.aie_attention),
+    "aie_images": ("aie_network", array_tables.aie_images),
     "model_networks": ("models", model_networks),
     "model_constructs": ("constructs", model_constructs),
     "model_files": ("shipped", model_files),
-    "aie_calibration": ("aie_layer", aie_calibration),
-    "xdna_gemms": ("xdna", xdna_gemms),
+    "aie_calibration": ("aie_layer", array_tables.aie_calibration),
+    "xdna_gemms": ("xdna", array_tables.xdna_gemms),
 }
 
 

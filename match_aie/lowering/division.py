@@ -8,7 +8,6 @@ with the stored integers of one: both compute in the arithmetic that one of the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -22,6 +21,7 @@ from match_aie.hardware.module import Constants
 from match_aie.hardware.move import unit
 from match_aie.lowering.company import MARGIN, beside_cycles, lane_of
 from match_aie.lowering.constants import packed_constants
+from match_aie.lowering.handover_choice import evaluation_of
 from match_aie.lowering.program import (
     Alias,
     Argument,
@@ -32,7 +32,6 @@ from match_aie.lowering.program import (
     Tensor,
 )
 from match_aie.lowering.tiles import ALIGNMENT, tile_program
-from match_aie.mapping import Evaluation
 from match_aie.mapping.nest import between
 from match_aie.workload import Workload
 from match_aie.workload.rows import Rows, has_rows, rows_of
@@ -244,11 +243,8 @@ def _alone(way: Way, workload: Workload) -> tuple[LoopMapping, Cost] | None:
         return None  # one tile of it is too large
     if not isinstance(model, SequenceCostModel):
         return None
-    there = copy(module)
-    constants = tuple(operand.name for operand in workload.constants)
-    nearest, *outer = module.memories
-    there.memories = (replace(nearest, operands=constants), *outer)
-    return mapping, Evaluation(workload, there, model, mapping).cost()
+    stays = frozenset(o.name for o in workload.operands if not o.constant)
+    return mapping, evaluation_of(workload, module, mapping, stays).cost()
 
 
 def _work(way: Way, rows: np.ndarray) -> np.ndarray:

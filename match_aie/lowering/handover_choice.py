@@ -22,6 +22,7 @@ from match_aie.lowering.company import Lane, lane_of
 from match_aie.lowering.program import LayerProgram, Schedule
 from match_aie.lowering.tiles import tile_program
 from match_aie.mapping import Evaluation
+from match_aie.workload import Workload
 
 #: Operands that a layer does not move itself, by name.
 Held = tuple[tuple[str, Moves], ...]
@@ -119,7 +120,9 @@ class Choices:
         layer = self._layers[step]
         assert layer.tiles is not None
         if not held:
-            evaluation = _evaluation(layer, self._modules[layer.module], layer.mapping, frozenset())
+            evaluation = evaluation_of(
+                layer.workload, self._modules[layer.module], layer.mapping, frozenset()
+            )
             return (Choice(layer.mapping, layer.tiles, layer.cost, 0.0, evaluation.moved()),)
         module, names = self._modules[layer.module], dict(held)
         ways = [_whole(layer.mapping)]
@@ -133,9 +136,9 @@ class Choices:
                 continue  # one tile of this layer is too large
             if any(tiles.origin(o) for o in tiles.operands if o.name in names):
                 continue  # it begins within what stays
-            evaluation = _evaluation(layer, module, mapping, frozenset(names))
+            evaluation = evaluation_of(layer.workload, module, mapping, frozenset(names))
             stays = frozenset(name for name, moves in held if moves == "never")
-            moving = _evaluation(layer, module, mapping, stays)
+            moving = evaluation_of(layer.workload, module, mapping, stays)
             late = moving.moved() - evaluation.moved()
             cost = replace(evaluation.cost(), picojoules=moving.picojoules())
             found.append(Choice(mapping, tiles, cost, late, evaluation.moved()))
@@ -164,21 +167,30 @@ def _uncut(mapping: LoopMapping, held: Mapping[str, Moves]) -> LoopMapping:
     return replace(mapping, cuts=tuple(cuts))
 
 
-def _evaluation(
-    layer: LayerProgram, module: ExecModule, mapping: LoopMapping, held: frozenset[str]
+def evaluation_of(
+    workload: Workload, module: ExecModule, mapping: LoopMapping, held: frozenset[str]
 ) -> Evaluation:
     """By the module's cost model, on a chip where operands in `held` need no transfer.
 
     Partial sums stay where they are: without a memory that names them they would be priced as a
     wide output.
+
+    Args:
+        workload: the layer.
+        module: that runs it in tiles.
+        mapping: how.
+        held: names of its operands that lie in the inner memory before and after it.
+
+    Raises:
+        InternalError: the module has no prices for tiles.
     """
-    model = module.cost_model(layer.workload)
+    model = module.cost_model(workload)
     if not isinstance(model, TileCostModel):
         raise InternalError(f"module {module.name} has tiles and no prices for them")
     inner, *outer = module.memories
-    names = [o.name for o in layer.workload.operands if o.name not in held]
+    names = [o.name for o in workload.operands if o.name not in held]
     if inner.operands is not None and SUMS in inner.operands:
         names.append(SUMS)
     variant = copy(module)
     variant.memories = (replace(inner, operands=tuple(names)), *outer)
-    return Evaluation(layer.workload, variant, model, mapping)
+    return Evaluation(workload, variant, model, mapping)
