@@ -21,6 +21,7 @@ from match_aie.hardware.energy import Charges, Energy, Figure, Objective, refuse
 from match_aie.hardware.mapping import Cut, Loop, Mapping, mapping_from_json, mapping_to_json
 from match_aie.hardware.module import (
     CORE,
+    OPERANDS,
     SUMS,
     Company,
     ExecModule,
@@ -68,6 +69,7 @@ from match_aie.workload import Converted
 __all__ = [
     "AVG_POOL_HALF_AWAY",
     "CORE",
+    "OPERANDS",
     "POINTWISE",
     "REQUANTISE",
     "SCRATCHPAD_FILES",
