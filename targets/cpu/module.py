@@ -76,6 +76,9 @@ class CPUModule(ExecModule):
     unit = CORE
     memories: tuple[Memory, ...] = (Memory("DRAM", None, COST.bytes_per_cycle),)
 
+    #: What it takes; a desktop's core, as `COST` has it, where None.
+    core: CoreCost | None = None
+
     def __init__(self, core: CoreCost | None = None) -> None:
         """Of a core that takes what `core` says; by default what a desktop's core takes."""
         self.core = core
