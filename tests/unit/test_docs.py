@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 VERBS = (
     "compile",
     "run",
-    "explain",
+    "explain", "report",
     "map",
     "simulate",
     "targets",
