@@ -15,7 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 VERBS = (
     "compile",
     "run",
-    "explain", "report",
+    "explain",
+    "report",
     "map",
     "simulate",
     "targets",
