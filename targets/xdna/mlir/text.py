@@ -28,6 +28,7 @@ from match_aie.targets.aie_ml.array.semaphores import (
     handshakes,
     semaphores,
 )
+from match_aie.targets.aie_ml.array.violation import Violation
 from match_aie.targets.aie_ml.array.words import WORD
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.spec import BYTES
@@ -35,6 +36,7 @@ from match_aie.targets.xdna.mlir.body import body
 from match_aie.targets.xdna.mlir.chains import Block, chains
 from match_aie.targets.xdna.mlir.kernels import arguments, names
 from match_aie.targets.xdna.mlir.places import Addresses, addresses
+from match_aie.targets.xdna.mlir.rules import verified
 
 #: How often one transfer of an interface tile may be repeated (facts: six bits).
 MOST_REPEATS = 64
@@ -66,11 +68,18 @@ def text(program: ArrayProgram, device: Device) -> str:
                 hint="another plan of the layer",
             )
     found = handshakes(program)
-    for wrong in semaphores(found, device):
-        what = f"{wrong.where}, {wrong.what},"
-        raise InfeasibleError(Infeasible(what, wrong.demand, wrong.bound, "", (wrong.remedy,)))
-    lines = _Printer(program, device, found).lines()
+    _refuse(semaphores(found, device))
+    printer = _Printer(program, device, found)
+    _refuse(verified(program, device, printer.chains))
+    lines = printer.lines()
     return "\n".join(("module {", *(f"  {line}" for line in lines), "}")) + "\n"
+
+
+def _refuse(violations: Iterator[Violation]) -> None:
+    """Say the first of them, if there is one."""
+    for wrong in violations:
+        what = f"{wrong.where}: {wrong.what}"
+        raise InfeasibleError(Infeasible(what, wrong.demand, wrong.bound, "", (wrong.remedy,)))
 
 
 def memref(size: int) -> str:

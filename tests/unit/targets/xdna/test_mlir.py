@@ -73,7 +73,7 @@ def test_every_number_of_a_text_is_read(made):
     rng = np.random.default_rng(1)
     lines = written.splitlines()
     refused = told_apart = 0
-    for at in rng.permutation(len(lines))[:60]:
+    for at in rng.permutation(len(lines))[:120]:
         bare = re.sub(r'0x[0-9A-F]+|"[^"]*"', lambda m: " " * len(m[0]), lines[at])
         numbers = list(re.finditer(r"(?<![\w.%@^])\d+", bare))
         if not numbers:
