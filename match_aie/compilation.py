@@ -66,8 +66,9 @@ class Compilation:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the front end had to assume."""
-        return self.model.warnings
+        """What the front end had to assume, and what emitted files lack."""
+        lacking = (unit.warning for unit in self.program.units if unit.warning)
+        return (*self.model.warnings, *dict.fromkeys(lacking))
 
     @property
     def picojoules(self) -> float | None:
