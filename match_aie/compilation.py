@@ -149,6 +149,7 @@ class Compilation:
 
     def _manifest(self) -> dict[str, object]:
         """What the program itself does not know."""
+        passes = [one.name for one in self.target.passes]
         return {
             "name": self.name,
             "target": self.target.name,
@@ -158,6 +159,7 @@ class Compilation:
             "warnings": list(self.warnings),
             "selection": _selection(self.assignment, self.options.objective),
             "considered": _considered(self.assignment),
+            **({"passes": passes} if passes else {}),
         }
 
     def simulate(self, *, record: bool = True) -> SimulatedRun:

@@ -311,12 +311,15 @@ def new_target(
             "--output", "-o", metavar="DIR", help="Where to write; a folder named like the package."
         ),
     ] = None,
+    tiled: Annotated[
+        bool, typer.Option("--tiled", help="With a scratchpad, a DMA, and their emulation.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write a Python package with a target of one module and one template, to start from."""
     from match_aie.cli.checking import show_new_target
 
-    show_new_target(name, output, as_json)
+    show_new_target(name, output, tiled, as_json)
 
 
 @app.command()

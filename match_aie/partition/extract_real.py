@@ -12,9 +12,9 @@ from math import prod
 
 import numpy as np
 
+from match_aie.hardware.graph import Node, Value
 from match_aie.partition.activations import activation_of
 from match_aie.partition.extract_recurrent import recurrent_of
-from match_aie.partition.graph import Node, Value
 from match_aie.partition.layer import Extracted
 from match_aie.partition.view import Refusal, View, integers, pool_window, rank4, sliding
 from match_aie.workload import (

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from match_aie.codegen.flags import CORRECTNESS, SANITIZERS, WARNINGS, checked, is_cxx
 from match_aie.errors import ToolchainError
+from match_aie.toolchain.blame import blamed
 from match_aie.toolchain.cxx import build_cxx
 from match_aie.toolchain.integrity import verify
 from match_aie.toolchain.record import Record
@@ -114,7 +115,10 @@ def build(
     log = folder / "build" / f"{record.network}-{own}.log"
     if (folder / target).is_file():
         return Product(folder / target, words, command, log, True, files.edited)
-    compile_file(folder, command, target, log)
+    try:
+        compile_file(folder, command, target, log)
+    except ToolchainError as error:
+        raise blamed(error, folder, record) from error
     return Product(folder / target, words, command, log, False, files.edited)
 
 

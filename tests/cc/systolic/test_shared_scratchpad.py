@@ -14,6 +14,7 @@ from match_aie.hardware import Memory
 from match_aie.lowering import kept_after
 from match_aie.lowering.handover_choice import Choice, evaluation_of
 from match_aie.mapping import Evaluation, SearchOptions
+from match_aie.testing import ZOO, check_target
 from match_aie.testing.case import Case, network
 from match_aie.testing.zoo import INT8, Conv
 from tests.shared import random_inputs
@@ -151,3 +152,14 @@ def test_where_nothing_stays_the_price_is_the_layers_own():
     alone = Evaluation(layer.workload, module, module.cost_model(layer.workload), layer.mapping)
     assert priced.uses() == alone.uses()
     assert priced.cost() == alone.cost() == layer.cost
+
+
+def test_small_layers_are_priced_as_they_are_without_their_neighbours():
+    """Constants of one are loaded while the layer before works, and are waited for in another."""
+    names = ("dense int8", "dense int8, no bias", "conv 1x1 int8", "add int8")
+    cases = [case for case in ZOO if case.name in names]
+    check = check_target(Shared(), cases=cases)
+    assert check.sentences() == ()
+    ran = [one for row in check.rows[: len(cases)] for one in row.ran if one.simulated]
+    assert ran
+    assert all(one.apart < 1.3 for one in ran)
