@@ -12,7 +12,7 @@ import match_aie as match
 from match_aie.errors import InternalError
 from match_aie.hardware import Memory
 from match_aie.lowering import kept_after
-from match_aie.lowering.handover_choice import Choice, _evaluation
+from match_aie.lowering.handover_choice import Choice, evaluation_of
 from match_aie.mapping import Evaluation, SearchOptions
 from match_aie.testing.case import Case, network
 from match_aie.testing.zoo import INT8, Conv
@@ -147,7 +147,7 @@ def test_where_nothing_stays_the_price_is_the_layers_own():
     (layer,) = [layer for _, layer in layers(net)]
     assert layer.tiles.sums is not None
     (module,) = Shared().modules()
-    priced = _evaluation(layer, module, layer.mapping, frozenset())
+    priced = evaluation_of(layer.workload, module, layer.mapping, frozenset())
     alone = Evaluation(layer.workload, module, module.cost_model(layer.workload), layer.mapping)
     assert priced.uses() == alone.uses()
     assert priced.cost() == alone.cost() == layer.cost
