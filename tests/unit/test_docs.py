@@ -16,6 +16,7 @@ VERBS = (
     "compile",
     "run",
     "explain",
+    "report",
     "map",
     "simulate",
     "targets",
