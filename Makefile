@@ -20,7 +20,7 @@ help:
 	@echo "make demo       compile, build and run a trained network on this machine"
 	@echo "make test       ruff, mypy and the default tests"
 	@echo "make test-slow  the tests that take minutes"
-	@echo "make bench      every table of the documents anew, about 45 minutes; QUICK=1: a small part"
+	@echo "make bench      every table of the documents anew, about an hour; QUICK=1: a small part"
 	@echo "make clean      remove .venv, caches and build outputs"
 
 demo: $(READY)
