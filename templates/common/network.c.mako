@@ -102,13 +102,15 @@ static void ${net.name}_beside_${first}(void *argument) {
     const void *const *const in = beside->call->in;
     void *const *const out = beside->call->out;
     uint8_t *const l1 = ma_l1_open(${max(net.calls[first + lane].l1 for lane in (0, 1))});
-    struct ma_lane lane[2] = {{.number = 0}, {.number = 1, .ahead = beside->ahead}};
+    struct ma_lane lane[2];
     (void)arena;
     (void)in;
     (void)out;
     if (!l1) {
         return;
     }
+    ma_lane_begin(&lane[0], 0, NULL);
+    ma_lane_begin(&lane[1], 1, beside->ahead);
 <% left = {first + lane: order.count(first + lane) for lane in (0, 1)} %>\
 % for step in order:
 <%

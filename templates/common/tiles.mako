@@ -30,24 +30,24 @@ ${loops(layer)}
 % endif
 </%def>
 
-## An array of rows.
-<%def name="array(type, name, rows)">
-static const ${type} ${name}[] = {
+## An array of rows; `near` ones lie in the inner memory.
+<%def name="array(type, name, rows, near=False)">
+static ${"MA_NEAR" if near else "const"} ${type} ${name}[] = {
 % for row in rows:
     ${row},
 % endfor
 };
 </%def>
 
-<%def name="moves(name, found, blocks)">
+<%def name="moves(name, found, blocks, near=False)">
 % if found:
-${array("struct ma_move", name, [listed([m.l1, m.l2, m.operand, f"&{blocks}[{m.block}]"]) for m in found])}
+${array("struct ma_move", name, [listed([m.l1, m.l2, m.operand, f"&{blocks}[{m.block}]"]) for m in found], near)}
 % endif
 </%def>
 
-<%def name="blocks(name, rows)">
+<%def name="blocks(name, rows, near=False)">
 % if rows:
-${array("struct ma_block", name, [listed([row[0], *(listed(row[i : i + 3]) for i in (1, 4, 7))]) for row in rows])}
+${array("struct ma_block", name, [listed([row[0], *(listed(row[i : i + 3]) for i in (1, 4, 7))]) for row in rows], near)}
 % endif
 </%def>
 
@@ -59,21 +59,22 @@ ${array("struct ma_facts", layer.symbol + "_facts", [listed(row) for row in tabl
 <%def name="visits(layer)">
 <%
 name, program, table = layer.symbol, layer.tiles, tables.table(layer.tiles)
-count = len(program.operands)
+count, near = len(program.operands), program.near
+place_of = "MA_NEAR" if near else "const"
 %>
 ${facts(layer)}
-static const int32_t ${name}_axes[][MA_AXES] = {
+static ${place_of} int32_t ${name}_axes[][MA_AXES] = {
 % for row in table.axes:
     ${listed(row)},
 % endfor
 };
-${blocks(name + "_blocks", table.blocks)}
-${array("struct ma_view", name + "_views", [listed([v.at, *(f"{name}_axes[{i}]" for i in (v.extent, v.stride, v.start, v.before))]) for v in table.views])}
-${array("struct ma_view *const", name + "_seen", [", ".join(f"&{name}_views[{i}]" for i in visit.views) for visit in table.visits])}
-${moves(name + "_moves", table.moves, name + "_blocks")}
-${moves(name + "_ahead", table.ahead, name + "_blocks")}
-${array("struct ma_visit", name + "_visits", [listed([f"&{name}_seen[{at * count}]", place(name + "_moves", v.loads), place(name + "_moves", v.store), v.doubled, v.single, int(v.opens), v.copy]) for at, v in enumerate(table.visits)])}
-static const struct ma_table ${name}_table = {
+${blocks(name + "_blocks", table.blocks, near)}
+${array("struct ma_view", name + "_views", [listed([v.at, *(f"{name}_axes[{i}]" for i in (v.extent, v.stride, v.start, v.before))]) for v in table.views], near)}
+${array("ma_seen", name + "_seen", [", ".join(f"&{name}_views[{i}]" for i in visit.views) for visit in table.visits], near)}
+${moves(name + "_moves", table.moves, name + "_blocks", near)}
+${moves(name + "_ahead", table.ahead, name + "_blocks", near)}
+${array("struct ma_visit", name + "_visits", [listed([f"&{name}_seen[{at * count}]", place(name + "_moves", v.loads), place(name + "_moves", v.store), v.doubled, v.single, int(v.opens), v.copy]) for at, v in enumerate(table.visits)], near)}
+static ${place_of} struct ma_table ${name}_table = {
     .visit = ${name}_visits,
     .visits = ${len(table.visits)},
     .operands = ${count},

@@ -3,7 +3,7 @@
 <% jobs = layer.kernel.layer %>
 ${tiles.table(layer)}
 
-static const struct ma_ne16_kernel ${layer.symbol}_jobs = {
+static ${"MA_NEAR" if layer.tiles.near else "const"} struct ma_ne16_kernel ${layer.symbol}_jobs = {
     .layer = {
         .mode = MA_NE16_${jobs.mode.name},
         .stride = ${jobs.stride},

@@ -12,12 +12,12 @@
 #include "pmsis.h"
 
 #include <stddef.h>
-#include <string.h>
 
-/* Of L1: what layers may take, and stacks of the controller and of every worker. The runtime's own
- * data is there too: of 128 KiB these leave it 7,680 bytes. */
+/* Of L1: what layers may take, and stacks of the controller and of every worker. Lists of
+ * tiles are there too (ma_near.h, 18,432 bytes at most), and the runtime's own data: of 128 KiB all
+ * these leave it 7,680 bytes. */
 #ifndef MA_L1_BYTES
-#define MA_L1_BYTES 92160
+#define MA_L1_BYTES 73728
 #endif
 #ifndef MA_STACK_BYTES
 #define MA_STACK_BYTES 3584
@@ -241,13 +241,16 @@ void ma_beside(void (*entry)(void *argument), void *argument)
 
 uint32_t ma_fork_start(void (*kernel)(const void *argument), const void *argument, uint32_t bytes)
 {
-    if (bytes > sizeof team.argument) {
-        ma_fail("the argument of a kernel is larger than what may be copied of it");
+    if (bytes > sizeof team.argument || bytes % 4) {
+        ma_fail("the argument of a kernel is no whole words, or more than may be copied of it");
         return team.started;
     }
     ma_fork_wait(team.started);
     team.kernel = kernel;
-    memcpy(team.argument, argument, bytes);
+    const volatile uint32_t *const words = argument; /* memcpy may go byte by byte */
+    for (uint32_t i = 0; i < bytes / 4; ++i) {
+        team.argument[i] = words[i];
+    }
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return ++team.started;
 }
