@@ -66,8 +66,9 @@ class Compilation:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the front end had to assume."""
-        return self.model.warnings
+        """What the front end had to assume, and what emitted files lack."""
+        lacking = (unit.warning for unit in self.program.units if unit.warning)
+        return (*self.model.warnings, *dict.fromkeys(lacking))
 
     @property
     def picojoules(self) -> float | None:
@@ -110,21 +111,22 @@ class Compilation:
         from match_aie.report import network_page
 
         manifest = json.loads(self._project[codegen.sources.MANIFEST])
-        manifest["simulated"] = self._simulated()
-        page = codegen.render_page(network_page(manifest))
+        manifest["simulated"], trace = self._simulated()
+        page = codegen.render_page(network_page(manifest, trace))
         return codegen.described(self._project, manifest, page)
 
-    def _simulated(self) -> dict[str, object] | None:
-        """Cycles of every step; of those that no simulator knows, the modelled ones."""
+    def _simulated(self) -> tuple[dict[str, object] | None, str | None]:
+        """Cycles of every step, modelled where no simulator knows them; and the run's trace."""
         if self.target.simulator() is None:
-            return None
+            return None, None
         try:
-            run = self.simulate(record=False)
+            run = self.simulate()
         except MatchError as error:
-            return {"note": f"not simulated: {error.what}"}
+            return {"note": f"not simulated: {error.what}"}, None
         steps = [{"cycles": step.cycles, "simulated": step.simulated} for step in run.steps]
         numbers = {"microseconds": run.microseconds, "frequency_hz": run.frequency_hz}
-        return {"cycles": run.cycles, **numbers, "steps": steps, "provenance": "simulated"}
+        found = {"cycles": run.cycles, **numbers, "steps": steps, "provenance": "simulated"}
+        return found, run.trace_json()
 
     @cached_property
     def _project(self) -> codegen.Sources:
@@ -147,6 +149,7 @@ class Compilation:
 
     def _manifest(self) -> dict[str, object]:
         """What the program itself does not know."""
+        passes = [one.name for one in self.target.passes]
         return {
             "name": self.name,
             "target": self.target.name,
@@ -156,6 +159,7 @@ class Compilation:
             "warnings": list(self.warnings),
             "selection": _selection(self.assignment, self.options.objective),
             "considered": _considered(self.assignment),
+            **({"passes": passes} if passes else {}),
         }
 
     def simulate(self, *, record: bool = True) -> SimulatedRun:

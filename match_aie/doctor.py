@@ -26,6 +26,7 @@ REQUIRED = {
     "six": "zigzag-dse, which does not declare it",
     "tflite": "reading TFLite files",
     "typer": "the command line",
+    "vl-convert-python": "figures of reports",
     "zigzag-dse": "loop orders of engine loma",
 }
 OPTIONAL = {

@@ -210,6 +210,7 @@ def decide(
         normal = frontend.normalize(loaded, integer_io=options.integer_io, unsigned=unsigned)
         normal = frontend.with_states(normal, options.states)
     with clock.stage("partition"):
+        normal = partition.transformed(normal, target)
         graph = partition.to_graph(normal)
         found = partition.candidates(graph, target)
     with clock.stage("map"):

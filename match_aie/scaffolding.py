@@ -13,12 +13,15 @@ from match_aie.errors import OptionError, ProjectError
 from match_aie.hardware import target_names
 
 
-def new_target(name: str, folder: str | os.PathLike[str] | None = None) -> Path:
+def new_target(
+    name: str, folder: str | os.PathLike[str] | None = None, *, tiled: bool = False
+) -> Path:
     """Write a package that `pip install -e` takes: a target with one module and one template.
 
     Args:
         name: what users call the chip.
         folder: where; the name of the package below the working folder by default.
+        tiled: whether the chip has a scratchpad into which tiles are moved.
 
     Returns:
         The folder.
@@ -39,7 +42,7 @@ def new_target(name: str, folder: str | os.PathLike[str] | None = None) -> Path:
     try:
         if place.exists() and not (place.is_dir() and not any(place.iterdir())):
             raise ProjectError("something is there already", where=str(place))
-        for path, text in scaffold(names).items():
+        for path, text in scaffold(names, tiled=tiled).items():
             file = fresh / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")

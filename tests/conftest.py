@@ -3,7 +3,9 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from zlib import crc32
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -33,6 +35,17 @@ def own_cache(of_the_run: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MATCH_AIE_CACHE", str(of_the_run / "searches"))
         yield
+
+
+@pytest.fixture(autouse=True)
+def own_numbers(request: pytest.FixtureRequest) -> None:
+    """A module's `RNG` begins anew with each test, from the test's name.
+
+    Which tests a process runs, and in which order, differs from run to run where several share
+    them; numbers that went on from one test to the next would differ with it.
+    """
+    if isinstance(getattr(request.module, "RNG", None), np.random.Generator):
+        request.module.RNG = np.random.default_rng(crc32(request.node.name.encode()))
 
 
 def pytest_configure() -> None:

@@ -10,7 +10,8 @@ import numpy as np
 import onnx
 
 from match_aie.compilation import Compilation
-from match_aie.partition import Extracted, Graph, to_graph
+from match_aie.hardware import Graph
+from match_aie.partition import Extracted, to_graph
 from match_aie.workload import reference
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from match_aie.partition.graph import Graph, Node, Value
+from match_aie.hardware.graph import Graph, Node, Value
 
 
 class Builder:

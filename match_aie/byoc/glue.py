@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from match_aie.partition.graph import Graph
+from match_aie.hardware.graph import Graph
 
 #: Operators that give the elements of their one input in another order or shape.
 MOVES = frozenset("reshape permute_dims squeeze expand_dims flatten".split())

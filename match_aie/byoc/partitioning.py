@@ -17,9 +17,9 @@ from match_aie.byoc.relaxed import relaxed
 from match_aie.fallback.rewrite import channel_first
 from match_aie.frontend.rebuild import Emitter, Expr, rebuild
 from match_aie.hardware import MatchTarget
+from match_aie.hardware.graph import Graph
 from match_aie.options import CompileOptions
 from match_aie.partition import Option, to_graph
-from match_aie.partition.graph import Graph
 from match_aie.pipeline import Decision, Resources, decide, resolve
 
 

@@ -219,6 +219,33 @@ def explain(
     explain_project(folder, layer, as_json)
 
 
+@app.command()
+def report(
+    folder: Folder,
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            "--figure",
+            metavar="NAME",
+            help="One figure: graph, layers, memory, timeline, floorplan ...",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The page, or an .svg or .png."),
+    ] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option("--compare", metavar="DIR", help="Print what differs from this project."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a project's report.html anew, one figure as a file, or what differs from another."""
+    from match_aie.cli.reporting import report_project
+
+    report_project(folder, figure, output, compare, as_json)
+
+
 @app.command("map")
 def map_(
     model: Model,
@@ -284,12 +311,15 @@ def new_target(
             "--output", "-o", metavar="DIR", help="Where to write; a folder named like the package."
         ),
     ] = None,
+    tiled: Annotated[
+        bool, typer.Option("--tiled", help="With a scratchpad, a DMA, and their emulation.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Write a Python package with a target of one module and one template, to start from."""
     from match_aie.cli.checking import show_new_target
 
-    show_new_target(name, output, as_json)
+    show_new_target(name, output, tiled, as_json)
 
 
 @app.command()

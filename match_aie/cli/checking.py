@@ -54,8 +54,14 @@ def check_named(name: str, compiler: str | None, timeout: float | None, as_json:
     check.require()
 
 
-def show_new_target(name: str, folder: Path | None, as_json: bool) -> None:
+def show_new_target(name: str, folder: Path | None, tiled: bool, as_json: bool) -> None:
     """Write a new target's package, say what comes next.
+
+    Args:
+        name: what users call the chip.
+        folder: where to write.
+        tiled: whether the chip has a scratchpad.
+        as_json: print JSON.
 
     Raises:
         OptionError: the name is none, or taken.
@@ -63,7 +69,7 @@ def show_new_target(name: str, folder: Path | None, as_json: bool) -> None:
     """
     from match_aie.scaffolding import new_target
 
-    made = new_target(name, folder)
+    made = new_target(name, folder, tiled=tiled)
     files = sorted(p.relative_to(made).as_posix() for p in made.rglob("*") if p.is_file())
     if as_json:
         say_json({"name": name, "folder": str(made), "files": files})

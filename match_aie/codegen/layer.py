@@ -98,6 +98,26 @@ def _first_line(text: str, error: Exception) -> int:
     return 1
 
 
+def template_line(name: str, text: str) -> int | None:
+    """The line of template `name` that may have given the line `text` of C, from 1; None for none.
+
+    Expressions may have given anything. Of several lines the one with the most letters of its own.
+    """
+    try:
+        lines = templates.source(name).splitlines()
+    except TargetError:  # the project has been carried to where the target is not installed
+        return None
+    wanted = " ".join(text.split())
+    fitting = []
+    for number, line in enumerate(lines, start=1):
+        own = re.sub(r"\$\{.*?\}", "\0", " ".join(line.split()))
+        pattern = ".*".join(map(re.escape, own.split("\0")))
+        letters = len(own) - own.count("\0")
+        if letters > 1 and re.fullmatch(pattern, wanted):
+            fitting.append((letters, -number))
+    return -max(fitting)[1] if fitting else None
+
+
 def _broken(place: str, error: Exception, view: LayerView) -> TargetError:
     return TargetError(
         f"layer template {place}: {type(error).__name__}: {error}",

@@ -55,18 +55,27 @@ def scaffold_names(name: str) -> ScaffoldNames:
     return ScaffoldNames(name, cls, package, package.replace("_", "-"))
 
 
-def scaffold(names: ScaffoldNames) -> Mapping[str, str]:
-    """Files of a new target's package, by path."""
+def scaffold(names: ScaffoldNames, *, tiled: bool = False) -> Mapping[str, str]:
+    """Files of a new target's package, by path.
+
+    Args:
+        names: of the target.
+        tiled: with a scratchpad, a DMA and their emulation; else with one memory.
+    """
+    folder, layer = ("scaffold/tiled", "layer") if tiled else ("scaffold", "dense")
     made = {
-        "pyproject.toml": "pyproject.toml",
-        "README.md": "README.md",
-        f"{names.package}/__init__.py": "init.py",
-        f"{names.package}/target.py": "target.py",
-        "tests/test_target.py": "test_target.py",
+        "pyproject.toml": "scaffold/pyproject.toml",
+        "README.md": f"{folder}/README.md",
+        f"{names.package}/__init__.py": "scaffold/init.py",
+        f"{names.package}/target.py": f"{folder}/target.py",
+        "tests/test_target.py": f"{folder}/test_target.py",
     }
-    files = {path: _text(f"scaffold/{source}.mako", names) for path, source in made.items()}
+    if tiled:
+        made[f"{names.package}/runtime/emulation/ma_chip.h"] = f"{folder}/ma_chip.h"
+    files = {path: _text(f"{source}.mako", names) for path, source in made.items()}
     # A layer template is not rendered here: it is what the package brings.
-    files[f"{names.package}/templates/dense.c.mako"] = templates.source("scaffold/dense.c.mako")
+    source = templates.source(f"{folder}/{layer}.c.mako")
+    files[f"{names.package}/templates/{layer}.c.mako"] = source
     return files
 
 

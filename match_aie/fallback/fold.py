@@ -20,6 +20,10 @@ from match_aie.fallback.scalars import integer_range
 #: the operands hold as many.
 LARGEST_GROWTH = 4096
 
+#: Products of matrices that are multiplied at most (about a second): a table of relative positions
+#: by a layer's weights has some hundred million.
+MOST_PRODUCTS = 1 << 28
+
 Array = np.ndarray
 
 
@@ -127,6 +131,20 @@ def _divide(_call: Any, arrays: Sequence[Array]) -> Array | None:
     return None if arrays[0].dtype.kind != "f" else np.asarray(np.divide(arrays[0], arrays[1]))
 
 
+def _matmul(_call: Any, arrays: Sequence[Array]) -> Array | None:
+    """Summed in float64 in the order of the reduction, the same on every machine."""
+    a, b = arrays
+    if a.dtype != np.float32 or b.dtype != np.float32 or min(a.ndim, b.ndim) < 2:
+        return None
+    total = np.zeros((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]))
+    if total.size * a.shape[-1] > MOST_PRODUCTS:
+        return None
+    left, right = a.astype(np.float64), b.astype(np.float64)
+    for step in range(a.shape[-1]):
+        total += left[..., :, step, None] * right[..., step, None, :]
+    return total.astype(np.float32)
+
+
 def _concat(call: Any, arrays: Sequence[Array]) -> Array:
     axis = call.attrs.axis
     return np.concatenate(arrays, axis=None if axis is None else int(axis))
@@ -165,6 +183,7 @@ _RULES: dict[str, _Rule] = {
     "subtract": _binary(np.subtract),
     "multiply": _binary(np.multiply),
     "divide": _divide,
+    "matmul": _matmul,
     "equal": _binary(np.equal),
     "less": _binary(np.less),
     "greater": _binary(np.greater),

@@ -18,9 +18,11 @@ from match_aie.hardware.cost import (
     measure,
 )
 from match_aie.hardware.energy import Charges, Energy, Figure, Objective, refuse_objective
+from match_aie.hardware.graph import Graph, Node, Value
 from match_aie.hardware.mapping import Cut, Loop, Mapping, mapping_from_json, mapping_to_json
 from match_aie.hardware.module import (
     CORE,
+    OPERANDS,
     SUMS,
     Company,
     ExecModule,
@@ -29,6 +31,7 @@ from match_aie.hardware.module import (
     sums_memory,
 )
 from match_aie.hardware.move import Move
+from match_aie.hardware.passes import PadChannels, Pass, pad_channels
 from match_aie.hardware.pattern import (
     AVG_POOL_HALF_AWAY,
     POINTWISE,
@@ -68,6 +71,7 @@ from match_aie.workload import Converted
 __all__ = [
     "AVG_POOL_HALF_AWAY",
     "CORE",
+    "OPERANDS",
     "POINTWISE",
     "REQUANTISE",
     "SCRATCHPAD_FILES",
@@ -93,6 +97,7 @@ __all__ = [
     "ExecModule",
     "Figure",
     "Flow",
+    "Graph",
     "HandedOver",
     "Loop",
     "Mapping",
@@ -101,11 +106,14 @@ __all__ = [
     "Mode",
     "Move",
     "NetworkSimulator",
+    "Node",
     "Objective",
     "Op",
     "Operation",
     "Original",
     "Packing",
+    "PadChannels",
+    "Pass",
     "Pattern",
     "Region",
     "Repeat",
@@ -126,6 +134,7 @@ __all__ = [
     "TileOperand",
     "TileProgram",
     "Unit",
+    "Value",
     "Visit",
     "Web",
     "binary",
@@ -142,6 +151,7 @@ __all__ = [
     "mapping_from_json",
     "mapping_to_json",
     "measure",
+    "pad_channels",
     "real",
     "refuse_objective",
     "runtime_files",

@@ -13,6 +13,9 @@ from match_aie.hardware.mapping import Loop
 from match_aie.hardware.pattern import Pattern
 from match_aie.workload import Converted
 
+#: What emulates scratchpads and their DMA, among the files of a runtime.
+EMULATION = "emulation/ma_host.c"
+
 
 def unlike(method: str, answer: object) -> str:
     """What is wrong with an answer, as the end of a sentence; "" where nothing is known to be.
@@ -27,6 +30,8 @@ def unlike(method: str, answer: object) -> str:
             return f"gives {shorten(repr(answer), 80)}, not {expected}"
     if method == "modules":
         return _lonely(answer)
+    if method == "runtime":
+        return _runtime(answer)
     if method in _PRICES:
         return _price(answer, endless=_PRICES[method])
     return _whole_cost(answer) if method == "cost" else ""
@@ -98,6 +103,24 @@ def _lonely(found: object) -> str:
                 "Company: write beside = Company(), or Company(enter, call, slowed) with what it "
                 "takes"
             )
+    return ""
+
+
+def _runtime(found: object) -> str:
+    """Of C that moves tiles and lacks what its emulation needs."""
+    files: Mapping[str, bytes] = getattr(found, "files", {})
+    if EMULATION not in files:
+        return ""
+    if "emulation/ma_chip.h" not in files:
+        return (
+            "gives no emulation/ma_chip.h, which says how large the inner memories are: add it to "
+            'the files, such as runtime_files("my_chip", ("emulation/ma_chip.h",))'
+        )
+    if not getattr(found, "entry", ""):
+        return (
+            "gives the emulation of scratchpads and no entry, without which it stops at the first "
+            'transfer: Runtime(files, headers, entry="ma_network")'
+        )
     return ""
 
 

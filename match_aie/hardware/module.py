@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -23,6 +24,9 @@ CORE = "core"
 
 #: Name among `Memory.operands` of a layer's partial sums.
 SUMS = "sums"
+
+#: Every operand that a layer of some kind has.
+OPERANDS = tuple("x x1 x2 y weight bias scale multiplier offset table recurrent residual".split())
 
 #: Constants of a layer by operand name.
 Constants = MappingOf[str, np.ndarray]
@@ -92,13 +96,37 @@ def sums_memory(memories: Sequence[Memory]) -> Memory | None:
     return next((m for m in memories[:-1] if m.operands and SUMS in m.operands), None)
 
 
+def meant(name: str, known: Sequence[str]) -> str:
+    """What an author probably meant by a name that is none, as the end of a sentence."""
+    close = get_close_matches(name, known, 1, 0.6)
+    if close:
+        return f"; did you mean {close[0]!r}"
+    return f"; there is {', '.join(known)}" if known else "; there is none"
+
+
 def check_memories(memories: Sequence[Memory]) -> None:
     """Refuse memories that cannot be a hierarchy.
 
     Raises:
-        TargetError: two have one name; the outermost does not serve all operands; or of two that
-            serve the same operand the outer one is the smaller one.
+        TargetError: one names an operand that no layer has; two have one name; the outermost does
+            not serve all operands; or of two that serve the same operand the outer one is the
+            smaller one.
     """
+    held = (*OPERANDS, SUMS)
+    for memory in memories:
+        named = {"operands": memory.operands, "double_buffered": memory.double_buffered}
+        for field, given in named.items():
+            if isinstance(given, str):
+                raise TargetError(
+                    f"memory {memory.name!r}: {field} is the text {given!r}, not a tuple of names",
+                    hint=f"{field}=({given!r},)",
+                )
+            for name in given or ():
+                if name not in held:
+                    raise TargetError(
+                        f"memory {memory.name!r}: {field} names {name!r}, an operand that no layer "
+                        f"has{meant(name, held)}"
+                    )
     names = [memory.name for memory in memories]
     if len(set(names)) != len(names):
         raise TargetError(f"memories: names must differ: {names}")

@@ -15,6 +15,7 @@ from match_aie.hardware.guard import guard_methods
 from match_aie.hardware.mapping import Mapping as LoopMapping
 from match_aie.hardware.module import ExecModule
 from match_aie.hardware.move import Move
+from match_aie.hardware.passes import Pass
 from match_aie.hardware.runtime import Runtime
 from match_aie.hardware.simulated import NetworkSimulator
 from match_aie.hardware.unit import ChosenLayer, HandedOver, Seat, Unit
@@ -88,6 +89,8 @@ class MatchTarget(ABC):
     energy: Energy | None = None
     #: "unsigned": int8 tensors inside the network become uint8, exactly, before modules see it.
     activations: Literal["as_is", "unsigned"] = "as_is"
+    #: What is done to a network before patterns are matched, in order, such as `pad_channels(16)`.
+    passes: Sequence[Pass] = ()
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         """Name the class where its methods fail."""

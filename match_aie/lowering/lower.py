@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from match_aie.errors import InternalError
+from match_aie.errors import InternalError, TargetError
 from match_aie.fallback.remainder import Call, Remainder
 from match_aie.hardware import Cost, ExecModule, Mapping, Original, TileProgram
+from match_aie.hardware.module import meant
 from match_aie.lowering.constants import packed_constants
 from match_aie.lowering.program import (
     Argument,
@@ -122,10 +123,23 @@ def _layer_step(
         original=layer.original,
     )
     sources = dict(zip((o.name for o in workload.inputs), reads, strict=True))
-    pairs = tuple((sources[o].name, writes[0].name) for o in module.in_place(workload))
+    pairs = tuple((sources[o].name, writes[0].name) for o in _in_place(module, workload))
     sources |= {name: Argument("constant", f"{symbol}_{name}", "read") for name in names}
     arguments = (*(sources[o.name] for o in workload.operands[:-1]), *writes, *spaces)
     return Step(layer.label, symbol, arguments, program, pairs, workspaces)
+
+
+def _in_place(module: ExecModule, workload: Workload) -> tuple[str, ...]:
+    """Inputs that the output may overwrite; a `TargetError` where one is none."""
+    names = tuple(operand.name for operand in workload.inputs)
+    for name in module.in_place(workload):
+        if name not in names:
+            raise TargetError(
+                f"{type(module).__name__}.in_place() of a {workload.kind} names {name!r}, which is "
+                f"none of its inputs{meant(name, names)}",
+                where=f"module {module.name}",
+            )
+    return tuple(module.in_place(workload))
 
 
 def _annotate(tensors: dict[str, Tensor], step: Step, workload: Workload) -> None:

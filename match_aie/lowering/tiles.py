@@ -168,6 +168,12 @@ def _bases(module: ExecModule) -> dict[str, int]:
 
 def _check(workload: Workload, module: ExecModule, mapping: LoopMapping) -> None:
     for operand in workload.operands:
+        if not any(m.serves(operand.name) for m in module.memories[:-1]):
+            inner = " and ".join(repr(memory.name) for memory in module.memories[:-1])
+            raise TargetError(
+                f"module {module.name}: no inner memory holds {operand.name} of a {workload.kind}",
+                hint=f"name {operand.name!r} among the `operands` of {inner}",
+            )
         if sum(m.serves(operand.name) for m in module.memories) > 2:
             raise TargetError(
                 f"module {module.name}: {operand.name} has tiles in more than one inner memory, "

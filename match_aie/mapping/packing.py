@@ -6,7 +6,8 @@ from collections.abc import Mapping as MappingOf
 from math import lcm
 
 from match_aie.errors import TargetError
-from match_aie.hardware import ExecModule, Packing
+from match_aie.hardware import OPERANDS, ExecModule, Packing
+from match_aie.hardware.module import meant
 from match_aie.workload import Workload
 
 
@@ -17,11 +18,21 @@ def packings(workload: Workload, module: ExecModule) -> MappingOf[str, Packing]:
         TargetError: what the module says of one cannot be.
     """
     layouts = module.layouts(workload)
+    who = f"{type(module).__name__}.layouts() of a {workload.kind}"
+    constants = tuple(operand.name for operand in workload.constants)
+    tensors = tuple(o.name for o in workload.operands if o.name not in constants)
+    for name in layouts:
+        if name not in OPERANDS or name in tensors:
+            raise TargetError(
+                f"{who} names {name!r}, which is none of its constants{meant(name, constants)}",
+                where=f"module {module.name}",
+                hint="name constants only; activations lie as the network has them",
+            )
     try:
         return {o.name: layouts[o.name].on(o) for o in workload.constants if o.name in layouts}
     except TargetError as error:
         raise TargetError(
-            f"{type(module).__name__}.layouts() of a {workload.kind}: {error.what}",
+            f"{who}: {error.what}",
             where=f"module {module.name}",
             hint=error.hint,
         ) from error

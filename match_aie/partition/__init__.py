@@ -2,8 +2,8 @@
 
 from match_aie.partition.candidates import Candidate, candidates
 from match_aie.partition.cut import cut
-from match_aie.partition.graph import Graph, Node, Value
 from match_aie.partition.layer import Extracted
+from match_aie.partition.passes import transformed
 from match_aie.partition.select import Assignment, Option, select
 from match_aie.partition.to_graph import to_graph
 
@@ -11,12 +11,10 @@ __all__ = [
     "Assignment",
     "Candidate",
     "Extracted",
-    "Graph",
-    "Node",
     "Option",
-    "Value",
     "candidates",
     "cut",
     "select",
     "to_graph",
+    "transformed",
 ]

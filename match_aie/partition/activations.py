@@ -7,7 +7,7 @@ from math import erf
 
 import numpy as np
 
-from match_aie.partition.graph import Node
+from match_aie.hardware.graph import Node
 from match_aie.partition.view import View
 from match_aie.workload import Activation
 

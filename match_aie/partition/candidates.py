@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from match_aie.hardware import REQUANTISE, ExecModule, MatchTarget, Original, Pattern, convert
+from match_aie.hardware.graph import Graph
 from match_aie.hardware.guard import refusal
 from match_aie.partition.extract import extract
-from match_aie.partition.graph import Graph
 from match_aie.partition.layer import Extracted
 from match_aie.partition.match import Match, matches
 from match_aie.workload import Kind

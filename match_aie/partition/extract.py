@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from match_aie.hardware import AVG_POOL_HALF_AWAY
+from match_aie.hardware.graph import Graph, Value
 from match_aie.partition.account import lost
 from match_aie.partition.extract_attention import quantised_attention_layer
 from match_aie.partition.extract_norm import quantised_layer_norm
 from match_aie.partition.extract_real import extract_real, is_real
-from match_aie.partition.graph import Graph, Value
 from match_aie.partition.integer_extract import integer_layer, is_integer
 from match_aie.partition.layer import Extracted
 from match_aie.partition.match import Match

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from match_aie.partition.graph import Node, Value
+from match_aie.hardware.graph import Node, Value
 from match_aie.partition.layer import Extracted
 from match_aie.partition.tabulate import values_of
 from match_aie.partition.view import Refusal, View

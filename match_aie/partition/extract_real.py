@@ -12,9 +12,9 @@ from math import prod
 
 import numpy as np
 
+from match_aie.hardware.graph import Node, Value
 from match_aie.partition.activations import activation_of
 from match_aie.partition.extract_recurrent import recurrent_of
-from match_aie.partition.graph import Node, Value
 from match_aie.partition.layer import Extracted
 from match_aie.partition.view import Refusal, View, integers, pool_window, rank4, sliding
 from match_aie.workload import (
@@ -260,16 +260,20 @@ def _matmul(view: View) -> Extracted:
     dims = _BATCHES[rank]
     x, x_axes = _through(view, left.name, (*dims, "OY", "C"))
     x1, x1_axes = _through(view, right.name, (*dims, "C", "K"))
-    if view.known(x) or view.known(x1):
-        raise Refusal("a matrix is known at compile time")
+    factors = {"x": x, "x1": x1}
+    known = {name: each.constant for name, each in factors.items() if each.constant is not None}
+    if len(known) == 2 or any(view.known(each) and each.constant is None for each in (x, x1)):
+        raise Refusal("matrices are known at compile time, or computed of what is")
     sizes = dict(zip((*dims, "OY", "C"), left.shape, strict=True)) | {"K": right.shape[-1]}
     stored = (*dims, "OY", "K")
     factor, value = _factor(view, node.output)
     outer = view.reader(value, "permute_dims")
     if outer is not None:
         stored = tuple(stored[a] for a in permutation(view.take(outer), rank))
-    workload = real_matmul(sizes, x_axes, x1_axes, stored, RealTail(factor=factor))
-    return Extracted(workload, {}, (x.name, x1.name), view.root.output)
+    scaled = RealTail(factor=factor)
+    workload = real_matmul(sizes, x_axes, x1_axes, stored, scaled, tuple(known))
+    names = tuple(each.name for name, each in factors.items() if name not in known)
+    return Extracted(workload, known, names, view.root.output)
 
 
 def _factor(view: View, value: str) -> tuple[float, str]:
@@ -327,7 +331,8 @@ def _attention(view: View) -> Extracted:
         raise Refusal(f"{len(products)} matrix products where attention has two")
     outer, inner = (view.take(view.graph.nodes[i]) for i in products)
     softmax = view.node("nn.softmax")
-    factor, scores = _factor(view, inner.output)
+    factor, scaled = _factor(view, inner.output)
+    scores = _behind(view, scaled, "add", "mask")
     if softmax.inputs() != (scores,) or outer.inputs()[:1] != (softmax.output,):
         raise Refusal("something stands between the products that attention does not compute")
     axis = softmax.attributes["axis"]
@@ -343,6 +348,9 @@ def _attention(view: View) -> Extracted:
     if not q.shape[0] == k.shape[0] == v.shape[0] or not q.shape[2] == k.shape[2] == v.shape[2]:
         raise Refusal("queries, keys and values differ in batch or heads")
     batch, queries, heads, size = q.shape
+    shape = (batch, heads, queries, k.shape[1])
+    mask, axes = _mask(view, shape) if scores != scaled else (None, None)
+    known = None if mask is None else mask.constant
     workload = attention(
         batch=batch,
         heads=heads,
@@ -351,8 +359,29 @@ def _attention(view: View) -> Extracted:
         size=size,
         value_size=v.shape[3],
         factor=factor,
+        mask=axes,
+        known=known is not None,
     )
-    return Extracted(workload, {}, (q.name, k.name, v.name), view.root.output)
+    constants, names = {}, [q.name, k.name, v.name]
+    if known is not None:
+        constants["mask"] = known.reshape(workload.operand("mask").shape)
+    elif mask is not None:
+        names.append(mask.name)
+    return Extracted(workload, constants, tuple(names), view.root.output)
+
+
+def _mask(view: View, scores: tuple[int, ...]) -> tuple[Value, tuple[str, ...]]:
+    """What is added to scores of shape [batch, head, query, key], and its axes that are not 1."""
+    mask = bound(view, "mask")
+    if len(mask.shape) > 4 or (view.known(mask) and mask.constant is None):
+        raise Refusal(f"a mask of shape {mask.shape}")
+    shape = (1,) * (4 - len(mask.shape)) + mask.shape
+    if any(size not in (1, whole) for size, whole in zip(shape, scores, strict=True)):
+        raise Refusal(f"a mask of shape {mask.shape} for scores of shape {scores}")
+    if shape[-1] == 1 != scores[-1]:
+        raise Refusal("a mask that is the same for all keys")
+    named = zip(("B", "G", "OY", "OX"), shape, strict=True)
+    return mask, tuple(dim for dim, size in named if size > 1 or dim == "OX")
 
 
 _KINDS: Mapping[Kind, Callable[[View], Extracted]] = {

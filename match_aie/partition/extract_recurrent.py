@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from match_aie.partition.graph import Node
+from match_aie.hardware.graph import Node
 from match_aie.partition.layer import Extracted
 from match_aie.partition.view import Refusal, View
 from match_aie.workload import Kind, recurrent

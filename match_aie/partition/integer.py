@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from match_aie.partition.graph import Node, Value
+from match_aie.hardware.graph import Node, Value
 from match_aie.partition.view import Refusal, View
 from match_aie.workload import Rounding, Tail
 

@@ -9,8 +9,8 @@ from math import prod
 import numpy as np
 
 from match_aie.hardware import REQUANTISE
+from match_aie.hardware.graph import Node, Value
 from match_aie.partition.common_shift import common_shift
-from match_aie.partition.graph import Node, Value
 from match_aie.partition.integer import Line, constant, read, vector
 from match_aie.partition.layer import Extracted
 from match_aie.partition.view import Refusal, View, rank4, sliding

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from match_aie.hardware import Any, Chain, Const, Op, Structure, Web
-from match_aie.partition.graph import Graph, Node
+from match_aie.hardware.graph import Graph, Node
 
 #: Operators whose two tensor inputs may be exchanged.
 COMMUTATIVE = frozenset({"add", "multiply"})

@@ -33,8 +33,8 @@ from match_aie.hardware import (
     TensorType,
     refuse_objective,
 )
+from match_aie.hardware.graph import Graph, Node
 from match_aie.limits import STEPS
-from match_aie.partition.graph import Graph, Node
 from match_aie.partition.match import REPEATABLE
 
 if TYPE_CHECKING:

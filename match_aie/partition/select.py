@@ -16,9 +16,9 @@ from match_aie.hardware import (
     measure,
     refuse_objective,
 )
+from match_aie.hardware.graph import Graph
 from match_aie.partition.candidates import Candidate
 from match_aie.partition.cover import problem
-from match_aie.partition.graph import Graph
 from match_aie.partition.match import REPEATABLE
 from match_aie.partition.pricing import (
     CYCLES,

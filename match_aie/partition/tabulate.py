@@ -11,7 +11,7 @@ from math import erf, pi
 
 import numpy as np
 
-from match_aie.partition.graph import Node
+from match_aie.hardware.graph import Node
 from match_aie.partition.layer import Extracted
 from match_aie.partition.view import Refusal, View, elements
 from match_aie.workload import Quantized, full_range, table

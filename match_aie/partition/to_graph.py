@@ -8,7 +8,7 @@ from tvm import relax
 
 from match_aie import tvm_api
 from match_aie.frontend.model import Model
-from match_aie.partition.graph import Argument, Graph, Node, Value
+from match_aie.hardware.graph import Argument, Graph, Node, Value
 
 
 class _Importer:

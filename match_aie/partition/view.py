@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from match_aie.partition.graph import Graph, Node, Value
+from match_aie.hardware.graph import Graph, Node, Value
 from match_aie.partition.match import Match
 from match_aie.workload import Quantized, Tail, Window, full_range, output_extent
 

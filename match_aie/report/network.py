@@ -135,6 +135,9 @@ class StepRow:
         operators: what a function of the fallback computes.
         simulated: cycles in the target's simulator, of the target's clock; None where it has none,
             or takes the modelled ones.
+        taken: modelled cycles that the simulator takes as they are; None where it has its own.
+        reads: names of tensors; of a view the tensor that it is a view of.
+        writes: likewise.
     """
 
     index: int
@@ -144,6 +147,9 @@ class StepRow:
     layer: LayerDetail | None
     operators: str = ""
     simulated: float | None = None
+    taken: float | None = None
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -263,6 +269,7 @@ def _report(manifest: Manifest) -> NetworkReport:
     functions = {str(f["symbol"]): str(f["operators"]) for f in manifest["fallback"]}
     tensors = {str(t["name"]): (str(t["dtype"]), tuple(t["shape"])) for t in manifest["tensors"]}
     steps, simulated = [], manifest.get("simulated") or {}
+    bases = {str(alias["view"]): str(alias["base"]) for alias in manifest.get("aliases", ())}
     for index, step in enumerate(manifest["steps"]):
         written = next(a["name"] for a in step["arguments"] if a["access"] == "write")
         symbol = str(step["symbol"])
@@ -274,7 +281,10 @@ def _report(manifest: Manifest) -> NetworkReport:
                 tensors[written],
                 _layer(layers[symbol]) if step["layer"] is not None else None,
                 functions.get(symbol, ""),
-                _simulated_step(simulated, index),
+                _simulated_step(simulated, index, own=True),
+                _simulated_step(simulated, index, own=False),
+                _named(step, "read", bases),
+                _named(step, "write", bases),
             )
         )
     return NetworkReport(
@@ -307,9 +317,16 @@ def _energy(selection: Manifest, steps: list[StepRow]) -> EnergyDetail | None:
     )
 
 
-def _simulated_step(simulated: Manifest, index: int) -> float | None:
+def _named(step: Manifest, access: str, bases: Mapping[str, str]) -> tuple[str, ...]:
+    """Tensors that a step accesses, each once."""
+    names = (a["name"] for a in step["arguments"] if a["access"] == access)
+    return tuple(dict.fromkeys(bases.get(str(name), str(name)) for name in names))
+
+
+def _simulated_step(simulated: Manifest, index: int, *, own: bool) -> float | None:
+    """The simulator's own cycles of a step, or the modelled ones that it took."""
     step = simulated["steps"][index] if "steps" in simulated else {}
-    return float(step["cycles"]) if step.get("simulated") else None
+    return float(step["cycles"]) if step and bool(step["simulated"]) is own else None
 
 
 def _simulated(simulated: Manifest) -> SimulatedDetail | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from match_aie.errors import shorten
-from match_aie.report.memory_map import MemoryMap, memory_map
+from match_aie.report.figures import Figure, figures, javascript
 from match_aie.report.network import (
     Attempt,
     LayerDetail,
@@ -27,15 +27,15 @@ LONGEST = 80
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A number, its unit, and where it is from; an empty `text` where there is none."""
+class Number:
+    """A quantity, its unit, and where it is from; an empty `text` where there is none."""
 
     text: str
     origin: str = ""
     unit: str = ""
 
 
-NONE = Figure("")
+NONE = Number("")
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ class Considered:
 
     module: str
     pattern: str
-    cycles: Figure
-    core: Figure
+    cycles: Number
+    core: Number
     outcome: str
     chosen: bool
 
@@ -84,13 +84,13 @@ class LayerRow:
     module: str
     pattern: str
     output: str
-    macs: Figure
-    predicted: Figure
-    simulated: Figure
+    macs: Number
+    predicted: Number
+    simulated: Number
     share: float
-    deviation: Figure
+    deviation: Number
     facts: tuple[tuple[str, str], ...]
-    parts: tuple[tuple[str, Figure], ...]
+    parts: tuple[tuple[str, Number], ...]
     considered: tuple[Considered, ...]
 
 
@@ -105,18 +105,20 @@ class Page:
         ports: inputs and outputs.
         rows: every call.
         unmatched: what was considered at places that are no call of their own.
-        memory: the memory plan as rectangles.
+        figures: drawings.
+        library: the script that draws them.
         warnings: what the compiler assumed, and what the page lacks.
         origins: (name, meaning) of everything a number may be from.
     """
 
     title: str
     target: str
-    headline: tuple[tuple[str, Figure], ...]
+    headline: tuple[tuple[str, Number], ...]
     ports: tuple[PortRow, ...]
     rows: tuple[LayerRow, ...]
     unmatched: tuple[tuple[str, Considered], ...]
-    memory: MemoryMap
+    figures: tuple[Figure, ...]
+    library: str
     warnings: tuple[str, ...]
     origins: tuple[tuple[str, str], ...]
 
@@ -132,8 +134,8 @@ ORIGINS = (
 )
 
 
-def network_page(manifest: Mapping[str, Any]) -> Page:
-    """The page of a `match_aie.json`.
+def network_page(manifest: Mapping[str, Any], trace: str | None = None) -> Page:
+    """The page of a `match_aie.json`, and of a simulated run's trace where there was one.
 
     Raises:
         ProjectError: it is damaged.
@@ -154,7 +156,8 @@ def network_page(manifest: Mapping[str, Any]) -> Page:
         unmatched=tuple(
             (_name(a.layer), _considered(a)) for a in report.attempts if a.layer not in names
         ),
-        memory=memory_map(manifest),
+        figures=figures(manifest, trace),
+        library=javascript(),
         warnings=report.warnings,
         origins=ORIGINS,
     )
@@ -164,35 +167,35 @@ def _name(text: str) -> str:
     return shorten(text, LONGEST)
 
 
-def _cycles(value: float | None, origin: str = "modelled") -> Figure:
-    return NONE if value is None else Figure(count(value), origin, "cycles")
+def _cycles(value: float | None, origin: str = "modelled") -> Number:
+    return NONE if value is None else Number(count(value), origin, "cycles")
 
 
-def _headline(report: NetworkReport) -> tuple[tuple[str, Figure], ...]:
-    made: list[tuple[str, Figure]] = []
+def _headline(report: NetworkReport) -> tuple[tuple[str, Number], ...]:
+    made: list[tuple[str, Number]] = []
     if report.cover is not None:
         made.append(("in all", _cycles(report.cover.cycles)))
         made.append(("in modules", _cycles(report.cover.layers)))
         made.append(("on the core", _cycles(report.cover.fallback)))
         made.append(("to hand over", _cycles(report.cover.moves)))
     if report.energy is not None:
-        much = Figure(f"{report.energy.total / 1e6:,.3f}", "modelled", "uJ")
+        much = Number(f"{report.energy.total / 1e6:,.3f}", "modelled", "uJ")
         made.append(("in all", much))
     if report.simulated is not None:
         run = report.simulated
         known = f", of which {count(run.modelled)} modelled" if run.modelled else ""
         made.append((f"in all{known}", _cycles(run.cycles, "simulated")))
         time = f"{run.microseconds:,.1f}"
-        made.append((f"at {run.frequency_hz / 1e6:g} MHz", Figure(time, "simulated", "us")))
-    made.append(("work in modules", Figure(count(report.macs), "planned", "MACs")))
+        made.append((f"at {run.frequency_hz / 1e6:g} MHz", Number(time, "simulated", "us")))
+    made.append(("work in modules", Number(count(report.macs), "planned", "MACs")))
     for use in report.memory:
-        made.append((use.name, Figure(count(use.nbytes), "planned", "bytes")))
+        made.append((use.name, Number(count(use.nbytes), "planned", "bytes")))
     if report.joins:
         copied = sum(row.copied for row in report.joins)
         every = sum(row.nbytes for row in report.joins)
         what = f"copied by concatenations, of {count(every)}"
-        made.append((what, Figure(count(copied), "planned", "bytes")))
-    made.append(("constants", Figure(count(report.constant_bytes), "planned", "bytes")))
+        made.append((what, Number(count(copied), "planned", "bytes")))
+    made.append(("constants", Number(count(report.constant_bytes), "planned", "bytes")))
     return tuple(made)
 
 
@@ -224,18 +227,18 @@ def _row(step: StepRow, total: float, attempts: Sequence[Attempt]) -> LayerRow:
     )
 
 
-def _macs(layer: LayerDetail | None) -> Figure:
+def _macs(layer: LayerDetail | None) -> Number:
     if layer is None or not layer.workload.macs:
         return NONE
-    return Figure(count(layer.workload.macs), "planned", "MACs")
+    return Number(count(layer.workload.macs), "planned", "MACs")
 
 
-def _deviation(layer: LayerDetail | None) -> Figure:
+def _deviation(layer: LayerDetail | None) -> Number:
     """0 where a layer computes in the model's own arithmetic."""
     if layer is None or layer.workload.real is not None:
         return NONE
     error = layer.error_lsb or 0.0
-    return Figure(f"{error:.3g}", "proven", "LSB")
+    return Number(f"{error:.3g}", "proven", "LSB")
 
 
 def _facts(step: StepRow) -> tuple[tuple[str, str], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from match_aie.errors import shorten
@@ -106,13 +106,23 @@ class Trial:
         return [*parts, Examined((CheckRow(name, whole.problem),))]
 
     def overlooked(self, cases: Sequence[Case], rows: Sequence[CheckRow]) -> list[Examined]:
-        """Modules that others were preferred to everywhere, each alone with what it can run."""
-        found = []
+        """Patterns to which others were preferred everywhere, by module, without those others.
+
+        Of a module that ran nothing all that it can run, of other patterns the first layer.
+        """
+        ran, found = _busy(rows), []
         for module in self.target.modules():
-            able = {row.case for row in rows if module.name in row.able}
-            if able and module.name not in _busy(rows):
-                alone = replace(self, target=only(self.target, module), selection="match")
-                parts = alone.divided([case for case in cases if case.name in able])
+            idle = module.name not in {name for name, _ in ran}
+            able: dict[str, list[str]] = {}
+            for row in rows:
+                for name, pattern in row.able:
+                    if name == module.name and (name, pattern) not in ran:
+                        able.setdefault(pattern, []).append(row.case)
+            if able:
+                wanted = {case for names in able.values() for case in names[: None if idle else 1]}
+                fewer = module if idle else _with_patterns(module, able)
+                alone = replace(self, target=only(self.target, fewer), selection="match")
+                parts = alone.divided([case for case in cases if case.name in wanted])
                 found += [_renamed(part, f"{module.name} alone: ") for part in parts]
         return found
 
@@ -126,15 +136,25 @@ def only(target: MatchTarget, module: ExecModule) -> MatchTarget:
     return one
 
 
+def _with_patterns(module: ExecModule, names: Collection[str]) -> ExecModule:
+    """The same module with those of its patterns that are called so."""
+    kind, kept = type(module), [p for p in module.patterns() if p.name in names]
+    fewer = type(kind.__name__, (kind,), {"patterns": lambda self: kept})
+    one = copy.copy(module)
+    object.__setattr__(one, "__class__", fewer)
+    return one
+
+
 def _renamed(part: Examined, prefix: str) -> Examined:
     return replace(part, rows=tuple(replace(row, case=prefix + row.case) for row in part.rows))
 
 
 def _idle(rows: Sequence[CheckRow], target: MatchTarget) -> Iterator[str]:
     """Modules that refuse everything which their patterns match."""
+    busy = {module for module, _ in _busy(rows)}
     for module in target.modules():
         refused = [r for row in rows for r in row.refused if r.module == module.name]
-        if refused and module.name not in _busy(rows):
+        if refused and module.name not in busy:
             number = f"{len(refused)} match{'es' if len(refused) > 1 else ''}"
             yield shorten(
                 f"module {module.name!r} runs no layer of the zoo; it refuses {number}, "
@@ -142,14 +162,29 @@ def _idle(rows: Sequence[CheckRow], target: MatchTarget) -> Iterator[str]:
             )
 
 
-def _busy(rows: Sequence[CheckRow]) -> set[str]:
-    return {ran.module for row in rows for ran in row.ran}
+def _busy(rows: Sequence[CheckRow]) -> set[tuple[str, str]]:
+    """Modules and patterns that ran something."""
+    return {(ran.module, ran.pattern) for row in rows for ran in row.ran}
 
 
 def _untried(rows: Sequence[CheckRow], target: MatchTarget) -> Iterator[str]:
-    """Patterns that no layer of the zoo ran as."""
-    ran = {(r.module, r.pattern) for row in rows for r in row.ran}
+    """Patterns as which no layer of the zoo ran, and why: nothing was found, or all refused."""
+    ran = _busy(rows)
+    hint = "try: check_target(target, cases=[*ZOO, Case(...)]) with a network of your own"
     for module in target.modules():
-        names = [p.name for p in module.patterns() if (module.name, p.name) not in ran]
-        if names:
-            yield f"not tried of module {module.name!r}: {', '.join(names)}"
+        left = [p.name for p in module.patterns() if (module.name, p.name) not in ran]
+        refused = {
+            r.pattern: r for row in reversed(rows) for r in row.refused if r.module == module.name
+        }
+        unseen = [name for name in left if name not in refused]
+        if unseen:
+            yield (
+                f"not tried of module {module.name!r}: {', '.join(unseen)}; no layer of the zoo is "
+                f"one; {hint}"
+            )
+        for name in left:
+            if name in refused:
+                yield (
+                    f"not tried of module {module.name!r}: {name}, whose check refuses all of the "
+                    f"zoo, such as {refused[name].layer}: {refused[name].reason}; {hint}"
+                )

@@ -14,7 +14,6 @@ import onnx
 from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from match_aie.compilation import Compilation
 from match_aie.errors import RunError, ToolchainError
 from match_aie.hardware import MatchTarget
 from match_aie.options import Selection
@@ -23,6 +22,7 @@ from match_aie.report import NetworkReport, network_report
 from match_aie.report.network import LayerDetail, StepRow
 from match_aie.testing.case import Case, network
 from match_aie.testing.declared import said
+from match_aie.testing.prices import Price, impossible, overlaps, prices, without_sharing
 from match_aie.testing.result import CheckRow, Ran, Refusal
 from match_aie.testing.spread import spread_of
 from match_aie.toolchain import Project, RunResult
@@ -30,10 +30,6 @@ from match_aie.workload.running import gamma
 
 #: Roundings of a float layer beside those of its sum: bias, quotients, elementary functions.
 OTHERS = 16
-
-#: A cost model that is further than this from the simulator is called wrong: choices made by it
-#: mean nothing. Layers of the built-in targets are within 1.6.
-WRONG = 2.0
 
 
 @dataclass(frozen=True)
@@ -80,8 +76,17 @@ def examine(
             return Examined(problem="compiling it twice gives different bytes")
         report = network_report(json.loads(sources["match_aie.json"]))
         stage = "it cannot be simulated"
-        simulated = _simulated(net)
-        rows = tuple(_considered(case, report, simulated) for case in cases)
+        alone = net
+        if target.shared_memory:  # where layers load for each other, none has cycles of its own
+            chip = without_sharing(target)
+            alone = compile(model, chip, name="zoo", selection=selection, cache=False)
+        known = prices(alone)
+        modules = {module.name: module for module in target.modules()}
+        said_of = {
+            layer.symbol: "; ".join(overlaps(layer, modules[layer.module]))
+            for layer in alone.program.schedule.layers
+        }
+        rows = tuple(_considered(case, report, known, said_of) for case in cases)
         stage = "it does not build and run"
         with tempfile.TemporaryDirectory(prefix="match_aie_") as folder:
             project = net.write(Path(folder, "zoo"))
@@ -91,35 +96,39 @@ def examine(
         return Examined(problem=f"{stage}: {said(error)}", step=step)
 
 
-def _considered(case: Case, report: NetworkReport, simulated: Mapping[int, float]) -> CheckRow:
-    """Who runs `case`, at what cost, and who refused."""
+def _considered(
+    case: Case, report: NetworkReport, known: Mapping[str, Price], wrong: Mapping[str, str]
+) -> CheckRow:
+    """Who runs `case`, at what cost, and who refused.
+
+    Args:
+        case: of the zoo.
+        report: of the network.
+        known: cycles by the layer's symbol.
+        wrong: what is wrong with them, likewise; "" where nothing is.
+    """
     steps = [step for step in report.steps if belongs(step.name, case)]
-    ran = [
-        Ran(
-            step.name,
-            step.layer.module,
-            step.layer.pattern,
-            step.layer.cycles,
-            simulated.get(step.index),
-        )
-        for step in steps
-        if step.layer is not None
-    ]
+    ran = {}
+    for step in steps:
+        if step.layer is not None:
+            price = known.get(step.symbol) or Price(step.layer.cycles)
+            told = (step.layer.module, step.layer.pattern, price.predicted, price.simulated)
+            ran[step.symbol] = Ran(step.name, *told)
     refused = {
         Refusal(a.layer, a.module, a.pattern, a.reason): None
         for a in report.attempts
         if a.reason and belongs(a.layer, case)
     }
     able = {
-        a.module: None
+        (a.module, a.pattern): None
         for a in report.attempts
         if not a.reason and not a.chosen and belongs(a.layer, case)
     }
-    wrong = [text for text in map(_cost, ran) if text]
+    texts = [text for symbol, one in ran.items() for text in (impossible(one), wrong.get(symbol))]
     return CheckRow(
         case.name,
-        "; ".join(wrong),
-        tuple(ran),
+        "; ".join(text for text in texts if text),
+        tuple(ran.values()),
         tuple(_operators(step) for step in steps if step.layer is None),
         tuple(refused),
         tuple(able),
@@ -136,38 +145,9 @@ def belongs(label: str, case: Case) -> bool:
     return label == case.name or label.startswith(f"{case.name}/")
 
 
-def _cost(ran: Ran) -> str:
-    """What is impossible about the cycles of a layer; "" where nothing is."""
-    if not (math.isfinite(ran.predicted) and ran.predicted > 0):
-        return f"{ran.layer}: the cost model of {ran.module} says {ran.predicted:g} cycles"
-    if ran.simulated is not None and ran.apart > WRONG:
-        return (
-            f"{ran.layer}: the cost model of {ran.module} says {ran.predicted:,.0f} cycles, the "
-            f"simulator {ran.simulated:,.0f}, more than a factor of {WRONG:g} apart; choices rest "
-            "on what cost_model() says: mend it, or what simulator() takes things to last"
-        )
-    return ""
-
-
 def _proven(layers: Sequence[LayerDetail]) -> tuple[int, ...]:
     """Steps by which results of layers in an arithmetic of their own may be off, each."""
     return tuple(math.floor(la.error_lsb) + 1 for la in layers if la.error_lsb)
-
-
-def _simulated(net: Compilation) -> dict[int, float]:
-    """Simulated cycles by step, where the target has a simulator.
-
-    Layers that run at the same time have none of their own.
-    """
-    if net.target.simulator() is None:
-        return {}
-    steps = net.simulate(record=False).steps
-    span = net.program.schedule.span
-    return {
-        index: step.cycles
-        for index, step in enumerate(steps)
-        if step.simulated and span(index) == (index, index)
-    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import get_args
 
 from match_aie.hardware import (
-    SUMS,
+    OPERANDS,
     Chain,
     ExecModule,
     MatchTarget,
@@ -16,13 +16,8 @@ from match_aie.hardware import (
     Structure,
     Web,
 )
+from match_aie.hardware.module import meant
 from match_aie.workload import Kind
-
-#: Every operand that a layer of some kind has.
-OPERANDS = tuple("x x1 x2 y weight bias scale multiplier offset table recurrent residual".split())
-
-#: What memories may hold.
-HELD = (*OPERANDS, SUMS)
 
 #: Names by which patterns of float32 layers call the numbers of their activations.
 NUMBERS = ("divisor", "factor", "root", "scale", "one", "half")
@@ -67,16 +62,7 @@ OPERATORS = tuple(
 
 
 def memory_problems(module: ExecModule) -> Iterator[str]:
-    """Operands that memories name and no layer has, and a memory that `pareto` names."""
-    for memory in module.memories:
-        named = {"operands": memory.operands, "double_buffered": memory.double_buffered}
-        for field, names in named.items():
-            for name in names or ():
-                if name not in HELD:
-                    yield (
-                        f"memory {memory.name!r}: {field} names {name!r}, an operand that no layer "
-                        f"has{_meant(name, HELD)}"
-                    )
+    """A memory that `pareto` names, and the arithmetic."""
     inner = [memory.name for memory in module.memories[:-1]]
     if module.pareto is not None and module.pareto not in inner:
         yield f"pareto names {module.pareto!r}, which is no inner memory{_one_of(inner)}"
@@ -87,7 +73,7 @@ def memory_problems(module: ExecModule) -> Iterator[str]:
 def pattern_problems(pattern: Pattern) -> Iterator[str]:
     """Why a pattern matches nothing at all, or nothing of its kind."""
     if pattern.kind not in KINDS:
-        yield f"kind {pattern.kind!r} is none{_meant(pattern.kind, KINDS)}"
+        yield f"kind {pattern.kind!r} is none{meant(pattern.kind, KINDS)}"
         return
     if not callable(pattern.refuses):
         yield f"its check is {pattern.refuses!r}, not a function of the workload"
@@ -149,11 +135,6 @@ def _bound(structure: Structure) -> Iterator[str]:
         yield from _bound(structure.inner)
     else:
         yield structure.name
-
-
-def _meant(name: str, known: Iterable[str]) -> str:
-    close = get_close_matches(name, list(known), 1, 0.6)
-    return f"; did you mean {close[0]!r}" if close else _one_of(list(known))
 
 
 def _one_of(names: list[str]) -> str:

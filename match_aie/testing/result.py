@@ -55,7 +55,7 @@ class CheckRow:
         ran: the layers in modules.
         fallback: what the core ran: operators by C function.
         refused: who could not run it.
-        able: modules that could have run a layer which another one ran.
+        able: modules and patterns that could have run a layer which another one ran.
         max_lsb: largest measured difference of the output from numpy's, in integer steps; None
             for float outputs.
         bound_lsb: the largest that it may have; None where nothing is known of an operator.
@@ -68,7 +68,7 @@ class CheckRow:
     ran: tuple[Ran, ...] = ()
     fallback: tuple[str, ...] = ()
     refused: tuple[Refusal, ...] = ()
-    able: tuple[str, ...] = ()
+    able: tuple[tuple[str, str], ...] = ()
     max_lsb: int | None = None
     bound_lsb: int | None = None
     proven_lsb: tuple[int, ...] = ()

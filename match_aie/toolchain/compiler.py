@@ -14,10 +14,14 @@ from pathlib import Path
 
 from match_aie.codegen.flags import CORRECTNESS, SANITIZERS, WARNINGS, checked, is_cxx
 from match_aie.errors import ToolchainError
+from match_aie.toolchain.blame import blamed
 from match_aie.toolchain.cxx import build_cxx
 from match_aie.toolchain.integrity import verify
 from match_aie.toolchain.record import Record
 from match_aie.toolchain.step import compile_file, key
+
+#: Tells the program that it is handed out: outputs and arena are not filled before a run.
+STATIC = "-DMATCH_AIE_STATIC"
 
 _NAMES = ("cc", "gcc", "clang")
 
@@ -78,6 +82,7 @@ def build(
     trace: bool = False,
     edited: bool = False,
     quick: bool = False,
+    static: bool = False,
 ) -> Product:
     """Build the project in `folder`, into `folder`/build; nothing is done twice.
 
@@ -90,6 +95,7 @@ def build(
         trace: with the hook that hands out every tensor; builds with sanitizers have it always.
         edited: build files as they are, whether or not they are what was compiled.
         quick: without optimisation: built fast, runs slowly.
+        static: an executable that needs no library, with the weights inside.
 
     Raises:
         ToolchainError: no compiler, none that takes the target's flags, or it refuses; carries
@@ -102,19 +108,23 @@ def build(
         folder, record, words, files.digests, sanitize=sanitize, quick=quick
     )
     flags = [*CORRECTNESS, *checked(record.flags), *WARNINGS, "-Iinclude"]
-    flags += [*SANITIZERS] if sanitize else ["-fPIC", "-shared"]
+    flags += [*SANITIZERS] if sanitize else ["-static", STATIC] if static else ["-fPIC", "-shared"]
     flags += ["-DMATCH_AIE_TRACE"] if trace or sanitize else []
     flags += ["-O0"] if quick else []
     sources = [path for path in record.sources if not is_cxx(path)]
-    sources += [record.main, *objects] if sanitize else objects
+    sources += [record.main, *objects] if sanitize or static else objects
     # Named by content: a library that is loaded already cannot be replaced under its name.
     own = key([shutil.which(words[0]) or "", *words[1:], *flags, *sources], files.digests)
-    target = f"build/{record.network}-{own}{'-sanitize' if sanitize else '.so'}"
+    kind = "-sanitize" if sanitize else "-static" if static else ".so"
+    target = f"build/{record.network}-{own}{kind}"
     command = (*words, *flags, *sources, "-o", target, "-lm", *libraries)
     log = folder / "build" / f"{record.network}-{own}.log"
     if (folder / target).is_file():
         return Product(folder / target, words, command, log, True, files.edited)
-    compile_file(folder, command, target, log)
+    try:
+        compile_file(folder, command, target, log)
+    except ToolchainError as error:
+        raise blamed(error, folder, record) from error
     return Product(folder / target, words, command, log, False, files.edited)
 
 

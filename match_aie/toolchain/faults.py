@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,17 +10,23 @@ from pathlib import Path
 from match_aie.errors import ProjectError, RunError, ToolchainError, shorten
 from match_aie.toolchain.record import Record
 
+#: How linkers and loaders say that a function is called and is nowhere.
+UNDEFINED = re.compile(r"undefined (?:reference to|symbol:) [`'\"]?(?P<name>\w+)")
+
 #: Lines shown of what a process said.
 _SHOWN = 12
 
 
 def not_loaded(reason: str, path: Path) -> ToolchainError:
     """The library does not load."""
-    return ToolchainError(
-        f"the built library does not load: {reason}",
-        where=str(path),
-        hint="delete the project's build folder and build again",
-    )
+    missing = UNDEFINED.search(reason)
+    hint = "delete the project's build folder and build again"
+    if missing:
+        hint = (
+            "have the target's runtime() bring a C file below emulation/ that defines "
+            f"{missing['name']}()"
+        )
+    return ToolchainError(f"the built library does not load: {reason}", where=str(path), hint=hint)
 
 
 def no_sizes(reason: str, path: Path) -> ToolchainError:

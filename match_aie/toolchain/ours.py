@@ -113,6 +113,6 @@ def _products(network: str) -> re.Pattern[str]:
     name = re.escape(network)
     return re.compile(
         r"build/("
-        r"[A-Za-z0-9_.-]+-[0-9a-f]{12}(\.so|\.log|\.o|-sanitize)(\.[0-9a-f]+)?"
-        rf"|lib{name}\.so|{name}_main|(plain|checked)/[^/].*\.o)"
+        r"[A-Za-z0-9_.-]+-[0-9a-f]{12}(\.so|\.log|\.o|-sanitize|-static)(\.[0-9a-f]+)?"
+        rf"|lib{name}\.so|{name}_main|{name}_static|(plain|checked)/[^/].*\.o)"
     )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from match_aie.codegen.port import PortRecord
-from match_aie.errors import ProjectError, ToolchainError, shorten
+from match_aie.errors import OptionError, ProjectError, ToolchainError, shorten
 from match_aie.toolchain.check import Closeness, Deviation, LayerMismatch, check
 from match_aie.toolchain.compiler import Product, build
 from match_aie.toolchain.fallback_check import FallbackChecked, check_functions
@@ -91,21 +91,29 @@ class Project:
         compiler: str | Sequence[str] | None = None,
         sanitize: bool = False,
         quick: bool = False,
+        static: bool = False,
     ) -> Build:
-        """Build the shared library, or with `sanitize` an executable that works on raw files.
+        """Build the shared library, or an executable that works on raw files.
+
+        Such a program is called with the files of all inputs, then those of all outputs, in the
+        network's order: the elements of a dense tensor, as the machine has them, and nothing else.
 
         Args:
             compiler: command; $CC, cc, gcc, clang or the ziglang package by default.
             sanitize: with address and undefined-behaviour sanitizers.
             quick: without optimisation: built fast, runs slowly.
+            static: an executable that needs no shared library, with the weights inside.
 
         Raises:
+            OptionError: `sanitize` and `static`.
             ToolchainError: no compiler, or it refuses.
             ProjectError: a file is not what was compiled, or the build folder cannot be written.
         """
+        if sanitize and static:
+            raise OptionError("a static program has no sanitizers: ask for one of both")
         with shared(self.folder):
-            made = self._build(compiler, sanitize=sanitize, quick=quick)
-        return Build(self, made, sanitize)
+            made = self._build(compiler, sanitize=sanitize, quick=quick, static=static)
+        return Build(self, made, sanitize, static)
 
     def runner(self, *, compiler: str | Sequence[str] | None = None, trace: bool = False) -> Runner:
         """Buffers and prepared pointers for many calls; builds where needed.
@@ -136,6 +144,7 @@ class Project:
         sanitize: bool = False,
         trace: bool = False,
         quick: bool = False,
+        static: bool = False,
     ) -> Product:
         return build(
             self.folder,
@@ -145,6 +154,7 @@ class Project:
             trace=trace,
             edited=self.edited,
             quick=quick,
+            static=static,
         )
 
     def run(
@@ -237,13 +247,20 @@ class Project:
             ToolchainError: no compiler, it refuses, or a sanitizer found something.
         """
         arrays = match_inputs(inputs, self.record.inputs)
-        with shared(self.folder), tempfile.TemporaryDirectory(prefix="match_aie_") as scratch:
+        with shared(self.folder):
             made = self._build(compiler, sanitize=True, quick=quick)
+            return self._through_files(made.path, arrays, timeout)
+
+    def _through_files(
+        self, program: Path, arrays: Mapping[str, np.ndarray], timeout: float | None
+    ) -> dict[str, np.ndarray]:
+        """Outputs of an executable that reads and writes raw files."""
+        with tempfile.TemporaryDirectory(prefix="match_aie_") as scratch:
             sent = [Path(scratch, f"input_{i}") for i in range(len(arrays))]
             received = [Path(scratch, f"output_{i}") for i in range(len(self.record.outputs))]
             for path, array in zip(sent, arrays.values(), strict=True):
                 path.write_bytes(array.tobytes() or b"\0")
-            run_sanitized(made.path, self.record, [*sent, *received], Path(scratch), timeout)
+            run_sanitized(program, self.record, [*sent, *received], Path(scratch), timeout)
             return {
                 port.name: _read(path, port)
                 for port, path in zip(self.record.outputs, received, strict=True)
@@ -274,40 +291,42 @@ class Build:
         project: what was built.
         product: file, command and log.
         sanitize: whether `run` goes through the executable with sanitizers.
+        static: whether it goes through one that needs no library.
     """
 
     project: Project
     product: Product
     sanitize: bool = False
+    static: bool = False
 
     @property
     def path(self) -> Path:
-        """The shared library, or the executable with sanitizers."""
+        """The shared library, or the executable."""
         return self.product.path
 
     def run(
         self, inputs: Inputs, *, check: bool = True, timeout: float | None = TIMEOUT
     ) -> RunResult:
-        """As `Project.run` with this build's compiler; with sanitizers where it has them.
+        """As `Project.run` with this build's compiler; then the executable, where it is one.
 
         Raises:
             OptionError: inputs that do not fit, or no such timeout.
             RunError: see `Project.run`.
-            ToolchainError: the run fails, a sanitizer found something, or the build with
-                sanitizers computes something else.
+            ToolchainError: the run fails, a sanitizer found something, or the executable
+                computes something else.
         """
         result = self.project.run(
             inputs, check=check, compiler=self.product.compiler, timeout=timeout
         )
-        if not self.sanitize:
+        if not self.sanitize and not self.static:
             return result
-        outputs = self.project.run_sanitized(
-            inputs, compiler=self.product.compiler, timeout=timeout
-        )
+        arrays = match_inputs(inputs, self.project.record.inputs)
+        with shared(self.project.folder):
+            outputs = self.project._through_files(self.path, arrays, timeout)
         for name, array in outputs.items():
             if array.tobytes() != result.outputs[name].tobytes():
                 raise ToolchainError(
-                    "the builds with and without sanitizers compute different outputs",
+                    "the executable and the shared library compute different outputs",
                     where=name,
                     hint="report this as a defect of match_aie",
                 )

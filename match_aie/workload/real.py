@@ -62,15 +62,22 @@ def real_matmul(
     x1_axes: Sequence[str],
     y_axes: Sequence[str],
     tail: RealTail = RealTail(),
+    known: Sequence[str] = (),
 ) -> Workload:
-    """Product of two activations over C: x[B,G,OY,C], x1[B,G,C,K] -> y[B,G,OY,K].
+    """Product of two tensors over C: x[B,G,OY,C], x1[B,G,C,K] -> y[B,G,OY,K].
 
-    Axes lie in any order. `sizes` names every dimension; the batches B and G may be absent.
+    Args:
+        sizes: of every dimension; the batches B and G may be absent.
+        x_axes: of the first factor as they lie, in any order.
+        x1_axes: of the second.
+        y_axes: of the result.
+        tail: what happens to the sum.
+        known: "x" or "x1" where that is constant.
     """
     order = [dim for dim in ("B", "G", "OY", "K", "C") if dim in sizes]
     operands = (
-        _real("x", sizes, x_axes),
-        _real("x1", sizes, x1_axes),
+        _real("x", sizes, x_axes, "x" in known),
+        _real("x1", sizes, x1_axes, "x1" in known),
         _real("y", sizes, y_axes),
     )
     return Workload("matmul", tuple((d, sizes[d]) for d in order), operands, real=tail)
@@ -168,19 +175,37 @@ def attention(
     size: int,
     value_size: int,
     factor: float,
+    mask: Sequence[str] | None = None,
+    known: bool = False,
 ) -> Workload:
-    """softmax(x x1^T * factor) x2, heads interleaved.
+    """softmax(x x1^T * factor + mask) x2, heads interleaved.
 
     x[B,OY,G,C] queries, x1[B,OX,G,C] keys, x2[B,OX,G,K] values -> y[B,OY,G,K].
+
+    Args:
+        batch: B.
+        heads: G.
+        queries: OY.
+        keys: OX.
+        size: C, of a query and a key.
+        value_size: K.
+        factor: of the scores.
+        mask: axes of what is added to the scores, some of ("B", "G", "OY", "OX") in this order:
+            it is the same along those that are not there; None where nothing is added.
+        known: whether that is constant.
     """
     sizes = {"B": batch, "G": heads, "OY": queries, "OX": keys, "C": size, "K": value_size}
-    operands = (
+    operands = [
         _real("x", sizes, ("B", "OY", "G", "C")),
         _real("x1", sizes, ("B", "OX", "G", "C")),
         _real("x2", sizes, ("B", "OX", "G", "K")),
         _real("y", sizes, ("B", "OY", "G", "K")),
+    ]
+    if mask is not None:
+        operands.insert(3, _real("mask", sizes, mask, known))
+    return Workload(
+        "attention", tuple(sizes.items()), tuple(operands), real=RealTail(factor=factor)
     )
-    return Workload("attention", tuple(sizes.items()), operands, real=RealTail(factor=factor))
 
 
 #: Gates of a recurrent cell, in ONNX's order: update, reset, new; input, output, forget, cell.

@@ -23,7 +23,14 @@ import numpy as np
 
 from match_aie.errors import OptionError
 from match_aie.workload.bfloat16 import TINY_BFLOAT16, UNIT_BFLOAT16
-from match_aie.workload.real_reference import MEANING, activate, by_dim, sigmoid, stored
+from match_aie.workload.real_reference import (
+    MEANING,
+    activate,
+    attention_mask,
+    by_dim,
+    sigmoid,
+    stored,
+)
 from match_aie.workload.recurrent_bound import recurrent_expected
 from match_aie.workload.running import (
     TINY,
@@ -45,6 +52,8 @@ Arrays = Mapping[str, np.ndarray]
 _EXP, _TANH, _SIGMOID = 2 * UNIT, 4 * UNIT, 6 * UNIT
 #: Below the normal numbers exponentials are off by no more than this.
 _VANISHED = 2.0**-125
+#: Exponentials of numbers below are 0, in float64 too.
+_HIDDEN = -1000.0
 #: Steepest slopes of x * sigmoid(x) and of both forms of GELU: 1.0998 and 1.1290.
 _STEEPEST = 1.13
 #: x * sigmoid(x): the function's error and a product.
@@ -151,7 +160,9 @@ def _exponentials(scores: Near) -> Near:
     most = scores.value.max(axis=-1, keepdims=True)
     below = rounded(scores.value - most, scores.error)
     value = np.exp(below.value)
-    return Near(value, value * (np.expm1(below.error) + _EXP * np.exp(below.error)) + _VANISHED)
+    # What a mask hides is 0, however much its rounding moves it.
+    error = np.where(below.value + below.error < _HIDDEN, 0.0, below.error)
+    return Near(value, value * (np.expm1(error) + _EXP * np.exp(error)) + _VANISHED)
 
 
 def _inverse(total: Near) -> Near:
@@ -198,7 +209,10 @@ def _attention(workload: Workload, arrays: Arrays) -> Near:
     )
     tail = workload.real or RealTail()
     scores = product(q, Near(k.value.swapaxes(-1, -2), k.error.swapaxes(-1, -2)))
-    powers = _exponentials(scores * exact(np.array(tail.factor)))
+    scores = scores * exact(np.array(tail.factor))
+    if "mask" in arrays:
+        scores = scores + exact(attention_mask(workload, arrays))
+    powers = _exponentials(scores)
     found = product(powers, v) * _inverse(summed(powers))
     axes = ("B", "G", "OY", "K")
     return Near(stored(found.value, workload, axes), stored(found.error, workload, axes))

@@ -155,12 +155,20 @@ def _layer_norm(workload: Workload, arrays: Arrays) -> np.ndarray:
 
 
 def _attention(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """With y = softmax(x x1^T * factor) x2 for every batch and head."""
+    """With y = softmax(x x1^T * factor + mask) x2 for every batch and head."""
     dims = {name: ("B", "G", row, column) for name, row, column in _PARTS}
     q, k, v = (by_dim(arrays[n], workload.operand(n), dims[n]) for n in ("x", "x1", "x2"))
     assert workload.real is not None
-    weights = _softmax_rows(q @ k.transpose(0, 1, 3, 2) * workload.real.factor)
+    scores = q @ k.transpose(0, 1, 3, 2) * workload.real.factor
+    weights = _softmax_rows(scores + attention_mask(workload, arrays))
     return stored(weights @ v, workload, ("B", "G", "OY", "K"))
+
+
+def attention_mask(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """What is added to scores [B, G, OY, OX], with axes of 1 where it is the same along them."""
+    if "mask" not in arrays:
+        return np.zeros((1, 1, 1, 1))
+    return by_dim(arrays["mask"], workload.operand("mask"), ("B", "G", "OY", "OX"))
 
 
 _PARTS = (("x", "OY", "C"), ("x1", "OX", "C"), ("x2", "OX", "K"))

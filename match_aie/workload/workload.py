@@ -181,7 +181,7 @@ class RealTail:
     """From the sum to the stored float: `y = activation(sum * factor + bias + residual)`.
 
     Bias and residual are operands of those names, absent where the layer has none. In attention
-    `factor` multiplies the products of queries and keys.
+    `factor` multiplies the products of queries and keys; an operand "mask" is added to them then.
 
     Attributes:
         activation: applied last.

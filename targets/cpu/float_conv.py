@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from match_aie.hardware.module import Constants
 from match_aie.targets.cpu.cores import Split, over, part_bytes
 from match_aie.targets.cpu.float_cost import FLOAT, SHARE
-from match_aie.targets.cpu.float_kernel import Ending, Product, literal
-from match_aie.targets.cpu.float_tile import choose, pack_panels, padded
+from match_aie.targets.cpu.float_kernel import LINE, UNROLL, Ending, Product, literal
+from match_aie.targets.cpu.float_tile import (
+    Tile,
+    choose,
+    fits,
+    overlapped,
+    pack_panels,
+    padded,
+    product_cycles,
+)
 from match_aie.targets.cpu.machine import Machine
 from match_aie.workload import Workload
 
@@ -34,6 +42,9 @@ class ConvKernel:
         copied_columns: of the image, into the frame.
         bias_group: elements of the packed bias per group.
         block: channels of a group that all lines are computed of before the next ones.
+        lines: of the output that a register tile has at most; 1 where it has a part of one.
+        fetch: cache lines of the next channels' weights that a register tile asks for in every
+            `UNROLL` steps; 0 where many tiles share the work, or all channels are done at once.
         scratch: elements of one core.
         split: over cores; None for one.
     """
@@ -47,8 +58,21 @@ class ConvKernel:
     copied_columns: int
     bias_group: int
     block: int
+    lines: int
+    fetch: int
     scratch: int
     split: Split | None = None
+
+    @property
+    def tiles(self) -> int:
+        """Register tiles of a line, or of several together."""
+        return -(-self.product.heights[-1] // self.product.tile.mr)
+
+    def share(self, lines: int) -> int:
+        """Elements of the next panel that each of the tiles of so many lines asks for."""
+        return (
+            self.product.inner * self.product.tile.width // (-(-lines // self.lines) * self.tiles)
+        )
 
     def over(self, dim: str, size: int) -> tuple[str, str]:
         """C expressions of where `dim` begins, and what it stays below."""
@@ -96,17 +120,18 @@ def conv_kernel(workload: Workload, machine: Machine, split: Split | None = None
         nest, length = (line, (d["FX"], dx * channels)), d["C"]
     if d["FY"] == 1 and len(nest) == 1:
         nest = ()
-    tile = choose(machine, d["OX"], d["K"], inner)
+    tile, lines = _tile(workload, machine)
     product = Product(
         tile,
-        (d["OX"],),
+        tuple(d["OX"] * count for count in range(1, lines + 1)),
         d["K"],
         inner,
         sx * channels,
         d["G"] * d["K"],
         _ending(workload, length),
+        (d["OX"], sy * width * channels) if lines > 1 else None,
     )
-    return ConvKernel(
+    kernel = ConvKernel(
         product,
         nest,
         framed,
@@ -115,10 +140,59 @@ def conv_kernel(workload: Workload, machine: Machine, split: Split | None = None
         min(rows, height - top),
         min(columns, width - left),
         padded(tile, d["K"]),
-        at_a_time(machine, product, d["OY"], height * width * channels),
+        at_a_time(machine, product, -(-d["OY"] // lines), height * width * channels),
+        lines,
+        0,
         height * width * channels if framed else 0,
         split,
     )
+    return replace(kernel, fetch=_fetch(kernel, d["OY"]))
+
+
+#: Tiles that weights are shared by at most where they are fetched ahead: more would ask again.
+MOST_SHARED = 24
+
+
+def _fetch(kernel: ConvKernel, lines: int) -> int:
+    """Of the weights of the next channels, while `lines` are computed with those of some."""
+    product, shared = kernel.product, -(-lines // kernel.lines) * kernel.tiles
+    if kernel.block >= product.columns or not 1 < shared <= MOST_SHARED:
+        return 0
+    return -(-UNROLL * product.tile.width // (LINE * shared))
+
+
+#: Rows of a register tile that has several lines at most.
+MOST_PIXELS = 14
+
+
+def _tile(workload: Workload, machine: Machine) -> tuple[Tile, int]:
+    """The register tile, and how many lines it has: several where lines are short.
+
+    Weights come for every row of tiles, so tall and narrow ones need fewer of them; what they take
+    longer than they multiply counts, at the rate of the cache that holds a panel.
+    """
+    d = workload.sizes
+    columns, inner = d["K"], d["C"] * d["FY"] * d["FX"]
+    second, *beyond = machine.caches[min(1, len(machine.caches) - 1) :]
+
+    def busy(rows: int, tile: Tile) -> float:
+        sides = (np.asarray(rows), np.asarray(columns), np.asarray(inner))
+        held = FLOAT * inner * tile.width <= second.bytes * SHARE
+        rate = second if held or not beyond else beyond[0]
+        panels = FLOAT * inner * padded(tile, columns) * -(-rows // tile.mr)
+        cycles = product_cycles(machine, tile, *sides)
+        return float(overlapped(cycles, np.asarray(panels / rate.bytes_per_cycle)))
+
+    def price(lines: int, tile: Tile) -> float:
+        whole, rest = divmod(d["OY"], lines)
+        return whole * busy(lines * d["OX"], tile) + (busy(rest * d["OX"], tile) if rest else 0.0)
+
+    found = [(choose(machine, d["OX"], columns, inner), 1)]
+    for lines in range(2, min(MOST_PIXELS // d["OX"], d["OY"]) + 1):
+        rows = lines * d["OX"]
+        if fits(rows, 1, machine.vector_registers):
+            found.append((choose(machine, rows, columns, inner, rows), lines))
+    return min(found, key=lambda each: price(each[1], each[0]))
 
 
 def at_a_time(machine: Machine, product: Product, lines: int, image: int) -> int:
@@ -130,11 +204,12 @@ def at_a_time(machine: Machine, product: Product, lines: int, image: int) -> int
     Args:
         machine: the core.
         product: of a line.
-        lines: of the output.
+        lines: rows of tiles of the output.
         image: elements of it as it is read.
     """
     cache = machine.caches[min(1, len(machine.caches) - 1)]
-    room = cache.bytes * SHARE / 2  # half of it for the lines of the image
+    # Half of it for the lines of the image, or what is left by all of them.
+    room = cache.bytes * SHARE - min(cache.bytes * SHARE / 2, FLOAT * image)
     width = product.tile.width
     fits = int(room // (FLOAT * product.inner * width)) * width
     block = min(max(fits, width), product.columns)

@@ -55,6 +55,7 @@ class Ending:
         split: whether a block may do a part of the reduction.
         length: of the reduction where it is the same for all calls, else 0.
         row_scale: whether each row has a factor of its own.
+        residual_row: elements between rows of the residual; None for those of the result.
     """
 
     bias: Literal["", "columns", "rows"] = ""
@@ -66,6 +67,7 @@ class Ending:
     split: bool = False
     length: int = 0
     row_scale: bool = False
+    residual_row: int | None = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,8 @@ class Product:
         a_row: elements between the rows of the first factor.
         ldy: elements between the rows of the result.
         ending: what happens to the sums.
+        line: (rows of a line, elements between lines) of the first factor where a register tile
+            reaches over several.
     """
 
     tile: Tile
@@ -105,6 +109,7 @@ class Product:
     a_row: int
     ldy: int
     ending: Ending
+    line: tuple[int, int] | None = None
 
     @property
     def panels(self) -> tuple[Panel, ...]:
@@ -143,6 +148,8 @@ class GemmKernel:
         scratch: elements of the scratch; of one core where products are divided, not one product.
         split: over cores; None for one.
         axis: what is divided: "m", "n", or the variable of a batch.
+        fetch: cache lines of the next panel that a register tile asks for in every `UNROLL` steps;
+            0 where panels are not constant, or each is used once.
     """
 
     tile: Tile
@@ -160,6 +167,7 @@ class GemmKernel:
     scratch: int
     split: Split | None = None
     axis: str = ""
+    fetch: int = 0
 
     def over(self, axis: str, size: int) -> tuple[str, str]:
         """C expressions of where `axis` begins, and what it stays below."""
@@ -338,7 +346,19 @@ def _kernel(
         loops,
         before,
         scratch,
+        fetch=_fetch(tile, rows, loops) if b.how == "constant" else 0,
     )
+
+
+#: Steps of the reduction that a register tile writes out, and elements of a cache line.
+UNROLL, LINE = 4, 16
+
+
+def _fetch(tile: Tile, rows: int, loops: tuple[BlockLoop, ...]) -> int:
+    """Lines per `UNROLL` steps, so that the tiles of a panel ask for the next one together."""
+    tall = min([rows, *(loop.step for loop in loops if loop.axis == "m")])
+    tiles = tall // tile.mr
+    return -(-UNROLL * tile.width // (LINE * tiles)) if tiles > 1 else 0
 
 
 def matmul_kernel(workload: Workload, mapping: Mapping, machine: Machine) -> GemmKernel:

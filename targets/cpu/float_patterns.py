@@ -110,9 +110,10 @@ def _attention() -> Iterator[Pattern]:
         ("plain", scores),
     )
     for suffix, weights in scaled:
-        values = Op("matmul", Op("nn.softmax", weights), _turned("x2"))
-        structure = Op("permute_dims", values)
-        yield Pattern(f"attention_{suffix}", "attention", structure, refuses)
+        for mark, total in (("_mask", Op("add", weights, Any("mask"))), ("", weights)):
+            values = Op("matmul", Op("nn.softmax", total), _turned("x2"))
+            structure = Op("permute_dims", values)
+            yield Pattern(f"attention_{suffix}{mark}", "attention", structure, refuses)
 
 
 def refuses(workload: Workload) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ from match_aie.targets.cpu.float_conv import (
     pack_depthwise,
     pool_kernel,
 )
-from match_aie.targets.cpu.float_kernel import Ending, Product, literal
+from match_aie.targets.cpu.float_kernel import Ending, Product, literal, strides
 from match_aie.targets.cpu.float_tile import choose, pack_panels, padded, step_cycles
 from match_aie.targets.cpu.machine import Machine
 from match_aie.workload import Workload
@@ -42,6 +43,8 @@ class AttentionKernel:
         values: weights by values.
         block: query rows whose scores are there at a time.
         line: elements between rows of the scores.
+        mask: elements between neighbours of the mask along the dimensions that it has; {} for no
+            mask.
         split: over cores; None for one.
     """
 
@@ -49,7 +52,14 @@ class AttentionKernel:
     values: Product
     block: int
     line: int
+    mask: Mapping[str, int]
     split: Split | None = None
+
+    def masked(self, query: str, key: str) -> str:
+        """C expression of where the mask of a query and a key lies, in head g of batch b."""
+        at = {"B": "b", "G": "g", "OY": query}
+        terms = (f"{index} * {self.mask[dim]}" for dim, index in at.items() if dim in self.mask)
+        return " + ".join(("mask", *terms, key))
 
     @property
     def scratch(self) -> int:
@@ -79,11 +89,23 @@ def attention_kernel(
     block = min(d["OY"], max(1, rows // first.mr) * first.mr)
     heights = (block, d["OY"] % block) if d["OY"] % block else (block,)
     factor = workload.real.factor
-    weigh = Ending(factor="" if factor == 1.0 else literal(factor), length=d["C"])
+    mask = _mask_strides(workload)
+    weigh = Ending(
+        factor="" if factor == 1.0 else literal(factor),
+        length=d["C"],
+        residual=bool(mask),
+        residual_row=mask.get("OY", 0),
+    )
     scores = Product(first, heights, d["OX"], d["C"], d["G"] * d["C"], line, weigh)
     mean = Ending(row_scale=True, length=d["OX"])
     values = Product(second, heights, d["K"], d["OX"], line, d["G"] * d["K"], mean)
-    return AttentionKernel(scores, values, block, line, split)
+    return AttentionKernel(scores, values, block, line, mask, split)
+
+
+def _mask_strides(workload: Workload) -> dict[str, int]:
+    """Elements between neighbours of the mask along each dimension that it has; {} for none."""
+    masks = (strides(o) for o in workload.operands if o.name == "mask")
+    return next(masks, {})
 
 
 #: Time steps whose input products are made at a time: enough rows for whole register tiles.

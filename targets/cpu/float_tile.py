@@ -19,6 +19,12 @@ from match_aie.targets.cpu.machine import Machine
 #: Rows that a tile has at most: more only lengthen the code.
 MOST_ROWS = 12
 
+#: The same with `MANY` registers, where 14 rows of two vectors still fit.
+MOST_TALL = 14
+
+#: Registers from which on tiles have a choice of shapes: fewer hold the sums and no more.
+MANY = 32
+
 #: Modelled cycles of calling a register tile, before and after its reduction: the call and its
 #: arguments, the latency of the last sums, and the end of the loop, which is mispredicted (about 15
 #: cycles; Agner Fog, microarchitecture, on Zen and Ice Lake). An assumption in sum.
@@ -55,9 +61,14 @@ class Tile:
 
 
 def fits(rows: int, vectors: int, registers: int) -> bool:
-    """Whether the sums and what is multiplied fit the registers."""
+    """Whether the sums and what is multiplied fit the registers.
+
+    Of 32 two more stay free where three vectors or more are loaded in a step: compilers load those
+    of the next step early (gcc 12 spilled sums of 9 by 3; half the speed of 8 by 3, measured).
+    """
     held = 0 if rows == 1 else vectors
-    return rows * vectors + held + 1 <= registers
+    spare = 2 if vectors > 2 and registers >= MANY and rows > 1 else 0
+    return rows * vectors + held + 1 + spare <= registers
 
 
 def step_cycles(machine: Machine, rows: Array, vectors: Array) -> Array:
@@ -108,12 +119,17 @@ def choose(machine: Machine, m: int, n: int, r: int, rows: int = 0) -> Tile:
         # A panel comes from the second cache for every row of tiles, unless blocks are short.
         panels = padded(tile, n) * r * 4.0 * -(-m // tile.mr) / second.bytes_per_cycle
         total = float(overlapped(cycles, np.asarray(panels)))
+        if machine.vector_registers >= MANY:
+            # Of tiles that multiply as fast, those with fewer loads leave room for what is late.
+            steps = -(-m // tile.mr) * (padded(tile, n) / tile.width) * r
+            total += EXPOSED * steps * (tile.mr + tile.vectors) / machine.peaks.loads
         return total, (tile.mr + tile.vectors) / (tile.mr * tile.vectors)
 
     registers = machine.vector_registers
+    most = MOST_TALL if registers >= MANY else MOST_ROWS
     tiles = [
         Tile(mr, vectors, machine.lanes)
-        for mr in ([rows] if rows else range(1, min(MOST_ROWS, m) + 1))
+        for mr in ([rows] if rows else range(1, min(most, m) + 1))
         for vectors in range(1, registers)
         if fits(mr, vectors, registers)
     ]

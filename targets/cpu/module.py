@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +14,7 @@ from match_aie.cost_models.roofline import Roofline
 from match_aie.hardware import (
     CORE,
     Array,
+    CoreCost,
     CostModel,
     ExecModule,
     Loop,
@@ -61,12 +63,25 @@ _TEMPLATES: dict[Kind, str] = {
 }
 
 
+def _counted(core: CoreCost) -> Roofline:
+    """`core` as rates: memory is part of what its operations take."""
+    macs, steps = (1.0 / cycles if cycles else math.inf for cycles in (core.per_mac, core.per_step))
+    return Roofline(macs, steps, bytes_per_cycle=math.inf, overhead=core.overhead)
+
+
 class CPUModule(ExecModule):
     """One core: 8-bit layers in exact integer arithmetic, requantised in the model's float32."""
 
     name = "cpu"
     unit = CORE
     memories: tuple[Memory, ...] = (Memory("DRAM", None, COST.bytes_per_cycle),)
+
+    #: What it takes; a desktop's core, as `COST` has it, where None.
+    core: CoreCost | None = None
+
+    def __init__(self, core: CoreCost | None = None) -> None:
+        """Of a core that takes what `core` says; by default what a desktop's core takes."""
+        self.core = core
 
     def patterns(self) -> Sequence[Pattern]:
         """Every quantised operator of the canonical graph, longest form first."""
@@ -78,9 +93,9 @@ class CPUModule(ExecModule):
         return ()
 
     def cost_model(self, workload: Workload) -> CostModel | TileCostModel:
-        """A roofline with the constants of `COST`."""
+        """A roofline with the constants of `COST`, or of the core that was given."""
         del workload
-        return COST
+        return COST if self.core is None else _counted(self.core)
 
     def template(self, workload: Workload) -> str:
         """By kind; depthwise convolutions and float averages have their own."""

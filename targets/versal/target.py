@@ -23,7 +23,7 @@ from match_aie.hardware import (
 )
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.emulation import emulation_files
+from match_aie.targets.aie_ml.emulation import ARCH_MACRO, emulation_files
 from match_aie.targets.aie_ml.graph.inplace import trimmed
 from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.layer import zeros_of
@@ -108,7 +108,7 @@ def _alone(columns: int, memory: str, optimize_for: str) -> int:
 
 
 class VersalAIEML(MatchTarget):
-    """AMD Versal with an AIE-ML array (VEK280), and one Arm Cortex-A72 for everything else.
+    """AMD Versal with an AIE-ML array (VEK280, VEK385), and one Arm core for everything else.
 
     Attributes:
         device: name of the device.
@@ -135,7 +135,7 @@ class VersalAIEML(MatchTarget):
         """Everything has a default.
 
         Args:
-            device: such as "vek280".
+            device: "vek280" or "vek385".
             columns_per_layer: columns of the array that one layer may take at most; 4, or all where
                 throughput counts. Layers lie side by side; selection divides them.
             modules: which of "array" and "arm" (the CPU target's layers) run layers.
@@ -190,8 +190,10 @@ class VersalAIEML(MatchTarget):
         return self._modules
 
     def build_profile(self) -> BuildProfile:
-        """The host's emulation."""
-        return BuildProfile(cxx_flags=("-O1", "-Iemulation", "-Iaie"))
+        """The host's emulation, of the array's generation where that is not the emulation's own."""
+        name = self._whole.architecture.name
+        macro = (f"-D__AIE_ARCH__={ARCH_MACRO[name]}",) if name == "AIE-MLv2" else ()
+        return BuildProfile(cxx_flags=("-O1", "-Iemulation", "-Iaie", *macro))
 
     def runtime(self) -> Runtime:
         """The header between tensors and the array's buffers, and the emulation's headers."""

@@ -158,19 +158,24 @@ class XDNA(VersalAIEML):
         texts = []
         for chain, whole in self._joined(network, mine, graphs):
             graph = graphs[chain.first] if whole is None else whole.graph
-            values = {"text": self._text(graph, chain.column)}
-            texts.append(Unit(f"mlir/{graph.name}.mlir", "xdna/program.mlir.mako", values))
+            written, why = self._text(graph, chain.column)
+            path = f"mlir/{graph.name}.mlir"
+            lacks = f"{path} has no program for the open tool chain: {why}" if why else ""
+            values = {"text": written}
+            texts.append(Unit(path, "xdna/program.mlir.mako", values, warning=lacks))
         return (*found, *texts)
 
-    def _text(self, graph: LayerGraph, column: int) -> str:
-        """The program's text; a remark where there is none."""
-        program = lay_out(graph, self._whole, column)
-        if isinstance(program, Infeasible):
-            return f"// No program: {program}\n"
+    def _text(self, graph: LayerGraph, column: int) -> tuple[str, str]:
+        """The program's text; a remark where there is none, and why that is."""
         try:
-            return text(program, self._whole)
+            program = lay_out(graph, self._whole, column)
+            if not isinstance(program, Infeasible):
+                return text(program, self._whole), ""
+            why = str(program)
         except (InfeasibleError, TargetError) as error:
-            return f"// No text: {error}\n"
+            why = f"{error.where}: {error.what}" if error.where else error.what
+        why = " ".join(why.split())
+        return f"// No program: {why}\n", why
 
     def simulator(self) -> ArrayNetworkSimulator:
         """The array behind a dispatch, and the x86 cores around it."""

@@ -2,6 +2,7 @@
 #
 #   make             build/lib${net.name}.so, with ${net.name}_run of include/${net.name}.h
 #   make sanitize    build/${net.name}_main, checked by address and undefined-behaviour sanitizers
+#   make static      build/${net.name}_static, which needs no library: run on raw files, inputs first
 #   make WERROR=     for a compiler with warnings of its own
 <%
     warnings = " ".join(w for w in net.warnings if w != "-Werror")
@@ -20,9 +21,10 @@ CXX_FLAGS := ${" ".join(net.cxx_flags)} ${warnings} $(WERROR) -Iinclude
 SOURCES := ${" ".join(net.sources)}
 INPUTS := $(SOURCES) $(wildcard include/* src/* weights/*)
 
-.PHONY: all sanitize clean
+.PHONY: all sanitize static clean
 all: build/lib${net.name}.so
 sanitize: build/${net.name}_main
+static: build/${net.name}_static
 % if net.cxx_sources:
 
 build/plain/%.o: %.cpp $(wildcard */*.h */*.hpp)
@@ -41,6 +43,10 @@ build/lib${net.name}.so: $(INPUTS)${" " + objects["plain"] if net.cxx_sources el
 build/${net.name}_main: $(INPUTS)${" " + objects["checked"] if net.cxx_sources else ""}
 	@mkdir -p build
 	$(CC) $(FLAGS) ${" ".join(net.sanitizers)} $(SOURCES) src/${net.name}_main.c${" " + objects["checked"] if net.cxx_sources else ""} -o $@ -lm${" -lstdc++" if net.cxx_sources else ""}
+
+build/${net.name}_static: $(INPUTS)${" " + objects["plain"] if net.cxx_sources else ""}
+	@mkdir -p build
+	$(CC) $(FLAGS) -static -DMATCH_AIE_STATIC $(SOURCES) src/${net.name}_main.c${" " + objects["plain"] if net.cxx_sources else ""} -o $@ -lm${" -lstdc++" if net.cxx_sources else ""}
 
 clean:
 	rm -rf build

@@ -27,20 +27,22 @@
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src ${allowed(page.library) | n} ${allowed(script) | n}">
 <meta name="viewport" content="width=device-width">
 <title>${page.title} for ${page.target}</title>
 <style>
-body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 1100px; padding: 0 1em; color: #222; background: #fff; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
-table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .2em .6em; border-bottom: 1px solid #ddd; vertical-align: top; overflow-wrap: break-word; }
+:root { color-scheme: light dark; --ink: #24292f; --paper: #fff; --line: #d8dee4; --faint: #57606a; --tint: #0969da22; --simulated: #06603a; --modelled: #1f4e9c; --proven: #6b2c91; --warning: #fff3cd; }
+@media (prefers-color-scheme: dark) { :root { --ink: #d7dde4; --paper: #14181d; --line: #39424d; --faint: #9aa5b1; --tint: #539bf533; --simulated: #57c78f; --modelled: #7fb2ff; --proven: #cf9bff; --warning: #4d3d00; } }
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 1100px; padding: 0 1em; color: var(--ink); background: var(--paper); }
+h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; } a { color: var(--modelled); }
+.wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .2em .6em; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: break-word; }
 th { font-weight: 600; vertical-align: bottom; } td.name { overflow-wrap: anywhere; min-width: 12em; } .number { text-align: right; } td.number { white-space: nowrap; font-variant-numeric: tabular-nums; }
-.cards { display: flex; flex-wrap: wrap; gap: .6em; } .card { border: 1px solid #ddd; border-radius: .4em; padding: .4em .8em; } .card b { font-size: 1.2em; } .card i { color: #666; font-style: normal; font-size: .85em; }
-.simulated { color: #06603a; } .modelled { color: #1f4e9c; } .proven { color: #6b2c91; }
-.bar { background: #1f4e9c33; height: .35em; } .fallback { color: #777; } .chosen td { font-weight: 600; } .warning { background: #fff3cd; padding: .3em .8em; }
+.cards { display: flex; flex-wrap: wrap; gap: .6em; } .card { border: 1px solid var(--line); border-radius: .4em; padding: .4em .8em; } .card b { font-size: 1.2em; } .card i { color: var(--faint); font-style: normal; font-size: .85em; }
+.simulated { color: var(--simulated); } .modelled { color: var(--modelled); } .proven { color: var(--proven); }
+.bar { background: var(--tint); height: .35em; } .fallback { color: var(--faint); } .chosen td { font-weight: 600; } .warning { background: var(--warning); padding: .3em .8em; }
 details { margin: .3em 0; } summary { cursor: pointer; } details table { margin: .5em 0 1em; font-size: .92em; } dl { display: grid; grid-template-columns: max-content auto; gap: 0 1em; margin: .5em 0; } dd { margin: 0; overflow-wrap: anywhere; }
-svg { width: 100%; height: auto; border: 1px solid #ddd; } svg text { font: 10px sans-serif; }
-.t0 { fill: #8fb3e0; } .t1 { fill: #a5d6b4; } .t2 { fill: #f2c48d; } .t3 { fill: #d3a9d8; } .t4 { fill: #e8a5a0; } .t5 { fill: #b9c2cc; } rect { stroke: #fff; stroke-width: .5; }
+figure { margin: 1.5em 0; } figcaption { font-weight: 600; } figure p { color: var(--faint); margin: .2em 0; font-size: .92em; } .drawing { width: 100%; max-height: 46em; overflow: auto; }
+@media print { .drawing { max-height: none; } body { max-width: none; margin: 0; } figure, tr { break-inside: avoid; } }
 </style>
 </head>
 <body>
@@ -67,8 +69,19 @@ Nothing here was measured on a chip.</p>
 % endfor
 </tbody></table>
 
+<h2>Figures</h2>
+<p>Point at a mark for what it is; click a call for its card below. Graph and timeline are dragged to move; the wheel with the control key zooms.</p>
+<noscript><p class="warning">Figures need JavaScript. The tables below say the same.</p></noscript>
+% for figure in page.figures:
+<figure id="figure-${figure.name}"><figcaption>${figure.title}</figcaption>
+<p>${figure.description}</p>
+<div class="drawing" data-figure="${figure.name}" role="img" tabindex="0" aria-label="${figure.description}"></div>
+<script type="application/json" id="spec-${figure.name}">${data(figure.spec) | n}</script>
+</figure>
+% endfor
+
 <h2>Layers</h2>
-<table>
+<div class="wide"><table>
 <thead><tr><th class="number">#</th><th>layer</th><th>runs on</th><th>as</th><th>output</th><th class="number">MACs (planned)</th><th class="number">cycles (modelled)</th><th class="number">cycles (simulated)</th><th class="number">off the model, LSB (proven)</th></tr></thead>
 <tbody>
 % for row in page.rows:
@@ -78,7 +91,7 @@ Nothing here was measured on a chip.</p>
 % endif
 </td><td>${row.module}</td><td>${row.pattern}</td><td>${row.output}</td>${number(row.macs)}${number(row.predicted)}${number(row.simulated)}${number(row.deviation)}</tr>
 % endfor
-</tbody></table>
+</tbody></table></div>
 
 <h2>Why each layer runs where it does</h2>
 % for row in page.rows:
@@ -104,25 +117,7 @@ ${considered(page.unmatched, True)}\
 </details>
 % endif
 
-<h2>Memory</h2>
-<% memory = page.memory %>\
-<p><b data-origin="planned">${memory.nbytes}</b> bytes of ${memory.name} (planned); no plan needs fewer than <b data-origin="proven">${memory.least}</b> (proven).\
-% if memory.peak:
- Fullest at step ${memory.peak}.\
-% endif
- Steps to the right, addresses upwards; point at a block for its name.</p>
-<svg viewBox="0 0 960 320" role="img" aria-label="memory map">
-% if memory.peak:
-<rect x="${memory.peak_x}" y="0" width="${memory.step_width}" height="320" fill="#00000012"/>
-% endif
-% for block in memory.blocks:
-<g><title>${block.title}</title><rect class="t${block.tone}" x="${block.x}" y="${block.y}" width="${block.width}" height="${block.height}"/>\
-% if block.label:
-<text x="${block.x + 3}" y="${block.y + 11}">${block.label}</text>\
-% endif
-</g>
-% endfor
-<line x1="0" x2="960" y1="${memory.least_y}" y2="${memory.least_y}" stroke="#6b2c91" stroke-dasharray="4 3"/>
-</svg>
+<script>${page.library | n}</script>
+<script>${script | n}</script>
 </body>
 </html>

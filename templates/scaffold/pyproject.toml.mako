@@ -19,4 +19,4 @@ ${name} = "${package}:${cls}"
 packages = ["${package}"]
 
 [tool.setuptools.package-data]
-${package} = ["**/*.mako"]
+${package} = ["**/*.mako", "**/*.h", "**/*.c"]

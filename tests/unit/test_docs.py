@@ -16,6 +16,7 @@ VERBS = (
     "compile",
     "run",
     "explain",
+    "report",
     "map",
     "simulate",
     "targets",
@@ -31,19 +32,25 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
-    text = page.read_text()
-    headings = {
-        re.sub(r"[^a-z0-9 -]", "", line.lstrip("# ").lower()).replace(" ", "-")
-        for line in text.splitlines()
+def headings(page: Path) -> set[str]:
+    """Of a page, as links name them."""
+    lines = page.read_text().splitlines()
+    return {
+        re.sub(r"[^a-z0-9 _-]", "", line.lstrip("# ").lower()).replace(" ", "-")
+        for line in lines
         if line.startswith("#")
     }
-    for link in re.findall(r"\]\(([^)]+)\)", text):
-        if link.startswith("#"):
-            assert link[1:] in headings
-        elif "://" not in link:
-            assert (page.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)]+)\)", page.read_text()):
+        if "://" in link:
+            continue
+        path, _, heading = link.partition("#")
+        led = page.parent / path if path else page
+        assert led.exists(), link
+        assert not heading or heading in headings(led), link
 
 
 def test_every_documented_verb_and_option_exists(

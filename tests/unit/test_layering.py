@@ -93,6 +93,7 @@ def test_the_reader_finds_the_package() -> None:
             ("match_aie.lowering", "match_aie.partition", "match_aie.targets.aie_ml.placement"),
         ),
         (("platformdirs",), ("match_aie.mapping",)),
+        (("vl_convert",), ("match_aie.report.figures",)),
         (("zigzag",), ("match_aie.mapping",)),
         (("match_aie.cost_models",), ("match_aie.targets", "match_aie.cost_models")),
         (("match_aie.targets",), ("match_aie.targets",)),

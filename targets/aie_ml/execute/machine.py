@@ -6,7 +6,7 @@ matter, since locks and streams block. Time does not exist here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from match_aie.targets.aie_ml.array.program import (
     Tile,
     Way,
 )
+from match_aie.targets.aie_ml.array.semaphores import Handshake
 from match_aie.targets.aie_ml.array.words import WORD
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.execute.cascade import (
@@ -57,6 +58,8 @@ def execute(
     inputs: Mapping[str, np.ndarray] | Sequence[Mapping[str, np.ndarray]],
     *,
     poison: int = POISON,
+    semaphores: Sequence[Handshake] | None = None,
+    slow: Collection[Channel] = (),
 ) -> Executed:
     """Run `program` on real data.
 
@@ -66,13 +69,15 @@ def execute(
         inputs: tensors by the operand that a way carries, or by the way's own name; one mapping for
             each run.
         poison: what bytes hold that nobody has written.
+        semaphores: in front of buffers, where they and not counts of each user's own say who waits.
+        slow: sources of streams that make a transfer only where nothing else goes on.
 
     Raises:
         ExecutionError: it would hang, or reads what nobody wrote; names who and where.
         OptionError: a tensor is missing.
     """
     runs = (inputs,) if isinstance(inputs, Mapping) else tuple(inputs)
-    return _Machine(program, device, runs, poison).run()
+    return _Machine(program, device, runs, memories(program, poison, semaphores), slow).run()
 
 
 def _words(values: np.ndarray, name: str, total: int) -> np.ndarray:
@@ -91,17 +96,22 @@ class _Machine:
         program: ArrayProgram,
         device: Device,
         runs: Sequence[Mapping[str, np.ndarray]],
-        poison: int,
+        held: dict[tuple[object, str], Memory],
+        slow: Collection[Channel],
     ) -> None:
         self.program, self.device, self.runs = program, device, runs
         self.clock = Clock()
-        self.memories = memories(program, poison)
+        self.memories = held
         self.outlets: dict[str, Outlet] = {}
         self._ways = {way.channel: way for way in program.ways}
         self._fifos = {link.source: Fifo(link, device) for link in program.cascades}
         self._west = {link.sink: self._fifos[link.source] for link in program.cascades}
         self.calls = 0
-        self.processes: list[Process] = [self._stream(route) for route in program.routes]
+        self.processes: list[Process] = []
+        self.slow: list[Process] = []
+        for route in program.routes:
+            late = route.source in slow
+            (self.slow if late else self.processes).append(self._stream(route, slow=late))
         self.processes += [self._cross(crossing) for crossing in program.crossings]
         self.processes += [self._core(core) for core in program.cores]
 
@@ -111,24 +121,31 @@ class _Machine:
         Raises:
             ExecutionError: they wait for each other.
         """
-        left = self.processes
-        while left:
-            before, waiting = self.clock.events, []
-            blocked: list[Wait] = []
-            for process in left:
-                wait = next(process, None)
-                if wait is not None:
-                    waiting.append(process)
-                    blocked.append(wait)
-            if self.clock.events == before and len(waiting) == len(left):
+        fast, slow = self.processes, self.slow
+        while fast or slow:
+            before, many = self.clock.events, len(fast) + len(slow)
+            fast, blocked = self._turn(fast)
+            if self.clock.events == before:
+                slow, more = self._turn(slow)
+                blocked += more
+            if self.clock.events == before and many == len(fast) + len(slow):
                 self._deadlock(blocked)
-            left = waiting
         return Executed(
             {name: self._carried(name, outlet) for name, outlet in self.outlets.items()},
             tuple(memory.use() for memory in self.memories.values()),
             self.calls,
             tuple(way for way in self.program.outsides if way.name in self.outlets),
         )
+
+    def _turn(self, left: list[Process]) -> tuple[list[Process], list[Wait]]:
+        """Each of them once, as far as it goes: those that are not done, and what they wait for."""
+        waiting, blocked = [], []
+        for process in left:
+            wait = next(process, None)
+            if wait is not None:
+                waiting.append(process)
+                blocked.append(wait)
+        return waiting, blocked
 
     def _deadlock(self, blocked: Sequence[Wait]) -> None:
         named = dict.fromkeys(str(wait) for wait in blocked)
@@ -149,7 +166,7 @@ class _Machine:
     def _is_shim(self, tile: Tile) -> bool:
         return tile[1] < self.device.shim_rows
 
-    def _stream(self, route: Route) -> Process:
+    def _stream(self, route: Route, *, slow: bool) -> Process:
         """A route with its ends."""
         total = route.bytes * route.sends // WORD
         source: End | Inlet
@@ -167,7 +184,7 @@ class _Machine:
             else:
                 sinks += ends_of(self.program, self.memories, [self._end(route, sink, name, True)])
         many = len(self.runs) * route.sends
-        return stream(source, sinks, route.bytes, many, self.clock)
+        return stream(source, sinks, route.bytes, many, self.clock, slow=slow)
 
     def _end(
         self, route: Route, channel: Channel, name: str, sink: bool

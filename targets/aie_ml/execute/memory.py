@@ -2,18 +2,21 @@
 
 A lock counts copies: who writes waits for an empty one, who reads for a full one. A copy is full
 when all its writers have written their parts, and empty when all its readers have read it; with
-several writers or readers each has a count of its own.
+several writers or readers each has a count of its own. Where semaphores are given, they alone say
+who waits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Lock, State
+from match_aie.targets.aie_ml.array.semaphores import Handshake
 from match_aie.targets.aie_ml.array.words import WORD
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
+from match_aie.targets.aie_ml.execute.held import Held
 from match_aie.targets.aie_ml.execute.result import BufferUse
 
 #: What bytes hold that nobody has written, where the caller does not say otherwise.
@@ -32,11 +35,15 @@ class Memory:
         buffer: of the program.
         locks: its own, by what they count.
         poison: what its bytes hold at first.
+        held: semaphores in front of it; None where the locks count for each alone.
     """
 
-    def __init__(self, buffer: Buffer, locks: dict[State, Lock], poison: int) -> None:
+    def __init__(
+        self, buffer: Buffer, locks: dict[State, Lock], poison: int, held: Held | None = None
+    ) -> None:
         """Nothing is written but what lies there before the first run."""
         self.buffer = buffer
+        self._held = held
         words = -(-buffer.bytes // WORD)
         self.data = np.full((buffer.copies, words), poison * 0x01010101, np.uint32)
         self.written = np.zeros((buffer.copies, words), bool)
@@ -86,6 +93,8 @@ class Memory:
 
     def empty(self, writer: int) -> bool:
         """Whether a copy is empty for this writer."""
+        if self._held is not None:
+            return self._held.ready("writers", writer, self._copy(self._wrote[writer]))
         freed = min(self._read, default=0)
         return self._wrote[writer] < self._initial("empty") + freed
 
@@ -93,12 +102,16 @@ class Memory:
         """Whether a copy is full for this reader."""
         if self.resident:
             return True
+        if self._held is not None:
+            return self._held.ready("readers", reader, self._copy(self._read[reader]))
         return self._read[reader] < self._initial("full") + min(self._wrote, default=0)
 
     def begin(self, writer: int) -> int:
         """The copy that a writer takes; the first one of a copy makes it poisoned again."""
         number = self._wrote[writer]
-        copy = number % self.buffer.copies
+        copy = self._copy(number)
+        if self._held is not None:
+            self._held.take("writers", writer, copy)
         if number == self._begun:
             self.written[copy] = False
             self._begun += 1
@@ -106,14 +119,29 @@ class Memory:
 
     def taken(self, reader: int) -> int:
         """The copy that a reader takes."""
-        return self._read[reader] % self.buffer.copies
+        copy = self._copy(self._read[reader])
+        if self._held is not None and not self.resident:
+            self._held.take("readers", reader, copy)
+        return copy
+
+    def _copy(self, number: int) -> int:
+        return number % self.buffer.copies
+
+    def moved(self, user: int, *, sink: bool) -> None:
+        """A first piece of a copy has moved: the next one may begin."""
+        if self._held is not None and not self.resident:
+            self._held.passed("writers" if sink else "readers", user)
 
     def wrote(self, writer: int) -> None:
         """The writer is done with its copy."""
+        if self._held is not None:
+            self._held.give("writers", writer, self._copy(self._wrote[writer]))
         self._wrote[writer] += 1
 
     def read(self, reader: int) -> None:
         """The reader is done with its copy."""
+        if self._held is not None and not self.resident:
+            self._held.give("readers", reader, self._copy(self._read[reader]))
         self._read[reader] += 1
 
     def put(self, copy: int, at: np.ndarray, words: np.ndarray, who: Callable[[int], str]) -> None:
@@ -187,12 +215,15 @@ class Memory:
         )
 
 
-def memories(program: ArrayProgram, poison: int) -> dict[tuple[object, str], Memory]:
+def memories(
+    program: ArrayProgram, poison: int, semaphores: Sequence[Handshake] | None = None
+) -> dict[tuple[object, str], Memory]:
     """All buffers of a program, by tile and name."""
+    held = {(one.buffer.tile, one.buffer.name): Held(one) for one in semaphores or ()}
     locks: dict[tuple[object, str], dict[State, Lock]] = {}
     for lock in program.locks:
         locks.setdefault((lock.tile, lock.buffer), {})[lock.state] = lock
     return {
-        place: Memory(buffer, locks.get(place, {}), poison)
+        place: Memory(buffer, locks.get(place, {}), poison, held.get(place))
         for place, buffer in program.buffer_at.items()
     }

@@ -123,6 +123,8 @@ class End:
         self._moved(words.size)
 
     def _moved(self, count: int) -> None:
+        if not self._done:
+            self._memory.moved(self._who, sink=self._sink)
         self._done += count
         if self._done == self.words:
             self._done, self._held = 0, False
@@ -171,10 +173,20 @@ def ends_of(
 
 
 def stream(
-    source: End | Inlet, sinks: Sequence[End | Outlet], size: int, many: int, clock: Clock
+    source: End | Inlet,
+    sinks: Sequence[End | Outlet],
+    size: int,
+    many: int,
+    clock: Clock,
+    *,
+    slow: bool = False,
 ) -> Process:
-    """All transfers of a stream: so many, of `size` bytes each."""
+    """All transfers of a stream: so many, of `size` bytes each.
+
+    A slow one lets others go on after each of them.
+    """
     unit = size // WORD
+    pause = Wait("a slow stream{}", "")
     ends = [end for end in (source, *sinks) if isinstance(end, End)]
     for _ in range(many):
         for end in ends:
@@ -184,3 +196,5 @@ def stream(
         for sink in sinks:
             sink.put(words)
         clock.events += 1
+        if slow:
+            yield pause

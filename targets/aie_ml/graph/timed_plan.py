@@ -243,14 +243,17 @@ def _rows(name: str, length: int) -> int:
 
 
 def _region(name: str, columns: int, rows: int) -> Device:
-    """A rectangle of device `name`, all of whose channels to memory it may take."""
+    """A rectangle of device `name`, all of whose channels to memory it may take.
+
+    What the memory's rate makes of them is priced pass by pass (`timed_cycles`), not inside.
+    """
     made = rectangle(name, columns, rows)
     return replace(made, plio_in=None, plio_out=None, dram_gbps=None)
 
 
 def _memory_rate(device: Device) -> float:
-    """Bytes of the chip's memory in a cycle of the array."""
-    return (device.dram_gbps or MEMORY_GBPS) / device.clock_ghz
+    """Bytes of the chip's memory in a cycle of the array, of which `device` may be a rectangle."""
+    return (known(device.name).dram_gbps or MEMORY_GBPS) / device.clock_ghz
 
 
 def _feeds(device: Device) -> int:

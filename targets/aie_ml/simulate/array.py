@@ -30,7 +30,7 @@ from match_aie.targets.aie_ml.array.program import (
     Tile,
 )
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.simulate.cascade import Link, Moment, moments, play
+from match_aie.targets.aie_ml.simulate.cascade import Chain, Known, Words, moments
 from match_aie.targets.aie_ml.simulate.outside import Beyond, ChipMemory, ways
 from match_aie.targets.aie_ml.simulate.progress import Books, Progress
 from match_aie.targets.aie_ml.simulate.store import Run, Store
@@ -105,7 +105,8 @@ class ArraySimulation:
         }
         self._memory = ChipMemory(device, beyond or Beyond())
         self._lanes: dict[tuple[object, ...], Resource] = {}
-        self._cascades: dict[Tile, Link] = {}
+        self._chains: dict[Tile, tuple[Chain, int]] = {}
+        self._known = Known()
         self._stores: dict[Place, Store] = {}
         self._ends: dict[tuple[str, int, Place], End] = {}
         self._of_core: dict[Place, End] = {}
@@ -187,9 +188,7 @@ class ArraySimulation:
                     self._ends[kind, number, place] = end
 
     def _set_up(self) -> None:
-        for cascade in self.program.cascades:
-            room = 2 * self.device.architecture.core.cascade_fifo
-            self._cascades[cascade.source] = Link(room, self.assumed.cascade)
+        self._chain_up()
         lanes: dict[object, list[tuple[int, Route]]] = defaultdict(list)
         for number, route in enumerate(self.program.routes):
             lanes[route.source].append((number, route))
@@ -199,10 +198,19 @@ class ArraySimulation:
         for number, crossing in enumerate(self.program.crossings):
             into = crossing.channel.direction == "s2mm"
             self.sim.spawn(crossing.name, self._cross(number, crossing, *free[into]))
-        west = {cascade.sink: cascade.source for cascade in self.program.cascades}
         for core in self.program.cores:
-            before = self._cascades.get(west.get(core.tile, core.tile))
-            self.sim.spawn(f"core {core.tile}", self._core(core, before))
+            self.sim.spawn(f"core {core.tile}", self._core(core))
+
+    def _chain_up(self) -> None:
+        """Which chain each tile with a cascade is in, and at which place."""
+        east = {cascade.source: cascade.sink for cascade in self.program.cascades}
+        room = 2 * self.device.architecture.core.cascade_fifo
+        for tile in set(east) - set(east.values()):
+            tiles = [tile]
+            while tiles[-1] in east:
+                tiles.append(east[tiles[-1]])
+            chain = Chain(len(tiles), room, self.assumed.cascade, self._known)
+            self._chains.update({each: (chain, at) for at, each in enumerate(tiles)})
 
     def _free_ways(self) -> dict[bool, tuple[Resource, float]]:
         """(ways, bytes per cycle of each) into the array, and out of it."""
@@ -313,16 +321,16 @@ class ArraySimulation:
         link = (route.hops[-1].tile[0], *route.hops[-2].master)
         return self._lanes.setdefault(link, Resource(f"lane {link}"))
 
-    def _core(self, core: Core, west: Link | None) -> Run:
+    def _core(self, core: Core) -> Run:
         """Call after call: start, locks, body, locks."""
-        calls, east = self._calls(core, west), self._cascades.get(core.tile)
+        calls, (chain, at) = self._calls(core), self._chains.get(core.tile, (None, 0))
         for _ in range(self.runs):
             for work in core.work:
                 start, taken, words, body, given = calls[id(work)]
                 yield start
                 yield from taken
                 begun = self.sim.now
-                late = (yield from play(words, begun, west, east)) if words else 0.0
+                late = (yield from chain.play(at, words, begun)) if chain and words.cycles else 0.0
                 yield Delay(begun + late + body - self.sim.now)
                 self._note(core, begun, body)
                 if work.result:
@@ -334,13 +342,12 @@ class ArraySimulation:
                     writes = place in self._writes_itself
                     yield from (end.store.wrote if writes else end.store.read)(end.index)
 
-    def _calls(
-        self, core: Core, west: Link | None
-    ) -> dict[int, tuple[Delay, tuple[Command, ...], tuple[Moment, ...], int, Delay]]:
+    def _calls(self, core: Core) -> dict[int, tuple[Delay, tuple[Command, ...], Words, int, Delay]]:
         """What each kind of work takes, by its identity: around a call, and its words."""
         assumed, found = self.assumed, {}
-        words: dict[int, tuple[Moment, ...]] = {}
-        east = self._cascades.get(core.tile)
+        words: dict[int, Words] = {}
+        chain, at = self._chains.get(core.tile, (None, 0))
+        into, out = chain is not None and at > 0, chain is not None and at + 1 < chain.cores
         for work in core.work:
             if id(work) in found:
                 continue
@@ -356,8 +363,8 @@ class ArraySimulation:
             taken.append(Delay(assumed.acquire * len(work.takes)))
             body = work.schedule.body + self._bank_stall(core)
             if id(work.schedule) not in words:
-                words[id(work.schedule)] = moments(
-                    work.schedule, reads=west is not None, writes=east is not None
+                words[id(work.schedule)] = self._known.words(
+                    moments(work.schedule, reads=into, writes=out)
                 )
             given = Delay(assumed.release * len(work.gives))
             found[id(work)] = start, tuple(taken), words[id(work.schedule)], body, given

@@ -32,6 +32,7 @@ from match_aie.targets.aie_ml.array.program import (
 )
 from match_aie.targets.aie_ml.array.router import ORDERS, routed
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.xdna.mlir.chains import joined
 from match_aie.targets.xdna.mlir.kernels import Kernels
 from match_aie.targets.xdna.mlir.syntax import Line, TextError, attributes, lines, pairs
 from match_aie.targets.xdna.mlir.text import text as printed
@@ -79,6 +80,8 @@ class _Reader:
         self.buffers: dict[int, Buffer] = {}
         self.copies: dict[str, tuple[str, int]] = {}
         self.locks: dict[str, Lock] = {}
+        #: Buffers of all semaphores.
+        self.counted: dict[str, str] = {}
         self.descriptors: dict[int, Descriptor] = {}
         self.flows: list[tuple[Channel, Channel, Line]] = []
         self.cascades: list[Cascade] = []
@@ -160,13 +163,17 @@ class _Reader:
     # ------------------------------------------------------------ declarations
 
     def _lock(self, line: Line) -> None:
-        name, index = line.match(r"\(%(\w+), (\d+)\)")
+        (name,) = line.match(r"\(%(\w+), \d+\)")
+        buffer = line.string("match.buffer")
+        self.counted[line.result] = buffer
+        if "match.state" not in line.attributes:
+            return  # one more semaphore of the buffer
         state = cast(State, line.string("match.state"))
-        buffer, highest = line.string("match.buffer"), line.integer("match.highest")
+        index, highest = line.integer("match.index"), line.integer("match.highest")
         tile = self._tile(line, name)
         # What an empty one begins with are the buffer's copies, which come behind. What the
         # hardware counts follows from the whole program, and is compared with the text in the end.
-        self.locks[line.result] = Lock(tile, int(index), buffer, state, 0, highest)
+        self.locks[line.result] = Lock(tile, index, buffer, state, 0, highest)
 
     def _buffer(self, line: Line) -> None:
         (name,) = line.match(r"\(%(\w+)\)")
@@ -234,7 +241,19 @@ class _Reader:
             pad,
             int(offset),
         )
-        self.descriptors[line.integer("match.at")] = made
+        if "match.rest" in line.attributes:
+            self._rest(line, made)
+        elif "match.again" not in line.attributes:
+            self.descriptors[line.integer("match.at")] = made
+
+    def _rest(self, line: Line, rest: Descriptor) -> None:
+        """All but the first piece of a descriptor."""
+        at, split = line.integer("match.rest"), line.integer("match.split")
+        first = self.descriptors.get(at)
+        alike = first is not None and len(first.pad) == len(rest.pad) <= len(rest.dims)
+        if first is None or not alike or split >= max(1, len(rest.dims)):
+            raise line.fail("the rest of no descriptor")
+        self.descriptors[at] = joined(first, rest, split)
 
     def _routes(self) -> tuple[Route, ...]:
         """Flows of one source are one stream."""
@@ -262,9 +281,9 @@ class _Reader:
 
     def _used(self, line: Line) -> None:
         name, action = line.match(r"\(%(\w+), (AcquireGreaterEqual|Release),")
-        if name not in self.locks:
+        if name not in self.counted:
             raise line.fail(f"no lock {name}")
-        buffer = self.locks[name].buffer
+        buffer = self.counted[name]
         if action != "Release":
             self.takes.append(buffer)
         elif self.works:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
+from typing import cast
 
 import numpy as np
 
-from match_aie.errors import InternalError, TargetError
+from match_aie.errors import Infeasible, InfeasibleError, InternalError, TargetError
 from match_aie.targets.aie_ml.array.local import logical_banks
 from match_aie.targets.aie_ml.array.program import (
     ArrayProgram,
@@ -15,17 +16,27 @@ from match_aie.targets.aie_ml.array.program import (
     Channel,
     Core,
     Descriptor,
-    Lock,
     Route,
+    State,
     Tile,
 )
+from match_aie.targets.aie_ml.array.semaphores import (
+    Amount,
+    Handshake,
+    Semaphore,
+    User,
+    handshakes,
+    semaphores,
+)
+from match_aie.targets.aie_ml.array.violation import Violation
 from match_aie.targets.aie_ml.array.words import WORD
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.xdna.mlir.body import body
-from match_aie.targets.xdna.mlir.counts import Turns, by_channel, shared, turns
+from match_aie.targets.xdna.mlir.chains import Block, chains
 from match_aie.targets.xdna.mlir.kernels import arguments, names
 from match_aie.targets.xdna.mlir.places import Addresses, addresses
+from match_aie.targets.xdna.mlir.rules import verified
 
 #: How often one transfer of an interface tile may be repeated (facts: six bits).
 MOST_REPEATS = 64
@@ -43,16 +54,32 @@ def text(program: ArrayProgram, device: Device) -> str:
 
     Raises:
         TargetError: the program is of another device, or has what the text does not say.
-        InfeasibleError: semaphores, addresses or calls do not fit.
+        InfeasibleError: semaphores, descriptors, addresses or calls do not fit.
     """
     if program.device != device.name or not device.architecture.name.startswith("XDNA"):
         raise TargetError(f"a program for {program.device} is no text for {device.name}")
     if program.crossings or any(route.packet for route in program.routes):
         raise TargetError("programmable logic and packets are not in the text")
-    lines = _Printer(program, device).lines()
-    danger = "one a copy ahead may take another one's share."
-    remarks = [f"// Channels share the locks of {name}: {danger}" for name in shared(program)]
-    return "\n".join((*remarks, "module {", *(f"  {line}" for line in lines), "}")) + "\n"
+    for one in program.descriptors:
+        if one.iteration is not None:
+            raise TargetError(
+                f"descriptor {one.index} of tile {one.channel.tile} has an iteration, which the "
+                "dialect of March 2026 does not say",
+                hint="another plan of the layer",
+            )
+    found = handshakes(program)
+    _refuse(semaphores(found, device))
+    printer = _Printer(program, device, found)
+    _refuse(verified(program, device, printer.chains))
+    lines = printer.lines()
+    return "\n".join(("module {", *(f"  {line}" for line in lines), "}")) + "\n"
+
+
+def _refuse(violations: Iterator[Violation]) -> None:
+    """Say the first of them, if there is one."""
+    for wrong in violations:
+        what = f"{wrong.where}: {wrong.what}"
+        raise InfeasibleError(Infeasible(what, wrong.demand, wrong.bound, "", (wrong.remedy,)))
 
 
 def memref(size: int) -> str:
@@ -63,15 +90,13 @@ def memref(size: int) -> str:
 class _Printer:
     """One program."""
 
-    def __init__(self, program: ArrayProgram, device: Device) -> None:
+    def __init__(self, program: ArrayProgram, device: Device, found: Sequence[Handshake]) -> None:
         self.program, self.device = program, device
-        self.groups = by_channel(program)
-        self.turns: Mapping[tuple[Tile, str], Turns] = turns(program)
+        self.handshakes = {(one.buffer.tile, one.buffer.name): one for one in found}
+        self.chains: Mapping[Channel, tuple[Block, ...]] = chains(program, device, found)
         self.at: Addresses = addresses(program, device)
         self.names = names(program)
-        self.locks = {(lock.tile, lock.buffer, lock.state): lock for lock in program.locks}
         self.bank = logical_banks(device)[1]
-        self.order = {id(d): number for number, d in enumerate(program.descriptors)}
 
     def lines(self) -> Iterator[str]:
         """Of the device."""
@@ -102,17 +127,24 @@ class _Printer:
             yield f"%{_tile(tile)} = aie.tile({tile[0]}, {tile[1]})"
 
     def _locks(self) -> Iterator[str]:
-        for lock in self.program.locks:
-            whole = self.turns[lock.tile, lock.buffer].whole
-            given = (
-                f"init = {lock.initial * whole} : i32",
-                f'match.buffer = "{lock.buffer}"',
-                f"match.highest = {lock.highest} : i32",
-                f'match.state = "{lock.state}"',
-                f'sym_name = "{_lock(lock)[1:]}"',
-            )
-            place = f"(%{_tile(lock.tile)}, {lock.index})"
-            yield f"{_lock(lock)} = aie.lock{place} {_attributes(given)}"
+        """Semaphores; the first ones that count empty and full copies are the program's locks."""
+        counted = {(lock.tile, lock.buffer, lock.state): lock for lock in self.program.locks}
+        for key, one in self.handshakes.items():
+            if not (one.writers and one.readers):
+                raise TargetError(f"buffer {key[1]} of tile {key[0]} lacks a writer or a reader")
+            states = {"empty": one.writers[0].takes[0][0], "full": one.readers[0].takes[0][0]}
+            for each in one.semaphores:
+                given = [f"init = {each.initial} : i32", f'match.buffer = "{key[1]}"']
+                for state in (name for name, first in states.items() if first == each):
+                    lock = counted.get((*key, cast(State, state)))
+                    if lock is None:
+                        raise TargetError(f"buffer {key[1]} of tile {key[0]} lacks a lock")
+                    given.append(f"match.highest = {lock.highest} : i32")
+                    given.append(f"match.index = {lock.index} : i32")
+                    given.append(f'match.state = "{state}"')
+                given.append(f'sym_name = "{_lock(each)[1:]}"')
+                place = f"(%{_tile(each.tile)}, {each.index})"
+                yield f"{_lock(each)} = aie.lock{place} {_attributes(tuple(given))}"
 
     def _buffers(self) -> Iterator[str]:
         for number, buffer in enumerate(self.program.buffers):
@@ -142,11 +174,11 @@ class _Printer:
     # ------------------------------------------------------------ descriptors
 
     def _dmas(self) -> Iterator[str]:
-        for tile in sorted({channel.tile for channel in self.groups}):
+        for tile in sorted({channel.tile for channel in self.chains}):
             core = tile[1] >= self.device.shim_rows + self.device.mem_rows
             kind = "mem" if core else "memtile_dma"
             yield f"%{kind}_{tile[0]}_{tile[1]} = aie.{kind}(%{_tile(tile)}) {{"
-            channels = [channel for channel in self.groups if channel.tile == tile]
+            channels = [channel for channel in self.chains if channel.tile == tile]
             block = 0
             for number, channel in enumerate(channels):
                 if number:
@@ -156,42 +188,26 @@ class _Printer:
                     f"  %{number} = aie.dma_start({channel.direction.upper()}, {channel.index}, "
                     f"^bd{block}, {'^end' if last else f'^dma{number + 1}'})"
                 )
-                many = sum(map(len, self.groups[channel]))
                 yield from self._chain(channel, block)
-                block += many
+                block += len(self.chains[channel])
             yield "^end:"
             yield "  aie.end"
             yield "}"
 
     def _chain(self, channel: Channel, first: int) -> Iterator[str]:
         """Blocks of a channel, the last of which leads to the first."""
-        groups = self.groups[channel]
-        many, at = sum(map(len, groups)), 0
-        for group in groups:
-            for number, one in enumerate(group):
-                yield f"^bd{first + at}:"
-                if number == 0:
-                    yield from self._use(one, taken=True)
-                yield f"  {self._descriptor(one)}"
-                if number == len(group) - 1:
-                    yield from self._use(one, taken=False)
-                at += 1
-                yield f"  aie.next_bd ^bd{first + at % many}"
+        blocks = self.chains[channel]
+        for at, block in enumerate(blocks):
+            yield f"^bd{first + at}:"
+            if block.takes is not None:
+                yield f"  {_use(block.takes, 'AcquireGreaterEqual')}"
+            yield f"  {self._descriptor(block)}"
+            if block.gives is not None:
+                yield f"  {_use(block.gives, 'Release')}"
+            yield f"  aie.next_bd ^bd{first + (at + 1) % len(blocks)}"
 
-    def _use(self, one: Descriptor, *, taken: bool) -> Iterator[str]:
-        """The lock before, or behind, all descriptors of a copy; none where constants lie."""
-        tile, writes = one.channel.tile, one.channel.direction == "s2mm"
-        if (tile, one.buffer, "empty") in self.locks:
-            yield f"  {self._locked(tile, one.buffer, writes=writes, taken=taken)}"
-
-    def _locked(self, tile: Tile, name: str, *, writes: bool, taken: bool) -> str:
-        """A writer takes empty and gives full, a reader the other way round."""
-        lock = self.locks[tile, name, "empty" if writes == taken else "full"]
-        turn = self.turns[tile, name]
-        action = "AcquireGreaterEqual" if taken else "Release"
-        return f"aie.use_lock({_lock(lock)}, {action}, {turn.reads if writes else turn.writers})"
-
-    def _descriptor(self, one: Descriptor) -> str:
+    def _descriptor(self, block: Block) -> str:
+        one = block.descriptor
         buffer = self.program.buffer_at[one.channel.tile, one.buffer]
         where = f"{_buffer(buffer, one.copy)} : {memref(buffer.bytes)}"
         dims = _dims(one)
@@ -201,8 +217,11 @@ class _Printer:
         if one.pad:
             pads = (*one.pad, *((0, 0),) * (len(dims) - len(one.pad)))
             text += ", [" + ", ".join(_pad(*pad) for pad in reversed(pads)) + "]"
-        given = f"bd_id = {one.index} : i32", f"match.at = {self.order[id(one)]} : i32"
-        return f"{text}) {_attributes(given)}"
+        role = "again" if block.again else "at" if block.split is None else "rest"
+        given = [f"bd_id = {one.index} : i32", f"match.{role} = {block.at} : i32"]
+        if role == "rest":
+            given.append(f"match.split = {block.split} : i32")
+        return f"{text}) {_attributes(tuple(given))}"
 
     # ------------------------------------------------------------ cores
 
@@ -218,17 +237,26 @@ class _Printer:
         yield "  scf.for %run = %first to %forever step %step {"
         types = ", ".join((*(memref(b.bytes) for b in buffers), "i32"))
         for one in calls:
+            held = {b.name: copy for b, copy in zip(buffers, one.copies, strict=True)}
             for name in one.takes:
-                yield f"    {self._locked(core.tile, name, writes=name == 'out', taken=True)}"
+                takes = self._user(core.tile, name).takes[held[name]]
+                yield f"    {_use(takes, 'AcquireGreaterEqual')}"
             given = [_buffer(b, copy) for b, copy in zip(buffers, one.copies, strict=True)]
             called = ", ".join((*given, f"%at{one.at}"))
             name = self.names[core.tile][one.at]
             yield f"    func.call @{name}({called}) : ({types}) -> ()"
             for name in one.gives:
-                yield f"    {self._locked(core.tile, name, writes=name == 'out', taken=False)}"
+                gives = self._user(core.tile, name).gives[held[name]]
+                yield f"    {_use(gives, 'Release')}"
         yield "  }"
         yield "  aie.end"
         yield f"}} {_attributes(self._stack(core, len(calls) // max(1, len(core.work))))}"
+
+    def _user(self, tile: Tile, name: str) -> User:
+        """A core, of one of its buffers."""
+        one = self.handshakes[tile, name]
+        users = one.writers if name == "out" else one.readers
+        return next(user for user in users if user.who == tile)
 
     def _stack(self, core: Core, runs: int) -> tuple[str, ...]:
         found = [f'link_with = "{OBJECT}"']
@@ -279,8 +307,13 @@ def _buffer(buffer: Buffer, copy: int) -> str:
     return f"%b_{buffer.tile[0]}_{buffer.tile[1]}_{buffer.name}_{copy}"
 
 
-def _lock(lock: Lock) -> str:
-    return f"%l_{lock.tile[0]}_{lock.tile[1]}_{lock.buffer}_{lock.state}"
+def _lock(lock: Semaphore) -> str:
+    return f"%l_{lock.tile[0]}_{lock.tile[1]}_{lock.name}"
+
+
+def _use(amount: Amount, action: str) -> str:
+    lock, many = amount
+    return f"aie.use_lock({_lock(lock)}, {action}, {many})"
 
 
 def _port(channel: Channel) -> str:

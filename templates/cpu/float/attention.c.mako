@@ -5,7 +5,7 @@
 k = layer.kernel
 d = layer.dim
 scores, values = f"{layer.symbol}_scores", f"{layer.symbol}_values"
-more = lambda m, n: ""
+more = lambda m, n: f", {k.masked(f'(first + {m})', n)}" if k.mask else ""
 scaled = lambda m, n: f", scale + {m}"
 %>
 _Static_assert(MA_LANES == ${k.scores.tile.lanes}, "tiles are of vectors of ${k.scores.tile.lanes} elements");

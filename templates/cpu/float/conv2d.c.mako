@@ -15,10 +15,15 @@ part = ("n_begin", "n_end") if blocked else ()
 lines = k.framed and k.split is not None and k.split.dim == "OY"
 def more(m, n):
     bias = f", bias + g * {k.bias_group} + {n}" if p.ending.bias else ""
-    return bias + (f", residual + at + {m} * {outputs} + {n}" if p.ending.residual else "")
+    residual = f", residual + at + {m} * {outputs} + {n}" if p.ending.residual else ""
+    begin = k.over("OY", d.OY)[0]
+    tile = f"((oy - {begin}) / {k.lines} * {k.tiles} + {m} / {p.tile.mr})"
+    later = f"({n} + {k.block} < {d.K} ? {n} + {k.block} : {n})"
+    fetch = f", panels + {later} * {p.inner} + {tile} * {k.share(d.OY)}" if k.fetch else ""
+    return bias + residual + fetch
 %>
 _Static_assert(MA_LANES == ${p.tile.lanes}, "weights are packed for vectors of ${p.tile.lanes} elements");
-${micro.tiles(tile, p, k.nest)}
+${micro.tiles(tile, p, k.nest, k.fetch)}
 
 ${cores.open(layer, k.split, k.part_bytes)}
 % if k.framed:
@@ -26,17 +31,34 @@ ${cores.open(layer, k.split, k.part_bytes)}
 % endif
     for (int32_t b = ${k.over("B", d.B)[0]}; b < ${k.over("B", d.B)[1]}; ++b) {
 % if k.framed:
-        memset(image, 0, sizeof(float) * ${k.height * k.width * channels});
 % if lines:
+        memset(image, 0, sizeof(float) * ${k.height * k.width * channels});
         /* Lines of the image that the part sees, from `top` on. */
         const int32_t top = part_begin * ${w.sy} - ${w.top}, bottom = (part_end - 1) * ${w.sy} + ${(d.FY - 1) * w.dy + 1} - ${w.top};
         for (int32_t line = top > 0 ? top : 0; line < bottom && line < ${w.rows}; ++line) {
             memcpy(image + ((line - top) * ${k.width} + ${w.left}) * ${channels}, x + (b * ${w.rows} + line) * ${w.columns * channels}, sizeof(float) * ${k.copied_columns * channels});
         }
 % else:
+<%
+wide, right = k.width * channels, k.width - w.left - k.copied_columns
+above, below = w.top, k.height - w.top - k.copied_rows
+%>
+% if above:
+        memset(image, 0, sizeof(float) * ${above * wide});
+% endif
         for (int32_t line = 0; line < ${k.copied_rows}; ++line) {
-            memcpy(image + ((line + ${w.top}) * ${k.width} + ${w.left}) * ${channels}, x + (b * ${w.rows} + line) * ${w.columns * channels}, sizeof(float) * ${k.copied_columns * channels});
+            float *const to = image + (line + ${above}) * ${wide};
+% if w.left:
+            memset(to, 0, sizeof(float) * ${w.left * channels});
+% endif
+            memcpy(to + ${w.left * channels}, x + (b * ${w.rows} + line) * ${w.columns * channels}, sizeof(float) * ${k.copied_columns * channels});
+% if right:
+            memset(to + ${(w.left + k.copied_columns) * channels}, 0, sizeof(float) * ${right * channels});
+% endif
         }
+% if below:
+        memset(image + ${(above + k.copied_rows) * wide}, 0, sizeof(float) * ${below * wide});
+% endif
 % endif
 % else:
         const float *const image = x + b * ${w.rows * w.columns * channels};
@@ -48,10 +70,13 @@ ${cores.open(layer, k.split, k.part_bytes)}
             for (int32_t n_begin = 0; n_begin < ${d.K}; n_begin += ${k.block}) {
             const int32_t n_end = ${d.K} - n_begin < ${k.block} ? ${d.K} : n_begin + ${k.block};
 % endif
-            for (int32_t oy = ${k.over("OY", d.OY)[0]}; oy < ${k.over("OY", d.OY)[1]}; ++oy) {
+            for (int32_t oy = ${k.over("OY", d.OY)[0]}; oy < ${k.over("OY", d.OY)[1]}; oy += ${k.lines}) {
+% if k.lines > 1:
+                const int32_t rows = (${k.over("OY", d.OY)[1]} - oy < ${k.lines} ? ${k.over("OY", d.OY)[1]} - oy : ${k.lines}) * ${d.OX};
+% endif
                 const int32_t at = (b * ${d.OY} + oy) * ${d.OX * outputs} + g * ${d.K};
                 const float *const line = image + ${"(oy - part_begin)" if lines else "oy"} * ${w.sy * k.width * channels} + g * ${d.C};
-                ${micro.cover(tile, p, "0", str(d.OX), "line", "panels", "(y + at)", more, *part)}
+                ${micro.cover(tile, p, "0", "rows" if k.lines > 1 else str(d.OX), "line", "panels", "(y + at)", more, *part)}
             }
 % if blocked:
             }

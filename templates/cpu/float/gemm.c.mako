@@ -15,7 +15,7 @@ _Static_assert(MA_LANES == ${t.lanes}, "weights are packed for vectors of ${t.la
 % for mr in k.row_tiles:
 % for panel in k.panels:
 ${micro.tile(capture(variant, mr, panel).strip(), mr, panel.vectors, panel.valid, t.lanes,
-             k.a.row if k.a.how == "direct" else 1, 1 if k.a.how == "direct" else mr, k.ldy, ending)}
+             k.a.row if k.a.how == "direct" else 1, 1 if k.a.how == "direct" else mr, k.ldy, ending, fetch=k.fetch)}
 % endfor
 % endfor
 
@@ -73,17 +73,21 @@ t = k.tile
 (m_lo, m_hi), (n_lo, n_hi), (r_lo, r_hi) = (ranges[axis] for axis in "mnr")
 a = "packed" if k.a.how == "pack_rows" else "a_base"
 b = "b_base" if k.b.how == "constant" else f"(packed + {k.b_offset})"
-one_panel = len(k.panels) == 1 and k.columns <= t.width
 %>
 for (int32_t n = ${n_lo}; n < ${n_hi}; n += ${t.width}) {
     const float *const panel = ${b} + n * ${k.inner};
+% if k.fetch:
+    /* Its tiles ask for the next panel, each for a share of it. */
+    const float *const next = n + ${t.width} < ${n_hi} ? panel + ${t.width * k.inner} : panel;
+    const int32_t share = (${r_hi} - ${r_lo}) * ${t.width} / (${m_hi} - ${m_lo});
+% endif
     for (int32_t m = ${m_lo}; m < ${m_hi}; m += ${t.mr}) {
-        ${choose(k, t, a, r_lo, r_hi)}
+        ${choose(k, t, a, r_lo, r_hi, m_lo)}
     }
 }
 </%def>
 
-<%def name="choose(k, t, a, r_lo, r_hi)">
+<%def name="choose(k, t, a, r_lo, r_hi, m_lo)">
 <% many = len(k.row_tiles) * len(k.panels) > 1 %>
 % for x, mr in enumerate(k.row_tiles):
 % for z, panel in enumerate(k.panels):
@@ -104,6 +108,8 @@ if k.ending.residual:
     words.append(f"residual + m * {k.ldy} + n")
 if k.ending.split:
     words += [f"{r_lo} == 0", f"{r_hi} == {k.inner}"]
+if k.fetch:
+    words.append(f"next + {r_lo} * {panel.width} + (m - {m_lo}) * share")
 %>
 % if tests:
 if (${" && ".join(tests)}) {

@@ -24,12 +24,16 @@ ${f"ma_store({address}, {value});" if valid == lanes else f"ma_store_part({addre
 ##   ldy      distance of the rows of y and of the residual
 ##   k        what to do with the sum: a match_aie.targets.cpu.float_tile.Ending
 ##   nest     loops around the reduction: (size, distance in a) pairs, outermost first; () for none
-<%def name="tile(name, mr, nrv, valid, lanes, a_row, a_step, ldy, k, nest=(), unroll=4)">
+##   line     (rows of a line of a, distance of its lines) where the rows are of several
+##   fetch    cache lines that are fetched ahead for every `unroll` steps, from `next` on; 0 for none
+<%def name="tile(name, mr, nrv, valid, lanes, a_row, a_step, ldy, k, nest=(), line=None, fetch=0, unroll=4)">
 <%
 rows, vectors = range(mr), range(nrv)
 width = nrv * lanes
 last_valid = lambda j: valid if j == nrv - 1 else lanes
-if nest: unroll = 1
+per, apart = line or (mr, 0)
+starts = [i // per * apart + i % per * a_row for i in rows]
+if nest and (not k.length or k.length % unroll): unroll = 1
 plain = SIMPLE.get(k.activation)
 %>
 <%
@@ -39,6 +43,7 @@ if k.bias: words.append("const float *bias")
 if k.residual: words.append("const float *residual")
 if k.row_scale: words.append("const float *scale")
 if k.split: words += ["int32_t first", "int32_t last"]
+if fetch: words.append("const float *next")
 %>
 ## A function of its own: inlined, its constants take registers from the sums (gcc 12, seen).
 % if plain is None:
@@ -72,20 +77,28 @@ MA_APART void ${name}(${", ".join(words)})
 % if unroll > 1:
     int32_t r = 0;
     for (; r + ${unroll} <= ${length}; r += ${unroll}) {
+        ${ahead(fetch)}
 % for u in range(unroll):
-        ${step(rows, vectors, lanes, a_row, a_step, u, width)}
+        ${step(starts, vectors, lanes, a_step, u, width)}
 % endfor
         a += ${unroll * a_step};
         b += ${unroll * width};
     }
+% if not k.length or k.length % unroll:
     for (; r < ${length}; ++r) {
-% else:
-    for (int32_t r = 0; r < ${length}; ++r) {
-% endif
-        ${step(rows, vectors, lanes, a_row, a_step, 0, width)}
+        ${step(starts, vectors, lanes, a_step, 0, width)}
         a += ${a_step};
         b += ${width};
     }
+% endif
+% else:
+    for (int32_t r = 0; r < ${length}; ++r) {
+        ${ahead(-(-fetch // 4))}
+        ${step(starts, vectors, lanes, a_step, 0, width)}
+        a += ${a_step};
+        b += ${width};
+    }
+% endif
 % for _ in nest:
     }
 % endfor
@@ -124,7 +137,7 @@ c = f"c{i}_{j}"
     ${c} += bias[${i}];
 % endif
 % if k.residual:
-    ${c} += ${load(f"residual + {at}", last_valid(j), lanes)};
+    ${c} += ${load(f"residual + {at if k.residual_row is None else i * k.residual_row + j * lanes}", last_valid(j), lanes)};
 % endif
     ${store(f"y + {at}", (plain or "{}").format(c, lo=k.lo, hi=k.hi), last_valid(j), lanes)}
 % endfor
@@ -135,17 +148,27 @@ c = f"c{i}_{j}"
 }
 </%def>
 
-## One step of the reduction, `u` steps on from where a and b point.
-<%def name="step(rows, vectors, lanes, a_row, a_step, u, width)">
+## Ask for so many cache lines of what `next` points at, and go on.
+<%def name="ahead(lines)">
+% for at in range(lines):
+        ma_fetch(next + ${at * 16});
+% endfor
+% if lines:
+        next += ${lines * 16};
+% endif
+</%def>
+
+## One step of the reduction, `u` steps on from where a and b point; rows begin at `starts`.
+<%def name="step(starts, vectors, lanes, a_step, u, width)">
 {
-% if len(rows) > 1:
+% if len(starts) > 1:
 const ma_vf ${", ".join(f"b{j} = ma_load(b + {u * width + j * lanes})" for j in vectors)};
 % endif
-% for i in rows:
+% for i, start in enumerate(starts):
 {
-const ma_vf s = ma_splat(a[${i * a_row + u * a_step}]);
+const ma_vf s = ma_splat(a[${start + u * a_step}]);
 % for j in vectors:
-c${i}_${j} = ma_fma(s, ${f"b{j}" if len(rows) > 1 else f"ma_load(b + {u * width + j * lanes})"}, c${i}_${j});
+c${i}_${j} = ma_fma(s, ${f"b{j}" if len(starts) > 1 else f"ma_load(b + {u * width + j * lanes})"}, c${i}_${j});
 % endfor
 }
 % endfor
@@ -154,10 +177,10 @@ c${i}_${j} = ma_fma(s, ${f"b{j}" if len(rows) > 1 else f"ma_load(b + {u * width 
 
 ## The register tiles of a product, as functions `prefix`_<rows>x<vectors>.
 ##   p        a match_aie.targets.cpu.float_kernel.Product
-<%def name="tiles(prefix, p, around=())">
+<%def name="tiles(prefix, p, around=(), fetch=0)">
 % for mr in p.row_tiles:
 % for panel in p.panels:
-${tile(f"{prefix}_{mr}x{panel.vectors}{panel.mark}", mr, panel.vectors, panel.valid, p.tile.lanes, p.a_row, 1, p.ldy, p.ending, around)}
+${tile(f"{prefix}_{mr}x{panel.vectors}{panel.mark}", mr, panel.vectors, panel.valid, p.tile.lanes, p.a_row, 1, p.ldy, p.ending, around, p.line, fetch)}
 % endfor
 % endfor
 </%def>

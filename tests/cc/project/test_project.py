@@ -1,5 +1,6 @@
 import json
 import shutil
+import struct
 import subprocess
 import threading
 from dataclasses import replace
@@ -45,6 +46,33 @@ def test_sanitizers_find_nothing_and_change_nothing(tmp_path, compiler):
     assert np.array_equal(project.run_sanitized(image, compiler=compiler)["y"], expected(image))
     result = project.build(compiler=compiler, sanitize=True).run(image)
     assert result.matches_reference is True
+
+
+def loaded(program):
+    """Whether a file in ELF64 asks for a loader or libraries: types of its program headers."""
+    assert program[:5] == b"\x7fELF\x02"
+    (table,) = struct.unpack_from("<Q", program, 32)
+    size, count = struct.unpack_from("<HH", program, 54)
+    kinds = {struct.unpack_from("<I", program, table + at * size)[0] for at in range(count)}
+    return bool(kinds & {2, 3})  # PT_DYNAMIC, PT_INTERP
+
+
+def test_a_static_program_needs_no_library_and_computes_the_same(tmp_path):
+    project = write(example(), tmp_path / "net")
+    image = images(1)[0]
+    built = project.build(static=True)
+    assert not loaded(built.path.read_bytes())
+    assert loaded(project.build().path.read_bytes())
+    assert np.array_equal(built.run(image).outputs["y"], expected(image))
+    image.tofile(tmp_path / "x")
+    subprocess.run([built.path, tmp_path / "x", tmp_path / "y"], check=True)
+    assert (tmp_path / "y").read_bytes() == expected(image).tobytes()
+    assert subprocess.run([built.path], capture_output=True, check=False).returncode == 2
+
+
+def test_a_static_program_has_no_sanitizers(tmp_path):
+    with pytest.raises(OptionError, match="one of both"):
+        write(example(), tmp_path / "net").build(static=True, sanitize=True)
 
 
 def test_sanitizers_find_what_is_wrong(tmp_path):

@@ -17,6 +17,8 @@ from match_aie.workload import (
 
 EXTENTS = st.sampled_from([1, 2, 3, 5, 7, 8, 9, 13, 15, 16, 17, 23, 24, 25, 31, 33, 47, 49])
 FLAGS = st.booleans()
+#: Axes of what is added to scores: causal, of words that count, of relative positions.
+MASKS = [("OY", "OX"), ("B", "OX"), ("G", "OY", "OX"), ("B", "G", "OY", "OX"), ("OX",)]
 TAILS = st.one_of(
     st.builds(
         RealTail,
@@ -49,7 +51,8 @@ def matmuls(draw):
     x = draw(st.sampled_from([("B", "G", "OY", "C"), ("B", "OY", "G", "C"), ("B", "G", "C", "OY")]))
     x1 = draw(st.sampled_from([("B", "G", "C", "K"), ("B", "K", "G", "C"), ("B", "C", "G", "K")]))
     y = draw(st.sampled_from([("B", "G", "OY", "K"), ("B", "OY", "G", "K")]))
-    return real_matmul(sizes, x, x1, y, RealTail(factor=draw(st.sampled_from([1.0, 0.125]))))
+    tail = RealTail(factor=draw(st.sampled_from([1.0, 0.125])))
+    return real_matmul(sizes, x, x1, y, tail, draw(st.sampled_from([(), ("x",), ("x1",)])))
 
 
 @st.composite
@@ -118,6 +121,8 @@ def attentions(draw):
         size=draw(EXTENTS),
         value_size=draw(EXTENTS),
         factor=draw(st.sampled_from([1.0, 0.25])),
+        mask=draw(st.sampled_from([None, *MASKS])),
+        known=draw(FLAGS),
     )
 
 

@@ -88,7 +88,7 @@ def turned():
     return net.model({"x": [1, 13, 18]}, y, [1, 13, 18]), "dense"
 
 
-def heads(batch, divide):
+def heads(batch, divide, mask=None):
     net = Net()
     q, k, v = (
         net.op("Transpose", name, perm=perm)
@@ -96,10 +96,25 @@ def heads(batch, divide):
     )
     scores = net.op("MatMul", q, k)
     factor = net.constant(np.float32(4.0 if divide else 0.25))
-    scores = net.op("Softmax", net.op("Div" if divide else "Mul", scores, factor), axis=-1)
-    y = net.op("Transpose", net.op("MatMul", scores, v), perm=[0, 2, 1, 3])
+    scores = net.op("Div" if divide else "Mul", scores, factor)
     inputs = {"q": [batch, 27, 3, 16], "k": [batch, 29, 3, 16], "v": [batch, 29, 3, 10]}
+    if mask == "causal":
+        hidden = np.triu(np.full((27, 29), np.finfo(np.float32).min), 1)
+        scores = net.op("Add", scores, net.constant(hidden[None, None].astype(np.float32)))
+    elif mask:
+        inputs["mask"] = list(mask)
+        scores = net.op("Add", "mask", scores)
+    scores = net.op("Softmax", scores, axis=-1)
+    y = net.op("Transpose", net.op("MatMul", scores, v), perm=[0, 2, 1, 3])
     return net.model(inputs, y, [batch, 27, 3, 10]), "attention"
+
+
+def known_matrix():
+    """A batch of matrices by constant ones, which come of a product of constants."""
+    net = Net()
+    folded = net.op("MatMul", net.weight(1, 3, 18, 7), net.weight(7, 20))
+    y = net.op("MatMul", "x", folded)
+    return net.model({"x": [1, 3, 25, 18]}, y, [1, 3, 25, 20]), "matmul"
 
 
 def cell(kind, batch, initial):
@@ -154,6 +169,10 @@ MODELS = {
     "turned": (turned,),
     "attention": (heads, 1, True),
     "attention_batch": (heads, 2, False),
+    "attention_causal": (heads, 1, True, "causal"),
+    "attention_words": (heads, 2, False, (2, 1, 1, 29)),
+    "attention_places": (heads, 2, True, (3, 27, 29)),
+    "known_matrix": (known_matrix,),
     "gru": (cell, "GRU", 1, False),
     "gru_batch_initial": (cell, "GRU", 3, True),
     "lstm": (cell, "LSTM", 2, False),
@@ -172,6 +191,8 @@ QUICK = (
     "dense_Silu",
     "turned",
     "attention_batch",
+    "attention_causal",
+    "known_matrix",
     "gru_batch_initial",
     "convolution_groups_residual",
     "norm_softmax",

@@ -12,8 +12,9 @@ import match_aie as match
 from match_aie.errors import InternalError
 from match_aie.hardware import Memory
 from match_aie.lowering import kept_after
-from match_aie.lowering.handover_choice import Choice, _evaluation
+from match_aie.lowering.handover_choice import Choice, evaluation_of
 from match_aie.mapping import Evaluation, SearchOptions
+from match_aie.testing import ZOO, check_target
 from match_aie.testing.case import Case, network
 from match_aie.testing.zoo import INT8, Conv
 from tests.shared import random_inputs
@@ -147,7 +148,18 @@ def test_where_nothing_stays_the_price_is_the_layers_own():
     (layer,) = [layer for _, layer in layers(net)]
     assert layer.tiles.sums is not None
     (module,) = Shared().modules()
-    priced = _evaluation(layer, module, layer.mapping, frozenset())
+    priced = evaluation_of(layer.workload, module, layer.mapping, frozenset())
     alone = Evaluation(layer.workload, module, module.cost_model(layer.workload), layer.mapping)
     assert priced.uses() == alone.uses()
     assert priced.cost() == alone.cost() == layer.cost
+
+
+def test_small_layers_are_priced_as_they_are_without_their_neighbours():
+    """Constants of one are loaded while the layer before works, and are waited for in another."""
+    names = ("dense int8", "dense int8, no bias", "conv 1x1 int8", "add int8")
+    cases = [case for case in ZOO if case.name in names]
+    check = check_target(Shared(), cases=cases)
+    assert check.sentences() == ()
+    ran = [one for row in check.rows[: len(cases)] for one in row.ran if one.simulated]
+    assert ran
+    assert all(one.apart < 1.3 for one in ran)

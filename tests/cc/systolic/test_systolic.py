@@ -1,5 +1,6 @@
 """The example of a target out of tree: small, formatted, bit for bit, simulated as predicted."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 from systolic.target import Systolic, SystolicArray
 
 import match_aie as match
-from match_aie.hardware import MatchTarget
+from match_aie.hardware import MatchTarget, pad_channels
 from match_aie.mapping import SearchOptions
 from match_aie.testing import ZOO, check_target
 from match_aie.testing.case import Case, network
@@ -151,3 +152,33 @@ def test_whole_networks(tmp_path, name):
     assert result.matches_reference
     assert set(result.max_lsb_vs_model.values()) == {0}
     assert_predicted(net)
+
+
+def test_padded_channels_give_the_same_bits(tmp_path):
+    """Channels that fill no block of 16: filled where weights are packed, or by a pass."""
+
+    class Padded(Alone):
+        passes = (pad_channels(16),)
+
+    def build(graph):
+        x = graph.input(sized(INT8, 1, 3, 6, 6))
+        for outputs in (24, 40, 10):
+            x = Conv(INT8, outputs, relu=outputs == 24).on(graph, x)
+        return x
+
+    model = network([Case("chain", build, single=False)])
+    results = []
+    for chip in (Alone(), Padded()):
+        net = compiled(model, chip)
+        inputs = [layer.workload.sizes["C"] for layer in net.program.schedule.layers]
+        assert inputs == ([16, 32, 48] if chip.passes else [3, 24, 40])
+        folder = tmp_path / chip.__class__.__name__
+        folder.mkdir()
+        done = ran(net, folder)
+        assert done.mismatches == ()
+        results.append(done.outputs)
+    assert json.loads((folder / "net" / "match_aie.json").read_text())["passes"] == [
+        "pad_channels(16)"
+    ]
+    for name, array in results[0].items():
+        assert array.tobytes() == results[1][name].tobytes()

@@ -87,6 +87,21 @@ def tiled(model=None, **changes):
     return {"memories": memories, "cost_model": lambda self, w: model or Tiles(), **changes}
 
 
+class Hiding(Tiles):
+    """Kernels and transfers at the same time."""
+
+    def combine(self, compute, moves, exposed):
+        return np.maximum(compute, sum(moves))
+
+
+def one_memory(nbytes=32768, **more):
+    """The array with an inner memory like this one."""
+    return tiled() | {"memories": (Memory("L1", nbytes, 8.0, alignment=16, **more), OUTER)}
+
+
+OUTER = Memory("L2", None, 8.0)
+
+
 def small(**changes):
     """The same, so small that sums over 64 inputs are done in parts."""
     memories = (Memory("L1", 112, 8.0, alignment=16), Memory("L2", None, 8.0))
@@ -101,10 +116,16 @@ def scratch(nbytes):
     return tiled(reserved_bytes=lambda self, workload, memory, tile: nbytes)
 
 
+#: Memories that no module can have: its class cannot be made.
+MEMORIES = {
+    "a memory for no operand": ({"operands": ("x", "wieght")}, "did you mean 'weight'"),
+    "a double buffer for none": ({"double_buffered": ("z",)}, "double_buffered names 'z'"),
+    "operands as a text": ({"operands": "weight"}, "operands is the text 'weight', not a tuple"),
+    "a double buffer as a text": ({"double_buffered": "x"}, "double_buffered is the text 'x'"),
+}
+
 #: Mistakes in what is declared: nothing is compiled.
 DECLARED = {
-    "a memory for no operand": (with_memory(operands=("x", "wieght")), "did you mean 'weight'"),
-    "a double buffer for none": (with_memory(double_buffered=("z",)), "double_buffered names 'z'"),
     "pareto of no memory": ({"pareto": "L9"}, "pareto names 'L9'"),
     "pareto of the outermost": (
         {**with_memory(), "pareto": "L2"},
@@ -221,8 +242,40 @@ COMPILED = {
         small(tiled_reductions=lambda self, w: ("C",)),
         "have tiled_reductions() give none",
     ),
+    "a layout of no operand": (
+        tiled(layouts=lambda self, w: {"wieght": Blocked("K C k", K=16)}),
+        "Array.layouts() of a dense names 'wieght', which is none of its constants; did you mean "
+        "'weight'",
+    ),
+    "a layout of an activation": (
+        tiled(layouts=lambda self, w: {"x": Blocked("B C c", C=16)}),
+        "Array.layouts() of a dense names 'x', which is none of its constants; there is weight",
+    ),
+    "an operand that no inner memory holds": (
+        one_memory(operands=("x", "y", "weight", "bias")),
+        "module array: no inner memory holds scale of a dense; try: name 'scale' among the "
+        "`operands` of 'L1'",
+    ),
+    "transfers that hide behind kernels, and one tile at a time": (
+        {**one_memory(nbytes=512), "cost_model": lambda self, w: Hiding()},
+        "Hiding.combine() of module array hides transfers behind kernels, and of weight, bias "
+        "there is one tile at a time in 'L1'",
+    ),
+    "an input that is none, in place": (
+        gives("in_place", ("z",)),
+        "Array.in_place() of a dense names 'z', which is none of its inputs; there is x",
+    ),
     "a layout that is a text": (gives("layouts", {"weight": "K C k"}), "not Blocked(...)"),
 }
+
+
+@pytest.mark.parametrize("mistake", MEMORIES)
+def test_memories_that_cannot_be_are_named(mistake):
+    changes, said = MEMORIES[mistake]
+    with pytest.raises(TargetError) as raised:
+        Chip.changed(**with_memory(**changes))
+    assert "memory 'L1': " in raised.value.what
+    assert said in raised.value.what
 
 
 @pytest.mark.parametrize("mistake", DECLARED)
@@ -261,7 +314,7 @@ def test_company_that_is_true_stops_a_compilation_by_name():
 
 
 def test_the_table_is_as_long_as_it_says():
-    assert len(DECLARED) + len(COMPILED) + 2 > 49
+    assert len(MEMORIES) + len(DECLARED) + len(COMPILED) + 2 > 56
 
 
 @pytest.mark.parametrize("name", [*target_names(), "portable", "x86-64-v3"])

@@ -66,13 +66,27 @@ print(json.dumps(check_target("mychip", cases=cases).to_json()))
 """
 
 
+TILED = """
+import json
+from match_aie.testing import ZOO, check_target
+from my_chip import MyChip
+names = ("conv 3x3 int8, odd sizes, stride 2", "dense int8", "matmul int8, constant second, matrix")
+cases = [case for case in ZOO if case.name in names]
+print(json.dumps([check_target(MyChip(n), cases=cases).to_json() for n in (65536, 1024)]))
+"""
+
+
+def installed_as(tmp_path, **how):
+    place = tmp_path / "site"
+    place.mkdir()
+    install(new_target("MyChip", tmp_path / "package", **how), place)
+    return place
+
+
 @pytest.fixture
 def installed(tmp_path):
     """A folder with a new target's package, as if installed."""
-    place = tmp_path / "site"
-    place.mkdir()
-    install(new_target("MyChip", tmp_path / "package"), place)
-    return place
+    return installed_as(tmp_path)
 
 
 @needs_compiler
@@ -89,6 +103,20 @@ def test_the_package_is_found_right_outside_of_the_tree(installed, tmp_path):
     assert ran["dense uint8, odd sizes, three rows"] == set()
     (refusal,) = {r["reason"] for row in check["rows"] for r in row["refused"]}
     assert refusal == "it has 37 inputs, which is no multiple of 16"
+
+
+@needs_compiler
+def test_a_package_with_a_scratchpad_is_right_in_tiles_too(tmp_path):
+    place = installed_as(tmp_path, tiled=True)
+    assert (place / "my_chip" / "runtime" / "emulation" / "ma_chip.h").is_file()
+    done = match_aie("-c", TILED, where=tmp_path, path=place)
+    assert (done.returncode, done.stderr) == (0, "")
+    for check in json.loads(done.stdout):
+        assert check["passed"] is True, check
+        ran = {row["case"]: [layer["module"] for layer in row["ran"]] for row in check["rows"]}
+        assert ran["conv 3x3 int8, odd sizes, stride 2"] == ["vector_unit"]
+        assert ran["dense int8"] == ["vector_unit"]
+        assert ran["matmul int8, constant second, matrix"] == []
 
 
 @pytest.mark.slow
@@ -126,7 +154,7 @@ def test_pip_installs_it_and_its_own_test_passes(tmp_path):
 def test_names(name, cls, package):
     names = scaffold_names(name)
     assert (names.cls, names.package) == (cls, package)
-    files = scaffold(names)
+    files = scaffold(names) | scaffold(names, tiled=True)
     document = tomllib.loads(files["pyproject.toml"])
     assert document["project"]["entry-points"]["match_aie.targets"] == {name: f"{package}:{cls}"}
     for path, text in files.items():

@@ -82,28 +82,6 @@ MA_APART void net_attention_scores_3x2p(const float *restrict a, const float *re
         a += 4;
         b += 64;
     }
-    for (; r < 4; ++r) {
-        {
-            const ma_vf b0 = ma_load(b + 0), b1 = ma_load(b + 8);
-            {
-                const ma_vf s = ma_splat(a[0]);
-                c0_0 = ma_fma(s, b0, c0_0);
-                c0_1 = ma_fma(s, b1, c0_1);
-            }
-            {
-                const ma_vf s = ma_splat(a[8]);
-                c1_0 = ma_fma(s, b0, c1_0);
-                c1_1 = ma_fma(s, b1, c1_1);
-            }
-            {
-                const ma_vf s = ma_splat(a[16]);
-                c2_0 = ma_fma(s, b0, c2_0);
-                c2_1 = ma_fma(s, b1, c2_1);
-            }
-        }
-        a += 1;
-        b += 16;
-    }
     c0_0 *= 0x1.0000000000000p-1f;
     ma_store(y + 0, c0_0);
     c0_1 *= 0x1.0000000000000p-1f;

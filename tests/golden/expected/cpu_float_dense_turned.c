@@ -82,28 +82,6 @@ MA_APART void net_dense_turned_3x2p(const float *restrict a, const float *restri
         a += 12;
         b += 64;
     }
-    for (; r < 4; ++r) {
-        {
-            const ma_vf b0 = ma_load(b + 0), b1 = ma_load(b + 8);
-            {
-                const ma_vf s = ma_splat(a[0]);
-                c0_0 = ma_fma(s, b0, c0_0);
-                c0_1 = ma_fma(s, b1, c0_1);
-            }
-            {
-                const ma_vf s = ma_splat(a[1]);
-                c1_0 = ma_fma(s, b0, c1_0);
-                c1_1 = ma_fma(s, b1, c1_1);
-            }
-            {
-                const ma_vf s = ma_splat(a[2]);
-                c2_0 = ma_fma(s, b0, c2_0);
-                c2_1 = ma_fma(s, b1, c2_1);
-            }
-        }
-        a += 3;
-        b += 16;
-    }
     c0_0 += bias[0];
     c0_0 += ma_load(residual + 0);
     ma_store(y + 0, c0_0);

@@ -252,19 +252,6 @@ MA_APART void net_lstm_state0(const float *restrict a, const float *restrict b, 
         a += 4;
         b += 128;
     }
-    for (; r < 8; ++r) {
-        {
-            {
-                const ma_vf s = ma_splat(a[0]);
-                c0_0 = ma_fma(s, ma_load(b + 0), c0_0);
-                c0_1 = ma_fma(s, ma_load(b + 8), c0_1);
-                c0_2 = ma_fma(s, ma_load(b + 16), c0_2);
-                c0_3 = ma_fma(s, ma_load(b + 24), c0_3);
-            }
-        }
-        a += 1;
-        b += 32;
-    }
     c0_0 += ma_load(bias + 0);
     ma_store(y + 0, c0_0);
     c0_1 += ma_load(bias + 8);

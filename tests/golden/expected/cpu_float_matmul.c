@@ -70,25 +70,6 @@ MA_APART void net_matmul_3x1(const float *restrict a, const float *restrict b, f
         a += 4;
         b += 32;
     }
-    for (; r < 4; ++r) {
-        {
-            const ma_vf b0 = ma_load(b + 0);
-            {
-                const ma_vf s = ma_splat(a[0]);
-                c0_0 = ma_fma(s, b0, c0_0);
-            }
-            {
-                const ma_vf s = ma_splat(a[8]);
-                c1_0 = ma_fma(s, b0, c1_0);
-            }
-            {
-                const ma_vf s = ma_splat(a[16]);
-                c2_0 = ma_fma(s, b0, c2_0);
-            }
-        }
-        a += 1;
-        b += 8;
-    }
     c0_0 *= 0x1.0000000000000p-1f;
     ma_store(y + 0, c0_0);
     c1_0 *= 0x1.0000000000000p-1f;

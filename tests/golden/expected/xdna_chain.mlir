@@ -1,6 +1,3 @@
-// Channels share the locks of dense_chain_layer0_x0 in tile 0, 1: one a copy ahead may take another one's share.
-// Channels share the locks of dense_chain_layer0_y0 in tile 0, 1: one a copy ahead may take another one's share.
-// Channels share the locks of dense_chain_layer1_y0 in tile 1, 1: one a copy ahead may take another one's share.
 module {
   aie.device(npu1) {
     func.func private @dense_chain_layer0_only_0(memref<32xi32>, memref<32xi32>, memref<8xi32>, memref<16xi32>, i32)
@@ -17,44 +14,56 @@ module {
     %tile_1_3 = aie.tile(1, 3)
     %tile_1_4 = aie.tile(1, 4)
     %tile_1_5 = aie.tile(1, 5)
-    %l_0_2_in0_empty = aie.lock(%tile_0_2, 0) {init = 2 : i32, match.buffer = "in0", match.highest = 2 : i32, match.state = "empty", sym_name = "l_0_2_in0_empty"}
-    %l_0_2_in0_full = aie.lock(%tile_0_2, 1) {init = 0 : i32, match.buffer = "in0", match.highest = 2 : i32, match.state = "full", sym_name = "l_0_2_in0_full"}
-    %l_0_2_out_empty = aie.lock(%tile_0_2, 2) {init = 2 : i32, match.buffer = "out", match.highest = 2 : i32, match.state = "empty", sym_name = "l_0_2_out_empty"}
-    %l_0_2_out_full = aie.lock(%tile_0_2, 3) {init = 0 : i32, match.buffer = "out", match.highest = 2 : i32, match.state = "full", sym_name = "l_0_2_out_full"}
-    %l_0_3_in0_empty = aie.lock(%tile_0_3, 0) {init = 2 : i32, match.buffer = "in0", match.highest = 2 : i32, match.state = "empty", sym_name = "l_0_3_in0_empty"}
-    %l_0_3_in0_full = aie.lock(%tile_0_3, 1) {init = 0 : i32, match.buffer = "in0", match.highest = 2 : i32, match.state = "full", sym_name = "l_0_3_in0_full"}
-    %l_0_3_out_empty = aie.lock(%tile_0_3, 2) {init = 2 : i32, match.buffer = "out", match.highest = 2 : i32, match.state = "empty", sym_name = "l_0_3_out_empty"}
-    %l_0_3_out_full = aie.lock(%tile_0_3, 3) {init = 0 : i32, match.buffer = "out", match.highest = 2 : i32, match.state = "full", sym_name = "l_0_3_out_full"}
-    %l_0_4_in0_empty = aie.lock(%tile_0_4, 0) {init = 2 : i32, match.buffer = "in0", match.highest = 2 : i32, match.state = "empty", sym_name = "l_0_4_in0_empty"}
-    %l_0_4_in0_full = aie.lock(%tile_0_4, 1) {init = 0 : i32, match.buffer = "in0", match.highest = 2 : i32, match.state = "full", sym_name = "l_0_4_in0_full"}
-    %l_0_4_out_empty = aie.lock(%tile_0_4, 2) {init = 2 : i32, match.buffer = "out", match.highest = 2 : i32, match.state = "empty", sym_name = "l_0_4_out_empty"}
-    %l_0_4_out_full = aie.lock(%tile_0_4, 3) {init = 0 : i32, match.buffer = "out", match.highest = 2 : i32, match.state = "full", sym_name = "l_0_4_out_full"}
-    %l_0_5_in0_empty = aie.lock(%tile_0_5, 0) {init = 2 : i32, match.buffer = "in0", match.highest = 2 : i32, match.state = "empty", sym_name = "l_0_5_in0_empty"}
-    %l_0_5_in0_full = aie.lock(%tile_0_5, 1) {init = 0 : i32, match.buffer = "in0", match.highest = 2 : i32, match.state = "full", sym_name = "l_0_5_in0_full"}
-    %l_0_5_out_empty = aie.lock(%tile_0_5, 2) {init = 2 : i32, match.buffer = "out", match.highest = 2 : i32, match.state = "empty", sym_name = "l_0_5_out_empty"}
-    %l_0_5_out_full = aie.lock(%tile_0_5, 3) {init = 0 : i32, match.buffer = "out", match.highest = 2 : i32, match.state = "full", sym_name = "l_0_5_out_full"}
-    %l_1_2_in0_empty = aie.lock(%tile_1_2, 0) {init = 2 : i32, match.buffer = "in0", match.highest = 2 : i32, match.state = "empty", sym_name = "l_1_2_in0_empty"}
-    %l_1_2_in0_full = aie.lock(%tile_1_2, 1) {init = 0 : i32, match.buffer = "in0", match.highest = 2 : i32, match.state = "full", sym_name = "l_1_2_in0_full"}
-    %l_1_2_out_empty = aie.lock(%tile_1_2, 2) {init = 2 : i32, match.buffer = "out", match.highest = 2 : i32, match.state = "empty", sym_name = "l_1_2_out_empty"}
-    %l_1_2_out_full = aie.lock(%tile_1_2, 3) {init = 0 : i32, match.buffer = "out", match.highest = 2 : i32, match.state = "full", sym_name = "l_1_2_out_full"}
-    %l_1_3_in0_empty = aie.lock(%tile_1_3, 0) {init = 2 : i32, match.buffer = "in0", match.highest = 2 : i32, match.state = "empty", sym_name = "l_1_3_in0_empty"}
-    %l_1_3_in0_full = aie.lock(%tile_1_3, 1) {init = 0 : i32, match.buffer = "in0", match.highest = 2 : i32, match.state = "full", sym_name = "l_1_3_in0_full"}
-    %l_1_3_out_empty = aie.lock(%tile_1_3, 2) {init = 2 : i32, match.buffer = "out", match.highest = 2 : i32, match.state = "empty", sym_name = "l_1_3_out_empty"}
-    %l_1_3_out_full = aie.lock(%tile_1_3, 3) {init = 0 : i32, match.buffer = "out", match.highest = 2 : i32, match.state = "full", sym_name = "l_1_3_out_full"}
-    %l_1_4_in0_empty = aie.lock(%tile_1_4, 0) {init = 2 : i32, match.buffer = "in0", match.highest = 2 : i32, match.state = "empty", sym_name = "l_1_4_in0_empty"}
-    %l_1_4_in0_full = aie.lock(%tile_1_4, 1) {init = 0 : i32, match.buffer = "in0", match.highest = 2 : i32, match.state = "full", sym_name = "l_1_4_in0_full"}
-    %l_1_4_out_empty = aie.lock(%tile_1_4, 2) {init = 2 : i32, match.buffer = "out", match.highest = 2 : i32, match.state = "empty", sym_name = "l_1_4_out_empty"}
-    %l_1_4_out_full = aie.lock(%tile_1_4, 3) {init = 0 : i32, match.buffer = "out", match.highest = 2 : i32, match.state = "full", sym_name = "l_1_4_out_full"}
-    %l_1_5_in0_empty = aie.lock(%tile_1_5, 0) {init = 2 : i32, match.buffer = "in0", match.highest = 2 : i32, match.state = "empty", sym_name = "l_1_5_in0_empty"}
-    %l_1_5_in0_full = aie.lock(%tile_1_5, 1) {init = 0 : i32, match.buffer = "in0", match.highest = 2 : i32, match.state = "full", sym_name = "l_1_5_in0_full"}
-    %l_1_5_out_empty = aie.lock(%tile_1_5, 2) {init = 2 : i32, match.buffer = "out", match.highest = 2 : i32, match.state = "empty", sym_name = "l_1_5_out_empty"}
-    %l_1_5_out_full = aie.lock(%tile_1_5, 3) {init = 0 : i32, match.buffer = "out", match.highest = 2 : i32, match.state = "full", sym_name = "l_1_5_out_full"}
-    %l_0_1_dense_chain_layer0_x0_empty = aie.lock(%tile_0_1, 0) {init = 4 : i32, match.buffer = "dense_chain_layer0_x0", match.highest = 2 : i32, match.state = "empty", sym_name = "l_0_1_dense_chain_layer0_x0_empty"}
-    %l_0_1_dense_chain_layer0_x0_full = aie.lock(%tile_0_1, 1) {init = 0 : i32, match.buffer = "dense_chain_layer0_x0", match.highest = 2 : i32, match.state = "full", sym_name = "l_0_1_dense_chain_layer0_x0_full"}
-    %l_0_1_dense_chain_layer0_y0_empty = aie.lock(%tile_0_1, 2) {init = 16 : i32, match.buffer = "dense_chain_layer0_y0", match.highest = 2 : i32, match.state = "empty", sym_name = "l_0_1_dense_chain_layer0_y0_empty"}
-    %l_0_1_dense_chain_layer0_y0_full = aie.lock(%tile_0_1, 3) {init = 0 : i32, match.buffer = "dense_chain_layer0_y0", match.highest = 2 : i32, match.state = "full", sym_name = "l_0_1_dense_chain_layer0_y0_full"}
-    %l_1_1_dense_chain_layer1_y0_empty = aie.lock(%tile_1_1, 0) {init = 8 : i32, match.buffer = "dense_chain_layer1_y0", match.highest = 2 : i32, match.state = "empty", sym_name = "l_1_1_dense_chain_layer1_y0_empty"}
-    %l_1_1_dense_chain_layer1_y0_full = aie.lock(%tile_1_1, 1) {init = 0 : i32, match.buffer = "dense_chain_layer1_y0", match.highest = 2 : i32, match.state = "full", sym_name = "l_1_1_dense_chain_layer1_y0_full"}
+    %l_0_2_in0_empty = aie.lock(%tile_0_2, 0) {init = 2 : i32, match.buffer = "in0", match.highest = 2 : i32, match.index = 0 : i32, match.state = "empty", sym_name = "l_0_2_in0_empty"}
+    %l_0_2_in0_full = aie.lock(%tile_0_2, 1) {init = 0 : i32, match.buffer = "in0", match.highest = 2 : i32, match.index = 1 : i32, match.state = "full", sym_name = "l_0_2_in0_full"}
+    %l_0_2_out_empty = aie.lock(%tile_0_2, 2) {init = 2 : i32, match.buffer = "out", match.highest = 2 : i32, match.index = 2 : i32, match.state = "empty", sym_name = "l_0_2_out_empty"}
+    %l_0_2_out_full = aie.lock(%tile_0_2, 3) {init = 0 : i32, match.buffer = "out", match.highest = 2 : i32, match.index = 3 : i32, match.state = "full", sym_name = "l_0_2_out_full"}
+    %l_0_3_in0_empty = aie.lock(%tile_0_3, 0) {init = 2 : i32, match.buffer = "in0", match.highest = 2 : i32, match.index = 0 : i32, match.state = "empty", sym_name = "l_0_3_in0_empty"}
+    %l_0_3_in0_full = aie.lock(%tile_0_3, 1) {init = 0 : i32, match.buffer = "in0", match.highest = 2 : i32, match.index = 1 : i32, match.state = "full", sym_name = "l_0_3_in0_full"}
+    %l_0_3_out_empty = aie.lock(%tile_0_3, 2) {init = 2 : i32, match.buffer = "out", match.highest = 2 : i32, match.index = 2 : i32, match.state = "empty", sym_name = "l_0_3_out_empty"}
+    %l_0_3_out_full = aie.lock(%tile_0_3, 3) {init = 0 : i32, match.buffer = "out", match.highest = 2 : i32, match.index = 3 : i32, match.state = "full", sym_name = "l_0_3_out_full"}
+    %l_0_4_in0_empty = aie.lock(%tile_0_4, 0) {init = 2 : i32, match.buffer = "in0", match.highest = 2 : i32, match.index = 0 : i32, match.state = "empty", sym_name = "l_0_4_in0_empty"}
+    %l_0_4_in0_full = aie.lock(%tile_0_4, 1) {init = 0 : i32, match.buffer = "in0", match.highest = 2 : i32, match.index = 1 : i32, match.state = "full", sym_name = "l_0_4_in0_full"}
+    %l_0_4_out_empty = aie.lock(%tile_0_4, 2) {init = 2 : i32, match.buffer = "out", match.highest = 2 : i32, match.index = 2 : i32, match.state = "empty", sym_name = "l_0_4_out_empty"}
+    %l_0_4_out_full = aie.lock(%tile_0_4, 3) {init = 0 : i32, match.buffer = "out", match.highest = 2 : i32, match.index = 3 : i32, match.state = "full", sym_name = "l_0_4_out_full"}
+    %l_0_5_in0_empty = aie.lock(%tile_0_5, 0) {init = 2 : i32, match.buffer = "in0", match.highest = 2 : i32, match.index = 0 : i32, match.state = "empty", sym_name = "l_0_5_in0_empty"}
+    %l_0_5_in0_full = aie.lock(%tile_0_5, 1) {init = 0 : i32, match.buffer = "in0", match.highest = 2 : i32, match.index = 1 : i32, match.state = "full", sym_name = "l_0_5_in0_full"}
+    %l_0_5_out_empty = aie.lock(%tile_0_5, 2) {init = 2 : i32, match.buffer = "out", match.highest = 2 : i32, match.index = 2 : i32, match.state = "empty", sym_name = "l_0_5_out_empty"}
+    %l_0_5_out_full = aie.lock(%tile_0_5, 3) {init = 0 : i32, match.buffer = "out", match.highest = 2 : i32, match.index = 3 : i32, match.state = "full", sym_name = "l_0_5_out_full"}
+    %l_1_2_in0_empty = aie.lock(%tile_1_2, 0) {init = 2 : i32, match.buffer = "in0", match.highest = 2 : i32, match.index = 0 : i32, match.state = "empty", sym_name = "l_1_2_in0_empty"}
+    %l_1_2_in0_full = aie.lock(%tile_1_2, 1) {init = 0 : i32, match.buffer = "in0", match.highest = 2 : i32, match.index = 1 : i32, match.state = "full", sym_name = "l_1_2_in0_full"}
+    %l_1_2_out_empty = aie.lock(%tile_1_2, 2) {init = 2 : i32, match.buffer = "out", match.highest = 2 : i32, match.index = 2 : i32, match.state = "empty", sym_name = "l_1_2_out_empty"}
+    %l_1_2_out_full = aie.lock(%tile_1_2, 3) {init = 0 : i32, match.buffer = "out", match.highest = 2 : i32, match.index = 3 : i32, match.state = "full", sym_name = "l_1_2_out_full"}
+    %l_1_3_in0_empty = aie.lock(%tile_1_3, 0) {init = 2 : i32, match.buffer = "in0", match.highest = 2 : i32, match.index = 0 : i32, match.state = "empty", sym_name = "l_1_3_in0_empty"}
+    %l_1_3_in0_full = aie.lock(%tile_1_3, 1) {init = 0 : i32, match.buffer = "in0", match.highest = 2 : i32, match.index = 1 : i32, match.state = "full", sym_name = "l_1_3_in0_full"}
+    %l_1_3_out_empty = aie.lock(%tile_1_3, 2) {init = 2 : i32, match.buffer = "out", match.highest = 2 : i32, match.index = 2 : i32, match.state = "empty", sym_name = "l_1_3_out_empty"}
+    %l_1_3_out_full = aie.lock(%tile_1_3, 3) {init = 0 : i32, match.buffer = "out", match.highest = 2 : i32, match.index = 3 : i32, match.state = "full", sym_name = "l_1_3_out_full"}
+    %l_1_4_in0_empty = aie.lock(%tile_1_4, 0) {init = 2 : i32, match.buffer = "in0", match.highest = 2 : i32, match.index = 0 : i32, match.state = "empty", sym_name = "l_1_4_in0_empty"}
+    %l_1_4_in0_full = aie.lock(%tile_1_4, 1) {init = 0 : i32, match.buffer = "in0", match.highest = 2 : i32, match.index = 1 : i32, match.state = "full", sym_name = "l_1_4_in0_full"}
+    %l_1_4_out_empty = aie.lock(%tile_1_4, 2) {init = 2 : i32, match.buffer = "out", match.highest = 2 : i32, match.index = 2 : i32, match.state = "empty", sym_name = "l_1_4_out_empty"}
+    %l_1_4_out_full = aie.lock(%tile_1_4, 3) {init = 0 : i32, match.buffer = "out", match.highest = 2 : i32, match.index = 3 : i32, match.state = "full", sym_name = "l_1_4_out_full"}
+    %l_1_5_in0_empty = aie.lock(%tile_1_5, 0) {init = 2 : i32, match.buffer = "in0", match.highest = 2 : i32, match.index = 0 : i32, match.state = "empty", sym_name = "l_1_5_in0_empty"}
+    %l_1_5_in0_full = aie.lock(%tile_1_5, 1) {init = 0 : i32, match.buffer = "in0", match.highest = 2 : i32, match.index = 1 : i32, match.state = "full", sym_name = "l_1_5_in0_full"}
+    %l_1_5_out_empty = aie.lock(%tile_1_5, 2) {init = 2 : i32, match.buffer = "out", match.highest = 2 : i32, match.index = 2 : i32, match.state = "empty", sym_name = "l_1_5_out_empty"}
+    %l_1_5_out_full = aie.lock(%tile_1_5, 3) {init = 0 : i32, match.buffer = "out", match.highest = 2 : i32, match.index = 3 : i32, match.state = "full", sym_name = "l_1_5_out_full"}
+    %l_0_1_dense_chain_layer0_x0_empty_0 = aie.lock(%tile_0_1, 0) {init = 2 : i32, match.buffer = "dense_chain_layer0_x0", match.highest = 2 : i32, match.index = 0 : i32, match.state = "empty", sym_name = "l_0_1_dense_chain_layer0_x0_empty_0"}
+    %l_0_1_dense_chain_layer0_x0_empty_1 = aie.lock(%tile_0_1, 1) {init = 2 : i32, match.buffer = "dense_chain_layer0_x0", sym_name = "l_0_1_dense_chain_layer0_x0_empty_1"}
+    %l_0_1_dense_chain_layer0_x0_full = aie.lock(%tile_0_1, 2) {init = 0 : i32, match.buffer = "dense_chain_layer0_x0", match.highest = 2 : i32, match.index = 1 : i32, match.state = "full", sym_name = "l_0_1_dense_chain_layer0_x0_full"}
+    %l_0_1_dense_chain_layer0_x0_read_1 = aie.lock(%tile_0_1, 3) {init = 0 : i32, match.buffer = "dense_chain_layer0_x0", sym_name = "l_0_1_dense_chain_layer0_x0_read_1"}
+    %l_0_1_dense_chain_layer0_y0_empty_0 = aie.lock(%tile_0_1, 4) {init = 2 : i32, match.buffer = "dense_chain_layer0_y0", match.highest = 2 : i32, match.index = 2 : i32, match.state = "empty", sym_name = "l_0_1_dense_chain_layer0_y0_empty_0"}
+    %l_0_1_dense_chain_layer0_y0_empty_1 = aie.lock(%tile_0_1, 5) {init = 2 : i32, match.buffer = "dense_chain_layer0_y0", sym_name = "l_0_1_dense_chain_layer0_y0_empty_1"}
+    %l_0_1_dense_chain_layer0_y0_full_0 = aie.lock(%tile_0_1, 6) {init = 0 : i32, match.buffer = "dense_chain_layer0_y0", match.highest = 2 : i32, match.index = 3 : i32, match.state = "full", sym_name = "l_0_1_dense_chain_layer0_y0_full_0"}
+    %l_0_1_dense_chain_layer0_y0_full_1 = aie.lock(%tile_0_1, 7) {init = 0 : i32, match.buffer = "dense_chain_layer0_y0", sym_name = "l_0_1_dense_chain_layer0_y0_full_1"}
+    %l_0_1_dense_chain_layer0_y0_write_1 = aie.lock(%tile_0_1, 8) {init = 0 : i32, match.buffer = "dense_chain_layer0_y0", sym_name = "l_0_1_dense_chain_layer0_y0_write_1"}
+    %l_0_1_dense_chain_layer0_y0_write_2 = aie.lock(%tile_0_1, 9) {init = 0 : i32, match.buffer = "dense_chain_layer0_y0", sym_name = "l_0_1_dense_chain_layer0_y0_write_2"}
+    %l_0_1_dense_chain_layer0_y0_write_3 = aie.lock(%tile_0_1, 10) {init = 0 : i32, match.buffer = "dense_chain_layer0_y0", sym_name = "l_0_1_dense_chain_layer0_y0_write_3"}
+    %l_0_1_dense_chain_layer0_y0_read_1 = aie.lock(%tile_0_1, 11) {init = 0 : i32, match.buffer = "dense_chain_layer0_y0", sym_name = "l_0_1_dense_chain_layer0_y0_read_1"}
+    %l_1_1_dense_chain_layer1_y0_empty = aie.lock(%tile_1_1, 0) {init = 2 : i32, match.buffer = "dense_chain_layer1_y0", match.highest = 2 : i32, match.index = 0 : i32, match.state = "empty", sym_name = "l_1_1_dense_chain_layer1_y0_empty"}
+    %l_1_1_dense_chain_layer1_y0_full_0 = aie.lock(%tile_1_1, 1) {init = 0 : i32, match.buffer = "dense_chain_layer1_y0", match.highest = 2 : i32, match.index = 1 : i32, match.state = "full", sym_name = "l_1_1_dense_chain_layer1_y0_full_0"}
+    %l_1_1_dense_chain_layer1_y0_full_1 = aie.lock(%tile_1_1, 2) {init = 0 : i32, match.buffer = "dense_chain_layer1_y0", sym_name = "l_1_1_dense_chain_layer1_y0_full_1"}
+    %l_1_1_dense_chain_layer1_y0_write_1 = aie.lock(%tile_1_1, 3) {init = 0 : i32, match.buffer = "dense_chain_layer1_y0", sym_name = "l_1_1_dense_chain_layer1_y0_write_1"}
+    %l_1_1_dense_chain_layer1_y0_write_2 = aie.lock(%tile_1_1, 4) {init = 0 : i32, match.buffer = "dense_chain_layer1_y0", sym_name = "l_1_1_dense_chain_layer1_y0_write_2"}
+    %l_1_1_dense_chain_layer1_y0_write_3 = aie.lock(%tile_1_1, 5) {init = 0 : i32, match.buffer = "dense_chain_layer1_y0", sym_name = "l_1_1_dense_chain_layer1_y0_write_3"}
     %b_0_2_in0_0 = aie.buffer(%tile_0_2) {address = 16384 : i32, match.at = 0 : i32, match.banks = [0, 1], match.bytes = 128 : i32, match.fills = 1 : i32, match.name = "in0", match.role = "a", mem_bank = 1 : i32, sym_name = "b_0_2_in0_0"} : memref<32xi32>
     %b_0_2_in0_1 = aie.buffer(%tile_0_2) {address = 32768 : i32, match.at = 0 : i32, match.banks = [0, 1], match.bytes = 128 : i32, match.fills = 1 : i32, match.name = "in0", match.role = "a", mem_bank = 2 : i32, sym_name = "b_0_2_in0_1"} : memref<32xi32>
     %b_0_2_w_0 = aie.buffer(%tile_0_2) {address = 49152 : i32, match.at = 1 : i32, match.banks = [2], match.bytes = 128 : i32, match.dtype = "int8", match.fills = 0 : i32, match.name = "w", match.role = "w", mem_bank = 3 : i32, sym_name = "b_0_2_w_0"} : memref<32xi32> = dense<"0x71202F65144655BAA24C9FF851CED8C7027E4E4B331FD77DF28AA50478F74F6A7E8499B2783161B409C57761B00270593A021D5F2FDD2519E251E7E1137AE51710F1DCBE8EE75399FF5F982908A2585810B2406DBF0D8DAF7BE9B7BE368A78608F8738DF4D8868A0EF5F2ED88F17C82F7FA7EA6FCF82134178845D21FC4B7303">
@@ -130,111 +139,151 @@ module {
     %memtile_dma_0_1 = aie.memtile_dma(%tile_0_1) {
       %0 = aie.dma_start(S2MM, 0, ^bd0, ^dma1)
     ^bd0:
-      aie.use_lock(%l_0_1_dense_chain_layer0_x0_empty, AcquireGreaterEqual, 2)
+      aie.use_lock(%l_0_1_dense_chain_layer0_x0_empty_0, AcquireGreaterEqual, 2)
       aie.dma_bd(%b_0_1_dense_chain_layer0_x0_0 : memref<64xi32>, 0, 64) {bd_id = 0 : i32, match.at = 0 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_x0_full, Release, 2)
+      aie.use_lock(%l_0_1_dense_chain_layer0_x0_full, Release, 1)
       aie.next_bd ^bd1
     ^bd1:
-      aie.use_lock(%l_0_1_dense_chain_layer0_x0_empty, AcquireGreaterEqual, 2)
+      aie.use_lock(%l_0_1_dense_chain_layer0_x0_empty_1, AcquireGreaterEqual, 2)
       aie.dma_bd(%b_0_1_dense_chain_layer0_x0_1 : memref<64xi32>, 0, 64) {bd_id = 1 : i32, match.at = 1 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_x0_full, Release, 2)
+      aie.use_lock(%l_0_1_dense_chain_layer0_x0_full, Release, 1)
       aie.next_bd ^bd0
     ^dma1:
       %1 = aie.dma_start(MM2S, 1, ^bd2, ^dma2)
     ^bd2:
       aie.use_lock(%l_0_1_dense_chain_layer0_x0_full, AcquireGreaterEqual, 1)
-      aie.dma_bd(%b_0_1_dense_chain_layer0_x0_0 : memref<64xi32>, 0, 32, [<size = 4, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 24 : i32, match.at = 2 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_x0_empty, Release, 1)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_x0_0 : memref<64xi32>, 0, 8, [<size = 1, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 24 : i32, match.at = 2 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_x0_read_1, Release, 1)
       aie.next_bd ^bd3
     ^bd3:
-      aie.use_lock(%l_0_1_dense_chain_layer0_x0_full, AcquireGreaterEqual, 1)
-      aie.dma_bd(%b_0_1_dense_chain_layer0_x0_1 : memref<64xi32>, 0, 32, [<size = 4, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 25 : i32, match.at = 3 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_x0_empty, Release, 1)
-      aie.next_bd ^bd2
-    ^dma2:
-      %2 = aie.dma_start(MM2S, 0, ^bd4, ^dma3)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_x0_0 : memref<64xi32>, 2, 24, [<size = 3, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 32 : i32, match.rest = 2 : i32, match.split = 2 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_x0_empty_0, Release, 1)
+      aie.next_bd ^bd4
     ^bd4:
       aie.use_lock(%l_0_1_dense_chain_layer0_x0_full, AcquireGreaterEqual, 1)
-      aie.dma_bd(%b_0_1_dense_chain_layer0_x0_0 : memref<64xi32>, 32, 32, [<size = 4, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 2 : i32, match.at = 8 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_x0_empty, Release, 1)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_x0_1 : memref<64xi32>, 0, 8, [<size = 1, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 25 : i32, match.at = 3 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_x0_read_1, Release, 1)
       aie.next_bd ^bd5
     ^bd5:
-      aie.use_lock(%l_0_1_dense_chain_layer0_x0_full, AcquireGreaterEqual, 1)
-      aie.dma_bd(%b_0_1_dense_chain_layer0_x0_1 : memref<64xi32>, 32, 32, [<size = 4, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 3 : i32, match.at = 9 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_x0_empty, Release, 1)
-      aie.next_bd ^bd4
-    ^dma3:
-      %3 = aie.dma_start(S2MM, 1, ^bd6, ^dma4)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_x0_1 : memref<64xi32>, 2, 24, [<size = 3, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 33 : i32, match.rest = 3 : i32, match.split = 2 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_x0_empty_1, Release, 1)
+      aie.next_bd ^bd2
+    ^dma2:
+      %2 = aie.dma_start(MM2S, 0, ^bd6, ^dma3)
     ^bd6:
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty, AcquireGreaterEqual, 2)
-      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_0 : memref<64xi32>, 0, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 26 : i32, match.at = 16 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full, Release, 2)
+      aie.use_lock(%l_0_1_dense_chain_layer0_x0_read_1, AcquireGreaterEqual, 1)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_x0_0 : memref<64xi32>, 32, 32, [<size = 4, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 2 : i32, match.at = 8 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_x0_empty_0, Release, 1)
       aie.next_bd ^bd7
     ^bd7:
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty, AcquireGreaterEqual, 2)
-      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_1 : memref<64xi32>, 0, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 27 : i32, match.at = 17 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full, Release, 2)
+      aie.use_lock(%l_0_1_dense_chain_layer0_x0_read_1, AcquireGreaterEqual, 1)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_x0_1 : memref<64xi32>, 32, 32, [<size = 4, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 3 : i32, match.at = 9 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_x0_empty_1, Release, 1)
       aie.next_bd ^bd6
-    ^dma4:
-      %4 = aie.dma_start(S2MM, 2, ^bd8, ^dma5)
+    ^dma3:
+      %3 = aie.dma_start(S2MM, 1, ^bd8, ^dma4)
     ^bd8:
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty, AcquireGreaterEqual, 2)
-      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_0 : memref<64xi32>, 4, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 4 : i32, match.at = 20 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full, Release, 2)
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty_0, AcquireGreaterEqual, 2)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_0 : memref<64xi32>, 0, 4, [<size = 1, stride = 8>, <size = 4, stride = 1>]) {bd_id = 26 : i32, match.at = 16 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_write_1, Release, 1)
       aie.next_bd ^bd9
     ^bd9:
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty, AcquireGreaterEqual, 2)
-      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_1 : memref<64xi32>, 4, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 5 : i32, match.at = 21 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full, Release, 2)
-      aie.next_bd ^bd8
-    ^dma5:
-      %5 = aie.dma_start(S2MM, 3, ^bd10, ^dma6)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_0 : memref<64xi32>, 8, 12, [<size = 3, stride = 8>, <size = 4, stride = 1>]) {bd_id = 34 : i32, match.rest = 16 : i32, match.split = 1 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full_0, Release, 1)
+      aie.next_bd ^bd10
     ^bd10:
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty, AcquireGreaterEqual, 2)
-      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_0 : memref<64xi32>, 32, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 28 : i32, match.at = 24 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full, Release, 2)
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty_1, AcquireGreaterEqual, 2)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_1 : memref<64xi32>, 0, 4, [<size = 1, stride = 8>, <size = 4, stride = 1>]) {bd_id = 27 : i32, match.at = 17 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_write_1, Release, 1)
       aie.next_bd ^bd11
     ^bd11:
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty, AcquireGreaterEqual, 2)
-      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_1 : memref<64xi32>, 32, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 29 : i32, match.at = 25 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full, Release, 2)
-      aie.next_bd ^bd10
-    ^dma6:
-      %6 = aie.dma_start(S2MM, 4, ^bd12, ^dma7)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_1 : memref<64xi32>, 8, 12, [<size = 3, stride = 8>, <size = 4, stride = 1>]) {bd_id = 35 : i32, match.rest = 17 : i32, match.split = 1 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full_1, Release, 1)
+      aie.next_bd ^bd8
+    ^dma4:
+      %4 = aie.dma_start(S2MM, 2, ^bd12, ^dma5)
     ^bd12:
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty, AcquireGreaterEqual, 2)
-      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_0 : memref<64xi32>, 36, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 6 : i32, match.at = 28 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full, Release, 2)
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_write_1, AcquireGreaterEqual, 1)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_0 : memref<64xi32>, 4, 4, [<size = 1, stride = 8>, <size = 4, stride = 1>]) {bd_id = 4 : i32, match.at = 20 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_write_2, Release, 1)
       aie.next_bd ^bd13
     ^bd13:
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty, AcquireGreaterEqual, 2)
-      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_1 : memref<64xi32>, 36, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 7 : i32, match.at = 29 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full, Release, 2)
-      aie.next_bd ^bd12
-    ^dma7:
-      %7 = aie.dma_start(MM2S, 3, ^bd14, ^dma8)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_0 : memref<64xi32>, 12, 12, [<size = 3, stride = 8>, <size = 4, stride = 1>]) {bd_id = 10 : i32, match.rest = 20 : i32, match.split = 1 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full_0, Release, 1)
+      aie.next_bd ^bd14
     ^bd14:
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full, AcquireGreaterEqual, 4)
-      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_0 : memref<64xi32>, 0, 32, [<size = 4, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 30 : i32, match.at = 30 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty, Release, 4)
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_write_1, AcquireGreaterEqual, 1)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_1 : memref<64xi32>, 4, 4, [<size = 1, stride = 8>, <size = 4, stride = 1>]) {bd_id = 5 : i32, match.at = 21 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_write_2, Release, 1)
       aie.next_bd ^bd15
     ^bd15:
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full, AcquireGreaterEqual, 4)
-      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_1 : memref<64xi32>, 0, 32, [<size = 4, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 31 : i32, match.at = 31 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty, Release, 4)
-      aie.next_bd ^bd14
-    ^dma8:
-      %8 = aie.dma_start(MM2S, 2, ^bd16, ^end)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_1 : memref<64xi32>, 12, 12, [<size = 3, stride = 8>, <size = 4, stride = 1>]) {bd_id = 11 : i32, match.rest = 21 : i32, match.split = 1 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full_1, Release, 1)
+      aie.next_bd ^bd12
+    ^dma5:
+      %5 = aie.dma_start(S2MM, 3, ^bd16, ^dma6)
     ^bd16:
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full, AcquireGreaterEqual, 4)
-      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_0 : memref<64xi32>, 32, 32, [<size = 4, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 8 : i32, match.at = 36 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty, Release, 4)
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_write_2, AcquireGreaterEqual, 1)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_0 : memref<64xi32>, 32, 4, [<size = 1, stride = 8>, <size = 4, stride = 1>]) {bd_id = 28 : i32, match.at = 24 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_write_3, Release, 1)
       aie.next_bd ^bd17
     ^bd17:
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full, AcquireGreaterEqual, 4)
-      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_1 : memref<64xi32>, 32, 32, [<size = 4, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 9 : i32, match.at = 37 : i32}
-      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty, Release, 4)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_0 : memref<64xi32>, 40, 12, [<size = 3, stride = 8>, <size = 4, stride = 1>]) {bd_id = 36 : i32, match.rest = 24 : i32, match.split = 1 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full_0, Release, 1)
+      aie.next_bd ^bd18
+    ^bd18:
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_write_2, AcquireGreaterEqual, 1)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_1 : memref<64xi32>, 32, 4, [<size = 1, stride = 8>, <size = 4, stride = 1>]) {bd_id = 29 : i32, match.at = 25 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_write_3, Release, 1)
+      aie.next_bd ^bd19
+    ^bd19:
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_1 : memref<64xi32>, 40, 12, [<size = 3, stride = 8>, <size = 4, stride = 1>]) {bd_id = 37 : i32, match.rest = 25 : i32, match.split = 1 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full_1, Release, 1)
       aie.next_bd ^bd16
+    ^dma6:
+      %6 = aie.dma_start(S2MM, 4, ^bd20, ^dma7)
+    ^bd20:
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_write_3, AcquireGreaterEqual, 1)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_0 : memref<64xi32>, 36, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 6 : i32, match.at = 28 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full_0, Release, 1)
+      aie.next_bd ^bd21
+    ^bd21:
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_write_3, AcquireGreaterEqual, 1)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_1 : memref<64xi32>, 36, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 7 : i32, match.at = 29 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full_1, Release, 1)
+      aie.next_bd ^bd20
+    ^dma7:
+      %7 = aie.dma_start(MM2S, 3, ^bd22, ^dma8)
+    ^bd22:
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full_0, AcquireGreaterEqual, 4)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_0 : memref<64xi32>, 0, 8, [<size = 1, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 30 : i32, match.at = 30 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_read_1, Release, 1)
+      aie.next_bd ^bd23
+    ^bd23:
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_0 : memref<64xi32>, 2, 24, [<size = 3, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 38 : i32, match.rest = 30 : i32, match.split = 2 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty_0, Release, 1)
+      aie.next_bd ^bd24
+    ^bd24:
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_full_1, AcquireGreaterEqual, 4)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_1 : memref<64xi32>, 0, 8, [<size = 1, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 31 : i32, match.at = 31 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_read_1, Release, 1)
+      aie.next_bd ^bd25
+    ^bd25:
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_1 : memref<64xi32>, 2, 24, [<size = 3, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 39 : i32, match.rest = 31 : i32, match.split = 2 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty_1, Release, 1)
+      aie.next_bd ^bd22
+    ^dma8:
+      %8 = aie.dma_start(MM2S, 2, ^bd26, ^end)
+    ^bd26:
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_read_1, AcquireGreaterEqual, 1)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_0 : memref<64xi32>, 32, 32, [<size = 4, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 8 : i32, match.at = 36 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty_0, Release, 1)
+      aie.next_bd ^bd27
+    ^bd27:
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_read_1, AcquireGreaterEqual, 1)
+      aie.dma_bd(%b_0_1_dense_chain_layer0_y0_1 : memref<64xi32>, 32, 32, [<size = 4, stride = 2>, <size = 4, stride = 8>, <size = 2, stride = 1>]) {bd_id = 9 : i32, match.at = 37 : i32}
+      aie.use_lock(%l_0_1_dense_chain_layer0_y0_empty_1, Release, 1)
+      aie.next_bd ^bd26
     ^end:
       aie.end
     }
@@ -350,62 +399,86 @@ module {
       %0 = aie.dma_start(S2MM, 0, ^bd0, ^dma1)
     ^bd0:
       aie.use_lock(%l_1_1_dense_chain_layer1_y0_empty, AcquireGreaterEqual, 1)
-      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_0 : memref<64xi32>, 0, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 0 : i32, match.at = 44 : i32}
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full, Release, 1)
+      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_0 : memref<64xi32>, 0, 4, [<size = 1, stride = 8>, <size = 4, stride = 1>]) {bd_id = 0 : i32, match.at = 44 : i32}
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_write_1, Release, 1)
       aie.next_bd ^bd1
     ^bd1:
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_empty, AcquireGreaterEqual, 1)
-      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_1 : memref<64xi32>, 0, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 1 : i32, match.at = 45 : i32}
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full, Release, 1)
-      aie.next_bd ^bd0
-    ^dma1:
-      %1 = aie.dma_start(S2MM, 1, ^bd2, ^dma2)
+      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_0 : memref<64xi32>, 8, 12, [<size = 3, stride = 8>, <size = 4, stride = 1>]) {bd_id = 6 : i32, match.rest = 44 : i32, match.split = 1 : i32}
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full_0, Release, 1)
+      aie.next_bd ^bd2
     ^bd2:
       aie.use_lock(%l_1_1_dense_chain_layer1_y0_empty, AcquireGreaterEqual, 1)
-      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_0 : memref<64xi32>, 4, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 24 : i32, match.at = 48 : i32}
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full, Release, 1)
+      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_1 : memref<64xi32>, 0, 4, [<size = 1, stride = 8>, <size = 4, stride = 1>]) {bd_id = 1 : i32, match.at = 45 : i32}
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_write_1, Release, 1)
       aie.next_bd ^bd3
     ^bd3:
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_empty, AcquireGreaterEqual, 1)
-      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_1 : memref<64xi32>, 4, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 25 : i32, match.at = 49 : i32}
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full, Release, 1)
-      aie.next_bd ^bd2
-    ^dma2:
-      %2 = aie.dma_start(S2MM, 2, ^bd4, ^dma3)
+      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_1 : memref<64xi32>, 8, 12, [<size = 3, stride = 8>, <size = 4, stride = 1>]) {bd_id = 7 : i32, match.rest = 45 : i32, match.split = 1 : i32}
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full_1, Release, 1)
+      aie.next_bd ^bd0
+    ^dma1:
+      %1 = aie.dma_start(S2MM, 1, ^bd4, ^dma2)
     ^bd4:
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_empty, AcquireGreaterEqual, 1)
-      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_0 : memref<64xi32>, 32, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 2 : i32, match.at = 52 : i32}
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full, Release, 1)
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_write_1, AcquireGreaterEqual, 1)
+      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_0 : memref<64xi32>, 4, 4, [<size = 1, stride = 8>, <size = 4, stride = 1>]) {bd_id = 24 : i32, match.at = 48 : i32}
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_write_2, Release, 1)
       aie.next_bd ^bd5
     ^bd5:
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_empty, AcquireGreaterEqual, 1)
-      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_1 : memref<64xi32>, 32, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 3 : i32, match.at = 53 : i32}
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full, Release, 1)
-      aie.next_bd ^bd4
-    ^dma3:
-      %3 = aie.dma_start(S2MM, 3, ^bd6, ^dma4)
+      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_0 : memref<64xi32>, 12, 12, [<size = 3, stride = 8>, <size = 4, stride = 1>]) {bd_id = 28 : i32, match.rest = 48 : i32, match.split = 1 : i32}
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full_0, Release, 1)
+      aie.next_bd ^bd6
     ^bd6:
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_empty, AcquireGreaterEqual, 1)
-      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_0 : memref<64xi32>, 36, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 26 : i32, match.at = 56 : i32}
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full, Release, 1)
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_write_1, AcquireGreaterEqual, 1)
+      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_1 : memref<64xi32>, 4, 4, [<size = 1, stride = 8>, <size = 4, stride = 1>]) {bd_id = 25 : i32, match.at = 49 : i32}
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_write_2, Release, 1)
       aie.next_bd ^bd7
     ^bd7:
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_empty, AcquireGreaterEqual, 1)
-      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_1 : memref<64xi32>, 36, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 27 : i32, match.at = 57 : i32}
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full, Release, 1)
-      aie.next_bd ^bd6
-    ^dma4:
-      %4 = aie.dma_start(MM2S, 0, ^bd8, ^end)
+      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_1 : memref<64xi32>, 12, 12, [<size = 3, stride = 8>, <size = 4, stride = 1>]) {bd_id = 29 : i32, match.rest = 49 : i32, match.split = 1 : i32}
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full_1, Release, 1)
+      aie.next_bd ^bd4
+    ^dma2:
+      %2 = aie.dma_start(S2MM, 2, ^bd8, ^dma3)
     ^bd8:
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full, AcquireGreaterEqual, 4)
-      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_0 : memref<64xi32>, 0, 64) {bd_id = 4 : i32, match.at = 58 : i32}
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_empty, Release, 4)
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_write_2, AcquireGreaterEqual, 1)
+      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_0 : memref<64xi32>, 32, 4, [<size = 1, stride = 8>, <size = 4, stride = 1>]) {bd_id = 2 : i32, match.at = 52 : i32}
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_write_3, Release, 1)
       aie.next_bd ^bd9
     ^bd9:
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full, AcquireGreaterEqual, 4)
-      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_1 : memref<64xi32>, 0, 64) {bd_id = 5 : i32, match.at = 59 : i32}
-      aie.use_lock(%l_1_1_dense_chain_layer1_y0_empty, Release, 4)
+      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_0 : memref<64xi32>, 40, 12, [<size = 3, stride = 8>, <size = 4, stride = 1>]) {bd_id = 8 : i32, match.rest = 52 : i32, match.split = 1 : i32}
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full_0, Release, 1)
+      aie.next_bd ^bd10
+    ^bd10:
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_write_2, AcquireGreaterEqual, 1)
+      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_1 : memref<64xi32>, 32, 4, [<size = 1, stride = 8>, <size = 4, stride = 1>]) {bd_id = 3 : i32, match.at = 53 : i32}
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_write_3, Release, 1)
+      aie.next_bd ^bd11
+    ^bd11:
+      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_1 : memref<64xi32>, 40, 12, [<size = 3, stride = 8>, <size = 4, stride = 1>]) {bd_id = 9 : i32, match.rest = 53 : i32, match.split = 1 : i32}
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full_1, Release, 1)
       aie.next_bd ^bd8
+    ^dma3:
+      %3 = aie.dma_start(S2MM, 3, ^bd12, ^dma4)
+    ^bd12:
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_write_3, AcquireGreaterEqual, 1)
+      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_0 : memref<64xi32>, 36, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 26 : i32, match.at = 56 : i32}
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full_0, Release, 1)
+      aie.next_bd ^bd13
+    ^bd13:
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_write_3, AcquireGreaterEqual, 1)
+      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_1 : memref<64xi32>, 36, 16, [<size = 4, stride = 8>, <size = 4, stride = 1>]) {bd_id = 27 : i32, match.at = 57 : i32}
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full_1, Release, 1)
+      aie.next_bd ^bd12
+    ^dma4:
+      %4 = aie.dma_start(MM2S, 0, ^bd14, ^end)
+    ^bd14:
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full_0, AcquireGreaterEqual, 4)
+      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_0 : memref<64xi32>, 0, 64) {bd_id = 4 : i32, match.at = 58 : i32}
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_empty, Release, 1)
+      aie.next_bd ^bd15
+    ^bd15:
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_full_1, AcquireGreaterEqual, 4)
+      aie.dma_bd(%b_1_1_dense_chain_layer1_y0_1 : memref<64xi32>, 0, 64) {bd_id = 5 : i32, match.at = 59 : i32}
+      aie.use_lock(%l_1_1_dense_chain_layer1_y0_empty, Release, 1)
+      aie.next_bd ^bd14
     ^end:
       aie.end
     }

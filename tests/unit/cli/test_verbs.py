@@ -134,6 +134,32 @@ def test_explain_all_and_one(project: Path, capsys: Capture) -> None:
     assert "down" in capsys.readouterr().err
 
 
+def test_report_writes_the_page_or_a_figure(project: Path, tmp_path: Path, capsys: Capture) -> None:
+    page = project / "report.html"
+    before = page.read_bytes()
+    page.unlink()
+    assert run(["report", str(project)]) == 0
+    assert page.read_bytes() == before
+    drawing = tmp_path / "layers.svg"
+    assert run(["report", str(project), "--figure", "layers", "-o", str(drawing)]) == 0
+    assert drawing.read_text().startswith("<svg")
+    capsys.readouterr()
+    assert run(["report", str(project), "--figure", "leyers"]) == 1
+    assert "one of graph, layers, memory" in capsys.readouterr().err
+    assert run(["report", str(project), "--figure", "graph", "-o", str(tmp_path / "a.pdf")]) == 1
+    assert "a.pdf" in capsys.readouterr().err
+    missing = tmp_path / "nowhere" / "page.html"
+    assert run(["report", str(project), "-o", str(missing)]) == 1
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_report_compares_two_projects(project: Path, capsys: Capture) -> None:
+    assert run(["report", str(project), "--compare", str(project)]) == 0
+    assert "0 differ" in capsys.readouterr().out
+    assert run(["report", str(project), "--compare", str(project), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["differences"] == []
+
+
 def test_explain_needs_a_project(tmp_path: Path, capsys: Capture) -> None:
     assert run(["explain", str(tmp_path)]) == 1
     assert "no match_aie project" in capsys.readouterr().err

@@ -36,7 +36,8 @@ def check(tools, node, inputs, constants, output, *, ties=TIES):
     assert got.shape == want.shape
     apart = np.abs(got.astype(np.int64) - want.astype(np.int64))
     assert apart.max() <= 1
-    assert (apart > 0).mean() <= ties
+    # One of a few elements may be a tie: one in 500 sums is where a scale is 0.002.
+    assert np.count_nonzero(apart) <= max(1, ties * apart.size)
     return want
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from match_aie.hardware import Any, Const, Op
+from match_aie.hardware.graph import Graph
 from match_aie.partition.candidates import candidates_of
-from match_aie.partition.graph import Graph
 from tests.plain_graphs import Builder
 from tests.unit.partition.test_partition import Module, Pattern, dq
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from match_aie.hardware import Any, Const, Cost, ExecModule, Loop, Mapping, MatchTarget, Op, Pattern
+from match_aie.hardware.graph import Graph
 from match_aie.partition.candidates import candidates
-from match_aie.partition.graph import Graph
 from match_aie.partition.match import matches
 from match_aie.partition.select import Option, select
 from match_aie.workload import Workload

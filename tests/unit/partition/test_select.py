@@ -28,10 +28,10 @@ from match_aie.hardware import (
     Pattern,
     TensorType,
 )
+from match_aie.hardware.graph import Graph, Node, Value
 from match_aie.partition import solve as solving
 from match_aie.partition.candidates import Candidate
 from match_aie.partition.cover import problem
-from match_aie.partition.graph import Graph, Node, Value
 from match_aie.partition.match import Match
 from match_aie.partition.pricing import Pricing, audit
 from match_aie.partition.select import Option, select

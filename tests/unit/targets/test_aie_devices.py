@@ -60,13 +60,27 @@ def test_native_tilings_come_first() -> None:
 
 
 def test_what_is_not_known_is_refused_by_name() -> None:
-    board = device("vek385")
-    assert board.plio_in is None
-    with pytest.raises(TargetError, match=r"128-bit inputs of vek385 is not known"):
-        board.need(board.plio_in, "the number of 128-bit inputs")
+    chip = device("npu2")
+    assert chip.plio_in is None
+    with pytest.raises(TargetError, match=r"128-bit inputs of npu2 is not known"):
+        chip.need(chip.plio_in, "the number of 128-bit inputs")
     with pytest.raises(TargetError, match=r"'scalar_int_mul' of AIE is not known"):
         device("vck190").architecture.latency("scalar_int_mul")
     assert device("vek280").need(0, "a zero that is known") == 0
+
+
+def test_ways_that_no_document_says_are_assumed_by_column_and_say_so() -> None:
+    """As many interface tiles a column as the VEK280 has, and what one of them has."""
+    board, like = device("vek385"), device("vek280")
+    tiles = like.plio_in // 4 * board.columns // like.columns
+    assert (board.plio_in, board.plio_out) == (4 * tiles, 3 * tiles)
+    assert board.shim_noc_columns == like.shim_noc_columns
+    assert (board.gmio_in, board.gmio_out) == (like.gmio_in, like.gmio_out)
+    assert max(board.shim_noc_columns) < board.columns
+    for fact in ("plio", "gmio", "shim_noc_columns"):
+        proven = board.provenance[f"devices.2ve3858.{fact}"]
+        assert proven.confidence == "inferred"
+        assert proven.source.startswith("assumed")
 
 
 def test_latencies_of_a_stand_in_are_marked() -> None:

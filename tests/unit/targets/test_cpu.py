@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from match_aie.hardware import load_target
+from match_aie.hardware import CoreCost, Mapping, load_target
 from match_aie.targets.cpu import CPU, CPUModule
 from match_aie.targets.cpu.patterns import PATTERNS, refuses
 from match_aie.workload import (
@@ -40,6 +40,15 @@ def test_the_target_is_installed_under_its_name():
     assert names[:3] == ["cpu", "cpu_untiled", "cpu_vector"]
     assert names[-2:] == ["cpu_float", "cpu_rows"]
     assert [module.name for module in CPU("portable").modules()] == ["cpu"]
+
+
+def test_a_core_that_is_given_says_what_layers_take():
+    core = CoreCost(per_mac=3.0, per_step=0.0, overhead=50.0)
+    layer = sum_of(7)
+    assert CPUModule(core).cost_model(layer).cost(layer, Mapping((), ())).cycles == 50.0 + 3.0 * 7
+    free = pool()
+    assert CPUModule(core).cost_model(free).cost(free, Mapping((), ())).cycles == 50.0
+    assert MODULE.cost_model(layer).cost(layer, Mapping((), ())).cycles > 200.0
 
 
 def test_pattern_names_are_distinct_and_the_longer_form_comes_first():

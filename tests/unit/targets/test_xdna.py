@@ -1,5 +1,7 @@
 """The XDNA target: facts, refusals, and networks planned on all columns and executed."""
 
+import re
+
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
@@ -7,12 +9,13 @@ from onnx import TensorProto, helper
 import match_aie as match
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plans
+from match_aie.targets.aie_ml.graph.timed_plan import _memory_rate, _region
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device, devices
 from match_aie.targets.versal.executing import prove, stretches
 from match_aie.targets.versal.module import around_ns
 from match_aie.targets.xdna import XDNA
-from match_aie.targets.xdna.mlir import kernels_of, read, text
+from match_aie.targets.xdna.mlir import body, kernels_of, read, text
 from tests.aie_layers import constants_of, random_layer
 from tests.networks.power_of_two import dense_chain
 from tests.qdq import Nodes
@@ -116,6 +119,27 @@ def test_a_layer_without_a_kernel_is_no_error():
 def test_small_layers_are_not_worth_a_dispatch():
     net = match.compile(dense_chain(16, (64, 64), np.int8), target=XDNA())
     assert "array" not in {layer.module for layer in net.program.schedule.chosen}
+
+
+def test_a_project_without_a_text_says_so(monkeypatch):
+    """In the compilation's warnings, its report and the file, with the reason."""
+    model = dense_chain(8, (16, 16), np.int8)
+    target = XDNA(columns_per_layer=1, modules=("array",))
+    assert match.compile(model, target=target, selection="match").warnings == ()
+    monkeypatch.setattr(body, "MOST_CALLS", 0)
+    net = match.compile(model, target=target, selection="match")
+    (warning,) = net.warnings
+    assert re.match(r"mlir/\w+.mlir has no program for the open tool chain: .*calls of a", warning)
+    assert "has no program for the open tool chain" in net.summary()
+    (written,) = (text for path, text in net.sources().items() if path.endswith(".mlir"))
+    assert re.fullmatch(rb"// No program: .*calls of a core does not fit.*\n", written)
+
+
+def test_the_memory_rate_of_the_facts_prices_plans():
+    """15 bytes a cycle on npu1, 50 / 1.8 on npu2, the assumed 25.6 / 1.25 on a Versal."""
+    assert _memory_rate(_region("npu1", 1, 4)) == 15.0
+    assert _memory_rate(_region("npu2", 1, 4)) == pytest.approx(50 / 1.8)
+    assert _memory_rate(_region("vek280", 1, 4)) == pytest.approx(25.6 / 1.25)
 
 
 def test_bfloat16_on_npu1_is_exact_and_has_a_text():

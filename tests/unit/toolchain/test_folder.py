@@ -45,7 +45,8 @@ def test_a_project_is_replaced_only_when_asked(tmp_path):
         write(example("other"), place)
     assert load(place).record.network == "net"
     (place / "build").mkdir()
-    for name in ("net-0123456789ab.so", "net-0123456789ab.log", "libnet.so", "net_main"):
+    made = ("net-0123456789ab.so", "net-0123456789ab.log", "net-0123456789ab-static")
+    for name in (*made, "libnet.so", "net_main", "net_static"):
         (place / "build" / name).write_bytes(b"")
     write(example("other"), place, overwrite=True)
     assert below(place) == list(example("other"))

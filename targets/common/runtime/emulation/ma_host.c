@@ -21,6 +21,19 @@
 #include "ma_chip.h"
 #include "ma_platform.h"
 
+#ifndef MA_L1_BYTES
+#error "emulation/ma_chip.h has to define MA_L1_BYTES: bytes of all inner memories together"
+#endif
+#ifndef MA_CORES
+#error "emulation/ma_chip.h has to define MA_CORES: cores that run a kernel together, 1 where there is one"
+#endif
+#ifndef MA_DMA_TRANSFERS
+#error "emulation/ma_chip.h has to define MA_DMA_TRANSFERS: transfers on their way at a time, such as 16"
+#endif
+#ifndef MA_DMA_ALIGNMENT
+#error "emulation/ma_chip.h has to define MA_DMA_ALIGNMENT: of a transfer in an inner memory, 1 for none"
+#endif
+
 #ifndef MA_CHIP_RESET
 #define MA_CHIP_RESET() ((void)0)
 #define MA_CHIP_TOUCH(begin, bytes, writes, what) ((void)0)

@@ -1,0 +1,139 @@
+"""A target's passes: each applied to the plain graph, written back, and held to what it got."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from tvm import relax
+
+from match_aie import tvm_api
+from match_aie.errors import MatchError, TargetError
+from match_aie.frontend.model import Model
+from match_aie.frontend.rebuild import Emitter, Expr, rebuild
+from match_aie.hardware import MatchTarget, Pass
+from match_aie.hardware.graph import Graph, Node
+from match_aie.hardware.passes import ADDED
+from match_aie.partition.meaning import evaluate, random_tensor
+from match_aie.partition.to_graph import to_graph
+
+
+def transformed(model: Model, target: MatchTarget) -> Model:
+    """`model` after all passes of `target`, in order.
+
+    Raises:
+        TargetError: a pass fails, gives what no pass may give, or changes what is computed.
+    """
+    for one in target.passes:
+        before = to_graph(model)
+        after = _asked(one, before)
+        if after is not before:
+            model = _written(model, before, after, one.name)
+            _compare(before, to_graph(model), one.name)
+    return model
+
+
+def _asked(one: Pass, graph: Graph) -> Graph:
+    try:
+        after = one(graph)
+    except MatchError:
+        raise
+    except Exception as error:
+        raise TargetError(f"pass {one.name} failed: {type(error).__name__}: {error}") from error
+    if not isinstance(after, Graph):
+        raise TargetError(f"pass {one.name} gives {type(after).__name__}, not a Graph")
+    if after.outputs != graph.outputs:
+        raise TargetError(f"pass {one.name} gives a network with other results")
+    return after
+
+
+def _written(model: Model, before: Graph, after: Graph, who: str) -> Model:
+    """`model` as `after` has it, where `before` is what it was."""
+    main = model.module["main"]
+    variables = {tvm_api.variable_name(p): p for p in main.params}
+    variables.update((tvm_api.variable_name(var), var) for var, _ in tvm_api.bindings(main))
+    old, ahead = before.producers, _ahead(before, after, who)
+    made: dict[str, Expr] = {}
+
+    def found(emitter: Emitter, name: str) -> Expr:
+        constant = after.values[name].constant
+        if constant is not None:
+            return relax.const(constant, after.values[name].dtype)
+        return made[name] if name in made else emitter.env[variables[name]]
+
+    def visit(emitter: Emitter, var: Any, value: Expr) -> Expr:
+        name = tvm_api.variable_name(var)
+        node = after.producers.get(name)
+        if node is None:
+            return value
+        for fresh in ahead.get(name, ()):
+            read = [found(emitter, tensor) for tensor in fresh.inputs()]
+            made[fresh.output] = emitter.emit(_added(fresh, read, who))
+        if node.arguments == old[name].arguments:
+            return value
+        pairs = zip(value.args, node.arguments, old[name].arguments, strict=True)
+        arguments = [
+            found(emitter, new) if isinstance(new, str) and new != was else given
+            for given, new, was in pairs
+        ]
+        return relax.Call(value.op, arguments, value.attrs, value.ty_args)
+
+    module, labels = rebuild(model.module, model.labels, visit)
+    return replace(model, module=module, labels=labels)
+
+
+def _ahead(before: Graph, after: Graph, who: str) -> Mapping[str, list[Node]]:
+    """Nodes that a pass added, by the result of the next one that was there."""
+    old = before.producers
+    found: dict[str, list[Node]] = {}
+    waiting: list[Node] = []
+    for node in after.nodes:
+        if node.output not in old:
+            waiting.append(node)
+            continue
+        was = old[node.output]
+        if (node.operator, dict(node.attributes)) != (was.operator, dict(was.attributes)):
+            raise TargetError(f"pass {who} makes {node.output} another operator: {node.operator}")
+        found[node.output], waiting = waiting, []
+    if waiting:
+        raise TargetError(f"pass {who} adds {waiting[0].operator} where nobody reads it")
+    return found
+
+
+def _added(node: Node, read: list[Expr], who: str) -> Expr:
+    how: Mapping[str, Any] = node.attributes
+    if node.operator == "nn.pad":
+        width = [int(n) for n in how["pad_width"]]
+        return relax.op.nn.pad(read[0], width, "constant", float(how.get("pad_value", 0)))
+    if node.operator == "permute_dims":
+        return relax.op.permute_dims(read[0], [int(a) for a in how["axes"]])
+    raise TargetError(
+        f"pass {who} adds {node.operator}", hint=f"passes may add {' and '.join(ADDED)}"
+    )
+
+
+def _compare(before: Graph, after: Graph, who: str) -> None:
+    """Both on random inputs: equal results, and equal arguments of what is not evaluated."""
+    made = {node.output for node in before.nodes}
+    free = [v for v in before.values.values() if v.constant is None and v.name not in made]
+    inputs = {v.name: random_tensor(v.name, v.dtype, v.shape) for v in free}
+    one, other = evaluate(before, inputs), evaluate(after, inputs)
+    pairs = list(zip(one.results, other.results, strict=True))
+    if one.read.keys() != other.read.keys():
+        raise TargetError(f"pass {who} adds or removes operators that cannot be compared")
+    for key, read in one.read.items():
+        pairs += zip(read, other.read[key], strict=True)
+    for was, now in pairs:
+        if was.shape != now.shape or not _equal(was, now):
+            raise TargetError(
+                f"pass {who} changes what the network computes, on random inputs",
+                hint="a pass keeps every result as it was, bit for bit",
+            )
+
+
+def _equal(was: np.ndarray, now: np.ndarray) -> bool:
+    if was.dtype.kind == "f":
+        return bool(np.allclose(was, now, rtol=1e-9, atol=1e-12))
+    return bool(np.array_equal(was, now))

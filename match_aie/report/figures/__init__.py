@@ -1,0 +1,45 @@
+"""Drawings of a compiled network, in one grammar for the page, SVG and PNG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from match_aie.report.figures.figure import VEGA_LITE, Figure
+from match_aie.report.figures.graph import graph
+from match_aie.report.figures.layers import layers
+from match_aie.report.figures.library import javascript
+from match_aie.report.figures.memory import inner_memories, memory
+from match_aie.report.figures.timeline import floorplan, timeline
+from match_aie.report.network import network_report
+
+__all__ = [
+    "VEGA_LITE",
+    "Figure",
+    "figures",
+    "floorplan",
+    "graph",
+    "inner_memories",
+    "javascript",
+    "layers",
+    "memory",
+    "timeline",
+]
+
+
+def figures(manifest: Mapping[str, Any], trace: str | None = None) -> tuple[Figure, ...]:
+    """All that a compiled network has, in the order in which they are looked at.
+
+    Args:
+        manifest: a `match_aie.json`.
+        trace: of a simulated run (`SimulatedRun.trace_json`); None where nothing was simulated.
+
+    Raises:
+        ProjectError: the manifest is damaged.
+    """
+    report = network_report(manifest)
+    made = [graph(report), layers(report), memory(manifest), *inner_memories(manifest)]
+    if trace is not None:
+        plan = floorplan(report.name, trace)
+        made += [timeline(report.name, trace), *([plan] if plan else [])]
+    return tuple(made)

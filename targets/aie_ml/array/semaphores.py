@@ -1,0 +1,224 @@
+"""Which semaphores keep those apart who write and read a buffer, on hardware that counts no more.
+
+A program says that a copy is full when all its writers have written, and empty when all its readers
+have read it. A descriptor takes one semaphore before it and gives one behind it, and a semaphore is
+one number: where several channels take from it, one that is a copy ahead takes another's share. So
+each semaphore has a single taker. The first writer takes what all readers of a copy have given, the
+first reader what all its writers have; the next ones wait for one that its forerunner gives once
+the first piece of its copy has moved. What several give to is a semaphore of one copy: nobody can
+give for that copy again before its taker has taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Channel, Tile
+from match_aie.targets.aie_ml.array.violation import Violation
+from match_aie.targets.aie_ml.array.words import WORD, by_copy, uses
+from match_aie.targets.aie_ml.devices import Device
+
+
+@dataclass(frozen=True)
+class Semaphore:
+    """A semaphore of a tile.
+
+    Attributes:
+        tile: whose.
+        index: among the tile's.
+        name: unique in the tile.
+        initial: value before the first run.
+        highest: value that it may reach.
+    """
+
+    tile: Tile
+    index: int
+    name: str
+    initial: int
+    highest: int
+
+
+#: A semaphore, and how much of it.
+Amount = tuple[Semaphore, int]
+
+
+@dataclass(frozen=True)
+class User:
+    """One who writes or reads a buffer.
+
+    Attributes:
+        who: the channel; of a core its tile.
+        takes: before it begins, by copy.
+        gives: when it is done, by copy.
+        passes: when the first piece of a copy has moved; None where nobody waits for that.
+        times: that it takes and gives for one copy.
+        again: that it goes through the copy for one of them.
+    """
+
+    who: Channel | Tile
+    takes: tuple[Amount, ...]
+    gives: tuple[Amount, ...]
+    passes: Amount | None = None
+    times: int = 1
+    again: int = 1
+
+
+@dataclass(frozen=True)
+class Handshake:
+    """Everybody who writes and reads one buffer; routes in their order, then the tile's core.
+
+    Attributes:
+        buffer: which.
+        semaphores: its own.
+        writers: who writes it.
+        readers: who reads it.
+    """
+
+    buffer: Buffer
+    semaphores: tuple[Semaphore, ...]
+    writers: tuple[User, ...]
+    readers: tuple[User, ...]
+
+
+def handshakes(program: ArrayProgram) -> tuple[Handshake, ...]:
+    """Of every buffer that the program has locks for, in their order.
+
+    Raises:
+        TargetError: descriptors of a channel do not move a copy as a whole.
+    """
+    sides = _sides(program)
+    taken: dict[Tile, int] = {}
+    found = []
+    for lock in program.locks:
+        if lock.state != "empty":
+            continue
+        buffer = program.buffer_at[lock.tile, lock.buffer]
+        made = _handshake(buffer, *sides.get((lock.tile, lock.buffer), ([], [])))
+        first = taken.get(lock.tile, 0)
+        taken[lock.tile] = first + len(made.semaphores)
+        found.append(_numbered(made, first))
+    return tuple(found)
+
+
+#: Who writes and who reads, each with how often it goes through a copy.
+_Side = list[tuple[Channel | Tile, int]]
+
+
+def _sides(program: ArrayProgram) -> dict[tuple[Tile, str], tuple[_Side, _Side]]:
+    """By buffer. Interface tiles have none."""
+    table = by_copy(program)
+    found: dict[tuple[Tile, str], tuple[_Side, _Side]] = {}
+    for route in program.routes:
+        ends = [(route.source, route.reads, 1)]
+        ends += [(sink, name, 0) for sink, name in zip(route.sinks, route.writes, strict=True)]
+        for channel, name, side in ends:
+            ways = table.get((channel, name, 0))
+            if ways is None:
+                continue
+            buffer = program.buffer_at[channel.tile, name]
+            words = sum(one.words for one in ways) * uses(ways)
+            many, left = divmod(route.bytes * route.sends, words * WORD * max(1, buffer.fills))
+            if left or not many:
+                raise TargetError(f"buffer {name} of tile {channel.tile} is not moved evenly")
+            found.setdefault((channel.tile, name), ([], []))[side].append((channel, many))
+    for core in program.cores:
+        for name in core.buffers:
+            found.setdefault((core.tile, name), ([], []))[name != "out"].append((core.tile, 1))
+    return found
+
+
+def _handshake(buffer: Buffer, writers: _Side, readers: _Side) -> Handshake:
+    """Semaphores of one buffer, numbered from 0."""
+    walks = {many for _, many in readers}
+    # Walks of one copy on a lock each; of two copies they must follow each other in the chain.
+    alone = len(writers) == 1 and len(walks) == 1 and buffer.copies == 1
+    times = walks.pop() if alone else 1
+    copies = range(buffer.copies)
+    w, r = max(1, len(writers)), max(1, len(readers))
+    empty = _shared(buffer, "empty", givers=r, of_copy=r * times, initial=r * times)
+    full = _shared(buffer, "full", givers=w, of_copy=w * times, initial=0)
+    writing = [_token(buffer, f"write_{n}", 1) for n in range(1, w)]
+    reading = [_token(buffer, f"read_{n}", times) for n in range(1, r)]
+    written, read = [], []
+    for n, (who, many) in enumerate(writers):
+        takes = [(empty[c], r * times) if n == 0 else (writing[n - 1], 1) for c in copies]
+        gives = tuple((full[c], times) for c in copies)
+        passes = (writing[n], 1) if n + 1 < len(writers) else None
+        written.append(User(who, tuple(takes), gives, passes, again=many))
+    for n, (who, many) in enumerate(readers):
+        takes = [(full[c], w) if n == 0 else (reading[n - 1], 1) for c in copies]
+        gives = tuple((empty[c], 1) for c in copies)
+        passes = (reading[n], 1) if n + 1 < len(readers) else None
+        read.append(User(who, tuple(takes), gives, passes, times, many // times))
+    every = tuple(dict.fromkeys((*empty, *full, *writing, *reading)))
+    return Handshake(buffer, every, tuple(written), tuple(read))
+
+
+def _shared(
+    buffer: Buffer, state: str, *, givers: int, of_copy: int, initial: int
+) -> tuple[Semaphore, ...]:
+    """By copy: one for each where several give, else one for all."""
+    if givers == 1 or buffer.copies == 1:
+        many = buffer.copies
+        name = f"{buffer.name}_{state}"
+        return (Semaphore(buffer.tile, 0, name, many * initial, many * of_copy),) * many
+    return tuple(
+        Semaphore(buffer.tile, 0, f"{buffer.name}_{state}_{copy}", initial, of_copy)
+        for copy in range(buffer.copies)
+    )
+
+
+def _token(buffer: Buffer, name: str, times: int) -> Semaphore:
+    return Semaphore(buffer.tile, 0, f"{buffer.name}_{name}", 0, buffer.copies * times)
+
+
+def _numbered(made: Handshake, first: int) -> Handshake:
+    """With the tile's next numbers."""
+    named = {s: replace(s, index=first + at) for at, s in enumerate(made.semaphores)}
+
+    def of(users: Sequence[User]) -> tuple[User, ...]:
+        return tuple(
+            replace(
+                user,
+                takes=tuple((named[s], n) for s, n in user.takes),
+                gives=tuple((named[s], n) for s, n in user.gives),
+                passes=None if user.passes is None else (named[user.passes[0]], user.passes[1]),
+            )
+            for user in users
+        )
+
+    return Handshake(made.buffer, tuple(named.values()), of(made.writers), of(made.readers))
+
+
+def semaphores(found: Sequence[Handshake], device: Device) -> Iterator[Violation]:
+    """They exist, hold their values, and nobody can take another's share."""
+    arch = device.architecture
+    for one in found:
+        core = one.buffer.tile[1] >= device.shim_rows + device.mem_rows
+        facts = arch.core.locks if core or arch.mem is None else arch.mem.locks
+        most = 2**facts.value_bits - 1 if facts.value_bits is not None else 1
+        for each in one.semaphores:
+            where = f"semaphore {each.name} of tile {each.tile}"
+            if each.index >= facts.count:
+                remedy = "fewer buffers in a tile"
+                yield Violation(where, "as its number", each.index, facts.count - 1, remedy)
+            if max(each.initial, each.highest) > most:
+                remedy = "fewer readers of a buffer, or one copy"
+                yield Violation(where, "as its highest value", each.highest, most, remedy)
+        yield from _apart(one)
+
+
+def _apart(one: Handshake) -> Iterator[Violation]:
+    """Nobody can take another's share."""
+    users = (*one.writers, *one.readers)
+    for each in one.semaphores:
+        where = f"semaphore {each.name} of tile {each.tile}"
+        takers = [user for user in users if any(s == each for s, _ in user.takes)]
+        if len(takers) > 1:
+            yield Violation(where, "who take from it", len(takers), 1, "one for each of them")
+        givers = [user for user in users if any(s == each for s, _ in user.gives)]
+        copies = [c for c in range(one.buffer.copies) if any(u.gives[c][0] == each for u in givers)]
+        if len(givers) > 1 and len(copies) > 1:
+            yield Violation(where, "copies that several give for", len(copies), 1, "one a copy")

@@ -1,0 +1,178 @@
+"""Figures say what the manifest and the simulator say, and become files without a browser."""
+
+import hashlib
+import json
+import os
+
+import pytest
+
+import match_aie as match
+from match_aie.report import network_report
+from match_aie.report.figures import VEGA_LITE, figures, floorplan, javascript, library, timeline
+from match_aie.targets.diana import Diana
+from match_aie.testing import ZOO, network
+
+BY_NAME = {case.name: case for case in ZOO}
+NAMES = ("dense int8, scales powers of two", "conv 3x3 uint8", "max pool 2x2 int8")
+
+
+@pytest.fixture(scope="module")
+def diana():
+    return match.compile(network([BY_NAME[name] for name in NAMES]), Diana(), name="net")
+
+
+@pytest.fixture(scope="module")
+def manifest(diana):
+    return json.loads(diana.sources()["match_aie.json"])
+
+
+@pytest.fixture(scope="module")
+def drawn(diana, manifest):
+    return {figure.name: figure for figure in figures(manifest, diana.simulate().trace_json())}
+
+
+def rows_of(figure, layer):
+    return figure.spec["layer"][layer]["data"]["values"]
+
+
+def test_which_there_are(drawn, manifest):
+    assert list(drawn)[:3] == ["graph", "layers", "memory"]
+    assert "timeline" in drawn
+    assert [figure.name for figure in figures(manifest)] == [
+        name for name in drawn if name not in ("timeline", "floorplan")
+    ]
+
+
+def test_the_graph_has_each_call_and_each_tensor_between_two(drawn, manifest):
+    boxes, lines = rows_of(drawn["graph"], 1), rows_of(drawn["graph"], 0)
+    assert [box["name"] for box in boxes] == [step["label"] for step in manifest["steps"]]
+    report = network_report(manifest)
+    made, wanted = {}, set()
+    for step in report.steps:
+        wanted |= {f"{made[name]}-{step.index}" for name in step.reads if name in made}
+        made |= dict.fromkeys(step.writes, step.index)
+    assert {line["edge"] for line in lines} == wanted != set()
+    # No two boxes share a place, and a reader is below whoever made what it reads.
+    assert len({(box["row"], box["lane"]) for box in boxes}) == len(boxes)
+    for line in wanted:
+        above, below = (boxes[int(at)]["row"] for at in line.split("-"))
+        assert above < below
+
+
+def test_bars_add_up_to_modelled_and_simulated_cycles(drawn, manifest, diana):
+    bars = rows_of(drawn["layers"], 0)
+    run = diana.simulate(record=False)
+    for index, step in enumerate(run.steps):
+        own = [bar for bar in bars if bar["index"] == index and bar["part"] == "simulated"]
+        assert [bar["cycles"] for bar in own] == ([step.cycles] if step.simulated else [])
+    costs = {layer["symbol"]: layer["cost"]["cycles"] for layer in manifest["layers"]}
+    for index, step in enumerate(manifest["steps"]):
+        parts = [b["cycles"] for b in bars if b["index"] == index and b["part"] != "simulated"]
+        if step["layer"] is not None:
+            assert sum(parts) == pytest.approx(costs[step["layer"]])
+
+
+def test_the_memory_map_is_the_plan(drawn, manifest):
+    blocks, placements = rows_of(drawn["memory"], 1), manifest["memory"]["placements"]
+    assert len(blocks) == len(placements) > 0
+    for block, place in zip(blocks, placements, strict=True):
+        assert (block["first"], block["after"]) == (place["first"], place["last"] + 1)
+        assert (block["begin"], block["size"]) == (place["offset"], place["nbytes"])
+    assert rows_of(drawn["memory"], 2)[0]["begin"] == manifest["memory"]["lower_bound"]
+
+
+def trace_of(*events):
+    """A trace of (resource, name, kind, start, duration)."""
+    names = list(dict.fromkeys(event[0] for event in events))
+    rows = [
+        {"ph": "M", "name": "thread_name", "tid": names.index(name), "args": {"name": name}}
+        for name in names
+    ]
+    rows += [
+        {"ph": "X", "tid": names.index(who), "name": what, "cat": kind, "ts": ts, "dur": dur}
+        for who, what, kind, ts, dur in events
+    ]
+    return json.dumps({"traceEvents": rows})
+
+
+def test_the_timeline_joins_only_what_nobody_could_tell_apart():
+    found = rows_of(
+        timeline(
+            "net",
+            trace_of(
+                ("dma", "a", "dma", 0.0, 100.0),
+                ("dma", "b", "dma", 100.01, 99.99),
+                ("dma", "c", "wait", 200.0, 100.0),
+                ("dma", "d", "dma", 500.0, 500.0),
+            ),
+        ),
+        0,
+    )
+    assert [(row["start"], row["end"], row["kind"]) for row in found] == [
+        (0.0, 200.0, "dma"),
+        (200.0, 300.0, "wait"),
+        (500.0, 1000.0, "dma"),
+    ]
+
+
+def test_of_many_resources_the_busiest_are_drawn_and_the_rest_is_counted():
+    events = [(f"unit {at}", "work", "kernel", 0.0, float(1 + at)) for at in range(50)]
+    figure = timeline("net", trace_of(*events))
+    assert {row["resource"] for row in rows_of(figure, 0)} == {f"unit {at}" for at in range(10, 50)}
+    assert "10 resources" in figure.description
+
+
+def test_the_floorplan_has_the_share_of_each_tile():
+    trace = trace_of(
+        ("tile (3, 4)", "call", "kernel", 0.0, 25.0),
+        ("tile (3, 4)", "call", "kernel", 50.0, 25.0),
+        ("tile (0, 3)", "call", "kernel", 90.0, 10.0),
+        ("tile (0, 3)", "lock", "stall", 0.0, 90.0),
+    )
+    figure = floorplan("net", trace)
+    assert [(r["column"], r["row"], r["share"]) for r in rows_of(figure, 0)] == [
+        (0, 3, 10.0),
+        (3, 4, 50.0),
+    ]
+    assert floorplan("net", trace_of(("core", "work", "kernel", 0.0, 1.0))) is None
+
+
+def test_each_becomes_svg_and_png(drawn):
+    for figure in drawn.values():
+        text = figure.svg().decode()
+        assert text.startswith("<svg")
+        assert figure.title.split(":")[0] in text
+    assert drawn["layers"].png(scale=1.0).startswith(b"\x89PNG")
+
+
+def test_the_library_is_kept_and_only_its_own_bytes_are_taken_back(tmp_path, monkeypatch):
+    """A cache may hold anyone's files: they are neither run nor touched."""
+    calls = []
+
+    class Joins:
+        __version__ = "0"
+
+        @staticmethod
+        def javascript_bundle(vl_version):
+            calls.append(vl_version)
+            return "window.vegaEmbed = 1;"
+
+    digest = hashlib.sha256(b"window.vegaEmbed = 1;").hexdigest()
+    monkeypatch.setattr(library, "DIGESTS", {"0": digest})
+    monkeypatch.setitem(__import__("sys").modules, "vl_convert", Joins)
+    monkeypatch.setenv("MATCH_AIE_CACHE", str(tmp_path / "kept"))
+    for _ in range(2):
+        javascript.cache_clear()
+        assert javascript() == "window.vegaEmbed = 1;"
+    assert calls == [VEGA_LITE]
+    (kept,) = (tmp_path / "kept").iterdir()
+    kept.write_text("alert(1)")
+    javascript.cache_clear()
+    assert javascript() == "window.vegaEmbed = 1;"
+    assert kept.read_text() == "alert(1)"
+    kept.unlink()
+    os.mkfifo(kept)  # reading it would wait for ever
+    javascript.cache_clear()
+    assert javascript() == "window.vegaEmbed = 1;"
+    assert kept.is_fifo()
+    javascript.cache_clear()

@@ -1,0 +1,246 @@
+"""Semaphores of buffers that several write or read: nobody takes another's share.
+
+Channels run at any speed, in a model of blocks and semaphores alone and in the interpreter, where
+one pair for everybody gives wrong results.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from match_aie.errors import InfeasibleError, TargetError
+from match_aie.targets.aie_ml.array.program import (
+    ArrayProgram,
+    Buffer,
+    Channel,
+    Descriptor,
+    Lock,
+    Route,
+)
+from match_aie.targets.aie_ml.array.semaphores import Handshake, handshakes, semaphores
+from match_aie.targets.aie_ml.array.words import walked as walked_words
+from match_aie.targets.aie_ml.execute import ExecutionError, execute
+from match_aie.targets.aie_ml.known import device
+from match_aie.targets.xdna.mlir.chains import Block, chains, cut, joined
+from tests.xdna_programs import chain
+
+NPU1 = device("npu1")
+MEM = (0, 1)
+
+
+def buffer_program(writers, readers, copies, times, pieces=(32,)):
+    """One buffer of a memory tile; writers and readers each move all of it, readers `times`."""
+    words = sum(pieces)
+    size, descriptors, routes = 4 * words, [], []
+    for side, many, repeats in (("s2mm", writers, 1), ("mm2s", readers, times)):
+        for n in range(many):
+            channel = Channel(MEM, side, n)
+            for copy in range(copies):
+                for at, each in enumerate(pieces):
+                    index = len(descriptors) % 24 + 24 * (n % 2)
+                    made = Descriptor(channel, index, "b", copy, each, offset=sum(pieces[:at]))
+                    descriptors.append(made)
+            far = Channel((n % 4, 0), "mm2s" if side == "s2mm" else "s2mm", n // 4)
+            ends = (far, (channel,)) if side == "s2mm" else (channel, (far,))
+            reads, writes = ("", ("b",)) if side == "s2mm" else ("b", ("",))
+            routes.append(Route("", *ends, (), size, repeats, False, "a", reads, writes))
+    locks = [Lock(MEM, 0, "b", "empty", copies), Lock(MEM, 1, "b", "full", 0)]
+    held = Buffer("b", MEM, (), size, copies, "a", fills=1)
+    parts = (), (held,), tuple(locks), tuple(descriptors), tuple(routes)
+    return ArrayProgram("npu1", *parts, cascades=(), crossings=(), macs=0, core_macs=1)
+
+
+def one_pair(handshake):
+    """The way it was: W x R of one empty and one full semaphore make a copy."""
+    w, r = len(handshake.writers), sum(u.times * u.again for u in handshake.readers)
+    empty, full = handshake.writers[0].takes[0][0], handshake.readers[0].takes[0][0]
+    copies = handshake.buffer.copies
+    empty = replace(empty, name="empty", initial=copies * w * r)
+    full = replace(full, name="full")
+
+    def user(one, before, after, many):
+        takes, gives = ((before, many),) * copies, ((after, many),) * copies
+        return replace(one, takes=takes, gives=gives, passes=None)
+
+    writers = tuple(user(one, empty, full, r) for one in handshake.writers)
+    readers = tuple(user(one, full, empty, w) for one in handshake.readers)
+    return Handshake(handshake.buffer, (empty, full), writers, readers)
+
+
+def walked(program, found, rng, rounds=4):
+    """Blocks of all channels at any speed; a sentence where one takes a copy too early.
+
+    At random one channel at a time is far faster than all others.
+    """
+    (one,) = found
+    blocks = chains(program, NPU1, found)
+    users = {user.who: user for user in (*one.writers, *one.readers)}
+    values = {s: s.initial for s in one.semaphores}
+    at, busy = dict.fromkeys(blocks, 0), set()
+    names = list(blocks)
+
+    def copies(channel):
+        """That it is done with."""
+        length = len(blocks[channel]) // one.buffer.copies
+        return at[channel] // (length * users[channel].times)
+
+    def step(channel):
+        """Begins a block or ends it; False where it must wait."""
+        block = blocks[channel][at[channel] % len(blocks[channel])]
+        if channel in busy:
+            if block.gives is not None:
+                values[block.gives[0]] += block.gives[1]
+            busy.discard(channel)
+            at[channel] += 1
+            return True
+        if block.takes is not None:
+            if values[block.takes[0]] < block.takes[1]:
+                return False
+            values[block.takes[0]] -= block.takes[1]
+        busy.add(channel)
+        return True
+
+    def early(channel):
+        """Whether it is in a copy that is not full, or not empty."""
+        others = [copies(c) for c in blocks if c.direction != channel.direction]
+        behind = 1 if channel.direction == "mm2s" else 1 - one.buffer.copies
+        return channel in busy and min(others) < copies(channel) + behind
+
+    while min(map(copies, blocks)) < rounds:
+        order = [names[n] for n in rng.permutation(len(names))]
+        went = False
+        for channel in [order[0]] * 12 + order:
+            went |= step(channel)
+            if early(channel):
+                return "too early"
+        if not went:
+            return "nobody can go on"
+        if any(values[s] > s.highest for s in values):
+            return "a semaphore counts too far"
+    return ""
+
+
+SHARED = [
+    (w, r, copies, times, pieces)
+    for w, r in ((1, 1), (1, 2), (1, 4), (3, 1), (2, 2), (3, 3))
+    for copies, times in ((1, 1), (2, 1), (1, 3))
+    for pieces in ((32,), (20, 12))
+]
+
+
+@pytest.mark.parametrize(("writers", "readers", "copies", "times", "pieces"), SHARED)
+def test_nobody_is_early_at_any_speed(writers, readers, copies, times, pieces):
+    program = buffer_program(writers, readers, copies, times, pieces)
+    found = handshakes(program)
+    assert not list(semaphores(found, NPU1))
+    rng = np.random.default_rng(writers + 10 * readers)
+    for _ in range(4):
+        assert walked(program, found, rng) == ""
+
+
+@pytest.mark.parametrize(("writers", "readers"), [(1, 2), (2, 1), (3, 3)])
+def test_one_pair_for_everybody_is_taken_early(writers, readers):
+    """What the text had before: the model sees it, and the rule names who takes."""
+    program = buffer_program(writers, readers, 2, 1)
+    found = [one_pair(one) for one in handshakes(program)]
+    rng = np.random.default_rng(0)
+    assert any("too early" in walked(program, found, rng) for _ in range(8))
+    broken = [str(wrong) for wrong in semaphores(found, NPU1)]
+    assert any("who take from it, at most 1" in wrong for wrong in broken)
+
+
+def test_a_pair_a_copy_is_not_enough_for_who_take():
+    """Givers may share a copy's semaphore, and only that."""
+    (one,) = handshakes(buffer_program(1, 3, 2, 1))
+    empties = [s for s in one.semaphores if "empty" in s.name]
+    assert len(empties) == 2
+    same = tuple(replace(u, gives=((empties[0], 1),) * 2) for u in one.readers)
+    (wrong,) = semaphores([replace(one, readers=same)], NPU1)
+    assert "copies that several give for, at most 1" in str(wrong)
+
+
+@pytest.fixture(scope="module")
+def made():
+    return chain(16, (16, 16, 16), np.int8, columns=1)
+
+
+def late(program, found):
+    """Sources of the streams into and out of buffers that several write or read."""
+    users = {u.who for h in found for s in (h.writers, h.readers) if len(s) > 1 for u in s}
+    return [r.source for r in program.routes if users & {r.source, *r.sinks}]
+
+
+def test_a_program_computes_the_same_whoever_is_slow(made):
+    """Each channel in turn far slower than all others, four runs behind each other."""
+    program = made.program
+    found = handshakes(program)
+    runs, wanted = _runs(made)
+    sources = late(program, found)
+    assert len(sources) > 4
+    for slow in [*([source] for source in sources), sources[::2]]:
+        done = execute(program, NPU1, runs, semaphores=found, slow=slow)
+        assert _alike(done.outputs, wanted), slow
+
+
+def test_one_pair_for_everybody_computes_something_else(made):
+    """A reader that is a copy ahead takes the slow one's share."""
+    found = handshakes(made.program)
+    runs, wanted = _runs(made)
+    old = [one_pair(one) for one in found]
+    wrong = 0
+    for source in late(made.program, found):
+        try:
+            done = execute(made.program, NPU1, runs, semaphores=old, slow=[source])
+            wrong += not _alike(done.outputs, wanted)
+        except ExecutionError:
+            wrong += 1
+    assert wrong
+
+
+def _runs(made):
+    """Tensors of four runs, and what each user's own counts make of them."""
+    rng = np.random.default_rng(3)
+    runs = [
+        {name: rng.permuted(tensor.reshape(-1)).reshape(tensor.shape) for name, tensor in each}
+        for each in [made.tensors.items()] * 4
+    ]
+    return runs, execute(made.program, NPU1, runs).outputs
+
+
+def _alike(outputs, wanted):
+    return all(np.array_equal(outputs[name], wanted[name]) for name in wanted)
+
+
+@pytest.mark.parametrize(
+    ("dims", "pad"),
+    [
+        ((), ()),
+        (((8, 1),), ()),
+        (((4, 1), (6, 32)), ()),
+        (((4, 1), (6, 32), (1, 512)), ()),
+        (((4, 1), (3, 32), (2, 256)), ((1, 0), (2, 3), (1, 4))),
+    ],
+)
+def test_a_cut_descriptor_moves_the_same(dims, pad):
+    """The pieces, one after the other, move its words in its order, and are joined into it."""
+    sizes = [size + sum(zeros) for (size, _), zeros in zip(dims, pad or [()] * 9, strict=False)]
+    whole = Descriptor(
+        Channel(MEM, "mm2s", 0), 3, "b", 0, int(np.prod(sizes or [40])), dims, pad, 5
+    )
+    first, rest = (block.descriptor for block in cut(Block(0, whole, None, None)))
+    np.testing.assert_array_equal(walked_words([first, rest]), walked_words([whole]))
+    assert joined(first, rest, cut(Block(0, whole, None, None))[1].split) == whole
+
+
+def test_what_has_no_pieces_is_refused():
+    one = Block(0, Descriptor(Channel(MEM, "mm2s", 0), 3, "b", 0, 1), None, None)
+    with pytest.raises(TargetError, match="has no pieces"):
+        cut(one)
+
+
+def test_descriptors_that_do_not_suffice_are_refused():
+    """Readers of three pieces that go through a copy five times, of data from two writers."""
+    program = buffer_program(2, 2, 2, 5, (8, 8, 8))
+    with pytest.raises(InfeasibleError, match="descriptors"):
+        chains(program, NPU1, handshakes(program))
