@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from match_aie.hardware.tables import is_listed, table
+from match_aie.hardware.tables import FIXED, is_listed, table
 from match_aie.lowering.program import NetworkProgram, Step
-
-#: Bytes of a list's head (`struct ma_table`) and of what a kernel is told of the layer, at most.
-FIXED = 64
 
 
 def near(program: NetworkProgram, nbytes: int) -> NetworkProgram:

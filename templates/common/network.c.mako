@@ -154,6 +154,16 @@ struct ${net.name}_beside {
 ${beside(first, order)}
 % endfor
 % endif
+% if any(one.near for one in net.calls):
+/* Lists of tiles, to the inner memory. */
+static void ${net.name}_place(void *argument) {
+    (void)argument;
+% for symbol in dict.fromkeys(one.symbol for one in net.calls if one.near):
+    ${symbol}_place();
+% endfor
+}
+
+% endif
 % for number, group in enumerate(net.groups):
 % if group.offloaded:
 static void ${net.name}_group_${number}(void *argument) {
@@ -201,6 +211,12 @@ static ${"int" if net.entry else "void"} ${net.name}_steps(uint8_t *arena, const
 % endif
 % if net.streams:
     if (ma_backing_open(&(const struct ma_backing){"${net.name}_backing.bin", ${net.macro}_BACKING, ${net.backing}})) {
+        return 1;
+    }
+% endif
+% if any(one.near for one in net.calls):
+    static uint32_t known;
+    if (ma_l1_lost(&known) && ma_offload(${net.name}_place, NULL)) {
         return 1;
     }
 % endif

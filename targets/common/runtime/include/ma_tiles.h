@@ -14,10 +14,11 @@
 
 #include "ma_platform.h"
 
-/* Lists that lie in L1 on chips whose headers say how; constants elsewhere. */
+/* Lists that lie in L1, on chips whose headers say how: copies of constants, made by MA_PLACE. */
 #ifndef MA_NEAR
-#define MA_NEAR const
+#define MA_NEAR
 #endif
+#define MA_PLACE(list) ma_l1_place(&(list), &(list##_image), sizeof(list))
 
 #define MA_AXES 4
 #define MA_OPERANDS 7

@@ -1,5 +1,5 @@
-/* Where lists of tiles lie: in L1 on the chip, as data that the SDK copies there when it opens the
- * cluster (pulp-sdk, pulp-rt and GreenWaves' SDK do: _l1_preload_start_inL2); constants elsewhere. */
+/* Where lists of tiles lie: in L1 on the chip. Nobody has to initialise them there: ma_l1_place does,
+ * before the first layer that runs after the cluster was opened. */
 #ifndef MA_NEAR_H
 #define MA_NEAR_H
 

@@ -44,6 +44,8 @@
 
 static struct pi_device cluster;
 static uint8_t *l1_memory;
+/* How often the cluster was opened: L1 is lost when it is closed. */
+static uint32_t openings;
 /* Written by any core, read after a wait for it. */
 static const char *volatile failure;
 
@@ -96,9 +98,22 @@ int ma_offload(void (*entry)(void *argument), void *argument)
     return failure != NULL;
 }
 
+/* Workers in ma_beside: each looks, from time to time, whether it has something to do. Counters go
+ * up by one with every start; words of L1, which one core writes and others read. */
+static PI_L1 struct {
+    void (*kernel)(const void *argument);
+    uint32_t argument[MA_ARGUMENT_BYTES / 4];
+    void (*entry)(void *argument);
+    void *entered;
+    uint32_t controller, stands;
+    volatile uint32_t started, leave, done[WORKERS + 1];
+} team;
+
+/* L1 holds anything when the cluster was opened. */
 static void prepare(void *argument)
 {
     (void)argument;
+    team.stands = 0;
     forget();
     ma_ne16_open();
 }
@@ -115,6 +130,7 @@ static int open_cluster(void)
     if (pi_cluster_open(&cluster)) {
         return failed("the cluster cannot be opened");
     }
+    ++openings;
     if (!ma_offload(prepare, NULL)) {
         l1_memory = pi_l1_malloc(&cluster, MA_L1_BYTES + 15);
         if (!l1_memory) {
@@ -157,17 +173,6 @@ void ma_fork(void (*kernel)(const void *argument), const void *argument)
     struct work work = {kernel, argument};
     pi_cl_team_fork(WORKERS, run_kernel, &work);
 }
-
-/* Workers in ma_beside: each looks, from time to time, whether it has something to do. Counters go
- * up by one with every start; words of L1, which one core writes and others read. */
-static PI_L1 struct {
-    void (*kernel)(const void *argument);
-    uint32_t argument[MA_ARGUMENT_BYTES / 4];
-    void (*entry)(void *argument);
-    void *entered;
-    uint32_t controller, stands;
-    volatile uint32_t started, leave, done[WORKERS + 1];
-} team;
 
 /* Which worker core `id` is: the controller is none, and on GAP9 comes behind them. */
 static uint32_t worker(uint32_t id)
@@ -299,6 +304,22 @@ void ma_l1_close(uint8_t *l1)
 const void *ma_l1_at(uint32_t offset)
 {
     return l1_begin() + offset;
+}
+
+int ma_l1_lost(uint32_t *known)
+{
+    const int lost = *known != openings;
+    *known = openings;
+    return lost;
+}
+
+void ma_l1_place(void *list, const void *from, uint32_t bytes)
+{
+    volatile uint32_t *const to = list; /* no call of memcpy, which may go byte by byte */
+    const uint32_t *const words = from;
+    for (uint32_t i = 0; i < bytes / 4; ++i) {
+        to[i] = words[i];
+    }
 }
 
 static PI_L1 struct transfer {
