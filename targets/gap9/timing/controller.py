@@ -90,9 +90,10 @@ class Code:
             varies by a fifth with the loops.
         far: more of a layer whose list lies in L2: of the layer, and of each tile, with transfers
             and starts.
-        lane: of a layer beside another one, counted in pairs of one call each: 500 instructions and
-            an access for both in their walk, 230 around it, 420 to copy and start the cluster's
-            kernel, shared by both. How it divides between the layer and its calls is estimated.
+        lane: of a layer beside another one, estimated: 500 instructions and an access for both in
+            their walk, 230 around it, 420 to copy and start the cluster's kernel, shared by both
+            (seen in pairs of one call each; no script counts it). How it divides between the layer
+            and its calls is a guess.
         transfer: to start a transfer, with the table's line that says where from and where to.
         plane: more, of each further plane of it.
         wait: for a transfer that is over.
