@@ -86,7 +86,8 @@ def c_text(layer: Layer, mappings: Sequence[Any]) -> str:
     from match_aie.targets.cpu import CPU
 
     lines = ["#include <math.h>", "#include <stdint.h>", "#include <string.h>"]
-    lines += [f'#include "{name}"' for name in CPU().runtime().headers]
+    runtime = CPU().runtime()
+    lines += [f'#include "{name}"' for name in (*runtime.headers, *runtime.layer_headers)]
     for number, mapping in enumerate(mappings):
         module, workload = layer.module, layer.workload
         program = LayerProgram(

@@ -25,6 +25,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -279,6 +280,9 @@ def main() -> None:
     options = parser.parse_args()
     rows: list[dict[str, object]] = [machine_row()]
     for name in options.only:
+        if name in TFLITE and find_spec("ai_edge_litert") is None:
+            print(f"{name}: left out, ai-edge-litert is not installed", flush=True)
+            continue
         added = static_rows(name) if options.static else case_rows(name, options)
         rows += added
         print(json.dumps(added), flush=True)

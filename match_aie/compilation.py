@@ -126,7 +126,9 @@ class Compilation:
         steps = [{"cycles": step.cycles, "simulated": step.simulated} for step in run.steps]
         numbers = {"microseconds": run.microseconds, "frequency_hz": run.frequency_hz}
         found = {"cycles": run.cycles, **numbers, "steps": steps, "provenance": "simulated"}
-        return found, run.trace_json()
+        # Only the page's timeline needs it: a simulator that keeps no events compiles all the same.
+        trace = getattr(run, "trace_json", None)
+        return found, None if trace is None else trace()
 
     @cached_property
     def _project(self) -> codegen.Sources:

@@ -26,7 +26,12 @@ CORE = "core"
 SUMS = "sums"
 
 #: Every operand that a layer of some kind has.
-OPERANDS = tuple("x x1 x2 y weight bias scale multiplier offset table recurrent residual".split())
+OPERANDS = (
+    *("x", "x1", "x2", "y", "weight", "bias", "scale", "multiplier", "offset", "table"),
+    *("recurrent", "residual", "mask"),
+    # Of attention, whose constants are those of three layers.
+    *("scores_scale", "scores_multiplier", "scores_offset", "weights_multiplier"),
+)
 
 #: Constants of a layer by operand name.
 Constants = MappingOf[str, np.ndarray]

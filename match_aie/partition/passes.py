@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from tvm import relax
 
 from match_aie import tvm_api
-from match_aie.errors import MatchError, TargetError
+from match_aie.errors import MatchError, TargetError, shorten
 from match_aie.frontend.model import Model
 from match_aie.frontend.rebuild import Emitter, Expr, rebuild
 from match_aie.hardware import MatchTarget, Pass
-from match_aie.hardware.graph import Graph, Node
+from match_aie.hardware.graph import Argument, Graph, Node
 from match_aie.hardware.passes import ADDED
 from match_aie.partition.meaning import evaluate, random_tensor
 from match_aie.partition.to_graph import to_graph
@@ -26,27 +27,50 @@ def transformed(model: Model, target: MatchTarget) -> Model:
     Raises:
         TargetError: a pass fails, gives what no pass may give, or changes what is computed.
     """
-    for one in target.passes:
+    for one in _passes(target):
         before = to_graph(model)
-        after = _asked(one, before)
-        if after is not before:
+        with _failing(f"pass {one.name} failed"):
+            after = one(before)
+        if after is before:
+            continue
+        _same_results(one, before, after)
+        with _failing(f"pass {one.name} gives a graph that is no network"):
             model = _written(model, before, after, one.name)
             _compare(before, to_graph(model), one.name)
     return model
 
 
-def _asked(one: Pass, graph: Graph) -> Graph:
+def _passes(target: MatchTarget) -> tuple[Pass, ...]:
+    found = target.passes
+    if not isinstance(found, list | tuple):
+        given = shorten(repr(found), 80)
+        raise TargetError(f"passes are {given}, not a tuple", hint="passes = (pad_channels(16),)")
+    for one in found:
+        if isinstance(one, type) or not callable(one) or not isinstance(one, Pass):
+            raise TargetError(
+                f"passes hold {shorten(repr(one), 80)}, which is no pass",
+                hint="an object with a name, called with a graph, such as pad_channels(16)",
+            )
+    return tuple(found)
+
+
+@contextmanager
+def _failing(what: str) -> Iterator[None]:
+    """Errors of a pass's author, or of TVM about what a pass made, with the pass's name."""
     try:
-        after = one(graph)
+        yield
     except MatchError:
         raise
     except Exception as error:
-        raise TargetError(f"pass {one.name} failed: {type(error).__name__}: {error}") from error
+        said = shorten(f"{type(error).__name__}: {error}", 300)
+        raise TargetError(f"{what}: {said}") from error
+
+
+def _same_results(one: Pass, graph: Graph, after: object) -> None:
     if not isinstance(after, Graph):
         raise TargetError(f"pass {one.name} gives {type(after).__name__}, not a Graph")
     if after.outputs != graph.outputs:
         raise TargetError(f"pass {one.name} gives a network with other results")
-    return after
 
 
 def _written(model: Model, before: Graph, after: Graph, who: str) -> Model:
@@ -57,7 +81,11 @@ def _written(model: Model, before: Graph, after: Graph, who: str) -> Model:
     old, ahead = before.producers, _ahead(before, after, who)
     made: dict[str, Expr] = {}
 
-    def found(emitter: Emitter, name: str) -> Expr:
+    def found(emitter: Emitter, name: Argument) -> Expr:
+        if isinstance(name, tuple):
+            return relax.Tuple([found(emitter, cast(Argument, each)) for each in name])
+        if not isinstance(name, str):
+            raise TargetError(f"pass {who} gives {name!r} for an argument, not a value's name")
         constant = after.values[name].constant
         if constant is not None:
             return relax.const(constant, after.values[name].dtype)
@@ -75,8 +103,7 @@ def _written(model: Model, before: Graph, after: Graph, who: str) -> Model:
             return value
         pairs = zip(value.args, node.arguments, old[name].arguments, strict=True)
         arguments = [
-            found(emitter, new) if isinstance(new, str) and new != was else given
-            for given, new, was in pairs
+            given if new is was or new == was else found(emitter, new) for given, new, was in pairs
         ]
         return relax.Call(value.op, arguments, value.attrs, value.ty_args)
 

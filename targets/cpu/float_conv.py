@@ -137,8 +137,8 @@ def conv_kernel(workload: Workload, machine: Machine, split: Split | None = None
         framed,
         height,
         width,
-        min(rows, height - top),
-        min(columns, width - left),
+        max(0, min(rows, height - top)),  # windows that are far apart may see padding only
+        max(0, min(columns, width - left)),
         padded(tile, d["K"]),
         at_a_time(machine, product, -(-d["OY"] // lines), height * width * channels),
         lines,

@@ -14,6 +14,7 @@ ${attribute}static void ${layer.symbol}_part(${layer.parameters}, int32_t part${
 {
     static const int32_t bounds[] = {${", ".join(map(str, split.bounds))}};
     const int32_t part_begin = bounds[part], part_end = bounds[${f"parts == 1 ? {split.parts} : part + 1" if meet else "part + 1"}];
+    (void)part_end; /* bodies whose parts are all as large need no end */
 % if nbytes:
     scratch += part * ${nbytes};
 % endif

@@ -65,9 +65,9 @@ def _read(place: Path) -> bytes:
 
 def _keep(place: Path, script: bytes) -> None:
     """Write it whole or not at all; what lies there already, or a full disk, is left as it is."""
-    if place.exists() or place.is_symlink():
-        return
-    with suppress(OSError):
+    with suppress(OSError):  # to look is refused, too, in a folder that is another user's
+        if place.exists() or place.is_symlink():
+            return
         place.parent.mkdir(parents=True, exist_ok=True)
         number, name = tempfile.mkstemp(dir=place.parent, prefix=".page-")
         try:

@@ -40,20 +40,21 @@ ${cores.open(layer, k.split, k.part_bytes)}
         }
 % else:
 <%
-wide, right = k.width * channels, k.width - w.left - k.copied_columns
-above, below = w.top, k.height - w.top - k.copied_rows
+above, left = min(w.top, k.height), min(w.left, k.width)
+wide, right = k.width * channels, k.width - left - k.copied_columns
+below = k.height - above - k.copied_rows
 %>
 % if above:
         memset(image, 0, sizeof(float) * ${above * wide});
 % endif
         for (int32_t line = 0; line < ${k.copied_rows}; ++line) {
             float *const to = image + (line + ${above}) * ${wide};
-% if w.left:
-            memset(to, 0, sizeof(float) * ${w.left * channels});
+% if left:
+            memset(to, 0, sizeof(float) * ${left * channels});
 % endif
-            memcpy(to + ${w.left * channels}, x + (b * ${w.rows} + line) * ${w.columns * channels}, sizeof(float) * ${k.copied_columns * channels});
+            memcpy(to + ${left * channels}, x + (b * ${w.rows} + line) * ${w.columns * channels}, sizeof(float) * ${k.copied_columns * channels});
 % if right:
-            memset(to + ${(w.left + k.copied_columns) * channels}, 0, sizeof(float) * ${right * channels});
+            memset(to + ${(left + k.copied_columns) * channels}, 0, sizeof(float) * ${right * channels});
 % endif
         }
 % if below:

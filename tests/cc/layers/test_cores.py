@@ -2,14 +2,18 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import vector_cases
 from layer_harness import COMPILERS
 from test_vectors import ARCH, has_vectors
 from vector_harness import SANITIZERS, build, layer, run, small_cache
 
-from match_aie.targets.cpu import cores
+import match_aie as match
+from match_aie.targets.cpu import CPU, cores
 from match_aie.targets.cpu.machine import machine
+from tests.networks.graph import Graph
+from tests.networks.quantised import unsigned
 from tests.thinned import thinned
 
 pytestmark = [
@@ -54,3 +58,15 @@ def test_no_undefined_behaviour(tmp_path):
 def test_no_data_race(compiler, tmp_path):
     layers = layers_on(3, 2000)
     run(layers, build(layers, tmp_path, (compiler,), "-g", "-O1", "-fsanitize=thread"))
+
+
+def test_parts_of_one_size_compile_as_a_project_is_built(tmp_path):
+    """A body may need no end of its part; compilers refuse what is not used."""
+    graph = Graph(1)
+    weight, bias = graph.normal(16, 8, 1, 1, deviation=0.3), graph.normal(16, deviation=0.1)
+    y = graph.add("Conv", "x", weight, bias, kernel_shape=[1, 1])
+    model = unsigned(graph.model("one", {"x": (1, 8, 48, 48)}, {y: (1, 16, 48, 48)}))
+    net = match.compile(model, CPU(ARCH, cores=2), name="one")
+    assert "one_layer1_part" in net.sources()["src/one.c"].decode()
+    x = np.random.default_rng(0).standard_normal((1, 8, 48, 48)).astype(np.float32)
+    assert net.write(tmp_path / "one").run({"x": x}, quick=True).matches_reference

@@ -92,6 +92,28 @@ def test_all_lines_of_some_channels_after_the_others():
     assert min(blocks) == 1 < 2 < max(blocks)
 
 
+def test_windows_that_see_padding_only(tmp_path):
+    """They are so far apart that the frame is smaller than the padding before the image."""
+    shapes = [
+        ((1, 1, 7, 4), (5, 1), (4, 0, 0, 0)),
+        ((1, 7, 1, 4), (1, 5), (0, 4, 0, 0)),
+        ((2, 1, 1, 4), (6, 7), (5, 6, 0, 0)),
+    ]
+    layers = [
+        real_conv2d(
+            shape=shape,
+            weight_shape=(8, 1, 1, 4),
+            groups=1,
+            window=Window(stride, (1, 1), pads),
+            bias=True,
+            residual=False,
+            tail=RealTail(),
+        )
+        for shape, stride, pads in shapes
+    ]
+    check([case(each, 1) for each in layers], tmp_path, COMPILERS[0], machine("portable"))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MACHINES)
 def test_no_undefined_behaviour(name):

@@ -2,6 +2,7 @@ static void net_global_avg_pool2d_cores_part(const uint8_t *restrict x, int8_t *
 {
     static const int32_t bounds[] = {0, 4, 8};
     const int32_t part_begin = bounds[part], part_end = bounds[part + 1];
+    (void)part_end; /* bodies whose parts are all as large need no end */
     _Static_assert(MA_LANES == 4, "vectors are as long as the project says");
     for (int32_t b = part_begin; b < part_end; ++b) {
         for (int32_t oy = 0; oy < 1; ++oy) {

@@ -16,7 +16,7 @@ from match_aie.hardware import ExecModule, Graph, MatchTarget, Node, Value, pad_
 from match_aie.partition import to_graph, transformed
 from match_aie.partition.meaning import evaluate
 from match_aie.testing.case import Case, network
-from match_aie.testing.zoo import INT8, Conv, residual
+from match_aie.testing.zoo import INT8, ZOO, Conv, residual
 
 
 class Chip(MatchTarget):
@@ -112,6 +112,12 @@ def with_node(graph: Graph, at: int, **changes: Any) -> Graph:
     return replace(graph, nodes=tuple(nodes))
 
 
+def convolving(graph: Graph, *data: Any) -> Graph:
+    """The first convolution reads `data` instead; it has one argument less where none is given."""
+    at = next(i for i, node in enumerate(graph.nodes) if node.operator == "nn.conv2d")
+    return with_node(graph, at, arguments=(*data, *graph.nodes[at].arguments[1:]))
+
+
 def with_constant(graph: Graph) -> Graph:
     """The first weight with another value."""
     at, node = next(
@@ -144,6 +150,22 @@ MISTAKES = {
         "pass wrong makes t0 another operator: nn.relu",
     ),
     "an operator that no pass may add": (with_softmax, "pass wrong adds nn.softmax"),
+    "a tensor that is nowhere": (
+        lambda graph: convolving(graph, "nowhere"),
+        "pass wrong gives a graph that is no network: KeyError: 'nowhere'",
+    ),
+    "a tensor that is made later": (
+        lambda graph: convolving(graph, graph.nodes[-1].output),
+        "pass wrong gives a graph that is no network: KeyError",
+    ),
+    "a number": (
+        lambda graph: convolving(graph, 3),
+        "pass wrong gives 3 for an argument, not a value's name",
+    ),
+    "an argument too few": (
+        lambda graph: convolving(graph),
+        "pass wrong gives a graph that is no network: ValueError",
+    ),
 }
 
 
@@ -153,6 +175,52 @@ def test_a_wrong_pass_has_a_name(mistake: str) -> None:
     with pytest.raises(TargetError) as raised:
         transformed(canonical(chain((3, 5))), Chip(Wrong(change)))
     assert said in raised.value.what
+
+
+@pytest.mark.parametrize(
+    ("passes", "said"),
+    [
+        (pad_channels(16), "not a tuple"),
+        (None, "not a tuple"),
+        ((pad_channels,), "which is no pass"),
+        (("pad_channels",), "which is no pass"),
+    ],
+)
+def test_passes_that_are_none(passes: Any, said: str) -> None:
+    chip = Chip()
+    chip.passes = passes
+    with pytest.raises(TargetError, match=said):
+        transformed(canonical(chain((3, 5))), chip)
+
+
+@dataclass(frozen=True)
+class Turning:
+    """Turns the last operand of the concatenation, and turns it back."""
+
+    name: str = "turning"
+
+    def __call__(self, graph: Graph) -> Graph:
+        at = next(i for i, node in enumerate(graph.nodes) if node.operator == "concat")
+        node, values = graph.nodes[at], dict(graph.values)
+        (*others, tensor), added = node.inputs(), []
+        for name in ("there", "back"):
+            shape = values[tensor].shape[:2] + values[tensor].shape[:1:-1]
+            values[name] = Value(name, values[tensor].dtype, shape)
+            how = {"axes": (0, 1, 3, 2)}
+            added.append(Node(0, "permute_dims", (tensor,), how, name, node.label))
+            tensor = name
+        changed = replace(node, arguments=((*others, tensor), *node.arguments[1:]))
+        nodes = (*graph.nodes[:at], *added, changed, *graph.nodes[at + 1 :])
+        numbered = tuple(replace(each, index=index) for index, each in enumerate(nodes))
+        return Graph(numbered, values, graph.outputs)
+
+
+def test_operands_of_a_concatenation_may_change() -> None:
+    cases = {case.name: case for case in ZOO}
+    name = next(name for name in cases if name.startswith("concat"))
+    model = canonical(network([cases[name]]))
+    turned = to_graph(transformed(model, Chip(Turning())))
+    assert [node.operator for node in turned.nodes].count("permute_dims") >= 2
 
 
 def test_a_multiple_that_is_none() -> None:

@@ -3,6 +3,8 @@
 import hashlib
 import json
 import os
+import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -159,7 +161,7 @@ def test_the_library_is_kept_and_only_its_own_bytes_are_taken_back(tmp_path, mon
 
     digest = hashlib.sha256(b"window.vegaEmbed = 1;").hexdigest()
     monkeypatch.setattr(library, "DIGESTS", {"0": digest})
-    monkeypatch.setitem(__import__("sys").modules, "vl_convert", Joins)
+    monkeypatch.setitem(sys.modules, "vl_convert", Joins)
     monkeypatch.setenv("MATCH_AIE_CACHE", str(tmp_path / "kept"))
     for _ in range(2):
         javascript.cache_clear()
@@ -175,4 +177,14 @@ def test_the_library_is_kept_and_only_its_own_bytes_are_taken_back(tmp_path, mon
     javascript.cache_clear()
     assert javascript() == "window.vegaEmbed = 1;"
     assert kept.is_fifo()
+    javascript.cache_clear()
+
+
+def test_a_folder_that_cannot_even_be_looked_at_keeps_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(library, "DIGESTS", dict.fromkeys(library.DIGESTS, "0" * 64))
+    monkeypatch.setenv("MATCH_AIE_CACHE", str(tmp_path / ("long" * 80)))
+    joined = SimpleNamespace(__version__="1.9.0", javascript_bundle=lambda vl_version: "made")
+    monkeypatch.setitem(sys.modules, "vl_convert", joined)
+    javascript.cache_clear()
+    assert javascript() == "made"
     javascript.cache_clear()
