@@ -112,12 +112,14 @@ def choose(machine: Machine, m: int, n: int, r: int, rows: int = 0) -> Tile:
         r: reduction.
         rows: of the tile, where they are given.
     """
-    second = machine.caches[min(1, len(machine.caches) - 1)]
 
     def price(tile: Tile) -> tuple[float, float]:
         cycles = product_cycles(machine, tile, np.asarray(m), np.asarray(n), np.asarray(r))
-        # A panel comes from the second cache for every row of tiles, unless blocks are short.
-        panels = padded(tile, n) * r * 4.0 * -(-m // tile.mr) / second.bytes_per_cycle
+        # A panel comes for every row of tiles, unless blocks are short: from the second cache where it
+        # fills no more than half of it, since rows of the other factor lie there, too.
+        fitting = (c for c in machine.caches[1:] if 2 * tile.width * r * 4 <= c.bytes)
+        source = next(fitting, machine.caches[-1])
+        panels = padded(tile, n) * r * 4.0 * -(-m // tile.mr) / source.bytes_per_cycle
         total = float(overlapped(cycles, np.asarray(panels)))
         if machine.vector_registers >= MANY:
             # Of tiles that multiply as fast, those with fewer loads leave room for what is late.
