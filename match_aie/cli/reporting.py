@@ -14,9 +14,6 @@ from match_aie.report.figures import Figure, figures
 from match_aie.simulating import simulate, target_of
 from match_aie.toolchain.record import Record
 
-#: What a page is called where nobody says.
-PAGE = "report.html"
-
 
 def report_project(
     folder: Path, figure: str | None, output: Path | None, other: Path | None, as_json: bool
@@ -42,7 +39,7 @@ def report_project(
         trace = _trace(record)
         if figure is None:
             page = codegen.render_page(report.network_page(record.everything, trace))
-            place = _write(output or folder / PAGE, page)
+            place = _write(output or folder / codegen.PAGE, page)
         else:
             drawn = _named(figures(record.everything, trace), figure)
             place = _write(*_file(drawn, output or Path(f"{drawn.name}.svg")))

@@ -17,6 +17,7 @@ from match_aie.targets.cpu.float_tile import (
     overlapped,
     pack_panels,
     padded,
+    panel_rate,
     product_cycles,
 )
 from match_aie.targets.cpu.machine import Machine
@@ -173,15 +174,13 @@ def _tile(workload: Workload, machine: Machine) -> tuple[Tile, int]:
     """
     d = workload.sizes
     columns, inner = d["K"], d["C"] * d["FY"] * d["FX"]
-    second, *beyond = machine.caches[min(1, len(machine.caches) - 1) :]
 
     def busy(rows: int, tile: Tile) -> float:
         sides = (np.asarray(rows), np.asarray(columns), np.asarray(inner))
-        held = FLOAT * inner * tile.width <= second.bytes * SHARE
-        rate = second if held or not beyond else beyond[0]
+        rate = panel_rate(machine, FLOAT * inner * tile.width, SHARE)
         panels = FLOAT * inner * padded(tile, columns) * -(-rows // tile.mr)
         cycles = product_cycles(machine, tile, *sides)
-        return float(overlapped(cycles, np.asarray(panels / rate.bytes_per_cycle)))
+        return float(overlapped(cycles, np.asarray(panels / rate)))
 
     def price(lines: int, tile: Tile) -> float:
         whole, rest = divmod(d["OY"], lines)

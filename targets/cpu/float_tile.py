@@ -35,6 +35,23 @@ CALL_CYCLES = 40.0
 EXPOSED = 0.25
 
 
+#: Part of a cache that a panel may fill to come from there for every row of tiles: rows of the
+#: other factor lie there, too. An assumption; it was tried with two networks on one machine only.
+PANEL_SHARE = 0.5
+
+
+def panel_rate(machine: Machine, nbytes: float, share: float) -> float:
+    """Bytes per cycle of a panel, from the first cache behind the innermost that it fits.
+
+    Args:
+        machine: the core.
+        nbytes: of the panel.
+        share: part of a cache that it may fill.
+    """
+    fitting = (cache for cache in machine.caches[1:] if nbytes <= share * cache.bytes)
+    return next(fitting, machine.caches[-1]).bytes_per_cycle
+
+
 def overlapped(a: Array, b: Array) -> Array:
     """The longer of two things that go on at once, and the exposed share of the shorter."""
     return np.asarray(np.maximum(a, b) + EXPOSED * np.minimum(a, b))
@@ -115,11 +132,9 @@ def choose(machine: Machine, m: int, n: int, r: int, rows: int = 0) -> Tile:
 
     def price(tile: Tile) -> tuple[float, float]:
         cycles = product_cycles(machine, tile, np.asarray(m), np.asarray(n), np.asarray(r))
-        # A panel comes for every row of tiles, unless blocks are short: from the second cache where
-        # it fills no more than half of it, since rows of the other factor lie there, too.
-        fitting = (c for c in machine.caches[1:] if 2 * tile.width * r * 4 <= c.bytes)
-        source = next(fitting, machine.caches[-1])
-        panels = padded(tile, n) * r * 4.0 * -(-m // tile.mr) / source.bytes_per_cycle
+        # A panel comes for every row of tiles, unless blocks are short.
+        rate = panel_rate(machine, 4.0 * tile.width * r, PANEL_SHARE)
+        panels = padded(tile, n) * r * 4.0 * -(-m // tile.mr) / rate
         total = float(overlapped(cycles, np.asarray(panels)))
         if machine.vector_registers >= MANY:
             # Of tiles that multiply as fast, those with fewer loads leave room for what is late.

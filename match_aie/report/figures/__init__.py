@@ -10,12 +10,13 @@ from match_aie.report.figures.graph import graph
 from match_aie.report.figures.layers import layers
 from match_aie.report.figures.library import javascript
 from match_aie.report.figures.memory import inner_memories, memory
-from match_aie.report.figures.timeline import floorplan, timeline
+from match_aie.report.figures.timeline import Span, floorplan, spans, timeline
 from match_aie.report.network import network_report
 
 __all__ = [
     "VEGA_LITE",
     "Figure",
+    "Span",
     "figures",
     "floorplan",
     "graph",
@@ -23,6 +24,7 @@ __all__ = [
     "javascript",
     "layers",
     "memory",
+    "spans",
     "timeline",
 ]
 
@@ -40,6 +42,7 @@ def figures(manifest: Mapping[str, Any], trace: str | None = None) -> tuple[Figu
     report = network_report(manifest)
     made = [graph(report), layers(report), memory(manifest), *inner_memories(manifest)]
     if trace is not None:
-        plan = floorplan(report.name, trace)
-        made += [timeline(report.name, trace), *([plan] if plan else [])]
+        found = spans(trace)
+        plan = floorplan(report.name, found)
+        made += [timeline(report.name, found), *([plan] if plan else [])]
     return tuple(made)

@@ -27,8 +27,6 @@ class Figure:
         description: what it shows and where its numbers are from; read out by screen readers.
         height: of the drawing, in pixels.
         layers: Vega-Lite layers; each holds its own rows.
-        encoding: shared by the layers.
-        extra: further members of the specification, such as parameters.
     """
 
     name: str
@@ -36,8 +34,6 @@ class Figure:
     description: str
     height: int
     layers: tuple[Spec, ...]
-    encoding: Spec
-    extra: Spec
 
     @cached_property
     def spec(self) -> dict[str, Any]:
@@ -47,10 +43,8 @@ class Figure:
             "width": "container",
             "height": self.height,
             "autosize": {"type": "fit-x", "contains": "padding"},
-            "encoding": dict(self.encoding),
             "layer": [dict(layer) for layer in self.layers],
             "config": CONFIG,
-            **self.extra,
         }
 
     def svg(self) -> bytes:
@@ -68,7 +62,6 @@ class Figure:
     def _fixed(self) -> dict[str, Any]:
         """With a width and words that stand in the picture."""
         fixed = {**self.spec, "width": FILE_WIDTH, "title": self.title, "background": "white"}
-        fixed.pop("params", None)  # nobody moves a file
         return fixed
 
 

@@ -23,7 +23,8 @@ _NAMED = 4
 
 def graph(report: NetworkReport) -> Figure:
     """Calls in rows by how far they are from the inputs."""
-    boxes = _boxes(report)
+    depths, makers = _depths(report.steps)
+    boxes = _boxes(report, depths, makers)
     lanes = max((box["lane"] for box in boxes), default=0) + 1
     depth = max((box["row"] for box in boxes), default=0) + 1
     scales = {"x": {"domain": [0, lanes]}, "y": {"domain": [0, depth], "reverse": True}}
@@ -37,7 +38,7 @@ def graph(report: NetworkReport) -> Figure:
         height=max(2, depth) * ROW,
         layers=(
             {
-                "data": rows(list(_edges(report, boxes))),
+                "data": rows(list(_edges(makers, boxes))),
                 "mark": {"type": "line", "color": "#9aa5b1", "strokeWidth": 1.5, "clip": True},
                 "encoding": {
                     **_at("x", "y", scales),
@@ -48,8 +49,6 @@ def graph(report: NetworkReport) -> Figure:
             _drawn_boxes(boxes, scales, colours(_modules(report), FALLBACK)),
             _drawn_labels(boxes, scales, 860 // lanes),
         ),
-        encoding={},
-        extra={},
     )
 
 
@@ -110,9 +109,10 @@ _MOVE = {
 }
 
 
-def _boxes(report: NetworkReport) -> list[dict[str, Any]]:
+def _boxes(
+    report: NetworkReport, depths: dict[int, int], makers: dict[int, tuple[int, ...]]
+) -> list[dict[str, Any]]:
     """A row of data per call."""
-    depths, makers = _depths(report.steps)
     lanes = _lanes(report.steps, depths, makers)
     attempts: dict[str, list[Attempt]] = {}
     for attempt in report.attempts:
@@ -191,9 +191,10 @@ def _lanes(
     return lanes
 
 
-def _edges(report: NetworkReport, boxes: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _edges(
+    makers: dict[int, tuple[int, ...]], boxes: Sequence[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
     """Points of a line each; lines over several rows go beside the boxes."""
-    _, makers = _depths(report.steps)
     for to, before in makers.items():
         for at in before:
             start, end = boxes[at], boxes[to]

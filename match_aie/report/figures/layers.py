@@ -52,8 +52,6 @@ def layers(report: NetworkReport) -> Figure:
                 },
             },
         ),
-        encoding={},
-        extra={},
     )
 
 

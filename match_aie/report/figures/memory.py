@@ -108,8 +108,6 @@ def _map(
         ),
         height=ROW,
         layers=tuple(drawn),
-        encoding={},
-        extra={},
     )
 
 

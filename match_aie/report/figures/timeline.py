@@ -52,9 +52,8 @@ def spans(trace: str) -> tuple[Span, ...]:
     return tuple(sorted(found, key=lambda span: (span.start, span.end)))
 
 
-def timeline(network: str, trace: str) -> Figure:
-    """Who was busy when; `trace` is a simulated run's `trace_json`."""
-    found = spans(trace)
+def timeline(network: str, found: Sequence[Span]) -> Figure:
+    """Who was busy when."""
     whole = max((span.end for span in found), default=0.0)
     busy: dict[str, float] = {}
     for span in found:
@@ -97,8 +96,6 @@ def timeline(network: str, trace: str) -> Figure:
                 },
             },
         ),
-        encoding={},
-        extra={},
     )
 
 
@@ -127,12 +124,11 @@ def _merged(found: Sequence[Span], resource: str, close: float) -> Iterator[Span
         yield waiting
 
 
-def floorplan(network: str, trace: str) -> Figure | None:
+def floorplan(network: str, found: Sequence[Span]) -> Figure | None:
     """The tiles of an array by the share of the run in which they compute; None without tiles.
 
     Columns to the right and rows upwards, as the vendor draws them.
     """
-    found = spans(trace)
     whole = max((span.end for span in found), default=0.0)
     busy: dict[tuple[int, int], float] = {}
     for span in found:
@@ -176,6 +172,4 @@ def floorplan(network: str, trace: str) -> Figure | None:
                 },
             },
         ),
-        encoding={},
-        extra={},
     )

@@ -10,7 +10,15 @@ import pytest
 
 import match_aie as match
 from match_aie.report import network_report
-from match_aie.report.figures import VEGA_LITE, figures, floorplan, javascript, library, timeline
+from match_aie.report.figures import (
+    VEGA_LITE,
+    figures,
+    floorplan,
+    javascript,
+    library,
+    spans,
+    timeline,
+)
 from match_aie.targets.diana import Diana
 from match_aie.testing import ZOO, network
 
@@ -97,11 +105,15 @@ def trace_of(*events):
     return json.dumps({"traceEvents": rows})
 
 
+def spanned(*events):
+    return spans(trace_of(*events))
+
+
 def test_the_timeline_joins_only_what_nobody_could_tell_apart():
     found = rows_of(
         timeline(
             "net",
-            trace_of(
+            spanned(
                 ("dma", "a", "dma", 0.0, 100.0),
                 ("dma", "b", "dma", 100.01, 99.99),
                 ("dma", "c", "wait", 200.0, 100.0),
@@ -119,13 +131,13 @@ def test_the_timeline_joins_only_what_nobody_could_tell_apart():
 
 def test_of_many_resources_the_busiest_are_drawn_and_the_rest_is_counted():
     events = [(f"unit {at}", "work", "kernel", 0.0, float(1 + at)) for at in range(50)]
-    figure = timeline("net", trace_of(*events))
+    figure = timeline("net", spanned(*events))
     assert {row["resource"] for row in rows_of(figure, 0)} == {f"unit {at}" for at in range(10, 50)}
     assert "10 resources" in figure.description
 
 
 def test_the_floorplan_has_the_share_of_each_tile():
-    trace = trace_of(
+    trace = spanned(
         ("tile (3, 4)", "call", "kernel", 0.0, 25.0),
         ("tile (3, 4)", "call", "kernel", 50.0, 25.0),
         ("tile (0, 3)", "call", "kernel", 90.0, 10.0),
@@ -136,7 +148,7 @@ def test_the_floorplan_has_the_share_of_each_tile():
         (0, 3, 10.0),
         (3, 4, 50.0),
     ]
-    assert floorplan("net", trace_of(("core", "work", "kernel", 0.0, 1.0))) is None
+    assert floorplan("net", spanned(("core", "work", "kernel", 0.0, 1.0))) is None
 
 
 def test_each_becomes_svg_and_png(drawn):
