@@ -163,6 +163,8 @@ class Layout:
         unknown = [t for t in tensors if not tvm_api.is_constant(t)]
         if any(0 < len(tvm_api.shape_of(t)) < RANK for t in unknown):
             return False
+        if any(len(tvm_api.shape_of(t)) > RANK for t in tensors):
+            return False  # of more axes than an image, and so is the result
         return any(_is_image(t) and t in self.twins for t in tensors if isinstance(t, relax.Var))
 
     def _elementwise(self, emitter: Emitter, call: Any) -> Expr:

@@ -72,3 +72,23 @@ def test_constants_as_operands(target, quick):
     """Seeds that gave wrong sums on GAP9 and a ValueError on VersalAIEML."""
     seed = {"GAP9": 8, "VersalAIEML": 4}[target]
     assert judge(quantised_network(seed), target, seed, compiler=quick).status == "passed"
+
+
+@pytest.mark.parametrize("operator", ["Where", "Div"])
+def test_a_constant_of_more_axes_than_the_image_it_meets(operator):
+    """The image was computed channels last, and what it broadcasts with was not: a ValueError."""
+    operands = {"Where": ["chosen", "p", "five"], "Div": ["p", "five"]}[operator]
+    model = made(
+        [
+            ("MaxPool", ["x"], "p", {"kernel_shape": [2, 2], "strides": [2, 2]}),
+            ("Greater", ["p", "zero"], "chosen", {}),
+            (operator, operands, "y", {}),
+        ],
+        {"x": (4, 3, 6, 4)},
+        {"y": (3, 4, 3, 3, 2)},
+        {
+            "zero": np.float32(0),
+            "five": np.arange(1, 19, dtype=np.float32).reshape(3, 1, 1, 3, 2),
+        },
+    )
+    assert judge(model, "CPU").status == "passed"
