@@ -140,12 +140,14 @@ def _core_cycles(record: Record) -> dict[int, float]:
     """Modelled cycles of every fallback step by index.
 
     A step may compute several operators, and an operator's label may be another's: each one's
-    cycles go to the step of its label, or to the first fallback step where there is none.
+    cycles go to the step of its label, or to the first fallback step where there is none. Steps
+    that no operator stands for have cycles of their own.
     """
     fallback = [at for at, step in enumerate(record.steps) if step.layer is None]
-    found = dict.fromkeys(fallback, 0.0)
-    labels = {record.steps[at].label: at for at in reversed(fallback)}
+    found = {at: record.steps[at].cycles for at in fallback}
+    operators = [at for at in fallback if not found[at]]
+    labels = {record.steps[at].label: at for at in reversed(operators)}
     for item in record.everything["selection"].get("core", ()):
-        if fallback:
-            found[labels.get(item["label"], fallback[0])] += float(item["cycles"])
+        if operators:
+            found[labels.get(item["label"], operators[0])] += float(item["cycles"])
     return found

@@ -131,6 +131,7 @@ def _layer(step: Step, layer: LayerProgram, references: References) -> dict[str,
         "workload": to_json(layer.workload),
         "mapping": plain(layer.mapping),
         "tiles": tiles_to_json(layer.tiles),
+        "layouts": {name: plain(packing) for name, packing in layer.layouts},
         "cost": {**asdict(layer.cost), "provenance": "modelled"},
         "constants": constants,
         "original": _original(layer, references),
@@ -158,6 +159,7 @@ def _step(step: Step) -> dict[str, object]:
         "layer": step.layer.symbol if step.layer else None,
         "in_place": plain(step.in_place),
         "workspaces": plain(step.workspaces),
+        "cycles": step.cycles,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_aie.codegen.ctype import ctype, float_literal
-from match_aie.hardware import ExecModule, Mapping, TileProgram
+from match_aie.hardware import ExecModule, Mapping, Packing, TileProgram, packings
 from match_aie.lowering import LayerProgram
 from match_aie.workload import Operand, Workload
 
@@ -16,13 +16,18 @@ def _offset(value: int) -> str:
 
 @dataclass(frozen=True)
 class OperandView:
-    """An operand: C type, extents, and quantisation (`scale` a float literal, "" where none)."""
+    """An operand: C type, extents, and quantisation (`scale` a float literal, "" where none).
+
+    `lies` are the extents of the places in which it lies: those of `shape`, or of the blocks that
+    `ExecModule.layouts` declares.
+    """
 
     name: str
     ctype: str
     shape: tuple[int, ...]
     zero_point: int
     scale: str
+    lies: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
@@ -195,14 +200,14 @@ class LayerView:
 def layer_view(layer: LayerProgram, module: ExecModule) -> LayerView:
     """The view of `layer`, which `module` runs."""
     workload = layer.workload
-    sizes = workload.sizes
+    sizes, orders = workload.sizes, packings(workload, module)
     return LayerView(
         symbol=layer.symbol,
         parameters=parameters(workload, module, linked=bool(layer.tiles and layer.tiles.linked)),
         summary=summary(workload),
         kind=workload.kind,
         dim=Dims(*(sizes[d] for d in ("B", "G", "K", "C", "OY", "OX", "FY", "FX"))),
-        operands=tuple(_operand_view(o) for o in workload.operands),
+        operands=tuple(_operand_view(o, orders.get(o.name)) for o in workload.operands),
         window=_window_view(workload),
         tail=_tail_view(workload),
         elements=element_loops(workload),
@@ -283,9 +288,11 @@ def _steps(operand: Operand) -> dict[str, int]:
     }
 
 
-def _operand_view(operand: Operand) -> OperandView:
+def _operand_view(operand: Operand, order: Packing | None = None) -> OperandView:
     scale = "" if operand.scale is None else float_literal(operand.scale)
-    return OperandView(operand.name, ctype(operand.dtype), operand.shape, operand.zero_point, scale)
+    lies = operand.shape if order is None else order.shape(operand)
+    what = operand.name, ctype(operand.dtype), operand.shape
+    return OperandView(*what, operand.zero_point, scale, lies)
 
 
 def _window_view(workload: Workload) -> WindowView | None:

@@ -19,6 +19,7 @@ from match_aie.hardware.cost import (
 )
 from match_aie.hardware.energy import Charges, Energy, Figure, Objective, refuse_objective
 from match_aie.hardware.graph import Graph, Node, Value
+from match_aie.hardware.layouts import activations, packings
 from match_aie.hardware.mapping import Cut, Loop, Mapping, mapping_from_json, mapping_to_json
 from match_aie.hardware.module import (
     CORE,
@@ -137,6 +138,7 @@ __all__ = [
     "Value",
     "Visit",
     "Web",
+    "activations",
     "binary",
     "check_memories",
     "clipped",
@@ -151,6 +153,7 @@ __all__ = [
     "mapping_from_json",
     "mapping_to_json",
     "measure",
+    "packings",
     "pad_channels",
     "real",
     "refuse_objective",

@@ -1,10 +1,11 @@
-"""How packed constants lie: blocks of dimensions, in an order, as data that all stages read."""
+"""How operands lie: blocks of dimensions, in an order, as data that all stages read."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,12 +18,13 @@ REST = "..."
 
 @dataclass(frozen=True, init=False)
 class Blocked:
-    """A constant in blocks.
+    """An operand in blocks: a packed constant, or a tensor in an order of the module's own.
 
     `Blocked(K=16, C=16, order="K FY FX C c k")` is 16 output channels by 16 input channels a
     block, output channels innermost. An axis of the operand goes by any loop dimension that
     indexes it; in capitals it counts blocks, in small letters the elements of one. Axes that are
-    not cut into blocks stand in capitals only.
+    not cut into blocks stand in capitals only. Images in NCHW with blocks of 16 channels are
+    `Blocked("B C OY OX c", C=16)` as an input, and `Blocked("B K OY OX k", K=16)` as an output.
 
     An order that ends in "..." names the axes whose blocks lie one after the other, and leaves the
     `cell` bytes of each to the module's `pack`: `Blocked(K=16, order="K ...", cell=2304)`.
@@ -185,6 +187,24 @@ class Packing:
         """Of the whole operand, packed."""
         counted = [-(-operand.shape[at] // block) for at, block in self.blocks]
         return prod(counted) * self.cell_bytes(operand)
+
+    def extents(self, extents: Sequence[Any]) -> list[Any]:
+        """Rows along every place of a tile with these elements along the operand's axes.
+
+        Numbers or arrays of them. Blocks of one element have no place of their own.
+        """
+        return [
+            -(-extents[at] // self.block(at)) if counted else extents[at] * 0 + self.block(at)
+            for at, counted in self.places
+        ]
+
+    def unpack(self, operand: Operand, packed: np.ndarray) -> np.ndarray:
+        """The array of the operand's shape that `pack` made `packed` of; for no cells."""
+        numbers = np.arange(prod(operand.shape)).reshape(operand.shape)
+        places = self.pack(operand, numbers + 1).reshape(-1)
+        found = np.empty(prod(operand.shape), packed.dtype)
+        found[places[places > 0] - 1] = packed.reshape(-1)[places > 0]
+        return found.reshape(operand.shape)
 
     def pack(self, operand: Operand, value: np.ndarray) -> np.ndarray:
         """`value`, an array of the operand's shape, as it lies; ragged blocks get zeros."""

@@ -298,10 +298,15 @@ class ExecModule(ABC):
         return np.zeros_like(next(iter(tile.values())))
 
     def layouts(self, workload: Workload) -> MappingOf[str, Blocked]:
-        """How packed constants lie, by operand name; those that are not there lie as they are.
+        """How operands lie, by name; those that are not there lie as they are, row-major.
 
-        Where tiles are moved, every constant that `pack` changes has a layout: tiles are whole
-        blocks then, and memories hold what the blocks take.
+        Constants are packed so. Where tiles are moved, every constant that `pack` changes has a
+        layout: tiles are whole blocks then, and memories hold what the blocks take.
+
+        Inputs and the output may have one too, such as images in blocks of channels. Layers that
+        mean the same hand tensors over so; elsewhere the core copies them, which selection prices
+        as `fallback_cost` of an operation "layout_transform". A copy fills ragged blocks with 0;
+        what a kernel leaves there is nobody's, so weights that meet it are 0.
         """
         del workload
         return {}

@@ -187,8 +187,8 @@ class MatchTarget(ABC):
         """Cycles of the reference clock to hand a tensor from one module to another.
 
         0 within one unit; else `synchronisation`, and the tensor's bytes at the lower of the two
-        outermost memories' bandwidths where these memories have different names. A target whose
-        modules store tensors in different orders adds here what changing the order takes.
+        outermost memories' bandwidths where these memories have different names. What it takes to
+        change the order of elements (`ExecModule.layouts`) is not among it.
         """
         if move.stays:
             return 0.0

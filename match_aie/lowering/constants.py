@@ -7,8 +7,7 @@ from collections.abc import Mapping as MappingOf
 import numpy as np
 
 from match_aie.errors import TargetError, shorten
-from match_aie.hardware import ExecModule, Mapping
-from match_aie.mapping.packing import packings
+from match_aie.hardware import ExecModule, Mapping, packings
 from match_aie.workload import Operand, Workload
 
 

@@ -14,7 +14,14 @@ from itertools import islice
 import numpy as np
 
 from match_aie.errors import InternalError, TargetError
-from match_aie.hardware import Cost, ExecModule, Original, SequenceCostModel, convert
+from match_aie.hardware import (
+    Cost,
+    ExecModule,
+    Original,
+    SequenceCostModel,
+    activations,
+    convert,
+)
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.hardware.mapping import Cut
 from match_aie.hardware.module import Constants
@@ -119,7 +126,15 @@ def on_both(layer: LayerProgram, module: ExecModule, other: ExecModule) -> tuple
     """The layer on both modules, in one arithmetic; None where one of them cannot.
 
     The difference from the model that the layer was chosen with is never a larger one after it.
+    Neither of them, where tensors would lie in an order that halves of their rows do not keep.
     """
+    ways = _on_both(layer, module, other)
+    if ways is None or any(activations(way.workload, way.module) for way in ways):
+        return None
+    return ways
+
+
+def _on_both(layer: LayerProgram, module: ExecModule, other: ExecModule) -> tuple[Way, Way] | None:
     meant = layer.original or Original(layer.workload, dict(layer.constants), None)
     pattern = _pattern(other, layer, meant.workload)
     if pattern is None:

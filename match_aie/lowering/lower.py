@@ -9,7 +9,7 @@ import numpy as np
 
 from match_aie.errors import InternalError, TargetError
 from match_aie.fallback.remainder import Call, Remainder
-from match_aie.hardware import Cost, ExecModule, Mapping, Original, TileProgram
+from match_aie.hardware import Cost, ExecModule, Mapping, Original, TileProgram, activations
 from match_aie.hardware.module import meant
 from match_aie.lowering.constants import packed_constants
 from match_aie.lowering.program import (
@@ -121,6 +121,7 @@ def _layer_step(
         tuple((name, np.asarray(value)) for name, value in layer.constants.items()),
         tiles=tiles,
         original=layer.original,
+        layouts=tuple(activations(workload, module).items()),
     )
     sources = dict(zip((o.name for o in workload.inputs), reads, strict=True))
     pairs = tuple((sources[o].name, writes[0].name) for o in _in_place(module, workload))

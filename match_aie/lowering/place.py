@@ -1,4 +1,4 @@
-"""From a schedule to a program: concatenations, storage, hand-over, what runs side by side."""
+"""From a schedule to a program: orders, concatenations, storage, hand-over, pairs of layers."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from match_aie.lowering.handover import hand_over
 from match_aie.lowering.held import held
 from match_aie.lowering.joining import join, refused
 from match_aie.lowering.program import NetworkProgram, Schedule
+from match_aie.lowering.reorder import reordered
 from match_aie.lowering.streams import store
 
 
@@ -33,6 +34,7 @@ def place(
         objective: what decides what stays in an inner memory.
     """
     found: NetworkProgram | Infeasible | None = None
+    schedule = reordered(schedule, target)
     for attempt in _attempts(schedule, target.build_profile().inner_alignment):
         schedule = held(attempt, target)
         plan = partial(_place, target=target, limit=limit, objective=objective)

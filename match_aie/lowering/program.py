@@ -18,6 +18,7 @@ from match_aie.hardware import (
     Cost,
     Mapping,
     Original,
+    Packing,
     TileProgram,
     Unit,
     flows,
@@ -114,6 +115,7 @@ class LayerProgram:
         held_until: the step after which its result can be looked at, where only the module holds
             it (`HandedOver`); else None.
         ahead: runs that may have begun before this one's result is taken (`HandedOver`).
+        layouts: how inputs and output lie that are not row-major, by operand name.
     """
 
     symbol: str
@@ -128,6 +130,7 @@ class LayerProgram:
     original: Original | None = None
     held_until: int | None = None
     ahead: int = 0
+    layouts: tuple[tuple[str, Packing], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +144,7 @@ class Step:
         layer: the layer behind it, None for the fallback.
         in_place: (read tensor, written tensor) pairs that may share storage.
         workspaces: arena bytes the call needs beside its tensors.
+        cycles: of the core, modelled, where no operator of the graph stands for the step.
     """
 
     label: str
@@ -149,6 +153,7 @@ class Step:
     layer: LayerProgram | None = None
     in_place: tuple[tuple[str, str], ...] = ()
     workspaces: tuple[Workspace, ...] = ()
+    cycles: float = 0.0
 
     def reads(self) -> tuple[str, ...]:
         """Names of the tensors read, in argument order."""

@@ -18,11 +18,11 @@ from match_aie.hardware import (
     TileAxis,
     TileOperand,
     TileProgram,
+    packings,
     sums_memory,
 )
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.hardware.tiles import Moves
-from match_aie.mapping.packing import packings
 from match_aie.workload import ITEMSIZE, Operand, Workload
 
 #: What `ma_tiles.h` has room for.
@@ -149,7 +149,7 @@ def _sums(
                 hint=f"have tiled_reductions() leave {dim} out",
             )
     tile = _largest(output, mapping.extents(output.cut, workload.dims))
-    nbytes = tile // output.itemsize * workload.partial_itemsize
+    nbytes = tile // ITEMSIZE[workload.output.dtype] * workload.partial_itemsize
     nbytes = -(-nbytes // ALIGNMENT) * ALIGNMENT
     found = Sums(memory.name, tops[memory.name], nbytes, workload.partial_itemsize, dims)
     tops[memory.name] += nbytes
@@ -220,7 +220,7 @@ def _operand(operand: Operand, memory: Memory, cut: int, packing: Packing | None
 
 
 def _packed(operand: Operand, memory: Memory, cut: int, packing: Packing) -> TileOperand:
-    """The same for a packed constant: rows of blocks, and what no loop divides at the end of each.
+    """The same for an operand in blocks: rows of blocks, what no loop divides at their ends.
 
     Elements of blocks that lie innermost are one item, whatever their order.
     """
@@ -237,6 +237,11 @@ def _packed(operand: Operand, memory: Memory, cut: int, packing: Packing) -> Til
         found.append(TileAxis(terms, axis.offset if counted else 0, size, unit, stride))
         stride *= size
     found = found or [TileAxis((), 0, 1, 1, itemsize)]
+    if len(found) > MAX_AXES:
+        raise TargetError(
+            f"{operand.name} lies in blocks along {len(found)} places, and tiles have {MAX_AXES}",
+            hint="an order that ends in the elements of its blocks",
+        )
     nbytes = packing.nbytes(operand)
     return TileOperand(
         operand.name, memory.name, cut, 1, 0, 0, itemsize, nbytes, tuple(reversed(found))

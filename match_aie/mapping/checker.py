@@ -74,7 +74,7 @@ class _Checker:
         self._sizes = dict(workload.dims)
         layouts = module.layouts(workload)
         self._packings = {
-            o.name: layouts[o.name].on(o) for o in workload.constants if o.name in layouts
+            o.name: layouts[o.name].on(o) for o in workload.operands if o.name in layouts
         }
         output = {dim for axis in workload.output.axes for dim, _ in axis.terms}
         self._reductions = set(self._sizes) - output
@@ -166,8 +166,10 @@ class _Checker:
         if "sums" not in (memory.operands or ()) or not self._unfinished(self._mapping.kernel):
             return 0
         cut, elements = self._cut(output, self._way(output)[0]), 1
-        for axis, size in zip(output.axes, output.shape, strict=True):
-            elements *= self._longest(axis, size, cut)
+        packing = self._packings.get(output.name)
+        for at, (axis, size) in enumerate(zip(output.axes, output.shape, strict=True)):
+            block = 1 if packing is None else packing.block(at)
+            elements *= -(-self._longest(axis, size, cut) // block) * block
         width = max(4, ITEMSIZE[output.dtype])
         return -(-elements * width // memory.alignment) * memory.alignment
 
@@ -184,7 +186,8 @@ class _Checker:
                 axis, size = operand.axes[at], operand.shape[at]
                 elements *= -(-self._longest(axis, size, cut) // block)
         if operand is self._workload.output and self._unfinished(self._inward(operand, memory)):
-            width = width if self._has_sums and memory == self._way(operand)[0] else max(4, width)
+            if not self._has_sums or memory != self._way(operand)[0]:
+                width *= max(4, ITEMSIZE[operand.dtype]) // ITEMSIZE[operand.dtype]
         nbytes = -(-elements * width // memory.alignment) * memory.alignment
         several = any(self._split(dim, cut) for dim in self._sizes)
         return nbytes * (2 if several and memory.doubles(operand.name) else 1)
@@ -213,14 +216,14 @@ class _Checker:
     # ------------------------------------------------------------ blocks
 
     def blocks(self) -> Iterator[Violation]:
-        """Tiles that begin within a block of a packed constant."""
+        """Tiles that begin within a block of an operand."""
         for name, packing in self._packings.items():
             for at, block in packing.blocks:
                 for dim, coefficient in self._workload.operand(name).axes[at].terms:
                     loops = self._loops(dim, self._mapping.kernel)
                     starts = {start for start, _ in ranges(loops, self._sizes[dim])}
                     if any(start * coefficient % block for start in starts):
-                        text = f"tiles of {dim} cut blocks of {block} of the packed {name}"
+                        text = f"tiles of {dim} cut blocks of {block} of {name}"
                         yield Violation("blocks", text)
 
     # ------------------------------------------------------------ legality

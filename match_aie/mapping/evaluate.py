@@ -187,7 +187,7 @@ class Evaluation:
         total = _Sum()
         kinds = _tiles(extents, self._sizes, dims_of(operand))
         for at, (tile, count) in enumerate(kinds):
-            moved = block(operand, self._axes(route, tile), parent, itemsize)
+            moved = block(operand, self._axes(route, tile), parent, itemsize, route.order)
             work, model = self._workload, self._model
             cycles = float(model.transfer_cycles(work, moved, outer, inner, direction))
             energy = float(model.transfer_energy(work, moved, outer, inner, direction))
@@ -229,7 +229,8 @@ class Evaluation:
         extents = self._extents(self._mapping.cut(route.operand.name, route.memories[0].name))
         axes = self._axes(route, {d: np.asarray(s) for d, s in extents.items()})
         size = self._workload.partial_itemsize
-        nbytes = resident_bytes(route.operand, axes, memory, np.asarray(False), size)
+        alone = np.asarray(False)
+        nbytes = resident_bytes(route.operand, axes, memory, alone, size, route.packing)
         return [Use(memory.name, SUMS, int(nbytes))]
 
     def _use(self, route: Route, memory: Memory) -> Use:

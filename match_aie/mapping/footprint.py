@@ -47,7 +47,11 @@ def axis_extents(
 
 
 def block(
-    operand: Operand, extents: Sequence[Array], parent: Sequence[Array], itemsize: int | None = None
+    operand: Operand,
+    extents: Sequence[Array],
+    parent: Sequence[Array],
+    itemsize: int | None = None,
+    order: Packing | None = None,
 ) -> Block:
     """What moves for a tile with these axis extents, out of one with those of `parent`.
 
@@ -59,7 +63,10 @@ def block(
         extents: along each axis, of the tile.
         parent: along each axis, of the enclosing tile (the whole tensor in the home memory).
         itemsize: bytes of an element; the operand's own by default.
+        order: in which its blocks lie, where it is not row-major.
     """
+    if order is not None:
+        extents, parent = order.extents(extents), order.extents(parent)
     elements: Array = np.asarray(1)
     chunks: Array = np.asarray(1)
     planes: Array = np.asarray(1)
@@ -91,7 +98,7 @@ def resident_bytes(
         memory: that holds the tile.
         moved_again: whether there is more than one tile; only then can a second be in flight.
         itemsize: bytes of an element: wider than the operand's own for partial sums.
-        packing: of a packed constant: the tile is as many blocks as its elements lie in.
+        packing: of an operand in blocks: the tile is as many blocks as its elements lie in.
     """
     nbytes: Array = np.asarray(itemsize or ITEMSIZE[operand.dtype])
     if packing is None:
@@ -99,6 +106,8 @@ def resident_bytes(
             nbytes = nbytes * extent
     else:
         nbytes = np.asarray(packing.cell_bytes(operand))
+        if itemsize is not None:
+            nbytes = nbytes // ITEMSIZE[operand.dtype] * itemsize
         for at, size in packing.blocks:
             nbytes = nbytes * -(-extents[at] // size)
     aligned = -(-nbytes // memory.alignment) * memory.alignment

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from match_aie.hardware import ExecModule, Memory, Packing
-from match_aie.mapping.packing import packings
+from match_aie.hardware import ExecModule, Memory, Packing, packings
 from match_aie.workload import Operand, Workload
 
 
@@ -22,6 +21,14 @@ class Route:
     operand: Operand
     memories: tuple[Memory, ...]
     packing: Packing | None = None
+
+    @property
+    def order(self) -> Packing | None:
+        """How a tensor lies that is moved row by row in an order of the module's own.
+
+        None for constants: their transfers are priced by elements.
+        """
+        return None if self.operand.constant else self.packing
 
     def outward(self, memory: Memory) -> Memory:
         """Where tiles in `memory` come from."""

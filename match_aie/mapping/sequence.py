@@ -145,7 +145,7 @@ class Prices:
         inner, outer = route.memories[0], route.memories[-1]
         axes = [np.asarray(extent) for extent in extents]
         whole = [np.asarray(size) for size in route.operand.shape]
-        moved = block(route.operand, axes, whole)
+        moved = block(route.operand, axes, whole, order=route.order)
         way: Direction = "store" if route.operand is self.workload.output else "load"
         return self.model.transfer_price(self.workload, moved, outer, inner, way)
 

@@ -135,7 +135,8 @@ class Leg:
             for e in self._extents(pieces=False)
         ]
         size = self._problem.workload.partial_itemsize
-        return resident_bytes(self.route.operand, spread, memory, np.asarray(False), size)
+        alone, packing = np.asarray(False), self.route.packing
+        return resident_bytes(self.route.operand, spread, memory, alone, size, packing)
 
     def moves(self, parent: int | None = None) -> Moves:
         """Transfers for every node, out of the tile of node `parent` (None: whole tensor)."""
@@ -186,14 +187,15 @@ class Leg:
             parents = [np.asarray([[size]]) for size in operand.shape]
         else:
             parents = [np.reshape(extent, (-1, 1)) for extent in self._extents(pieces=False)]
-        moved = block(operand, tile, parents)
+        moved = block(operand, tile, parents, order=self.route.order)
         cycles, energy = self._price(moved, "store" if self._output else "load")
         zero = self._full(np.zeros((1, self._projection.count)))
         if self._problem.prices is not None:
             return self._bounds(self._problem.prices, parents, self._sum(energy))
         if not self._output or self._others.max() == 1:
             return self._sum(cycles), zero, self._first(cycles), self._sum(energy), zero
-        sums = block(operand, tile, parents, self._problem.workload.partial_itemsize)
+        wide = self._problem.workload.partial_itemsize
+        sums = block(operand, tile, parents, wide, self.route.order)
         load, load_energy = self._price(sums, "load")
         store, store_energy = self._price(sums, "store")
         return (
@@ -211,7 +213,7 @@ class Leg:
         """
         operand, model = self.route.operand, prices.model
         tile = prices.least_extents(operand, self._projection.tile(pieces=True))
-        moved = block(operand, tile, parents)
+        moved = block(operand, tile, parents, order=self.route.order)
         if any(prices.padding(operand)):
             one = np.ones_like(moved.chunks)
             moved = replace(moved, chunks=one, planes=one)
@@ -224,7 +226,8 @@ class Leg:
             last = self._full(self._projection.last(cycles - held))
             return total, zero, zero, energy, zero, each, last
         begin = prices.first_extents(operand, self._projection.tile())
-        moved = block(operand, begin, [np.asarray([[size]]) for size in operand.shape])
+        whole = [np.asarray([[size]]) for size in operand.shape]
+        moved = block(operand, begin, whole, order=self.route.order)
         first, _ = self._price(moved, "load")
         ahead = np.broadcast_to(model.held_cycles(self._problem.workload, moved), first.shape)
         return total, zero, self._full(first), energy, zero, each, -ahead
@@ -376,7 +379,8 @@ def fixed_moves(problem: Problem, tier: int) -> Moves:
         if memory is None or memory is route.memories[-1]:
             continue
         shape = [np.asarray(size) for size in route.operand.shape]
-        moved, outer = block(route.operand, shape, shape), route.outward(memory)
+        moved = block(route.operand, shape, shape, order=route.order)
+        outer = route.outward(memory)
         model, work = problem.model, problem.workload
         cycles = np.reshape(model.transfer_cycles(work, moved, outer, memory, "load"), 1)
         energy = np.reshape(model.transfer_energy(work, moved, outer, memory, "load"), 1)

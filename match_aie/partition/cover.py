@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from match_aie.partition.circuit import Circuit, Literal
-from match_aie.partition.pricing import Place, Pricing
+from match_aie.partition.pricing import CORE_SIDE, Place, Pricing, Side
 
 if TYPE_CHECKING:
-    from match_aie.hardware import ExecModule
     from match_aie.partition.select import Option
 
 #: Parts of a cycle that costs are rounded to, at best.
@@ -131,6 +130,8 @@ class _Builder:
         self.options = options
         self.circuit = Circuit(len(options))
         self.places = [pricing.place(option) for option in options]
+        self._sides = [pricing.orders(option) for option in options]
+        self._modules = [Side(option.candidate.module) for option in options]
         self.owners: dict[int, list[int]] = {}
         self.rooted: dict[str, list[int]] = {}
         self.reading: dict[str, list[int]] = {}
@@ -185,23 +186,23 @@ class _Builder:
 
     def _moves(self, name: str) -> list[tuple[Literal, float]]:
         rooted = self.rooted.get(name, [])
-        sources = [(None, self.circuit.none(rooted)), *self._by_module(rooted)]
-        targets = [(None, self.core_reads(name)), *self._by_module(self.reading.get(name, []))]
+        sources = [(CORE_SIDE, self.circuit.none(rooted)), *self._by_side(name, rooted)]
+        reading = self._by_side(name, self.reading.get(name, []))
         found: list[tuple[Literal, float]] = []
-        for module, read in targets:
-            prices = [(self.pricing.move(name, source, module), w) for source, w in sources]
+        for side, read in [(CORE_SIDE, self.core_reads(name)), *reading]:
+            prices = [(self.pricing.move(name, source, side), w) for source, w in sources]
             moved = [(w, self.circuit.all((w, read)), cycles) for cycles, w in prices]
             if any(cycles for *_, cycles in moved):
                 self.links.append((read, tuple((w, m) for w, m, _ in moved)))
                 found += [(m, cycles) for _, m, cycles in moved if cycles]
         return found
 
-    def _by_module(self, choices: Sequence[int]) -> list[tuple[ExecModule | None, Literal]]:
-        """(module, one of its choices is taken) for the modules of `choices`."""
-        grouped: dict[str, list[int]] = {}
+    def _by_side(self, name: str, choices: Sequence[int]) -> list[tuple[Side, Literal]]:
+        """(module with an order of `name`, one of its choices is taken) for those of `choices`."""
+        grouped: dict[Side, list[int]] = {}
         for choice in choices:
-            grouped.setdefault(self._module(choice).name, []).append(choice)
-        return [(self._module(group[0]), self.circuit.any(group)) for group in grouped.values()]
+            grouped.setdefault(self._side(choice, name), []).append(choice)
+        return [(side, self.circuit.any(group)) for side, group in grouped.items()]
 
-    def _module(self, choice: int) -> ExecModule:
-        return self.options[choice - 1].candidate.module
+    def _side(self, choice: int, name: str) -> Side:
+        return self._sides[choice - 1].get(name) or self._modules[choice - 1]

@@ -7,7 +7,10 @@ A cover of the graph is a set of options, no operator in two of them. It costs
   compile time (for an operator that may be repeated, only where its result is read outside the
   options that hold it), and
 - a move for every tensor and every unit that reads it and is not the unit that wrote it. The
-  caller's inputs and outputs are with the core.
+  caller's inputs and outputs are with the core, and
+- a copy by the core for every tensor, unit and order (`ExecModule.layouts`) in which it is read and
+  not written. The core and the caller have tensors row-major. Two units that read one order pay
+  twice, though one copy serves both.
 
 Energy is counted alike: the modelled picojoules of the options, and what the core takes in the
 cycles of operators and moves. `Weights` say what counts.
@@ -18,7 +21,7 @@ same as conditions, for the solver; the two are compared on every selection.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -30,7 +33,9 @@ from match_aie.hardware import (
     MatchTarget,
     Move,
     Operation,
+    Packing,
     TensorType,
+    activations,
     refuse_objective,
 )
 from match_aie.hardware.graph import Graph, Node
@@ -91,6 +96,22 @@ class Place:
     nodes: frozenset[int]
     owned: frozenset[int]
     reads: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Side:
+    """Who writes or reads a value, in which order; the core or the caller where both are None.
+
+    Attributes:
+        module: the execution module.
+        order: (shape of the operand, how it lies); row-major where None.
+    """
+
+    module: ExecModule | None = None
+    order: tuple[tuple[int, ...], Packing] | None = None
+
+
+CORE_SIDE = Side()
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,10 +199,34 @@ class Pricing:
         cycles = _checked(self.target.fallback_cost(operation), "fallback_cost") * self.core_cycle
         return cycles * UNWRITTEN if STEPS in node.attributes else cycles
 
-    def move(self, value: str, source: ExecModule | None, to: ExecModule | None) -> float:
-        """What handing `value` over costs: the core's work."""
-        cycles = self.target.move_cost(Move(self.tensor(value), source, to))
-        return _checked(cycles, "move_cost") * self.core_cycle
+    def move(self, value: str, source: Side, to: Side) -> float:
+        """What handing `value` over costs: the core's work, to change its order included."""
+        tensor = self.tensor(value)
+        cycles = _checked(
+            self.target.move_cost(Move(tensor, source.module, to.module)), "move_cost"
+        )
+        if source.order != to.order:
+            copy = Operation("layout_transform", (tensor,), tensor)
+            cycles += _checked(self.target.fallback_cost(copy), "fallback_cost")
+        return cycles * self.core_cycle
+
+    def side(self, option: Option, value: str) -> Side:
+        """Who an option is to one of the values that it reads or gives."""
+        return self.orders(option).get(value, Side(option.candidate.module))
+
+    def orders(self, option: Option) -> Mapping[str, Side]:
+        """The same for every value that it has in an order of its own."""
+        layer, module = option.candidate.layer, option.candidate.module
+        found = {} if layer is None else activations(layer.workload, module)
+        if layer is None or not found:
+            return {}
+        names = (*layer.inputs, layer.output)
+        operands = (*layer.workload.inputs, layer.workload.output)
+        return {
+            name: Side(module, (o.shape, found[o.name]))
+            for name, o in zip(names, operands, strict=True)
+            if o.name in found
+        }
 
     def tensor(self, name: str) -> TensorType:
         """A value's type."""
@@ -203,30 +248,30 @@ class Leftover:
 
     Attributes:
         nodes: indices that the core computes.
-        readers: value -> modules by name that read it from outside; "" for the core.
+        readers: value -> who reads it from outside, each once.
     """
 
     nodes: tuple[int, ...]
-    readers: dict[str, dict[str, ExecModule | None]]
+    readers: dict[str, dict[Side, None]]
 
 
 def leftover(pricing: Pricing, chosen: Sequence[Option]) -> Leftover:
     """Walk the graph backwards from what must be there: results, and what options read."""
     graph = pricing.graph
-    readers: dict[str, dict[str, ExecModule | None]] = {}
+    readers: dict[str, dict[Side, None]] = {}
 
-    def read(name: str, module: ExecModule | None) -> None:
+    def read(name: str, side: Side) -> None:
         if name not in pricing.known:
-            readers.setdefault(name, {})["" if module is None else module.name] = module
+            readers.setdefault(name, {})[side] = None
 
     taken: set[int] = set()
     for option in chosen:
         place = pricing.place(option)
         taken |= place.owned
         for name in place.reads:
-            read(name, option.candidate.module)
+            read(name, pricing.side(option, name))
     for name in graph.outputs:
-        read(name, None)
+        read(name, CORE_SIDE)
     left: list[int] = []
     for node in reversed(graph.nodes):
         unread = pricing.repeatable(node.index) and node.output not in readers
@@ -234,7 +279,7 @@ def leftover(pricing: Pricing, chosen: Sequence[Option]) -> Leftover:
             continue
         left.append(node.index)
         for name in node.inputs():
-            read(name, None)
+            read(name, CORE_SIDE)
     return Leftover(tuple(reversed(left)), readers)
 
 
@@ -255,15 +300,14 @@ def audit(pricing: Pricing, chosen: Sequence[Option], unit: Unit = exactly) -> C
         unit: applied to every single cost before it is added, such as a rounding.
     """
     left = leftover(pricing, chosen)
-    source: dict[str, ExecModule | None] = {
-        pricing.graph.nodes[o.candidate.match.root].output: o.candidate.module for o in chosen
-    }
+    written = [(pricing.graph.nodes[o.candidate.match.root].output, o) for o in chosen]
+    source = {name: pricing.side(option, name) for name, option in written}
     cost = CoverCost(sum(unit(pricing.option(o)) for o in chosen), 0.0, 0.0)
     cost = replace(cost, fallback=sum(unit(pricing.fallback(index)) for index in left.nodes))
     moves = (
-        unit(pricing.move(name, source.get(name), module))
-        for name, modules in left.readers.items()
-        for module in modules.values()
+        unit(pricing.move(name, source.get(name, CORE_SIDE), side))
+        for name, sides in left.readers.items()
+        for side in sides
     )
     return replace(cost, moves=sum(moves))
 

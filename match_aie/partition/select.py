@@ -21,6 +21,7 @@ from match_aie.partition.candidates import Candidate
 from match_aie.partition.cover import problem
 from match_aie.partition.match import REPEATABLE
 from match_aie.partition.pricing import (
+    CORE_SIDE,
     CYCLES,
     PICOJOULES,
     CoverCost,
@@ -252,7 +253,7 @@ def together(
         if layer is None or option.mapping is None:
             return tuple(chosen)
         sources = tuple(written.get(name) for name in place.reads)
-        name, leaves = option.candidate.module.name, "" in rest.get(output, {})
+        name, leaves = option.candidate.module.name, CORE_SIDE in rest.get(output, {})
         what = name, layer.workload, option.mapping
         read_by = tuple(readers.get(output, ()))
         seats.append(Seat(*what, sources, read_by, leaves, option.candidate.label))

@@ -23,7 +23,7 @@ from match_aie.toolchain.record import (
     element_dtype,
 )
 from match_aie.toolchain.walk import Storages, walk
-from match_aie.workload import real_expected, reference
+from match_aie.workload import Operand, real_expected, reference
 from match_aie.workload.running import share, wrong
 
 
@@ -142,8 +142,7 @@ def _check(
             count += 1
             layer = record.layers[step.layer]
             arrays = _inputs(layer, step, values)
-            output = layer.workload.output
-            got = _array(now[step.writes[0]], output.dtype, output.shape)
+            got = _operand(layer, layer.workload.output, now[step.writes[0]])
             constants = layer_constants(folder, layer)
             found: LayerMismatch | None = None
             if layer.workload.real is not None:
@@ -161,7 +160,7 @@ def _check(
 def _inputs(layer: LayerRecord, step: StepRecord, values: Storages) -> list[np.ndarray]:
     """What the layer really read, an array per input of its workload."""
     return [
-        _array(values.read(name), operand.dtype, operand.shape)
+        _operand(layer, operand, values.read(name))
         for name, operand in zip(step.reads, layer.workload.inputs, strict=True)
     ]
 
@@ -218,6 +217,14 @@ def _mismatch(
         float(got.reshape(-1)[first]),
         float(expected.reshape(-1)[first]),
     )
+
+
+def _operand(layer: LayerRecord, operand: Operand, data: bytes | memoryview) -> np.ndarray:
+    """An operand's elements, row-major, from the order in which they lie."""
+    packing = layer.layouts.get(operand.name)
+    if packing is None:
+        return _array(data, operand.dtype, operand.shape)
+    return packing.unpack(operand, _array(data, operand.dtype, packing.shape(operand)))
 
 
 def _array(data: bytes | memoryview, dtype: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from match_aie.codegen.manifest import FILE, SCHEMA_VERSION, Found
 from match_aie.codegen.port import PortRecord
 from match_aie.codegen.state import StateRecord, States
 from match_aie.errors import ProjectError
-from match_aie.hardware import Loop, TileProgram, tiles_from_json
+from match_aie.hardware import Loop, Packing, TileProgram, tiles_from_json
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.lowering import Tensor
 from match_aie.workload import Workload
@@ -22,13 +22,17 @@ from match_aie.workload.codec import from_json
 
 @dataclass(frozen=True)
 class StepRecord:
-    """A call: its label, the tensors it reads and writes in order, its layer's symbol if any."""
+    """A call: its label, the tensors it reads and writes in order, its layer's symbol if any.
+
+    `cycles` are the core's, modelled, where no operator of the graph stands for it.
+    """
 
     label: str
     symbol: str
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     layer: str | None
+    cycles: float = 0.0
 
 
 Members = tuple[tuple[str, Found], ...]
@@ -45,7 +49,10 @@ class OriginalRecord:
 
 @dataclass(frozen=True)
 class LayerRecord:
-    """A layer: who runs it and how, what it computes, predicted cycles, constants, tiles."""
+    """A layer: who runs it and how, what it computes, predicted cycles, constants, tiles.
+
+    `layouts` say how inputs and output lie that are not row-major, by operand name.
+    """
 
     name: str
     symbol: str
@@ -57,6 +64,7 @@ class LayerRecord:
     original: OriginalRecord | None = None
     tiles: TileProgram | None = None
     mapping: LoopMapping = LoopMapping((), ())
+    layouts: Mapping[str, Packing] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,6 +221,7 @@ def _step(item: Mapping[str, Any]) -> StepRecord:
         tuple(a["name"] for a in arguments if a["access"] == "read"),
         tuple(a["name"] for a in arguments if a["access"] == "write"),
         item["layer"],
+        float(item.get("cycles", 0.0)),
     )
 
 
@@ -229,7 +238,13 @@ def _layer(item: Mapping[str, Any]) -> LayerRecord:
         None if original is None else _original(original),
         tiles_from_json(item.get("tiles")),
         _mapping(item["mapping"]),
+        {str(name): _packing(each) for name, each in item.get("layouts", {}).items()},
     )
+
+
+def _packing(item: Mapping[str, Any]) -> Packing:
+    places = tuple((int(at), bool(counted)) for at, counted in item["places"])
+    return Packing(places, tuple((int(at), int(size)) for at, size in item["blocks"]), None)
 
 
 def _mapping(item: Mapping[str, Any]) -> LoopMapping:

@@ -114,9 +114,8 @@ class Timing:
         pixels = size["B"] * size["OY"] * size["OX"]
         if workload.kind == "add":
             return KernelTime("array", (Jobs(20.0, 2.0 * pixels * ceil(size["K"] / SIDE)),))
-        blocks = ceil(size["G"] * size["K"] / SIDE) * ceil(size["C"] / SIDE)
-        passes = float(SIDE + pixels) * blocks * size["FY"] * size["FX"]
-        return KernelTime("array", (Jobs(20.0, passes),))
+        jobs = ceil(size["G"] * size["K"] / SIDE) * ceil(size["C"] / SIDE) * size["FY"] * size["FX"]
+        return KernelTime("array", (Jobs(20.0, float(SIDE + pixels) * jobs),))
 
     def transfer(self, region: hw.Region, *, store: bool) -> TransferTime:
         """Piece by piece, each a whole number of words."""

@@ -244,12 +244,16 @@ COMPILED = {
     ),
     "a layout of no operand": (
         tiled(layouts=lambda self, w: {"wieght": Blocked("K C k", K=16)}),
-        "Array.layouts() of a dense names 'wieght', which is none of its constants; did you mean "
+        "Array.layouts() of a dense names 'wieght', which is none of its operands; did you mean "
         "'weight'",
     ),
-    "a layout of an activation": (
-        tiled(layouts=lambda self, w: {"x": Blocked("B C c", C=16)}),
-        "Array.layouts() of a dense names 'x', which is none of its constants; there is weight",
+    "an order that the kernel does not read": (
+        tiled(layouts=lambda self, w: {"x": Blocked("c C B", C=16)}),
+        "differs from its numpy reference",
+    ),
+    "an activation packed by hand": (
+        tiled(layouts=lambda self, w: {"x": Blocked("B ...", B=1, cell=64)}),
+        "Array.layouts() of a dense: x is no constant, and its blocks are left to pack()",
     ),
     "an operand that no inner memory holds": (
         one_memory(operands=("x", "y", "weight", "bias")),

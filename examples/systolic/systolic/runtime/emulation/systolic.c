@@ -5,32 +5,35 @@
 
 #include "ma_host.h"
 
+static int32_t place(const struct systolic_tile *i, int32_t row, int32_t column, int32_t channel)
+{
+    return row * i->line + column * i->pixel + channel / 16 * i->block + channel % 16;
+}
+
 static void check(const struct systolic_tile *i)
 {
-    const int64_t bytes = (i->rows - 1) * i->line + (i->columns - 1) * i->pixel + i->channels;
-    if (i->at - ma_emulated_l1() + bytes > 65536) {
+    const int64_t last = place(i, i->rows - 1, i->columns - 1, i->channels - 1);
+    if (i->at - ma_emulated_l1() + last >= 65536) {
         ma_stop("a tile of the array leaves the activation memory");
     }
 }
 
 static int32_t load(const struct systolic_tile *i, int32_t row, int32_t column, int32_t channel)
 {
-    const uint8_t byte = i->at[row * i->line + column * i->pixel + channel];
+    const uint8_t byte = i->at[place(i, row, column, channel)];
     return (i->is_signed ? (int8_t)byte : byte) - i->zero;
 }
 
 static uint8_t rounded(const struct systolic_job *j, float real)
 {
     const float low = (float)(j->lo - j->y.zero), high = (float)(j->hi - j->y.zero);
-    const float steps = rintf(real);
-    return (uint8_t)((int32_t)(steps < low ? low : steps > high ? high : steps) + j->y.zero);
+    return (uint8_t)((int32_t)fminf(fmaxf(rintf(real), low), high) + j->y.zero);
 }
 
 /* What a filter gives for one output: of all channels of x, or of one. */
 static int32_t filtered(const struct systolic_job *j, int32_t row, int32_t column, int32_t k)
 {
-    const int32_t from = j->depthwise ? k : 0, to = j->depthwise ? k + 1 : j->x.channels;
-    int32_t sum = 0;
+    int32_t sum = 0, from = j->depthwise ? k : 0, to = j->depthwise ? k + 1 : j->x.channels;
     for (int32_t tap = 0; tap < j->fy * j->fx; ++tap) {
         const int32_t r = row * j->sy + tap / j->fx * j->dy - j->top;
         const int32_t s = column * j->sx + tap % j->fx * j->dx - j->left;
@@ -45,7 +48,7 @@ static int32_t filtered(const struct systolic_job *j, int32_t row, int32_t colum
 
 static void output(const struct systolic_job *j, int32_t row, int32_t column, int32_t k)
 {
-    const int32_t at = row * j->y.line + column * j->y.pixel + k;
+    const int32_t at = place(&j->y, row, column, k);
     if (j->x1.at) {
         const float left = (float)load(&j->x, row, column, k) * j->scale_x;
         const float right = (float)load(&j->x1, row, column, k) * j->scale_x1;
@@ -57,14 +60,14 @@ static void output(const struct systolic_job *j, int32_t row, int32_t column, in
         j->sums.at[at] = sum;
         return;
     }
-    j->y.at[at] = rounded(j, (float)sum * j->scale[j->per_channel ? k : 0]);
+    j->y.at[at] = rounded(j, (float)sum * j->scale[j->scales > 1 ? k : 0]);
 }
 
 void systolic_run(const struct systolic_job *j)
 {
     check(&j->x);
     check(&j->y);
-    const int32_t columns = j->y.columns, channels = j->y.channels;
+    const int32_t columns = j->y.columns, channels = j->outputs;
     for (int32_t i = 0; i < j->y.rows * columns * channels; ++i) {
         output(j, i / channels / columns, i / channels % columns, i % channels);
     }
