@@ -13,6 +13,7 @@ from match_aie.mapping import SearchOptions
 from match_aie.simulation import KernelTime, ScratchpadSimulator
 from match_aie.testing.case import Case, network
 from match_aie.testing.zoo import INT8, Conv
+from tests.cc.systolic.test_orders import BlockedArray
 from tests.shared import random_inputs
 
 OPERANDS = ("x", "x1", "y", "weight", "bias", "scale", "sums")
@@ -60,6 +61,18 @@ class Arrays(Systolic):
         return ScratchpadSimulator(Queued())
 
 
+class BlockedUnit(Unit):
+    """The same, of images in blocks of 16 channels."""
+
+    def layouts(self, workload):
+        return BlockedArray().layouts(workload)
+
+
+class BlockedArrays(Arrays):
+    def modules(self):
+        return [BlockedUnit(f"array{number}") for number in range(self.count)]
+
+
 def branches(graph):
     """Two rows of convolutions of one image, and their sum."""
     x = graph.input(replace(INT8, shape=(1, 32, 16, 16)))
@@ -90,9 +103,17 @@ def test_two_branches_on_two_arrays_are_faster(nets):
     assert "array1" in nets[2].summary()
 
 
-def test_they_compute_what_one_does(nets, tmp_path):
+@pytest.mark.parametrize("chip", [Arrays, BlockedArrays])
+def test_they_compute_what_one_does(nets, tmp_path, chip):
     """Loads, stores and kernels of two layers at a time in one scratchpad, bit for bit."""
-    project = nets[2].write(tmp_path / "net")
+    net = nets[2]
+    if chip is BlockedArrays:
+        model, search = network([Case("net", branches, single=False)]), SearchOptions("exact")
+        net = match.compile(model, chip(), name="net", search=search, cache=False)
+        assert len(net.program.schedule.beside) == 6
+        assert all(layer.layouts for layer in net.program.schedule.layers)
+        assert sum(step.layer is None for step in net.program.schedule.steps) <= 4
+    project = net.write(tmp_path / "net")
     project.build(quick=True)
     result = project.run(random_inputs(project.record.inputs, np.random.default_rng(0)))
     assert result.matches_reference
