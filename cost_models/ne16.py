@@ -21,8 +21,7 @@ import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
 from match_aie.cost_models.walk import Controller, Jobs, QueuedWalk
-from match_aie.hardware import Array, Block, Call, Loop, Repeat, Tile
-from match_aie.hardware.sequence import Ranges
+from match_aie.hardware import Array, Block, Call, Loop, Ranges, Repeat, Tile
 from match_aie.workload import Workload
 
 Filter = Literal["conv3x3", "depthwise", "conv1x1"]

@@ -23,10 +23,8 @@ import numpy as np
 
 from match_aie.cost_models.mchan import MchanTransfers
 from match_aie.cost_models.walk import BlockingWalk, Controller, Jobs
-from match_aie.hardware import Array, Block, Call, Loop, Repeat, Tile
-from match_aie.hardware.sequence import Ranges
-from match_aie.workload import Workload
-from match_aie.workload.reference import whole_image
+from match_aie.hardware import Array, Block, Call, Loop, Ranges, Repeat, Tile
+from match_aie.workload import Workload, whole_image
 
 _STALL, _DIVISION, _FLOAT, _FLOAT_DIVISION = 1.0, 12.0, 2.0, 15.0
 #: Loads of a channel's multiplier and offset.

@@ -2,7 +2,7 @@
 
 from match_aie.hardware.blocked import Blocked, Packing
 from match_aie.hardware.conversion import Original, computes_model, convert
-from match_aie.hardware.core import CoreCost, Operation, TensorType
+from match_aie.hardware.core import REDUCTIONS, CoreCost, Operation, TensorType
 from match_aie.hardware.cost import (
     Array,
     Block,
@@ -26,6 +26,7 @@ from match_aie.hardware.module import (
     OPERANDS,
     SUMS,
     Company,
+    Constants,
     ExecModule,
     Memory,
     check_memories,
@@ -49,13 +50,14 @@ from match_aie.hardware.pattern import (
 from match_aie.hardware.quantised import binary, clipped, real, tabulated, unary, weighted
 from match_aie.hardware.registry import load_target, target_names
 from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
-from match_aie.hardware.sequence import Call, Repeat, SequenceCostModel, SharedCostModel
+from match_aie.hardware.sequence import Call, Ranges, Repeat, SequenceCostModel, SharedCostModel
 from match_aie.hardware.simulated import (
     NetworkSimulator,
     SimulatedRun,
     SimulatedStep,
     StepResult,
 )
+from match_aie.hardware.tables import is_listed
 from match_aie.hardware.target import BuildProfile, MatchTarget, Storage
 from match_aie.hardware.tile_codec import tiles_from_json, tiles_to_json
 from match_aie.hardware.tiles import (
@@ -74,6 +76,7 @@ __all__ = [
     "CORE",
     "OPERANDS",
     "POINTWISE",
+    "REDUCTIONS",
     "REQUANTISE",
     "SCRATCHPAD_FILES",
     "SUMS",
@@ -88,6 +91,7 @@ __all__ = [
     "ChosenLayer",
     "Company",
     "Const",
+    "Constants",
     "Converted",
     "CoreCost",
     "Cost",
@@ -116,6 +120,7 @@ __all__ = [
     "PadChannels",
     "Pass",
     "Pattern",
+    "Ranges",
     "Region",
     "Repeat",
     "Runtime",
@@ -149,6 +154,7 @@ __all__ = [
     "cost_to_json",
     "flows",
     "integer_patterns",
+    "is_listed",
     "load_target",
     "mapping_from_json",
     "mapping_to_json",

@@ -25,7 +25,7 @@ from match_aie.workload.build import (
     table,
 )
 from match_aie.workload.fixed import Converted, shift_round, with_fixed_tail
-from match_aie.workload.fixed_norm import fixed_norm, norm_rows
+from match_aie.workload.fixed_norm import fixed_norm, norm_rows, normal_bits
 from match_aie.workload.fixed_point import FixedPoint, to_fixed_point
 from match_aie.workload.fixed_softmax import fixed_softmax, softmax_rows
 from match_aie.workload.real import (
@@ -40,7 +40,7 @@ from match_aie.workload.real import (
 )
 from match_aie.workload.real_bound import real_expected, within_bound
 from match_aie.workload.recurrent_bfloat16 import RECURRENT, refuses_recurrent
-from match_aie.workload.reference import reference
+from match_aie.workload.reference import reference, whole_image
 from match_aie.workload.workload import (
     DATA,
     FIXED_POINT_KINDS,
@@ -90,6 +90,7 @@ __all__ = [
     "layer_norm",
     "matmul",
     "norm_rows",
+    "normal_bits",
     "output_extent",
     "permute",
     "phase_taps",
@@ -111,6 +112,7 @@ __all__ = [
     "softmax_rows",
     "table",
     "to_fixed_point",
+    "whole_image",
     "with_fixed_tail",
     "within_bound",
 ]

@@ -12,8 +12,7 @@ from math import lcm
 
 import numpy as np
 
-from match_aie.hardware import Mapping
-from match_aie.hardware.module import Constants
+from match_aie.hardware import Constants, Mapping
 from match_aie.targets.cpu.blocks import Blocks, Range, blocks
 from match_aie.targets.cpu.cores import Split
 from match_aie.targets.cpu.machine import Machine

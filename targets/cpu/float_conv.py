@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from match_aie.hardware.module import Constants
+from match_aie.hardware import Constants
 from match_aie.targets.cpu.cores import Split, over, part_bytes
 from match_aie.targets.cpu.float_cost import FLOAT, SHARE
 from match_aie.targets.cpu.float_kernel import LINE, UNROLL, Ending, Product, literal

@@ -9,6 +9,7 @@ import numpy as np
 from match_aie.cost_models.cores import SharedLayer, SharedTiles, meeting
 from match_aie.hardware import (
     CORE,
+    Constants,
     CostModel,
     ExecModule,
     Loop,
@@ -17,7 +18,6 @@ from match_aie.hardware import (
     Pattern,
     TileCostModel,
 )
-from match_aie.hardware.module import Constants
 from match_aie.targets.cpu.cores import Split, Way, divide
 from match_aie.targets.cpu.float_conv import channelwise
 from match_aie.targets.cpu.float_cost import FLOAT, LEAST_STEPS, SHARE, ProductCost, RowCost

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from match_aie.hardware.module import Constants
+from match_aie.hardware import Constants
 from match_aie.targets.cpu.cores import Split, Way, bounds, over, part_bytes
 from match_aie.targets.cpu.float_conv import (
     ConvKernel,

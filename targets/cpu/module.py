@@ -14,6 +14,7 @@ from match_aie.cost_models.roofline import Roofline
 from match_aie.hardware import (
     CORE,
     Array,
+    Constants,
     CoreCost,
     CostModel,
     ExecModule,
@@ -24,7 +25,6 @@ from match_aie.hardware import (
     Tile,
     TileCostModel,
 )
-from match_aie.hardware.module import Constants
 from match_aie.targets.cpu.channelwise import (
     ChannelwiseKernel,
     pack_channelwise,
@@ -36,8 +36,7 @@ from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.pack import pack_product
 from match_aie.targets.cpu.patterns import INTEGER_PATTERNS, PATTERNS, REAL_PATTERNS
 from match_aie.targets.cpu.product import Form, ProductKernel, Shape, form, plan, shape
-from match_aie.workload import ITEMSIZE, Kind, Workload
-from match_aie.workload.reference import whole_image
+from match_aie.workload import ITEMSIZE, Kind, Workload, whole_image
 
 #: Modelled, not measured; assumptions for baseline x86-64 (128-bit SSE2) at -O3, to rank layers
 #: against each other. Eight int16 products and four int32 sums per PMADDWD, half of it lost to

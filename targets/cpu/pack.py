@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from match_aie.hardware.module import Constants
+from match_aie.hardware import Constants
 from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.product import Form, Shape, form, panels, shape, stored_zero
 from match_aie.workload import Workload

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.cost_models.winograd import WinogradTile
-from match_aie.hardware.module import Constants
+from match_aie.hardware import Constants
 from match_aie.targets.cpu.cores import Split
 from match_aie.targets.cpu.machine import Dot, Machine
 from match_aie.targets.cpu.product import Panel, panels

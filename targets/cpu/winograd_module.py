@@ -8,8 +8,7 @@ from typing import ClassVar
 
 from match_aie.cost_models.cores import SharedLayer
 from match_aie.cost_models.winograd import WinogradLayer, best_winograd
-from match_aie.hardware import CORE, CostModel, ExecModule, Loop, Mapping, Pattern
-from match_aie.hardware.module import Constants
+from match_aie.hardware import CORE, Constants, CostModel, ExecModule, Loop, Mapping, Pattern
 from match_aie.targets.cpu.cores import Split, Way, divide
 from match_aie.targets.cpu.machine import Dot, Machine
 from match_aie.targets.cpu.module import memories

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 from match_aie.cost_models.diana import DianaDigital, block_channels, packed_bytes
-from match_aie.hardware import Blocked, Converted, ExecModule, Loop, Memory, Pattern
-from match_aie.hardware.module import Constants
+from match_aie.hardware import Blocked, Constants, Converted, ExecModule, Loop, Memory, Pattern
 from match_aie.targets.diana.facts import FACTS
 from match_aie.targets.diana.packing import pack
 from match_aie.targets.diana.patterns import PATTERNS

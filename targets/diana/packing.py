@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from match_aie.hardware.module import Constants
+from match_aie.hardware import Constants
 from match_aie.targets.diana.facts import FACTS
 from match_aie.workload import Workload
 

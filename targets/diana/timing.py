@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, prod
 
-from match_aie.hardware import Region, TileProgram, Visit
-from match_aie.hardware.tables import is_listed
+from match_aie.hardware import Region, TileProgram, Visit, is_listed
 from match_aie.simulation import Jobs, KernelTime, TransferTime
 from match_aie.targets.diana.facts import FACTS
 from match_aie.workload import Workload

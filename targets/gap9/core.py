@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from match_aie.hardware import CoreCost, Operation
-from match_aie.hardware.core import REDUCTIONS
+from match_aie.hardware import REDUCTIONS, CoreCost, Operation
 
 Isa = Literal["rv32imc", "rv32imfc"]
 

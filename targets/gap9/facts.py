@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from match_aie.errors import TargetError
-from match_aie.hardware.energy import Energy, Figure
+from match_aie.hardware import Energy, Figure
 
 FACTS_FILE = Path(__file__).with_name("facts.json")
 

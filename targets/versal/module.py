@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, get_args
 
 from match_aie.errors import Infeasible, InternalError, TargetError
 from match_aie.hardware import (
+    Constants,
     Converted,
     Cost,
     CostModel,
@@ -22,7 +23,6 @@ from match_aie.hardware import (
     Memory,
     Pattern,
 )
-from match_aie.hardware.module import Constants
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans, refuses
 from match_aie.targets.aie_ml.graph.dense_plan import dense_plan, dense_plans

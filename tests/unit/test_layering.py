@@ -130,6 +130,21 @@ def test_targets_and_cost_models_see_declarations_only() -> None:
     assert seen == set()
 
 
+def test_built_in_targets_use_the_public_surface_only() -> None:
+    """What they import another author may: the doors of these packages, nothing behind them."""
+    rooms = "errors hardware simulation workload workload.bfloat16 workload.recurrent_bfloat16"
+    doors = {f"match_aie.{room}" for room in rooms.split()}
+    behind = {
+        (name, node.module)
+        for name, tree in modules().items()
+        if within(name, "match_aie.targets", "match_aie.cost_models")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module and within(node.module, *doors)
+        if node.module not in doors
+    }
+    assert behind == set()
+
+
 def test_simulators_and_cost_models_share_nothing() -> None:
     """Comparing the two earns trust only while neither knows the other's numbers."""
     simulators = {

@@ -9,8 +9,7 @@ import numpy as np
 from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.counts import Counts
 from match_aie.targets.aie_ml.kernels.lookup import FilledCall, TableSpec
-from match_aie.workload import Tail, norm_rows
-from match_aie.workload.fixed_norm import normal_bits
+from match_aie.workload import Tail, norm_rows, normal_bits
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from match_aie.hardware import (
     Array,
     Blocked,
     Company,
+    Constants,
     ExecModule,
     Loop,
     Memory,
@@ -19,7 +20,6 @@ from match_aie.hardware import (
     Tile,
     TileCostModel,
 )
-from match_aie.hardware.module import Constants
 from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes, weight_row_bytes
 from match_aie.targets.gap9.cluster.patterns import PATTERNS
 from match_aie.targets.gap9.facts import facts

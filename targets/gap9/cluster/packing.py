@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from match_aie.hardware import Array, Tile
-from match_aie.hardware.module import Constants
+from match_aie.hardware import Array, Constants, Tile
 from match_aie.workload import Workload
 
 #: Worker cores.

@@ -17,8 +17,7 @@ from itertools import product
 import numpy as np
 
 from match_aie.errors import ModelError
-from match_aie.hardware import Blocked
-from match_aie.hardware.module import Constants
+from match_aie.hardware import Blocked, Constants
 from match_aie.targets.gap9.ne16.job import Mode, Ne16Layer, Ne16Tile
 from match_aie.targets.gap9.ne16.packing import LANES, pack_weights, packed_bytes
 from match_aie.workload import Workload

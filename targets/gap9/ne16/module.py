@@ -13,6 +13,7 @@ from match_aie.hardware import (
     Array,
     Blocked,
     Company,
+    Constants,
     Converted,
     ExecModule,
     Loop,
@@ -21,7 +22,6 @@ from match_aie.hardware import (
     Pattern,
     Tile,
 )
-from match_aie.hardware.module import Constants
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16 import layer
 from match_aie.targets.gap9.ne16.patterns import PATTERNS

@@ -18,8 +18,7 @@ import numpy as np
 
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.timing.spans import Image, image_of
-from match_aie.workload import Kind, Workload
-from match_aie.workload.reference import whole_image
+from match_aie.workload import Kind, Workload, whole_image
 
 Ranges = Mapping[str, tuple[int, int]]
 

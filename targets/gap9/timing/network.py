@@ -11,8 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from match_aie.hardware import Region, TileProgram, Visit
-from match_aie.hardware.tables import is_listed
+from match_aie.hardware import Region, TileProgram, Visit, is_listed
 from match_aie.simulation import Jobs, KernelTime, TransferTime
 from match_aie.targets.gap9.ne16.layer import ne16_layer, ne16_tiles
 from match_aie.targets.gap9.timing.cluster import call_cycles
