@@ -255,7 +255,8 @@ def _matmul(view: View) -> Extracted:
     node = view.node("matmul")
     left, right = (view.value(str(a)) for a in node.arguments[:2])
     rank = len(left.shape)
-    if rank not in _BATCHES or left.shape[:-2] != right.shape[:-2]:
+    alike = len(right.shape) == rank and left.shape[:-2] == right.shape[:-2]
+    if rank not in _BATCHES or not alike:
         raise Refusal(f"matrices of shapes {left.shape} and {right.shape} do not pair up")
     dims = _BATCHES[rank]
     x, x_axes = _through(view, left.name, (*dims, "OY", "C"))

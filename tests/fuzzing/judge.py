@@ -109,13 +109,13 @@ def judge(
         cache: of mapping searches.
     """
     import match_aie as match
-    from match_aie.errors import InternalError, MatchError, MismatchError
+    from match_aie.errors import InternalError, MatchError, MismatchError, TargetError
 
     with warnings.catch_warnings(), tempfile.TemporaryDirectory(prefix="fuzz_") as scratch:
         warnings.simplefilter("ignore")
         try:
             net = match.compile(model, target, name="net", cache=cache)
-        except (InternalError, MismatchError) as error:
+        except (InternalError, MismatchError, TargetError) as error:  # own targets, own mistakes
             return Verdict("crashed", one_line(error), type(error).__name__)
         except MatchError as error:
             return Verdict("refused", one_line(error), type(error).__name__)

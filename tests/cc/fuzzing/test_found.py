@@ -92,3 +92,17 @@ def test_a_constant_of_more_axes_than_the_image_it_meets(operator):
         },
     )
     assert judge(model, "CPU").status == "passed"
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("left", [(33, 16), (2, 5, 16)])
+def test_a_product_with_a_vector(left, known):
+    """The vector was taken for a square matrix, whose constant did not fit: a TargetError."""
+    vector = np.linspace(-1, 1, 16).astype(np.float32)
+    model = made(
+        [("MatMul", ["x", "v"], "m", {}), ("Sub", ["m", "one"], "y", {})],
+        {"x": left, **({} if known else {"v": (16,)})},
+        {"y": left[:-1]},
+        {"one": np.float32(1), **({"v": vector} if known else {})},
+    )
+    assert judge(model, "CPU").status == "passed"
