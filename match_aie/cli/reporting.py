@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import match_aie
@@ -10,7 +11,7 @@ from match_aie import codegen, report
 from match_aie.cli.terminal import say, say_json, working
 from match_aie.errors import OptionError, ProjectError
 from match_aie.report.compare import compare, comparison_json, comparison_text
-from match_aie.report.figures import Figure, figures
+from match_aie.report.figures import Figure, figures, missing
 from match_aie.simulating import simulate, target_of
 from match_aie.toolchain.record import Record
 
@@ -41,7 +42,8 @@ def report_project(
             page = codegen.render_page(report.network_page(record.everything, trace))
             place = _write(output or folder / codegen.PAGE, page)
         else:
-            drawn = _named(figures(record.everything, trace), figure)
+            reasons = missing(record.everything, trace)
+            drawn = _named(figures(record.everything, trace), figure, reasons)
             place = _write(*_file(drawn, output or Path(f"{drawn.name}.svg")))
     if as_json:
         say_json({"written": str(place)})
@@ -66,8 +68,8 @@ def _trace(record: Record) -> str | None:
     return simulate(record, target_of(record)).trace_json()
 
 
-def _named(drawn: tuple[Figure, ...], name: str) -> Figure:
-    """The figure called `name`.
+def _named(drawn: tuple[Figure, ...], name: str, missing: Mapping[str, str]) -> Figure:
+    """The figure called `name`, of those `drawn`; why there is none, of those `missing`.
 
     Raises:
         OptionError: there is none.
@@ -76,7 +78,8 @@ def _named(drawn: tuple[Figure, ...], name: str) -> Figure:
         if figure.name == name:
             return figure
     raise OptionError(
-        f"this project has no figure {json.dumps(name[:40])}",
+        f"this project has no figure {json.dumps(name[:40])}"
+        + (f": {missing[name]}" if name in missing else ""),
         hint="one of " + ", ".join(figure.name for figure in drawn),
     )
 

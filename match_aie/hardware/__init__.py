@@ -47,6 +47,7 @@ from match_aie.hardware.pattern import (
 )
 from match_aie.hardware.quantised import binary, clipped, real, tabulated, unary, weighted
 from match_aie.hardware.registry import load_target, target_names
+from match_aie.hardware.roof import Roof
 from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
 from match_aie.hardware.sequence import Call, Repeat, SequenceCostModel, SharedCostModel
 from match_aie.hardware.simulated import (
@@ -117,6 +118,7 @@ __all__ = [
     "Pattern",
     "Region",
     "Repeat",
+    "Roof",
     "Runtime",
     "Seat",
     "SequenceCostModel",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from match_aie.errors import shorten
-from match_aie.report.figures import Figure, figures, javascript
+from match_aie.report.figures import Figure, figures, javascript, missing
 from match_aie.report.network import (
     Attempt,
     LayerDetail,
@@ -106,6 +106,7 @@ class Page:
         rows: every call.
         unmatched: what was considered at places that are no call of their own.
         figures: drawings.
+        missing: (name, why) of those that this network has not.
         library: the script that draws them.
         warnings: what the compiler assumed, and what the page lacks.
         origins: (name, meaning) of everything a number may be from.
@@ -118,6 +119,7 @@ class Page:
     rows: tuple[LayerRow, ...]
     unmatched: tuple[tuple[str, Considered], ...]
     figures: tuple[Figure, ...]
+    missing: tuple[tuple[str, str], ...]
     library: str
     warnings: tuple[str, ...]
     origins: tuple[tuple[str, str], ...]
@@ -157,6 +159,7 @@ def network_page(manifest: Mapping[str, Any], trace: str | None = None) -> Page:
             (_name(a.layer), _considered(a)) for a in report.attempts if a.layer not in names
         ),
         figures=figures(manifest, trace),
+        missing=tuple(missing(manifest, trace).items()),
         library=javascript(),
         warnings=report.warnings,
         origins=ORIGINS,

@@ -79,6 +79,9 @@ Nothing here was measured on a chip.</p>
 <script type="application/json" id="spec-${figure.name}">${data(figure.spec) | n}</script>
 </figure>
 % endfor
+% for name, why in page.missing:
+<p class="missing">No ${name}: ${why}.</p>
+% endfor
 
 <h2>Layers</h2>
 <div class="wide"><table>

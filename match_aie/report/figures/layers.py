@@ -58,7 +58,7 @@ def layers(report: NetworkReport) -> Figure:
 def _bars(report: NetworkReport, step: StepRow) -> Iterator[dict[str, Any]]:
     call = {"call": f"{step.index}  {shorten(step.name, 40)}", "index": step.index}
     if step.layer is not None:
-        scale = _clock(report, step)
+        scale = clock(report, step)
         for at, (part, cycles) in enumerate(step.layer.parts):
             yield {
                 **{**call, "row": 0, "at": at, "part": part},
@@ -76,7 +76,7 @@ def _bars(report: NetworkReport, step: StepRow) -> Iterator[dict[str, Any]]:
         }
 
 
-def _clock(report: NetworkReport, step: StepRow) -> float:
+def clock(report: NetworkReport, step: StepRow) -> float:
     """Cycles of the target's clock in one of the module's."""
     assert step.layer is not None
     for attempt in report.attempts:
