@@ -129,7 +129,7 @@ ORIGINS = (
     ("modelled", "a cost model's word; a layer's in cycles of its module's clock"),
     (
         "simulated",
-        "from the target's cycle simulator; may take a kernel's cycles as the cost model",
+        "one inference in the target's simulator; it may take a kernel's cycles as the cost model",
     ),
     ("proven", "a bound that holds for every input"),
     ("planned", "counted in the emitted code: final"),

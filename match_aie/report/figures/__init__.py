@@ -43,9 +43,9 @@ def figures(manifest: Mapping[str, Any], trace: str | None = None) -> tuple[Figu
         ProjectError: the manifest is damaged.
     """
     report = network_report(manifest)
-    roofs = roofline(report)
-    made = [graph(report), layers(report), *([roofs] if roofs else [])]
-    made += [memory(manifest), *inner_memories(manifest)]
+    made = [graph(report), layers(report)]
+    made += [one for one in (roofline(report), memory(manifest)) if one is not None]
+    made += inner_memories(manifest)
     if trace is not None:
         found = spans(trace)
         plan = floorplan(report.name, found)
@@ -64,6 +64,8 @@ def missing(manifest: Mapping[str, Any], trace: str | None = None) -> dict[str, 
         ProjectError: the manifest is damaged.
     """
     reasons = {"roofline": no_roofline(network_report(manifest))}
+    if memory(manifest) is None:
+        reasons["memory"] = "no tensor lies in the arena"
     if trace is None:
         reasons["timeline"] = reasons["floorplan"] = "nothing was simulated"
     return {name: reason for name, reason in reasons.items() if reason}

@@ -84,9 +84,11 @@ DARK = frozenset({"#0072B2", "#009E73", "#D55E00"})
 GREY = "#9aa5b1"
 
 
-def colours(modules: Sequence[str], rest: str) -> dict[str, Any]:
-    """A colour scale: a colour each for `modules`, grey for `rest`."""
+def colours(modules: Sequence[str], rest: str | None) -> dict[str, Any]:
+    """A colour scale: a colour each for `modules`, grey for `rest` where there is any."""
     shades = [PALETTE[at % len(PALETTE)] for at in range(len(modules))]
+    if rest is None:
+        return {"domain": [*modules], "range": shades}
     return {"domain": [*modules, rest], "range": [*shades, GREY]}
 
 

@@ -46,7 +46,7 @@ def graph(report: NetworkReport) -> Figure:
                     "order": field("at", "quantitative"),
                 },
             },
-            _drawn_boxes(boxes, scales, colours(_modules(report), FALLBACK)),
+            _drawn_boxes(boxes, scales, _shades(report)),
             _drawn_labels(boxes, scales, 860 // lanes),
         ),
     )
@@ -117,12 +117,17 @@ def _boxes(
     attempts: dict[str, list[Attempt]] = {}
     for attempt in report.attempts:
         attempts.setdefault(attempt.layer, []).append(attempt)
-    scale = colours(_modules(report), FALLBACK)
+    scale = _shades(report)
     dark = {m for m, shade in zip(scale["domain"], scale["range"], strict=True) if shade in DARK}
     return [
         _box(step, depths[step.index], lanes[step.index], attempts.get(step.name, ()), dark)
         for step in report.steps
     ]
+
+
+def _shades(report: NetworkReport) -> dict[str, Any]:
+    """Colours of those that run something."""
+    return colours(_modules(report), FALLBACK if report.fallback else None)
 
 
 def _modules(report: NetworkReport) -> list[str]:

@@ -32,7 +32,8 @@ def roofline(report: NetworkReport) -> Figure | None:
     dots = [dot for step, roof in found for dot in _dots(report, step, roof)]
     if not dots:
         return None
-    least = min(dot["intensity"] for dot in dots) / 2
+    # The slope is in the drawing, also where all layers are far to the right of it.
+    least = min([dot["intensity"] / 2 for dot in dots] + [dot["ridge"] / 8 for dot in dots])
     most = 2 * max([dot["intensity"] for dot in dots] + [dot["ridge"] for dot in dots])
     lines = list(dict.fromkeys((_module(step), roof_line(roof)) for step, roof in found))
     shades = _shades(report, {module for module, _ in lines})
@@ -51,7 +52,7 @@ def roofline(report: NetworkReport) -> Figure | None:
         layers=(
             _lines(drawn, (least, most), axes, shades),
             _labels(list(_peaks(drawn, most)), axes, "right", -7),
-            _labels(list(_slopes(drawn, least, bottom)), axes, "left", -10),
+            _labels(list(_slopes(drawn, least, (bottom, top))), axes, "left", -10),
             _marks(dots, axes, shades),
         ),
     )
@@ -59,7 +60,7 @@ def roofline(report: NetworkReport) -> Figure | None:
 
 def _shades(report: NetworkReport, drawn: set[str]) -> dict[str, Any]:
     """Of modules that are drawn, the colours that they have in the other figures."""
-    every = colours(sorted({_module(step) for step in report.layers}), FALLBACK)
+    every = colours(sorted({_module(step) for step in report.layers}), None)
     pairs = zip(every["domain"], every["range"], strict=True)
     kept = [(module, shade) for module, shade in pairs if module in drawn]
     return {"domain": [module for module, _ in kept], "range": [shade for _, shade in kept]}
@@ -163,21 +164,35 @@ def _peaks(drawn: Sequence[tuple[float, float, str, str]], most: float) -> Itera
     for peak, module in sorted({(peak, module) for peak, _, _, module in drawn}, reverse=True):
         if last / peak > _NEAR:
             last = peak
-            text = f"{module}: {peak:,.4g} MACs a cycle"
+            text = f"{module}: {_round(peak)} MACs a cycle"
             yield {"intensity": most, "speed": peak, "text": text}
 
 
 def _slopes(
-    drawn: Sequence[tuple[float, float, str, str]], least: float, bottom: float
+    drawn: Sequence[tuple[float, float, str, str]], least: float, ends: tuple[float, float]
 ) -> Iterator[Row]:
-    """Labels at the left, where the slope enters the drawing; each rate once."""
-    for rate, memory in dict.fromkeys((rate, memory) for _, rate, memory, _ in drawn):
-        x = max(least, 1.1 * bottom / rate)
+    """Labels beside slopes, each rate once and higher than the one before.
+
+    Args:
+        drawn: (peak, rate, memory, module) each.
+        least: left end of the horizontal axis.
+        ends: of the vertical axis.
+    """
+    bottom, top = ends
+    rates = dict.fromkeys((rate, memory) for _, rate, memory, _ in drawn)
+    for number, (rate, memory) in enumerate(rates):
+        height = bottom * (top / bottom) ** (0.06 + 0.1 * (number % 5))
+        x = max(least, height / rate)
         yield {
             "intensity": x,
             "speed": rate * x,
-            "text": f"{memory}: {rate:,.4g} bytes a cycle",
+            "text": f"{memory}: {_round(rate)} bytes a cycle",
         }
+
+
+def _round(value: float) -> str:
+    """To be read: whole, where it is large."""
+    return count(value) if value >= 1000 else f"{value:.4g}"
 
 
 def _labels(labels: list[Row], axes: dict[str, Any], align: str, lift: int) -> dict[str, Any]:
