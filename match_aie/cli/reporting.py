@@ -24,7 +24,8 @@ def report_project(
     Args:
         folder: of the project.
         figure: name of one; None for the page.
-        output: the file; by default the project's page, or the figure's name as SVG.
+        output: the file; by default the project's page, or the figure's name as SVG. One that ends
+            in .onnx becomes the project's model with what was decided at its nodes.
         other: a project to compare with; nothing is written then.
         as_json: print JSON.
 
@@ -35,6 +36,9 @@ def report_project(
     record = match_aie.load(folder).record
     if other is not None:
         _compare(record, match_aie.load(other).record, as_json)
+        return
+    if output is not None and output.suffix.lower() == ".onnx" and figure is None:
+        _annotate(record, folder, output, as_json)
         return
     with working(f"drawing {folder}"):
         trace = _trace(record)
@@ -49,6 +53,33 @@ def report_project(
         say_json({"written": str(place)})
     else:
         say(f"written to {place}")
+
+
+def _annotate(record: Record, folder: Path, output: Path, as_json: bool) -> None:
+    """Write the project's model with who runs each node.
+
+    Args:
+        record: of the project.
+        folder: of the project.
+        output: the file.
+        as_json: print JSON.
+
+    Raises:
+        OptionError: the project holds no ONNX model.
+        ProjectError: a file cannot be read or written.
+    """
+    if record.model is None:
+        raise OptionError("the project holds no file of its model")
+    try:
+        model = (folder / record.model).read_bytes()
+    except OSError as error:
+        raise ProjectError(f"the model cannot be read: {error}", where=record.model) from error
+    made, nodes = report.annotated(model, record.everything)
+    place = _write(output, made)
+    if as_json:
+        say_json({"written": str(place), "nodes": nodes})
+    else:
+        say(f"written to {place}: {nodes} nodes say who runs them")
 
 
 def _compare(first: Record, second: Record, as_json: bool) -> None:
