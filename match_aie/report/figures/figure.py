@@ -65,12 +65,15 @@ class Figure:
         return fixed
 
 
+#: Of a legend: fewer where there is no room.
+_COLUMNS = {"columns": {"expr": "width < 220 ? 1 : width < 420 ? 2 : 4"}}
+
 #: What all figures share. Colours of text are set by the page, which knows light from dark.
 CONFIG: dict[str, Any] = {
     "view": {"stroke": None},
     "font": "system-ui, sans-serif",
     "axis": {"grid": False, "labelLimit": 220, "titleFontWeight": "normal"},
-    "legend": {"orient": "top", "titleFontWeight": "normal", "labelLimit": 260, "columns": 4},
+    "legend": {"orient": "top", "titleFontWeight": "normal", "labelLimit": 260, **_COLUMNS},
 }
 
 #: Colours of modules, Okabe and Ito's: told apart by people who do not see red or green.

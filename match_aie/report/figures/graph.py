@@ -47,7 +47,7 @@ def graph(report: NetworkReport) -> Figure:
                 },
             },
             _drawn_boxes(boxes, scales, _shades(report)),
-            _drawn_labels(boxes, scales, 860 // lanes),
+            _drawn_labels(boxes, scales, lanes),
         ),
     )
 
@@ -78,8 +78,9 @@ def _drawn_boxes(
 
 
 def _drawn_labels(
-    boxes: list[dict[str, Any]], scales: dict[str, Any], widest: int
+    boxes: list[dict[str, Any]], scales: dict[str, Any], lanes: int
 ) -> dict[str, Any]:
+    widest = {"expr": f"max(20, {_RIGHT - _LEFT} * width / {lanes} - 8)"}
     return {
         "data": rows(boxes),
         "mark": {
