@@ -59,6 +59,10 @@ class Figure:
 
         return bytes(vl_convert.vegalite_to_png(self._fixed(), vl_version=VEGA_LITE, scale=scale))
 
+    def _repr_svg_(self) -> str:
+        """What a notebook shows."""
+        return self.svg().decode()
+
     def _fixed(self) -> dict[str, Any]:
         """With a width and words that stand in the picture."""
         fixed = {**self.spec, "width": FILE_WIDTH, "title": self.title, "background": "white"}
