@@ -7,8 +7,9 @@ from typing import Any
 
 from match_aie.errors import shorten
 from match_aie.hardware import Roof
+from match_aie.report.clock import clock
 from match_aie.report.figures.figure import Figure, colours, field, rows, tips
-from match_aie.report.figures.layers import SIMULATED, clock
+from match_aie.report.figures.layers import SIMULATED
 from match_aie.report.network import NetworkReport, StepRow
 from match_aie.report.table import count
 from match_aie.report.text import FALLBACK
