@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,10 +49,16 @@ class Figure:
         }
 
     def svg(self) -> bytes:
-        """As an SVG document of 960 pixels; needs no browser."""
+        """As an SVG document of 960 pixels; needs no browser; the same bytes each time."""
         import vl_convert
 
-        return str(vl_convert.vegalite_to_svg(self._fixed(), vl_version=VEGA_LITE)).encode()
+        text = str(vl_convert.vegalite_to_svg(self._fixed(), vl_version=VEGA_LITE))
+        # Vega numbers gradients by process, not by drawing.
+        numbers: dict[str, int] = {}
+        named = re.compile(r"\bgradient_(\d+)\b")
+        return named.sub(
+            lambda found: f"gradient_{numbers.setdefault(found[1], len(numbers))}", text
+        ).encode()
 
     def png(self, *, scale: float = 2.0) -> bytes:
         """As a PNG image of 960 pixels times `scale`; needs no browser."""

@@ -201,6 +201,7 @@ def test_the_floorplan_has_the_share_of_each_tile():
         (0, 3, 10.0),
         (3, 4, 50.0),
     ]
+    assert figure.svg() == figure.svg()  # its gradient has one name, whatever was drawn before
     assert floorplan("net", spanned(("core", "work", "kernel", 0.0, 1.0))) is None
 
 
