@@ -14,13 +14,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Processes that share the tests; one a core. One test after the other: make test WORKERS=0
 WORKERS := auto
 
-.PHONY: help demo test test-slow bench lint setup clean
+.PHONY: help demo test test-slow bench docs site lint setup clean
 
 help:
 	@echo "make demo       compile, build and run a trained network on this machine"
 	@echo "make test       ruff, mypy and the default tests"
 	@echo "make test-slow  the tests that take minutes"
 	@echo "make bench      every table of the documents anew, about an hour; QUICK=1: a small part"
+	@echo "make docs       pictures of the documents, photographs of four reports (Chromium), the site"
 	@echo "make clean      remove .venv, caches and build outputs"
 
 demo: $(READY)
@@ -36,6 +37,14 @@ test-slow: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python benchmarks/run_all.py $(if $(QUICK),--quick)
+
+# Pictures stand in docs/pictures, photographs in build/pictures, the site in build/site.
+docs: $(READY)
+	@$(BIN)/python benchmarks/pictures.py
+	@$(MAKE) --no-print-directory site
+
+site: $(READY)
+	@$(BIN)/python -m mkdocs build --quiet
 
 lint: $(READY)
 	@echo "== ruff"

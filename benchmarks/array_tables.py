@@ -86,6 +86,37 @@ def aie_gemms(rows: Rows) -> Lines:
             )
 
 
+def aie_cascades(rows: Rows) -> Lines:
+    """The same by what is assumed of cascades, and by all that is assumed."""
+    yield "fed by streams", "2", "8", "16", "half", "double"
+    assumed = ("cascade_2", "cascade_8", "cascade_16", "half", "double")
+    for case in rows.cases("executed_once"):
+        for which, what in (("", "repeated"), ("_once", "a single run")):
+            tops = (rows.value(case, f"simulated_tops{which}_{one}", 1) for one in assumed)
+            yield f"{case.removeprefix('gemm_')}, {what}", *tops
+
+
+def aie_types(rows: Rows) -> Lines:
+    """One product by its element types."""
+    yield "x, weights, result", "tiles", "cycles", "TOPS", "peak, TOPS", "of it", "bound"
+    types = {
+        "i16xi8": "int16, int8, int8",
+        "bf16": "bfloat16, bfloat16, bfloat16",
+        "i16xi16": "int16, int16, int16",
+        "i32xi16": "int32, int16, int32",
+        "i16xi32": "int16, int32, int32",
+        "i32xi32": "int32, int32, int32",
+        "to_int32": "int8, int8, int32",
+    }
+    for which, what in types.items():
+        case = f"gemm_512x896x576_{which}"
+        tiles, bound = rows.note(case, "simulated_cycles").split(" tiles, repeated runs; bound: ")
+        cycles = rows.value(case, "simulated_cycles", 0)
+        tops = (rows.value(case, metric, 1) for metric in ("simulated_tops", "peak_tops"))
+        share = rows.value(case, "efficiency_percent", 1) + " %"
+        yield what, tiles, cycles, *tops, share, bound
+
+
 def aie_networks(rows: Rows) -> Lines:
     """Pipelines as they are emitted, of programs that were executed."""
     yield (

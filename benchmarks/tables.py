@@ -3,7 +3,8 @@
     python benchmarks/tables.py [--check] [--results FOLDER]
 
 In a document `<!-- table NAME -->` begins a table and `<!-- end -->` ends it; what is between is
-replaced. `--check` writes nothing and fails where a document holds anything else.
+replaced. So are figures in sentences (`prose.py`). `--check` writes nothing and fails where a
+document holds anything else.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import array_tables
+import prose
 from result_rows import Lines, Rows
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -220,6 +222,8 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "cpu_prediction": ("cpu_prediction", cpu_prediction),
     "aie_tiles": ("aie_layer", array_tables.aie_tiles),
     "aie_gemms": ("aie_layer", array_tables.aie_gemms),
+    "aie_cascades": ("aie_layer", array_tables.aie_cascades),
+    "aie_types": ("aie_layer", array_tables.aie_types),
     "aie_networks": ("aie_network", array_tables.aie_networks),
     "aie_latency": ("aie_network", array_tables.aie_latency),
     "aie_recurrent": ("aie_sequence", array_tables.aie_recurrent),
@@ -248,8 +252,9 @@ def table(name: str, results: Path = RESULTS) -> str:
 
 
 def rewritten(text: str, results: Path = RESULTS) -> str:
-    """A document with the tables between its markers made anew."""
-    return MARKED.sub(lambda found: found[1] + table(found[2], results) + found[3], text)
+    """A document with the tables and figures between its markers made anew."""
+    made = MARKED.sub(lambda found: found[1] + table(found[2], results) + found[3], text)
+    return prose.rewritten(made, results)
 
 
 def write(results: Path = RESULTS, *, check: bool = False) -> list[str]:

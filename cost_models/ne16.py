@@ -295,6 +295,19 @@ def filter_of(workload: Workload) -> Filter:
     return "conv3x3" if workload.sizes["FY"] == 3 else "conv1x1"
 
 
+def peak_macs(workload: Workload, weight_bits: int = 8) -> float:
+    """Multiply-accumulates a cycle of the array where nothing but products takes time.
+
+    What is left of the closed form without fill, words and tiles: 3x3 outputs of every output
+    channel take a cycle for each bit of a weight, for 16 input channels in a 3x3 filter and for
+    one in a depthwise filter; with 1x1 filters all bits are worked on at once.
+    """
+    kind, outputs = filter_of(workload), 3 * 3
+    if kind == "conv1x1":
+        return float(outputs * INPUTS)
+    return outputs * 3 * 3 * (1 if kind == "depthwise" else INPUTS) / weight_bits
+
+
 def strides_by_jobs(workload: Workload) -> bool:
     """Whether the stride is 2 and NE16 makes 2x2 pixels a job; a 1x1 filter strides by itself."""
     window = workload.window

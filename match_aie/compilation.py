@@ -161,8 +161,19 @@ class Compilation:
             "warnings": list(self.warnings),
             "selection": _selection(self.assignment, self.options.objective),
             "considered": _considered(self.assignment),
+            "roofs": self._roofs(),
             **({"passes": passes} if passes else {}),
         }
+
+    def _roofs(self) -> dict[str, object]:
+        """What the hardware bounds each layer by, by its symbol; without those nobody states."""
+        modules = {module.name: module for module in self.target.modules()}
+        found = {
+            layer.symbol: modules[layer.module].roof(layer.workload)
+            for layer in self.program.schedule.layers
+            if layer.workload.macs
+        }
+        return {symbol: asdict(roof) for symbol, roof in found.items() if roof is not None}
 
     def simulate(self, *, record: bool = True) -> SimulatedRun:
         """One inference in simulated cycles; `record` keeps what a trace needs.

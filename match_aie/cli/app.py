@@ -232,7 +232,12 @@ def report(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The page, or an .svg or .png."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The page, an .svg or .png, or the model as .onnx with who runs each node.",
+        ),
     ] = None,
     compare: Annotated[
         Path | None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import match_aie
@@ -10,7 +11,7 @@ from match_aie import codegen, report
 from match_aie.cli.terminal import say, say_json, working
 from match_aie.errors import OptionError, ProjectError
 from match_aie.report.compare import compare, comparison_json, comparison_text
-from match_aie.report.figures import Figure, figures
+from match_aie.report.figures import Figure, figures, missing
 from match_aie.simulating import simulate, target_of
 from match_aie.toolchain.record import Record
 
@@ -23,7 +24,8 @@ def report_project(
     Args:
         folder: of the project.
         figure: name of one; None for the page.
-        output: the file; by default the project's page, or the figure's name as SVG.
+        output: the file; by default the project's page, or the figure's name as SVG. One that ends
+            in .onnx becomes the project's model with what was decided at its nodes.
         other: a project to compare with; nothing is written then.
         as_json: print JSON.
 
@@ -35,18 +37,49 @@ def report_project(
     if other is not None:
         _compare(record, match_aie.load(other).record, as_json)
         return
+    if output is not None and output.suffix.lower() == ".onnx" and figure is None:
+        _annotate(record, folder, output, as_json)
+        return
     with working(f"drawing {folder}"):
         trace = _trace(record)
         if figure is None:
             page = codegen.render_page(report.network_page(record.everything, trace))
             place = _write(output or folder / codegen.PAGE, page)
         else:
-            drawn = _named(figures(record.everything, trace), figure)
+            reasons = missing(record.everything, trace)
+            drawn = _named(figures(record.everything, trace), figure, reasons)
             place = _write(*_file(drawn, output or Path(f"{drawn.name}.svg")))
     if as_json:
         say_json({"written": str(place)})
     else:
         say(f"written to {place}")
+
+
+def _annotate(record: Record, folder: Path, output: Path, as_json: bool) -> None:
+    """Write the project's model with who runs each node.
+
+    Args:
+        record: of the project.
+        folder: of the project.
+        output: the file.
+        as_json: print JSON.
+
+    Raises:
+        OptionError: the project holds no ONNX model.
+        ProjectError: a file cannot be read or written.
+    """
+    if record.model is None:
+        raise OptionError("the project holds no file of its model")
+    try:
+        model = (folder / record.model).read_bytes()
+    except OSError as error:
+        raise ProjectError(f"the model cannot be read: {error}", where=record.model) from error
+    made, nodes = report.annotated(model, record.everything)
+    place = _write(output, made)
+    if as_json:
+        say_json({"written": str(place), "nodes": nodes})
+    else:
+        say(f"written to {place}: {nodes} nodes say who runs them")
 
 
 def _compare(first: Record, second: Record, as_json: bool) -> None:
@@ -66,8 +99,8 @@ def _trace(record: Record) -> str | None:
     return simulate(record, target_of(record)).trace_json()
 
 
-def _named(drawn: tuple[Figure, ...], name: str) -> Figure:
-    """The figure called `name`.
+def _named(drawn: tuple[Figure, ...], name: str, missing: Mapping[str, str]) -> Figure:
+    """The figure called `name`, of those `drawn`; why there is none, of those `missing`.
 
     Raises:
         OptionError: there is none.
@@ -76,7 +109,8 @@ def _named(drawn: tuple[Figure, ...], name: str) -> Figure:
         if figure.name == name:
             return figure
     raise OptionError(
-        f"this project has no figure {json.dumps(name[:40])}",
+        f"this project has no figure {json.dumps(name[:40])}"
+        + (f": {missing[name]}" if name in missing else ""),
         hint="one of " + ", ".join(figure.name for figure in drawn),
     )
 

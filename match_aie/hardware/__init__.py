@@ -49,6 +49,7 @@ from match_aie.hardware.pattern import (
 )
 from match_aie.hardware.quantised import binary, clipped, real, tabulated, unary, weighted
 from match_aie.hardware.registry import load_target, target_names
+from match_aie.hardware.roof import Roof
 from match_aie.hardware.runtime import SCRATCHPAD_FILES, Runtime, runtime_files
 from match_aie.hardware.sequence import Call, Ranges, Repeat, SequenceCostModel, SharedCostModel
 from match_aie.hardware.simulated import (
@@ -123,6 +124,7 @@ __all__ = [
     "Ranges",
     "Region",
     "Repeat",
+    "Roof",
     "Runtime",
     "Seat",
     "SequenceCostModel",

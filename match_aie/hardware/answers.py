@@ -11,6 +11,7 @@ from match_aie.errors import Infeasible, shorten
 from match_aie.hardware.blocked import Blocked
 from match_aie.hardware.mapping import Loop
 from match_aie.hardware.pattern import Pattern
+from match_aie.hardware.roof import Roof
 from match_aie.workload import Converted
 
 #: What emulates scratchpads and their DMA, among the files of a runtime.
@@ -146,6 +147,7 @@ _EXPECTED: _Expected = MappingProxyType(
         "layouts": ("Blocked(...) by operand name", _table(Blocked)),
         "scratch_bytes": ("a number of bytes", _size),
         "workspace_bytes": ("a number of bytes", _size),
+        "roof": ("a Roof or None", lambda f: f is None or isinstance(f, Roof)),
         "demands": ("numbers by name", lambda f: isinstance(f, Mapping)),
         "capacities": ("numbers by name", lambda f: isinstance(f, Mapping)),
         "options": ("the constructor's arguments by name", lambda f: isinstance(f, Mapping)),

@@ -17,6 +17,7 @@ from match_aie.hardware.cost import Array, CostModel, Tile, TileCostModel
 from match_aie.hardware.guard import guard_methods
 from match_aie.hardware.mapping import Loop, Mapping
 from match_aie.hardware.pattern import Pattern
+from match_aie.hardware.roof import Roof
 from match_aie.workload import Converted, Workload
 
 #: The unit of the chip that runs what no module claims.
@@ -337,6 +338,14 @@ class ExecModule(ABC):
         frozen data, a function of the arguments only; None by default.
         """
         del workload, mapping
+        return None
+
+    def roof(self, workload: Workload) -> Roof | None:
+        """What the hardware bounds the layer by, for reports; None where no source says.
+
+        Cost models do not see it: it is what they, and simulators, are held against.
+        """
+        del workload
         return None
 
     def scratch_bytes(self, workload: Workload) -> int:

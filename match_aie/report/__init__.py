@@ -1,5 +1,6 @@
 """What users are shown of a compiled network or a target, as text and as JSON."""
 
+from match_aie.report.annotated import annotated
 from match_aie.report.nest import NEXT, LayerMapping, mapping_json, mapping_text
 from match_aie.report.network import NetworkReport, network_report
 from match_aie.report.page import Page, network_page
@@ -19,6 +20,7 @@ __all__ = [
     "LayerMapping",
     "NetworkReport",
     "Page",
+    "annotated",
     "as_json",
     "compiled_report",
     "layer_text",

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from match_aie.errors import OptionError, ProjectError, shorten
+from match_aie.errors import OptionError, ProjectError, TargetError, shorten
+from match_aie.hardware import Roof
 from match_aie.report.joins import JoinRow, join_rows
 from match_aie.workload import Workload
 from match_aie.workload.codec import from_json
@@ -109,6 +110,7 @@ class LayerDetail:
         error_lsb: proven bound of the difference from the model's arithmetic, in steps of the
             output, where the module computes in its own; else None.
         picojoules: modelled; None where the module states no energy.
+        roof: what bounds it; None where the module states nothing.
     """
 
     module: str
@@ -120,6 +122,7 @@ class LayerDetail:
     temporal: tuple[tuple[str, int], ...]
     error_lsb: float | None = None
     picojoules: float | None = None
+    roof: Roof | None = None
 
 
 @dataclass(frozen=True)
@@ -257,7 +260,7 @@ def network_report(manifest: Manifest) -> NetworkReport:
     """
     try:
         return _report(manifest)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, TargetError) as error:
         raise ProjectError(
             f"match_aie.json is damaged: {type(error).__name__}: {shorten(str(error), 100)}",
             hint="compile the model again",
@@ -269,6 +272,7 @@ def _report(manifest: Manifest) -> NetworkReport:
     functions = {str(f["symbol"]): str(f["operators"]) for f in manifest["fallback"]}
     tensors = {str(t["name"]): (str(t["dtype"]), tuple(t["shape"])) for t in manifest["tensors"]}
     steps, simulated = [], manifest.get("simulated") or {}
+    roofs = manifest.get("roofs") or {}
     bases = {str(alias["view"]): str(alias["base"]) for alias in manifest.get("aliases", ())}
     for index, step in enumerate(manifest["steps"]):
         written = next(a["name"] for a in step["arguments"] if a["access"] == "write")
@@ -279,7 +283,7 @@ def _report(manifest: Manifest) -> NetworkReport:
                 str(step["label"]) or symbol,
                 symbol,
                 tensors[written],
-                _layer(layers[symbol]) if step["layer"] is not None else None,
+                _layer(layers[symbol], roofs.get(symbol)) if step["layer"] is not None else None,
                 functions.get(symbol, ""),
                 _simulated_step(simulated, index, own=True),
                 _simulated_step(simulated, index, own=False),
@@ -347,7 +351,7 @@ def _cover(selection: Manifest) -> CoverDetail:
     return CoverDetail(rule=str(selection["rule"]), proven=bool(selection["proven"]), **costs)
 
 
-def _layer(layer: Manifest) -> LayerDetail:
+def _layer(layer: Manifest, roof: Manifest | None) -> LayerDetail:
     return LayerDetail(
         str(layer["module"]),
         str(layer["pattern"]),
@@ -358,6 +362,7 @@ def _layer(layer: Manifest) -> LayerDetail:
         tuple((str(loop["dim"]), int(loop["size"])) for loop in layer["mapping"]["temporal"]),
         _number((layer.get("original") or {}).get("error_lsb")),
         _number(layer["cost"].get("picojoules")),
+        None if roof is None else Roof(**roof),
     )
 
 

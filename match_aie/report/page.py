@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from match_aie.errors import shorten
-from match_aie.report.figures import Figure, figures, javascript
+from match_aie.report.clock import emitted_cycles
+from match_aie.report.figures import Figure, figures, javascript, missing
 from match_aie.report.network import (
     Attempt,
     LayerDetail,
@@ -106,6 +107,7 @@ class Page:
         rows: every call.
         unmatched: what was considered at places that are no call of their own.
         figures: drawings.
+        missing: (name, why) of those that this network has not.
         library: the script that draws them.
         warnings: what the compiler assumed, and what the page lacks.
         origins: (name, meaning) of everything a number may be from.
@@ -118,6 +120,7 @@ class Page:
     rows: tuple[LayerRow, ...]
     unmatched: tuple[tuple[str, Considered], ...]
     figures: tuple[Figure, ...]
+    missing: tuple[tuple[str, str], ...]
     library: str
     warnings: tuple[str, ...]
     origins: tuple[tuple[str, str], ...]
@@ -127,7 +130,7 @@ ORIGINS = (
     ("modelled", "a cost model's word; a layer's in cycles of its module's clock"),
     (
         "simulated",
-        "from the target's cycle simulator; may take a kernel's cycles as the cost model",
+        "one inference in the target's simulator; it may take a kernel's cycles as the cost model",
     ),
     ("proven", "a bound that holds for every input"),
     ("planned", "counted in the emitted code: final"),
@@ -157,6 +160,7 @@ def network_page(manifest: Mapping[str, Any], trace: str | None = None) -> Page:
             (_name(a.layer), _considered(a)) for a in report.attempts if a.layer not in names
         ),
         figures=figures(manifest, trace),
+        missing=tuple(missing(manifest, trace).items()),
         library=javascript(),
         warnings=report.warnings,
         origins=ORIGINS,
@@ -174,10 +178,15 @@ def _cycles(value: float | None, origin: str = "modelled") -> Number:
 def _headline(report: NetworkReport) -> tuple[tuple[str, Number], ...]:
     made: list[tuple[str, Number]] = []
     if report.cover is not None:
-        made.append(("in all", _cycles(report.cover.cycles)))
-        made.append(("in modules", _cycles(report.cover.layers)))
-        made.append(("on the core", _cycles(report.cover.fallback)))
-        made.append(("to hand over", _cycles(report.cover.moves)))
+        # As emitted, layers take less than when each was priced by itself: they hand over results,
+        # and run at the same time.
+        cover, emitted = report.cover, emitted_cycles(report)
+        made.append(("in all", _cycles(emitted + cover.fallback + cover.moves)))
+        made.append(("in modules", _cycles(emitted)))
+        made.append(("on the core", _cycles(cover.fallback)))
+        made.append(("to hand over", _cycles(cover.moves)))
+        if abs(emitted - cover.layers) > 0.5:
+            made.append(("in modules, each layer by itself", _cycles(cover.layers)))
     if report.energy is not None:
         much = Number(f"{report.energy.total / 1e6:,.3f}", "modelled", "uJ")
         made.append(("in all", much))

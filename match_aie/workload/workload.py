@@ -337,6 +337,11 @@ class Workload:
             return prod(whole.values()) * both
         return 0
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all operands, each once: the least that a layer moves."""
+        return sum(operand.nbytes for operand in self.operands)
+
     def parameter(self, name: str) -> float:
         """The number called `name`; KeyError if there is none."""
         return dict(self.parameters)[name]

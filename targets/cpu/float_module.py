@@ -16,6 +16,7 @@ from match_aie.hardware import (
     Mapping,
     Memory,
     Pattern,
+    Roof,
     TileCostModel,
 )
 from match_aie.targets.cpu.cores import Split, Way, divide
@@ -41,6 +42,7 @@ from match_aie.targets.cpu.float_rows import (
 )
 from match_aie.targets.cpu.float_tile import Tile, pack_panels, pack_rows, padded
 from match_aie.targets.cpu.machine import Machine
+from match_aie.targets.cpu.roof import roof
 from match_aie.workload import Workload
 
 #: Register tiles along either side of a block at least.
@@ -81,6 +83,10 @@ class FloatProducts(ExecModule):
 
     def _tile(self, workload: Workload) -> Tile:
         return tile_of(workload, self.machine)
+
+    def roof(self, workload: Workload) -> Roof:
+        """Of the machine."""
+        return roof(self.machine, workload)
 
     def spatial(self, workload: Workload) -> Sequence[Loop]:
         """Blocks in whole register tiles, long enough to be worth a call."""
@@ -180,6 +186,10 @@ class FloatRows(ExecModule):
     def patterns(self) -> Sequence[Pattern]:
         """Attention before the softmax in it."""
         return ROWS
+
+    def roof(self, workload: Workload) -> Roof:
+        """Of the machine."""
+        return roof(self.machine, workload)
 
     def spatial(self, workload: Workload) -> Sequence[Loop]:
         """None: the templates choose their tiles."""

@@ -22,6 +22,7 @@ from match_aie.hardware import (
     Mapping,
     Memory,
     Pattern,
+    Roof,
     Tile,
     TileCostModel,
 )
@@ -36,6 +37,7 @@ from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.pack import pack_product
 from match_aie.targets.cpu.patterns import INTEGER_PATTERNS, PATTERNS, REAL_PATTERNS
 from match_aie.targets.cpu.product import Form, ProductKernel, Shape, form, plan, shape
+from match_aie.targets.cpu.roof import roof
 from match_aie.workload import ITEMSIZE, Kind, Workload, whole_image
 
 #: Modelled, not measured; assumptions for baseline x86-64 (128-bit SSE2) at -O3, to rank layers
@@ -152,6 +154,10 @@ class Int8Module(ExecModule):
         """One for products, one for depthwise convolutions."""
         which = "depthwise" if channelwise(workload) else "product"
         return f"cpu/int8/{which}.c.mako"
+
+    def roof(self, workload: Workload) -> Roof:
+        """Of the machine."""
+        return roof(self.machine, workload)
 
     def spatial(self, workload: Workload) -> Sequence[Loop]:
         """Register tiles; rows of pixels are not divided where the cache holds them."""

@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 from match_aie.cost_models.diana import DianaDigital, block_channels, packed_bytes
-from match_aie.hardware import Blocked, Constants, Converted, ExecModule, Loop, Memory, Pattern
+from match_aie.hardware import (
+    Blocked,
+    Constants,
+    Converted,
+    ExecModule,
+    Loop,
+    Memory,
+    Pattern,
+    Roof,
+)
 from match_aie.targets.diana.facts import FACTS
 from match_aie.targets.diana.packing import pack
 from match_aie.targets.diana.patterns import PATTERNS
@@ -104,6 +113,12 @@ class DigitalArray(ExecModule):
         """MATCH's closed form; see `match_aie.cost_models.diana`."""
         del workload
         return self._cost
+
+    def roof(self, workload: Workload) -> Roof:
+        """A product in every lane, and the DMA between L2 and both inner memories."""
+        lanes = float(FACTS.lanes**2)
+        source = "array: MATCH's paper; DMA: MATCH's sources"
+        return Roof(lanes, FACTS.dma_rate, "L2", workload.nbytes, source)
 
     def template(self, workload: Workload) -> str:
         """One for all."""

@@ -22,6 +22,7 @@ from match_aie.hardware import (
     Mapping,
     Memory,
     Pattern,
+    Roof,
 )
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans, refuses
@@ -73,6 +74,17 @@ def taken(graph: LayerGraph, rows: int) -> MappingOf[str, int]:
     counts = len(graph.inputs), len(graph.outputs)
     found = {WHOLE: graph.columns, SHARED[0]: graph.columns * rows}
     return found | dict(zip(ways, counts, strict=True))
+
+
+def _way_in(array: Device, memory: MemoryKind) -> tuple[float, str] | None:
+    """Bytes that reach the array in a cycle of its clock, and from where; None if not known."""
+    if memory == "ddr":
+        if array.gmio_in is None:
+            return None
+        return float(array.gmio_in * array.architecture.shim_dma.bytes_per_cycle), "DDR"
+    if array.if_to_array_gbps is None:
+        return None
+    return array.if_to_array_gbps / array.clock_ghz, "programmable logic"
 
 
 def plans(
@@ -280,6 +292,23 @@ class AieArray(ExecModule):
         """See `match_aie.cost_models.aie_array`."""
         del workload
         return ArrayCost(self.device, self.columns, self.memory, self.aim)
+
+    def roof(self, workload: Workload) -> Roof | None:
+        """Products of the layer's element types in all cores, and the ways into the array.
+
+        Weights are in the tiles before a run; inputs that lie in memory tiles move less still.
+        """
+        array, data = device(self.device), workload.data
+        pair = [operand.dtype for operand in (*data, *workload.constants)[:2]]
+        pair = ["bfloat16"] * len(pair) if workload.rounded else pair
+        peak = array.architecture.core.macs_of(*pair) if len(pair) == 2 else None
+        way = _way_in(array, self.memory if workload.kind == "dense" else "ddr")
+        nbytes = sum(operand.nbytes for operand in workload.inputs)
+        if peak is None or way is None or not nbytes or not workload.macs:
+            return None
+        rate, name = way
+        source = f"documents of {array.part} (`targets/aie_ml/facts`)"
+        return Roof(float(peak * array.core_tiles), rate, name, nbytes, source)
 
     def template(self, workload: Workload) -> str:
         """A call of the C++ beside the network's C."""

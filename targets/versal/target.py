@@ -392,4 +392,5 @@ class VersalAIEML(MatchTarget):
 
     def built_for(self) -> str:
         """The Arm core and the array; emulated on the host."""
-        return f"{self.device}: Cortex-A72 and AI Engine array"
+        between = "; modelled: cycles between runs" if self._aim == "throughput" else ""
+        return f"{self.device}: Cortex-A72 and AI Engine array{between}"

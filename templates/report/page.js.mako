@@ -12,7 +12,8 @@
   const config = () => {
     const ink = dark.matches ? "#d7dde4" : "#24292f";
     const axis = { labelColor: ink, titleColor: ink, domainColor: ink, tickColor: ink };
-    return { background: null, axis, legend: { labelColor: ink, titleColor: ink } };
+    const legend = { labelColor: ink, titleColor: ink };
+    return { background: null, axis, legend, text: { color: ink } };
   };
   const draw = () => {
     for (const place of document.querySelectorAll("[data-figure]")) {

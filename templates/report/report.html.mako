@@ -7,7 +7,7 @@
 % endif
 </%def>\
 <%def name="considered(rows, places)">\
-<table>
+<div class="wide"><table>
 <thead><tr>\
 % if places:
 <th>layer</th>\
@@ -21,7 +21,7 @@
 % endif
 <td>${one.module}</td><td>${one.pattern}</td>${number(one.cycles)}${number(one.core)}<td>${one.outcome}</td></tr>
 % endfor
-</tbody></table>
+</tbody></table></div>
 </%def>\
 <!DOCTYPE html>
 <html lang="en">
@@ -40,7 +40,7 @@ th { font-weight: 600; vertical-align: bottom; } td.name { overflow-wrap: anywhe
 .cards { display: flex; flex-wrap: wrap; gap: .6em; } .card { border: 1px solid var(--line); border-radius: .4em; padding: .4em .8em; } .card b { font-size: 1.2em; } .card i { color: var(--faint); font-style: normal; font-size: .85em; }
 .simulated { color: var(--simulated); } .modelled { color: var(--modelled); } .proven { color: var(--proven); }
 .bar { background: var(--tint); height: .35em; } .fallback { color: var(--faint); } .chosen td { font-weight: 600; } .warning { background: var(--warning); padding: .3em .8em; }
-details { margin: .3em 0; } summary { cursor: pointer; } details table { margin: .5em 0 1em; font-size: .92em; } dl { display: grid; grid-template-columns: max-content auto; gap: 0 1em; margin: .5em 0; } dd { margin: 0; overflow-wrap: anywhere; }
+details { margin: .3em 0; } summary { cursor: pointer; } details table { margin: .5em 0 1em; font-size: .92em; } dl { display: grid; grid-template-columns: fit-content(40%) auto; gap: 0 1em; margin: .5em 0; } dd { margin: 0; overflow-wrap: anywhere; }
 figure { margin: 1.5em 0; } figcaption { font-weight: 600; } figure p { color: var(--faint); margin: .2em 0; font-size: .92em; } .drawing { width: 100%; max-height: 46em; overflow: auto; }
 @media print { .drawing { max-height: none; } body { max-width: none; margin: 0; } figure, tr { break-inside: avoid; } }
 </style>
@@ -63,11 +63,11 @@ figure { margin: 1.5em 0; } figcaption { font-weight: 600; } figure p { color: v
 Nothing here was measured on a chip.</p>
 
 <h2>Inputs and outputs</h2>
-<table><tbody>
+<div class="wide"><table><tbody>
 % for port in page.ports:
 <tr><td>${port.role}</td><td>${port.name}</td><td>${port.tensor}</td></tr>
 % endfor
-</tbody></table>
+</tbody></table></div>
 
 <h2>Figures</h2>
 <p>Point at a mark for what it is; click a call for its card below. Graph and timeline are dragged to move; the wheel with the control key zooms.</p>
@@ -78,6 +78,9 @@ Nothing here was measured on a chip.</p>
 <div class="drawing" data-figure="${figure.name}" role="img" tabindex="0" aria-label="${figure.description}"></div>
 <script type="application/json" id="spec-${figure.name}">${data(figure.spec) | n}</script>
 </figure>
+% endfor
+% for name, why in page.missing:
+<p class="missing">No ${name}: ${why}.</p>
 % endfor
 
 <h2>Layers</h2>

@@ -11,7 +11,16 @@ import pytest
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = (".ci", "benchmarks", "docs", "tests", "targets", "cost_models", "templates", "match_aie")
-FILES = ("README.md", "LICENSE", "Makefile", "constraints.txt", "pyproject.toml", "setup.py")
+FILES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "mkdocs.yml",
+    "LICENSE",
+    "Makefile",
+    "constraints.txt",
+    "pyproject.toml",
+    "setup.py",
+)
 #: What runs leave behind.
 LEFT = shutil.ignore_patterns(
     *(".git", ".venv", "build", "dist", "__pycache__", "*.egg-info", ".hypothesis", ".*_cache")

@@ -25,7 +25,20 @@ VERBS = (
     "doctor",
     "demo",
 )
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+
+#: Test files that execute the Python of a page.
+EXECUTED = {
+    "README.md": "tests/cc/cli/test_readme.py",
+    "targets.md": "tests/unit/test_docs.py",
+    "tutorial.md": "tests/unit/test_docs.py",
+    **dict.fromkeys(
+        ("byoc.md", "cli.md", "cpu.md", "first.md", "gap9.md", "relay.md", "versal.md", "xdna.md"),
+        "tests/slow/test_doc_examples.py",
+    ),
+}
+#: Pages whose commands are run, too; of all others they are held against the command line's help.
+COMMANDS = {"README.md", "first.md"}
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -40,6 +53,26 @@ def headings(page: Path) -> set[str]:
         for line in lines
         if line.startswith("#")
     }
+
+
+def test_the_code_of_every_page_is_executed() -> None:
+    shown = {page.name for page in PAGES if blocks(page, "python")}
+    assert shown == set(EXECUTED)
+    for name, file in EXECUTED.items():
+        assert f'"{name}"' in (ROOT / file).read_text(), f"{name}: {file}"
+    slow = (ROOT / "tests" / "slow" / "test_doc_examples.py").read_text()
+    assert all(f'commands("{name}")' in slow for name in COMMANDS)
+    # Other languages are no code, or commands: what they call is looked up below.
+    known = {"python", "py", "sh", "c", "toml", ""}
+    for page in PAGES:
+        assert set(re.findall(r"^```(\w*)\n.*?^```", page.read_text(), re.M | re.S)) <= known
+
+
+def test_every_make_target_that_is_named_exists() -> None:
+    made = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M)) | {"static"}
+    for page in PAGES:
+        named = re.findall(r"(?:`|^)make ([a-z-]+)", page.read_text(), re.M)
+        assert set(named) <= made, page.name
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -18,6 +18,13 @@ def tables(monkeypatch):
     return tables
 
 
+@pytest.fixture
+def prose(tables):
+    import prose  # likewise
+
+    return prose
+
+
 def test_documents_hold_the_results(tables):
     assert tables.write(check=True) == []
 
@@ -34,6 +41,41 @@ def test_a_number_typed_by_hand_is_found(tables):
     assert made.startswith("before\n<!-- table gap9_networks -->\n")
     assert made.endswith("<!-- end -->\nafter\n")
     assert tables.rewritten(made) == made
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It takes 3.2 ms there.", [(1, "3.2 ms")]),
+        ("Two lines,\nand 9 times as fast.", [(2, "9 times as")]),
+        ("| a | 12.5 % |", [(1, "12.5 %")]),
+        ("Assumed. It makes 88 TOPS.", [(1, "88 TOPS")]),
+        ("They assumed 25.6 GB/s of memory.", []),
+        ("Published (arXiv:2410.08855) are 3.2 ms.", []),
+        ("Within 1 %, as `tests/unit/test_x.py` holds.", []),
+        ("<!-- value aie_network; mlp7_512; simulated_tops; 1 -->1.0<!-- end --> TOPS.", []),
+        ("Tiles of 4 x 4, 512 bytes, 7 layers, version 3.11.", []),
+    ],
+)
+def test_figures_that_nobody_vouches_for(prose, text, found):
+    assert list(prose.typed(text)) == found
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_figure_in_a_sentence_has_an_origin(prose, document):
+    """From a result, or assumed, asked for, published, or held by a file that is named."""
+    if document.name not in ("CHANGELOG.md", "operators.md"):  # the latter is generated whole
+        assert list(prose.typed(document.read_text())) == []
+
+
+def test_a_figure_in_a_sentence_is_the_result(tables, prose, tmp_path):
+    row = {"case": "a net", "metric": "ms", "value": 3.14159}
+    (tmp_path / "found.json").write_text(json.dumps([row]))
+    text = "It takes <!-- value found; a net; ms; 2 -->9.99<!-- end --> ms."
+    made = prose.rewritten(text, tmp_path)
+    assert made == text.replace("9.99", "3.14")
+    with pytest.raises(KeyError, match="another"):
+        prose.rewritten(text.replace("a net", "another"), tmp_path)
 
 
 def test_a_result_that_is_missing_is_named(tables, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,10 +49,16 @@ class Figure:
         }
 
     def svg(self) -> bytes:
-        """As an SVG document of 960 pixels; needs no browser."""
+        """As an SVG document of 960 pixels; needs no browser; the same bytes each time."""
         import vl_convert
 
-        return str(vl_convert.vegalite_to_svg(self._fixed(), vl_version=VEGA_LITE)).encode()
+        text = str(vl_convert.vegalite_to_svg(self._fixed(), vl_version=VEGA_LITE))
+        # Vega numbers gradients by process, not by drawing.
+        numbers: dict[str, int] = {}
+        named = re.compile(r"\bgradient_(\d+)\b")
+        return named.sub(
+            lambda found: f"gradient_{numbers.setdefault(found[1], len(numbers))}", text
+        ).encode()
 
     def png(self, *, scale: float = 2.0) -> bytes:
         """As a PNG image of 960 pixels times `scale`; needs no browser."""
@@ -59,18 +66,25 @@ class Figure:
 
         return bytes(vl_convert.vegalite_to_png(self._fixed(), vl_version=VEGA_LITE, scale=scale))
 
+    def _repr_svg_(self) -> str:
+        """What a notebook shows."""
+        return self.svg().decode()
+
     def _fixed(self) -> dict[str, Any]:
         """With a width and words that stand in the picture."""
         fixed = {**self.spec, "width": FILE_WIDTH, "title": self.title, "background": "white"}
         return fixed
 
 
+#: Of a legend: fewer where there is no room.
+_COLUMNS = {"columns": {"expr": "width < 220 ? 1 : width < 420 ? 2 : 4"}}
+
 #: What all figures share. Colours of text are set by the page, which knows light from dark.
 CONFIG: dict[str, Any] = {
     "view": {"stroke": None},
     "font": "system-ui, sans-serif",
     "axis": {"grid": False, "labelLimit": 220, "titleFontWeight": "normal"},
-    "legend": {"orient": "top", "titleFontWeight": "normal", "labelLimit": 260, "columns": 4},
+    "legend": {"orient": "top", "titleFontWeight": "normal", "labelLimit": 260, **_COLUMNS},
 }
 
 #: Colours of modules, Okabe and Ito's: told apart by people who do not see red or green.
@@ -84,9 +98,11 @@ DARK = frozenset({"#0072B2", "#009E73", "#D55E00"})
 GREY = "#9aa5b1"
 
 
-def colours(modules: Sequence[str], rest: str) -> dict[str, Any]:
-    """A colour scale: a colour each for `modules`, grey for `rest`."""
+def colours(modules: Sequence[str], rest: str | None) -> dict[str, Any]:
+    """A colour scale: a colour each for `modules`, grey for `rest` where there is any."""
     shades = [PALETTE[at % len(PALETTE)] for at in range(len(modules))]
+    if rest is None:
+        return {"domain": [*modules], "range": shades}
     return {"domain": [*modules, rest], "range": [*shades, GREY]}
 
 

@@ -46,8 +46,8 @@ def graph(report: NetworkReport) -> Figure:
                     "order": field("at", "quantitative"),
                 },
             },
-            _drawn_boxes(boxes, scales, colours(_modules(report), FALLBACK)),
-            _drawn_labels(boxes, scales, 860 // lanes),
+            _drawn_boxes(boxes, scales, _shades(report)),
+            _drawn_labels(boxes, scales, lanes),
         ),
     )
 
@@ -78,8 +78,9 @@ def _drawn_boxes(
 
 
 def _drawn_labels(
-    boxes: list[dict[str, Any]], scales: dict[str, Any], widest: int
+    boxes: list[dict[str, Any]], scales: dict[str, Any], lanes: int
 ) -> dict[str, Any]:
+    widest = {"expr": f"max(20, {_RIGHT - _LEFT} * width / {lanes} - 8)"}
     return {
         "data": rows(boxes),
         "mark": {
@@ -117,12 +118,17 @@ def _boxes(
     attempts: dict[str, list[Attempt]] = {}
     for attempt in report.attempts:
         attempts.setdefault(attempt.layer, []).append(attempt)
-    scale = colours(_modules(report), FALLBACK)
+    scale = _shades(report)
     dark = {m for m, shade in zip(scale["domain"], scale["range"], strict=True) if shade in DARK}
     return [
         _box(step, depths[step.index], lanes[step.index], attempts.get(step.name, ()), dark)
         for step in report.steps
     ]
+
+
+def _shades(report: NetworkReport) -> dict[str, Any]:
+    """Colours of those that run something."""
+    return colours(_modules(report), FALLBACK if report.fallback else None)
 
 
 def _modules(report: NetworkReport) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from match_aie.errors import shorten
+from match_aie.report.clock import clock
 from match_aie.report.figures.figure import GREY, PALETTE, Figure, field, rows, tips
 from match_aie.report.network import NetworkReport, StepRow
 
@@ -58,7 +59,7 @@ def layers(report: NetworkReport) -> Figure:
 def _bars(report: NetworkReport, step: StepRow) -> Iterator[dict[str, Any]]:
     call = {"call": f"{step.index}  {shorten(step.name, 40)}", "index": step.index}
     if step.layer is not None:
-        scale = _clock(report, step)
+        scale = clock(report, step)
         for at, (part, cycles) in enumerate(step.layer.parts):
             yield {
                 **{**call, "row": 0, "at": at, "part": part},
@@ -74,12 +75,3 @@ def _bars(report: NetworkReport, step: StepRow) -> Iterator[dict[str, Any]]:
             **{**call, "row": 0, "at": 0, "part": CORE},
             **{"cycles": step.taken, "origin": "modelled"},
         }
-
-
-def _clock(report: NetworkReport, step: StepRow) -> float:
-    """Cycles of the target's clock in one of the module's."""
-    assert step.layer is not None
-    for attempt in report.attempts:
-        if attempt.module == step.layer.module and attempt.cycles and attempt.reference_cycles:
-            return attempt.reference_cycles / attempt.cycles
-    return 1.0

@@ -13,9 +13,11 @@ from match_aie.report.table import count, extent
 ROW = 260
 
 
-def memory(manifest: Mapping[str, Any]) -> Figure:
-    """The arena of a `match_aie.json`: calls to the right, addresses upwards."""
+def memory(manifest: Mapping[str, Any]) -> Figure | None:
+    """The arena of a `match_aie.json`: calls to the right, addresses upwards; None if empty."""
     plan = manifest["memory"]
+    if not plan["placements"]:
+        return None
     where = str(plan["memory"])
     return _map(
         "memory",

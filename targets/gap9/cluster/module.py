@@ -17,6 +17,7 @@ from match_aie.hardware import (
     Loop,
     Memory,
     Pattern,
+    Roof,
     Tile,
     TileCostModel,
 )
@@ -75,6 +76,13 @@ class Cluster(ExecModule):
         """The kernels' loops in closed form."""
         del workload
         return self._cost
+
+    def roof(self, workload: Workload) -> Roof:
+        """All workers' 8-bit dot products, and the DMA between L2 and L1."""
+        known = facts()
+        peak = float(known.cluster.peak_macs_per_cycle)
+        source = "products: DORY's description of GAP9; DMA: counted on GVSoC"
+        return Roof(peak, float(known.dma.bytes_per_cycle), "L2", workload.nbytes, source)
 
     def template(self, workload: Workload) -> str:
         """By the kernels' two argument structures."""

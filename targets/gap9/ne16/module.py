@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from match_aie.cost_models.ne16 import Ne16Cost, strides_by_jobs
+from match_aie.cost_models.ne16 import Ne16Cost, peak_macs, strides_by_jobs
 from match_aie.hardware import (
     Array,
     Blocked,
@@ -20,6 +20,7 @@ from match_aie.hardware import (
     Mapping,
     Memory,
     Pattern,
+    Roof,
     Tile,
 )
 from match_aie.targets.gap9.facts import facts
@@ -92,6 +93,12 @@ class Ne16(ExecModule):
         """The published closed form, trimmed; see `match_aie.cost_models.ne16`."""
         del workload
         return self._model
+
+    def roof(self, workload: Workload) -> Roof:
+        """Products of the filter that the layer is, and the DMA between L2 and L1."""
+        rate = float(facts().dma.bytes_per_cycle)
+        source = "products: plinio's closed form for NE16; DMA: counted on GVSoC"
+        return Roof(peak_macs(workload), rate, "L2", workload.nbytes, source)
 
     def template(self, workload: Workload) -> str:
         """One for all."""

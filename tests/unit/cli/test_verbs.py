@@ -145,7 +145,12 @@ def test_report_writes_the_page_or_a_figure(project: Path, tmp_path: Path, capsy
     assert drawing.read_text().startswith("<svg")
     capsys.readouterr()
     assert run(["report", str(project), "--figure", "leyers"]) == 1
-    assert "one of graph, layers, memory" in capsys.readouterr().err
+    assert "one of graph, layers, roofline, memory" in capsys.readouterr().err
+    assert run(["report", str(project), "--figure", "timeline"]) == 1
+    assert "nothing was simulated" in capsys.readouterr().err
+    capsys.readouterr()
+    assert run(["report", str(project), "-o", str(tmp_path / "a.onnx")]) == 0
+    assert "nodes say who runs them" in capsys.readouterr().out
     assert run(["report", str(project), "--figure", "graph", "-o", str(tmp_path / "a.pdf")]) == 1
     assert "a.pdf" in capsys.readouterr().err
     missing = tmp_path / "nowhere" / "page.html"

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 import match_aie as match
+from match_aie.errors import ProjectError
 from match_aie.report import network_report
 from match_aie.report.figures import (
     VEGA_LITE,
@@ -16,6 +17,8 @@ from match_aie.report.figures import (
     floorplan,
     javascript,
     library,
+    missing,
+    roofline,
     spans,
     timeline,
 )
@@ -46,7 +49,7 @@ def rows_of(figure, layer):
 
 
 def test_which_there_are(drawn, manifest):
-    assert list(drawn)[:3] == ["graph", "layers", "memory"]
+    assert list(drawn)[:3] == ["graph", "layers", "roofline"]
     assert "timeline" in drawn
     assert [figure.name for figure in figures(manifest)] == [
         name for name in drawn if name not in ("timeline", "floorplan")
@@ -80,6 +83,56 @@ def test_bars_add_up_to_modelled_and_simulated_cycles(drawn, manifest, diana):
         parts = [b["cycles"] for b in bars if b["index"] == index and b["part"] != "simulated"]
         if step["layer"] is not None:
             assert sum(parts) == pytest.approx(costs[step["layer"]])
+
+
+def test_layers_are_under_roofs_that_their_modules_state(drawn, manifest):
+    """By hand: DIANA's array has 16 x 16 lanes, its DMA moves 16 bytes a cycle."""
+    dots = rows_of(drawn["roofline"], 3)
+    layers = {layer["symbol"]: layer for layer in manifest["layers"]}
+    owned = {index: s["layer"] for index, s in enumerate(manifest["steps"]) if s["layer"]}
+    assert {dot["origin"] for dot in dots} == {"modelled", "simulated"}
+    assert {dot["index"] for dot in dots} == {
+        index for index, symbol in owned.items() if symbol in manifest["roofs"]
+    }
+    for dot in dots:
+        symbol = owned[dot["index"]]
+        assert manifest["roofs"][symbol]["macs_per_cycle"] == dot["peak"] == 256
+        assert dot["share"] <= 100
+        if dot["origin"] == "modelled":
+            layer, nbytes = layers[symbol], manifest["roofs"][symbol]["nbytes"]
+            macs = dot["intensity"] * nbytes
+            assert dot["speed"] == pytest.approx(macs / layer["cost"]["cycles"])
+            bound = min(256, 16 * macs / nbytes)
+            assert dot["share"] == pytest.approx(100 * dot["speed"] / bound)
+    # The line rises as fast as the way to memory and is flat at the peak.
+    points = [(row["intensity"], row["speed"]) for row in rows_of(drawn["roofline"], 0)]
+    assert points[0][1] == pytest.approx(16 * points[0][0])
+    assert points[1] == (16, 256)
+    assert points[-1][1] == 256
+    assert "MATCH's paper" in drawn["roofline"].description
+
+
+def test_time_beside_another_layer_makes_no_layer_faster(manifest):
+    *first, last = manifest["layers"]
+    cost = last["cost"]
+    parts = [*cost["parts"], ["beside the layer before", -cost["cycles"] / 2]]
+    beside = {**last, "cost": {**cost, "cycles": cost["cycles"] / 2, "parts": parts}}
+    speeds = [
+        [row["speed"] for row in rows_of(roofline(network_report(one)), 3)]
+        for one in (manifest, {**manifest, "layers": [*first, beside]})
+    ]
+    assert speeds[0] == pytest.approx(speeds[1])
+
+
+def test_no_roof_no_roofline_and_a_reason(manifest):
+    bare = {**manifest, "roofs": {}}
+    assert "roofline" not in [figure.name for figure in figures(bare)]
+    assert "no peak and bandwidth are stated for" in missing(bare)["roofline"]
+    assert "roofline" not in missing(manifest)
+    assert missing(manifest)["timeline"] == "nothing was simulated"
+    broken = {symbol: {**roof, "source": ""} for symbol, roof in manifest["roofs"].items()}
+    with pytest.raises(ProjectError, match="damaged"):
+        figures({**manifest, "roofs": broken})
 
 
 def test_the_memory_map_is_the_plan(drawn, manifest):
@@ -148,6 +201,7 @@ def test_the_floorplan_has_the_share_of_each_tile():
         (0, 3, 10.0),
         (3, 4, 50.0),
     ]
+    assert figure.svg() == figure.svg()  # its gradient has one name, whatever was drawn before
     assert floorplan("net", spanned(("core", "work", "kernel", 0.0, 1.0))) is None
 
 

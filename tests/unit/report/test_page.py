@@ -196,6 +196,20 @@ def test_what_was_not_simulated_is_not_called_so():
     assert said.startswith("in all, of which ")
 
 
+def test_the_sum_is_that_of_layers_as_they_are_emitted():
+    """Time beside another layer, and results handed over, are not counted twice."""
+    net = compiled(Diana(), "dense int8, scales powers of two", "softmax int8")
+    manifest = json.loads(net.sources()["match_aie.json"])
+    said = dict(reversed(network_page(manifest).headline))
+    assert said["in all"].text == f"{net.cycles:,.0f}"
+    halved = {**manifest["layers"][0], "cost": {**manifest["layers"][0]["cost"]}}
+    halved["cost"]["cycles"] /= 2
+    page = network_page({**manifest, "layers": [halved, *manifest["layers"][1:]]})
+    less = dict(reversed(page.headline))
+    assert less["in all"].text != said["in all"].text
+    assert less["in modules, each layer by itself"].text == said["in modules"].text
+
+
 def network_headline(net):
     manifest = json.loads(net.sources()["match_aie.json"])
     return network_page(manifest).headline
