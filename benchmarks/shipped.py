@@ -30,6 +30,8 @@ OPEN = {2: (16,), 3: (1, 16), 4: (3, 64, 64)}
 SAMPLES = 512
 #: What inputs called so are bound to.
 BOUND = {"sr": 16000, "sampling_rate": 16000}
+#: What numbers called so are: of a pitch tracker, in Hz.
+NUMBERS = {"fmin": 50.0, "fmax": 1000.0}
 #: An output further from the other engine's, by its largest magnitude, is called wrong, unless that
 #: engine's own output moves as far when inputs move by a few of their roundings (`NUDGE`): where
 #: activations are quantised with scales of their own, one rounding decides others behind it.
@@ -98,6 +100,8 @@ def _apart(own: np.ndarray, other: np.ndarray) -> float:
     a, b = np.float64(own), np.float64(other)
     if not np.array_equal(np.isnan(a), np.isnan(b)):
         return float("inf")
+    if np.isnan(a).all():
+        return 0.0
     return float(np.nanmax(np.abs(a - b)) / max(float(np.nanmax(np.abs(b))), 1e-30))
 
 
@@ -143,8 +147,10 @@ def _image(graph: Any, stored: Any, name: str, sizes: list[int]) -> tuple[int, i
 def _feeds(ports: Any, seed: int) -> dict[str, np.ndarray]:
     rng, feeds = np.random.default_rng(seed), {}
     for port in ports:
-        if port.dtype.startswith("float"):
-            feeds[port.name] = (0.5 * rng.standard_normal(port.shape)).astype(port.dtype)
+        if port.name in NUMBERS:
+            feeds[port.name] = np.full(port.shape, NUMBERS[port.name], port.dtype)
+        elif port.dtype.startswith("float"):
+            feeds[port.name] = np.asarray(0.5 * rng.standard_normal(port.shape), port.dtype)
         elif "len" in port.name:
             feeds[port.name] = np.full(port.shape, SAMPLES, port.dtype)
         elif port.dtype == "bool":

@@ -18,6 +18,9 @@ from match_aie.limits import Limits
 #: Larger results are folded only by operators that move elements.
 MOST_ELEMENTS = 1 << 16
 
+#: What is filled with one value may have more, as nothing is computed.
+MOST_FILLED = 1 << 20
+
 #: Cheap at any size, as they compute nothing.
 MOVES = frozenset(
     """Transpose Reshape Squeeze Unsqueeze Flatten Identity Constant Cast Slice Split Concat Gather
@@ -112,6 +115,8 @@ def _small(node: Node, graph: Graph) -> bool:
         return True
     if node.op == "Range":
         return _count(node, graph) <= MOST_ELEMENTS
+    if node.op == "ConstantOfShape":
+        return prod(map(int, graph.constant(node.input(0)))) <= MOST_FILLED
     sizes_in = [prod(graph.shape(name)) for name in node.inputs if name]
     infos = [graph.info(name) for name in node.outputs if name]
     if any(info is None or info.shape is None for info in infos):
