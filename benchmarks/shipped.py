@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -191,6 +192,20 @@ def version(package: Path) -> str:
     return ""
 
 
+def package_of(path: Path, folder: Path) -> Path:
+    """The folder of the unpacked package that holds a file."""
+    return folder / path.relative_to(folder).parts[0]
+
+
+def outcome(done: dict[str, Any]) -> str:
+    """What became of a file, in a line."""
+    if done["outcome"] == "refused":
+        return f"refused: {done['error']}: " + re.split(r" (?:where|try): ", done["why"])[0]
+    if done["outcome"] == "right" and done["difference"] > FAR:
+        return f"right (onnxruntime moves by {done['nudged']:.0e})"
+    return " ".join(filter(None, (done["outcome"], done.get("why"))))
+
+
 def tried(path: Path, seconds: float) -> dict[str, Any]:
     """`attempt` in a process of its own."""
     words = [sys.executable, __file__, "--one", str(path)]
@@ -223,18 +238,20 @@ def main() -> None:
     files = [p for p in files if any(text in str(p) for text in options.only)]
     files = [p for p in files if ".data" not in str(p)]  # a wheel's second copy of the same files
     rows: list[dict[str, Any]] = [machine_row()]
+    names = Counter((package_of(path, options.folder), path.name) for path in files)
     for path in sorted(files, key=lambda p: p.stat().st_size):
-        package = options.folder / path.relative_to(options.folder).parts[0]
+        package = package_of(path, options.folder)
+        twice = names[package, path.name] > 1
+        name = f"{path.parent.name}/{path.name}" if twice else path.name
         done = tried(path, options.seconds)
         rows.append(
             {
-                "case": f"{package.name} {version(package)}".strip() + f": {path.name}",
+                "case": f"{package.name} {version(package)}".strip() + f": {name}",
                 "metric": "difference",
-                "value": done.pop("difference", None),
+                "value": done.get("difference"),
                 "unit": "",
                 "provenance": "measured",
-                "note": done.pop("outcome"),
-                **done,
+                "note": outcome(done),
             }
         )
         print(json.dumps(rows[-1]), flush=True)

@@ -116,7 +116,8 @@ def _small(node: Node, graph: Graph) -> bool:
     if node.op == "Range":
         return _count(node, graph) <= MOST_ELEMENTS
     if node.op == "ConstantOfShape":
-        return prod(map(int, graph.constant(node.input(0)))) <= MOST_FILLED
+        sizes = np.asarray(graph.constant(node.input(0)))
+        return prod(int(size) for size in sizes) <= MOST_FILLED
     sizes_in = [prod(graph.shape(name)) for name in node.inputs if name]
     infos = [graph.info(name) for name in node.outputs if name]
     if any(info is None or info.shape is None for info in infos):
