@@ -7,11 +7,6 @@ onnxruntime, for TensorFlow Lite files LiteRT (`ai-edge-litert`), each with one 
 both are interleaved in one run, as in `cpu.py`, so that what disturbs the machine disturbs both,
 and the ratio of the fastest calls is kept. Peak memory is that of a process that loads numpy and
 the network and runs it three times. Products are counted in the model as it is given.
-
-`--static` measures the network as one program without libraries instead, beside onnxruntime: the
-memory of its process, and the time from its start to its first result, files read and written.
-For onnxruntime the interpreter's own start and imports are not counted in the time, nor, in the
-second ratio of memory, what the process held before the session was made.
 """
 
 from __future__ import annotations
@@ -40,6 +35,7 @@ CASES = (
     *("mobilenetv2", "resnet18", "unet", "crnn_lstm", "vad_stream", "bilstm_tagger"),
     *("minilm6", "gpt_block", "fp16_tflite", "gru400", "nsnet2", "bert_tiny"),
     *("deberta_layers", "distilbert_stack", "albert_stack", "bert_base_stack"),
+    *("mobilenetv2_u8", "resnet18_u8", "gpt_block_u8"),
 )
 TFLITE = ("fp16_tflite",)
 
@@ -63,83 +59,6 @@ for _ in range(3):
 status = open("/proc/self/status").read()
 print(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
 """
-
-
-#: onnxruntime's first result: (network, inputs) to seconds, kilobytes at most and before.
-FIRST = """
-import sys, time
-import numpy as np
-import cpu_engines, onnxruntime
-from pathlib import Path
-path, inputs = sys.argv[1:]
-feeds = dict(np.load(inputs))
-def held(name):
-    return next(l for l in open("/proc/self/status") if l.startswith(name)).split()[1]
-before, began = held("VmRSS"), time.perf_counter()
-cpu_engines.onnxruntime(Path(path), feeds)()
-print(time.perf_counter() - began, held("VmHWM"), before)
-"""
-
-
-def static_rows(name: str) -> list[dict[str, object]]:
-    """One network as a program of its own: memory and first result, the best of seven runs."""
-    import match_aie as match
-
-    path = network(f"{name}.onnx")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        net = match.compile(path, "CPU")
-    feeds = feeds_of(net.inputs)
-    here = str(Path(__file__).resolve().parent)
-    start = f"import sys; sys.path[:0] = [{here!r}, {str(ROOT)!r}]\n"
-    own, other = [], []
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        program = net.write(folder / "net").build(static=True).path
-        np.savez(folder / "inputs.npz", **feeds)
-        sent = [folder / f"input_{at}" for at in range(len(feeds))]
-        for file, array in zip(sent, feeds.values(), strict=True):
-            array.tofile(file)
-        received = [folder / f"output_{at}" for at in range(len(net.outputs))]
-        for _ in range(7):
-            own.append(_started([program, *sent, *received]))
-            words = [sys.executable, "-c", start + FIRST, path, folder / "inputs.npz"]
-            said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-            other.append([float(word) for word in said.split()])
-        size = program.stat().st_size
-    (seconds, peak), (session, most, before) = (
-        [min(column) for column in zip(*each, strict=True)] for each in (own, other)
-    )
-    return [
-        figure(name, "static_peak_memory_ratio", peak / most, "x", "measured",
-               f"{peak / 1e3:.0f} MB to {most / 1e3:.0f} MB, a Python process; a program of "
-               f"{size / 1e6:.0f} MB"),
-        figure(name, "static_peak_memory_ratio_session", peak / (most - before), "x", "measured",
-               f"to {(most - before) / 1e3:.0f} MB that the session added to the process"),
-        figure(name, "static_first_result_ratio", seconds / session, "x", "measured",
-               f"{1e3 * seconds:.1f} ms from the program's start to its end, to "
-               f"{1e3 * session:.1f} ms for the session and its first run, imports not counted"),
-    ]  # fmt: skip
-
-
-#: Starts a program and says (seconds, kilobytes at most): a process begins with the most memory
-#: that its parent ever had, so a small one starts it. What is less than this one's is not seen.
-LAUNCHER = """
-import os, sys, time
-began = time.perf_counter()
-child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
-_, status, used = os.wait4(child, 0)
-print(time.perf_counter() - began, used.ru_maxrss)
-sys.exit(os.waitstatus_to_exitcode(status))
-"""
-
-
-def _started(words: list[Path]) -> tuple[float, float]:
-    """(seconds, kilobytes at most) of a process from its start to its end."""
-    command = [sys.executable, "-I", "-S", "-c", LAUNCHER, *words]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    seconds, peak = (float(word) for word in said.split())
-    return seconds, peak
 
 
 def feeds_of(ports: Any) -> dict[str, np.ndarray]:
@@ -276,14 +195,13 @@ def main() -> None:
     parser.add_argument("--clock", default="wall", choices=list(CLOCKS))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--window", type=float, default=0.2, help="seconds per engine and round")
-    parser.add_argument("--static", action="store_true", help="as programs of their own")
     options = parser.parse_args()
     rows: list[dict[str, object]] = [machine_row()]
     for name in options.only:
         if name in TFLITE and find_spec("ai_edge_litert") is None:
             print(f"{name}: left out, ai-edge-litert is not installed", flush=True)
             continue
-        added = static_rows(name) if options.static else case_rows(name, options)
+        added = case_rows(name, options)
         rows += added
         print(json.dumps(added), flush=True)
         if options.json:

@@ -1,10 +1,12 @@
 """Every ONNX backend node test through `match.compile(..., CPU())`, built, run, and compared.
 
     python benchmarks/operators.py [--json FILE] [--markdown docs/operators.md] [--only SUBSTRING]
-                                   [--quick] [--part K/N]
+                                   [--quick] [--part K/N] [--join FILE ...]
 
-Inputs that are shapes, indices or other small integers are bound as constants where the model
-does not compile with them as run-time inputs, as a deployed model would have them. An outcome is
+Where a model does not compile with all its inputs at run time, some are bound to their values
+(`match.compile(..., values=...)`), as a deployed model would have them: first those by which an
+operator is set up (`SETTINGS`) and those without elements, which have one value only; then all that
+are no floats, such as indices. Data in floats is never bound. An outcome is
 `pass` (every output within the test's own tolerance), `unsupported` (a typed error that names the
 operator), `wrong` or `crash`; the last two are defects, and the script then exits with 1.
 """
@@ -20,7 +22,7 @@ import sys
 import tempfile
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,49 +78,52 @@ def _array(value: Any) -> Any:
     return np.asarray(value) if isinstance(value, np.generic) else value
 
 
-def bound(model: Any, inputs: Sequence[Any]) -> tuple[Any, list[Any]]:
-    """The model with its non-float inputs as initializers, and the inputs that are left."""
-    import onnx
-    from onnx import numpy_helper
-
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    kept, left = [], []
-    for port, value in zip(copy.graph.input, inputs, strict=False):
-        if isinstance(value, np.ndarray) and value.dtype.kind in "iub":
-            copy.graph.initializer.append(numpy_helper.from_array(value, port.name))
-        else:
-            kept.append(port)
-            left.append(value)
-    del copy.graph.input[:]
-    copy.graph.input.extend(kept)
-    return copy, left
-
-
-def attempt(
-    model: Any, inputs: Sequence[Any], expected: Sequence[Any], test: Any, quick: bool
-) -> tuple[str, str]:
-    """(status, detail) of one model.
-
-    Args:
-        model: of the test, or what `bound` makes of it.
-        inputs: its run-time inputs.
-        expected: its outputs.
-        test: whose tolerance holds.
-        quick: build it without optimisation.
+#: Inputs by which an operator is set up, and which exported networks store: their names in the
+#: node tests. Some are floats.
+SETTINGS = frozenset(
     """
+    roi scales sizes depth pads value axis axes k repeats split starts ends steps shape size
+    output_shape image_shape block_shape condition start limit delta num_mel_bins dft_length
+    sample_rate lower_edge_hertz upper_edge_hertz x_scale x_zero_point y_scale y_zero_point r t
+    """.split()
+)
+
+
+def bindings(model: Any, inputs: Sequence[Any]) -> list[dict[str, Any]]:
+    """Values to bind inputs to, in the order in which they are tried; first nothing."""
+    arrays = {
+        port.name: value
+        for port, value in zip(model.graph.input, inputs, strict=False)
+        if isinstance(value, np.ndarray)
+    }
+    settings = {n: v for n, v in arrays.items() if n in SETTINGS or not v.size}
+    whole = {name: value for name, value in arrays.items() if value.dtype.kind in "iub"}
+    found: list[dict[str, Any]] = [{}]
+    for values in (settings, whole, whole | settings):
+        if all(values.keys() != other.keys() for other in found):
+            found.append(values)
+    return found
+
+
+def attempt(test: Any, values: Mapping[str, Any], quick: bool) -> tuple[str, str]:
+    """(status, detail) of one test with these of its inputs bound; `quick` does not optimise."""
     import match_aie as match
     from match_aie.errors import MatchError, ToolchainError
 
     folder = Path(tempfile.mkdtemp(prefix="operators-"))
+    inputs, expected = samples(test)
+    given = {
+        port.name: value
+        for port, value in zip(test.model.graph.input, inputs, strict=False)
+        if port.name not in values
+    }
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ports = zip(model.graph.input, inputs, strict=False)
-            shapes = {p.name: v.shape for p, v in ports if isinstance(v, np.ndarray)}
-            compiled = match.compile(model, "CPU", shapes=shapes, name="net")
+            shapes = {name: v.shape for name, v in given.items() if isinstance(v, np.ndarray)}
+            compiled = match.compile(test.model, "CPU", shapes=shapes, values=values, name="net")
             project = compiled.write(folder / "net")
-            feeds = {p.name: v for p, v in zip(compiled.inputs, inputs, strict=True)}
+            feeds = {p.name: v for p, v in zip(compiled.inputs, given.values(), strict=True)}
             outputs = project.run(feeds, check=False, quick=quick).outputs
         return compare(list(outputs.values()), expected, test)
     except ToolchainError as error:
@@ -159,14 +164,16 @@ def run_test(test: Any, quick: bool = False) -> Outcome:
     operator = nodes[0].op_type if len(nodes) == 1 else f"{test.name.removeprefix('test_')}"
     if test.name.endswith("_expanded") or "_expanded_" in test.name:
         operator = "(expanded functions)"
-    inputs, expected = samples(test)
-    status, detail = attempt(test.model, inputs, expected, test, quick)
-    if status == "unsupported":
-        model, left = bound(test.model, inputs)
-        if len(left) < len(inputs):
-            second = attempt(model, left, expected, test, quick)
-            if second[0] != "unsupported" or left:
-                status, detail = second
+    inputs, _ = samples(test)
+    status, detail = "", ""
+    for values in bindings(test.model, inputs):
+        found = attempt(test, values, quick)
+        if not status or found[0] != "unsupported" or len(values) < len(inputs):
+            status, detail = found
+        if status != "unsupported":
+            break
+    if status == "pass" and values:
+        detail = "bound: " + ", ".join(values)
     return Outcome(test.name, operator, status, detail, is_float32(test))
 
 
@@ -208,12 +215,15 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
         "# Which ONNX operators compile",
         "",
         "Written by `benchmarks/operators.py`: ONNX's own backend node tests, each compiled for",
-        "`CPU`, built, run, and compared with the expected outputs. Inputs that are shapes or",
-        "indices are bound as constants where they cannot be run-time inputs. *measured*",
+        "`CPU`, built, run, and compared with the expected outputs. Where a test does not compile",
+        "with all its inputs at run time, those that set the operator up (shapes, axes, scales,",
+        "depths, ranges) and those without elements are bound (`values={...}`), then those that",
+        "are no floats, such as indices. *measured*",
         "",
         f"- all {sum(every.values())} tests: {every['pass']} pass, "
         f"{every['unsupported']} unsupported, "
         f"{every['wrong']} wrong, {every['crash']} crash",
+        f"- {_bound(outcomes)} of those that pass have inputs bound",
         f"- the {count} with float32 input and output: {floats['pass']} pass "
         f"({100 * floats['pass'] / max(count, 1):.1f} %), {floats['unsupported']} unsupported",
         "",
@@ -237,6 +247,11 @@ def markdown(outcomes: Sequence[Outcome]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _bound(outcomes: Iterable[Outcome]) -> int:
+    """Tests that pass with inputs bound to their values."""
+    return sum(o.status == "pass" and bool(o.detail) for o in outcomes)
+
+
 #: What an error that lists operators begins with, and where it names a node.
 _PREFIX = re.compile(r"^\d+ operators? cannot be compiled:\s*")
 _NODE = re.compile(r" \(node '[^']*'\)")
@@ -250,6 +265,20 @@ def reasons(rows: Sequence[Outcome], most: int = 3) -> str:
             text = _PREFIX.sub("", row.detail.split("  try:")[0].split("  where:")[0])
             texts[_NODE.sub("", re.split(r"\s{3,}", text)[0]).strip()[:120]] += 1
     return "; ".join(text.replace("|", "\\|") for text, _ in texts.most_common(most))
+
+
+def joined(tests: Iterable[Any], files: Sequence[Path]) -> list[Outcome]:
+    """What the files of several parts say, in the tests' order."""
+    found = {}
+    for path in files:
+        rows = (row for row in json.loads(path.read_text()) if row["metric"] == "outcome")
+        found |= {row["case"]: (row["value"], *row["note"].split(": ", 1)) for row in rows}
+    return [
+        Outcome(test.name, operator, status, detail, is_float32(test))
+        for test in tests
+        if test.name in found
+        for status, operator, detail in [found[test.name]]
+    ]
 
 
 def _row(case: str, metric: str, value: object, unit: str, note: str = "") -> dict[str, object]:
@@ -274,10 +303,14 @@ def main() -> int:
         "--quick", action="store_true", help="build three of four without optimisation"
     )
     parser.add_argument("--part", default="0/1", help="K/N: every Nth test from the Kth on")
+    parser.add_argument("--join", type=Path, nargs="*", help="run nothing: files of all parts")
     options = parser.parse_args()
     part, parts = map(int, options.part.split("/"))
     tests = [t for t in node_tests() if options.only in t.name][part::parts]
-    outcomes = run_all(tests, options.jobs, options.quick)
+    if options.join:
+        outcomes = joined(tests, options.join)
+    else:
+        outcomes = run_all(tests, options.jobs, options.quick)
     every, floats = totals(outcomes)
     print("all", dict(every))
     print("float32 input and output", dict(floats))

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ OPEN = {2: (16,), 3: (1, 16), 4: (3, 64, 64)}
 SAMPLES = 512
 #: What inputs called so are bound to.
 BOUND = {"sr": 16000, "sampling_rate": 16000}
+#: What numbers called so are: of a pitch tracker, in Hz.
+NUMBERS = {"fmin": 50.0, "fmax": 1000.0}
 #: An output further from the other engine's, by its largest magnitude, is called wrong, unless that
 #: engine's own output moves as far when inputs move by a few of their roundings (`NUDGE`): where
 #: activations are quantised with scales of their own, one rounding decides others behind it.
@@ -98,6 +101,8 @@ def _apart(own: np.ndarray, other: np.ndarray) -> float:
     a, b = np.float64(own), np.float64(other)
     if not np.array_equal(np.isnan(a), np.isnan(b)):
         return float("inf")
+    if np.isnan(a).all():
+        return 0.0
     return float(np.nanmax(np.abs(a - b)) / max(float(np.nanmax(np.abs(b))), 1e-30))
 
 
@@ -143,8 +148,10 @@ def _image(graph: Any, stored: Any, name: str, sizes: list[int]) -> tuple[int, i
 def _feeds(ports: Any, seed: int) -> dict[str, np.ndarray]:
     rng, feeds = np.random.default_rng(seed), {}
     for port in ports:
-        if port.dtype.startswith("float"):
-            feeds[port.name] = (0.5 * rng.standard_normal(port.shape)).astype(port.dtype)
+        if port.name in NUMBERS:
+            feeds[port.name] = np.full(port.shape, NUMBERS[port.name], port.dtype)
+        elif port.dtype.startswith("float"):
+            feeds[port.name] = np.asarray(0.5 * rng.standard_normal(port.shape), port.dtype)
         elif "len" in port.name:
             feeds[port.name] = np.full(port.shape, SAMPLES, port.dtype)
         elif port.dtype == "bool":
@@ -185,6 +192,20 @@ def version(package: Path) -> str:
     return ""
 
 
+def package_of(path: Path, folder: Path) -> Path:
+    """The folder of the unpacked package that holds a file."""
+    return folder / path.relative_to(folder).parts[0]
+
+
+def outcome(done: dict[str, Any]) -> str:
+    """What became of a file, in a line."""
+    if done["outcome"] == "refused":
+        return f"refused: {done['error']}: " + re.split(r" (?:where|try): ", done["why"])[0]
+    if done["outcome"] == "right" and done["difference"] > FAR:
+        return f"right (onnxruntime moves by {done['nudged']:.0e})"
+    return " ".join(filter(None, (done["outcome"], done.get("why"))))
+
+
 def tried(path: Path, seconds: float) -> dict[str, Any]:
     """`attempt` in a process of its own."""
     words = [sys.executable, __file__, "--one", str(path)]
@@ -217,18 +238,20 @@ def main() -> None:
     files = [p for p in files if any(text in str(p) for text in options.only)]
     files = [p for p in files if ".data" not in str(p)]  # a wheel's second copy of the same files
     rows: list[dict[str, Any]] = [machine_row()]
+    names = Counter((package_of(path, options.folder), path.name) for path in files)
     for path in sorted(files, key=lambda p: p.stat().st_size):
-        package = options.folder / path.relative_to(options.folder).parts[0]
+        package = package_of(path, options.folder)
+        twice = names[package, path.name] > 1
+        name = f"{path.parent.name}/{path.name}" if twice else path.name
         done = tried(path, options.seconds)
         rows.append(
             {
-                "case": f"{package.name} {version(package)}".strip() + f": {path.name}",
+                "case": f"{package.name} {version(package)}".strip() + f": {name}",
                 "metric": "difference",
-                "value": done.pop("difference", None),
+                "value": done.get("difference"),
                 "unit": "",
                 "provenance": "measured",
-                "note": done.pop("outcome"),
-                **done,
+                "note": outcome(done),
             }
         )
         print(json.dumps(rows[-1]), flush=True)

@@ -179,6 +179,23 @@ def model_networks(rows: Rows) -> Lines:
         )
 
 
+def model_programs(rows: Rows) -> Lines:
+    """Networks as programs of their own, beside onnxruntime."""
+    yield (
+        *("network", "memory, times onnxruntime's process", "times what its session adds"),
+        *("first result, times its", "most memory", "time to the first result"),
+    )
+    for case in rows.cases("first_result_ratio"):
+        yield (
+            f"`{case}`",
+            rows.value(case, "peak_memory_ratio", 2),
+            rows.value(case, "peak_memory_ratio_session", 2),
+            rows.value(case, "first_result_ratio", 2),
+            rows.note(case, "peak_memory_ratio").partition(",")[0],
+            rows.note(case, "first_result_ratio").partition(" from")[0],
+        )
+
+
 def model_constructs(rows: Rows) -> Lines:
     """Constructs on four targets: difference, share of products in modules."""
     targets = ("CPU", "GAP9", "DIANA", "VersalAIEML")
@@ -230,6 +247,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "aie_attention": ("aie_sequence", array_tables.aie_attention),
     "aie_images": ("aie_network", array_tables.aie_images),
     "model_networks": ("models", model_networks),
+    "model_programs": ("models_static", model_programs),
     "model_constructs": ("constructs", model_constructs),
     "model_files": ("shipped", model_files),
     "aie_calibration": ("aie_layer", array_tables.aie_calibration),

@@ -307,6 +307,7 @@ def _program(
         )
         if isinstance(program, Infeasible):
             return program
+        program = lowering.share(program)
         units = target.companions(symbol, program.schedule.chosen)
         return units if isinstance(units, Infeasible) else replace(program, units=tuple(units))
 

@@ -276,10 +276,11 @@ def _call(
     kept: tuple[tuple[int, int], ...],
 ) -> CallView:
     by = f"{step.layer.module} {step.layer.pattern}" if step.layer else "fallback"
-    arguments = tuple(addresses.argument(a, _taken(step, a)) for a in step.arguments)
+    pairs = zip(step.arguments, _taken(step), strict=True)
+    arguments = tuple(addresses.argument(argument, dtype) for argument, dtype in pairs)
     tiles = step.layer.tiles if step.layer else None
     early = [operand.moves == "ahead" for operand in tiles.operands] if tiles else []
-    pairs = zip(early, arguments, strict=False)
+    named = zip(early, arguments, strict=False)
     return CallView(
         comment(f"{step.label or step.symbol} ({by})", 80),
         step.symbol,
@@ -287,17 +288,16 @@ def _call(
         written,
         linked=tiles is not None and tiles.linked,
         kept=kept,
-        ahead=tuple(text if is_early else "NULL" for is_early, text in pairs if any(early)),
+        ahead=tuple(text if is_early else "NULL" for is_early, text in named if any(early)),
         l1=max(tiles.total, 16) if tiles is not None else 0,
     )
 
 
-def _taken(step: Step, argument: Argument) -> str | None:
-    """Element type of the parameter that a layer's constant goes to."""
-    if step.layer is None or argument.kind != "constant":
-        return None
-    name = argument.name.removeprefix(f"{step.layer.symbol}_")
-    return step.layer.workload.operand(name).dtype
+def _taken(step: Step) -> list[str | None]:
+    """Element types of the parameters that a layer's constants go to; None for other arguments."""
+    operands = step.layer.workload.operands if step.layer else ()
+    constants = [operands != () and a.kind == "constant" for a in step.arguments]
+    return [operands[at].dtype if known else None for at, known in enumerate(constants)]
 
 
 def _port(record: PortRecord, macro: str) -> PortView:

@@ -283,7 +283,35 @@ def _power(builder: Any, call: Any) -> Any:
     return builder.call_te(compute, *call.args, primfunc_name_hint="power")
 
 
+def _with_divisors_sign(a: Any, b: Any) -> Any:
+    """The remainder that has the sign of the divisor."""
+    rest, zero = tirx.fmod(a, b), tirx.FloatImm(str(a.ty.dtype), 0.0)
+    other = tirx.NE(tirx.LT(rest, zero), tirx.LT(b, zero))
+    return tirx.Select(tirx.all(tirx.NE(rest, zero), other), rest + b, rest)
+
+
+def _remainder(function: Callable[[Any, Any], Any]) -> Rule:
+    """Remainders of floats by C's `fmod`, which is exact (TVM's x - floor(x / y) * y rounds)."""
+
+    def rule(builder: Any, call: Any) -> Any:
+        shape = call.ty.shape.values
+        if tvm_api.dtype_of(call) not in ("float32", "float64"):
+            return _default(call)(builder, call)
+
+        def compute(a: Any, b: Any) -> Any:
+            def element(*indices: Any) -> Any:
+                return function(*(_broadcast_at(x, indices) for x in (a, b)))
+
+            return te.compute(shape, element, name="remainder")
+
+        return builder.call_te(compute, *call.args, primfunc_name_hint="remainder")
+
+    return rule
+
+
 _RULES: dict[str, Rule] = {
+    "mod": _remainder(tirx.fmod),
+    "floor_mod": _remainder(_with_divisors_sign),
     "quantize": _quantize,
     "dequantize": _dequantize,
     "sign": _sign,

@@ -176,6 +176,11 @@ class _Importer(onnx_frontend.ONNXGraphImporter):
             self._call_composite(node)
         elif node.op == "ConvInteger":
             self._nodes[proto.output[0]] = self._convolve_integers(node)
+        elif node.op == "CumProd":
+            axis = int(tvm_api.constant_value(self._nodes[node.input(1)]).reshape(-1)[0])
+            exclusive = bool(node.attr("exclusive", 0))
+            data = self._nodes[node.input(0)]
+            self._nodes[proto.output[0]] = relax.op.cumprod(data, axis, exclusive=exclusive)
         elif node.op == "Clip" and self._bounds(node) is not None:
             low, high = self._bounds(node) or (0.0, 0.0)
             self._nodes[proto.output[0]] = relax.op.clip(self._nodes[node.input(0)], low, high)

@@ -17,6 +17,9 @@ UNNAMED = re.compile(r"(unk__\d+|\?|None|-1)?")
 #: Longer vectors of integers are no shapes: inference does not follow their contents.
 LONGEST_CONTENTS = 1 << 16
 
+#: The first version of the format in which a stored tensor is no input.
+STORED_APART = 4
+
 #: Operators whose results may be far larger than their operands.
 GROWS = frozenset(
     """CenterCropPad Col2Im ConstantOfShape Einsum Expand EyeLike OneHot Pad Range Resize Tile
@@ -71,8 +74,17 @@ def fix_input_shapes(model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]
         )
     del graph.input[:]
     graph.input.extend(inputs)
+    store_apart(model)
     _forget_dynamic(graph)
     return notes
+
+
+def store_apart(model: onnx.ModelProto) -> None:
+    """Call the model one of a format in which stored tensors are no inputs, in place.
+
+    Of older ones, inference would not look at tensors that are stored only.
+    """
+    model.ir_version = max(model.ir_version, STORED_APART)
 
 
 def _check_type(value: onnx.ValueInfoProto) -> None:

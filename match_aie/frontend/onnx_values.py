@@ -16,6 +16,7 @@ from match_aie.errors import ModelError, OptionError, shorten
 from match_aie.frontend.onnx_external import embed_external_data
 from match_aie.frontend.onnx_limits import check_stated
 from match_aie.frontend.onnx_model import parse
+from match_aie.frontend.onnx_shapes import store_apart
 from match_aie.limits import Limits
 
 #: Element types whose values are rounded to what they hold.
@@ -65,6 +66,7 @@ def with_values(
     embed_external_data(work, folder)
     for key, value in values.items():
         _bind(work.graph, key, value)
+    store_apart(work)
     return work, name
 
 

@@ -116,7 +116,9 @@ def _check_tensor(tensor: Any, buffers: list[int], data: bytes) -> None:
     stored = buffers[tensor.Buffer()]
     if any(size < 0 for size in shape):
         raise ValueError("negative size")
-    if stored and bits and stored != (prod(shape) * bits + 7) // 8:
+    whole = (prod(shape) * (bits or 0) + 7) // 8
+    sparse = tensor.Sparsity() is not None
+    if stored and bits and (stored > whole if sparse else stored != whole):
         raise ValueError("stored bytes do not fit the shape")
     for index in range(_count(tensor.ShapeSignatureLength(), data)):
         tensor.ShapeSignature(index)

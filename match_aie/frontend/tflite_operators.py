@@ -11,10 +11,11 @@ from tvm import relax
 from tvm.relax.frontend.tflite import tflite_frontend
 
 from match_aie import tvm_api
-from match_aie.errors import UnsupportedOperatorError
+from match_aie.errors import ModelError, UnsupportedOperatorError
 from match_aie.frontend.onnx_rewrite.spectra import LARGEST_TABLE, fourier
 from match_aie.frontend.tflite_check import DTYPES, tensor_name
 from match_aie.frontend.tflite_fold import FOLDED, Array, Known, fold, options_of, reachable
+from match_aie.frontend.tflite_sparse import densified
 from match_aie.limits import Limits
 
 #: Operators that only move elements, so that they may work on the stored integers.
@@ -164,6 +165,8 @@ class Converter(tflite_frontend.OperatorConverter):
         if kind == "DEQUANTIZE":
             made = _dequantised(self.get_tensor_value(inputs[0]), inputs[0])
             return self._keep(outputs, (made,))
+        if kind == "DENSIFY":
+            return self._keep(outputs, (self.get_tensor_value(inputs[0]),))
         if kind not in FOLDED or any(t.qnn_params for t in (*inputs, *outputs)):
             return False
         values = tuple(self.get_tensor_value(t) for t in inputs)
@@ -233,7 +236,14 @@ class Converter(tflite_frontend.OperatorConverter):
         if not tensor_wrapper.buffer.DataLength() and self._is_known(tensor_wrapper):
             shape = tensor_wrapper.tensor.ShapeAsNumpy()
             return np.zeros(shape, self.get_tensor_type_as_numpy(tensor_wrapper))
-        return super().get_tensor_value(tensor_wrapper, is_sparse)
+        if tensor_wrapper.tensor.Sparsity() is None:
+            return super().get_tensor_value(tensor_wrapper, is_sparse)
+        values = super().get_tensor_value(tensor_wrapper, True)
+        try:
+            return densified(tensor_wrapper.tensor, values)
+        except ValueError as error:
+            where = f"tensor {tensor_name(self.subgraph, tensor_wrapper.tensor_idx)}"
+            raise ModelError(f"a sparse tensor is damaged: {error}", where=where) from error
 
     def get_expr(self, input_tensor_idx: int) -> Any:
         """A tensor's expression; constants that no operator made included."""

@@ -92,7 +92,7 @@ Structure = Any | Const | Op | Chain | Web
 #: table of a quantised function may hold.
 POINTWISE = frozenset(
     "quantize dequantize add subtract multiply divide maximum minimum clip negative abs exp log "
-    "sqrt rsqrt erf sigmoid tanh nn.relu nn.leakyrelu nn.gelu nn.gelu_tanh nn.silu".split()
+    "sqrt rsqrt power erf sigmoid tanh nn.relu nn.leakyrelu nn.gelu nn.gelu_tanh nn.silu".split()
 )
 #: Element-wise operators by which integer graphs requantise: `(sum * M + B) >> S`, then clip.
 REQUANTISE = frozenset(

@@ -25,6 +25,7 @@ from match_aie.lowering.plan import plan  # isort: skip
 from match_aie.lowering.streams import store  # isort: skip
 from match_aie.lowering.handover import hand_over, kept_after  # isort: skip
 from match_aie.lowering.place import place  # isort: skip
+from match_aie.lowering.sharing import share  # isort: skip
 
 __all__ = [
     "Alias",
@@ -48,6 +49,7 @@ __all__ = [
     "lower",
     "place",
     "plan",
+    "share",
     "store",
     "tile_program",
 ]

@@ -122,6 +122,8 @@ def _computed(view: View, node: Node, known: Mapping[str, np.ndarray]) -> np.nda
         slope = node.attributes["alpha"]
         assert isinstance(slope, float)
         return np.where(first < 0, first * np.float32(slope), first)
+    if node.operator == "power":
+        return np.power(*(each.astype(np.float64) for each in operands)).astype(np.float32)
     if node.operator in _ROUNDED:
         return np.asarray(_ROUNDED[node.operator](first.astype(np.float64))).astype(np.float32)
     if node.operator not in _EXACT:

@@ -35,7 +35,7 @@ from match_aie.targets.cpu.cores import Split, Way, divide
 from match_aie.targets.cpu.elementwise import ElementwiseKernel, RowsKernel, in_rows, vectorised
 from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.pack import pack_product
-from match_aie.targets.cpu.patterns import INTEGER_PATTERNS, PATTERNS, REAL_PATTERNS
+from match_aie.targets.cpu.patterns import INTEGER_PATTERNS, PATTERNS, REAL_PATTERNS, TABLES
 from match_aie.targets.cpu.product import Form, ProductKernel, Shape, form, plan, shape
 from match_aie.targets.cpu.roof import roof
 from match_aie.workload import ITEMSIZE, Kind, Workload, whole_image
@@ -61,6 +61,7 @@ _TEMPLATES: dict[Kind, str] = {
     "softmax": "cpu/softmax.c.mako",
     "quantize": "cpu/convert.c.mako",
     "dequantize": "cpu/convert.c.mako",
+    "table": "cpu/table.c.mako",
 }
 
 
@@ -283,9 +284,9 @@ class VectorModule(CPUModule):
         self.machine = machine
 
     def patterns(self) -> Sequence[Pattern]:
-        """Elementwise layers, pools, softmax, conversions; and all layers in fixed point."""
+        """Elementwise layers, pools, softmax, conversions, tables; all layers in fixed point."""
         real = [pattern for pattern in REAL_PATTERNS if pattern.kind not in PRODUCTS]
-        return [*real, *INTEGER_PATTERNS]
+        return [*real, *INTEGER_PATTERNS, *TABLES]
 
     def template(self, workload: Workload) -> str:
         """In vectors, or by kind."""

@@ -10,6 +10,7 @@ from match_aie.hardware import (
     binary,
     clipped,
     integer_patterns,
+    tabulated,
     unary,
     weighted,
 )
@@ -33,7 +34,7 @@ def _element_types(workload: Workload) -> str | None:
     stored: tuple[str, ...] = _STORED if workload.kind == "quantize" else _BYTES
     if workload.fixed_point:
         stored = (*_STORED, "int32")
-    if workload.tail is None:
+    if workload.tail is None and workload.kind != "table":
         stored = ("float32",) if workload.kind == "dequantize" else ("int32",)
     read: dict[str, tuple[str, ...]] = {
         "weight": ("int8", "int16"),
@@ -41,7 +42,7 @@ def _element_types(workload: Workload) -> str | None:
         "scale": ("float32",),
         "multiplier": ("int32",),
         "offset": ("int32",),
-        "table": ("float32",),
+        "table": _BYTES if workload.kind == "table" else ("float32",),
         "y": stored,
     }
     taken = {"quantize": ("float32",), "dequantize": (*_STORED, "int32")}
@@ -161,3 +162,6 @@ INTEGER_PATTERNS: tuple[Pattern, ...] = (
 
 #: All of them.
 PATTERNS: tuple[Pattern, ...] = (*REAL_PATTERNS, *INTEGER_PATTERNS)
+
+#: Any other function of an 8-bit tensor's elements, looked up.
+TABLES: tuple[Pattern, ...] = tabulated("table", refuses)

@@ -17,7 +17,7 @@ from onnx import TensorProto, helper
 SAMPLES = 32
 #: What is quantised: operators of the networks here.
 OPERATORS = (
-    *("Conv", "Gemm", "MatMul", "Add", "Relu", "Softmax"),
+    *("Conv", "Gemm", "MatMul", "Add", "Relu", "Clip", "Softmax"),
     *("AveragePool", "GlobalAveragePool", "Flatten", "Reshape", "Transpose"),
 )
 

@@ -63,7 +63,7 @@ SHIPPED: dict[str, Callable[[], onnx.ModelProto]] = {
     **{name: partial(transformers.encoder, name, sizes)
        for name, sizes in transformers.ENCODERS.items()},
 }  # fmt: skip
-#: Of these there are uint8 networks, `NAME_u8`.
+#: Of these there are uint8 networks, `NAME_u8`; they are made of any with one input in floats.
 IMAGES = ("resnet8", "mobilenetv1_025", "dscnn", "dae")
 #: int8 networks, as ONNX and as TFLite.
 TWINS: dict[str, Callable[..., onnx.ModelProto]] = {
@@ -99,7 +99,8 @@ def _content(name: str, kind: str) -> bytes:
         return tflite_file.converted(twin) if kind == "tflite" else _bytes(twin)
     if name.endswith("_u8"):
         plain = name.removesuffix("_u8")
-        return _bytes(quantised.unsigned(FLOAT[plain](), per_channel=plain != "dae"))
+        model = (FLOAT | SHIPPED)[plain]()
+        return _bytes(quantised.unsigned(model, per_channel=plain != "dae"))
     if name == "fp16_tflite":
         return half.mobilenet()
     return _bytes((FLOAT | POWERS | SHIPPED)[name]())

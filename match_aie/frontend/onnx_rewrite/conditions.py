@@ -29,16 +29,8 @@ def _needs_constant(*positions: int) -> Condition:
     return condition
 
 
-def _batch_norm(node: Node, graph: Graph) -> str | None:
-    return "training mode is not compiled" if node.attr("training_mode", 0) else None
-
-
 def _roi_align(node: Node, graph: Graph) -> str | None:
     return "mode max is not compiled" if node.attr("mode", "avg") == "max" else None
-
-
-def _max_pool(node: Node, graph: Graph) -> str | None:
-    return "the indices of the maxima are not computed" if node.has_output(1) else None
 
 
 def _reduction(node: Node, graph: Graph) -> str | None:
@@ -56,10 +48,8 @@ def _lp_pool(node: Node, graph: Graph) -> str | None:
 
 CONDITIONS: Mapping[str, tuple[Condition, ...]] = MappingProxyType(
     {
-        "BatchNormalization": (_batch_norm,),
         "AffineGrid": (_needs_constant(1),),
         "RoiAlign": (_roi_align,),
-        "MaxPool": (_max_pool,),
         "LpPool": (_lp_pool,),
         "CumSum": (_needs_constant(1),),
         "Pad": (_needs_constant(1, 2, 3),),
@@ -72,7 +62,6 @@ CONDITIONS: Mapping[str, tuple[Condition, ...]] = MappingProxyType(
         "Unsqueeze": (_needs_constant(1),),
         "Reshape": (_needs_constant(1),),
         **dict.fromkeys(("GRU", "LSTM", "RNN"), (recurrent.problem,)),
-        "Compress": (_needs_constant(1),),
         **{
             f"Reduce{kind}": (_needs_constant(1), _reduction)
             for kind in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()

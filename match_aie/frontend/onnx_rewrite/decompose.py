@@ -170,15 +170,6 @@ def conv_transpose(node: Node, b: Builder) -> Values | None:
     return (b.op("ConvTranspose", *node.inputs, **kept),)
 
 
-def modulo(node: Node, b: Builder) -> Values | None:
-    """Float Mod is refused: TVM computes x - trunc(x / y) * y, which rounds."""
-    kind = b.graph.dtype(node.input(0))
-    floats = (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16)
-    if kind in floats:
-        raise Refusal("the remainder of floats would not be exact")
-    return None
-
-
 #: Marks shifts whose amounts are known to be within the width of the type.
 SAFE_SHIFT = "amounts are in range"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,9 @@ from match_aie.limits import Limits
 
 #: Larger results are folded only by operators that move elements.
 MOST_ELEMENTS = 1 << 16
+
+#: What is filled with one value may have more, as nothing is computed.
+MOST_FILLED = 1 << 20
 
 #: Cheap at any size, as they compute nothing.
 MOVES = frozenset(
@@ -110,6 +113,11 @@ def _small(node: Node, graph: Graph) -> bool:
     """Whether computing the node costs little and its result takes little room."""
     if node.op == "Constant":
         return True
+    if node.op == "Range":
+        return _count(node, graph) <= MOST_ELEMENTS
+    if node.op == "ConstantOfShape":
+        sizes = np.asarray(graph.constant(node.input(0)))
+        return prod(int(size) for size in sizes) <= MOST_FILLED
     sizes_in = [prod(graph.shape(name)) for name in node.inputs if name]
     infos = [graph.info(name) for name in node.outputs if name]
     if any(info is None or info.shape is None for info in infos):
@@ -118,6 +126,14 @@ def _small(node: Node, graph: Graph) -> bool:
     if node.op in MOVES and size_out <= 2 * max(sizes_in, default=0):
         return True
     return max([size_out, *sizes_in]) <= MOST_ELEMENTS
+
+
+def _count(node: Node, graph: Graph) -> float:
+    """Elements of a Range, whose inputs are known; inference does not count those of floats."""
+    start, limit, delta = (
+        float(np.asarray(graph.constant(name)).reshape(-1)[0]) for name in node.inputs
+    )
+    return max((limit - start) / delta, 0.0) if delta else inf
 
 
 def _evaluate(node: Node, graph: Graph) -> list[Any] | None:

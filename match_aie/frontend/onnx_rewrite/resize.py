@@ -17,6 +17,13 @@ from match_aie.frontend.onnx_rewrite.graph import Builder, Graph, Node, Refusal
 #: Coordinate transformations that TVM computes as ONNX does.
 TVM_COORDINATES = frozenset({"half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel"})
 
+#: Resizes a region instead of the whole, with a value for what is outside of the image.
+CROPS = "tf_crop_and_resize"
+
+#: From where to where of an axis.
+Region = tuple[float, float]
+WHOLE: Region = (0.0, 1.0)
+
 #: The longest axis that becomes a matrix.
 LONGEST_AXIS = 2048
 
@@ -29,16 +36,36 @@ def resize(node: Node, b: Builder) -> tuple[str, ...] | None:
         return None
     if b.graph.dtype(node.input(0)) != TensorProto.FLOAT:
         raise Refusal("this form of it is compiled for float32 only")
-    if node.attr("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize":
-        raise Refusal("tf_crop_and_resize is not compiled")
-    value = node.input(0)
+    value, regions, outside = node.input(0), _regions(node, b.graph), []
     for axis, size in enumerate(want):
-        if have[axis] == size and scales[axis] == 1:
+        if have[axis] == size and scales[axis] == 1 and regions[axis] == WHOLE:
             continue
         if max(have[axis], size) > LONGEST_AXIS:
             raise Refusal(f"this form of it is compiled for axes of at most {LONGEST_AXIS}")
-        value = _along(b, value, axis, len(want), _matrix(node, have[axis], size, scales[axis]))
+        matrix = _matrix(node, (have[axis], size), scales[axis], regions[axis])
+        value = _along(b, value, axis, len(want), matrix)
+        spread = [size if at == axis else 1 for at in range(len(want))]
+        outside.append(~matrix.any(0).reshape(spread))
+    beyond = b.like(float(node.attr("extrapolation_value", 0.0)), node.input(0))
+    for places in outside:
+        if places.any():
+            value = b.op("Where", b.const(places), beyond, value)
     return (value,)
+
+
+def _regions(node: Node, graph: Graph) -> list[Region]:
+    """Which part of every axis is resized, 0 its first element and 1 its last."""
+    rank = len(graph.shape(node.input(0)))
+    regions = [WHOLE] * rank
+    if node.attr("coordinate_transformation_mode", "half_pixel") != CROPS:
+        return regions
+    given = graph.constant(node.input(1))
+    if given is None:
+        raise Refusal("its region must be known at compile time")
+    axes = [axis % rank for axis in node.attr("axes", range(rank))]
+    for axis, start, end in zip(axes, *given.reshape(2, -1), strict=True):
+        regions[axis] = (float(start), float(end))
+    return regions
 
 
 def effective_scales(node: Node, graph: Graph) -> list[float]:
@@ -78,9 +105,19 @@ def _by_tvm(node: Node, graph: Graph, want: tuple[int, ...], scales: list[float]
     return plain and whole and len(have) == 4 and have[:2] == want[:2]
 
 
-def _matrix(node: Node, have: int, want: int, scale: float) -> np.ndarray:
-    """The [have, want] matrix that resizes one axis."""
+def _matrix(node: Node, sizes: tuple[int, int], scale: float, region: Region) -> np.ndarray:
+    """The matrix that resizes one axis; columns of zeros where a place is outside of it.
+
+    Args:
+        node: the Resize.
+        sizes: of the axis, and of the result's.
+        scale: from one to the other.
+        region: which part of the axis is resized.
+    """
+    have, want = sizes
     coordinates = node.attr("coordinate_transformation_mode", "half_pixel")
+    if coordinates == CROPS and node.attr("mode", "nearest") == "nearest":
+        raise Refusal("tf_crop_and_resize to nearest elements is not compiled")
     if want != have * scale and coordinates == "align_corners":
         raise Refusal("align_corners with sizes that are not whole is not compiled")
     if want != have * scale and node.attr("mode", "nearest") == "nearest":
@@ -94,15 +131,15 @@ def _matrix(node: Node, have: int, want: int, scale: float) -> np.ndarray:
     kept = {
         name: value
         for name, value in node.attributes.items()
-        if name not in ("axes", "keep_aspect_ratio_policy")
+        if name not in ("axes", "keep_aspect_ratio_policy", "extrapolation_value")
     }
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [have, have])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
     by_size = not node.input(2) and node.attr("keep_aspect_ratio_policy", "stretch") == "stretch"
-    feeds = {"x": np.eye(have, dtype=np.float32)}
+    feeds = {"x": np.eye(have, dtype=np.float32), "r": np.array(region, np.float32)}
     key, values = ("n", np.array([want])) if by_size else ("s", np.array([scale], np.float32))
-    infos = [x, onnx.ValueInfoProto(name=key)]
-    inputs = ["x", "", "", "n"] if by_size else ["x", "", "s"]
+    infos = [x, onnx.ValueInfoProto(name="r"), onnx.ValueInfoProto(name=key)]
+    inputs = ["x", "r", "", "n"] if by_size else ["x", "r", "s"]
     resize_node = helper.make_node("Resize", inputs, ["y"], axes=[1], **kept)
     model = helper.make_model(
         helper.make_graph([resize_node], "resize", infos, [y]),

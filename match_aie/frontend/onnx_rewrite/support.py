@@ -17,8 +17,8 @@ IMPORTED = frozenset(
     """
     AffineGrid
     Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BatchNormalization
-    BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Clip Compress Concat Conv
-    ConvInteger ConvTranspose Cos Cosh CumSum DepthToSpace DequantizeLinear Div
+    BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil Clip Concat Conv
+    ConvInteger ConvTranspose Cos Cosh CumProd CumSum DepthToSpace DequantizeLinear Div
     DynamicQuantizeLinear Einsum Elu Equal Erf Exp Expand Flatten Floor Gather GatherElements
     GatherND Gelu Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater GreaterOrEqual
     GridSample GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization

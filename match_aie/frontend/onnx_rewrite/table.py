@@ -10,8 +10,10 @@ from match_aie.frontend.onnx_rewrite import (
     blocked,
     control,
     decompose,
+    deform,
     empty,
     functions,
+    indexed,
     loop,
     padding,
     quantised,
@@ -22,7 +24,9 @@ from match_aie.frontend.onnx_rewrite import (
     resize,
     reverse_sequence,
     scan,
+    small,
     spectra,
+    training,
 )
 from match_aie.frontend.onnx_rewrite.graph import MICROSOFT, Builder, Node
 
@@ -36,6 +40,9 @@ BY_DEFINITION = (
     *("CausalConvWithState", "MeanVarianceNormalization", "CastLike", "LinearAttention"),
     "ai.onnx.preview.FlexAttention",
 )
+
+#: Operators of classical models, and of steps of training.
+MACHINE_LEARNING, TRAINING = "ai.onnx.ml", "ai.onnx.preview.training"
 
 #: Operators that slide a window and take `auto_pad`.
 SLIDING = ("Conv", "ConvInteger", "AveragePool", "MaxPool", "LpPool")
@@ -86,9 +93,25 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         "EyeLike": (decompose.eye_like,),
         "Pow": (decompose.power,),
         **{name: (padding.explicit_pads,) for name in SLIDING},
+        "MaxPool": (padding.explicit_pads, indexed.max_pool_indices),
         "Pad": (padding.pad,),
         "ConvTranspose": (decompose.conv_transpose,),
-        "Mod": (decompose.modulo,),
+        "Mod": (small.float_remainder,),
+        "Det": (small.det,),
+        "OptionalHasElement": (small.optional_has_element,),
+        "OptionalGetElement": (small.optional_get_element,),
+        f"{MACHINE_LEARNING}.Binarizer": (small.binarizer,),
+        f"{MACHINE_LEARNING}.ArrayFeatureExtractor": (indexed.array_feature_extractor,),
+        "Compress": (indexed.compress,),
+        "CumProd": (indexed.cum_prod,),
+        "MaxUnpool": (indexed.max_unpool,),
+        "TensorScatter": (indexed.tensor_scatter,),
+        "Col2Im": (indexed.col2im,),
+        "DeformConv": (deform.deform_conv,),
+        "BatchNormalization": (training.batch_norm,),
+        f"{TRAINING}.Adagrad": (training.stepped(training.adagrad, 1),),
+        f"{TRAINING}.Momentum": (training.stepped(training.momentum, 1),),
+        f"{TRAINING}.Adam": (training.stepped(training.adam, 2),),
         "ReduceMax": (decompose.extremum,),
         "ReduceMin": (decompose.extremum,),
         "BitShift": (decompose.bit_shift,),

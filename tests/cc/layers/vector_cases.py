@@ -13,6 +13,7 @@ from match_aie.workload import (
     matmul,
     pool2d,
     rowwise,
+    table,
 )
 
 U8, S8, SUM = Quantized("uint8", 0.02, 9), Quantized("int8", 0.05, -3), Quantized("int32")
@@ -138,5 +139,11 @@ def filtered():
         yield conv(x, y, image, k, (3, 3), window=window, tail=tail, scales=1 + at % 2 * (k - 1))
 
 
+def looked_up():
+    """Functions of bytes, as tables."""
+    for x, y in ((U8, S8), (S8, U8), (S8, S8)):
+        yield table(x, y, elements=261)
+
+
 def everything():
-    return [*products(), *channelwise(), *pointwise(), *pooled()]
+    return [*products(), *channelwise(), *pointwise(), *pooled(), *looked_up()]

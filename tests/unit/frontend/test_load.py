@@ -357,15 +357,15 @@ def test_all_unknown_operators_are_listed_at_once(onnx_tools):
         helper.make_node("NonZero", ["x"], ["a"], "first"),
         helper.make_node("Mystery", ["x"], ["b"], "second", domain="com.microsoft"),
         helper.make_node("Relu", ["x"], ["y"], "third"),
-        helper.make_node("Det", ["x"], ["d"], 'four"\nth'),
+        helper.make_node("Bernoulli", ["x"], ["d"], 'four"\nth'),
     ]
-    outputs = {"a": (np.int64, [2, None]), "b": (F32, [2]), "y": (F32, [2, 2]), "d": (F32, [])}
+    outputs = {"a": (np.int64, [2, None]), "b": (F32, [2]), "y": (F32, [2, 2]), "d": (F32, [2, 2])}
     with pytest.raises(UnsupportedOperatorError) as caught:
         load(onnx_tools.build(nodes, {"x": (F32, [2, 2])}, outputs))
     assert [entry[:2] for entry in caught.value.operators] == [
         ("NonZero", "first"),
         ("com.microsoft.Mystery", "second"),
-        ("Det", 'four"\nth'),
+        ("Bernoulli", 'four"\nth'),
     ]
     assert "docs/operators.md" in one_screen(caught)
 

@@ -76,3 +76,11 @@ def test_other_formats_are_told():
         with_values(b"....TFL3....", {"x": 1})
     with pytest.raises(OptionError, match="ONNX"):
         with_values(3, {"x": 1})
+
+
+def test_values_of_models_of_the_first_format():
+    model = branches()
+    model.ir_version = 3
+    model.graph.input.append(helper.make_tensor_value_info("wanted", TensorProto.INT64, []))
+    bound, _ = with_values(model, {"sr": 16000, "gain": [0, 0, 0, 0]})
+    assert [port.name for port in load(bound).inputs] == ["x"]

@@ -60,6 +60,12 @@ def hard_swish(b, x):
     return b.op("multiply", x, scaled, shape=SHAPE)
 
 
+def cube(b, x):
+    """As GELU by tanh has it in quantised models of GPT."""
+    third = b.op("power", x, b.constant(np.float32(3)), shape=SHAPE)
+    return b.op("multiply", third, b.constant(np.float32(0.05)), shape=SHAPE)
+
+
 def sigmoid(v):
     return 1 / (1 + np.exp(-v))
 
@@ -76,6 +82,7 @@ FUNCTIONS = {
     "gelu_tanh": (one("nn.gelu_tanh"), tanh_gelu),
     "silu": (one("nn.silu"), lambda v: v * sigmoid(v)),
     "spelled_gelu": (spelled_gelu, lambda v: 0.5 * v * (1 + erf(v / sqrt(2)))),
+    "cube": (cube, lambda v: v**3 * 0.05),
     "hard_swish": (hard_swish, lambda v: v * min(max(v + 3, 0), 6) / 6),
 }
 
