@@ -270,26 +270,17 @@ def _feeds(device: Device) -> int:
 def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
     """The plan of a mapping, with what the ways to memory add to its cost."""
     timed = Timed(priced.mapping, device, rows, feeds)
-    m, cost = priced.mapping, priced.cost
-    sizes = {name: ELEMENT_BYTES[getattr(m.layer, name)] for name in ("a", "w", "out")}
-    x = [timed.x_rows(parts) * timed.x_width * sizes["a"] for *_, parts in timed.x_ways]
-    w = [
-        len(piece) * m.column_steps * timed.call_weights * sizes["w"] for *_, piece in timed.w_ways
-    ]
-    y = [
-        timed.y_rows(part.rows) * len(part.columns) * m.call_columns * sizes["out"]
-        for part in timed.results
-    ]
+    cost = priced.cost
     work = PassWork(
         passes=timed.passes,
         inside=max(cycles for what, cycles in cost.parts if not what.startswith("way ")),
         through=cost.latency - cost.interval,
-        inputs=tuple(x),
+        inputs=timed.x_loads,
         double=timed.x_copies == 2,
-        weights=tuple(w),
+        weights=timed.w_loads,
         first_weights=max((timed.w_bytes(piece) for *_, piece in timed.w_ways), default=0),
-        outputs=tuple(size * m.column_steps for size in y),
-        last_output=max(y),
+        outputs=timed.y_loads,
+        last_output=max(timed.y_loads) // timed.mapping.column_steps,
         way_rate=device.architecture.shim_dma.bytes_per_cycle,
         memory_rate=_memory_rate(device),
     )
