@@ -105,7 +105,7 @@ def proven(
 def of_mapping(mapping: ArrayMapping, device: Device) -> Program:
     """The program of a dense layer spread as `mapping` says, requantised by a shift or not."""
     layer = mapping.layer
-    fixed = _floats(layer) if layer.a == "bfloat16" else _integers(layer)
+    fixed = _floats(layer) if layer.a == "bfloat16" else integers(layer)
     assert not isinstance(fixed, str), fixed
     timed = timed_of(mapping, device)
     assert timed is not None, mapping
@@ -130,7 +130,7 @@ def _floats(layer: DenseLayer) -> Converted | str:
     return in_fixed_point(workload, constants)
 
 
-def _integers(layer: DenseLayer) -> Converted | str:
+def integers(layer: DenseLayer) -> Converted | str:
     """An integer layer whose sums fit 32 bits, requantised by a shift or not."""
     plain = layer.requantise == "none"
     scale = np.sqrt(layer.reduction) * np.iinfo(layer.w).max

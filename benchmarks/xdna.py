@@ -5,8 +5,9 @@
 Rows are those of `tests/data/xdna_gemm.csv` (arXiv:2512.13282, measured on Phoenix and Strix).
 Kernels are modelled, programs simulated between the facts' clock and memory rate; no constant is
 fitted on these rows. A product is one dispatch: the facts' time where calls follow each other, the
-first block of results, then one more each interval. Rows of bfloat16 on npu2 were measured with
-block floating point, for which there are no kernels here; they are refused by name.
+first block of results, then one more each interval. Products of 8 bits are also planned, their
+programs laid out and simulated, and those of a smaller one executed. Rows of bfloat16 on npu2 were
+measured with block floating point, for which there are no kernels here; they are refused by name.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from generated import DATA
 from machine import machine_row
 from rows import figure, report
 from xdna_gemm import TYPES, Gemm, call_cycles, kernel, program
+from xdna_own import own, small
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
@@ -124,6 +126,10 @@ def _product(gemm: Gemm, value: float, errors: list[float], quick: bool) -> list
     )
     rate = implied(gemm, value)
     found.append(figure(gemm.name, "implied_memory_rate", rate, "GB/s", "modelled", note))
+    if gemm.a == gemm.out == "int8":
+        ours, note = own(gemm)
+        note = f"{note}; {small(gemm.device)}"
+        found.append(figure(gemm.name, "own_simulated_tops", ours, "TOPS", "simulated", note))
     for factor in () if quick else (0.5, 2.0):
         other = simulated(gemm, factor)
         note = f"all assumed times times {factor:g}"

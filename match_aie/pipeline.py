@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from match_aie.collecting import collecting_seldom
 from match_aie.errors import Infeasible, InfeasibleError, LimitError, TargetError
 from match_aie.limits import Limits
 from match_aie.options import OBJECTIVES, Arithmetic, CompileOptions, Selection
@@ -230,6 +231,7 @@ def decide(
     return Decision(normal, select(target.spared()), searches, select)
 
 
+@collecting_seldom()
 def run(
     model: Any,
     target: MatchTarget,

@@ -205,9 +205,8 @@ def external_rates(device: Device) -> tuple[float, float]:
     Raises:
         TargetError: neither is known of the device.
     """
+    per = way_rate(device)
     if device.plio_in is not None and device.plio_out is not None:
-        clock = device.need(device.pl_clock_mhz, "clock of programmable logic") / 1000
-        per = 16 * clock / device.clock_ghz
         ways_in = device.plio_in * per
         ways_out = device.plio_out * per
         if device.if_to_array_gbps is not None:
@@ -215,10 +214,21 @@ def external_rates(device: Device) -> tuple[float, float]:
         if device.array_to_if_gbps is not None:
             ways_out = min(ways_out, device.array_to_if_gbps / device.clock_ghz)
         return ways_in, ways_out
-    rate = device.architecture.shim_dma.bytes_per_cycle
-    ways_in = device.need(device.gmio_in, "DMA channels from memory") * rate
-    ways_out = device.need(device.gmio_out, "DMA channels to memory") * rate
+    ways_in = device.need(device.gmio_in, "DMA channels from memory") * per
+    ways_out = device.need(device.gmio_out, "DMA channels to memory") * per
     if device.dram_gbps is not None:
         share = device.dram_gbps / device.clock_ghz / 2
         return min(ways_in, share), min(ways_out, share)
     return ways_in, ways_out
+
+
+def way_rate(device: Device) -> float:
+    """Bytes per cycle of one way into the array, or out of it; as `external_rates`.
+
+    Raises:
+        TargetError: the clock of programmable logic is not known.
+    """
+    if device.plio_in is not None and device.plio_out is not None:
+        clock = device.need(device.pl_clock_mhz, "clock of programmable logic") / 1000
+        return 16 * clock / device.clock_ghz
+    return device.architecture.shim_dma.bytes_per_cycle

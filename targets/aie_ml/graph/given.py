@@ -13,7 +13,7 @@ from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.fit import fit
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
 from match_aie.targets.aie_ml.array.layout import lay_out
-from match_aie.targets.aie_ml.array.price import Priced, price
+from match_aie.targets.aie_ml.array.price import Priced, price, way_rate
 from match_aie.targets.aie_ml.array.program import ArrayProgram
 from match_aie.targets.aie_ml.array.search import VARIANTS, Given, search
 from match_aie.targets.aie_ml.devices import Device
@@ -172,16 +172,44 @@ def priced_of(mapping: ArrayMapping, device: Device) -> Priced | Infeasible:
 
 
 def modelled(priced: Priced, device: Device) -> Priced:
-    """The cost of the emitted function, which is started once where it walks all passes."""
+    """The cost of the program of a mapping: what its graph shares, and starts once.
+
+    A way brings the weights of several columns of tiles, or takes results of several chains, one
+    after the other, where there are fewer ways than that; the array's view (`price`) only knows
+    their sum. Where memory tiles hold activations once, they are filled while nothing reads them.
+    """
     timed = timed_of(priced.mapping, device)
-    if timed is None or not timed.walks_passes:
+    if timed is None:
         return priced
-    ports = 2 if priced.mapping.cas_length == 1 else 1
-    assumed, cost = Assumed(), priced.cost
-    spared = (priced.mapping.calls - 1) * (assumed.start + ports * assumed.start_port)
-    parts = tuple(
-        (what, cycles - spared if what == "compute" else cycles) for what, cycles in cost.parts
-    )
-    interval = max(cycles for _, cycles in parts)
+    rate, cost = way_rate(device), priced.cost
+    parts = dict(cost.parts)
+    if timed.walks_passes:
+        parts["compute"] -= _starts_spared(priced.mapping)
+    loads = {"activations": timed.x_loads, "weights": timed.w_loads, "results": timed.y_loads}
+    for what, bytes_by_way in loads.items():
+        parts[f"way of {what}"] = timed.passes * max(bytes_by_way, default=0) / rate
+    if timed.x_copies == 1:
+        _fill_apart(parts, timed)
+    interval = max(parts.values())
     latency = cost.latency - cost.interval + interval
-    return replace(priced, cost=replace(cost, parts=parts, interval=interval, latency=latency))
+    changed = replace(cost, parts=tuple(parts.items()), interval=interval, latency=latency)
+    return replace(priced, cost=changed)
+
+
+def _starts_spared(mapping: ArrayMapping) -> int:
+    """Cycles of starts that a function spares which is started once for all passes."""
+    ports, assumed = 2 if mapping.cas_length == 1 else 1, Assumed()
+    return (mapping.calls - 1) * (assumed.start + ports * assumed.start_port)
+
+
+def _fill_apart(parts: dict[str, float], timed: Timed) -> None:
+    """Streams of activations wait for every fill, cores but for what they hold meanwhile.
+
+    A tile holds two calls' activations: when the last of them has come, one call is yet to begin,
+    and one has gone on for the time of that transfer.
+    """
+    m = timed.mapping
+    fill, sends = parts["way of activations"], m.input_sends() * timed.passes
+    transfer, call = parts["activation streams"] / sends, parts["compute"] / sends
+    parts["activation streams"] += fill
+    parts["compute"] += max(0.0, fill + 2 * timed.passes * (transfer - call))

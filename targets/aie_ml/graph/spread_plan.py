@@ -318,11 +318,8 @@ def plan_of_pass(mapping: ArrayMapping, rows: int, name: str) -> SpreadPlan | No
 
 def _work(timed: Timed, parts: dict[str, float], through: float) -> PassWork:
     """What a pass asks: a kernel is started once for all of them."""
-    m, assumed, arch = timed.mapping, Assumed(), timed.device.architecture
+    assumed, arch = Assumed(), timed.device.architecture
     starting = float(assumed.start + 2 * assumed.start_port) * (timed.passes - 1) / timed.passes
-    x_size, y_size = ELEMENT_BYTES[m.layer.a], ELEMENT_BYTES[m.layer.out]
-    x = [timed.x_rows(rows) * timed.x_width * x_size for *_, rows in timed.x_ways]
-    y = [timed.y_rows(part.rows) * len(part.columns) * m.call_columns for part in timed.results]
     more = assumed.descriptor * (timed.fills - 1)
     inside = max(
         parts["compute"] - starting,
@@ -333,12 +330,12 @@ def _work(timed: Timed, parts: dict[str, float], through: float) -> PassWork:
         passes=timed.passes,
         inside=inside,
         through=through,
-        inputs=tuple(x),
+        inputs=timed.x_loads,
         double=True,
         weights=(),
         first_weights=0,
-        outputs=tuple(size * y_size for size in y),
-        last_output=max(y) * y_size // timed.fills,
+        outputs=timed.y_loads,
+        last_output=max(timed.y_loads) // timed.fills,
         way_rate=arch.core.dma.bytes_per_cycle,
         memory_rate=sum(external_rates(timed.device)),
         fills=timed.fills,

@@ -282,6 +282,26 @@ class Timed:
         )
         return tuple(dict.fromkeys(found))
 
+    @cached_property
+    def x_loads(self) -> tuple[int, ...]:
+        """Bytes that each of `x_ways` brings in a pass."""
+        each = self.x_width * ELEMENT_BYTES[self.mapping.layer.a]
+        return tuple(self.x_rows(parts) * each for *_, parts in self.x_ways)
+
+    @cached_property
+    def w_loads(self) -> tuple[int, ...]:
+        """Bytes that each of `w_ways` brings in a pass: of all columns whose weights it has."""
+        m = self.mapping
+        each = m.column_steps * self.call_weights * ELEMENT_BYTES[m.layer.w]
+        return tuple(len(piece) * each for *_, piece in self.w_ways)
+
+    @cached_property
+    def y_loads(self) -> tuple[int, ...]:
+        """Bytes that each way of `results` takes in a pass, a call along the columns at a time."""
+        m = self.mapping
+        each = m.column_steps * m.call_columns * ELEMENT_BYTES[m.layer.out]
+        return tuple(self.y_rows(part.rows) * len(part.columns) * each for part in self.results)
+
     @property
     def ways(self) -> tuple[int, int]:
         """Streams from outside, and back, of all copies."""

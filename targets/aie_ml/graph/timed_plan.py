@@ -45,6 +45,13 @@ NEAR = 0.97
 #: each twice the one before. Weights that are streamed come again in every pass.
 PASSES = 4
 
+#: Likewise where weights are streamed, beside the power of two: rows of a pass that the blocks of a
+#: call divide waste less.
+FINER = 6
+
+#: Row tiles that the tallest block of accumulators has.
+TALLEST = 4
+
 #: Dimensions of a split, in the order in which its loops are named.
 SPLIT = ("B", "K", "C")
 
@@ -123,13 +130,15 @@ def timed_best(
     for bound, split in _splits(layer, name, columns):
         if looked == CANDIDATES or (best is not None and bound >= NEAR * best.cycles):
             break
-        plan = timed_of_split(layer, name, split)
-        if isinstance(plan, Infeasible):
-            refused = refused or plan
+        roughly = _roughly(layer, name, split)
+        if isinstance(roughly, Infeasible):
+            refused = refused or roughly
             continue
         looked += 1
-        if best is not None and plan.cycles >= best.cycles:
+        if best is not None and roughly.cycles >= best.cycles:
             continue
+        plan = timed_of_split(layer, name, split)
+        assert not isinstance(plan, Infeasible), "a plan by powers of two is one of its own"
         reason = cannot_lie(plan.graph("layer", workload, zeros), known(name))
         if reason is None:
             best = plan
@@ -141,6 +150,32 @@ def timed_best(
 @lru_cache(maxsize=4096)
 def timed_of_split(layer: DenseLayer, name: str, split: Given) -> TimedPlan | Infeasible:
     """The best plan of a split, on as few columns as hold it."""
+    plan = _roughly(layer, name, split)
+    if isinstance(plan, Infeasible) or not plan.timed.mapping.streamed or plan.timed.passes == 1:
+        return plan
+    found = [plan]
+    for passes in _finer(plan.timed):
+        answer = _search(layer, plan.timed.device, passes, split)
+        found += [] if isinstance(answer, Infeasible) else answer
+    return min(found, key=lambda plan: plan.cycles)
+
+
+def _finer(timed: Timed) -> list[int]:
+    """Numbers of passes around that of a plan, whose rows are whole blocks of every part's calls.
+
+    The fewest that fit are a power of two, so that half as many do not.
+    """
+    m = timed.mapping
+    unit = TALLEST * m.tiling.m * m.row_parts
+    fewest = ceil(timed.rows / (2 * ceil(timed.rows / timed.passes)))
+    numbers = {ceil(timed.rows / rows) for rows in range(unit, 2 * timed.rows, unit)}
+    beside = sorted(n for n in numbers if fewest < n <= 2 * timed.passes and n != timed.passes)
+    return beside[:FINER]
+
+
+@lru_cache(maxsize=4096)
+def _roughly(layer: DenseLayer, name: str, split: Given) -> TimedPlan | Infeasible:
+    """As `timed_of_split`, with passes whose number is a power of two."""
     length = split.cas_length or 1
     rows = _rows(name, length)
     slots = ceil((split.column_parts or 1) * (split.row_parts or 1) / rows)
@@ -270,26 +305,17 @@ def _feeds(device: Device) -> int:
 def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
     """The plan of a mapping, with what the ways to memory add to its cost."""
     timed = Timed(priced.mapping, device, rows, feeds)
-    m, cost = priced.mapping, priced.cost
-    sizes = {name: ELEMENT_BYTES[getattr(m.layer, name)] for name in ("a", "w", "out")}
-    x = [timed.x_rows(parts) * timed.x_width * sizes["a"] for *_, parts in timed.x_ways]
-    w = [
-        len(piece) * m.column_steps * timed.call_weights * sizes["w"] for *_, piece in timed.w_ways
-    ]
-    y = [
-        timed.y_rows(part.rows) * len(part.columns) * m.call_columns * sizes["out"]
-        for part in timed.results
-    ]
+    cost = priced.cost
     work = PassWork(
         passes=timed.passes,
         inside=max(cycles for what, cycles in cost.parts if not what.startswith("way ")),
         through=cost.latency - cost.interval,
-        inputs=tuple(x),
+        inputs=timed.x_loads,
         double=timed.x_copies == 2,
-        weights=tuple(w),
+        weights=timed.w_loads,
         first_weights=max((timed.w_bytes(piece) for *_, piece in timed.w_ways), default=0),
-        outputs=tuple(size * m.column_steps for size in y),
-        last_output=max(y),
+        outputs=timed.y_loads,
+        last_output=max(timed.y_loads) // timed.mapping.column_steps,
         way_rate=device.architecture.shim_dma.bytes_per_cycle,
         memory_rate=_memory_rate(device),
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Literal
 
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A, SLOTS
@@ -57,6 +57,8 @@ class Operation:
         bank: of the memory that it accesses; empty where it accesses none.
         bytes: that it moves; of a multiplication lane by lane twice its lanes of 64 bits, so that
             1024 bits of sums count as one. 0 for a product of tiles.
+        shares: bits of what it takes when it issues, in whatever slot: a bank, a port.
+        choices: (slot, its bit, whether the result lands through the write port there).
     """
 
     kind: Kind
@@ -67,19 +69,29 @@ class Operation:
     latency: int = 0
     bank: str = ""
     bytes: int = 0
+    shares: int = field(init=False, compare=False, repr=False)
+    choices: tuple[tuple[str, int, bool], ...] = field(init=False, compare=False, repr=False)
 
-    @cached_property
-    def shares(self) -> int:
-        """Bits of what it takes when it issues, in whatever slot: a bank, a port."""
-        bank = BANK_BITS[self.bank] if self.bank else 0
-        port = self.kind in ("load_accumulator", "store_accumulator")
-        return bank | (ACCUMULATOR_PORT if port else 0)
-
-    @cached_property
-    def choices(self) -> tuple[tuple[str, int, bool], ...]:
-        """(slot, its bit, whether the result lands through the write port there)."""
-        return tuple((slot, SLOT_BITS[slot], self.lands(slot)) for slot in self.slots)
+    def __post_init__(self) -> None:
+        """Look up what schedulers ask for most."""
+        object.__setattr__(self, "shares", _shares(self.kind, self.bank))
+        object.__setattr__(self, "choices", _choices(self.kind, self.slots))
 
     def lands(self, slot: str) -> bool:
         """Whether its result lands through the vector write port: load A and SRS share it."""
-        return self.kind == "srs" or (self.kind == "load" and slot == LOAD_A)
+        return _lands(self.kind, slot)
+
+
+@cache
+def _shares(kind: Kind, bank: str) -> int:
+    port = kind in ("load_accumulator", "store_accumulator")
+    return (BANK_BITS[bank] if bank else 0) | (ACCUMULATOR_PORT if port else 0)
+
+
+@cache
+def _choices(kind: Kind, slots: tuple[str, ...]) -> tuple[tuple[str, int, bool], ...]:
+    return tuple((slot, SLOT_BITS[slot], _lands(kind, slot)) for slot in slots)
+
+
+def _lands(kind: Kind, slot: str) -> bool:
+    return kind == "srs" or (kind == "load" and slot == LOAD_A)

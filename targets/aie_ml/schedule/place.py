@@ -21,7 +21,7 @@ from match_aie.targets.aie_ml.schedule.kernel import Kernel
 from match_aie.targets.aie_ml.schedule.machine import VECTOR, Machine
 from match_aie.targets.aie_ml.schedule.operation import ACCUMULATING, Operation
 from match_aie.targets.aie_ml.schedule.operations import Block, block_operations
-from match_aie.targets.aie_ml.schedule.registers import VECTOR_UNITS, Placed, fit
+from match_aie.targets.aie_ml.schedule.registers import VECTOR_UNITS, Placed, Spans, fit, spans
 from match_aie.targets.aie_ml.schedule.table import Table
 from match_aie.targets.aie_ml.schedule.words import Limits, limits
 
@@ -128,6 +128,7 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
         gap = switch + extra - sum(inserts.values())
         return _lay_steps(kernel, block, step, explicit, inserts, gap)
 
+    @cache
     def attempt(extra: int, serial: int) -> tuple[tuple[Placed, ...] | None, int, int]:
         steps = laid(extra)
         placed = _place(kernel, block, steps, (switch, sets), core, serial=serial)
@@ -285,6 +286,7 @@ class _Laid:
         placed: operations of the steps.
         started: those of the start; None without room, or where they come after the finish.
         words: where words of a cascade may be.
+        stepped: how long values of single steps live.
     """
 
     table: Table
@@ -293,6 +295,7 @@ class _Laid:
     placed: list[Placed]
     started: list[Placed] | None
     words: Limits
+    stepped: Spans
 
 
 def _lay_steps(
@@ -311,7 +314,8 @@ def _lay_steps(
             placed.append(Placed(cycle, p.slot, p.operation, at))
     words = limits(kernel, steps, step.interval)
     started = None if kernel.adds else place_start(block, placed, table, length, words)
-    return _Laid(table, length, gap, placed, started, words)
+    stepped = spans(VECTOR_UNITS, [(0, p.cycle, p) for p in placed], of_step=True)
+    return _Laid(table, length, gap, placed, started, words, stepped)
 
 
 def _place(
@@ -346,7 +350,8 @@ def _place(
         if length - switch <= max(p.cycle for p in finished):
             return None
     files = (VECTOR_UNITS, core.vectors), (block.width, core.accumulators)
-    return everything if fit(files, ((0, p.cycle, p) for p in everything), length) else None
+    issued = [(0, p.cycle, p) for p in everything]
+    return everything if fit(files, issued, length, laid.stepped) else None
 
 
 def _stretched(cycle: int, total: int, inserts: dict[int, int], length: int) -> int:

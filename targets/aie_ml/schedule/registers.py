@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from match_aie.targets.aie_ml.schedule.operation import OF_STEP, Operation
@@ -58,10 +58,15 @@ def most_live(lives: Iterable[Life], length: int | None) -> float:
     return most
 
 
+#: (first, last) cycle of values by block, name and step of the reduction, where they are of one.
+Spans = dict[tuple[int, str, int | None], tuple[int, int]]
+
+
 def fit(
     files: Sequence[tuple[dict[str, float], float]],
-    issued: Iterable[tuple[int, int, Placed]],
+    issued: Sequence[tuple[int, int, Placed]],
     length: int | None,
+    stepped: Spans | None = None,
 ) -> bool:
     """Whether all values that live at once have a register.
 
@@ -70,38 +75,46 @@ def fit(
             there are; values of other letters do not count.
         issued: (block, cycle, placed) of all operations.
         length: of the pattern that repeats; None where nothing does.
+        stepped: values of single steps among them, where they are known.
     """
-    spans = _spans({letter for units, _ in files for letter in units}, list(issued))
+    letters = {letter for units, _ in files for letter in units}
+    if stepped is None:
+        stepped = spans(letters, issued, of_step=True)
+    known = (*stepped.items(), *spans(letters, issued, of_step=False).items())
     for units, most in files:
-        lives = [(*span, units[key[1][0]]) for key, span in spans.items() if key[1][0] in units]
+        lives = [(*span, units[key[1][0]]) for key, span in known if key[1][0] in units]
         if most_live(lives, length) > most:
             return False
     return True
 
 
-def _spans(
-    letters: Container[str], issued: Sequence[tuple[int, int, Placed]]
-) -> dict[tuple[int, str, int | None], tuple[int, int]]:
-    """(first, last) cycle of values whose names begin with one of `letters`.
+def spans(
+    letters: Collection[str], issued: Sequence[tuple[int, int, Placed]], *, of_step: bool
+) -> Spans:
+    """How long values live whose names begin with one of `letters`.
 
-    By block, name and step of the reduction, where they are of one.
+    Args:
+        letters: of the names.
+        issued: (block, cycle, placed) of all operations.
+        of_step: whether values of single steps are meant, or all others.
     """
-    spans: dict[tuple[int, str, int | None], tuple[int, int]] = {}
+    wanted = {letter for letter in letters if (letter in OF_STEP) == of_step}
+    found: Spans = {}
     for block, cycle, (_, _, op, step) in issued:
         name = op.writes
-        if name and name[0] in letters:
+        if name and name[0] in wanted:
             landed = cycle + op.latency
-            key = (block, name, step if name[0] in OF_STEP else None)
-            known = spans.get(key)
+            key = (block, name, step if of_step else None)
+            known = found.get(key)
             if known is None:
-                spans[key] = landed, landed
+                found[key] = landed, landed
             elif not known[0] <= landed <= known[1]:
-                spans[key] = min(landed, known[0]), max(landed, known[1])
+                found[key] = min(landed, known[0]), max(landed, known[1])
     for block, cycle, (_, _, op, step) in issued:
         for name in op.reads:
-            if name[0] in letters:
-                key = (block, name, step if name[0] in OF_STEP else None)
-                read = spans.get(key)
+            if name[0] in wanted:
+                key = (block, name, step if of_step else None)
+                read = found.get(key)
                 if read is not None and cycle > read[1]:
-                    spans[key] = read[0], cycle
-    return spans
+                    found[key] = read[0], cycle
+    return found

@@ -112,7 +112,7 @@ def _fits(run: tuple[Issue, ...], schedule: BlockSchedule) -> bool:
     """Whether registers suffice."""
     vectors, accumulators = schedule.registers
     files = (VECTOR_UNITS, vectors), (schedule.block.width, accumulators)
-    return fit(files, ((issue.block, issue.cycle, issue.placed) for issue in run), None)
+    return fit(files, [(issue.block, issue.cycle, issue.placed) for issue in run], None)
 
 
 def _apart(run: tuple[Issue, ...], sets: int) -> bool:

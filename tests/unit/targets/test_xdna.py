@@ -8,8 +8,15 @@ from onnx import TensorProto, helper
 
 import match_aie as match
 from match_aie.errors import Infeasible, TargetError
+from match_aie.targets.aie_ml.array import DenseLayer
+from match_aie.targets.aie_ml.array.search import Given
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plans
-from match_aie.targets.aie_ml.graph.timed_plan import _memory_rate, _region
+from match_aie.targets.aie_ml.graph.timed_plan import (
+    _memory_rate,
+    _region,
+    _roughly,
+    timed_of_split,
+)
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device, devices
 from match_aie.targets.versal.executing import prove, stretches
@@ -161,3 +168,17 @@ def test_bfloat16_on_npu1_is_exact_and_has_a_text():
     (made,) = stretches(mine, "npu1", np.random.default_rng(1))
     written = text(made.program, device("npu1"))
     assert read(written, device("npu1"), kernels_of(made.program)) == made.program
+
+
+@pytest.mark.slow
+def test_rows_of_a_pass_are_whole_blocks_of_its_calls():
+    """By powers of two a pass of 4032 rows leaves calls of 11 row tiles, and blocks of one."""
+    layer, split = DenseLayer(4032, 4032, 4032), Given(4, 2, 2)
+    plan, roughly = (made(layer, "npu1", split) for made in (timed_of_split, _roughly))
+    assert not isinstance(plan, Infeasible)
+    assert not isinstance(roughly, Infeasible)
+    m, passes = plan.timed.mapping, plan.timed.passes
+    assert (m.call_rows // m.tiling.m) % m.block[0] == 0 < m.block[0] - 1
+    assert passes & (passes - 1) != 0
+    assert plan.timed.fits
+    assert plan.cycles < 0.7 * roughly.cycles

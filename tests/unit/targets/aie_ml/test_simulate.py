@@ -8,7 +8,7 @@ import pytest
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.array import ArrayMapping, Assumed, DenseLayer, price
-from match_aie.targets.aie_ml.graph.given import find
+from match_aie.targets.aie_ml.graph.given import find, priced_of
 from match_aie.targets.aie_ml.schedule import schedule_call
 from match_aie.targets.aie_ml.simulate import simulate
 
@@ -84,6 +84,24 @@ def test_streamed_weights_run() -> None:
     priced = price(mapping, VEK280, Assumed())
     assert not isinstance(priced, Infeasible)
     assert result.interval == pytest.approx(priced.cost.interval, rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("ways", "rows", "columns", "bound"),
+    [(112, 64, 1024, "compute"), (6, 32, 1024, "way of weights"), (4, 64, 256, "way of weights")],
+)
+def test_what_a_program_shares_is_modelled(ways: int, rows: int, columns: int, bound: str) -> None:
+    """Few ways bring several columns' weights in turn; activations held once are filled apart."""
+    few = replace(VEK280, plio_in=ways)
+    layer = DenseLayer(rows, 256, columns)
+    mapping = ArrayMapping(layer, I8, (2, 2), "overlapped", 2, 4, 1, 16, 32, home="chip")
+    priced, alone = priced_of(mapping, few), price(mapping, few, Assumed())
+    assert not isinstance(priced, Infeasible)
+    assert not isinstance(alone, Infeasible)
+    result = simulate(mapping, few)
+    assert result.interval == pytest.approx(priced.cost.interval, rel=0.02)
+    assert priced.cost.bound == bound
+    assert alone.cost.interval < 0.92 * priced.cost.interval
 
 
 @pytest.mark.parametrize("changes", [{"home": "memory tile"}, {"outer": "m"}])
