@@ -63,13 +63,39 @@ class Walks:
 
 
 def everything(models: Sequence[Path]) -> list[Layer]:
-    """Layers of all networks as they are compiled; of the first ones also with little L1."""
+    """Layers of all networks as they are compiled; of the first ones also with little L1.
+
+    Lists that do not fit into L1 are left out; `distant` has them.
+    """
     found = [layer for model in models for layer in count(model, GAP9(beside=False))]
     found += count(models[0], GAP9(beside=False), integer_io=False)
     for nbytes, some in LITTLE:
         for model in models[:some]:
             found += count(model, GAP9(l1_bytes=nbytes, beside=False))
-    return found
+    return [layer for layer in found if layer.near or not layer.listed]
+
+
+def distant(models: Sequence[Path]) -> tuple[Work, Work]:
+    """What a list in L2 takes more than one in L1: of the layer, and of each tile.
+
+    Of the same layers, by least squares of all their accesses, transfers and starts included.
+    """
+    near, far = ([], [])
+    for model in models:
+        near += count(model, GAP9(beside=False))
+        target = GAP9(beside=False)
+        target.list_bytes = 0
+        far += count(model, target)
+    both = [(a, b) for a, b in zip(near, far, strict=True) if a.near and not b.near]
+    more = [_accesses(b) - _accesses(a) for a, b in both]
+    factors = np.array([[1.0, a.visits] for a, _ in both])
+    enter, visit = np.linalg.lstsq(factors, np.array(more), rcond=None)[0]
+    return Work(0.0, float(enter)), Work(0.0, float(visit))
+
+
+def _accesses(layer: Layer) -> float:
+    parts = [work for found in layer.parts.values() for work in found]
+    return layer.walk.l2 + sum(work.l2 for work in parts)
 
 
 def works(layers: Iterable[Layer], part: str) -> Array:
@@ -143,7 +169,7 @@ def plane(layers: Sequence[Layer]) -> Work:
     return _work(((more - one) / (more[:, 2:] / LINES - 1)).mean(axis=0))
 
 
-def counted(layers: Sequence[Layer]) -> Code:
+def counted(layers: Sequence[Layer], far: tuple[Work, Work]) -> Code:
     """All fields of `Code`. Starts of kernels and jobs are those in lists."""
     walk, listed = walks(layers), [layer for layer in layers if layer.listed]
     starts = works(listed, "transfer")
@@ -156,6 +182,7 @@ def counted(layers: Sequence[Layer]) -> Code:
         one_tile=walk.one_tile,
         few=walk.few,
         many=walk.many,
+        far=far,
         transfer=Work(
             start.instructions + walk.move.instructions, start.l2 + walk.move.l2, start.registers
         ),
@@ -267,8 +294,8 @@ def main() -> None:
         for part in PARTS:
             print(f"{part:10} {mean(layers, part)}")
         return
-    layers = everything([network(file) for file in options.networks])
-    rows = [*code_rows(counted(layers)), *fit_rows(fit())]
+    models = [network(file) for file in options.networks]
+    rows = [*code_rows(counted(everything(models), distant(models[:1]))), *fit_rows(fit())]
     for entry in rows:
         print(f"{entry['case']:62} {entry['metric']:12} {entry['value']:8} {entry.get('note', '')}")
     if options.json:

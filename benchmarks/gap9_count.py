@@ -26,7 +26,7 @@ from tests.riscv import GCC, ISAS, decode
 #: Memories: of L2 the program, its data, and what the caller gives; L1 with the stack at its end;
 #: the cluster's units.
 L2, L2_BYTES, DATA, GIVEN, TABLE = 0x1C000000, 0x400000, 0x1C110000, 0x1C200000, 0x1C3F0000
-L1, L1_BYTES, LAYERS, STACK = 0x10000000, 0x20000, 0x10002000, 0x1001FF00
+L1, L1_BYTES, LAYERS, STACK = 0x10000000, 0x20000, 0x10006000, 0x1001FF00
 UNITS, UNITS_BYTES, STOP = 0x10200000, 0x10000, 0x1C3FF000
 
 #: What the binding calls: names as PMSIS has them, and nothing behind most of them. The DMA takes a
@@ -117,6 +117,7 @@ class Layer:
         visits: calls of its kernel.
         listed: whether its tiles are a list in C.
         linked: whether it shares L1 with the layers around it.
+        near: whether its list lies in L1.
         walk: everything that is no other part.
         moves: transfers that it started.
         parts: work of every "transfer", "wait" (for something), and "call" of a cluster kernel or
@@ -128,6 +129,7 @@ class Layer:
     visits: int
     listed: bool
     linked: bool
+    near: bool
     walk: Work = Work(0)
     moves: int = 0
     parts: dict[str, list[Work]] = field(default_factory=lambda: defaultdict(list))
@@ -264,8 +266,8 @@ class _Run:
         assert layer.tiles is not None
         visits = sum(1 for _ in layer.tiles.visits())
         self._kinds = job_kinds(layer)
-        facts = layer.name, layer.workload.kind, visits
-        self._found.append(Layer(*facts, is_listed(layer.tiles), layer.tiles.linked))
+        facts, listed = (layer.name, layer.workload.kind, visits), is_listed(layer.tiles)
+        self._found.append(Layer(*facts, listed, layer.tiles.linked, layer.tiles.near))
 
     def _close(self) -> None:
         self._found[-1].walk = Work(*self._frames[0].work)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from gap9_bench import Bench, Row, inner_cycles, row
@@ -104,7 +105,7 @@ def _micro(
         return [row(case, "feasible", 0, "", "modelled", str(best).splitlines()[0])]
     tiles = tile_program(layer.workload, module, best[0].mapping)
     assert tiles is not None
-    cycles = simulator.layer(module.name, layer.workload, tiles)
+    cycles = simulator.layer(module.name, layer.workload, replace(tiles, near=True))
     macs = layer.workload.macs
     note = f"{macs} MAC, with the hand-over"
     return [

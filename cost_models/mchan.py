@@ -37,8 +37,8 @@ class MchanTransfers(MemoryTransfers):
         charges: picojoules; none where None.
     """
 
-    start: float = 562.0
-    plane: float = 352.4
+    start: float = 173.8
+    plane: float = 380.2
     alone: float = 20.0
     bytes_per_cycle: float = 8.0
     short_line: float = 16.0

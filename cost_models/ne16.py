@@ -101,10 +101,10 @@ class Programming(Controller):
         part: of a further part of an image whose padding is not 0.
     """
 
-    program: float = 2074.0
-    second: float = 705.2
-    reprogram: float = 288.0
-    part: float = 922.6
+    program: float = 666.2
+    second: float = 430.2
+    reprogram: float = 212.0
+    part: float = 564.2
 
 
 @dataclass(frozen=True)

@@ -67,8 +67,8 @@ class TraceView:
 class CallView:
     """One step: what it is, for a comment; the call; what it wrote.
 
-    `linked`: other layers have things in the inner memory meanwhile, `l1` bytes in all; `kept` are
-    (offset, bytes) that outlive it, `ahead` its operands that the step before loads, or "NULL".
+    `linked`: other layers have things in the inner memory meanwhile, `l1` bytes in all (`near`: its
+    list); `kept`, (offset, bytes), outlive it; `ahead`: operands loaded a step before, or "NULL".
     """
 
     remark: str
@@ -79,6 +79,7 @@ class CallView:
     kept: tuple[tuple[int, int], ...] = ()
     ahead: tuple[str, ...] = ()
     l1: int = 0
+    near: bool = False
 
 
 @dataclass(frozen=True)
@@ -289,6 +290,7 @@ def _call(
         kept=kept,
         ahead=tuple(text if is_early else "NULL" for is_early, text in pairs if any(early)),
         l1=max(tiles.total, 16) if tiles is not None else 0,
+        near=tiles is not None and tiles.near,
     )
 
 
@@ -296,8 +298,7 @@ def _taken(step: Step, argument: Argument) -> str | None:
     """Element type of the parameter that a layer's constant goes to."""
     if step.layer is None or argument.kind != "constant":
         return None
-    name = argument.name.removeprefix(f"{step.layer.symbol}_")
-    return step.layer.workload.operand(name).dtype
+    return step.layer.workload.operand(argument.name.removeprefix(f"{step.layer.symbol}_")).dtype
 
 
 def _port(record: PortRecord, macro: str) -> PortView:

@@ -68,10 +68,14 @@ class Gap9Timing:
         if tiles.beside:
             enter, visit = self.code.lane
             return self._cycles(enter), self._cycles(visit)
+        if not is_listed(tiles):
+            enter, visit = self.code.many
+            return self._cycles(enter), self._cycles(visit)
+        more, each = (0.0, 0.0) if tiles.near else map(self._cycles, self.code.far)
         if not tiles.loops:
-            return self._cycles(self.code.one_tile), 0.0
-        enter, visit = self.code.few if is_listed(tiles) else self.code.many
-        return self._cycles(enter), self._cycles(visit)
+            return self._cycles(self.code.one_tile) + more + each, 0.0
+        enter, visit = self.code.few
+        return self._cycles(enter) + more, self._cycles(visit) + each
 
     def kernel(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
         """Jobs of NE16, queued; or one call of a cluster kernel, waited for."""
