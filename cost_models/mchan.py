@@ -37,7 +37,7 @@ class MchanTransfers(MemoryTransfers):
         charges: picojoules; none where None.
     """
 
-    start: float = 173.8
+    start: float = 178.8
     plane: float = 380.2
     alone: float = 20.0
     bytes_per_cycle: float = 8.0

@@ -57,12 +57,14 @@ class PulpNN(MchanTransfers):
         banks: of the scratchpad, a word wide.
         call: cycles of fork and barrier (GVSoC, warm); filling the kernel's argument is `_CALLS`.
         controller: which walks over the tiles.
+        waited: see `SharedCostModel`.
     """
 
     cores: int = 8
     banks: int = 16
     call: float = 32.0
     controller: Controller = Controller()
+    waited: bool = True
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
         """Cycles of one call; `tile` has every dimension of the workload."""
@@ -78,6 +80,14 @@ class PulpNN(MchanTransfers):
         """The kernel, once it was started."""
         cycles, start = self.call_bounds(workload, tile)
         return float(cycles) - float(start)
+
+    def unit_cycles(self, workload: Workload, tile: Tile) -> float:
+        """The same."""
+        return self.free_cycles(workload, tile)
+
+    def ahead_cycles(self) -> tuple[float, float]:
+        """A command, and the wait for it."""
+        return self.start, self.controller.wait
 
     def kernel_energy(self, workload: Workload, tile: Tile) -> Array:
         """All cores for as long as the kernel works, and the controller's walk and start."""

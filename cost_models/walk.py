@@ -41,12 +41,12 @@ class Controller:
         wait: of a wait for what is over.
     """
 
-    layer: float = 151.6
-    visit: float = 54.0
-    many: tuple[float, float] = (151.6, 3735.8)
+    layer: float = 176.6
+    visit: float = 51.0
+    many: tuple[float, float] = (176.6, 3686.0)
     listed: int = 32
-    one_tile: float = 389.8
-    wait: float = 56.2
+    one_tile: float = 408.6
+    wait: float = 57.2
 
     def walk(self, calls: Array) -> tuple[Array, Array]:
         """Cycles to enter a layer of so many tiles, and around each of them."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from match_aie.errors import Infeasible
 from match_aie.hardware import Cost, MatchTarget, Objective, measure
 from match_aie.lowering.apart import Range, check_apart, ranges
-from match_aie.lowering.company import beside_cycles
+from match_aie.lowering.company import Lane, beside_cycles, beside_idle
 from match_aie.lowering.groups import groups
 from match_aie.lowering.handover_choice import Choice, Choices, Held
 from match_aie.lowering.packing import Block, height, pack
@@ -64,8 +64,7 @@ class Item:
 class Plan:
     """What stays, how every layer of a group then runs, and where everything lies.
 
-    `beside` are the steps that run at the same time as the one before, and the cycles that this
-    saves.
+    `beside` are the steps that run at the same time as the one before.
     """
 
     items: tuple[Item, ...]
@@ -73,30 +72,76 @@ class Plan:
     offsets: tuple[int, ...]
     base: Mapping[int, int]
     total: int
-    beside: Mapping[int, float]
+    lanes: Mapping[int, Lane]
+    beside: frozenset[int]
 
     def value(self, objective: Objective) -> float:
         """Modelled, of all layers."""
         return sum(measure(cost, objective) for cost in self.costs().values())
 
     def costs(self) -> dict[int, Cost]:
-        """Of every layer, with what it waits for constants that the layer before has not hidden."""
+        """Of every layer, with what loading constants a layer early takes where that is not hidden.
+
+        A layer waits for the end of each load, and for what the layer before had no time for; and
+        it starts those for the layer after it.
+        """
         found: dict[int, Cost] = {}
         for step, choice in sorted(self.choices.items()):
-            idle = 0.0
-            if step - 1 in found:
-                idle = max(0.0, found[step - 1].cycles - self.choices[step - 1].moved)
-            late = max(0.0, choice.early - idle)
-            cost = choice.cost
-            if late:
-                parts = (*cost.parts, ("waiting for constants", late))
-                cost = replace(cost, cycles=cost.cycles + late, parts=parts)
-            if step in self.beside:
-                saved = self.beside[step]
-                parts = (*cost.parts, (SAVED, -saved))
-                cost = replace(cost, cycles=cost.cycles - saved, parts=parts)
-            found[step] = cost
+            lane = self.lanes[step]
+            ready = self._idle(step - 1) + self._led(step) if step - 1 in found else choice.early
+            late = max(0.0, choice.early - ready)
+            more = {
+                "waiting for constants": late + choice.ahead * lane.ahead[1],
+                "loads for the next layer": self._for_next(step),
+                SAVED: -self._saved(step) if step in self.beside else 0.0,
+            }
+            parts = tuple((name, cycles) for name, cycles in more.items() if cycles)
+            cycles = choice.cost.cycles + sum(more.values())
+            found[step] = replace(choice.cost, cycles=cycles, parts=(*choice.cost.parts, *parts))
         return found
+
+    def _for_next(self, step: int) -> float:
+        """Cycles that a step takes more because it starts loads for the next one.
+
+        The controller starts them while a unit works by itself, or before the kernel that it waits
+        for; the third tile's load is behind them, and is needed when two calls are over.
+        """
+        lane, after = self.lanes[step], self.choices.get(step + 1)
+        if after is None or not after.ahead:
+            return 0.0
+        hidden = lane.free if step in self.beside or not lane.waited else 0.0
+        starts = max(0.0, after.ahead * lane.ahead[0] - hidden)
+        moved = self.choices[step].moved / lane.calls
+        if not moved or lane.calls < 3:
+            return starts
+        return starts + max(0.0, after.early + moved - 2 * lane.alone / lane.calls)
+
+    def _led(self, step: int) -> float:
+        """Cycles of a step before the controller waits for what is loaded: it is set up."""
+        lane = self.lanes[step]
+        more = lane.more if step + 1 in self.beside else 0.0
+        return max(0.0, more + lane.alone - lane.works - self.choices[step].moved)
+
+    def _idle(self, step: int) -> float:
+        """Cycles of a step, or of two at the same time, after loads for the next one may start.
+
+        The controller starts them when it has started the first call of the kernel.
+        """
+        lane = self.lanes[step]
+        if step in self.beside:
+            return beside_idle(self.lanes[step - 1], lane)
+        others = lane.alone * (1 - 1 / lane.calls)
+        moved = self.choices[step].moved if lane.calls > 1 else 0.0
+        return max(0.0, others + lane.free / lane.calls - moved)
+
+    def _saved(self, step: int) -> float:
+        """Cycles that two take less at the same time than one after the other; may be negative.
+
+        All but a cycle of the second at most: nothing is free.
+        """
+        both = self.lanes[step - 1], self.lanes[step]
+        saved = both[0].alone + both[1].alone - beside_cycles(*both)
+        return min(saved, both[1].alone - 1)
 
 
 def hand_over(
@@ -320,15 +365,10 @@ class Group:
             alive = {s: sum(b.size for b in blocks if b.first <= s <= b.last) for s in self.steps}
             return None, max(alive, key=lambda step: alive[step])
         base = dict(zip(tiled, offsets[len(items) :], strict=True))
-        saved = {
-            end: self._saved(chosen, begin, end) for begin, end in spans.values() if begin < end
-        }
-        return Plan(items, chosen, tuple(offsets[: len(items)]), base, total, saved), -1
-
-    def _saved(self, chosen: Mapping[int, Choice], first: int, other: int) -> float:
-        """Cycles that two take less at the same time than one after the other; may be negative."""
-        lanes = [self.choices.lane(s, chosen[s].mapping, chosen[s].cost) for s in (first, other)]
-        return lanes[0].alone + lanes[1].alone - beside_cycles(*lanes)
+        lanes = {s: self.choices.lane(s, c.mapping, c.cost) for s, c in chosen.items()}
+        beside = frozenset(end for begin, end in spans.values() if begin < end)
+        places = tuple(offsets[: len(items)])
+        return Plan(items, chosen, places, base, total, lanes, beside), -1
 
 
 def _taken(choice: Choice) -> int:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import match_aie as match
+from match_aie.lowering.company import MARGIN
 from match_aie.targets.gap9 import GAP9
 from tests.shared import ALL_FILES, TINY, U8, answers, model_file, random_inputs, recorded
 
@@ -88,8 +89,13 @@ def test_simulated_times(name, tmp_path, monkeypatch):
     from gap9_bench import Bench, inner_cycles  # a script's module, not the package's
 
     net = Bench(tmp_path).compile(name)
-    _, cycles = inner_cycles(net, net.simulate(record=False))
+    run = net.simulate(record=False)
+    _, cycles = inner_cycles(net, run)
     assert 0 < cycles / 260e3 <= MILLISECONDS[name]
+    for pair in net.program.schedule.beside:
+        both = run.steps[pair.step : pair.step + 2]
+        simulated = sum(step.cycles for step in both)
+        assert abs(sum(step.predicted for step in both) - simulated) <= MARGIN * simulated
 
 
 @pytest.mark.parametrize("file", [f"{name}.onnx" for name in U8])

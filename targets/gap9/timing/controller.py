@@ -88,12 +88,11 @@ class Code:
         few: the same of several tiles: of the layer, and around each kernel call.
         many: `ma_run_tiles`, of more than 32 tiles, less what starts have in L1 there; the second
             varies by a fifth with the loops.
-        far: more of a layer whose list lies in L2: of the layer, and of each tile, with transfers
-            and starts.
-        lane: of a layer beside another one, estimated: 500 instructions and an access for both in
-            their walk, 230 around it, 420 to copy and start the cluster's kernel, shared by both
-            (seen in pairs of one call each; no script counts it). How it divides between the layer
-            and its calls is a guess.
+        far: more of each tile in a layer whose list lies in L2, with transfers and starts.
+        lane: the same as `few` of each of two layers side by side.
+        fork: more there of a kernel on the cluster: its argument is copied, workers that stand by
+            are started and waited for.
+        place: to copy a word of a list to L1, before the first run.
         transfer: to start a transfer, with the table's line that says where from and where to.
         plane: more, of each further plane of it.
         wait: for a transfer that is over.
@@ -105,18 +104,20 @@ class Code:
         call: the same of all other kinds.
     """
 
-    one_tile: Work = Work(223, 6)
-    few: tuple[Work, Work] = (Work(96, 2), Work(54))
-    many: tuple[Work, Work] = (Work(96, 2), Work(650, 111))
-    far: tuple[Work, Work] = (Work(0, 15), Work(0, 86))
-    lane: tuple[Work, Work] = (Work(296, 4), Work(280, 1))
-    transfer: Work = Work(129, 0, 7)
+    one_tile: Work = Work(214, 7)
+    few: tuple[Work, Work] = (Work(121, 2), Work(51))
+    many: tuple[Work, Work] = (Work(121, 2), Work(628, 110))
+    far: Work = Work(0, 84)
+    lane: tuple[Work, Work] = (Work(222, 3), Work(92))
+    fork: Work = Work(413, 0, -3)
+    place: Work = Work(5.3, 1)
+    transfer: Work = Work(134, 0, 7)
     plane: Work = Work(51, 10, 8)
-    wait: Work = Work(37, 0, 3)
-    first: Work = Work(472, 1, 26)
-    second: Work = Work(236, 1, 26)
-    later: Work = Work(133, 1, 8)
-    part: Work = Work(370, 1, 26)
+    wait: Work = Work(38, 0, 3)
+    first: Work = Work(493, 1, 26)
+    second: Work = Work(265, 1, 26)
+    later: Work = Work(137, 1, 8)
+    part: Work = Work(393, 1, 26)
     calls: Mapping[str, Work] = field(default_factory=_calls)
     call: Work = Work(308, 2)
 
@@ -127,7 +128,7 @@ COMMIT_2AA2A23 = Code(
     one_tile=Work(288, 22),
     few=(Work(118, 11), Work(53, 8)),
     many=(Work(118, 11), Work(642, 46)),
-    far=(Work(0), Work(0)),
+    far=Work(0),
     plane=Work(51, 9, 8),
     calls=_distant(),
     call=Work(587, 32),

@@ -9,11 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from match_aie.cost_models.ne16 import Programming
+from match_aie.cost_models.pulp_nn import PulpNN
+from match_aie.cost_models.walk import Controller
 from match_aie.simulating import steps
 from match_aie.simulation import ScratchpadSimulator
 from match_aie.targets.gap9 import GAP9
-from match_aie.targets.gap9.timing.controller import COMMIT_2AA2A23, Code
-from match_aie.targets.gap9.timing.network import Gap9Timing
+from match_aie.targets.gap9.target import CLUSTER_BESIDE, NE16_BESIDE
+from match_aie.targets.gap9.timing.controller import COMMIT_2AA2A23, Access, Code
+from match_aie.targets.gap9.timing.network import CONTENTION, Gap9Timing
 from match_aie.toolchain.record import parse
 
 DATA = Path(__file__).parents[2] / "data"
@@ -50,6 +54,42 @@ def test_the_code_that_was_timed(use):
     assert len(errors) >= 4
     assert np.mean(np.abs(errors)) <= 0.05
     assert np.max(np.abs(errors)) <= 0.10
+
+
+def test_the_cost_model_has_the_same_figures():
+    """It is no code of the simulator's, and was written from the same counts."""
+    code, access = Code(), Access()
+    ne16, cluster = Programming(), PulpNN()
+    cycles = {
+        code.few[0]: ne16.layer,
+        code.few[1]: ne16.visit,
+        code.many[1]: ne16.many[1],
+        code.one_tile: ne16.one_tile,
+        code.wait: ne16.wait,
+        code.first: ne16.program,
+        code.second: ne16.second,
+        code.later: ne16.reprogram,
+        code.part: ne16.part,
+        code.transfer: cluster.start,
+        code.plane: cluster.plane,
+    }
+    for work, modelled in cycles.items():
+        assert modelled == pytest.approx(work.cycles(access), abs=0.05), work
+    assert cluster.controller == Controller()
+    for name in ("layer", "visit", "many", "one_tile", "wait"):
+        assert getattr(ne16, name) == getattr(Controller(), name)
+
+
+def test_company_takes_what_a_lane_does_more():
+    code, access = Code(), Access()
+    lane, few = ([work.cycles(access) for work in pair] for pair in (code.lane, code.few))
+    fork, one = code.fork.cycles(access), code.one_tile.cycles(access)
+    for company, more in ((NE16_BESIDE, 0.0), (CLUSTER_BESIDE, fork)):
+        assert company.enter == pytest.approx(lane[0] - few[0], abs=0.05)
+        assert company.call == pytest.approx(lane[1] - few[1] + more, abs=0.05)
+        assert company.more(1) == pytest.approx(max(0.0, sum(lane) - one + more), abs=0.05)
+        assert company.more(3) == company.enter + 3 * company.call
+    assert CLUSTER_BESIDE.slowed == CONTENTION
 
 
 def test_the_emitted_code_has_become_cheaper():
