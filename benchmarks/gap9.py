@@ -2,8 +2,8 @@
 
     python benchmarks/gap9.py [--json FILE] [--parts PART ...] [--networks NAME ...]
 
-Parts: networks, mappings, ne16, gvsoc, modules, l1, micro, time. The networks are generated: MLPerf Tiny's
-architectures with random weights.
+Parts: networks, mappings, ne16, gvsoc, modules, l1, micro, time. The networks are generated: MLPerf
+Tiny's architectures with random weights.
 Every row says where its value comes from: "simulated" (NE16 and DMA fitted to measured cycles,
 the cluster counted, the controller's share partly assumed: docs/gap9.md), "modelled" (the
 cost model that the search uses), or "measured" (on this machine: bits and seconds).

@@ -54,7 +54,7 @@ void pi_open_from_conf(struct pi_device *device, void *conf);
 int pi_cluster_open(struct pi_device *device);
 int pi_cluster_close(struct pi_device *device);
 static inline void pi_cluster_conf_init(struct pi_cluster_conf *conf) { conf->id = 0; }
-/* GAP9's controller is a ninth core; as on the chip two instructions, which no compiler foresees. */
+/* GAP9's controller is a ninth core; two instructions as on the chip, that no compiler foresees. */
 static inline uint32_t pi_core_id(void)
 {
     uint32_t id;

@@ -1,5 +1,7 @@
 """What GAP9's simulator says of the code that GVSoC timed, row by row.
 
+    python benchmarks/gap9_gvsoc.py [--json FILE]
+
 The rows of `tests/data/gvsoc_gap9.csv` time what commit 2aa2a23 emitted, so the controller's work
 is that of its C. The simulator has no instruction caches: rows of cold code are compared with warm
 code, and are in no mean.
@@ -7,14 +9,18 @@ code, and are in no mean.
 
 from __future__ import annotations
 
+import argparse
 import csv
+import json
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from gap9_bench import Row, row
 from gap9_controller import ON_STACK, errors
 from gap9_sweeps import prepared
 from generated import DATA
+from machine import machine_row
 from search import SAME2, convolution
 
 from match_aie.errors import Infeasible
@@ -95,3 +101,19 @@ def _queued(kernel: KernelTime) -> float:
             now = max(now, ends[-2]) + jobs.program
             ends.append(max(now, ends[-1]) + jobs.run)
     return ends[-1]
+
+
+def main() -> None:
+    """Print the rows, and write them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    rows = gvsoc_rows()
+    for entry in rows:
+        print(f"{entry['case']:70} {entry['metric']:20} {entry['value']:8.2f} {entry['note']}")
+    if options.json:
+        options.json.write_text(json.dumps([machine_row(), *rows], indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
