@@ -38,7 +38,7 @@ class MchanTransfers(MemoryTransfers):
     """
 
     start: float = 178.8
-    plane: float = 380.2
+    plane: float = 515.2
     alone: float = 20.0
     bytes_per_cycle: float = 8.0
     short_line: float = 16.0

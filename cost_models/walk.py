@@ -41,11 +41,11 @@ class Controller:
         wait: of a wait for what is over.
     """
 
-    layer: float = 176.6
-    visit: float = 51.0
-    many: tuple[float, float] = (176.6, 3686.0)
+    layer: float = 173.6
+    visit: float = 49.0
+    many: tuple[float, float] = (173.6, 3686.0)
     listed: int = 32
-    one_tile: float = 408.6
+    one_tile: float = 380.8
     wait: float = 57.2
 
     def walk(self, calls: Array) -> tuple[Array, Array]:

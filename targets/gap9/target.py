@@ -53,11 +53,11 @@ VENDOR = (
 
 
 #: What the controller takes more to enter a layer beside another one, and around each kernel, than
-#: in a layer by itself: `lane` less `few`, or less `one_tile`, which is 11 cycles dearer; and
-#: `fork`. Counted, see `timing/controller.py`. The cluster's cores wait for NE16 at the banks of L1
-#: (assumed, see `timing/network.py`).
-NE16_BESIDE = Company(enter=128.8, call=41.0, one_call=0.0)
-CLUSTER_BESIDE = Company(enter=128.8, call=434.8, one_call=382.6, slowed=0.19)
+#: in a layer by itself: `lane` less `few` or `one_tile`, and `fork`. Counted, see
+#: `timing/controller.py`. The cluster's cores wait for NE16 at the banks of L1 (assumed, see
+#: `timing/network.py`).
+NE16_BESIDE = Company(enter=159.6, call=43.0, one_call=44.4)
+CLUSTER_BESIDE = Company(enter=159.6, call=436.8, one_call=438.2, slowed=0.19)
 
 
 class GAP9(MatchTarget):
