@@ -218,10 +218,6 @@ class Ne16Cost(MchanTransfers):
         jobs = self.call_price(workload, {dim: (0, int(size)) for dim, size in t.items()})
         return sum(some.run * some.count for some in jobs)
 
-    def ahead_cycles(self) -> tuple[float, float]:
-        """A command, and the wait for it."""
-        return self.start, self.controller.wait
-
     def sequence_cycles(self, workload: Workload, calls: Sequence[Call | Repeat]) -> float:
         """NE16 holds two jobs."""
         del workload

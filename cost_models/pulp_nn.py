@@ -82,13 +82,7 @@ class PulpNN(MchanTransfers):
         cycles, start = self.call_bounds(workload, tile)
         return float(cycles) - float(start)
 
-    def unit_cycles(self, workload: Workload, tile: Tile) -> float:
-        """The same."""
-        return self.free_cycles(workload, tile)
-
-    def ahead_cycles(self) -> tuple[float, float]:
-        """A command, and the wait for it."""
-        return self.start, self.controller.wait
+    unit_cycles = free_cycles
 
     def kernel_energy(self, workload: Workload, tile: Tile) -> Array:
         """All cores for as long as the kernel works, and the controller's walk and start."""

@@ -11,7 +11,8 @@ from match_aie.workload import Workload
 
 #: Part of what two layers take that they must save to be put side by side: by so much their
 #: modelled cycles may be off the simulated ones (GAP9's pairs of ResNet8, DS-CNN and a network of
-#: depthwise filters: 0.9 % at worst; tests hold pairs to it), and what saves less may lose.
+#: depthwise filters: 0.9 % at worst; tests hold pairs whose lists lie in L1 to it), and what saves
+#: less may lose.
 MARGIN = 0.02
 
 

@@ -15,9 +15,9 @@ pytestmark = pytest.mark.slow
 SAMPLES = 20
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
-#: Simulated milliseconds at 260 MHz, uint8 input to last integer tensor, at most.
-#: At most, with the controller as counted: with one that was too cheap ResNet8 took 0.85, DAE 0.19.
-MILLISECONDS = {"mobilenet": 1.82, "resnet8": 0.99, "dscnn": 0.68, "dae": 0.31}
+#: Simulated milliseconds at 260 MHz, uint8 input to last integer tensor, at most; the first run's
+#: copy of lists to L1 is apart.
+MILLISECONDS = {"mobilenet": 1.40, "resnet8": 0.78, "dscnn": 0.49, "dae": 0.20}
 
 
 def compiled(file, target):
@@ -93,6 +93,9 @@ def test_simulated_times(name, tmp_path, monkeypatch):
     _, cycles = inner_cycles(net, run)
     assert 0 < cycles / 260e3 <= MILLISECONDS[name]
     for pair in net.program.schedule.beside:
+        layers = [step.layer for step in net.program.schedule.steps[pair.step : pair.step + 2]]
+        if not all(layer.tiles.near for layer in layers):
+            continue  # the model takes all lists to be in L1
         both = run.steps[pair.step : pair.step + 2]
         simulated = sum(step.cycles for step in both)
         assert abs(sum(step.predicted for step in both) - simulated) <= MARGIN * simulated
