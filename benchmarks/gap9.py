@@ -2,8 +2,8 @@
 
     python benchmarks/gap9.py [--json FILE] [--parts PART ...] [--networks NAME ...]
 
-Parts: networks, mappings, ne16, modules, l1, micro, time. The networks are generated: MLPerf Tiny's
-architectures with random weights.
+Parts: networks, mappings, ne16, gvsoc, modules, l1, micro, time. The networks are generated: MLPerf
+Tiny's architectures with random weights.
 Every row says where its value comes from: "simulated" (NE16 and DMA fitted to measured cycles,
 the cluster counted, the controller's share partly assumed: docs/gap9.md), "modelled" (the
 cost model that the search uses), or "measured" (on this machine: bits and seconds).
@@ -22,6 +22,7 @@ from pathlib import Path
 import gap9_sweeps
 import numpy as np
 from gap9_bench import NETWORKS, Bench, Row, ends, inner_cycles, row
+from gap9_gvsoc import gvsoc_rows
 from gap9_mappings import SampledLayer, rank_correlation, sampled
 from gap9_timing import ne16_rows
 from generated import DATA
@@ -33,7 +34,7 @@ from match_aie.targets.gap9 import GAP9
 from match_aie.targets.gap9.timing.measured import read_layers
 from match_aie.targets.gap9.timing.network import Gap9Timing
 
-PARTS = ("networks", "mappings", "ne16", "modules", "l1", "micro", "time")
+PARTS = ("networks", "mappings", "ne16", "gvsoc", "modules", "l1", "micro", "time")
 
 #: Random inputs that deviations are looked for with, random mappings of a network, and their seed.
 INPUTS, MAPPINGS, SEED = 3, 200, 1
@@ -189,6 +190,7 @@ def collect(parts: Sequence[str], names: Sequence[str], bench: Bench, file: Path
         "networks": lambda: [add(network_rows(bench, name)) for name in names],
         "mappings": lambda: [add(mapping_rows(bench, name)) for name in names],
         "ne16": lambda: add(ne16_rows(read_layers(DATA / "ne16_cycles.csv"))),
+        "gvsoc": lambda: add(gvsoc_rows()),
         "modules": lambda: [add(gap9_sweeps.module_rows(bench, name)) for name in names],
         "l1": lambda: [add(gap9_sweeps.l1_rows(bench, name)) for name in names],
         "micro": lambda: add(gap9_sweeps.micro_rows()),

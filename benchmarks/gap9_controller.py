@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gap9_count import Layer, count, count_project
+from gap9_count import Counted, Layer, count, count_project
 from generated import DATA, network
 from machine import machine_row
 
@@ -37,6 +37,8 @@ from match_aie.toolchain.record import parse
 NETWORKS = ("resnet8_u8.onnx", "mobilenetv1_025_u8.onnx", "dscnn_u8.onnx", "dae_u8.onnx")
 #: Registers of a command for lines, and of one for a block.
 LINES = 8
+#: Those whose layers side by side are counted; the last two are for that.
+BESIDE = ("resnet8_u8.onnx", "dscnn_u8.onnx", "branches_u8.onnx", "filters_u8.onnx")
 LITTLE = ((16 << 10, 2), (8 << 10, 2), (6 << 10, 1))
 
 PARTS = ("transfer", "wait", "first", "second", "later", "part")
@@ -63,13 +65,40 @@ class Walks:
 
 
 def everything(models: Sequence[Path]) -> list[Layer]:
-    """Layers of all networks as they are compiled; of the first ones also with little L1."""
-    found = [layer for model in models for layer in count(model, GAP9(beside=False))]
-    found += count(models[0], GAP9(beside=False), integer_io=False)
+    """Layers of all networks as they are compiled; of the first ones also with little L1.
+
+    Lists that do not fit into L1 are left out; `distant` has them.
+    """
+    found = [layer for model in models for layer in count(model, GAP9(beside=False)).layers]
+    found += count(models[0], GAP9(beside=False), integer_io=False).layers
     for nbytes, some in LITTLE:
         for model in models[:some]:
-            found += count(model, GAP9(l1_bytes=nbytes, beside=False))
-    return found
+            found += count(model, GAP9(l1_bytes=nbytes, beside=False)).layers
+    return [layer for layer in found if layer.near or not layer.listed]
+
+
+def distant(models: Sequence[Path]) -> Work:
+    """What a list in L2 takes more than one in L1, of each tile.
+
+    Of the same layers, by least squares of all their accesses, transfers and starts included. Most
+    layers have one tile, so what entering one takes more cannot be told apart.
+    """
+    near, far = ([], [])
+    for model in models:
+        near += count(model, GAP9(beside=False)).layers
+        target = GAP9(beside=False)
+        target.list_bytes = 0
+        far += count(model, target).layers
+    both = [(a, b) for a, b in zip(near, far, strict=True) if a.near and not b.near]
+    more = [_accesses(b) - _accesses(a) for a, b in both]
+    factors = np.array([[float(a.visits)] for a, _ in both])
+    (visit,) = np.linalg.lstsq(factors, np.array(more), rcond=None)[0]
+    return Work(0.0, float(visit))
+
+
+def _accesses(layer: Layer) -> float:
+    parts = [work for found in layer.parts.values() for work in found]
+    return layer.walk.l2 + sum(work.l2 for work in parts)
 
 
 def works(layers: Iterable[Layer], part: str) -> Array:
@@ -143,8 +172,41 @@ def plane(layers: Sequence[Layer]) -> Work:
     return _work(((more - one) / (more[:, 2:] / LINES - 1)).mean(axis=0))
 
 
-def counted(layers: Sequence[Layer]) -> Code:
-    """All fields of `Code`. Starts of kernels and jobs are those in lists."""
+def lane(pairs: Sequence[Layer], move: Work) -> tuple[Work, Work]:
+    """Of each of two layers side by side, what entering it takes, and a tile of it."""
+    factors = [[2.0, pair.visits] for pair in pairs]
+    share = np.array([(move.instructions, move.l2)])
+    moved = np.array([[pair.moves] for pair in pairs]) * share
+    enter, visit = solved(factors, walked(pairs) - moved)
+    return _work(enter), _work(visit)
+
+
+def fork(pairs: Sequence[Layer], wait: Work) -> Work:
+    """To start a kernel on workers that stand by, and wait for it, which is simulated as `wait`."""
+    starts, ends = works(pairs, "fork"), works(pairs, "join")
+    return _work((starts.sum(axis=0) + ends.sum(axis=0)) / len(starts) - _array(wait))
+
+
+def place(networks: Sequence[Counted]) -> Work:
+    """To copy a word of a list to L1: of all lists, calls included."""
+    placed = [both for network in networks for both in network.placed]
+    words = sum(nbytes for nbytes, _ in placed) / 4
+    return _work(np.sum([_array(work) for _, work in placed], axis=0) / words)
+
+
+def _array(work: Work) -> Array:
+    return np.array([work.instructions, work.l2, work.registers])
+
+
+def counted(layers: Sequence[Layer], far: Work, both: Sequence[Counted]) -> Code:
+    """All fields of `Code`. Starts of kernels and jobs are those in lists.
+
+    Args:
+        layers: each by itself, their lists in L1.
+        far: `distant`.
+        both: networks with layers side by side.
+    """
+    pairs = [layer for network in both for layer in network.layers if layer.lanes > 1]
     walk, listed = walks(layers), [layer for layer in layers if layer.listed]
     starts = works(listed, "transfer")
     start = _work(starts[starts[:, 2] <= LINES].mean(axis=0))
@@ -156,6 +218,10 @@ def counted(layers: Sequence[Layer]) -> Code:
         one_tile=walk.one_tile,
         few=walk.few,
         many=walk.many,
+        far=far,
+        lane=lane(pairs, walk.move),
+        fork=fork(pairs, mean(layers, "wait")),
+        place=place(both),
         transfer=Work(
             start.instructions + walk.move.instructions, start.l2 + walk.move.l2, start.registers
         ),
@@ -263,12 +329,14 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     if options.project is not None:
-        layers = count_project(options.project)
+        layers = count_project(options.project).layers
         for part in PARTS:
             print(f"{part:10} {mean(layers, part)}")
         return
-    layers = everything([network(file) for file in options.networks])
-    rows = [*code_rows(counted(layers)), *fit_rows(fit())]
+    models = [network(file) for file in options.networks]
+    both = [count(network(file), GAP9()) for file in BESIDE]
+    code = counted(everything(models), distant(models[:1]), both)
+    rows = [*code_rows(code), *fit_rows(fit())]
     for entry in rows:
         print(f"{entry['case']:62} {entry['metric']:12} {entry['value']:8} {entry.get('note', '')}")
     if options.json:

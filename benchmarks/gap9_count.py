@@ -26,7 +26,7 @@ from tests.riscv import GCC, ISAS, decode
 #: Memories: of L2 the program, its data, and what the caller gives; L1 with the stack at its end;
 #: the cluster's units.
 L2, L2_BYTES, DATA, GIVEN, TABLE = 0x1C000000, 0x400000, 0x1C110000, 0x1C200000, 0x1C3F0000
-L1, L1_BYTES, LAYERS, STACK = 0x10000000, 0x20000, 0x10002000, 0x1001FF00
+L1, L1_BYTES, LAYERS, STACK = 0x10000000, 0x20000, 0x10006000, 0x1001FF00
 UNITS, UNITS_BYTES, STOP = 0x10200000, 0x10000, 0x1C3FF000
 
 #: What the binding calls: names as PMSIS has them, and nothing behind most of them. The DMA takes a
@@ -54,7 +54,13 @@ void pi_open_from_conf(struct pi_device *device, void *conf);
 int pi_cluster_open(struct pi_device *device);
 int pi_cluster_close(struct pi_device *device);
 static inline void pi_cluster_conf_init(struct pi_cluster_conf *conf) { conf->id = 0; }
-static inline uint32_t pi_core_id(void) { return 0; }
+/* GAP9's controller is a ninth core; two instructions as on the chip, that no compiler foresees. */
+static inline uint32_t pi_core_id(void)
+{
+    uint32_t id;
+    __asm__ volatile("li %0, 0\\n\\taddi %0, %0, 8" : "=r"(id));
+    return id;
+}
 static inline void pi_cluster_task(struct pi_cluster_task *task, void (*entry)(void *), void *arg)
 {
     task->entry = entry;
@@ -98,7 +104,7 @@ int pi_cluster_send_task_to_cl(struct pi_device *device, struct pi_cluster_task 
 void pi_cl_team_fork(int cores, void (*entry)(void *), void *argument)
 { (void)cores; (void)entry; (void)argument; __asm__ volatile(""); }
 void pi_cl_team_fork_cc(int cores, void (*entry)(void *), void *argument)
-{ (void)cores; (void)entry; (void)argument; }
+{ (void)cores; entry(argument); }
 void *pi_l1_malloc(struct pi_device *device, uint32_t bytes)
 { (void)device; (void)bytes; return (void *)@LAYERS@; }
 void pi_open_from_conf(struct pi_device *device, void *conf) { device->config = conf; }
@@ -109,18 +115,21 @@ int pi_cluster_close(struct pi_device *device) { (void)device; return 0; }
 
 @dataclass
 class Layer:
-    """A layer that ran: its work, part by part.
+    """A layer that ran, or two side by side: their work, part by part.
 
     Attributes:
-        name: of the layer.
-        kind: of its workload.
-        visits: calls of its kernel.
+        name: of the layer; of two, both names.
+        kind: of its workload; of two, of the cluster's.
+        visits: calls of its kernel; of two, of both.
         listed: whether its tiles are a list in C.
         linked: whether it shares L1 with the layers around it.
+        near: whether its list lies in L1.
+        lanes: 2 of two side by side, else 1.
         walk: everything that is no other part.
         moves: transfers that it started.
         parts: work of every "transfer", "wait" (for something), and "call" of a cluster kernel or
-            "first", "second", "later", "part" of NE16's jobs.
+            "first", "second", "later", "part" of NE16's jobs; beside another layer also "fork", to
+            start a kernel on workers that stand by, and "join", to wait for it.
     """
 
     name: str
@@ -128,6 +137,8 @@ class Layer:
     visits: int
     listed: bool
     linked: bool
+    near: bool
+    lanes: int = 1
     walk: Work = Work(0)
     moves: int = 0
     parts: dict[str, list[Work]] = field(default_factory=lambda: defaultdict(list))
@@ -151,15 +162,28 @@ def build(project: Path, folder: Path, name: str) -> Path:
     return folder / "counted.elf"
 
 
-def count(model: str | Path, target: GAP9, *, integer_io: bool = True) -> list[Layer]:
-    """All layers of a network that move tiles, in order."""
+@dataclass(frozen=True)
+class Counted:
+    """A network that ran for the first time.
+
+    Attributes:
+        layers: all that move tiles, in order.
+        placed: bytes of every list that was copied to L1 before them, and what its copy took.
+    """
+
+    layers: list[Layer]
+    placed: list[tuple[int, Work]]
+
+
+def count(model: str | Path, target: GAP9, *, integer_io: bool = True) -> Counted:
+    """A network's first run."""
     network = match_aie.compile(str(model), target, integer_io=integer_io)
     with tempfile.TemporaryDirectory() as folder:
         network.write(Path(folder) / "project")
         return count_project(Path(folder) / "project")
 
 
-def count_project(project: Path) -> list[Layer]:
+def count_project(project: Path) -> Counted:
     """The same of an emitted project's folder, which another version may have written."""
     record = parse(json.loads((project / FILE).read_text()), project)
     layers = [record.layers[step.layer] for step in record.steps if step.layer]
@@ -174,6 +198,7 @@ class _Frame:
 
     part: str
     back: int
+    nbytes: int = 0
     work: list[int] = field(default_factory=lambda: [0, 0, 0])
     jobs: list[list[int]] = field(default_factory=list)
 
@@ -181,6 +206,15 @@ class _Frame:
 #: Functions of the binding -> part; kernels' starts end in "_start".
 PARTS = {"ma_dma_load": "transfer", "ma_dma_store": "transfer"}
 PARTS |= {"ma_dma_wait": "wait", "ma_ne16_wait": "wait"}
+PARTS |= {"ma_fork_start": "fork", "ma_fork_wait": "join", "ma_l1_place": "place"}
+PARTS |= {"ma_beside": "beside"}
+
+#: Parts in which others begin.
+OUTER = ("walk", "beside", "start")
+
+#: Where words of the binding's `team` are that workers read and write, from its end: `started`, and
+#: `done` of nine cores, which end it.
+STARTED, DONE = 44, 36
 
 
 class _Run:
@@ -189,7 +223,7 @@ class _Run:
     def __init__(self, elf: Path, layers: list[LayerRecord]) -> None:
         from elftools.elf.elffile import ELFFile
         from unicorn import UC_ARCH_RISCV, UC_MODE_RISCV32, Uc, unicorn_const
-        from unicorn.riscv_const import UC_RISCV_REG_RA
+        from unicorn.riscv_const import UC_RISCV_REG_A2, UC_RISCV_REG_RA
 
         self._layers = layers
         self._core: Any = Uc(UC_ARCH_RISCV, UC_MODE_RISCV32)
@@ -201,20 +235,24 @@ class _Run:
             for segment in program.iter_segments():
                 if segment["p_type"] == "PT_LOAD":
                     self._core.mem_write(segment["p_vaddr"], segment.data())
-            self._names = {
-                symbol["st_value"]: symbol.name
-                for symbol in program.get_section_by_name(".symtab").iter_symbols()
-                if symbol["st_info"]["type"] == "STT_FUNC"
-            }
-        self._back, self._sizes = UC_RISCV_REG_RA, {}
+            symbols = list(program.get_section_by_name(".symtab").iter_symbols())
+        self._names = {
+            symbol["st_value"]: symbol.name
+            for symbol in symbols
+            if symbol["st_info"]["type"] == "STT_FUNC"
+        }
+        team = [symbol for symbol in symbols if symbol.name == "team"]
+        self._team = team[0]["st_value"] + team[0]["st_size"] if team else 0
+        self._back, self._nbytes, self._sizes = UC_RISCV_REG_RA, UC_RISCV_REG_A2, {}
         self._frames = [_Frame("walk", 0)]
         self._found: list[Layer] = []
+        self._placed: list[tuple[int, Work]] = []
         self._kinds: list[list[str]] = []
         both = unicorn_const.UC_HOOK_MEM_READ | unicorn_const.UC_HOOK_MEM_WRITE
         self._core.hook_add(unicorn_const.UC_HOOK_BLOCK, self._block)
         self._core.hook_add(both, self._access)
 
-    def run(self) -> list[Layer]:
+    def run(self) -> Counted:
         """From the network's entry to its end."""
         from unicorn import riscv_const as r
 
@@ -226,9 +264,12 @@ class _Run:
         for register, value in arguments.items():
             self._core.reg_write(register, value)
         self._core.emu_start(self._entry, STOP)
-        if self._core.reg_read(r.UC_RISCV_REG_A0) or len(self._found) != len(self._layers):
+        if self._core.reg_read(r.UC_RISCV_REG_A0) or self._entered() != len(self._layers):
             raise SystemExit("the network did not run to its end")
-        return self._found
+        return Counted(self._found, self._placed)
+
+    def _entered(self) -> int:
+        return sum(layer.lanes for layer in self._found)
 
     def _block(self, core: Any, address: int, size: int, data: object) -> None:
         while address == self._frames[-1].back:
@@ -252,29 +293,54 @@ class _Run:
             self._close()
         elif name == "ma_ne16_acquire" and top.part == "start":
             top.jobs.append(list(top.work))
-        part = "start" if name.endswith("_start") else PARTS.get(name)
-        if part is not None and top.part in ("walk", "start"):
-            self._frames.append(_Frame(part, self._core.reg_read(self._back)))
+        kernel = name.endswith("_start") and name != "ma_ahead_start"
+        part = PARTS.get(name, "start" if kernel else None)
+        if part is not None and top.part in OUTER:
+            back, nbytes = (self._core.reg_read(at) for at in (self._back, self._nbytes))
+            self._frames.append(_Frame(part, back, nbytes))
         elif "_group_" in name:
             top.work = [0, 0, 0]
 
     def _open(self) -> None:
-        """What came since the layer before is this one's."""
-        layer = self._layers[len(self._found)]
-        assert layer.tiles is not None
-        visits = sum(1 for _ in layer.tiles.visits())
-        self._kinds = job_kinds(layer)
-        facts = layer.name, layer.workload.kind, visits
-        self._found.append(Layer(*facts, is_listed(layer.tiles), layer.tiles.linked))
+        """What came since the layer before is this one's, or of the two that run side by side."""
+        at = self._entered()
+        opened = self._layers[at : at + 1]
+        if opened[0].tiles is not None and opened[0].tiles.beside:
+            opened = self._layers[at : at + 2]
+        programs = [layer.tiles for layer in opened if layer.tiles is not None]
+        self._kinds = [kinds for layer in opened for kinds in job_kinds(layer)]
+        named = next((layer for layer in opened if layer.module == "cluster"), opened[0])
+        self._found.append(
+            Layer(
+                " beside ".join(layer.name for layer in opened),
+                named.workload.kind,
+                sum(1 for program in programs for _ in program.visits()),
+                all(is_listed(program) for program in programs),
+                all(program.linked for program in programs),
+                all(program.near for program in programs),
+                len(opened),
+            )
+        )
 
     def _close(self) -> None:
-        self._found[-1].walk = Work(*self._frames[0].work)
-        self._frames[0].work = [0, 0, 0]
+        """The layer has everything since the one before; of two `ma_beside` says when."""
+        if self._frames[-1].part != "beside":
+            self._found[-1].walk = Work(*self._frames[0].work)
+            self._frames[0].work = [0, 0, 0]
 
     def _leave(self, frame: _Frame) -> None:
         """A call is over; of a wait for nothing the walk has the work."""
+        if frame.part == "place":
+            self._placed.append((frame.nbytes, Work(*frame.work)))
+            return
+        if frame.part == "fork":
+            self._workers()
         layer = self._found[-1]
-        if frame.part == "wait" and not frame.work[2]:
+        if frame.part == "beside":
+            both = zip(self._frames[0].work, frame.work, strict=True)
+            layer.walk = Work(*(a + b for a, b in both))
+            self._frames[0].work = [0, 0, 0]
+        elif frame.part == "wait" and not frame.work[2]:
             both = zip(self._frames[0].work, frame.work, strict=True)
             self._frames[0].work = [a + b for a, b in both]
         elif frame.part != "start":
@@ -284,6 +350,11 @@ class _Run:
             layer.parts["call"].append(Work(*frame.work))
         else:
             self._jobs(layer, frame)
+
+    def _workers(self) -> None:
+        """Workers, which nobody runs, have done what was started last."""
+        started = bytes(self._core.mem_read(self._team - STARTED, 4))
+        self._core.mem_write(self._team - DONE, started * (DONE // 4))
 
     def _jobs(self, layer: Layer, frame: _Frame) -> None:
         """A job lasts until the next one is acquired, the first one from the call's begin."""

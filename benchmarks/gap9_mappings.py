@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -112,7 +112,8 @@ def sample(
     predicted = Evaluation(layer.workload, module, model, mapping).cost().cycles
     tiles = tile_program(layer.workload, module, mapping)
     assert tiles is not None
-    alone = simulator.layer(module.name, layer.workload, tiles)
+    near = replace(tiles, near=True)  # as the model takes all lists to be
+    alone = simulator.layer(module.name, layer.workload, near)
     return Sample(predicted, alone - Gap9Timing(frequency_hz=1.0).offload)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from gap9_bench import Bench, Row, inner_cycles, row
 from search import SAME1, convolution
 
+from match_aie.cli.simulating import picojoules
 from match_aie.errors import Infeasible
 from match_aie.hardware import BuildProfile, Converted, ExecModule, Storage
 from match_aie.lowering.tiles import tile_program
@@ -56,6 +58,10 @@ def module_rows(bench: Bench, network: str) -> list[Row]:
         how = "simulated" if share else "modelled"
         found.append(row(case, "total_ms", run.cycles / per_ms, "ms", how, note))
         found.append(row(case, "predicted_total_ms", predicted / per_ms, "ms", "modelled", ""))
+        energy = picojoules(run)
+        assert energy is not None
+        of = "work, not idle units or leakage; the core's cycles are modelled"
+        found.append(row(case, "energy_uj", energy / 1e6, "uJ", how, of))
     return found
 
 
@@ -104,7 +110,7 @@ def _micro(
         return [row(case, "feasible", 0, "", "modelled", str(best).splitlines()[0])]
     tiles = tile_program(layer.workload, module, best[0].mapping)
     assert tiles is not None
-    cycles = simulator.layer(module.name, layer.workload, tiles)
+    cycles = simulator.layer(module.name, layer.workload, replace(tiles, near=True))
     macs = layer.workload.macs
     note = f"{macs} MAC, with the hand-over"
     return [

@@ -49,7 +49,8 @@ class Job:
 JOBS = (
     Job("gap9_timing", 5),
     Job("gap9_walk", 60, (), ("--networks", "dae_u8.onnx")),
-    Job("gap9_controller", 120),
+    Job("gap9_controller", 180),
+    Job("gap9_gvsoc", 10),
     Job("gap9", 300, (), ("--parts", "networks", "l1", "time", "--networks", "dae")),
     Job("gap9_beside", 150, (), ("--networks", "dae")),
     Job("gap9_energy", 150, (), ("--networks", "dae")),

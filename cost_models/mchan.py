@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.cost_models.transfers import MemoryTransfers
-from match_aie.cost_models.walk import Move
+from match_aie.cost_models.walk import Controller, Move
 from match_aie.hardware import Array, Block, Charges, Direction, Memory, Mode
 from match_aie.workload import Workload
 
@@ -35,10 +35,11 @@ class MchanTransfers(MemoryTransfers):
         store_stall_bytes: bytes per cycle of stall in such a store.
         mode: how kernels and transfers overlap.
         charges: picojoules; none where None.
+        controller: which starts transfers and waits for them.
     """
 
-    start: float = 562.0
-    plane: float = 352.4
+    start: float = 178.8
+    plane: float = 515.2
     alone: float = 20.0
     bytes_per_cycle: float = 8.0
     short_line: float = 16.0
@@ -47,6 +48,7 @@ class MchanTransfers(MemoryTransfers):
     store_stall_bytes: float = 256.0
     mode: Mode = "pipelined"
     charges: Charges | None = None
+    controller: Controller = Controller()
 
     def transfer_cycles(
         self, workload: Workload, block: Block, outer: Memory, inner: Memory, direction: Direction
@@ -68,6 +70,10 @@ class MchanTransfers(MemoryTransfers):
     def start_cycles(self, moved: Block) -> Array:
         """Of the core, to start a block's transfer: a command for every plane."""
         return np.asarray(self.start + (moved.planes - 1) * self.plane)
+
+    def ahead_cycles(self) -> tuple[float, float]:
+        """A command, and the wait for it."""
+        return self.start, self.controller.wait
 
     def as_stored(self, workload: Workload, block: Block) -> Block:
         """What really moves for a block: the operand as it lies in memory."""

@@ -100,10 +100,10 @@ class Programming(Controller):
         part: of a further part of an image whose padding is not 0.
     """
 
-    program: float = 2074.0
-    second: float = 705.2
-    reprogram: float = 288.0
-    part: float = 922.6
+    program: float = 687.2
+    second: float = 459.2
+    reprogram: float = 216.0
+    part: float = 587.2
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,7 @@ class Ne16Cost(MchanTransfers):
         scale_bits: of a scale.
         job: cycles from trigger to end beside the tiles; fitted with the form.
         controller: what goes on around the jobs.
+        waited: see `SharedCostModel`; it holds two jobs.
     """
 
     form: ClosedForm = ClosedForm()
@@ -127,6 +128,7 @@ class Ne16Cost(MchanTransfers):
     scale_bits: int = 16
     job: float = 8.0
     controller: Programming = Programming()
+    waited: bool = False
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
         """Cycles of one tile alone, from the start of its first job to the end of its last.
@@ -208,6 +210,12 @@ class Ne16Cost(MchanTransfers):
         t = _filled(tile)
         jobs = self.call_price(workload, {dim: (0, int(size)) for dim, size in t.items()})
         return QueuedWalk(self.controller).left(jobs)
+
+    def unit_cycles(self, workload: Workload, tile: Tile) -> float:
+        """All jobs."""
+        t = _filled(tile)
+        jobs = self.call_price(workload, {dim: (0, int(size)) for dim, size in t.items()})
+        return sum(some.run * some.count for some in jobs)
 
     def sequence_cycles(self, workload: Workload, calls: Sequence[Call | Repeat]) -> float:
         """NE16 holds two jobs."""

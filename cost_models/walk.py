@@ -36,17 +36,17 @@ class Controller:
             measured of a network's layers).
         visit: of the walk, around each of several tiles.
         many: the last two in a layer of more than `listed` tiles.
-        listed: see there; `match_aie.hardware.tables` decides it.
+        listed: see there; `match_aie.hardware.tables` decides it. Lists are taken to lie in L1.
         one_tile: of the whole walk in a layer of one tile.
         wait: of a wait for what is over.
     """
 
-    layer: float = 423.8
-    visit: float = 275.4
-    many: tuple[float, float] = (423.8, 1920.8)
+    layer: float = 173.6
+    visit: float = 49.0
+    many: tuple[float, float] = (173.6, 3686.0)
     listed: int = 32
-    one_tile: float = 899.6
-    wait: float = 55.2
+    one_tile: float = 380.8
+    wait: float = 57.2
 
     def walk(self, calls: Array) -> tuple[Array, Array]:
         """Cycles to enter a layer of so many tiles, and around each of them."""

@@ -67,8 +67,8 @@ class TraceView:
 class CallView:
     """One step: what it is, for a comment; the call; what it wrote.
 
-    `linked`: other layers have things in the inner memory meanwhile, `l1` bytes in all; `kept` are
-    (offset, bytes) that outlive it, `ahead` its operands that the step before loads, or "NULL".
+    `linked`: other layers have things in the inner memory meanwhile, `l1` bytes in all (`near`: its
+    list); `kept`, (offset, bytes), outlive it; `ahead`: operands loaded a step before, or "NULL".
     """
 
     remark: str
@@ -79,6 +79,7 @@ class CallView:
     kept: tuple[tuple[int, int], ...] = ()
     ahead: tuple[str, ...] = ()
     l1: int = 0
+    near: bool = False
 
 
 @dataclass(frozen=True)
@@ -290,6 +291,7 @@ def _call(
         kept=kept,
         ahead=tuple(text if is_early else "NULL" for is_early, text in named if any(early)),
         l1=max(tiles.total, 16) if tiles is not None else 0,
+        near=tiles is not None and tiles.near,
     )
 
 

@@ -165,12 +165,20 @@ class Company:
     Attributes:
         enter: of the controller, to enter the layer.
         call: of the controller, around each call of the kernel.
+        one_call: both together in a layer of one call, where that is not their sum.
         slowed: part by which the kernel takes longer while the other unit works.
     """
 
     enter: float = 0.0
     call: float = 0.0
     slowed: float = 0.0
+    one_call: float | None = None
+
+    def more(self, calls: int) -> float:
+        """Cycles of the controller in a layer of so many calls."""
+        if calls == 1 and self.one_call is not None:
+            return self.one_call
+        return self.enter + self.call * calls
 
 
 class ExecModule(ABC):

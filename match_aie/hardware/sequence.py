@@ -97,7 +97,19 @@ class SequenceCostModel(TileCostModel, Protocol):
 
 @runtime_checkable
 class SharedCostModel(SequenceCostModel, Protocol):
-    """One that also says when a unit needs no controller; a module with `beside` needs it."""
+    """One that also says when a unit needs no controller; a module with `beside` needs it.
+
+    Attributes:
+        waited: whether the controller waits for the kernel where no other layer runs beside.
+    """
+
+    waited: bool
 
     def free_cycles(self, workload: Workload, tile: Tile) -> float:
         """Cycles at the end of a call of the kernel on `tile` in which its unit works by itself."""
+
+    def unit_cycles(self, workload: Workload, tile: Tile) -> float:
+        """Cycles of a call in which its unit works, the controller being there or not."""
+
+    def ahead_cycles(self) -> tuple[float, float]:
+        """The controller's, to start a load for the next layer, and to see that one is over."""

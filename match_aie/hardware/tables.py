@@ -13,6 +13,9 @@ from match_aie.hardware.tiles import Region, TileOperand, TileProgram, Visit
 #: Layers of more calls are loops (`ma_run_tiles`): a list takes about 200 bytes a call.
 MOST_CALLS = 32
 
+#: Bytes of a list's head (`struct ma_table`) and of what a kernel is told of the layer, at most.
+FIXED = 64
+
 #: Axes of a view in C.
 AXES = 4
 

@@ -82,6 +82,9 @@ class MatchTarget(ABC):
     #: Inner memory that layers on the controller find as the layer before left it, so that what one
     #: writes may stay there for the next ones; empty where nothing may stay.
     shared_memory: str = ""
+    #: Bytes of the inner memory, beside what tiles may take, for lists of tiles, which the
+    #: controller reads while it walks. 0 where lists lie with the constants.
+    list_bytes: int = 0
     #: What things take in picojoules; None where nothing is known of it.
     energy: Energy | None = None
     #: "unsigned": int8 tensors inside the network become uint8, exactly, before modules see it.

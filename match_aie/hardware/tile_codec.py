@@ -25,6 +25,7 @@ def tiles_to_json(tiles: TileProgram | None) -> dict[str, Any] | None:
         "linked": tiles.linked,
         "beside": tiles.beside,
         **({} if tiles.sums is None else {"sums": asdict(tiles.sums)}),
+        **({"near": True} if tiles.near else {}),
     }
 
 
@@ -48,6 +49,7 @@ def tiles_from_json(data: dict[str, Any] | None) -> TileProgram | None:
             bool(data.get("linked", False)),
             bool(data.get("beside", False)),
             _sums(data["sums"]) if "sums" in data else None,
+            bool(data.get("near", False)),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ProjectError(f"not a program of tiles: {error}") from error

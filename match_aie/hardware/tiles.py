@@ -206,6 +206,7 @@ class TileProgram:
         linked: whether other layers have things in the inner memory while this one runs.
         beside: whether another layer runs at the same time; its calls are a list then.
         sums: partial sums; None where every call of the kernel sums up all there is.
+        near: whether the list of its calls lies in the inner memory.
     """
 
     sizes: tuple[tuple[str, int], ...]
@@ -218,6 +219,7 @@ class TileProgram:
     linked: bool = False
     beside: bool = False
     sums: Sums | None = None
+    near: bool = False
 
     @property
     def ahead(self) -> tuple[Region, ...]:

@@ -17,86 +17,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from match_aie.errors import Infeasible
-from match_aie.hardware import Cost, MatchTarget, Objective, measure
+from match_aie.hardware import MatchTarget, Objective, measure
 from match_aie.lowering.apart import Range, check_apart, ranges
-from match_aie.lowering.company import beside_cycles
 from match_aie.lowering.groups import groups
 from match_aie.lowering.handover_choice import Choice, Choices, Held
+from match_aie.lowering.handover_plan import Item, Plan
 from match_aie.lowering.packing import Block, height, pack
 from match_aie.lowering.plan import Place, plan, storages
 from match_aie.lowering.plan import places as places_of
 from match_aie.lowering.program import NetworkProgram, Schedule, Step
 from match_aie.lowering.tiles import ALIGNMENT, relocated
-from match_aie.lowering.turns import SAVED, with_turns
-
-
-@dataclass(frozen=True)
-class Item:
-    """What may stay in the inner memory.
-
-    Attributes:
-        nbytes: aligned, of all its operands.
-        first: step from which it is there.
-        last: step after which it is not.
-        uses: (step, operand, aligned bytes, offset): tensors of one storage, or the constants of a
-            layer.
-        ahead: whether it is constants, loaded at step `first` for step `last`.
-    """
-
-    nbytes: int
-    first: int
-    last: int
-    uses: tuple[tuple[int, str, int, int], ...]
-    ahead: bool
-
-    @property
-    def worth(self) -> float:
-        """Bytes that need not move, or can move early, per byte and step that they take."""
-        moved = sum(nbytes for _, _, nbytes, _ in self.uses)
-        return moved / (self.nbytes * (self.last - self.first + 1))
-
-    def alive(self, step: int) -> bool:
-        """Whether it is there at `step`."""
-        return self.first <= step <= self.last
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What stays, how every layer of a group then runs, and where everything lies.
-
-    `beside` are the steps that run at the same time as the one before, and the cycles that this
-    saves.
-    """
-
-    items: tuple[Item, ...]
-    choices: Mapping[int, Choice]
-    offsets: tuple[int, ...]
-    base: Mapping[int, int]
-    total: int
-    beside: Mapping[int, float]
-
-    def value(self, objective: Objective) -> float:
-        """Modelled, of all layers."""
-        return sum(measure(cost, objective) for cost in self.costs().values())
-
-    def costs(self) -> dict[int, Cost]:
-        """Of every layer, with what it waits for constants that the layer before has not hidden."""
-        found: dict[int, Cost] = {}
-        for step, choice in sorted(self.choices.items()):
-            idle = 0.0
-            if step - 1 in found:
-                idle = max(0.0, found[step - 1].cycles - self.choices[step - 1].moved)
-            late = max(0.0, choice.early - idle)
-            cost = choice.cost
-            if late:
-                parts = (*cost.parts, ("waiting for constants", late))
-                cost = replace(cost, cycles=cost.cycles + late, parts=parts)
-            if step in self.beside:
-                saved = self.beside[step]
-                parts = (*cost.parts, (SAVED, -saved))
-                cost = replace(cost, cycles=cost.cycles - saved, parts=parts)
-            found[step] = cost
-        return found
+from match_aie.lowering.turns import with_turns
 
 
 def hand_over(
@@ -320,15 +251,10 @@ class Group:
             alive = {s: sum(b.size for b in blocks if b.first <= s <= b.last) for s in self.steps}
             return None, max(alive, key=lambda step: alive[step])
         base = dict(zip(tiled, offsets[len(items) :], strict=True))
-        saved = {
-            end: self._saved(chosen, begin, end) for begin, end in spans.values() if begin < end
-        }
-        return Plan(items, chosen, tuple(offsets[: len(items)]), base, total, saved), -1
-
-    def _saved(self, chosen: Mapping[int, Choice], first: int, other: int) -> float:
-        """Cycles that two take less at the same time than one after the other; may be negative."""
-        lanes = [self.choices.lane(s, chosen[s].mapping, chosen[s].cost) for s in (first, other)]
-        return lanes[0].alone + lanes[1].alone - beside_cycles(*lanes)
+        lanes = {s: self.choices.lane(s, c.mapping, c.cost) for s, c in chosen.items()}
+        beside = frozenset(end for begin, end in spans.values() if begin < end)
+        places = tuple(offsets[: len(items)])
+        return Plan(items, chosen, places, base, total, lanes, beside), -1
 
 
 def _taken(choice: Choice) -> int:

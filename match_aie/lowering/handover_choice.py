@@ -38,6 +38,7 @@ class Choice:
         cost: modelled, as if constants loaded ahead were there in time; their energy is in it.
         early: cycles that loading them takes.
         moved: cycles of all other transfers.
+        ahead: how many of them there are.
     """
 
     mapping: LoopMapping
@@ -45,6 +46,7 @@ class Choice:
     cost: Cost
     early: float
     moved: float
+    ahead: int = 0
 
     @property
     def scratch(self) -> int:
@@ -141,7 +143,8 @@ class Choices:
             moving = evaluation_of(layer.workload, module, mapping, stays)
             late = moving.moved() - evaluation.moved()
             cost = replace(evaluation.cost(), picojoules=moving.picojoules())
-            found.append(Choice(mapping, tiles, cost, late, evaluation.moved()))
+            ahead = sum(moves == "ahead" for moves in names.values())
+            found.append(Choice(mapping, tiles, cost, late, evaluation.moved(), ahead))
         return tuple(found)
 
     def _tiles(

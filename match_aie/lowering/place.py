@@ -1,4 +1,4 @@
-"""From a schedule to a program: orders, concatenations, storage, hand-over, pairs of layers."""
+"""From a schedule to a program: orders, joins, storage, hand-over, side by side, lists in L1."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from match_aie.lowering.beside import side_by_side
 from match_aie.lowering.handover import hand_over
 from match_aie.lowering.held import held
 from match_aie.lowering.joining import join, refused
+from match_aie.lowering.near import near
 from match_aie.lowering.program import NetworkProgram, Schedule
 from match_aie.lowering.reorder import reordered
 from match_aie.lowering.streams import store
@@ -40,7 +41,8 @@ def place(
         plan = partial(_place, target=target, limit=limit, objective=objective)
         found = plan(schedule)
         if not isinstance(found, Infeasible):
-            return side_by_side(found, schedule, target, objective, plan)
+            found = side_by_side(found, schedule, target, objective, plan)
+            return near(found, target.list_bytes)
     assert found is not None
     return found
 

@@ -83,7 +83,10 @@ class ScratchpadTiming(Protocol):
 
 @runtime_checkable
 class SharedTiming(ScratchpadTiming, Protocol):
-    """The same of a chip whose units are in each other's way when they work at the same time."""
+    """The same of a chip whose units may work at the same time, on a layer each."""
+
+    def lane(self, module: str, tiles: TileProgram) -> tuple[float, float]:
+        """`walk` of a layer that runs beside another one."""
 
     def slowed(self, unit: str) -> float:
         """Cycles that a cycle of the unit takes more while another unit works; 0 for none."""

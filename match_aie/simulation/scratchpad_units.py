@@ -302,9 +302,15 @@ class Lane(Layer):
             yield from self._fetch(tuple(r for r in after if r.operand.copies == 2))
         yield from self._fetch_early()
 
+    def _walks(self) -> tuple[float, float]:
+        timing = self._chip.timing
+        if isinstance(timing, SharedTiming):
+            return timing.lane(self._step.module, self._tiles)
+        return timing.walk(self._tiles)
+
     def _enter(self) -> Steps:
         self._chip.happened("open", self._label)
-        enter, _ = self._chip.timing.walk(self._tiles)
+        enter, _ = self._walks()
         yield self._chip.busy(enter, "controller", self._label, "layer")
         yield from self._fetch(self._visits[0].loads)
         if not self._early:
@@ -312,7 +318,7 @@ class Lane(Layer):
             self._early = yield from self._chip.load_ahead(self._tiles.ahead)
 
     def _start(self, visit: Visit) -> Steps:
-        _, walk = self._chip.timing.walk(self._tiles)
+        _, walk = self._walks()
         yield self._chip.busy(walk, "controller", self._label, "walk")
         late = tuple(r for r in visit.loads if r.operand.copies == 1)
         if self._next and late:

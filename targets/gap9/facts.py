@@ -30,6 +30,7 @@ class MemoryFacts:
 
     l1_bytes: int
     l1_usable_bytes: int
+    l1_list_bytes: int
     l1_banks: int
     l1_bank_bytes: int
     l1_address: int

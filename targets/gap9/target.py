@@ -28,6 +28,7 @@ FILES = (
     "include/ma_cluster.h",
     "include/ma_cluster_tile.h",
     "include/ma_gap9.h",
+    "include/ma_near.h",
     "include/ma_ne16.h",
     "include/ma_ne16_tile.h",
     "include/ma_simd.h",
@@ -51,11 +52,12 @@ VENDOR = (
 )
 
 
-#: What the controller takes more to enter a layer beside another one, and around each kernel: 200
-#: instructions and 19 accesses to L2, 150 and 4 (estimated, see `timing/controller.py`). The
-#: cluster's cores wait for NE16 at the banks of L1 (assumed, see `timing/network.py`).
-NE16_BESIDE = Company(enter=728.2, call=261.2)
-CLUSTER_BESIDE = Company(enter=728.2, call=261.2, slowed=0.19)
+#: What the controller takes more to enter a layer beside another one, and around each kernel, than
+#: in a layer by itself: `lane` less `few` or `one_tile`, and `fork`. Counted, see
+#: `timing/controller.py`. The cluster's cores wait for NE16 at the banks of L1 (assumed, see
+#: `timing/network.py`).
+NE16_BESIDE = Company(enter=159.6, call=43.0, one_call=44.4)
+CLUSTER_BESIDE = Company(enter=159.6, call=436.8, one_call=438.2, slowed=0.19)
 
 
 class GAP9(MatchTarget):
@@ -71,6 +73,7 @@ class GAP9(MatchTarget):
     core = ControlCore()
     activations = "unsigned"
     energy = facts().energy
+    list_bytes = facts().memory.l1_list_bytes
 
     def __init__(
         self,
@@ -84,8 +87,9 @@ class GAP9(MatchTarget):
         """Everything has a default.
 
         Args:
-            l1_bytes: of L1 that layers may use, stacks not counted; all that is usable (92,160
-                bytes, what MATCH leaves them) where None or more than that.
+            l1_bytes: of L1 that tiles may use, stacks not counted; all that is usable (73,728
+                bytes; with 18,432 for lists of tiles what MATCH leaves both) where None or more
+                than that.
             modules: which of "ne16" and "cluster" run layers; the control core always does.
             frequency_mhz: clock of control core and cluster; 260 is what MATCH's paper uses.
             l2_bytes: of L2 for inputs, outputs, activations and constants together; constants
@@ -150,7 +154,7 @@ class GAP9(MatchTarget):
         files = runtime_files("match_aie.targets.common", SCRATCHPAD_FILES)
         files |= runtime_files("match_aie.targets.gap9", FILES)
         vendor = runtime_files("match_aie.targets.gap9", VENDOR)
-        headers = ("ma_beside.h", "ma_cluster_tile.h", "ma_ne16_tile.h")
+        headers = ("ma_near.h", "ma_beside.h", "ma_cluster_tile.h", "ma_ne16_tile.h")
         return Runtime(files, headers, entry="ma_network", vendor=vendor)
 
     def simulator(self) -> NetworkSimulator:

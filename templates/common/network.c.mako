@@ -102,13 +102,15 @@ static void ${net.name}_beside_${first}(void *argument) {
     const void *const *const in = beside->call->in;
     void *const *const out = beside->call->out;
     uint8_t *const l1 = ma_l1_open(${max(net.calls[first + lane].l1 for lane in (0, 1))});
-    struct ma_lane lane[2] = {{.number = 0}, {.number = 1, .ahead = beside->ahead}};
+    struct ma_lane lane[2];
     (void)arena;
     (void)in;
     (void)out;
     if (!l1) {
         return;
     }
+    ma_lane_begin(&lane[0], 0, NULL);
+    ma_lane_begin(&lane[1], 1, beside->ahead);
 <% left = {first + lane: order.count(first + lane) for lane in (0, 1)} %>\
 % for step in order:
 <%
@@ -151,6 +153,16 @@ struct ${net.name}_beside {
 % for first, order in net.beside.items():
 ${beside(first, order)}
 % endfor
+% endif
+% if any(one.near for one in net.calls):
+/* Lists of tiles, to the inner memory. */
+static void ${net.name}_place(void *argument) {
+    (void)argument;
+% for symbol in dict.fromkeys(one.symbol for one in net.calls if one.near):
+    ${symbol}_place();
+% endfor
+}
+
 % endif
 % for number, group in enumerate(net.groups):
 % if group.offloaded:
@@ -199,6 +211,12 @@ static ${"int" if net.entry else "void"} ${net.name}_steps(uint8_t *arena, const
 % endif
 % if net.streams:
     if (ma_backing_open(&(const struct ma_backing){"${net.name}_backing.bin", ${net.macro}_BACKING, ${net.backing}})) {
+        return 1;
+    }
+% endif
+% if any(one.near for one in net.calls):
+    static uint32_t known;
+    if (ma_l1_lost(&known) && ma_offload(${net.name}_place, NULL)) {
         return 1;
     }
 % endif

@@ -30,24 +30,46 @@ ${loops(layer)}
 % endif
 </%def>
 
-## An array of rows.
-<%def name="array(type, name, rows)">
-static const ${type} ${name}[] = {
+## An array of rows. `near` ones lie in the inner memory, where `placing` copies them from here.
+<%def name="array(type, name, rows, near=False, item='')">
+<% image = name + "_image" if near else name %>
+static const ${type} ${image}[]${item} = {
 % for row in rows:
     ${row},
 % endfor
 };
-</%def>
-
-<%def name="moves(name, found, blocks)">
-% if found:
-${array("struct ma_move", name, [listed([m.l1, m.l2, m.operand, f"&{blocks}[{m.block}]"]) for m in found])}
+% if near:
+static MA_NEAR ${type} ${name}[sizeof ${image} / sizeof *${image}]${item};
 % endif
 </%def>
 
-<%def name="blocks(name, rows)">
+## Copies the layer's lists to the inner memory, and those called `more`.
+<%def name="placing(layer, more)">
+<%
+table = tables.table(layer.tiles)
+some = {"blocks": table.blocks, "moves": table.moves, "ahead": table.ahead}
+names = ["axes", "views", "seen", "visits", "table", *(n for n, rows in some.items() if rows), *more]
+names = [f"{layer.symbol}_{name}" for name in names]
+%>
+_Static_assert(sizeof(void *) > 4 || ${" + ".join(f"sizeof {name}" for name in names)} <= ${table.nbytes + tables.FIXED}, "lists");
+
+static void ${layer.symbol}_place(void)
+{
+% for name in names:
+    MA_PLACE(${name});
+% endfor
+}
+</%def>
+
+<%def name="moves(name, found, blocks, near=False)">
+% if found:
+${array("struct ma_move", name, [listed([m.l1, m.l2, m.operand, f"&{blocks}[{m.block}]"]) for m in found], near)}
+% endif
+</%def>
+
+<%def name="blocks(name, rows, near=False)">
 % if rows:
-${array("struct ma_block", name, [listed([row[0], *(listed(row[i : i + 3]) for i in (1, 4, 7))]) for row in rows])}
+${array("struct ma_block", name, [listed([row[0], *(listed(row[i : i + 3]) for i in (1, 4, 7))]) for row in rows], near)}
 % endif
 </%def>
 
@@ -59,21 +81,17 @@ ${array("struct ma_facts", layer.symbol + "_facts", [listed(row) for row in tabl
 <%def name="visits(layer)">
 <%
 name, program, table = layer.symbol, layer.tiles, tables.table(layer.tiles)
-count = len(program.operands)
+count, near = len(program.operands), program.near
 %>
 ${facts(layer)}
-static const int32_t ${name}_axes[][MA_AXES] = {
-% for row in table.axes:
-    ${listed(row)},
-% endfor
-};
-${blocks(name + "_blocks", table.blocks)}
-${array("struct ma_view", name + "_views", [listed([v.at, *(f"{name}_axes[{i}]" for i in (v.extent, v.stride, v.start, v.before))]) for v in table.views])}
-${array("struct ma_view *const", name + "_seen", [", ".join(f"&{name}_views[{i}]" for i in visit.views) for visit in table.visits])}
-${moves(name + "_moves", table.moves, name + "_blocks")}
-${moves(name + "_ahead", table.ahead, name + "_blocks")}
-${array("struct ma_visit", name + "_visits", [listed([f"&{name}_seen[{at * count}]", place(name + "_moves", v.loads), place(name + "_moves", v.store), v.doubled, v.single, int(v.opens), v.copy]) for at, v in enumerate(table.visits)])}
-static const struct ma_table ${name}_table = {
+${array("int32_t", name + "_axes", [listed(row) for row in table.axes], near, "[MA_AXES]")}
+${blocks(name + "_blocks", table.blocks, near)}
+${array("struct ma_view", name + "_views", [listed([v.at, *(f"{name}_axes[{i}]" for i in (v.extent, v.stride, v.start, v.before))]) for v in table.views], near)}
+${array("ma_seen", name + "_seen", [", ".join(f"&{name}_views[{i}]" for i in visit.views) for visit in table.visits], near)}
+${moves(name + "_moves", table.moves, name + "_blocks", near)}
+${moves(name + "_ahead", table.ahead, name + "_blocks", near)}
+${array("struct ma_visit", name + "_visits", [listed([f"&{name}_seen[{at * count}]", place(name + "_moves", v.loads), place(name + "_moves", v.store), v.doubled, v.single, int(v.opens), v.copy]) for at, v in enumerate(table.visits)], near)}
+static const struct ma_table ${name}_table${"_image" if near else ""} = {
     .visit = ${name}_visits,
     .visits = ${len(table.visits)},
     .operands = ${count},
@@ -82,6 +100,9 @@ static const struct ma_table ${name}_table = {
     .settles = ${int(program.operands[-1].copies == 1)},
     .facts = ${name}_facts,
 };
+% if near:
+static MA_NEAR struct ma_table ${name}_table;
+% endif
 </%def>
 
 ## The loops that the kernel's calls are made by.
@@ -144,14 +165,17 @@ static inline struct ma_sums ${layer.symbol}_sums(const struct ma_tile *t)
 </%def>
 
 ## The layer's function, called on the controller: all of the layer, or what enters it where another
-## one runs beside. `kernel` initialises a struct ma_kernel.
-<%def name="function(layer, kernel)">
+## one runs beside. `kernel` initialises a struct ma_kernel; `more` are names of lists beside the table.
+<%def name="function(layer, kernel, more=())">
 <%
 ahead = "ahead" if layer.tiles.linked else "NULL"
 of = f"run_table(&{layer.symbol}_table, l2, &kernel, {ahead})" if tables.is_listed(layer.tiles) else f"run_tiles(&{layer.symbol}_program, {layer.symbol}_facts, l2, &kernel, {ahead})"
 if layer.tiles.beside:
     of = f"lane_open(lane, &{layer.symbol}_table, l2, &kernel, ahead, l1)"
 %>
+% if layer.tiles.near:
+${placing(layer, more)}
+% endif
 /* ${layer.summary} */
 static void ${layer.symbol}(${layer.parameters}${", uint8_t *l1, struct ma_lane *lane" if layer.tiles.beside else ""})
 {

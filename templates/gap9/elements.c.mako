@@ -13,19 +13,19 @@ ${tiles.table(layer)}
 
 static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *context)
 {
-    struct ma_elements elements = {
+    struct ma_elements elements;
+    ma_elements_open(&elements);
 % if "table" in names:
-        .table = (const float *)(const void *)${parts.at(layer, "table")},
+    elements.table = (const float *)(const void *)${parts.at(layer, "table")};
 % endif
 % if "multiplier" in names:
-        .multiplier = (const int32_t *)(const void *)${parts.at(layer, "multiplier")},
+    elements.multiplier = (const int32_t *)(const void *)${parts.at(layer, "multiplier")};
 % endif
 % if "offset" in names:
-        .offset = (const int32_t *)(const void *)${parts.at(layer, "offset")},
+    elements.offset = (const int32_t *)(const void *)${parts.at(layer, "offset")};
 % endif
-        .zero_x = ${x.zero_point},
-        ${parts.tail(layer)}
-    };
+    elements.zero_x = ${x.zero_point};
+${parts.tail(layer, "elements")}
     (void)context;
 % if layer.kind == "softmax":
     elements.x = ${parts.at(layer, "x")};

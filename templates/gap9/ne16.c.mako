@@ -1,9 +1,9 @@
 ## Convolutions and dense layers on NE16: what the layer's jobs share; ma_ne16_tile.h does the rest.
 <%namespace name="tiles" file="common/tiles.mako"/>
-<% jobs = layer.kernel.layer %>
+<% jobs, near = layer.kernel.layer, layer.tiles.near %>
 ${tiles.table(layer)}
 
-static const struct ma_ne16_kernel ${layer.symbol}_jobs = {
+static const struct ma_ne16_kernel ${layer.symbol}_jobs${"_image" if near else ""} = {
     .layer = {
         .mode = MA_NE16_${jobs.mode.name},
         .stride = ${jobs.stride},
@@ -16,4 +16,7 @@ static const struct ma_ne16_kernel ${layer.symbol}_jobs = {
     .dense = ${int(layer.kind == "dense")},
     .bordered = ${int(layer.kernel.bordered)},
 };
-${tiles.function(layer, "{ma_ne16_start, ma_ne16_wait, &%s_jobs}" % layer.symbol)}
+% if near:
+static MA_NEAR struct ma_ne16_kernel ${layer.symbol}_jobs;
+% endif
+${tiles.function(layer, "{ma_ne16_start, ma_ne16_wait, &%s_jobs}" % layer.symbol, ["jobs"])}

@@ -23,18 +23,18 @@ return 0;
 ## How the walk over tiles starts and awaits them: what initialises a struct ma_kernel.
 <%def name="kernel(layer)">{${layer.symbol}_start, ${"ma_fork_wait" if layer.tiles.beside else "NULL"}, NULL}</%def>
 
-## Fields of the tail that kernels share.
-<%def name="tail(layer)">
+## Fields of the tail that kernels share, of the argument that variable `name` is.
+<%def name="tail(layer, name)">
 % if layer.tail is not None:
-.shift = ${layer.tail.shift or 0},
-.lo = ${layer.tail.lo},
-.hi = ${layer.tail.hi},
-.zero_y = ${layer.tail.zero_point},
+${name}.shift = ${layer.tail.shift or 0};
+${name}.lo = ${layer.tail.lo};
+${name}.hi = ${layer.tail.hi};
+${name}.zero_y = ${layer.tail.zero_point};
 % endif
 % if layer.operand("x").scale:
-.scale_x = ${layer.operand("x").scale},
+${name}.scale_x = ${layer.operand("x").scale};
 % endif
 % if layer.operand("y").scale:
-.scale_y = ${layer.operand("y").scale},
+${name}.scale_y = ${layer.operand("y").scale};
 % endif
 </%def>

@@ -19,33 +19,33 @@ ${tiles.table(layer)}
 
 static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *context)
 {
-    struct ma_window window = {
+    struct ma_window window;
+    ma_window_open(&window);
 % if "weight" in names:
-        .weight = (const int8_t *)${parts.at(layer, "weight")},
+    window.weight = (const int8_t *)${parts.at(layer, "weight")};
 % endif
 % if "multiplier" in names:
-        .multiplier = (const int32_t *)${parts.at(layer, "multiplier")},
+    window.multiplier = (const int32_t *)${parts.at(layer, "multiplier")};
 % endif
 % if offset:
-        .offset = (const int32_t *)${parts.at(layer, offset)},
+    window.offset = (const int32_t *)${parts.at(layer, offset)};
 % endif
-        .scratch = t->scratch,
+    window.scratch = t->scratch;
 % if layer.window is not None:
-        .filter_rows = ${layer.dim.FY},
-        .filter_columns = ${layer.dim.FX},
-        .stride_rows = ${layer.window.sy},
-        .stride_columns = ${layer.window.sx},
-        .dilation_rows = ${layer.window.dy},
-        .dilation_columns = ${layer.window.dx},
-        .count_padding = ${int(layer.window.count_include_pad)},
+    window.filter_rows = ${layer.dim.FY};
+    window.filter_columns = ${layer.dim.FX};
+    window.stride_rows = ${layer.window.sy};
+    window.stride_columns = ${layer.window.sx};
+    window.dilation_rows = ${layer.window.dy};
+    window.dilation_columns = ${layer.window.dx};
+    window.count_padding = ${int(layer.window.count_include_pad)};
 % endif
-        .pad_value = ${x.zero_point},
-        .wide = ${int(y_bytes == 4)},
+    window.pad_value = ${x.zero_point};
+    window.wide = ${int(y_bytes == 4)};
 % if average:
-        .average = MA_AVERAGE_${average},
+    window.average = MA_AVERAGE_${average};
 % endif
-        ${parts.tail(layer)}
-    };
+${parts.tail(layer, "window")}
     (void)context;
     ma_window_${"rows" if layer.kind == "dense" else "image"}(&window, t, &${parts.view(layer, "x")}, &${parts.view(layer, "y")}, ${y_bytes});
     ${parts.fork(layer, f"{kernel}_{suffix}", "window")}

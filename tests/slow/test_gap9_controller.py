@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from match_aie.targets.gap9 import GAP9
 from match_aie.targets.gap9.timing.controller import Access, Code, Work
 from match_aie.targets.gap9.timing.network import Gap9Timing
 from tests import riscv
@@ -32,10 +33,22 @@ def layers(benchmark):
 
 def test_every_part_is_what_is_counted(benchmark, layers):
     """Within a tenth, of accesses half a one: `Code` has whole numbers."""
-    found, held = benchmark.named(benchmark.counted(layers)), benchmark.named(Code())
-    assert {"one_tile", "few tile", "many tile", "transfer", "plane", "first", "later"} <= set(
-        found
-    )
+    models = [model_file(file) for file in benchmark.NETWORKS]
+    both = [benchmark.count(model_file(file), GAP9()) for file in benchmark.BESIDE]
+    counted = benchmark.counted(layers, benchmark.distant(models[:1]), both)
+    found, held = benchmark.named(counted), benchmark.named(Code())
+    assert {
+        "one_tile",
+        "few tile",
+        "lane tile",
+        "fork",
+        "place",
+        "many tile",
+        "transfer",
+        "plane",
+        "first",
+        "later",
+    } <= set(found)
     for name, work in found.items():
         priced = held.get(name, Code().call)
         assert priced.instructions == pytest.approx(work.instructions, rel=0.1), name

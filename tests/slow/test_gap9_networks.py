@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import match_aie as match
+from match_aie.lowering.company import MARGIN
 from match_aie.targets.gap9 import GAP9
 from tests.shared import ALL_FILES, TINY, U8, answers, model_file, random_inputs, recorded
 
@@ -14,9 +15,9 @@ pytestmark = pytest.mark.slow
 SAMPLES = 20
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
-#: Simulated milliseconds at 260 MHz, uint8 input to last integer tensor, at most.
-#: At most, with the controller as counted: with one that was too cheap ResNet8 took 0.85, DAE 0.19.
-MILLISECONDS = {"mobilenet": 1.82, "resnet8": 0.99, "dscnn": 0.68, "dae": 0.31}
+#: Simulated milliseconds at 260 MHz, uint8 input to last integer tensor, at most; the first run's
+#: copy of lists to L1 is apart.
+MILLISECONDS = {"mobilenet": 1.40, "resnet8": 0.78, "dscnn": 0.49, "dae": 0.20}
 
 
 def compiled(file, target):
@@ -88,8 +89,19 @@ def test_simulated_times(name, tmp_path, monkeypatch):
     from gap9_bench import Bench, inner_cycles  # a script's module, not the package's
 
     net = Bench(tmp_path).compile(name)
-    _, cycles = inner_cycles(net, net.simulate(record=False))
+    run = net.simulate(record=False)
+    _, cycles = inner_cycles(net, run)
     assert 0 < cycles / 260e3 <= MILLISECONDS[name]
+    for pair in net.program.schedule.beside:
+        layers = [step.layer for step in net.program.schedule.steps[pair.step : pair.step + 2]]
+        if not all(layer.tiles.near for layer in layers):
+            continue  # the model takes all lists to be in L1
+        both = run.steps[pair.step : pair.step + 2]
+        simulated = sum(step.cycles for step in both)
+        off = abs(sum(step.predicted for step in both) - simulated) / simulated
+        # Of stride 2 NE16 does hundreds of jobs, with gaps: MobileNet's first pair, 13.5 %.
+        first = name == "mobilenet" and both[0].label.startswith("conv_0 ")
+        assert off <= (0.14 if first else MARGIN), both[0].label
 
 
 @pytest.mark.parametrize("file", [f"{name}.onnx" for name in U8])

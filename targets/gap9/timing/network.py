@@ -64,13 +64,25 @@ class Gap9Timing:
 
     def walk(self, tiles: TileProgram) -> tuple[float, float]:
         """By the form that the layer's tiles have in C."""
-        if tiles.beside:
-            enter, visit = self.code.lane
+        if not is_listed(tiles):
+            enter, visit = self.code.many
             return self._cycles(enter), self._cycles(visit)
+        far = 0.0 if tiles.near else self._cycles(self.code.far)
         if not tiles.loops:
-            return self._cycles(self.code.one_tile), 0.0
-        enter, visit = self.code.few if is_listed(tiles) else self.code.many
-        return self._cycles(enter), self._cycles(visit)
+            return self._cycles(self.code.one_tile) + far, 0.0
+        enter, visit = self.code.few
+        return self._cycles(enter), self._cycles(visit) + far
+
+    def lane(self, module: str, tiles: TileProgram) -> tuple[float, float]:
+        """The same of one of two layers side by side; the cluster's workers stand by."""
+        enter, visit = map(self._cycles, self.code.lane)
+        far = 0.0 if tiles.near else self._cycles(self.code.far)
+        fork = self._cycles(self.code.fork) if module == "cluster" else 0.0
+        return enter, visit + far + fork
+
+    def place(self, nbytes: int) -> float:
+        """What the first run takes more: to copy so many bytes of lists to L1, in an offload."""
+        return self.offload + nbytes / 4 * self._cycles(self.code.place)
 
     def kernel(self, module: str, workload: Workload, visit: Visit) -> KernelTime:
         """Jobs of NE16, queued; or one call of a cluster kernel, waited for."""

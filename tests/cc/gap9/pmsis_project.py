@@ -18,7 +18,7 @@ RUNTIME = HERE.parents[2] / "targets" / "gap9" / "runtime"
 RENAMED = [
     f"-D{name}=host_{name.removeprefix('ma_')}"
     for name in ("ma_ne16_acquire", "ma_ne16_write", "ma_ne16_commit", "ma_ne16_wait")
-] + ["-Dma_l1_address=host_l1_address"]
+] + ["-Dma_l1_address=host_l1_address", "-DMA_NE16_EMULATED"]
 #: Addresses have 32 bits on the chip.
 FLAGS = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-fno-pie"]
 FLAGS += ["-ffp-contract=off", "-fno-strict-aliasing", "-DMA_CHIP", "-DMA_NE16_LOOKS=1000"]

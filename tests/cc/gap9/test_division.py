@@ -93,9 +93,9 @@ def test_whenever_a_kernel_runs_and_in_the_simulator_s_order(nets, runs, flag):
         for e in nets[True].simulate().timeline.events
         if e.category == "beside"
     ]
-    assert [(lanes[label], what) for what, label in events] == re.findall(
-        r"lane (\d): (\w+)", ran.said
-    )
+    in_c = re.findall(r"lane (\d): (\w+)", ran.said)
+    assert [(lanes[label], what) for what, label in events] == in_c
+    assert {"open", "start", "ahead", "end", "close"} == {what for _, what in in_c}
 
 
 def test_the_binding_computes_the_same(runs):

@@ -9,7 +9,7 @@ from match_aie.targets.gap9.facts import FACTS_FILE, facts, read_facts
 
 
 def test_facts():
-    assert facts().memory.l1_usable_bytes == 92_160
+    assert facts().memory.l1_usable_bytes + facts().memory.l1_list_bytes == 92_160
     assert facts().ne16.registers == 24
     assert facts().clock.typical_hz == 260e6
 

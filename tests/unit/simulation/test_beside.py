@@ -24,6 +24,9 @@ class Two(Timing):
         (jobs,) = made.jobs
         return replace(made, unit=module, jobs=(replace(jobs, run=getattr(self, module)),))
 
+    def lane(self, module, tiles):
+        return self.walk(tiles)
+
     def slowed(self, unit):
         return self.slow if unit == "a" else 0.0
 

@@ -448,6 +448,24 @@ const void *ma_l1_at(uint32_t offset)
     return chip.l1 + offset;
 }
 
+/* Every run begins with an L1 that nobody has used. */
+int ma_l1_lost(uint32_t *known)
+{
+    (void)known;
+    return 1;
+}
+
+/* Lists are the program's, threads may share it: what is there already is not written again. */
+void ma_l1_place(void *list, const void *from, uint32_t bytes)
+{
+    if (!chip.offloaded || bytes % 4) {
+        ma_stop("a list of no whole words, or placed from somewhere else than the controller");
+    }
+    if (memcmp(list, from, bytes) != 0) {
+        memcpy(list, from, bytes);
+    }
+}
+
 void ma_l2_operand(const void *base, uint32_t bytes)
 {
     if (chip.operands == MA_L2_OPERANDS) {

@@ -24,6 +24,13 @@ struct ma_lane {
     void *l2[MA_OPERANDS];
 };
 
+/* Before it is entered. */
+static inline void ma_lane_begin(struct ma_lane *lane, uint32_t number, struct ma_ahead *ahead)
+{
+    lane->number = number;
+    lane->ahead = ahead;
+}
+
 /* Waits for the kernel that runs, if any, and starts to store its tile. */
 static inline void ma_lane_settle(struct ma_lane *lane)
 {
@@ -46,8 +53,9 @@ static inline void ma_lane_open(struct ma_lane *lane, const struct ma_table *tab
     lane->visit = first;
     lane->pending = (struct ma_pending){NULL, 0};
     lane->storing[0] = lane->storing[1] = 0;
+    void *const volatile *const from = l2; /* no call of memcpy for them */
     for (uint32_t i = 0; i < table->operands; ++i) {
-        lane->l2[i] = l2[i];
+        lane->l2[i] = from[i];
     }
     ma_happened(lane->number, "open");
     ma_declare(table->facts, table->operands, l2, l1);

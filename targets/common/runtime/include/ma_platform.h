@@ -59,6 +59,13 @@ void ma_l1_close(uint8_t *l1);
 /* Byte `offset` of L1, between layers. */
 const void *ma_l1_at(uint32_t offset);
 
+/* Called on the control core: whether L1 has lost the lists that a program placed there, which is
+ * so once after it was opened. `known` is the program's own, 0 in the beginning. */
+int ma_l1_lost(uint32_t *known);
+
+/* Called on the controller: places a list, of whole words, in L1 beside what layers open. */
+void ma_l1_place(void *list, const void *from, uint32_t bytes);
+
 /* Says that [base, base + bytes) of L2 is an operand of the open layer, where transfers stay
  * inside; and that a kernel is about to use [l1, l1 + bytes), where no transfer may be under way.
  * Before a layer starts: that [offset, offset + bytes) of L1 outlives it; and in it, that

@@ -14,6 +14,12 @@
 
 #include "ma_platform.h"
 
+/* Lists that lie in L1, on chips whose headers say how: copies of constants, made by MA_PLACE. */
+#ifndef MA_NEAR
+#define MA_NEAR
+#endif
+#define MA_PLACE(list) ma_l1_place(&(list), &(list##_image), sizeof(list))
+
 #define MA_AXES 4
 #define MA_OPERANDS 7
 
@@ -23,6 +29,8 @@ struct ma_view {
     uint32_t at;
     const int32_t *extent, *stride, *start, *before;
 };
+
+typedef const struct ma_view *ma_seen;
 
 /* A transfer of an operand: places in L1 and, from its begin, in L2. */
 struct ma_move {
@@ -193,8 +201,9 @@ static inline void ma_ahead_take(struct ma_ahead *ahead, struct ma_waits *waits)
 {
     waits->count = 0;
     if (ahead) {
+        const volatile ma_dma *const from = ahead->waits.transfer; /* no call of memcpy for them */
         for (uint32_t i = 0; i < ahead->waits.count; ++i) {
-            waits->transfer[i] = ahead->waits.transfer[i];
+            waits->transfer[i] = from[i];
         }
         waits->count = ahead->waits.count;
         ahead->waits.count = 0;

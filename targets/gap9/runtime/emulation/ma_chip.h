@@ -6,7 +6,7 @@
 #include "ma_ne16_host.h"
 
 #ifndef MA_L1_BYTES
-#define MA_L1_BYTES 92160
+#define MA_L1_BYTES 73728
 #endif
 #define MA_CORES 8
 #define MA_DMA_TRANSFERS 16

@@ -5,6 +5,36 @@
 #include "ma_cluster.h"
 #include "ma_walk.h"
 
+/* Nothing is said of the tile yet. Field by field: of a whole structure compilers make a call of
+ * memset, which may go byte by byte. */
+static inline void ma_window_open(struct ma_window *w)
+{
+    w->weight = NULL;
+    w->multiplier = w->offset = NULL;
+    w->scratch = NULL;
+    w->in_rows = w->in_columns = w->out_rows = w->out_columns = 0;
+    w->in_line = w->in_pixel = w->out_line = w->out_pixel = 0;
+    w->filter_rows = w->filter_columns = 0;
+    w->stride_rows = w->stride_columns = 0;
+    w->dilation_rows = w->dilation_columns = 0;
+    w->pad_top = w->pad_left = w->pad_value = 0;
+    w->shift = w->lo = w->hi = 0;
+    w->wide = w->average = w->count_padding = w->zero_y = 0;
+    w->scale_x = w->scale_y = 0;
+}
+
+static inline void ma_elements_open(struct ma_elements *e)
+{
+    e->x = e->x1 = e->table = NULL;
+    e->multiplier = e->offset = NULL;
+    e->y = NULL;
+    e->rows = e->columns = 0;
+    e->x_row = e->x1_row = e->y_row = 0;
+    e->shift = e->lo = e->hi = 0;
+    e->zero_x = e->zero_y = 0;
+    e->scale_x = e->scale_y = 0;
+}
+
 /* Puts the tile of an image layer into `w`: x and y [batch][row][column][channel], with elements of
  * y of `y_bytes`. */
 static inline void ma_window_image(struct ma_window *w, const struct ma_tile *t,

@@ -12,12 +12,12 @@
 #include "pmsis.h"
 
 #include <stddef.h>
-#include <string.h>
 
-/* Of L1: what layers may take, and stacks of the controller and of every worker. The runtime's own
- * data is there too: of 128 KiB these leave it 7,680 bytes. */
+/* Of L1: what layers may take, and stacks of the controller and of every worker. Lists of
+ * tiles are there too (ma_near.h, 18,432 bytes at most), and the runtime's own data: of 128 KiB all
+ * these leave it 7,680 bytes. */
 #ifndef MA_L1_BYTES
-#define MA_L1_BYTES 92160
+#define MA_L1_BYTES 73728
 #endif
 #ifndef MA_STACK_BYTES
 #define MA_STACK_BYTES 3584
@@ -44,6 +44,8 @@
 
 static struct pi_device cluster;
 static uint8_t *l1_memory;
+/* How often the cluster was opened: L1 is lost when it is closed. */
+static uint32_t openings;
 /* Written by any core, read after a wait for it. */
 static const char *volatile failure;
 
@@ -96,9 +98,22 @@ int ma_offload(void (*entry)(void *argument), void *argument)
     return failure != NULL;
 }
 
+/* Workers in ma_beside: each looks, from time to time, whether it has something to do. Counters go
+ * up by one with every start; words of L1, which one core writes and others read. */
+static PI_L1 struct {
+    void (*kernel)(const void *argument);
+    uint32_t argument[MA_ARGUMENT_BYTES / 4];
+    void (*entry)(void *argument);
+    void *entered;
+    uint32_t controller, stands;
+    volatile uint32_t started, leave, done[WORKERS + 1];
+} team;
+
+/* L1 holds anything when the cluster was opened. */
 static void prepare(void *argument)
 {
     (void)argument;
+    team.stands = 0;
     forget();
     ma_ne16_open();
 }
@@ -115,6 +130,7 @@ static int open_cluster(void)
     if (pi_cluster_open(&cluster)) {
         return failed("the cluster cannot be opened");
     }
+    ++openings;
     if (!ma_offload(prepare, NULL)) {
         l1_memory = pi_l1_malloc(&cluster, MA_L1_BYTES + 15);
         if (!l1_memory) {
@@ -157,17 +173,6 @@ void ma_fork(void (*kernel)(const void *argument), const void *argument)
     struct work work = {kernel, argument};
     pi_cl_team_fork(WORKERS, run_kernel, &work);
 }
-
-/* Workers in ma_beside: each looks, from time to time, whether it has something to do. Counters go
- * up by one with every start; words of L1, which one core writes and others read. */
-static PI_L1 struct {
-    void (*kernel)(const void *argument);
-    uint32_t argument[MA_ARGUMENT_BYTES / 4];
-    void (*entry)(void *argument);
-    void *entered;
-    uint32_t controller, stands;
-    volatile uint32_t started, leave, done[WORKERS + 1];
-} team;
 
 /* Which worker core `id` is: the controller is none, and on GAP9 comes behind them. */
 static uint32_t worker(uint32_t id)
@@ -241,13 +246,16 @@ void ma_beside(void (*entry)(void *argument), void *argument)
 
 uint32_t ma_fork_start(void (*kernel)(const void *argument), const void *argument, uint32_t bytes)
 {
-    if (bytes > sizeof team.argument) {
-        ma_fail("the argument of a kernel is larger than what may be copied of it");
+    if (bytes > sizeof team.argument || bytes % 4) {
+        ma_fail("the argument of a kernel is no whole words, or more than may be copied of it");
         return team.started;
     }
     ma_fork_wait(team.started);
     team.kernel = kernel;
-    memcpy(team.argument, argument, bytes);
+    const volatile uint32_t *const words = argument; /* memcpy may go byte by byte */
+    for (uint32_t i = 0; i < bytes / 4; ++i) {
+        team.argument[i] = words[i];
+    }
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return ++team.started;
 }
@@ -296,6 +304,22 @@ void ma_l1_close(uint8_t *l1)
 const void *ma_l1_at(uint32_t offset)
 {
     return l1_begin() + offset;
+}
+
+int ma_l1_lost(uint32_t *known)
+{
+    const int lost = *known != openings;
+    *known = openings;
+    return lost;
+}
+
+void ma_l1_place(void *list, const void *from, uint32_t bytes)
+{
+    volatile uint32_t *const to = list; /* no call of memcpy, which may go byte by byte */
+    const uint32_t *const words = from;
+    for (uint32_t i = 0; i < bytes / 4; ++i) {
+        to[i] = words[i];
+    }
 }
 
 static PI_L1 struct transfer {

@@ -2,7 +2,7 @@
  *
  * Addresses: GVSoC's pulp_open and pulp-nnx. Offsets are those of every HWPE: trigger, acquire,
  * status, running job, soft clear, then the job's own registers. Two slots hold registers; they
- * take turns, and the accelerator keeps what was written to them.
+ * take turns, and the accelerator keeps what was written to them (MA_NE16_REGISTERS_AT, ma_gap9.h).
  */
 #include "ma_gap9.h"
 #include "ma_pmsis.h"
@@ -19,12 +19,10 @@
 #define STATUS 0x0cu
 #define RUNNING_JOB 0x10u
 #define SOFT_CLEAR 0x14u
-#define JOB 0x20u
 
 /* Loads and stores of registers; a test on a host has accelerators of its own there. */
 #ifndef MA_READ32
 #define MA_READ32(address) (*(volatile const uint32_t *)(uintptr_t)(address))
-#define MA_WRITE32(address, value) (*(volatile uint32_t *)(uintptr_t)(address) = (value))
 #endif
 
 /* Looks at the accelerator before it is taken for dead: seconds; jobs take milliseconds. */
@@ -42,11 +40,6 @@ static PI_L1 uint32_t numbers[2];
 /* It did not end a job, and was cleared: nothing is queued any more. What fails elsewhere does not
  * stop it: jobs of a layer beside the one that failed end as they should. */
 static volatile uint32_t hung; /* in L2, so nobody looks without need */
-
-uint32_t ma_l1_address(const void *l1)
-{
-    return (uint32_t)(uintptr_t)l1;
-}
 
 void ma_ne16_open(void)
 {
@@ -78,11 +71,6 @@ uint32_t ma_ne16_acquire(void)
         give_up();
     numbers[(issued + 1) % 2] = number;
     return issued + 1;
-}
-
-void ma_ne16_write(uint32_t index, uint32_t value)
-{
-    MA_WRITE32(NE16 + JOB + 4 * index, value);
 }
 
 void ma_ne16_commit(void)

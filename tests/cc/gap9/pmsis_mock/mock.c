@@ -35,6 +35,9 @@ void host_ne16_commit(void);
 void host_ne16_wait(uint32_t number);
 
 static _Alignas(16) uint8_t l1[L1_BYTES], ram[RAM_BYTES];
+/* What programs have in L1; of it only the size is in `l1`. It holds anything at first. */
+#define POISON 0xA5
+extern uint8_t __start_data_l1[], __stop_data_l1[];
 static uint32_t heap = RUNTIME_BYTES, stacks;
 static int opened, in_cluster, counters;
 static _Thread_local int core = CONTROLLER;
@@ -155,8 +158,9 @@ int pi_cluster_open(struct pi_device *device)
     if (fails("cluster_open")) {
         return -1;
     }
+    memset(__start_data_l1, POISON, (size_t)(__stop_data_l1 - __start_data_l1));
     device->data = l1;
-    heap = RUNTIME_BYTES;
+    heap = RUNTIME_BYTES + (uint32_t)(__stop_data_l1 - __start_data_l1);
     stacks = 0;
     opened = 1;
     return 0;

@@ -7,6 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Data in L1, where nobody puts its first values. */
+#define PI_L1 __attribute__((section("data_l1")))
+
 typedef struct pi_device {
     struct pi_device_api *api;
     void *config;

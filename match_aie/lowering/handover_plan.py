@@ -1,0 +1,125 @@
+"""A plan of what stays in the inner memory from layer to layer, and what every layer then costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from match_aie.hardware import Cost, Objective, measure
+from match_aie.lowering.company import Lane, beside_cycles, beside_idle
+from match_aie.lowering.handover_choice import Choice
+from match_aie.lowering.turns import SAVED
+
+
+@dataclass(frozen=True)
+class Item:
+    """What may stay in the inner memory.
+
+    Attributes:
+        nbytes: aligned, of all its operands.
+        first: step from which it is there.
+        last: step after which it is not.
+        uses: (step, operand, aligned bytes, offset): tensors of one storage, or the constants of a
+            layer.
+        ahead: whether it is constants, loaded at step `first` for step `last`.
+    """
+
+    nbytes: int
+    first: int
+    last: int
+    uses: tuple[tuple[int, str, int, int], ...]
+    ahead: bool
+
+    @property
+    def worth(self) -> float:
+        """Bytes that need not move, or can move early, per byte and step that they take."""
+        moved = sum(nbytes for _, _, nbytes, _ in self.uses)
+        return moved / (self.nbytes * (self.last - self.first + 1))
+
+    def alive(self, step: int) -> bool:
+        """Whether it is there at `step`."""
+        return self.first <= step <= self.last
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What stays, how every layer of a group then runs, and where everything lies.
+
+    `beside` are the steps that run at the same time as the one before.
+    """
+
+    items: tuple[Item, ...]
+    choices: Mapping[int, Choice]
+    offsets: tuple[int, ...]
+    base: Mapping[int, int]
+    total: int
+    lanes: Mapping[int, Lane]
+    beside: frozenset[int]
+
+    def value(self, objective: Objective) -> float:
+        """Modelled, of all layers."""
+        return sum(measure(cost, objective) for cost in self.costs().values())
+
+    def costs(self) -> dict[int, Cost]:
+        """Of every layer, with what loading constants a layer early takes where that is not hidden.
+
+        A layer waits for the end of each load, and for what the layer before had no time for; and
+        it starts those for the layer after it.
+        """
+        found: dict[int, Cost] = {}
+        for step, choice in sorted(self.choices.items()):
+            lane = self.lanes[step]
+            ready = self._idle(step - 1) + self._led(step) if step - 1 in found else choice.early
+            late = max(0.0, choice.early - ready)
+            more = {
+                "waiting for constants": late + choice.ahead * lane.ahead[1],
+                "loads for the next layer": self._for_next(step),
+                SAVED: -self._saved(step) if step in self.beside else 0.0,
+            }
+            parts = tuple((name, cycles) for name, cycles in more.items() if cycles)
+            cycles = choice.cost.cycles + sum(more.values())
+            found[step] = replace(choice.cost, cycles=cycles, parts=(*choice.cost.parts, *parts))
+        return found
+
+    def _for_next(self, step: int) -> float:
+        """Cycles that a step takes more because it starts loads for the next one.
+
+        The controller starts them while a unit works by itself, or before the kernel that it waits
+        for; the third tile's load is behind them, and is needed when two calls are over.
+        """
+        lane, after = self.lanes[step], self.choices.get(step + 1)
+        if after is None or not after.ahead:
+            return 0.0
+        hidden = lane.free if step in self.beside or not lane.waited else 0.0
+        starts = max(0.0, after.ahead * lane.ahead[0] - hidden)
+        moved = self.choices[step].moved / lane.calls
+        if not moved or lane.calls < 3:
+            return starts
+        return starts + max(0.0, after.early + moved - 2 * lane.alone / lane.calls)
+
+    def _led(self, step: int) -> float:
+        """Cycles of a step before the controller waits for what is loaded: it is set up."""
+        lane = self.lanes[step]
+        more = lane.more if step + 1 in self.beside else 0.0
+        return max(0.0, more + lane.alone - lane.works - self.choices[step].moved)
+
+    def _idle(self, step: int) -> float:
+        """Cycles of a step, or of two at the same time, after loads for the next one may start.
+
+        The controller starts them when it has started the first call of the kernel.
+        """
+        lane = self.lanes[step]
+        if step in self.beside:
+            return beside_idle(self.lanes[step - 1], lane)
+        others = lane.alone * (1 - 1 / lane.calls)
+        moved = self.choices[step].moved if lane.calls > 1 else 0.0
+        return max(0.0, others + lane.free / lane.calls - moved)
+
+    def _saved(self, step: int) -> float:
+        """Cycles that two take less at the same time than one after the other; may be negative.
+
+        All but a cycle of the second at most: nothing is free.
+        """
+        both = self.lanes[step - 1], self.lanes[step]
+        saved = both[0].alone + both[1].alone - beside_cycles(*both)
+        return min(saved, both[1].alone - 1)

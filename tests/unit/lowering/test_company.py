@@ -1,0 +1,41 @@
+"""Two layers with one controller, modelled: cycles worked out by hand."""
+
+import pytest
+
+from match_aie.lowering.company import Lane, beside_cycles, beside_idle
+
+
+def lane(alone=1000.0, free=800.0, **more):
+    return Lane(alone, free, **{"works": free, **more})
+
+
+def test_the_controller_sets_one_up_after_the_other():
+    """200 for the first; its unit works 800, and the other's begins 200 later."""
+    assert beside_cycles(lane(), lane()) == 200 + 1000
+    assert beside_idle(lane(), lane()) == 800
+
+
+def test_what_the_first_one_hides_costs_nothing():
+    assert beside_cycles(lane(5000.0, 4800.0), lane()) == 5000
+    assert beside_idle(lane(5000.0, 4800.0), lane()) == 4600
+
+
+def test_what_company_takes_is_the_controller_s():
+    assert beside_cycles(lane(more=10.0), lane(more=20.0)) == 210 + 1020
+
+
+@pytest.mark.parametrize(
+    ("first", "other", "cycles"),
+    [
+        # The first one is slowed from when the other works: 600 of its 800 are left.
+        ({"slowed": 0.5}, {"works": 800.0, "free": 800.0}, 200 + 200 + 600 + 0.5 * 800 / 1.5),
+        # The other one works for a short time only.
+        ({"slowed": 0.5}, {"alone": 500.0, "free": 300.0}, 200 + 800 + 0.5 * 200),
+        # The other one is slowed for as long as the first one works.
+        ({}, {"slowed": 0.5}, 200 + 1000 + 0.5 * 600 / 1.5),
+        # The controller sets jobs up while the other unit works: that slows the first one as well.
+        ({"slowed": 0.5}, {"free": 10.0, "works": 800.0}, 200 + 200 + 600 + 0.5 * 800 / 1.5),
+    ],
+)
+def test_units_are_in_each_other_s_way_while_both_work(first, other, cycles):
+    assert beside_cycles(lane(**first), lane(**other)) == pytest.approx(cycles)
