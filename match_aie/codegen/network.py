@@ -26,14 +26,7 @@ from match_aie.codegen.state import States
 from match_aie.codegen.weights import Blob, Member, element_type
 from match_aie.errors import InternalError
 from match_aie.hardware import BuildProfile, Runtime
-from match_aie.lowering import (
-    Argument,
-    LayerProgram,
-    NetworkProgram,
-    Schedule,
-    Step,
-    kept_after,
-)
+from match_aie.lowering import Argument, LayerProgram, NetworkProgram, Schedule, Step, kept_after
 from match_aie.lowering.groups import Group, groups
 from match_aie.lowering.plan import places
 
