@@ -21,6 +21,7 @@ from match_aie.workload import (
     matmul,
     pool2d,
     rowwise,
+    table,
     with_fixed_tail,
 )
 
@@ -83,6 +84,7 @@ CASES = {
         offset=6,
         raw=True,
     ),
+    "table": table(Y, X, elements=20),
     "quantize": rowwise("quantize", FLOAT, Y, rows=2, columns=10, tail=TAIL),
     "dequantize": rowwise("dequantize", X, FLOAT, rows=2, columns=10, tail=None),
 }  # fmt: skip
