@@ -67,10 +67,11 @@ class _Reordering:
             else:
                 self._add(step, step.layer)
         gone = set(self._made) - self._plain
+        read = {a.name for step in self._steps for a in step.arguments if a.kind == "constant"}
         return replace(
             self._whole,
             tensors=tuple(t for name, t in self._tensors.items() if name not in gone),
-            constants=tuple(self._constants.values()),
+            constants=tuple(c for c in self._constants.values() if c.name in read),
             steps=tuple(self._steps),
             functions=(*self._whole.functions, *self._functions.values()),
         )
