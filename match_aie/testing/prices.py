@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -36,9 +37,14 @@ class Price:
 
 
 def without_sharing(target: MatchTarget) -> MatchTarget:
-    """The same chip, on which nothing stays in an inner memory from layer to layer."""
+    """The same chip as each layer has it that is alone.
+
+    Nothing stays in an inner memory from layer to layer, and there is room for each list of tiles,
+    which those of a zoo's other layers would take.
+    """
     one = copy.copy(target)
     object.__setattr__(one, "shared_memory", "")  # targets may be frozen
+    object.__setattr__(one, "list_bytes", sys.maxsize if target.list_bytes else 0)
     return one
 
 
