@@ -69,7 +69,7 @@ class CoreTiles(MemoryTransfers):
         operations = ELEMENT_OPERATIONS.get(workload.kind, 4.0)
         rate = self.machine.lanes * self.machine.peaks.operations / operations
         if workload.kind == "table":
-            rate = 1.0  # a byte is looked up at a time: two loads and a store
+            rate = 1.0  # ASSUMED: a byte looked up a cycle, two loads and a store
         traffic = sum(operand.nbytes for operand in workload.operands)
         return np.asarray(CALL + elements / rate + traffic / self._beyond())
 

@@ -63,7 +63,6 @@ def _place(operand: Operand, packing: Packing | None) -> str:
     for (at, counted, block), size in zip(reversed(rows), reversed(sizes), strict=True):
         if operand.shape[at] > 1 and size > 1:
             part = f"i_{at}" if block == 1 else f"i_{at} {'/' if counted else '%'} {block}"
-            plain = stride == 1 and not (block > 1 and terms)
-            terms.append(part if plain else f"({part}) * INT64_C({stride})")
+            terms.append(part if stride == 1 else f"({part}) * INT64_C({stride})")
         stride *= size
     return " + ".join(reversed(terms)) or "0"

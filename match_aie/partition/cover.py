@@ -130,8 +130,6 @@ class _Builder:
         self.options = options
         self.circuit = Circuit(len(options))
         self.places = [pricing.place(option) for option in options]
-        self._sides = [pricing.orders(option) for option in options]
-        self._modules = [Side(option.candidate.module) for option in options]
         self.owners: dict[int, list[int]] = {}
         self.rooted: dict[str, list[int]] = {}
         self.reading: dict[str, list[int]] = {}
@@ -201,8 +199,6 @@ class _Builder:
         """(module with an order of `name`, one of its choices is taken) for those of `choices`."""
         grouped: dict[Side, list[int]] = {}
         for choice in choices:
-            grouped.setdefault(self._side(choice, name), []).append(choice)
+            side = self.pricing.side(self.options[choice - 1], name)
+            grouped.setdefault(side, []).append(choice)
         return [(side, self.circuit.any(group)) for side, group in grouped.items()]
-
-    def _side(self, choice: int, name: str) -> Side:
-        return self._sides[choice - 1].get(name) or self._modules[choice - 1]

@@ -21,7 +21,7 @@ same as conditions, for the solver; the two are compared on every selection.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -212,21 +212,14 @@ class Pricing:
 
     def side(self, option: Option, value: str) -> Side:
         """Who an option is to one of the values that it reads or gives."""
-        return self.orders(option).get(value, Side(option.candidate.module))
-
-    def orders(self, option: Option) -> Mapping[str, Side]:
-        """The same for every value that it has in an order of its own."""
         layer, module = option.candidate.layer, option.candidate.module
-        found = {} if layer is None else activations(layer.workload, module)
-        if layer is None or not found:
-            return {}
-        names = (*layer.inputs, layer.output)
-        operands = (*layer.workload.inputs, layer.workload.output)
-        return {
-            name: Side(module, (o.shape, found[o.name]))
-            for name, o in zip(names, operands, strict=True)
-            if o.name in found
-        }
+        orders = {} if layer is None else activations(layer.workload, module)
+        if layer is not None and orders:
+            operands = (*layer.workload.inputs, layer.workload.output)
+            for name, operand in zip((*layer.inputs, layer.output), operands, strict=True):
+                if name == value and operand.name in orders:
+                    return Side(module, (operand.shape, orders[operand.name]))
+        return Side(module)
 
     def tensor(self, name: str) -> TensorType:
         """A value's type."""

@@ -92,7 +92,8 @@ class Code:
         far: more of each tile in a layer whose list lies in L2, with transfers and starts.
         lane: the same as `few` of each of two layers side by side.
         fork: more there of a kernel on the cluster: its argument is copied, workers that stand by
-            are started and waited for.
+            are started and waited for; less a `wait`, as which the simulator has its end (so its
+            registers are below 0).
         place: to copy a word of a list to L1, before the first run.
         transfer: to start a transfer, with the table's line that says where from and where to.
         plane: more, of each further plane of it.
