@@ -86,11 +86,12 @@ def gap9_mappings(rows: Rows) -> Lines:
 
 
 def gap9_modules(rows: Rows) -> Lines:
-    """Networks by the modules that may run layers."""
-    yield "network", "all", "cluster and core", "NE16 and core", "core"
+    """Networks by the modules that may run layers, with their energy."""
+    yield "network, ms, uJ", "all", "cluster and core", "NE16 and core", "core"
     for name in GAP9:
-        modules = ("all", "cluster", "ne16", "cpu")
-        yield name, *(rows.value(f"{name}/modules {m}", "total_ms", 2) for m in modules)
+        cases = [f"{name}/modules {m}" for m in ("all", "cluster", "ne16", "cpu")]
+        figures = ("total_ms", 2), ("energy_uj", 1)
+        yield name, *(", ".join(rows.value(c, *figure) for figure in figures) for c in cases)
 
 
 def gap9_gvsoc(rows: Rows) -> Lines:

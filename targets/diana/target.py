@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from match_aie.cost_models.roofline import Roofline
 from match_aie.errors import TargetError
 from match_aie.hardware import (
     SCRATCHPAD_FILES,
     BuildProfile,
-    CostModel,
     ExecModule,
     MatchTarget,
     NetworkSimulator,
@@ -17,12 +15,11 @@ from match_aie.hardware import (
     runtime_files,
 )
 from match_aie.simulation import ScratchpadSimulator
-from match_aie.targets.cpu import CPUModule
+from match_aie.targets.diana.core import CoreModule
 from match_aie.targets.diana.facts import FACTS
 from match_aie.targets.diana.module import DigitalArray
 from match_aie.targets.diana.timing import DianaTiming
 from match_aie.targets.gap9.core import ControlCore
-from match_aie.workload import Workload
 
 #: What the emitted project carries beside `SCRATCHPAD_FILES`.
 FILES = (
@@ -31,20 +28,6 @@ FILES = (
     "emulation/ma_chip.h",
     "emulation/ma_diana_host.c",
 )
-
-#: Quantised layers as portable C on one scalar RISC-V core. ASSUMPTIONS: two loads, a product, a
-#: sum and a share of the loop per multiply-accumulate, 5 cycles; 60 per other element, as the
-#: fallback's `quantize` has 56 instructions and a division (`targets/gap9/core.py`, counted).
-CORE = Roofline(macs_per_cycle=1 / 5, steps_per_cycle=1 / 60, bytes_per_cycle=4.0, overhead=200.0)
-
-
-class CoreModule(CPUModule):
-    """The portable layers of the CPU target on DIANA's control core."""
-
-    def cost_model(self, workload: Workload) -> CostModel:
-        """A roofline with the constants of `CORE`."""
-        del workload
-        return CORE
 
 
 class Diana(MatchTarget):

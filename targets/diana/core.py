@@ -1,0 +1,63 @@
+"""DIANA's control core: portable layers of the CPU target, and what they cost there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from match_aie.cost_models.roofline import Roofline
+from match_aie.hardware import Cost, CostModel, Mapping
+from match_aie.targets.cpu import CPUModule
+from match_aie.workload import Workload
+
+#: Quantised layers as portable C on one scalar RISC-V core. ASSUMPTIONS: two loads, a product, a
+#: sum and a share of the loop per multiply-accumulate, 5 cycles; 60 per other element, as the
+#: fallback's `quantize` has 56 instructions and a division (`targets/gap9/core.py`, counted).
+CORE = Roofline(macs_per_cycle=1 / 5, steps_per_cycle=1 / 60, bytes_per_cycle=4.0, overhead=200.0)
+
+
+@dataclass(frozen=True)
+class PoolCounts:
+    """A pool by the elements that its windows read and those that it writes.
+
+    Attributes:
+        read: cycles for each element of a window.
+        written: cycles for each element of the output.
+        overhead: cycles of a call.
+    """
+
+    read: float
+    written: float
+    overhead: float = 200.0
+
+    def cost(self, workload: Workload, mapping: Mapping) -> Cost:
+        """Windows at a border count as whole ones; tiles do not change what is read."""
+        del mapping
+        outputs = workload.output.size
+        reads = outputs * workload.sizes["FY"] * workload.sizes["FX"]
+        parts = (
+            ("compute", self.read * reads + self.written * outputs),
+            ("overhead", self.overhead),
+        )
+        return Cost(sum(cycles for _, cycles in parts), parts)
+
+
+#: Instructions of the emitted C, by GCC 12 at -O2 for rv32imfc, executed one by one
+#: (`tests/slow/test_diana_core.py` counts them again): the mean of a whole image (and any of
+#: TFLite's) is summed in integers, a window's of ONNX in float32; a maximum is one of integers.
+#: A division is 14 cycles more (`targets/gap9/core.py`).
+INTEGERS, AVERAGE, MAXIMUM = PoolCounts(7.6, 37.0), PoolCounts(19.5, 65.0), PoolCounts(8.0, 7.5)
+
+
+class CoreModule(CPUModule):
+    """The portable layers of the CPU target on DIANA's control core."""
+
+    def cost_model(self, workload: Workload) -> CostModel:
+        """Pools as they were counted, all else a roofline with the constants of `CORE`."""
+        match workload.kind:
+            case "max_pool2d":
+                return MAXIMUM
+            case "avg_pool2d":
+                floats = self.template(workload) == "cpu/float_average.c.mako"
+                return AVERAGE if floats else INTEGERS
+            case _:
+                return CORE
