@@ -48,12 +48,12 @@ class Job:
 #: Timed ones last and one at a time, so that nothing of ours runs beside them.
 JOBS = (
     Job("gap9_timing", 5),
-    Job("gap9_walk", 60, (), ("--networks", "dae_u8.onnx")),
     Job("gap9_controller", 180),
     Job("gap9_gvsoc", 10),
     Job("gap9", 300, (), ("--parts", "networks", "l1", "time", "--networks", "dae")),
     Job("gap9_beside", 150, (), ("--networks", "dae")),
     Job("gap9_energy", 150, (), ("--networks", "dae")),
+    Job("diana_walk", 40, (), ("--networks", "DAE")),
     Job("diana", 90, (), ("--networks", "DAE")),
     Job("versal", 120, (), ("--networks", "digits")),
     Job("versal_layers", 300, (), ("--quick",)),

@@ -33,10 +33,10 @@ ARITHMETIC = FixedPoint(
 )
 
 #: Cycles of the controller around a call (the tile walk, and 100 to program the array, assumed)
-#: and around a layer of one tile (of up to 32, 35 less): instructions of `ma_run_table` counted on
-#: an emulated rv32imc core (GCC 12, -O2; `benchmarks/gap9_walk.py`), as cycles; and of a wait for
-#: a transfer that is over (assumed).
-CALL, LAYER, WAIT = 95.0 + 100.0, 115.0, 10.0
+#: and around a layer of up to 32 tiles: instructions of `ma_run_table` counted on an emulated
+#: rv32imc core (GCC 12, -O2; `benchmarks/diana_walk.py`), as cycles; and of a wait for a transfer
+#: that is over (assumed).
+CALL, LAYER, WAIT = 70.0 + 100.0, 94.0, 10.0
 
 
 class DigitalArray(ExecModule):

@@ -26,11 +26,10 @@ class DianaTiming:
     Attributes:
         frequency_hz: of that clock.
         offload: none, the control core itself walks the tiles.
-        one_tile: the walk over a layer of one tile: 210 instructions.
-        few: over a layer of up to 32 tiles: 80 instructions, and 95 a tile.
-        many: over a layer of more: 1750, and 660. All counted for GAP9's layers, whose walk it is,
-            on an emulated rv32imc core (GCC 12, -O2; `benchmarks/gap9_walk.py`). A cycle an
-            instruction is an ASSUMPTION.
+        one_tile: the walk over a layer of one tile: 160 instructions at most.
+        few: over a layer of up to 32 tiles: 94 instructions, and 70 a tile.
+        many: over a layer of more: 680 a tile. All counted on an emulated rv32imc core (GCC 12,
+            -O2; `benchmarks/diana_walk.py`). A cycle an instruction is an ASSUMPTION.
         wait: a wait for a transfer: over at once, as the DMA blocked. ASSUMPTION, 10.
         dma_channels: one.
         program: of the controller, to start the array. ASSUMPTION, 100.
@@ -38,9 +37,9 @@ class DianaTiming:
 
     frequency_hz: float
     offload: float = 0.0
-    one_tile: float = 210.0
-    few: tuple[float, float] = (80.0, 95.0)
-    many: tuple[float, float] = (1750.0, 660.0)
+    one_tile: float = 160.0
+    few: tuple[float, float] = (94.0, 70.0)
+    many: tuple[float, float] = (0.0, 680.0)
     wait: float = 10.0
     dma_channels: int = 1
     program: float = 100.0
