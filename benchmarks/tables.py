@@ -124,14 +124,15 @@ def diana_networks(rows: Rows) -> Lines:
     """Networks on DIANA."""
     yield (
         *("network", "steps on the array", "in all, ms", "integers to integers, ms"),
-        *("array cycles predicted", "simulated"),
+        *("array cycles predicted", "simulated", "array, uJ (modelled)"),
     )
     for name in rows.cases("simulated_ms"):
         on_array = rows.note(name, "simulated_ms").split(" steps")[0]
         how = "modelled" if on_array.startswith("0 ") else "simulated"
         cycles = (rows.value(name, m, 0) for m in ("array_predicted_cycles", "array_cycles"))
         times = (rows.value(name, metric, 2) for metric in ("simulated_ms", "integer_ms"))
-        yield (*(name, on_array), *(f"{time} ({how})" for time in times), *cycles)
+        energy = rows.value(name, "energy_uj", 2)
+        yield (*(name, on_array), *(f"{time} ({how})" for time in times), *cycles, energy)
 
 
 def cpu_networks(rows: Rows) -> Lines:
