@@ -11,8 +11,10 @@ if str(ROOT) not in sys.path:
 
 from tests.networks import constructs, network  # noqa: E402
 from tests.networks.exported import exported_cnn  # noqa: E402
+from tests.networks.image import autoencoder  # noqa: E402
+from tests.networks.quantised import unsigned  # noqa: E402
 
 #: Facts and measurements of others; their sources are in `README.md` there.
 DATA = ROOT / "tests" / "data"
 
-__all__ = ["DATA", "ROOT", "constructs", "exported_cnn", "network"]
+__all__ = ["DATA", "ROOT", "autoencoder", "constructs", "exported_cnn", "network", "unsigned"]

@@ -6,6 +6,7 @@ channels last and is transposed, and the average is a pool, as in what TensorFlo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -98,16 +99,16 @@ def filters() -> onnx.ModelProto:
     return net.classified(x, 4, "filters")
 
 
-def autoencoder() -> onnx.ModelProto:
-    """Ten dense layers of (1, 640)."""
+def autoencoder(widths: Sequence[int] = CODER) -> onnx.ModelProto:
+    """Dense layers of one row, all but the last with ReLU: ten, or of these widths."""
     graph = Graph(14)
     x = "x"
-    for index, (inputs, outputs) in enumerate(pairwise(CODER)):
-        last = index == len(CODER) - 2
+    for index, (inputs, outputs) in enumerate(pairwise(widths)):
+        last = index == len(widths) - 2
         weight = graph.normal(outputs, inputs, deviation=(2 / inputs) ** 0.5)
         x = graph.add("Gemm", x, weight, graph.normal(outputs, deviation=0.02), transB=1)
         x = x if last else graph.add("Relu", x)
-    return graph.model("autoencoder", {"x": (1, CODER[0])}, {x: (1, CODER[-1])})
+    return graph.model("autoencoder", {"x": (1, widths[0])}, {x: (1, widths[-1])})
 
 
 class _Net:

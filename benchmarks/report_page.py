@@ -1,0 +1,93 @@
+"""The page of a network of 300 layers: its size, and how long a browser takes to show it.
+
+    python benchmarks/report_page.py [--layers N] [--json FILE]
+
+A chain of dense layers is compiled for GAP9, simulated, and its report.html opened in headless
+Chromium, five times: from the address until every figure is drawn. Without Chromium there is the
+size only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from browser import COMMAND, tab
+from generated import autoencoder, unsigned
+from machine import machine_row
+from pictures import DRAWN
+
+import match_aie as match
+from match_aie.targets.gap9 import GAP9
+
+#: Times that the page is opened; features of every layer.
+ROUNDS, WIDTH = 5, 64
+
+
+def opened(page: Path) -> Iterator[float]:
+    """Seconds until all is drawn, each time in an empty tab.
+
+    Raises:
+        RuntimeError: the page wrote an error.
+    """
+    with tab() as browser:
+        browser.resize(1600)
+        for _ in range(ROUNDS):
+            browser.open("about:blank", "true")
+            start = time.perf_counter()
+            browser.open(page.as_uri(), DRAWN)
+            yield time.perf_counter() - start
+        if browser.errors:
+            raise RuntimeError(f"{page}: {browser.errors}")
+
+
+def page_rows(layers: int) -> Iterator[dict[str, Any]]:
+    """Calls, bytes, seconds."""
+    model = unsigned(autoencoder([WIDTH] * (layers + 1)))
+    net = match.compile(model, GAP9(), integer_io=True)
+    with tempfile.TemporaryDirectory() as folder:
+        page = net.write(Path(folder) / "net").folder / "report.html"
+        found = [
+            ("calls", float(len(net.simulate(record=False).steps)), "", ""),
+            ("megabytes", page.stat().st_size / 1e6, "MB", ""),
+        ]
+        if shutil.which(COMMAND):
+            note = f"median of {ROUNDS}, headless {COMMAND}, until every figure is drawn"
+            found.append(("open_seconds", statistics.median(opened(page)), "s", note))
+    for metric, value, unit, note in found:
+        yield {
+            **{
+                "case": f"{layers}_layers",
+                "metric": metric,
+                "value": round(value, 3),
+                "unit": unit,
+            },
+            **{"provenance": "measured", "note": note},
+        }
+
+
+def main() -> None:
+    """Print the rows, and write them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--layers", type=int, default=300)
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")  # an assumed batch of 1
+    rows = [machine_row()]
+    for row in page_rows(arguments.layers):
+        rows.append(row)
+        print(row["case"], row["metric"], row["value"], row["unit"], flush=True)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
