@@ -40,6 +40,7 @@ class CompileOptions:
             cycles, picojoules, or their product ("edp").
         states: input name -> name of the output that it is in the next call, beside those that
             the model itself names.
+        pins: name of a layer -> name of the module that runs it, or "core".
 
     Raises:
         OptionError: an unknown arithmetic, selection or objective, a limit that is not positive,
@@ -55,6 +56,7 @@ class CompileOptions:
     search: SearchOptions | None = None
     objective: Objective = "latency"
     states: Mapping[str, str] = field(default_factory=dict)
+    pins: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what has no meaning, before any work is done."""

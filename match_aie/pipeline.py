@@ -87,6 +87,7 @@ def compile(
     progress: Progress | None = None,
     limits: Limits | None = None,
     states: Mapping[str, str] | None = None,
+    pins: Mapping[str, str] | None = None,
 ) -> Compilation:
     """Compile a neural network for a chip; writes nothing.
 
@@ -98,15 +99,13 @@ def compile(
         target: a `MatchTarget`, or the name of an installed one.
         name: of the network; the model's own by default.
         shapes: sizes for inputs with dynamic dimensions, by input name.
-        values: of inputs of an ONNX model that are constants from there on, by input name: a
-            sampling rate that branches ask for. They are no inputs of the network.
+        values: of inputs of an ONNX model that are constants from there on, by input name.
         arithmetic: "module" or "model", see `CompileOptions`.
         memory_limit: bytes the activations may take.
         integer_io: integer inputs and outputs where the model's are float only at its edge.
         selection: "cheapest" cover of the graph, or by MATCH's rule ("match").
         search: how mappings are searched, a `match_aie.mapping.SearchOptions`.
-        objective: least modelled "latency", "energy", or product of both ("edp"); the last two
-            need a target that states energy.
+        objective: least modelled "latency", "energy", or product of both ("edp").
         executor: any `concurrent.futures.Executor` for the mapping searches, such as a
             `ProcessPoolExecutor`, or a Dask cluster's `client.get_executor()`.
         cache: of search results on disk: False for none, a folder, True for the platform's cache
@@ -114,18 +113,19 @@ def compile(
         progress: called with the name of each stage as it starts.
         limits: how large a model is read, a `match_aie.Limits`; its defaults where None.
         states: input name -> name of the output that it is in the next call, see `Project.stream`.
+        pins: name of a layer as `explain` shows it -> the module that runs it, or "core".
 
     Raises:
         LimitError: the model is larger than `limits`.
         ModelError: the model cannot be read or compiled.
         TargetError: no such target.
-        OptionError: an option makes no sense, or the target states no energy.
+        OptionError: an option makes no sense, a pin cannot be kept, or no energy is stated.
         InfeasibleError: the network does not fit in `memory_limit`.
     """
     model, name = bind(model, values, name, limits)
     sizes = {key: tuple(int(s) for s in shape) for key, shape in (shapes or {}).items()}
     how = (arithmetic, memory_limit, integer_io, selection, search, objective)
-    options = CompileOptions(name, sizes, *how, dict(states or {}))
+    options = CompileOptions(name, sizes, *how, dict(states or {}), dict(pins or {}))
     use = Resources(executor, cache, progress, limits)
     return run(model, resolve(target), options, use, params)
 
@@ -216,6 +216,7 @@ def decide(
         found = partition.candidates(graph, target)
     with clock.stage("map"):
         priced, searches = price(found, options, use)
+        priced, forced = partition.pinned(graph, priced, options.pins, target)
 
     def select(unlimited: frozenset[str]) -> Assignment:
         with clock.stage("select"):
@@ -226,6 +227,7 @@ def decide(
                 rule=options.selection,
                 unlimited=unlimited,
                 objective=options.objective,
+                forced=forced,
             )
 
     return Decision(normal, select(target.spared()), searches, select)
@@ -370,6 +372,7 @@ def mapped_layers(assignment: Assignment) -> dict[str, MappedLayer]:
                 option.mapping,
                 option.cost,
                 candidate.layer.original,
+                option.pinned,
             )
     return layers
 

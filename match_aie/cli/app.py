@@ -38,6 +38,10 @@ Kept = Annotated[
     list[str] | None,
     typer.Option("--state", metavar="IN=OUT", help="Keep an output for an input of the next call."),
 ]
+Pinned = Annotated[
+    list[str] | None,
+    typer.Option("--pin", metavar="LAYER=MODULE", help="Who runs a layer; core: no module."),
+]
 Cached = Annotated[
     bool, typer.Option("--cache/--no-cache", help="Keep and use results of mapping searches.")
 ]
@@ -93,6 +97,7 @@ def compile_(
     shape: Shapes = None,
     value: Values = None,
     state: Kept = None,
+    pin: Pinned = None,
     memory_limit: Annotated[
         str | None,
         typer.Option("--memory-limit", metavar="64k", help="Bytes that activations may take."),
@@ -137,7 +142,8 @@ def compile_(
             selection,
             cache,
             params,
-            *(tuple(limit or ()), tuple(value or ()), objective, tuple(state or ())),
+            *(tuple(limit or ()), tuple(value or ()), objective),
+            *(tuple(state or ()), tuple(pin or ())),
         ),
         as_json,
     )

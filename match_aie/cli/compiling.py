@@ -12,6 +12,7 @@ from match_aie import report
 from match_aie.cli.options import (
     parse_bytes,
     parse_limits,
+    parse_pins,
     parse_shapes,
     parse_states,
     parse_values,
@@ -44,6 +45,7 @@ class Request:
     values: tuple[str, ...] = ()
     objective: str = "latency"
     states: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()
 
 
 def compile_model(request: Request, as_json: bool) -> None:
@@ -67,6 +69,7 @@ def compile_model(request: Request, as_json: bool) -> None:
             limits=parse_limits(request.limits),
             objective=cast("Objective", request.objective),
             states=parse_states(request.states) or None,
+            pins=parse_pins(request.pins) or None,
         )
         if request.output is not None:
             compiled.write(request.output, overwrite=request.force)

@@ -82,6 +82,29 @@ def parse_states(texts: Sequence[str]) -> dict[str, str]:
     return states
 
 
+def parse_pins(texts: Sequence[str]) -> dict[str, str]:
+    """Module by name of a layer, from "layer=module", one text per pin.
+
+    Raises:
+        OptionError: no two names, or a layer given twice.
+
+    >>> parse_pins(["conv_0=ne16"])
+    {'conv_0': 'ne16'}
+    """
+    pins: dict[str, str] = {}
+    for text in texts:
+        layer, _, module = text.rpartition("=")  # names of layers may hold the sign
+        if not layer or not module:
+            raise OptionError(
+                f"--pin {shorten(text, 80)!r} is not a layer and a module",
+                hint="--pin conv_0=ne16, or --pin conv_0=core",
+            )
+        if layer in pins:
+            raise OptionError(f"--pin names layer {shorten(layer, 80)!r} twice")
+        pins[layer] = module
+    return pins
+
+
 def _number(word: str) -> object:
     """A truth value, an integer or a float; None where the word is none of them."""
     if word.lower() in ("true", "false"):

@@ -108,6 +108,8 @@ def divisions(schedule: Schedule, modules: Mapping[str, ExecModule]) -> Iterator
         layer = step.layer
         if layer is None or layer.module not in modules or not has_rows(layer.workload):
             continue
+        if layer.pinned:  # to one module, not to halves on two
+            continue
         found = [
             division
             for other in modules.values()

@@ -38,6 +38,7 @@ class MappedLayer:
         mapping: the best mapping found.
         cost: of that mapping, modelled.
         original: the layer in the model's arithmetic, where the module computes in its own.
+        pinned: whether the caller says that this module runs it.
     """
 
     label: str
@@ -48,6 +49,7 @@ class MappedLayer:
     mapping: Mapping
     cost: Cost
     original: Original | None = None
+    pinned: bool = False
 
 
 def lower(name: str, remainder: Remainder, layers: MappingOf[str, MappedLayer]) -> Schedule:
@@ -122,6 +124,7 @@ def _layer_step(
         tiles=tiles,
         original=layer.original,
         layouts=tuple(activations(workload, module).items()),
+        pinned=layer.pinned,
     )
     sources = dict(zip((o.name for o in workload.inputs), reads, strict=True))
     pairs = tuple((sources[o].name, writes[0].name) for o in _in_place(module, workload))

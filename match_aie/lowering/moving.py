@@ -54,6 +54,8 @@ def moves(
     for index, step in enumerate(schedule.steps):
         if index in used or step.layer is None or step.layer.module not in modules:
             continue
+        if step.layer.pinned:
+            continue
         apart = [
             other
             for other, one in enumerate(schedule.steps)

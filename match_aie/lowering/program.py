@@ -116,6 +116,7 @@ class LayerProgram:
             it (`HandedOver`); else None.
         ahead: runs that may have begun before this one's result is taken (`HandedOver`).
         layouts: how inputs and output lie that are not row-major, by operand name.
+        pinned: whether the caller says that this module runs it: all of it.
     """
 
     symbol: str
@@ -131,6 +132,7 @@ class LayerProgram:
     held_until: int | None = None
     ahead: int = 0
     layouts: tuple[tuple[str, Packing], ...] = ()
+    pinned: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from match_aie.partition.candidates import Candidate, candidates
 from match_aie.partition.cut import cut
 from match_aie.partition.layer import Extracted
 from match_aie.partition.passes import transformed
+from match_aie.partition.pins import pinned
 from match_aie.partition.select import Assignment, Option, select
 from match_aie.partition.to_graph import to_graph
 
@@ -14,6 +15,7 @@ __all__ = [
     "Option",
     "candidates",
     "cut",
+    "pinned",
     "select",
     "to_graph",
     "transformed",

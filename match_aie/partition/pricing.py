@@ -45,8 +45,8 @@ from match_aie.partition.match import REPEATABLE
 if TYPE_CHECKING:
     from match_aie.partition.select import Option
 
-#: The core's price of a recurrent layer whose steps are not written out, against what they would
-#: cost: the fallback cannot compute it, so whoever can is to be chosen.
+#: The core's price of a recurrent layer whose steps are not written out, and of what is pinned to
+#: a module, against what it would cost: the core cannot or shall not, so whoever can is chosen.
 UNWRITTEN = 1000.0
 
 
@@ -122,11 +122,13 @@ class Pricing:
         graph: what is covered.
         target: the chip.
         weights: what counts; picojoules only where the target states energy.
+        forced: indices of nodes that the core may not run: pinned to modules.
     """
 
     graph: Graph
     target: MatchTarget
     weights: Weights = CYCLES
+    forced: frozenset[int] = frozenset()
 
     @cached_property
     def known(self) -> frozenset[str]:
@@ -197,7 +199,8 @@ class Pricing:
             node.attributes,
         )
         cycles = _checked(self.target.fallback_cost(operation), "fallback_cost") * self.core_cycle
-        return cycles * UNWRITTEN if STEPS in node.attributes else cycles
+        dear = STEPS in node.attributes or node.index in self.forced
+        return cycles * UNWRITTEN if dear else cycles
 
     def move(self, value: str, source: Side, to: Side) -> float:
         """What handing `value` over costs: the core's work, to change its order included."""

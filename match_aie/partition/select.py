@@ -48,6 +48,7 @@ class Option:
         cost: of that mapping, modelled.
         infeasible: why no mapping fits.
         others: the next best mappings and their costs, best first.
+        pinned: whether the caller says that this module runs it.
     """
 
     candidate: Candidate
@@ -55,6 +56,7 @@ class Option:
     cost: Cost | None = None
     infeasible: Infeasible | None = None
     others: tuple[tuple[Mapping, Cost], ...] = ()
+    pinned: bool = False
 
     @property
     def reason(self) -> str:
@@ -95,6 +97,7 @@ def select(
     rule: Rule = "cheapest",
     unlimited: frozenset[str] = frozenset(),
     objective: Objective = "latency",
+    forced: frozenset[int] = frozenset(),
 ) -> Assignment:
     """Choose the options that run; no operator runs in two of them, repeatable ones aside.
 
@@ -107,27 +110,41 @@ def select(
         unlimited: capacities of the target that are left out.
         objective: what is cheapest: least cycles, least energy, or, as far as a search by
             weights of both finds it, the least product of the two.
+        forced: indices of nodes that the core may not run, since they are pinned to modules.
 
     Raises:
-        OptionError: no such rule, or the target states no energy.
+        OptionError: no such rule, the target states no energy, or not all pins can be kept.
         TargetError: a cost is negative or not finite, or clocks cannot be compared.
     """
     if rule not in ("cheapest", "match"):
         raise OptionError(f"no selection called {rule!r}", hint="selection='cheapest' or 'match'")
     wide, origin = alternatives(options, target)
     able = [o for o in wide if o.mapping is not None]
-    pricing = Pricing(graph, target)
+    pricing = Pricing(graph, target, forced=forced)
     by_rule = longest_first(graph, able, objective)
     match_cost = audit(pricing, by_rule)
     if rule == "match":
+        _refuse_broken(pricing, by_rule)
         considered = _considered(options, by_rule, origin)
         energy = energy_of(pricing, by_rule)
         return Assignment(by_rule, considered, rule, match_cost, match_cost, False, pricing, energy)
     chosen, proven = best_cover(pricing, able, by_rule, unlimited, objective)
     chosen = together(pricing, chosen, origin)
+    _refuse_broken(pricing, chosen)
     cost, energy = audit(pricing, chosen), energy_of(pricing, chosen)
     considered = _considered(options, chosen, origin)
     return Assignment(chosen, considered, rule, cost, match_cost, proven, pricing, energy)
+
+
+def _refuse_broken(pricing: Pricing, chosen: Sequence[Option]) -> None:
+    """Refuse a cover that leaves a pinned node to the core."""
+    for index in leftover(pricing, chosen).nodes:
+        if index in pricing.forced:
+            raise OptionError(
+                f"{pricing.graph.nodes[index].label!r} cannot run where it is pinned to, together "
+                "with the network's other layers",
+                hint="pin fewer layers, or give them less of what the target has one of",
+            )
 
 
 def energy_of(pricing: Pricing, chosen: Sequence[Option]) -> CoverCost | None:

@@ -61,7 +61,7 @@ class FixedPoint:
     bits: int = 32
     rounding: Rounding = "floor"
     offset: bool = True
-    inputs: Literal["raw", "prefer_raw", "centred"] = "raw"
+    inputs: Inputs = "raw"
     max_error_lsb: float = 1.0
 
     def __post_init__(self) -> None:
@@ -71,6 +71,9 @@ class FixedPoint:
                 f"{self.multiplier_bits}-bit multipliers, shifts to {self.max_shift} in "
                 f"{self.bits} bits"
             )
+        for word, words in ((self.inputs, get_args(Inputs)), (self.rounding, get_args(Rounding))):
+            if word not in words:
+                raise ValueError(f"{word!r}: one of {', '.join(words)}")
 
 
 @dataclass(frozen=True, eq=False)

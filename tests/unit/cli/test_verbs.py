@@ -67,7 +67,7 @@ def test_every_option_arrives(model: Path, monkeypatch: pytest.MonkeyPatch) -> N
     words += ["--memory-limit", "64k", "--arithmetic", "model", "--integer-io", "--name", "net"]
     words += ["--selection", "match", "--no-cache", "--params", "p.npz", "--limit", "nodes=500"]
     words += ["--value", "sr=16000", "--value", "gain=0.5,1"]
-    words += ["--objective", "edp", "--state", "h=h_next"]
+    words += ["--objective", "edp", "--state", "h=h_next", "--pin", "a=b=ne16"]
     assert run(words) == 0
     assert seen == {
         "model": model,
@@ -83,6 +83,7 @@ def test_every_option_arrives(model: Path, monkeypatch: pytest.MonkeyPatch) -> N
         "cache": False,
         "progress": None,
         "limits": Limits(nodes=500),
+        "pins": {"a=b": "ne16"},
         "objective": "edp",
         "states": {"h": "h_next"},
     }
