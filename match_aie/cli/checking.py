@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 import warnings
 from pathlib import Path
 
@@ -76,7 +77,9 @@ def show_new_target(name: str, folder: Path | None, tiled: bool, as_json: bool) 
         return
     say("\n".join([f"written to {made}", *(f"  {path}" for path in files)]))
     place = shlex.quote(os.path.relpath(made))
-    say(f"\nnext: pip install -e {place}; {program()} check-target {name}")
+    # Where PATH lacks match-aie, it lacks the pip beside it, too, or has another one.
+    pip = "pip" if program() == "match-aie" else f"{shlex.quote(sys.executable)} -m pip"
+    say(f"\nnext: {pip} install -e {place}; {program()} check-target {name}")
 
 
 def diagnosis_text(diagnosis: Diagnosis) -> str:
