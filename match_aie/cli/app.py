@@ -305,12 +305,16 @@ def check_target(
         str | None, typer.Option(metavar="CC", help="C compiler; the system's own by default.")
     ] = None,
     timeout: Seconds = 300,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WORD", help="Only layers whose name holds the word; repeatable."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Try a target on small layers of every kind: compile, build, run, compare, simulate."""
     from match_aie.cli.checking import check_named
 
-    check_named(name, compiler, timeout or None, as_json)
+    check_named(name, compiler, timeout or None, tuple(case or ()), as_json)
 
 
 @app.command("new-target")

@@ -6,13 +6,14 @@ import os
 import shlex
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 import typer
 
 from match_aie.cli.terminal import program, say, say_json, working
 from match_aie.doctor import Diagnosis, diagnose
-from match_aie.errors import ToolchainError
+from match_aie.errors import OptionError, ToolchainError
 from match_aie.hardware import load_target
 from match_aie.report.table import table
 
@@ -28,26 +29,38 @@ def show_doctor(as_json: bool) -> None:
         raise typer.Exit(ToolchainError.exit_code)
 
 
-def check_named(name: str, compiler: str | None, timeout: float | None, as_json: bool) -> None:
+def check_named(
+    name: str, compiler: str | None, timeout: float | None, words: Sequence[str], as_json: bool
+) -> None:
     """Try an installed target on the zoo, show what was found.
 
     Args:
         name: of the target.
         compiler: command of the C compiler.
         timeout: seconds that each run may take.
+        words: only layers of the zoo whose name holds one of them; all where empty.
         as_json: print JSON.
 
     Raises:
+        OptionError: no layer's name holds such a word.
         TargetError: there is no such target.
         ToolchainError: there is no C compiler.
         MismatchError: something is wrong with the target.
     """
-    from match_aie.testing import check_target
+    from match_aie.testing import ZOO, check_target
 
     target = load_target(name)
+    cases = [case for case in ZOO if not words or any(word in case.name for word in words)]
+    if not cases:
+        raise OptionError(
+            f"no layer of the zoo is called like {', '.join(words)}",
+            hint=f"parts of names such as {', '.join(case.name for case in ZOO[::20])}",
+        )
     with warnings.catch_warnings(), working(f"checking {target.name}") as progress:
         warnings.simplefilter("ignore")
-        check = check_target(target, compiler=compiler, timeout=timeout, progress=progress)
+        check = check_target(
+            target, cases=cases, compiler=compiler, timeout=timeout, progress=progress
+        )
     if as_json:
         say_json(check.to_json())
     else:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -33,6 +33,10 @@ _UNIT = 2.0**-24
 TIES_ONLY = 2.0**-40
 #: Bounds are computed in float64, of terms below 2**32 steps: more than all its own errors.
 _FLOAT64 = 2.0**-18
+
+
+#: How a module reads its inputs.
+Inputs = Literal["raw", "prefer_raw", "centred"]
 
 
 @dataclass(frozen=True)

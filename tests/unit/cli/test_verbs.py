@@ -246,3 +246,12 @@ def test_doctor_knows_this_machine(capsys: Capture) -> None:
     versions = {package["name"]: package["version"] for package in shown["packages"]}
     assert versions["numpy"]
     assert {"CPU", "GAP9"} <= set(shown["targets"])
+
+
+def test_a_part_of_the_zoo(capsys: Capture) -> None:
+    assert run(["check-target", "CPU", "--case", "dense int8", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["rows"]
+    assert all("dense int8" in row["case"] for row in shown["rows"])
+    assert run(["check-target", "CPU", "--case", "nonsense"]) == 1
+    assert "no layer of the zoo is called like nonsense" in capsys.readouterr().err

@@ -260,3 +260,9 @@ def test_a_rounding_that_the_module_has_not_is_refused():
     )  # fmt: skip
     fixed = with_fixed_tail(base, Tail(0, -128, 127, "half_away", 4))
     assert "rounds half_away" in to_fixed_point(fixed, {}, NE16)
+
+
+@pytest.mark.parametrize("words", [{"inputs": "cooked"}, {"rounding": "up"}])
+def test_words_that_mean_nothing_are_refused(words):
+    with pytest.raises(ValueError, match="one of"):
+        FixedPoint(**words)
