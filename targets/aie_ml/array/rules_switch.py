@@ -167,10 +167,10 @@ def _upward(program: ArrayProgram, device: Device) -> Iterator[Violation]:
         into = crossing.channel.direction == "s2mm"
         for row in range(device.shim_rows, top):
             taken[("N", (column, row)) if into else ("S", (column, row + 1))] += 1
-    for (side, tile), many in taken.items():
-        links = ports.get(("core_tile", "master", side), 0)
-        if side in ("N", "S") and is_core(tile, device) and many > links:
-            yield Violation(f"tile {tile}, side {side}", "streams", many, links, "another column")
+    for (way, tile), many in taken.items():
+        links = ports.get(("core_tile", "master", way), 0)
+        if way in ("N", "S") and is_core(tile, device) and many > links:
+            yield Violation(f"tile {tile}, side {way}", "streams", many, links, "another column")
 
 
 def pass_through(program: ArrayProgram, device: Device) -> Iterator[Violation]:

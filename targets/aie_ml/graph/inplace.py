@@ -53,10 +53,10 @@ def trimmed(graph: LayerGraph) -> LayerGraph:
 
     Dense layers let out parts of equal width, of which the last may hold columns that are none.
     """
-    if len(graph.outputs) != 1 or graph.outputs[0].part is None:
-        return graph
     out = graph.outputs[0]
     part, end = out.part, End("outside", len(graph.inputs))
+    if len(graph.outputs) != 1 or part is None:
+        return graph
     (source,) = (link.source for link in graph.connections if link.sink == end)
     holder = graph.shared[source.of]
     if part.contiguous or len(holder.dimensions) != 3 or len(holder.reads) != 1:

@@ -185,7 +185,7 @@ def _too_large(layer: DenseLayer, name: str) -> Infeasible:
     count, size = logical_banks(known(name))
     weights = layer.reduction * layer.columns * ELEMENT_BYTES[layer.w]
     levers = ("layers of fewer weights", "a device with memory tiles, such as vek280")
-    what = f"banks of a tile of {name} that hold all weights of a layer, beside activations"
+    what = f"weights of a layer in a tile of {name}, which vek280 can spread over several,"
     return Infeasible(what, weights, (count - 2) * size, "bytes", levers)
 
 
