@@ -261,8 +261,8 @@ class AieArray(ExecModule):
         made = in_fixed_point(workload, constants)
         if core == "AIE" and not isinstance(made, str) and _scales(made.workload):
             return (
-                f"kernels of {self.device} requantise by shifts, so all scales must be powers of "
-                "two apart, and zero points 0: vek280 multiplies, too"
+                f"kernels of {self.device} requantise by shifts to 8 or 16 bits, so all scales "
+                "must be powers of two apart: vek280 multiplies, too"
             )
         alone = ("dense", "matmul", "attention", *RECURRENT)
         if isinstance(made, str) or workload.kind in alone:

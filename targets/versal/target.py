@@ -53,6 +53,9 @@ from match_aie.targets.versal.wishes import NO_LAYERS, Layers, read, verify
 #: Generations of the array that Versal devices have; the others lie beside other processors.
 VERSAL = ("AIE", "AIE-ML", "AIE-MLv2")
 
+#: Those of them that the emulation is told of: it is AIE-ML's else.
+EMULATED_AS = ("AIE", "AIE-MLv2")
+
 #: Columns that a layer may take at most, where nobody says and a single run counts.
 COLUMNS = 4
 
@@ -192,7 +195,7 @@ class VersalAIEML(MatchTarget):
     def build_profile(self) -> BuildProfile:
         """The host's emulation, of the array's generation where that is not the emulation's own."""
         name = self._whole.architecture.name
-        macro = (f"-D__AIE_ARCH__={ARCH_MACRO[name]}",) if name != "AIE-ML" else ()
+        macro = (f"-D__AIE_ARCH__={ARCH_MACRO[name]}",) if name in EMULATED_AS else ()
         return BuildProfile(cxx_flags=("-O1", "-Iemulation", "-Iaie", *macro))
 
     def runtime(self) -> Runtime:

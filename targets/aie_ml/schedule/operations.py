@@ -8,6 +8,7 @@ from math import ceil, prod
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import pair_name
+from match_aie.targets.aie_ml.schedule.clips import bounds, clip
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Kernel
 from match_aie.targets.aie_ml.schedule.lanes import (
     add_step,
@@ -267,40 +268,11 @@ def _finish(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
         result = f"v{tag}.{part}"
         if kernel.requantise == "shift":
             yield Operation("srs", f"srs{part}", (STORE,), (name,), result, core.srs, "", piece)
-        for bound in _bounds(kernel):
-            clipped = tuple(_clip(bound, tag, part, result, kernel, core))
+        for bound in bounds(kernel):
+            clipped = tuple(clip(bound, tag, part, result, kernel, core))
             yield from clipped
             result = clipped[-1].writes
         yield Operation("store", f"st{part}", (STORE,), (result,), "", 0, "S", piece)
-
-
-def _bounds(kernel: Kernel) -> tuple[str, ...]:
-    """Bounds of a result that saturating does not ensure."""
-    low = kernel.relu and not kernel.out.startswith("u")
-    return ("relu",) * low + ("least",) * kernel.high
-
-
-def _clip(
-    bound: str, tag: str, part: int, result: str, kernel: Kernel, core: Machine
-) -> Iterator[Operation]:
-    """A maximum or minimum; of bytes as 16 bits where cores compare no fewer.
-
-    Args:
-        bound: its name.
-        tag: of the accumulator.
-        part: of the result.
-        result: what is clipped.
-        kernel: of it.
-        core: where.
-    """
-    clipped = f"x{tag}.{part}{'' if bound == 'relu' else 'h'}"
-    if core.compares_bytes or ELEMENT_BYTES[kernel.out] > 1:
-        yield Operation("maximum", bound, (MOVE,), (result,), clipped, core.move)
-        return
-    wide, most = f"x{tag}.{part}{bound}w", f"x{tag}.{part}{bound}m"
-    yield Operation("shuffle", f"{bound}.unpack", (MOVE,), (result,), wide, core.move)
-    yield Operation("maximum", bound, (MOVE,), (wide,), most, core.move)
-    yield Operation("shuffle", f"{bound}.pack", (MOVE,), (most,), clipped, core.move)
 
 
 def _whole(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
