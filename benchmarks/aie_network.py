@@ -92,8 +92,6 @@ CASES = {
     "mlp7_512_ddr": Case(128, (512,) * 8, memory="ddr"),
     "jet_vek385": Case(1, JET, "latency", device="vek385"),
     "jet_vck190": Case(1, JET, "latency", device="vck190"),
-    "mlp7_128": Case(128, (128,) * 8, step=-9),
-    "mlp7_128_vek385": Case(128, (128,) * 8, step=-9, device="vek385"),
     "mlp7_128_vck190": Case(128, (128,) * 8, step=-9, device="vck190"),
 }
 
