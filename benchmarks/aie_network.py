@@ -2,13 +2,13 @@
 
     python benchmarks/aie_network.py [--cases NAME ...] [--json FILE]
 
-Each network is compiled by `match.compile` for a VEK280 (int8, bias, ReLU, weights resident, fed by
-streams of programmable logic, or by the chip's memory). Its program is executed for two runs with
-different data, and counts only where both results equal the reference bit for bit. Then it is
-simulated until runs follow each other at a steady pace, and for latency a single run, from its
-first word in to its last word out. Seconds are measured; nothing here ran on hardware. Images that
-follow each other (`aie_images.py`) and exercises of placing blocks (`aie_placement.py`) are cases,
-too.
+Each network is compiled by `match.compile` for a VEK280, or for the device that its name ends with
+(int8, bias, ReLU, weights resident, fed by streams of programmable logic, or by the chip's memory).
+Its program is executed for two runs with different data, and counts only where both results equal
+the reference bit for bit. Then it is simulated until runs follow each other at a steady pace, and
+for latency a single run, from its first word in to its last word out. Seconds are measured; nothing
+here ran on hardware. Images that follow each other (`aie_images.py`) and exercises of placing
+blocks (`aie_placement.py`) are cases, too.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from match_aie.compilation import Compilation
 from match_aie.hardware import Cost
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
+from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.plan import MemoryKind
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
@@ -44,8 +45,6 @@ from match_aie.targets.versal.module import plan_of
 
 Row = dict[str, object]
 
-VEK280 = device("vek280")
-
 
 @dataclass(frozen=True)
 class Case:
@@ -57,6 +56,7 @@ class Case:
         aim: what it is compiled for.
         step: 2^step is the scale of its weights.
         memory: what feeds it.
+        device: whose array runs it.
     """
 
     rows: int
@@ -64,12 +64,21 @@ class Case:
     aim: Aim = "throughput"
     step: int = -10
     memory: MemoryKind = "plio"
+    device: str = "vek280"
+
+    @property
+    def array(self) -> Device:
+        """Of the device."""
+        return device(self.device)
 
     @property
     def macs(self) -> int:
         """Multiply-accumulates of a call, no padding."""
         return self.rows * sum(a * b for a, b in pairwise(self.widths))
 
+
+#: A jet-tagging network: columns of its input and of every layer's output.
+JET = (16, 64, 64, 32, 5)
 
 CASES = {
     "mlp7_512": Case(128, (512,) * 8),
@@ -79,8 +88,11 @@ CASES = {
     "token_l16": Case(1024, (196, 512, 196)),
     "deep_45x64": Case(1, (64,) * 46, "latency", -8),
     "deep_45x64_stream": Case(1, (64,) * 46, step=-8),
-    "jet_latency": Case(1, (16, 64, 64, 32, 5), "latency"),
+    "jet_latency": Case(1, JET, "latency"),
     "mlp7_512_ddr": Case(128, (512,) * 8, memory="ddr"),
+    "jet_vek385": Case(1, JET, "latency", device="vek385"),
+    "jet_vck190": Case(1, JET, "latency", device="vck190"),
+    "mlp7_128_vck190": Case(128, (128,) * 8, step=-9, device="vck190"),
 }
 
 #: Cycles of a cascade's transfer that are shown beside what is assumed.
@@ -110,7 +122,7 @@ def executed(case: Case) -> Executed:
     Raises:
         AssertionError: it is not one program, or a result is not the reference's.
     """
-    target = VersalAIEML(modules=("array",), memory=case.memory, optimize_for=case.aim)
+    target = VersalAIEML(case.device, modules=("array",), memory=case.memory, optimize_for=case.aim)
     begun = time.perf_counter()
     net = match.compile(dense_network(case.widths, case.rows, case.step), target, cache=False)
     compiling = time.perf_counter() - begun
@@ -118,11 +130,11 @@ def executed(case: Case) -> Executed:
     assert len(layers) == len(case.widths) - 1, "a layer runs elsewhere"
     runs = []
     for seed in (1, 2):
-        (stretch,) = stretches(layers, VEK280.name, np.random.default_rng(seed))
+        (stretch,) = stretches(layers, case.device, np.random.default_rng(seed))
         runs.append(stretch)
     program = runs[0].program
     begun = time.perf_counter()
-    done = execute(program, VEK280, [run.tensors for run in runs])
+    done = execute(program, case.array, [run.tensors for run in runs])
     executing = time.perf_counter() - begun
     for number, run in enumerate(runs):
         wanted = run.results[0][1]
@@ -136,38 +148,40 @@ def executed(case: Case) -> Executed:
 
 def rows_of(name: str, case: Case) -> list[Row]:
     """All figures of a network."""
-    made = executed(case)
+    made, array = executed(case), case.array
     tiles = len(made.program.cores)
     begun = time.perf_counter()
-    result = simulate_program(made.program, VEK280)
+    result = simulate_program(made.program, array)
     simulating = time.perf_counter() - begun
     # Channels take turns at the chip's memory, which need not repeat: then many runs are averaged.
     assert result.steady or case.memory == "ddr", "no steady pace"
-    alone = run_layer(made.program, VEK280).cycles
+    alone = run_layer(made.program, array).cycles
     paced = result.interval if case.aim == "throughput" else alone
     tops = _tops(case, paced)
     pace = "" if result.steady else "; the mean of many runs, no steady pace"
-    note = f"{tiles} tiles, {case.rows} rows a run: {_stages(made.net)}"
-    plans = _plans(made.net)
+    note = f"{tiles} tiles, {case.rows} rows a run: {_stages(case, made.net)}"
+    plans = _plans(case, made.net)
     costs = _costs(made.net)
     predicted = sum(much for cost in costs for what, much in cost.parts if what != "host")
     rows = [
         figure(name, "executed", 1, "", "measured", "two runs equal to the reference"),
         figure(name, "simulated_tops", tops, "TOPS", "simulated", note),
-        figure(name, "simulated_us", _us(paced), "us", "simulated", f"{case.aim}{pace}"),
-        figure(name, "first_result_us", _us(alone), "us", "simulated", "a single run"),
-        figure(name, "predicted_us", _us(predicted), "us", "modelled"),
-        figure(name, "tiles", tiles, "", "modelled", f"of {VEK280.core_tiles}"),
+        figure(name, "simulated_us", _us(case, paced), "us", "simulated", f"{case.aim}{pace}"),
+        figure(name, "first_result_us", _us(case, alone), "us", "simulated", "a single run"),
+        figure(name, "predicted_us", _us(case, predicted), "us", "modelled"),
+        figure(name, "tiles", tiles, "", "modelled", f"of {array.core_tiles}"),
         figure(name, "limit_tops", _limit(case, plans), "TOPS", "modelled", "filled up to parts")
         if case.aim == "throughput"
-        else figure(name, "interval_us", _us(result.interval), "us", "simulated", "repeated runs"),
+        else figure(
+            name, "interval_us", _us(case, result.interval), "us", "simulated", "repeated runs"
+        ),
         figure(name, "seconds", made.compiling, "s", "measured", "match.compile"),
         figure(name, "seconds_execution", made.executing, "s", "measured", "two runs"),
         figure(name, "seconds_simulation", simulating, "s", "measured"),
     ]
     if case.memory == "ddr":
         moved = plans[0].moved[0] + plans[-1].moved[1]
-        bound = _tops(case, moved * VEK280.clock_ghz / (VEK280.dram_gbps or MEMORY_GBPS))
+        bound = _tops(case, moved * array.clock_ghz / (array.dram_gbps or MEMORY_GBPS))
         note = f"{moved} bytes a run"
         rows.append(figure(name, "limit_memory_tops", bound, "TOPS", "modelled", note))
     varied = [
@@ -180,19 +194,19 @@ def rows_of(name: str, case: Case) -> list[Row]:
     ]
     for which, assumed, note in varied:
         if case.aim == "throughput":
-            cycles = simulate_program(made.program, VEK280, assumed=assumed).interval
+            cycles = simulate_program(made.program, array, assumed=assumed).interval
         else:
-            cycles = run_layer(made.program, VEK280, assumed=assumed).cycles
+            cycles = run_layer(made.program, array, assumed=assumed).cycles
         for metric, value, unit in (
             ("tops", _tops(case, cycles), "TOPS"),
-            ("us", _us(cycles), "us"),
+            ("us", _us(case, cycles), "us"),
         ):
             rows.append(figure(name, f"simulated_{metric}_{which}", value, unit, "simulated", note))
     return rows
 
 
-def _us(cycles: float) -> float:
-    return cycles / VEK280.clock_ghz / 1000
+def _us(case: Case, cycles: float) -> float:
+    return cycles / case.array.clock_ghz / 1000
 
 
 def _costs(net: Compilation) -> list[Cost]:
@@ -200,20 +214,20 @@ def _costs(net: Compilation) -> list[Cost]:
 
 
 def _tops(case: Case, cycles: float) -> float:
-    return 2 * case.macs / cycles * VEK280.clock_ghz / 1000
+    return 2 * case.macs / cycles * case.array.clock_ghz / 1000
 
 
-def _plans(net: Compilation) -> list[SpreadPlan]:
+def _plans(case: Case, net: Compilation) -> list[SpreadPlan]:
     found = [
-        plan_of(layer.workload, VEK280.name, layer.mapping) for layer in net.program.schedule.chosen
+        plan_of(layer.workload, case.device, layer.mapping) for layer in net.program.schedule.chosen
     ]
     return [plan for plan in found if isinstance(plan, SpreadPlan)]
 
 
-def _stages(net: Compilation) -> str:
+def _stages(case: Case, net: Compilation) -> str:
     """Each stage's split: parts of the reduction, the columns, the rows, then copies."""
     found = []
-    for plan in _plans(net):
+    for plan in _plans(case, net):
         m, copies = plan.timed.mapping, plan.timed.copies
         split = f"{m.cas_length}x{m.column_parts}x{m.row_parts}"
         found.append(split + (f" {copies} times" if copies > 1 else ""))
@@ -225,7 +239,7 @@ def _limit(case: Case, plans: Sequence[SpreadPlan]) -> float:
     cycles = []
     for plan in plans:
         m, t = plan.timed.mapping, plan.timed
-        rate = VEK280.architecture.core.macs_of(m.layer.a, m.layer.w) or 1
+        rate = case.array.architecture.core.macs_of(m.layer.a, m.layer.w) or 1
         cycles.append(t.passes * m.call_rows * m.part_reduction * m.call_columns / rate)
     return _tops(case, max(cycles))
 

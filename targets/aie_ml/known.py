@@ -37,7 +37,11 @@ PARTS = {
 }
 
 #: Whose latencies stand in where an architecture's facts say that those of another hold.
-_STAND_INS = {"AIE-MLv2": ("all_vector", "XDNA2"), "XDNA2": ("others", "AIE-ML")}
+_STAND_INS = {
+    "AIE": ("others", "AIE-ML"),
+    "AIE-MLv2": ("all_vector", "XDNA2"),
+    "XDNA2": ("others", "AIE-ML"),
+}
 
 _TILES = ("core", "mem", "shim")
 

@@ -175,7 +175,8 @@ def _placed(
 
 def _share_tiles(members: Sequence[Member]) -> bool:
     """Whether layers in a row run on tiles that several of them share."""
-    return len(members) > 1 and members[0].graph.memory == "plio" and stacked(members)
+    beside = members[0].graph.memory == "plio" or not members[0].graph.shared
+    return len(members) > 1 and beside and stacked(members)
 
 
 def _pinned_tiles(layers: Sequence[Given], members: Sequence[Member]) -> bool:
@@ -292,6 +293,8 @@ def _stays(
 def _follows(before: Member, after: Member, operand: str) -> bool:
     """Whether the one's result can stay on the array for the other."""
     if before.timed is not None and after.timed is not None:
+        if not before.timed.device.mem_rows:
+            return stacked((before, after))
         return not isinstance(gates(before.timed, after.timed), Infeasible)
     return can_follow(before, after, operand)
 

@@ -26,7 +26,7 @@ from match_aie.hardware import (
 )
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans, refuses
-from match_aie.targets.aie_ml.graph.dense_plan import dense_plan, dense_plans
+from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, dense_plan, dense_plans
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
@@ -168,6 +168,8 @@ def layer_cost(
     if isinstance(plan, SpreadPlan):
         once = plan.aimed(aim)
         around = starts * gigahertz if aim == "latency" and place.first else 0.0
+        if plan.through == "gmio" and not array.mem_rows:
+            around += sum(plan.moved) * gigahertz / COPIED_PER_NS
         return Cost(once + around, (("array", once), ("host", around)))
     enter, leave = plan.legs
     spared = (enter if place.in_place else 0.0) + (leave if place.stays else 0.0)
@@ -189,6 +191,11 @@ def sources_digest() -> str:
     for path in sorted([*folder.rglob("*.py"), *folder.rglob("*.json"), *costs.glob("aie_*.py")]):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _scales(workload: Workload) -> bool:
+    """Whether results of a dense layer are more than shifted sums."""
+    return dense_layer(workload).requantise != "shift"
 
 
 def _refuse_floats(name: str, floats: str) -> None:
@@ -244,9 +251,19 @@ class AieArray(ExecModule):
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
         """The layer in the fixed point of its kernel, or why not."""
         core = device(self.device).architecture.name
+        if not device(self.device).mem_rows and workload.kind != "dense":
+            return (
+                f"{self.device} has no memory tiles, through which all layers but dense ones go: "
+                "vek280 has"
+            )
         if workload.kind in LOOKS_UP and core not in LOOKING_UP:
             return f"no public header says how cores of {core} read tables in parallel"
         made = in_fixed_point(workload, constants)
+        if core == "AIE" and not isinstance(made, str) and _scales(made.workload):
+            return (
+                f"kernels of {self.device} requantise by shifts to 8 or 16 bits, so all scales "
+                "must be powers of two apart: vek280 multiplies, too"
+            )
         alone = ("dense", "matmul", "attention", *RECURRENT)
         if isinstance(made, str) or workload.kind in alone:
             return made

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from match_aie.errors import Infeasible, TargetError
@@ -82,13 +82,17 @@ class Row:
 
 def stack_costs(plan: StackPlan, array: Device, aim: Aim) -> list[Cost]:
     """What each of the layers takes that share tiles."""
+    around, own = [0.0] * len(plan.cycles), plan.cycles
     if aim == "throughput":
-        scale = plan.interval / sum(plan.cycles)
-        return [Cost(own * scale, (("array", own * scale), ("host", 0.0))) for own in plan.cycles]
-    around = [around_ns(array) * array.clock_ghz, *(0.0 for _ in plan.cycles[1:])]
+        own = tuple(cycles * plan.interval / sum(plan.cycles) for cycles in plan.cycles)
+    else:
+        around[0] += around_ns(array) * array.clock_ghz
+    if plan.plans[0].through == "gmio":
+        for at, way in ((0, 0), (-1, 1)):
+            around[at] += plan.plans[at].moved[way] * array.clock_ghz / COPIED_PER_NS
     return [
-        Cost(own + host, (("array", own), ("host", host)))
-        for own, host in zip(plan.cycles, around, strict=True)
+        Cost(cycles + host, (("array", cycles), ("host", host)))
+        for cycles, host in zip(own, around, strict=True)
     ]
 
 
@@ -100,7 +104,8 @@ def row_costs(plans: Sequence[SpreadPlan], name: str, aim: Aim) -> Sequence[Cost
         name: of the device.
         aim: which cycles count.
     """
-    plan = stack_of_plans(plans, name) if plans[0].through == "plio" else None
+    straight = not device(name).mem_rows
+    plan = stack_of_plans(plans, name) if plans[0].through == "plio" or straight else None
     if plan is not None:
         return stack_costs(plan, device(name), aim)
     return shares(plans, device(name)) if aim == "throughput" else None
@@ -204,7 +209,7 @@ def _staged(
     Raises:
         TargetError: a wish of a stage cannot be kept.
     """
-    if array.aim != "throughput":
+    if array.aim != "throughput" or not device(array.device).mem_rows:
         return None
     stages = [(dense_layer(layers[at].workload), layers[at].workload) for at in run]
     asked = [wishes.get(layers[at].label) for at in run]
@@ -227,12 +232,14 @@ def _staged(
 
 def _shared(seats: Sequence[Seat], array: AieArray) -> Row | None:
     """On tiles that several layers share."""
-    if array.memory != "plio":
+    whole = device(array.device)
+    if array.memory != "plio" and whole.mem_rows:
         return None
     plan = stack_plan([dense_layer(seat.workload) for seat in seats], array.device, array.aim)
     if isinstance(plan, Infeasible):
         return None
-    whole = device(array.device)
+    if array.memory != "plio":
+        plan = replace(plan, plans=tuple(replace(one, through="gmio") for one in plan.plans))
     return Row(
         tuple(each.nest for each in plan.plans),
         tuple(stack_costs(plan, whole, array.aim)),
@@ -246,9 +253,9 @@ def _as_chosen(seats: Sequence[Seat], array: AieArray) -> Row | None:
 
     Where a result does not stay on the array for the next layer, the processor starts it anew.
     """
-    if array.aim == "throughput" or array.memory != "plio":
-        return None
     whole = device(array.device)
+    if array.aim == "throughput" or array.memory != "plio" or not whole.mem_rows:
+        return None
     found = [array.plan(seat.workload, seat.mapping) for seat in seats]
     plans = [plan for plan in found if isinstance(plan, SpreadPlan)]
     apart = [isinstance(gates(a.timed, b.timed), Infeasible) for a, b in pairwise(plans)]
@@ -359,7 +366,7 @@ def _runs(
             return False
         if layer.module != array.name or layer.workload.kind != "dense":
             return False
-        if array.memory == "ddr":
+        if array.memory == "ddr" and device(array.device).mem_rows:
             return bool(candidates(dense_layer(layer.workload), array.device, most))
         return isinstance(array.plan(layer.workload, layer.mapping), SpreadPlan)
 

@@ -53,12 +53,15 @@ from match_aie.targets.versal.wishes import NO_LAYERS, Layers, read, verify
 #: Generations of the array that Versal devices have; the others lie beside other processors.
 VERSAL = ("AIE", "AIE-ML", "AIE-MLv2")
 
+#: Those of them that the emulation is told of: it is AIE-ML's else.
+EMULATED_AS = ("AIE", "AIE-MLv2")
+
 #: Columns that a layer may take at most, where nobody says and a single run counts.
 COLUMNS = 4
 
 
 def _versal_array(name: str) -> Device:
-    """The array of a Versal device, with memory tiles and channels to the chip's memory."""
+    """The array of a Versal device, with channels to the chip's memory."""
     array = known_device(name)
     if array.architecture.name not in VERSAL:
         raise TargetError(
@@ -66,8 +69,6 @@ def _versal_array(name: str) -> Device:
             "to a processor with other host code",
             hint="vek280",
         )
-    if array.mem_rows == 0:
-        raise TargetError(f"{name} has no memory tiles", hint="vek280")
     array.need(array.gmio_in, "the number of DMA channels from memory")
     return array
 
@@ -108,7 +109,9 @@ def _alone(columns: int, memory: str, optimize_for: str) -> int:
 
 
 class VersalAIEML(MatchTarget):
-    """AMD Versal with an AIE-ML array (VEK280, VEK385), and one Arm core for everything else.
+    """AMD Versal with an AI Engine array, and one Arm core for everything else.
+
+    VEK280 (AIE-ML), VEK385 (AIE-MLv2), and for dense layers VCK190 (AIE).
 
     Attributes:
         device: name of the device.
@@ -135,7 +138,7 @@ class VersalAIEML(MatchTarget):
         """Everything has a default.
 
         Args:
-            device: "vek280" or "vek385".
+            device: "vek280", "vek385", or for dense layers "vck190".
             columns_per_layer: columns of the array that one layer may take at most; 4, or all where
                 throughput counts. Layers lie side by side; selection divides them.
             modules: which of "array" and "arm" (the CPU target's layers) run layers.
@@ -192,7 +195,7 @@ class VersalAIEML(MatchTarget):
     def build_profile(self) -> BuildProfile:
         """The host's emulation, of the array's generation where that is not the emulation's own."""
         name = self._whole.architecture.name
-        macro = (f"-D__AIE_ARCH__={ARCH_MACRO[name]}",) if name == "AIE-MLv2" else ()
+        macro = (f"-D__AIE_ARCH__={ARCH_MACRO[name]}",) if name in EMULATED_AS else ()
         return BuildProfile(cxx_flags=("-O1", "-Iemulation", "-Iaie", *macro))
 
     def runtime(self) -> Runtime:
@@ -326,7 +329,8 @@ class VersalAIEML(MatchTarget):
     def together(self, layers: Sequence[Seat]) -> Mapping[int, tuple[LoopMapping, Cost]]:
         """Dense layers in a row that run together, and layers with wishes."""
         columns = self._whole.columns
-        joined = self._handover and (self.memory == "plio" or self._aim == "throughput")
+        pipelined = self.memory == "plio" or self._aim == "throughput"
+        joined = self._handover and (pipelined or not self._whole.mem_rows)
         most = self.columns_per_layer if joined else 0
         if not most and not self._wishes:
             return {}

@@ -49,7 +49,17 @@ class Giver:
         return tile[1] >= self._device.shim_rows + self._device.mem_rows
 
     def locks_of(self, buffer: Buffer, repeats: int = 1) -> None:
-        """Two locks for `buffer`, each copy of which is read `repeats` times: empty, full."""
+        """Two locks for `buffer`, each copy of which is read `repeats` times: empty, full.
+
+        Where locks are binary, one for each copy.
+        """
+        if not self._device.architecture.core.locks.semaphore:
+            # Binary: one for each copy, which says whether it is full.
+            for copy in range(buffer.copies):
+                number = self._locks[buffer.tile]
+                self.locks.append(Lock(buffer.tile, number, buffer.name, "full", 0, copy=copy))
+                self._locks[buffer.tile] += 1
+            return
         for state in get_args(State):
             initial = buffer.copies if state == "empty" else 0
             index = self._locks[buffer.tile]
@@ -104,7 +114,7 @@ class Giver:
         In memory tiles even channels use the lower half of the descriptors, odd ones the upper.
         """
         half = 0 if self._is_core(channel.tile) else channel.index % 2
-        base = half * self._device.architecture.descriptors["mem"] // 2
+        base = half and self._device.architecture.descriptors["mem"] // 2
         for copy in range(copies):
             for p in patterns:
                 linear = len(p.dims) == 1 and p.padding == ((0, 0),)

@@ -191,7 +191,7 @@ class _Layout:
             if mem is not None
         }
         ports = self.device.architecture.switch_ports
-        lanes = ports["mem_tile", "master", "N"], ports["core_tile", "master", "S"]
+        lanes = ports.get(("mem_tile", "master", "N"), 0), ports["core_tile", "master", "S"]
         links = {self.column + x: Links(*lanes) for x in range(self.graph.columns)}
         homes: dict[int, Tile] = {}
         order = sorted(

@@ -74,6 +74,8 @@ class Lock:
         state: what it counts.
         initial: value before the first run.
         highest: value that it may reach.
+        copy: of the buffer, which is `state` where the lock is 1, and else is not: a binary lock;
+            None where it counts copies.
     """
 
     tile: Tile
@@ -82,6 +84,7 @@ class Lock:
     state: State
     initial: int
     highest: int = 1
+    copy: int | None = None
 
 
 @dataclass(frozen=True)

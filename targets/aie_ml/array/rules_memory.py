@@ -184,8 +184,19 @@ def addressing(program: ArrayProgram, device: Device) -> Iterator[Violation]:
 
 
 def locks(program: ArrayProgram, device: Device) -> Iterator[Violation]:
-    """Locks exist, hold their value, and begin with every buffer empty."""
+    """Locks exist, hold their value, and begin with every buffer empty.
+
+    A binary lock knows a copy's state, and so one writer and one reader.
+    """
     arch = device.architecture
+    if not arch.core.locks.semaphore:
+        users: dict[tuple[Tile, str, str], set[int]] = defaultdict(set)
+        for d in program.descriptors:
+            users[d.channel.tile, d.buffer, d.channel.direction].add(d.channel.index)
+        for (tile, name, direction), who in users.items():
+            if len(who) > 1:
+                where = f"buffer {name!r} of tile {tile}, {direction}"
+                yield Violation(where, "users of a binary lock", len(who), 1, "a buffer for each")
     copies = {(b.tile, b.name): b.copies for b in program.buffers}
     for lock in program.locks:
         facts = arch.core.locks

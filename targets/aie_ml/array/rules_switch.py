@@ -132,12 +132,17 @@ def _next(hop: Hop) -> tuple[Tile, tuple[str, int]]:
 def ways(program: ArrayProgram, device: Device) -> Iterator[Violation]:
     """Programmable logic has the streams, and a column the links below its memory tiles.
 
-    From which column of programmable logic a stream comes is not known, so not laid out.
+    From which column of programmable logic a stream comes is not known, so not laid out. Without
+    memory tiles streams go up a column to their cores, beside routes from core to core: there are
+    links for all of them in every row, so that they can be laid out.
     """
     ports = device.architecture.switch_ports
+    below = "mem_tile" if device.mem_rows else "core_tile"
+    if not device.mem_rows:
+        yield from _upward(program, device)
     for direction, most, links in (
-        ("s2mm", device.plio_in, ports.get(("mem_tile", "slave", "S"), 0)),
-        ("mm2s", device.plio_out, ports.get(("mem_tile", "master", "S"), 0)),
+        ("s2mm", device.plio_in, ports.get((below, "slave", "S"), 0)),
+        ("mm2s", device.plio_out, ports.get((below, "master", "S"), 0)),
     ):
         columns = [c.channel.tile[0] for c in program.crossings if c.channel.direction == direction]
         kind = "in" if direction == "s2mm" else "out"
@@ -148,6 +153,24 @@ def ways(program: ArrayProgram, device: Device) -> Iterator[Violation]:
             if columns.count(column) > links:
                 where, many = f"streams {kind}, column {column}", columns.count(column)
                 yield Violation(where, "links below memory tiles", many, links, "another column")
+
+
+def _upward(program: ArrayProgram, device: Device) -> Iterator[Violation]:
+    """Links between the rows of cores of a column, which streams from outside share with routes."""
+    ports = device.architecture.switch_ports
+    taken: dict[tuple[str, Tile], int] = defaultdict(int)
+    for route in program.routes:
+        for tile, side in {(hop.tile, hop.master) for hop in route.hops}:
+            taken[side[0], tile] += 1
+    for crossing in program.crossings:
+        column, top = crossing.channel.tile
+        into = crossing.channel.direction == "s2mm"
+        for row in range(device.shim_rows, top):
+            taken[("N", (column, row)) if into else ("S", (column, row + 1))] += 1
+    for (way, tile), many in taken.items():
+        links = ports.get(("core_tile", "master", way), 0)
+        if way in ("N", "S") and is_core(tile, device) and many > links:
+            yield Violation(f"tile {tile}, side {way}", "streams", many, links, "another column")
 
 
 def pass_through(program: ArrayProgram, device: Device) -> Iterator[Violation]:

@@ -66,8 +66,9 @@ class Fifo:
 
 
 def lanes(spec: KernelSpec) -> int:
-    """Sums of a word."""
-    return WIDTH // spec.lane_bits
+    """Sums of a word: a power of two, eight of AIE's 48 bits."""
+    most: int = WIDTH // spec.lane_bits
+    return 1 << most.bit_length() - 1
 
 
 def in_words(sums: np.ndarray, spec: KernelSpec) -> np.ndarray:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Lock, State
+from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, State
 from match_aie.targets.aie_ml.array.semaphores import Handshake
 from match_aie.targets.aie_ml.array.words import WORD
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
@@ -33,13 +33,13 @@ class Memory:
 
     Args:
         buffer: of the program.
-        locks: its own, by what they count.
+        locks: what its own count before the first run, by what they count.
         poison: what its bytes hold at first.
         held: semaphores in front of it; None where the locks count for each alone.
     """
 
     def __init__(
-        self, buffer: Buffer, locks: dict[State, Lock], poison: int, held: Held | None = None
+        self, buffer: Buffer, locks: dict[State, int], poison: int, held: Held | None = None
     ) -> None:
         """Nothing is written but what lies there before the first run."""
         self.buffer = buffer
@@ -83,13 +83,13 @@ class Memory:
         return not self._wrote and not self.buffer.fills
 
     def _initial(self, state: State) -> int:
-        lock = self._locks.get(state)
-        if lock is None:
+        count = self._locks.get(state)
+        if count is None:
             raise ExecutionError(
                 f"{place(self.buffer)} has no lock that counts its {state} copies",
                 hint="a lock for each state of every buffer that streams fill or empty",
             )
-        return lock.initial
+        return count
 
     def empty(self, writer: int) -> bool:
         """Whether a copy is empty for this writer."""
@@ -220,9 +220,15 @@ def memories(
 ) -> dict[tuple[object, str], Memory]:
     """All buffers of a program, by tile and name."""
     held = {(one.buffer.tile, one.buffer.name): Held(one) for one in semaphores or ()}
-    locks: dict[tuple[object, str], dict[State, Lock]] = {}
+    locks: dict[tuple[object, str], dict[State, int]] = {}
     for lock in program.locks:
-        locks.setdefault((lock.tile, lock.buffer), {})[lock.state] = lock
+        counts = locks.setdefault((lock.tile, lock.buffer), {})
+        if lock.copy is None:
+            counts[lock.state] = lock.initial
+            continue
+        one: tuple[tuple[State, int], ...] = (("full", lock.initial), ("empty", 1 - lock.initial))
+        for state, many in one:
+            counts[state] = counts.get(state, 0) + many
     return {
         place: Memory(buffer, locks.get(place, {}), poison, held.get(place))
         for place, buffer in program.buffer_at.items()

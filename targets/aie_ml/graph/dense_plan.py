@@ -27,7 +27,7 @@ from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.region import links_down, region
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, is_nest, of_nest, spread_plans
-from match_aie.targets.aie_ml.graph.stack_plan import single
+from match_aie.targets.aie_ml.graph.stack_plan import single, tile_plans
 from match_aie.targets.aie_ml.graph.timed_plan import (
     is_timed,
     split_of,
@@ -158,6 +158,8 @@ def dense_plans(
     Raises:
         TargetError: element types without a product there, or facts that are not known.
     """
+    if not known(name).mem_rows:
+        return tile_plans(dense_layer(workload), workload, name, memory, aim)
     if memory == "plio":
         layer = dense_layer(workload)
         found = spread_plans(layer, workload, name, most, aim)

@@ -53,13 +53,13 @@ def trimmed(graph: LayerGraph) -> LayerGraph:
 
     Dense layers let out parts of equal width, of which the last may hold columns that are none.
     """
-    if len(graph.outputs) != 1:
-        return graph
     out = graph.outputs[0]
     part, end = out.part, End("outside", len(graph.inputs))
+    if len(graph.outputs) != 1 or part is None:
+        return graph
     (source,) = (link.source for link in graph.connections if link.sink == end)
     holder = graph.shared[source.of]
-    if part is None or part.contiguous or len(holder.dimensions) != 3 or len(holder.reads) != 1:
+    if part.contiguous or len(holder.dimensions) != 3 or len(holder.reads) != 1:
         return graph
     high, wide, deep = part.tensor
     flat = _flattened(holder)

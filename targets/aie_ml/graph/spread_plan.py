@@ -22,6 +22,7 @@ from match_aie.hardware import Loop, Mapping
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.local import plan_local
 from match_aie.targets.aie_ml.array.price import external_rates, price
 from match_aie.targets.aie_ml.array.search import VARIANTS, Given, search
 from match_aie.targets.aie_ml.devices import Device
@@ -30,6 +31,7 @@ from match_aie.targets.aie_ml.graph.memory_ways import through_memory
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.region import links_down
+from match_aie.targets.aie_ml.graph.stack_cycles import stack_cycles
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
 from match_aie.targets.aie_ml.known import device as known
@@ -300,6 +302,8 @@ def plan_of_pass(mapping: ArrayMapping, rows: int, name: str) -> SpreadPlan | No
     if kernel is None:
         return None
     timed = replace(timed, mapping=kernel)
+    if not timed.device.mem_rows:
+        return _on_tile(timed, name)
     try:
         priced = price(kernel, timed.device, Assumed())
     except TargetError:
@@ -314,6 +318,14 @@ def plan_of_pass(mapping: ArrayMapping, rows: int, name: str) -> SpreadPlan | No
             work = _work(cut, parts, through)
             found.append(SpreadPlan(cut, timed_cycles(work), interval_cycles(work)))
     return min(found, key=lambda plan: plan.cycles)
+
+
+def _on_tile(timed: Timed, name: str) -> SpreadPlan | None:
+    """The plan of a layer on a tile that streams feed and empty; None where it does not fit."""
+    if isinstance(plan_local(timed.mapping, timed.device), Infeasible):
+        return None
+    cycles, interval = stack_cycles([timed], [range(1)], name)
+    return SpreadPlan(timed, sum(cycles), interval)
 
 
 def _work(timed: Timed, parts: dict[str, float], through: float) -> PassWork:

@@ -26,6 +26,7 @@ from match_aie.targets.aie_ml.graph.plan import (
     LayerGraph,
     Outside,
     Place,
+    Shared,
 )
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.kernels.block import Access
@@ -117,13 +118,19 @@ class _Stacking:
     def _graph(self) -> LayerGraph:
         first, last = self.members[0].graph, self.members[-1].graph
         (x,), (y,) = first.inputs, last.outputs
-        x_buffer, y_buffer = first.shared[0], last.shared[-1]
         tiles = len(self.stacks)
-        columns = columns_of(self.members, self.device)
-        shared = (
-            replace(x_buffer, name=f"{self.name}_x", column=self._place(0)[0]),
-            replace(y_buffer, name=f"{self.name}_y", column=self._place(tiles - 1)[0]),
-        )
+        onward = [Connection(End("buffer", at), End("buffer", at + 1)) for at in range(tiles - 1)]
+        into, out = End("buffer", 0), End("buffer", tiles - 1)
+        begin, end = [Connection(End("outside", 0), into)], [Connection(out, End("outside", 1))]
+        shared: tuple[Shared, ...] = ()
+        if first.shared:
+            shared = (
+                replace(first.shared[0], name=f"{self.name}_x", column=self._place(0)[0]),
+                replace(last.shared[-1], name=f"{self.name}_y", column=self._place(tiles - 1)[0]),
+            )
+            ends = End("shared", 0), End("shared", 1)
+            begin = [Connection(End("outside", 0), ends[0]), Connection(ends[0], into)]
+            end = [Connection(out, ends[1]), Connection(ends[1], End("outside", 1))]
         return LayerGraph(
             self.name,
             f"{len(self.members)} layers on {tiles} tiles, each of which runs several",
@@ -134,14 +141,8 @@ class _Stacking:
                 stack_kernel(stack, self._place(at), self._values(part))
                 for at, (stack, part) in enumerate(zip(self.stacks, self.parts, strict=True))
             ),
-            (
-                Connection(End("outside", 0), End("shared", 0)),
-                Connection(End("shared", 0), End("buffer", 0)),
-                *(Connection(End("buffer", at), End("buffer", at + 1)) for at in range(tiles - 1)),
-                Connection(End("buffer", tiles - 1), End("shared", 1)),
-                Connection(End("shared", 1), End("outside", 1)),
-            ),
-            columns,
+            (*begin, *onward, *end),
+            columns_of(self.members, self.device),
             first.memory,
         )
 

@@ -9,24 +9,36 @@ from itertools import pairwise
 from math import ceil, inf
 
 from match_aie.errors import Infeasible
-from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.emit import call_spec, tile_nest
 from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer
+from match_aie.targets.aie_ml.array.local import logical_banks
 from match_aie.targets.aie_ml.array.search import VARIANTS
 from match_aie.targets.aie_ml.array.stacked import stack_banks
 from match_aie.targets.aie_ml.array.works import program_bytes, works
-from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan, narrow, plan_of_pass
+from match_aie.targets.aie_ml.devices import Tiling
+from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
+from match_aie.targets.aie_ml.graph.plan import MemoryKind
+from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.spread_plan import (
+    Aim,
+    SpreadPlan,
+    WayKind,
+    narrow,
+    plan_of_pass,
+)
 from match_aie.targets.aie_ml.graph.stack import shares, stack_kernel
-from match_aie.targets.aie_ml.kernels.call import LayerCall
+from match_aie.targets.aie_ml.graph.stack_cycles import layer_cycles, nest_of, stack_cycles
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.stack import Stack, follows
 from match_aie.targets.aie_ml.known import device as known
-from match_aie.targets.aie_ml.schedule.generated import schedule_of
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
+from match_aie.workload import Workload
 
 #: Tiles of `mmul` along the rows of a call that are tried.
 HEIGHTS = (1, 2, 4, 8, 16)
+
+#: Rows of a tile of `mmul` that is taken though it is of two instructions, without memory tiles.
+ROWS = 4
 
 
 @dataclass(frozen=True)
@@ -84,8 +96,22 @@ def stack_plan(layers: Sequence[DenseLayer], name: str, aim: Aim) -> StackPlan |
 
 def _heights(layer: DenseLayer, name: str) -> list[int]:
     """Rows of the `mmul` tiles of a layer's element types."""
-    tilings = known(name).architecture.core.tilings_of(layer.a, layer.w)
-    return sorted({tiling.m for tiling in tilings if tiling.native})
+    return sorted({tiling.m for tiling in _tilings(layer, name)})
+
+
+def _tilings(layer: DenseLayer, name: str) -> list[Tiling]:
+    """Shapes whose results lie as the next layer reads them.
+
+    Where no native one has four rows, those of two instructions count, too: AIE's 4x8x8 loads half
+    as many weights for a product as 2x8x8 (AIE_API, detail/aie1/mmul_8_8.hpp).
+    """
+    found = [
+        tiling
+        for tiling in known(name).architecture.core.tilings_of(layer.a, layer.w)
+        if tiling.n == tiling.k
+    ]
+    native = [tiling for tiling in found if tiling.native]
+    return native if known(name).mem_rows else [t for t in found if t.native or t.m == ROWS]
 
 
 @lru_cache(maxsize=4096)
@@ -102,17 +128,65 @@ def alone(layer: DenseLayer, name: str, rows: int, high: int) -> SpreadPlan | No
         TargetError: facts that are not known.
     """
     found = []
-    for tiling in known(name).architecture.core.tilings_of(layer.a, layer.w):
-        if tiling.m != high or tiling.n != tiling.k or not tiling.native:
+    for tiling in _tilings(layer, name):
+        if tiling.m != high:
             continue
         wide = ceil(layer.columns / tiling.n) * tiling.n
         part = replace(layer, rows=min(layer.rows, rows))
         mapping = ArrayMapping(part, tiling, (1, 1), VARIANTS[0], 1, 1, 1, rows, wide)
-        made = with_kernel(mapping, narrow(name, mapping), VARIANTS)
+        shapes = None if known(name).mem_rows else _narrow_blocks(mapping)
+        made = with_kernel(mapping, narrow(name, mapping), VARIANTS, shapes)
         plan = None if made is None else plan_of_pass(made, layer.rows, name)
         if plan is not None:
             found.append(plan)
     return min(found, key=lambda plan: plan.cycles, default=None)
+
+
+def _narrow_blocks(mapping: ArrayMapping) -> tuple[tuple[int, int], ...]:
+    """Blocks of a row of tiles: a core of AIE has four accumulators and eight vectors."""
+    wide = mapping.call_columns // mapping.tiling.n
+    return tuple(shape for shape in ((1, 1), (1, 2)) if wide % shape[1] == 0)
+
+
+def tile_plans(
+    layer: DenseLayer, workload: Workload, name: str, memory: MemoryKind, aim: Aim
+) -> tuple[LayerPlan, ...] | Infeasible:
+    """The plan of a layer on a device without memory tiles, where one tile holds its weights.
+
+    Args:
+        layer: what runs.
+        workload: the same.
+        name: of the device.
+        memory: what feeds it.
+        aim: what plans are compared by.
+
+    Raises:
+        TargetError: facts that are not known.
+    """
+    through: WayKind = "plio" if memory == "plio" else "gmio"
+    tried = [
+        alone(layer, name, high * many, high)
+        for high in _heights(layer, name)
+        for many in HEIGHTS
+        if many == 1 or high * many < 2 * layer.rows
+    ]
+    found = sorted((p for p in tried if p is not None), key=lambda plan: plan.aimed(aim))
+    refused: Infeasible | None = None
+    for plan in found:
+        fed = replace(plan, through=through)
+        refused = cannot_lie(fed.graph("layer", workload, zeros_of(workload)), known(name))
+        if refused is None:
+            return (fed,)
+    return refused or _too_large(layer, name)
+
+
+def _too_large(layer: DenseLayer, name: str) -> Infeasible:
+    """Why no tile holds a layer."""
+    count, size = logical_banks(known(name))
+    weights = layer.reduction * layer.columns * ELEMENT_BYTES[layer.w]
+    levers = ("layers of fewer weights", "a device with memory tiles, such as vek280")
+    what = f"weights of a layer in a tile of {name}, which vek280 can spread over several,"
+    return Infeasible(what, weights, (count - 2) * size, "bytes", levers)
 
 
 def single(layer: DenseLayer, name: str) -> SpreadPlan | None:
@@ -123,7 +197,7 @@ def single(layer: DenseLayer, name: str) -> SpreadPlan | None:
 
 def _stack_of(plans: Sequence[SpreadPlan], name: str, aim: Aim) -> StackPlan | Infeasible:
     """What layers take that run as these plans, on few tiles."""
-    nests = [_nest(plan) for plan in plans]
+    nests = [nest_of(plan.timed) for plan in plans]
     if not all(_follow(before, after) for before, after in pairwise(nests)):
         levers = ("tilings alike", "layers of like element types")
         return Infeasible("layers whose results the next one reads", 1, 0, "layers", levers)
@@ -132,7 +206,7 @@ def _stack_of(plans: Sequence[SpreadPlan], name: str, aim: Aim) -> StackPlan | I
         return tiles
     begins = {part[0] for part in tiles}
     ordered = (_ordered(p, shared=at not in begins) for at, p in enumerate(plans))
-    return StackPlan(tuple(ordered), tiles, *_cycles(plans, nests, tiles, name))
+    return StackPlan(tuple(ordered), tiles, *stack_cycles([p.timed for p in plans], tiles, name))
 
 
 def stack_of_plans(plans: Sequence[SpreadPlan], name: str) -> StackPlan | None:
@@ -141,10 +215,10 @@ def stack_of_plans(plans: Sequence[SpreadPlan], name: str) -> StackPlan | None:
         return None
     begins = [at for at, plan in enumerate(plans) if at == 0 or not shares(plan.timed)]
     tiles = tuple(range(a, b) for a, b in pairwise([*begins, len(plans)]))
-    nests = [_nest(plan) for plan in plans]
+    nests = [nest_of(plan.timed) for plan in plans]
     if not all(_follow(before, after) for before, after in pairwise(nests)):
         return None
-    return StackPlan(tuple(plans), tiles, *_cycles(plans, nests, tiles, name))
+    return StackPlan(tuple(plans), tiles, *stack_cycles([p.timed for p in plans], tiles, name))
 
 
 def _ordered(plan: SpreadPlan, *, shared: bool) -> SpreadPlan:
@@ -158,7 +232,7 @@ def _shared_out(nests: Sequence[Nest], name: str, aim: Aim) -> tuple[range, ...]
 
     Where runs follow each other, no tile takes more cycles than the slowest layer alone.
     """
-    cycles = [_layer_cycles(nest, name) for nest in nests]
+    cycles = [layer_cycles(nest, name) for nest in nests]
     most = inf if aim == "latency" else max(cycles)
     #: (tiles, cycles of the slowest, where the last tile begins) of the first layers.
     best: list[tuple[float, float, int]] = [(0, 0, 0)]
@@ -182,11 +256,6 @@ def _shared_out(nests: Sequence[Nest], name: str, aim: Aim) -> tuple[range, ...]
     return tuple(reversed(parts))
 
 
-def _layer_cycles(nest: Nest, name: str) -> int:
-    """Of a call of a layer's kernel."""
-    return schedule_of(nest.call.spec, known(name).architecture).body
-
-
 @lru_cache(maxsize=4096)
 def _cannot_share(nests: tuple[Nest, ...], name: str) -> Infeasible | None:
     """What a tile lacks for these layers together; None where they fit."""
@@ -204,45 +273,3 @@ def _cannot_share(nests: tuple[Nest, ...], name: str) -> Infeasible | None:
 
 def _follow(before: Nest, after: Nest) -> bool:
     return before.m_tiles == after.m_tiles and follows(before.call.spec, after.call.spec)
-
-
-def _nest(plan: SpreadPlan) -> Nest:
-    m = plan.timed.mapping
-    nest = tile_nest(m, LayerCall("layer", "", call_spec(m, 0)))
-    return replace(nest, order="mn", m_tiles=plan.timed.passes)
-
-
-def _cycles(
-    plans: Sequence[SpreadPlan], nests: Sequence[Nest], tiles: Sequence[range], name: str
-) -> tuple[tuple[float, ...], float]:
-    """Cycles of each layer in a run, and between runs, modelled."""
-    device, assumed, passes = known(name), Assumed(), plans[0].timed.passes
-    arch, lock = device.architecture, assumed.acquire + assumed.release
-    bodies = [float(_layer_cycles(nest, name)) for nest in nests]
-    rate = arch.core.dma.bytes_per_cycle
-    width = device.need(arch.core.banks.width_bits, "width of a memory bank") // 8
-    for part in tiles:  # the DMA fills a copy of x beside what a tile's layers load
-        shared = ceil(_copy(nests[part[0]]) / len(part))
-        for at in part:
-            bodies[at] += ceil(shared / width) * arch.latency("bank_conflict_penalty")
-    hop = arch.hop_cycles
-    moved = [assumed.descriptor + _copy(nests[part[0]]) / rate + lock + 2 * hop for part in tiles]
-    slowest = max(
-        max(sum(bodies[at] for at in part) + 2 * lock, way)
-        for part, way in zip(tiles, moved, strict=True)
-    )
-    taken = list(bodies)
-    for part, way in zip(tiles, moved, strict=True):
-        taken[part[0]] += way
-    first, last = plans[0].timed.mapping, nests[-1].call.spec
-    taken[0] += first.layer.rows * first.part_reduction * ELEMENT_BYTES[first.layer.a] / rate
-    taken[0] += hop * (device.mem_rows + 1)
-    results = last.m * last.n * ELEMENT_BYTES[first.layer.out] / rate
-    taken[-1] += assumed.descriptor + results + lock + hop * (device.mem_rows + device.core_rows)
-    taken[-1] += results / last.tiling.m + (passes - 1) * slowest
-    return tuple(taken), passes * slowest + assumed.start + 2 * assumed.start_port
-
-
-def _copy(nest: Nest) -> int:
-    """Bytes of x of a pass."""
-    return nest.call.spec.m * nest.call.spec.k * ELEMENT_BYTES[nest.call.spec.a]

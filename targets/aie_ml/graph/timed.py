@@ -228,7 +228,8 @@ class Timed:
     def _gathered(self, slot: Slot) -> Sequence[Rectangle]:
         """Of a slot; streams of programmable logic are many, and chains share few of them."""
         if self.memory == "plio" or not slot.rectangular:
-            m, most = self.mapping, self.mem.dma.s2mm
+            m = self.mapping
+            most = self.mem.dma.s2mm if self.device.mem_rows else 1
             if self.memory == "plio":
                 most = min(most, ceil(m.chains / (self.device.plio_out or 1)))
             shape = m.row_parts, m.column_parts, m.order, self.device.core_rows
@@ -314,6 +315,8 @@ class Timed:
     def fits(self) -> bool:
         """Whether columns have the memory, and their switches the links."""
         m = self.mapping
+        if not self.device.mem_rows:  # rows go straight to a tile and on, in one call of it each
+            return self.tiles == 1 and self.walks_passes and m.row_steps == 1 and self.fills == 1
         if self.floor.shares != (1, 1) or not self.divides:
             return False
         if m.streamed and self.memory == "ddr" and not all(s.rectangular for s in self.slots):

@@ -18,6 +18,7 @@ from match_aie.targets.aie_ml.graph.plan import (
     Shared,
 )
 from match_aie.targets.aie_ml.graph.slots import Rectangle, Slot
+from match_aie.targets.aie_ml.graph.straight import straight
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.call import LayerCall
@@ -292,6 +293,8 @@ class TimedGraph:
     def graph(self) -> LayerGraph:
         """All of it."""
         t, m, parts = self.timed, self.timed.mapping, _Parts()
+        if not t.device.mem_rows:
+            return straight(self.name, t, self.kernels)
         for chain in range(m.chains):
             for at in range(m.cas_length - 1):
                 tile = chain * m.cas_length + at

@@ -41,6 +41,9 @@ class Machine:
         srs: shift-round-saturate to its use.
         move: maximum, shuffle, copy.
         cascade_read: cascade to accumulator.
+        widens: cycles from a vector in a register to its use as sums, where no load gives
+            accumulators their first values; None where loads do.
+        compares_bytes: whether vectors of 8-bit elements have maxima.
     """
 
     name: str
@@ -61,6 +64,8 @@ class Machine:
     srs: int
     move: int
     cascade_read: int
+    widens: int | None = None
+    compares_bytes: bool = True
 
 
 def machine(arch: Architecture) -> Machine:
@@ -74,6 +79,7 @@ def machine(arch: Architecture) -> Machine:
         raise TargetError(
             f"registers of {arch.name} are not known", hint="schedules need their number and width"
         )
+    first = arch.name == "AIE"
     bf16 = "vmac_bf16" if "vmac_bf16_latency" in arch.latencies else "vmac_bf16_bfp16"
     return Machine(
         name=arch.name,
@@ -97,4 +103,13 @@ def machine(arch: Architecture) -> Machine:
         srs=arch.latency("vsrs_latency"),
         move=arch.latency("vshuffle_vshift_vmov_latency"),
         cascade_read=arch.latency("cascade_read_latency"),
+        # The vendor's headers make sums of vectors by `ups`, and compare bytes as 16 bits
+        # (detail/aie1/accum.hpp, max_min.hpp).
+        widens=_widening(arch) if first else None,
+        compares_bytes=not first,
     )
+
+
+def _widening(arch: Architecture) -> int:
+    """Cycles by which a load that widens is longer than one that does not."""
+    return arch.latency("vector_load_ups_to_use") - arch.latency("vector_load_to_use")

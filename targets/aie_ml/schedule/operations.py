@@ -8,6 +8,7 @@ from math import ceil, prod
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import pair_name
+from match_aie.targets.aie_ml.schedule.clips import bounds, clip
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Kernel
 from match_aie.targets.aie_ml.schedule.lanes import (
     add_step,
@@ -188,6 +189,11 @@ def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
         yield Operation("copy", "bias", (MOVE,), (), name, core.move)
     elif kernel.bias and kernel.variant == "exposed":
         yield from _copied_bias(name, kernel, core)
+    elif kernel.bias and core.widens is not None:
+        for part in range(_bias_words(kernel, core)):
+            row = f"fb{name[1:]}.{part}"
+            yield load(row, "S", core, WORD)
+            yield Operation("copy", f"bias{part}", (MOVE,), (row,), name, core.widens)
     elif kernel.bias:
         for part in range(_bias_words(kernel, core)):
             yield Operation(
@@ -262,14 +268,10 @@ def _finish(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
         result = f"v{tag}.{part}"
         if kernel.requantise == "shift":
             yield Operation("srs", f"srs{part}", (STORE,), (name,), result, core.srs, "", piece)
-        if kernel.relu and not kernel.out.startswith("u"):
-            largest = f"x{tag}.{part}"
-            yield Operation("maximum", "relu", (MOVE,), (result,), largest, core.move)
-            result = largest
-        if kernel.high:
-            least = f"x{tag}.{part}h"
-            yield Operation("maximum", "least", (MOVE,), (result,), least, core.move)
-            result = least
+        for bound in bounds(kernel):
+            clipped = tuple(clip(bound, tag, part, result, kernel, core))
+            yield from clipped
+            result = clipped[-1].writes
         yield Operation("store", f"st{part}", (STORE,), (result,), "", 0, "S", piece)
 
 

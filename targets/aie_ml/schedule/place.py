@@ -35,6 +35,9 @@ LONGEST_GAP = 160
 #: Lengths of a block that are tried one after the other, further and further apart.
 FEW_GAPS = 16
 
+#: Times the least interval of a step that are tried, doubled each time.
+SLOWEST = 8
+
 #: Cycles between lengths that are tried beyond those.
 COARSE = 8
 
@@ -109,14 +112,22 @@ def explicit_steps(kernel: Kernel, core: Machine) -> int:
     return max(4, 2 * SPREAD_STEPS * words, -(-EXPLICIT_CYCLES // interval))
 
 
-def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
+def schedule_block(kernel: Kernel, core: Machine, steps: int, slower: int = 1) -> BlockSchedule:
     """The shortest schedule found of a block with `steps` steps of the reduction.
+
+    Args:
+        kernel: whose.
+        core: where.
+        steps: of the reduction.
+        slower: times the least interval of a step. Loads of a block that is shorter than a load
+            takes are issued blocks ahead: where one accumulator alone does not fit, slower steps
+            need fewer registers.
 
     Raises:
         TargetError: the pair has no native product, or registers do not suffice.
     """
     block = block_operations(kernel, core)
-    step = schedule_step(block, kernel, core)
+    step = schedule_step(block, kernel, core, slower)
     explicit = min(steps, explicit_steps(kernel, core))
     sets = _accumulator_sets(kernel, core, block)
     switch = 0 if kernel.variant == "flat" else LOOP_SWITCH
@@ -154,6 +165,9 @@ def schedule_block(kernel: Kernel, core: Machine, steps: int) -> BlockSchedule:
                 serial,
                 limits(kernel, explicit, step.interval),
             )
+    short = len(block.sums) == 1 and steps * step.interval < core.load
+    if short and slower < SLOWEST:
+        return schedule_block(kernel, core, steps, 2 * slower)
     raise TargetError(
         f"no schedule of {kernel} fits the registers of {core.name}", hint="use smaller blocks"
     )
@@ -183,13 +197,14 @@ def _extras(
     yield from (one - switch for one in (*range(total, low, COARSE), low))
 
 
-def schedule_step(block: Block, kernel: Kernel, core: Machine) -> Step:
-    """One step of the reduction at the least interval."""
+def schedule_step(block: Block, kernel: Kernel, core: Machine, slower: int = 1) -> Step:
+    """One step of the reduction at the least interval, or at `slower` times what slots allow."""
     products = [op for op in block.step if op.kind in ACCUMULATING]
     loads = [op for op in block.step if op.kind not in ACCUMULATING]
     distance = core.float_distance if kernel.floating else core.product_distance
     across = sorted(products, key=lambda op: (op.name, op.writes.partition(".")[::-1]))
-    for interval in range(max(len(products), (len(loads) + 1) // 2), 16 * len(loads) + 64):
+    least = slower * max(len(products), (len(loads) + 1) // 2)
+    for interval in range(least, 16 * len(loads) + 64):
         tried = [_place_step(order, loads, distance, interval) for order in (products, across)]
         found = [placed for placed in tried if placed is not None]
         if found:

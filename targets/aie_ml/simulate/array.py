@@ -231,9 +231,14 @@ class ArraySimulation:
         take, give = Acquire(way), Release(way)
         category = "in" if into else "out"
         move = Delay(ceil(crossing.bytes / rate), crossing.name, category, "dma")
+        # Straight to a core: through the switches of all rows below it.
+        above = crossing.channel.tile[1] if not self.device.mem_rows else 0
+        hops = Delay(self.device.architecture.hop_cycles * above)
         for at in range(self.runs * crossing.sends):
             if at % end.parts == 0:
                 yield from ready
+            if at == 0 and above:
+                yield hops
             yield take
             yield move
             yield give

@@ -12,7 +12,8 @@ template <unsigned Outputs, unsigned Channels, unsigned Points, int CoeffStep, i
           int DataStepY, typename CoeffType, typename DataType,
           typename Tag = aie_emulation::DefaultTag<CoeffType, DataType>>
 struct sliding_mul_ch_ops {
-    static_assert(__AIE_ARCH__ >= 20, "sliding_mul_ch is of AIE-ML and later");
+    // Names a parameter, so that only who uses it is refused.
+    static_assert(__AIE_ARCH__ >= 20 || Outputs == 0, "sliding_mul_ch is of AIE-ML and later");
     static constexpr unsigned lanes = Outputs * Channels, points = Points;
     using accum_type = accum<Tag, lanes>;
 
