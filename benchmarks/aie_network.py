@@ -7,8 +7,8 @@ Each network is compiled by `match.compile` for a VEK280, or for the device that
 Its program is executed for two runs with different data, and counts only where both results equal
 the reference bit for bit. Then it is simulated until runs follow each other at a steady pace, and
 for latency a single run, from its first word in to its last word out. Seconds are measured; nothing
-here ran on hardware. Images that follow each other (`aie_images.py`) and exercises of placing
-blocks (`aie_placement.py`) are cases, too.
+here ran on hardware. Images that follow each other (`aie_images.py`), networks that are too large
+for the array (`aie_phases.py`) and exercises of placing blocks (`aie_placement.py`) are cases, too.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from aie_images import IMAGES, image_rows
+from aie_phases import PHASED, phased_rows
 from aie_placement import exercises, placement_rows
 from machine import machine_row
 from rows import figure, report
@@ -247,7 +248,7 @@ def _limit(case: Case, plans: Sequence[SpreadPlan]) -> float:
 def main() -> None:
     """Print the table, and write the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
-    names = [*CASES, *IMAGES, *exercises()]
+    names = [*CASES, *PHASED, *IMAGES, *exercises()]
     parser.add_argument("--cases", nargs="+", choices=sorted(names), default=names)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -255,6 +256,8 @@ def main() -> None:
     for name in options.cases:
         if name in IMAGES:
             rows += image_rows(name)
+        elif name in PHASED:
+            rows += phased_rows(name)
         else:
             rows += rows_of(name, CASES[name]) if name in CASES else placement_rows(name)
     report(rows, options.json)

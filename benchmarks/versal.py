@@ -164,6 +164,7 @@ def varied(case: str, net: Compilation) -> Iterator[dict[str, Any]]:
             round(base.memory_cycles * factor),
             base.call_ns * factor,
             base.copied_per_ns / factor,
+            base.updated_per_ns / factor,
         )
         simulator = ArrayNetworkSimulator(
             device(target.device),

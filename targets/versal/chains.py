@@ -14,8 +14,8 @@ each reads what the one before it wrote in the run before. Or they share tiles (
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from collections.abc import Mapping as MappingOf
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
@@ -35,6 +35,7 @@ from match_aie.targets.aie_ml.graph.stack import columns_of, join_stack, stacked
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.versal.floorplan import first_columns
 from match_aie.targets.versal.module import plan_of
+from match_aie.targets.versal.phases import hosts, kind
 from match_aie.targets.versal.wishes import NO_WISHES, Wish
 from match_aie.workload import Kind, Workload
 
@@ -73,6 +74,7 @@ class Chain:
         links: what they read of each other, numbered within the chain.
         column: of the array, the first.
         offsets: first column of each layer, counted from that; empty where layers share tiles.
+        host: number of the layer whose graph it runs as, where that is another one's (`phases`).
     """
 
     first: int
@@ -80,6 +82,7 @@ class Chain:
     links: tuple[Link, ...]
     column: int = 0
     offsets: tuple[int, ...] = ()
+    host: int | None = None
 
     @property
     def layers(self) -> range:
@@ -93,6 +96,12 @@ class Chain:
     def stays(self, number: int) -> bool:
         """Whether the result of layer `number` of the chain stays on the array."""
         return any(link.writer == number for link in self.links)
+
+
+def sharing(found: Iterable[Chain]) -> set[int]:
+    """First layers of the chains whose graph others run as, too, and of those others."""
+    guests = {chain.first: chain.host for chain in found if chain.host is not None}
+    return {*guests, *guests.values()}
 
 
 def given(layer: ChosenLayer, wishes: MappingOf[str, Wish] = NO_WISHES) -> Given:
@@ -144,7 +153,43 @@ def chains(layers: tuple[Given, ...], device: str, *, whole: bool = True) -> tup
 def _placed(
     found: Sequence[Chain], layers: Sequence[Given], members: Sequence[Member], device: Device
 ) -> list[Chain] | Infeasible:
-    """Chains with their columns."""
+    """Chains with their columns; of those that run as another one's graph that one's."""
+    hosts = _hosts(found, layers, members, device)
+    own = [number for number, host in enumerate(hosts) if host == number]
+    placed = _blocks_placed([found[at] for at in own], layers, members, device)
+    if isinstance(placed, Infeasible):
+        return placed
+    of = dict(zip(own, placed, strict=True))
+    return [
+        of[number]
+        if host == number
+        else replace(chain, column=of[host].column, offsets=(0,), host=of[host].first)
+        for number, (chain, host) in enumerate(zip(found, hosts, strict=True))
+    ]
+
+
+def _hosts(
+    found: Sequence[Chain], layers: Sequence[Given], members: Sequence[Member], device: Device
+) -> list[int]:
+    """Number of the chain as whose graph each runs; joined and pinned layers have their own."""
+    kinds, needs = [], []
+    for chain in found:
+        layer, mine = layers[chain.first], [members[at] for at in chain.layers]
+        plan = plan_of(layer.workload, device.name, layer.mapping)
+        alone = len(mine) == 1 and layer.pin is None
+        kinds.append(kind(layer.workload, layer.mapping, plan, device) if alone else None)
+        first, last = mine[0].graph, mine[-1].graph
+        side_by_side = sum(member.graph.columns for member in mine)
+        wide = columns_of(mine, device) if _share_tiles(mine) else side_by_side
+        ways = (len(first.inputs), len(last.outputs)) if first.memory == "ddr" else (0, 0)
+        needs.append((wide, *ways))
+    return hosts(kinds, needs, device)
+
+
+def _blocks_placed(
+    found: Sequence[Chain], layers: Sequence[Given], members: Sequence[Member], device: Device
+) -> list[Chain] | Infeasible:
+    """Chains with columns of their own."""
     inside: list[tuple[int, ...]] = []
     blocks, pins = [], {}
     for number, chain in enumerate(found):

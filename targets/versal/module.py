@@ -30,6 +30,7 @@ from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, dense_plan, d
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
+from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
@@ -43,6 +44,9 @@ Floats = Literal["float32", "bf16"]
 #: What the layers of a network share: tiles, by whole columns but for layers of a single one, and
 #: channels from the chip's memory, and to it.
 SHARED = ("tiles of the array", "channels into the array", "channels out of the array")
+
+#: Tiles again, of graphs that alike layers may share as well (`phases`), each counted by itself.
+EVERY = "tiles of the array, a graph for each layer"
 
 #: Columns, each of which belongs to one graph: layers that share tiles have theirs in common.
 WHOLE = "columns of the array"
@@ -97,6 +101,16 @@ def plans(
     if workload.kind == "dense":
         return dense_plans(workload, name, most, memory, aim)
     return cut_plans(workload, name, most)
+
+
+def in_turn(plan: LayerPlan, array: Device) -> bool:
+    """Whether layers may use the graph of such a plan one after the other (`phases`).
+
+    Weights come from the chip's memory in every run, so that tiles keep little of a layer. A
+    processor that dispatches whole programs has a graph for each.
+    """
+    streamed = isinstance(plan, TimedPlan) and plan.timed.mapping.streamed
+    return streamed and array.dispatch_us is None
 
 
 def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
@@ -284,10 +298,12 @@ class AieArray(ExecModule):
         return ((),) if isinstance(found, Infeasible) else [plan.spatial for plan in found]
 
     def nests(self, workload: Workload) -> Sequence[Mapping]:
-        """Those of the plans that are whole nests."""
+        """Those of the plans where some are whole nests; of others the loops over tiles."""
         found = self._plans(workload)
         mine = () if isinstance(found, Infeasible) else found
-        return [plan.nest for plan in mine if isinstance(plan, SpreadPlan)]
+        if not any(isinstance(plan, SpreadPlan) for plan in mine):
+            return ()
+        return [p.nest if isinstance(p, SpreadPlan) else Mapping(p.spatial, ()) for p in mine]
 
     def _plans(self, workload: Workload) -> Sequence[LayerPlan] | Infeasible:
         return plans(workload, self.device, self.columns, self.memory, self.aim)
@@ -302,7 +318,9 @@ class AieArray(ExecModule):
         alone = isinstance(plan, SpreadPlan) and plan.timed.tiles == 1
         tiles = 1 if alone else plan.columns * device(self.device).core_rows
         ways = SHARED[1:] if plan.memory == "ddr" else STREAMS
-        found = {WHOLE: plan.columns, SHARED[0]: tiles}
+        # Of a graph that others of the layers use by turns, a small part.
+        kept = plan.columns if in_turn(plan, device(self.device)) else tiles
+        found = {WHOLE: plan.columns, EVERY: tiles, SHARED[0]: kept}
         return found | dict(zip(ways, plan.ways, strict=True))
 
     def cost_model(self, workload: Workload) -> CostModel:

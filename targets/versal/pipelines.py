@@ -140,7 +140,7 @@ def together(
     found = _alone(layers, array, columns, wishes, taken, [at for run in runs for at in run])
     for run in runs:
         free = columns - sum(taken[at] for at in mine if at not in run)
-        rows = [_staged(layers, run, array, wishes, free, most)]
+        rows = [_staged(layers, runs, run, array, wishes, free, most)]
         if not any(layers[at].label in wishes for at in run):
             seats = [layers[at] for at in run]
             rows = [_shared(seats, array), *rows, _as_chosen(seats, array)]
@@ -190,6 +190,7 @@ def _alone(
 
 def _staged(
     layers: Sequence[Seat],
+    runs: Sequence[Sequence[int]],
     run: Sequence[int],
     array: AieArray,
     wishes: MappingOf[str, Wish],
@@ -200,6 +201,7 @@ def _staged(
 
     Args:
         layers: that were selected.
+        runs: numbers of all that may be stages, by pipeline.
         run: numbers of the stages.
         array: the module.
         wishes: of users, by label.
@@ -214,7 +216,7 @@ def _staged(
     stages = [(dense_layer(layers[at].workload), layers[at].workload) for at in run]
     asked = [wishes.get(layers[at].label) for at in run]
     keeps = [_keeps(wish, most) for wish in asked]
-    through, least = _beyond(layers, run, array, keeps)
+    through, least = _beyond(layers, runs, run, array, keeps)
     wide = max([most, *(wish.columns or 0 for wish in asked if wish is not None)])
     # Users say what one of a layer takes; ways to the chip's memory are too few for copies.
     copies = (1,) if through == "gmio" or any(asked) else COPIES
@@ -273,14 +275,20 @@ def _as_chosen(seats: Sequence[Seat], array: AieArray) -> Row | None:
 
 
 def _beyond(
-    layers: Sequence[Seat], run: Sequence[int], array: AieArray, keeps: list[Keeps]
+    layers: Sequence[Seat],
+    runs: Sequence[Sequence[int]],
+    run: Sequence[int],
+    array: AieArray,
+    keeps: list[Keeps],
 ) -> tuple[WayKind, float]:
     """What feeds a pipeline, and the cycles of a run below which its stages need not go.
 
-    Candidates for the first and the last stage are kept to the channels that other layers leave.
+    Candidates for the first and the last stage are kept to the channels that other layers leave,
+    of which each pipeline has the same share.
 
     Args:
         layers: that were selected.
+        runs: numbers of all that may be stages, by pipeline.
         run: numbers of the stages.
         array: the module.
         keeps: of each stage.
@@ -288,11 +296,12 @@ def _beyond(
     if array.memory == "plio":
         return "plio", 0.0
     whole = device(array.device)
-    others = [at for at, one in enumerate(layers) if one.module == array.name and at not in run]
+    staged = {at for each in runs for at in each}
+    others = [at for at, one in enumerate(layers) if one.module == array.name and at not in staged]
     ways = [array.plan(layers[at].workload, layers[at].mapping).ways for at in others]
     into, out = (sum(each[side] for each in ways) for side in (0, 1))
-    into = whole.need(whole.gmio_in, "DMA channels from memory") - into
-    out = whole.need(whole.gmio_out, "DMA channels to memory") - out
+    into = (whole.need(whole.gmio_in, "DMA channels from memory") - into) // len(runs)
+    out = (whole.need(whole.gmio_out, "DMA channels to memory") - out) // len(runs)
     first, last = keeps[0], keeps[-1]
     keeps[0] = lambda one: first(one) and one.mapping.cas_length * one.mapping.row_parts <= into
     keeps[-1] = lambda one: last(one) and one.mapping.chains <= out

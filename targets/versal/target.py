@@ -32,11 +32,12 @@ from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
 from match_aie.targets.aie_ml.graph.write import Chained, Placed, network_units
 from match_aie.targets.aie_ml.known import device as known_device
 from match_aie.targets.aie_ml.known import documented
-from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Part, Stretch
+from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Stretch
 from match_aie.targets.versal.arm import ARM_MHZ, ArmModule
-from match_aie.targets.versal.chains import Chain, chains, given, joined
+from match_aie.targets.versal.chains import Chain, chains, given, joined, sharing
 from match_aie.targets.versal.module import (
     AROUND_NS,
+    EVERY,
     SHARED,
     STREAMS,
     WHOLE,
@@ -46,7 +47,9 @@ from match_aie.targets.versal.module import (
     layer_cost,
     taken,
 )
+from match_aie.targets.versal.phases import by_turns, updated
 from match_aie.targets.versal.pipelines import row_costs, together
+from match_aie.targets.versal.simulated import stretches_of
 from match_aie.targets.versal.streaming import ahead
 from match_aie.targets.versal.wishes import NO_LAYERS, Layers, read, verify
 
@@ -208,7 +211,7 @@ class VersalAIEML(MatchTarget):
         array = self._whole
         ways = (array.gmio_in or 0, array.gmio_out or 0)
         found = dict(zip(SHARED, (array.core_tiles, *ways), strict=True))
-        found[WHOLE] = array.columns
+        found[WHOLE], found[EVERY] = array.columns, array.core_tiles
         if self.memory == "plio":
             found |= dict(zip(STREAMS, (array.plio_in or 0, array.plio_out or 0), strict=True))
         return found
@@ -229,13 +232,14 @@ class VersalAIEML(MatchTarget):
             return refused.reason
         for chain, whole in chained:
             if whole is None:
-                at = chain.first
-                found.append(Placed(graphs[at], chain.column, mine[at].workload))
+                at, host = chain.first, None if chain.host is None else graphs[chain.host]
+                found.append(Placed(graphs[at], chain.column, mine[at].workload, host))
             else:
                 each = [(trimmed(graphs[n]), mine[n].workload) for n in chain.layers]
                 parts = tuple(Placed(graph, chain.column, of) for graph, of in each)
                 found.append(Chained(whole, chain.column, parts, ahead(self._aim, chained)))
-            users.append((mine[chain.first].label, found[-1].graph))
+            if chain.host is None:
+                users.append((mine[chain.first].label, found[-1].graph))
         stack = self._whole.need(self._whole.architecture.core.stack_default_bytes, "default stack")
         return self._lacking(users) or (network_units(network, found, stack) if found else ())
 
@@ -279,8 +283,8 @@ class VersalAIEML(MatchTarget):
         return None
 
     def spared(self) -> frozenset[str]:
-        """Channels to memory: layers that hand over in memory tiles need none."""
-        return frozenset((WHOLE, *SHARED[1:]) if self._handover else ())
+        """What layers do not need that hand over in memory tiles, or run as one graph by turns."""
+        return frozenset((WHOLE, EVERY, *SHARED[1:], *STREAMS))
 
     def handed_over(self, layers: Sequence[ChosenLayer]) -> Mapping[str, HandedOver]:
         """Layers of chains, and what they cost there."""
@@ -293,10 +297,12 @@ class VersalAIEML(MatchTarget):
             chained = self._joined("chain", mine, graphs)
         except InfeasibleError:
             return {}  # likewise
+        shared = sharing(chain for chain, _ in chained)
         for chain, whole in chained:
             together = self._together([mine[at] for at in chain.layers])
             if whole is None:
-                found |= self._alone(mine[chain.first], together)
+                again = graphs[chain.first] if chain.first in shared else None
+                found |= self._alone(mine[chain.first], together, again)
                 continue
             for number, at in enumerate(chain.layers):
                 held = chain.reads(number)
@@ -318,13 +324,20 @@ class VersalAIEML(MatchTarget):
                 found[mine[at].symbol] = HandedOver(cost, until, runs)
         return found
 
-    def _alone(self, layer: ChosenLayer, together: Sequence[Cost] | None) -> dict[str, HandedOver]:
-        """A spread layer that is a graph of its own, with that graph's start or ways."""
+    def _alone(
+        self, layer: ChosenLayer, together: Sequence[Cost] | None, again: LayerGraph | None
+    ) -> dict[str, HandedOver]:
+        """A spread layer that is a graph of its own, with that graph's start or ways.
+
+        Also one whose graph, which others run as, too, is given its numbers `again`.
+        """
         plan = self._array.plan(layer.workload, layer.mapping)
-        if not isinstance(plan, SpreadPlan):
-            return {}
         cost = layer_cost(plan, layer.workload, self._whole, aim=self._aim)
-        return {layer.symbol: HandedOver(together[0] if together else cost, None)}
+        if isinstance(plan, SpreadPlan):
+            return {layer.symbol: HandedOver(together[0] if together else cost, None)}
+        if again is None:
+            return {}
+        return {layer.symbol: HandedOver(updated(cost, again, self._whole), None)}
 
     def together(self, layers: Sequence[Seat]) -> Mapping[int, tuple[LoopMapping, Cost]]:
         """Dense layers in a row that run together, and layers with wishes."""
@@ -332,9 +345,10 @@ class VersalAIEML(MatchTarget):
         pipelined = self.memory == "plio" or self._aim == "throughput"
         joined = self._handover and (pipelined or not self._whole.mem_rows)
         most = self.columns_per_layer if joined else 0
-        if not most and not self._wishes:
-            return {}
-        return together(layers, self._array, columns, self._wishes, most=most)
+        array, wishes = self._array, self._wishes
+        some = most or wishes
+        found = together(layers, array, columns, wishes, most=most) if some else {}
+        return by_turns(layers, found, array, wishes.keys())
 
     def _together(self, layers: Sequence[ChosenLayer]) -> Sequence[Cost] | None:
         """Costs of a chain's layers that were planned together; None of others."""
@@ -364,20 +378,7 @@ class VersalAIEML(MatchTarget):
                 what = (f"layer{at}", step.label, step.module, step.workload, step.mapping)
                 mine.append(ChosenLayer(*what, zeros, flow))
         graphs = [self._graph(layer) for layer in mine]
-        found = []
-        for chain, whole in self._joined("network", mine, graphs):
-            held = whole.held if whole is not None else {}
-            parts = tuple(
-                Part(
-                    mine[at].flow.step,
-                    tuple(k.buffer for of in chain.reads(number).values() for k in held[of]),
-                    tuple(kept.buffer for kept in held.get(number, ())),
-                )
-                for number, at in enumerate(chain.layers)
-            )
-            graph = graphs[chain.first] if whole is None else whole.graph
-            found.append(Stretch(graph, chain.column, parts))
-        return found
+        return stretches_of(mine, graphs, self._joined("network", mine, graphs))
 
     def options(self) -> Mapping[str, object]:
         """Arguments that make an equal target."""

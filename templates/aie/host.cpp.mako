@@ -6,6 +6,10 @@
         struct = 'ma_array_part' if buffer.struct == 'ma_array' else buffer.struct
         return f'{buffer.struct}_{how}({to}, {source}, {struct}{{{fields}}});'
 
+    def update(layer, n, u):
+        g, value = layer.graph.name, f'static_cast<const char *>({u.operand}) + {u.offset}'
+        return f'{g}.update({g}.parameter[{layer.parameter + n}], reinterpret_cast<const {u.c_type} *>({value}), {u.elements});'
+
     def begin(buffer, kind):
         cast = 'reinterpret_cast' if buffer.narrow else 'static_cast'
         return f'{cast}<{kind} *>({buffer.source}) + {buffer.begin}' if buffer.begin else buffer.source
@@ -71,6 +75,12 @@ const void *${held.layer}_held(void) { return ${held.layer}_result; }
 #endif
 % endif
 
+% if layer.turn is not None and layer.updates and layer.name == g.name:
+
+// Several layers run as this graph by turns: whose numbers its tiles hold.
+static int ${g.name}_holds = -1;
+
+% endif
 % if layer.first and layer.ahead:
 
 namespace {
@@ -132,8 +142,18 @@ extern "C" void ${layer.name}_array(${', '.join(f"const void *{name}" for name i
         ${move('cut', f'{buffer.name}_memory', begin(buffer, 'const char'), buffer)}
         % endif
     % endfor
+    % if layer.turn is None:
     % for n, u in enumerate(layer.updates):
-        ${g.name}.update(${g.name}.parameter[${layer.parameter + n}], reinterpret_cast<const ${u.c_type} *>(static_cast<const char *>(${u.operand}) + ${u.offset}), ${u.elements});
+        ${update(layer, n, u)}
+    % endfor
+    % endif
+    }
+% endif
+% if layer.turn is not None and layer.updates:
+    if (${g.name}_holds != ${layer.turn}) {
+        ${g.name}_holds = ${layer.turn};
+    % for n, u in enumerate(layer.updates):
+        ${update(layer, n, u)}
     % endfor
     }
 % endif

@@ -29,6 +29,8 @@ from match_aie.targets.aie_ml.graph.region import links_down, region
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, is_nest, of_nest, spread_plans
 from match_aie.targets.aie_ml.graph.stack_plan import single, tile_plans
 from match_aie.targets.aie_ml.graph.timed_plan import (
+    TimedPlan,
+    going_by,
     is_timed,
     split_of,
     timed_best,
@@ -146,7 +148,8 @@ def dense_plans(
     """Plans of a dense layer on up to `most` columns of device `name`, the best of every width.
 
     No plan is as good as one of fewer columns. A layer whose weights do not fit the tiles goes
-    through the chip's memory, whatever feeds the others.
+    through the chip's memory, whatever feeds the others. Where weights do and are not few, the last
+    plan is one whose weights go by all the same: alike layers may take turns on its tiles.
 
     Args:
         workload: in fixed point.
@@ -160,6 +163,20 @@ def dense_plans(
     """
     if not known(name).mem_rows:
         return tile_plans(dense_layer(workload), workload, name, memory, aim)
+    found = _resident_plans(workload, name, most, memory, aim)
+    # A processor that dispatches whole programs has a graph for each layer.
+    if isinstance(found, Infeasible) or known(name).dispatch_us is not None:
+        return found
+    if any(isinstance(plan, TimedPlan) and plan.timed.mapping.streamed for plan in found):
+        return found
+    plan = going_by(dense_layer(workload), workload, name, most)
+    return found if plan is None else (*found, plan)
+
+
+def _resident_plans(
+    workload: Workload, name: str, most: int, memory: MemoryKind, aim: Aim
+) -> tuple[LayerPlan, ...] | Infeasible:
+    """Plans with weights in the tiles, where they fit; see `dense_plans`."""
     if memory == "plio":
         layer = dense_layer(workload)
         found = spread_plans(layer, workload, name, most, aim)

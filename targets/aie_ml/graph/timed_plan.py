@@ -108,6 +108,19 @@ class TimedPlan:
         return TimedGraph(name, self.timed, numbers).graph
 
 
+def going_by(layer: DenseLayer, workload: Workload, name: str, columns: int) -> TimedPlan | None:
+    """The best plan on so few tiles that the weights come from the chip's memory in every run.
+
+    None where there is none, and of layers of less weights than two tiles hold.
+    """
+    whole = known(name)
+    held = whole.architecture.core.data_memory_bytes
+    tiles = layer.reduction * layer.columns * ELEMENT_BYTES[layer.w] // held
+    few = min(columns, ceil(tiles / whole.core_rows))
+    plan = timed_best(layer, workload, name, few, tiles) if tiles > 1 else None
+    return plan if isinstance(plan, TimedPlan) and plan.timed.mapping.streamed else None
+
+
 def is_timed(spatial: tuple[Loop, ...]) -> bool:
     """Whether these are the loops of a `TimedPlan`."""
     return spatial[0].dim == spatial[1].dim
@@ -120,14 +133,22 @@ def split_of(spatial: tuple[Loop, ...]) -> Given:
 
 @lru_cache(maxsize=1024)
 def timed_best(
-    layer: DenseLayer, workload: Workload, name: str, columns: int
+    layer: DenseLayer, workload: Workload, name: str, columns: int, most_tiles: int | None = None
 ) -> TimedPlan | Infeasible:
-    """The plan of least cycles on at most `columns` columns whose graph can be laid out."""
+    """The plan of least cycles on at most `columns` columns whose graph can be laid out.
+
+    Args:
+        layer: what runs.
+        workload: the same.
+        name: of the device.
+        columns: at most.
+        most_tiles: likewise; None for all.
+    """
     zeros = zeros_of(workload)
     refused: Infeasible | None = None
     best: TimedPlan | None = None
     looked = 0
-    for bound, split in _splits(layer, name, columns):
+    for bound, split in _splits(layer, name, columns, most_tiles):
         if looked == CANDIDATES or (best is not None and bound >= NEAR * best.cycles):
             break
         roughly = _roughly(layer, name, split)
@@ -199,11 +220,13 @@ def _roughly(layer: DenseLayer, name: str, split: Given) -> TimedPlan | Infeasib
     return min(found, key=lambda plan: plan.cycles)
 
 
-def _splits(layer: DenseLayer, name: str, columns: int) -> list[tuple[float, Given]]:
+def _splits(
+    layer: DenseLayer, name: str, columns: int, most_tiles: int | None
+) -> list[tuple[float, Given]]:
     """Least cycles and splits, best first; of equal ones those with the fewest streams."""
     found = []
     whole = _region(name, columns, known(name).core_rows)
-    for split in splits(layer, whole, native_tilings(layer, whole)[0], None):
+    for split in splits(layer, whole, native_tilings(layer, whole)[0], most_tiles):
         chains = split.column_parts * split.row_parts
         rows = _rows(name, split.cas_length)
         slots = ceil(chains / rows)

@@ -37,11 +37,19 @@ class Update:
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """A layer's graph, from which column of the array on, and the layer's operands."""
+    """A layer's graph, from which column of the array on, and the layer's operands.
+
+    Attributes:
+        graph: of the layer.
+        column: of the array.
+        workload: what it computes.
+        host: the graph that is run, where that is another layer's with this one's numbers.
+    """
 
     graph: LayerGraph
     column: int
     workload: Workload
+    host: LayerGraph | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +92,7 @@ class HostLayer:
         held: what stays on the array of this layer and those before it, where it is the last.
         elements: of each operand of the layer.
         ahead: runs of the graph that may have begun before one's result is taken.
+        turn: its number among layers that run as the same graph by turns.
     """
 
     name: str
@@ -99,6 +108,7 @@ class HostLayer:
     held: tuple[Held, ...] = ()
     elements: tuple[tuple[str, int], ...] = ()
     ahead: int = 0
+    turn: int | None = None
 
     @property
     def narrow(self) -> tuple[tuple[str, int], ...]:
@@ -330,15 +340,26 @@ def graph_units(placed: Placed | Chained, stack: int) -> list[Unit]:
     return [*(unit for each in sources for unit in kernel_units(each)), whole]
 
 
-def _hosts(one: Placed | Chained) -> list[HostLayer]:
-    return host_chain(one) if isinstance(one, Chained) else [host_layer(one.graph, one.workload)]
+def _hosts(placed: Sequence[Placed | Chained]) -> list[HostLayer]:
+    """What the host does for each layer; those that run as one graph are numbered."""
+    found: list[HostLayer] = []
+    shared = {id(one.host) for one in placed if isinstance(one, Placed) and one.host is not None}
+    for turn, one in enumerate(placed):
+        if isinstance(one, Chained):
+            found += host_chain(one)
+            continue
+        graph = one.host or one.graph
+        own = host_layer(one.graph, one.workload)
+        found.append(replace(own, graph=graph, turn=turn if id(graph) in shared else None))
+    return found
 
 
 def network_units(network: str, placed: Sequence[Placed | Chained], stack: int) -> tuple[Unit, ...]:
     """All sources of a network's layers on the array, each file once; `stack` as above."""
-    found = {unit.path: unit for layer in placed for unit in graph_units(layer, stack)}
-    graphs = tuple(layer.graph for layer in placed)
-    layers = tuple(host for one in placed for host in _hosts(one))
+    owners = [one for one in placed if isinstance(one, Chained) or one.host is None]
+    found = {unit.path: unit for owner in owners for unit in graph_units(owner, stack)}
+    graphs = tuple(owner.graph for owner in owners)
+    layers = tuple(_hosts(placed))
     head = f"{FOLDER}/{network}"
     more = (
         Unit(f"{head}_graphs.h", "aie/graphs.h.mako", {"graphs": graphs}),

@@ -125,9 +125,14 @@ class ArrayNetworkSimulator:
         results: dict[int, StepResult] = {}
         groups: list[Group] = []
         first = {stretch.parts[0].step: stretch for stretch in self._stretches(steps)}
+        runs: dict[int, LayerRun] = {}
         for index, step in enumerate(steps):
             if index in first:
-                groups.append(self._stretch(clock, steps, first[index], results))
+                graph, column = first[index].graph, first[index].column
+                if id(graph) not in runs:  # several layers may run as one graph
+                    runs[id(graph)] = self.layer(graph, column, trace=record)
+                run = runs[id(graph)]
+                groups.append(self._stretch(clock, steps, first[index], run, results))
             elif index not in results:
                 results[index] = StepResult(
                     step.label, step.module, clock.now, step.cycles, step.predicted, False
@@ -165,19 +170,28 @@ class ArrayNetworkSimulator:
         clock: _Clock,
         steps: Sequence[SimulatedStep],
         stretch: Stretch,
+        run: LayerRun,
         results: dict[int, StepResult],
     ) -> Group:
-        """One run of a stretch; its layers' results go to `results`."""
+        """A stretch that ran so; its layers' results go to `results`.
+
+        Args:
+            clock: goes on.
+            steps: the network's calls.
+            stretch: several layers, or one.
+            run: of its program.
+            results: of calls, by their numbers.
+        """
         graph, column = stretch.graph, stretch.column
         scale = self._frequency / (self._device.clock_ghz * 1e9)
         names = [steps[part.step].label for part in stretch.parts]
         label = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
-        run = self.layer(graph, column, trace=clock.record)
         into = sum(o.elements * BYTES[o.dtype] for o in graph.inputs if o.values is None)
         back = sum(o.elements * BYTES[o.dtype] for o in graph.outputs)
         if graph.memory == "plio":  # programmable logic moves the data
             into = back = 0
-        around = self._beyond.call_ns * 1e-9 * self._frequency
+        updating = stretch.updated / self._beyond.updated_per_ns
+        around = (self._beyond.call_ns + updating) * 1e-9 * self._frequency
         begin = clock.now
         clock.take(around + self._copied(into), "processor", f"to {label}")
         started = clock.now

@@ -25,12 +25,15 @@ class Beyond:
         call_ns: of the processor around a layer: it programs a transfer each way, starts the graph
             and waits; some hundred accesses of uncached registers.
         copied_per_ns: bytes that the processor copies between tensors and the array's buffers.
+        updated_per_ns: bytes of run-time parameters that it writes to the tiles' memories: a word
+            of uncached memory in 20 ns.
     """
 
     memory_gbps: float = 25.6
     memory_cycles: int = 200
     call_ns: float = 1000.0
     copied_per_ns: float = 5.6
+    updated_per_ns: float = 0.2
 
 
 @dataclass(frozen=True)

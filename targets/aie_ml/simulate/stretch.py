@@ -30,8 +30,11 @@ class Stretch:
         graph: of all of them.
         column: of the array, the first.
         parts: the layers, in the order of their calls.
+        updated: bytes of run-time parameters that the processor writes before the run, since other
+            layers run as the same graph.
     """
 
     graph: LayerGraph
     column: int
     parts: tuple[Part, ...]
+    updated: int = 0
