@@ -59,7 +59,12 @@ def check_named(
     with warnings.catch_warnings(), working(f"checking {target.name}") as progress:
         warnings.simplefilter("ignore")
         check = check_target(
-            target, cases=cases, compiler=compiler, timeout=timeout, progress=progress
+            target,
+            cases=cases,
+            compiler=compiler,
+            timeout=timeout,
+            progress=progress,
+            part=bool(words),
         )
     if as_json:
         say_json(check.to_json())

@@ -151,8 +151,7 @@ class VersalAIEML(MatchTarget):
                 ("ddr"), or streams of programmable logic ("plio"), many at once.
             optimize_for: whether layers fed by streams are chosen for the cycles of a single run
                 ("latency"), or between runs that follow each other ("throughput").
-            documented_only: whether only constructs are emitted that a public example shows. Layers
-                then do not hand over, whatever `handover` says.
+            documented_only: emits only what a public example shows, so without handover.
             layers: what is asked of layers, by label: "columns", "tiles", "cascade" (tiles of
                 a chain, of dense layers), and "position" (first column, 0).
             floats: what dense layers of float32 tensors are: "float32", which the Arm core
