@@ -7,6 +7,7 @@ early, the halves of a few sums would take all vector registers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from match_aie.targets.aie_ml.schedule.operation import ACCUMULATING, Operation
@@ -65,9 +66,21 @@ def place_start(
     return found
 
 
+def landed(placed: Iterable[Placed]) -> dict[str, int]:
+    """When the last product of each accumulator has landed."""
+    found: dict[str, int] = {}
+    for p in placed:
+        op = p.operation
+        if op.kind in ACCUMULATING:
+            lands = p.cycle + op.latency
+            if found.get(op.writes, lands) <= lands:
+                found[op.writes] = lands
+    return found
+
+
 def place_finish(
     block: Block,
-    placed: list[Placed],
+    landed: dict[str, int],
     table: Table,
     length: int,
     words: Limits,
@@ -78,18 +91,14 @@ def place_finish(
 
     Args:
         block: the operations.
-        placed: those of the steps.
+        landed: when that has landed.
         table: what is taken.
         length: of the pattern: how far to look.
         words: where words of a cascade may be.
         serial: how registers are saved: not (0); a chain begins when the one before has multiplied
             (1); so does each part of a chain (2), and nothing is fetched for a chain before (3).
     """
-    ready: dict[str, int] = {}
-    for p in placed:
-        if p.operation.kind in ACCUMULATING:
-            landed = p.cycle + p.operation.latency
-            ready[p.operation.writes] = max(landed, ready.get(p.operation.writes, landed))
+    ready = dict(landed)
     ops = tuple(op for chain in block.finish for op in chain)
     if ops and ops[0].kind == "cascade_write":
         spread = dict(zip(block.sums, words.writes_after, strict=False))
@@ -155,7 +164,7 @@ class _Chain:
 
     def place(self, op: Operation, begin: int) -> list[Placed] | None:
         """`op` as early as possible from `begin` on, and what only it needs as late as possible."""
-        soonest = max((begin, *(self._soonest(name) for name in op.reads)))
+        soonest = self._after(op, begin)
         return self._within(op, range(soonest, soonest + self.length))
 
     def _within(self, op: Operation, cycles: range) -> list[Placed] | None:
@@ -167,14 +176,19 @@ class _Chain:
             cycles = range(free[0] + cycles.step, cycles.stop, cycles.step)
         return None
 
-    def _soonest(self, name: str) -> int:
-        """When a value can be read at the earliest; any time where nothing holds it up."""
-        if name in self.ready:
-            return self.ready[name]
-        op = self.feeders[name]
-        if not op.reads:
-            return min(self.ready.values()) - self.length
-        return op.latency + max(self._soonest(read) for read in op.reads)
+    def _after(self, op: Operation, begin: int) -> int:
+        """When `op` can issue at the earliest, from `begin` on."""
+        for name in op.reads:
+            ready = self.ready.get(name)
+            soonest = self._soonest(self.feeders[name]) if ready is None else ready
+            if soonest > begin:
+                begin = soonest
+        return begin
+
+    def _soonest(self, op: Operation) -> int:
+        """When what it gives can be read; any time where nothing holds it up."""
+        before = min(self.ready.values()) - self.length
+        return op.latency + self._after(op, before) if op.reads else before
 
     def _at(self, op: Operation, cycle: int, slot: str) -> list[Placed] | None:
         """`op` in a free slot with all that it needs; None, and nothing taken, without room."""
@@ -189,15 +203,14 @@ class _Chain:
                 self._undo(found)
                 return None
         if op.writes:
-            ready[op.writes] = max(cycle + op.latency, ready.get(op.writes, cycle))
+            lands, known = cycle + op.latency, ready.get(op.writes)
+            ready[op.writes] = lands if known is None else max(lands, known)
         return found
 
     def _before(self, op: Operation, cycle: int) -> list[Placed] | None:
         """`op` as late as possible so that its value can be read in `cycle`."""
         latest = cycle - op.latency
-        soonest = latest - self.length + 1
-        for name in op.reads:
-            soonest = max(soonest, self._soonest(name))
+        soonest = self._after(op, latest - self.length + 1)
         return self._within(op, range(latest, soonest - 1, -1))
 
     def _undo(self, placed: list[Placed]) -> None:

@@ -16,12 +16,21 @@ from functools import cache
 
 from match_aie.errors import InternalError, TargetError
 from match_aie.targets.aie_ml.kernels.heads import SPREAD_STEPS
-from match_aie.targets.aie_ml.schedule.edges import MOST_SERIAL, place_finish, place_start
+from match_aie.targets.aie_ml.schedule.edges import MOST_SERIAL, landed, place_finish, place_start
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
 from match_aie.targets.aie_ml.schedule.machine import VECTOR, Machine
 from match_aie.targets.aie_ml.schedule.operation import ACCUMULATING, Operation
 from match_aie.targets.aie_ml.schedule.operations import Block, block_operations
-from match_aie.targets.aie_ml.schedule.registers import VECTOR_UNITS, Placed, Spans, fit, spans
+from match_aie.targets.aie_ml.schedule.registers import (
+    VECTOR_UNITS,
+    Moments,
+    Placed,
+    Spans,
+    apart,
+    fit,
+    moments,
+    spans,
+)
 from match_aie.targets.aie_ml.schedule.table import Table
 from match_aie.targets.aie_ml.schedule.words import Limits, limits
 
@@ -301,7 +310,9 @@ class _Laid:
         placed: operations of the steps.
         started: those of the start; None without room, or where they come after the finish.
         words: where words of a cascade may be.
+        landed: when each accumulator's last product has.
         stepped: how long values of single steps live.
+        blocked: what the steps do to all other values.
     """
 
     table: Table
@@ -310,7 +321,9 @@ class _Laid:
     placed: list[Placed]
     started: list[Placed] | None
     words: Limits
+    landed: dict[str, int]
     stepped: Spans
+    blocked: Moments
 
 
 def _lay_steps(
@@ -329,8 +342,15 @@ def _lay_steps(
             placed.append(Placed(cycle, p.slot, p.operation, at))
     words = limits(kernel, steps, step.interval)
     started = None if kernel.adds else place_start(block, placed, table, length, words)
-    stepped = spans(VECTOR_UNITS, [(0, p.cycle, p) for p in placed], of_step=True)
-    return _Laid(table, length, gap, placed, started, words, stepped)
+    issued = [(0, p.cycle, p) for p in placed]
+    stepped = spans(moments(VECTOR_UNITS, issued, of_step=True))
+    blocked = moments(_letters(block), issued, of_step=False)
+    return _Laid(table, length, gap, placed, started, words, landed(placed), stepped, blocked)
+
+
+def _letters(block: Block) -> set[str]:
+    """First letters of values that take registers."""
+    return {*VECTOR_UNITS, *block.width}
 
 
 def _place(
@@ -350,7 +370,7 @@ def _place(
     started = laid.started
     if started is None and not kernel.adds:
         return None
-    finished = place_finish(block, placed, table, length, laid.words, serial=serial)
+    finished = place_finish(block, laid.landed, table, length, laid.words, serial=serial)
     if kernel.adds:
         # Earlier sums come from where the results go, between their stores: no load moves up over
         # the inner loop of the block before.
@@ -358,15 +378,17 @@ def _place(
         started = place_start(block, placed, table, length, laid.words, since=loop + 1)
     if started is None or finished is None:
         return None
-    everything = (*placed, *started, *finished)
-    if not _registers_free(block, everything, length, sets):
+    around = [(0, p.cycle, p) for p in (*started, *finished)]
+    blocked = laid.blocked, moments(_letters(block), around, of_step=False)
+    if not apart(block.sums, blocked, length, sets):
         return None
     if kernel.variant == "exposed":
         if length - switch <= max(p.cycle for p in finished):
             return None
     files = (VECTOR_UNITS, core.vectors), (block.width, core.accumulators)
-    issued = [(0, p.cycle, p) for p in everything]
-    return everything if fit(files, issued, length, laid.stepped) else None
+    if not fit(files, (laid.stepped, spans(*blocked)), length):
+        return None
+    return (*placed, *started, *finished)
 
 
 def _stretched(cycle: int, total: int, inserts: dict[int, int], length: int) -> int:
@@ -374,16 +396,6 @@ def _stretched(cycle: int, total: int, inserts: dict[int, int], length: int) -> 
     blocks, inside = divmod(cycle, total)
     before = sum(many for at, many in inserts.items() if at <= inside and at < total)
     return blocks * length + inside + before
-
-
-def _registers_free(block: Block, placed: tuple[Placed, ...], length: int, sets: int) -> bool:
-    """Whether an accumulator's next life begins after the last read of this one."""
-    for name in block.sums:
-        begin = min(p.cycle + p.operation.latency for p in placed if p.operation.writes == name)
-        end = max(p.cycle for p in placed if name in p.operation.reads)
-        if begin + sets * length <= end:
-            return False
-    return True
 
 
 def _peeled(placed: tuple[Placed, ...], step: Step, steps: int) -> int:

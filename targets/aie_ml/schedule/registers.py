@@ -58,63 +58,112 @@ def most_live(lives: Iterable[Life], length: int | None) -> float:
     return most
 
 
-#: (first, last) cycle of values by block, name and step of the reduction, where they are of one.
-Spans = dict[tuple[int, str, int | None], tuple[int, int]]
+#: (block, name, step of the reduction where it is of one) of a value.
+Value = tuple[int, str, int | None]
+
+#: (first, last) cycle of values.
+Spans = dict[Value, tuple[int, int]]
+
+
+class Moments(NamedTuple):
+    """What some operations do to values.
+
+    Attributes:
+        landed: first and last cycle in which each is written.
+        read: last cycle in which each is read.
+    """
+
+    landed: Spans
+    read: dict[Value, int]
 
 
 def fit(
-    files: Sequence[tuple[dict[str, float], float]],
-    issued: Sequence[tuple[int, int, Placed]],
-    length: int | None,
-    stepped: Spans | None = None,
+    files: Sequence[tuple[dict[str, float], float]], lives: Sequence[Spans], length: int | None
 ) -> bool:
     """Whether all values that live at once have a register.
 
     Args:
         files: of registers: how many a value takes by the first letter of its name, and how many
             there are; values of other letters do not count.
-        issued: (block, cycle, placed) of all operations.
+        lives: of all values, each in one of them.
         length: of the pattern that repeats; None where nothing does.
-        stepped: values of single steps among them, where they are known.
     """
-    letters = {letter for units, _ in files for letter in units}
-    if stepped is None:
-        stepped = spans(letters, issued, of_step=True)
-    known = (*stepped.items(), *spans(letters, issued, of_step=False).items())
     for units, most in files:
-        lives = [(*span, units[key[1][0]]) for key, span in known if key[1][0] in units]
-        if most_live(lives, length) > most:
+        taken = [
+            (*span, units[key[1][0]])
+            for known in lives
+            for key, span in known.items()
+            if key[1][0] in units
+        ]
+        if most_live(taken, length) > most:
             return False
     return True
 
 
-def spans(
-    letters: Collection[str], issued: Sequence[tuple[int, int, Placed]], *, of_step: bool
-) -> Spans:
-    """How long values live whose names begin with one of `letters`.
+def spans(*parts: Moments) -> Spans:
+    """How long the values live that operations write, from those of each part."""
+    found: Spans = {}
+    for part in parts:
+        for key, span in part.landed.items():
+            known = found.get(key)
+            found[key] = _hull(span, known) if known else span
+    for part in parts:
+        for key, read in part.read.items():
+            known = found.get(key)
+            if known is not None and read > known[1]:
+                found[key] = known[0], read
+    return found
+
+
+def _hull(a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+    return min(a[0], b[0]), max(a[1], b[1])
+
+
+def moments(
+    letters: Collection[str], issued: Iterable[tuple[int, int, Placed]], *, of_step: bool
+) -> Moments:
+    """What operations do to values whose names begin with one of `letters`.
 
     Args:
         letters: of the names.
-        issued: (block, cycle, placed) of all operations.
+        issued: (block, cycle, placed) of each.
         of_step: whether values of single steps are meant, or all others.
     """
     wanted = {letter for letter in letters if (letter in OF_STEP) == of_step}
-    found: Spans = {}
+    found = Moments({}, {})
+    landed, read = found
     for block, cycle, (_, _, op, step) in issued:
         name = op.writes
         if name and name[0] in wanted:
-            landed = cycle + op.latency
+            lands = cycle + op.latency
             key = (block, name, step if of_step else None)
-            known = found.get(key)
+            known = landed.get(key)
             if known is None:
-                found[key] = landed, landed
-            elif not known[0] <= landed <= known[1]:
-                found[key] = min(landed, known[0]), max(landed, known[1])
-    for block, cycle, (_, _, op, step) in issued:
+                landed[key] = lands, lands
+            elif not known[0] <= lands <= known[1]:
+                landed[key] = min(lands, known[0]), max(lands, known[1])
         for name in op.reads:
             if name[0] in wanted:
                 key = (block, name, step if of_step else None)
-                read = found.get(key)
-                if read is not None and cycle > read[1]:
-                    found[key] = read[0], cycle
+                last = read.get(key)
+                if last is None or cycle > last:
+                    read[key] = cycle
     return found
+
+
+def apart(sums: Iterable[str], parts: Sequence[Moments], length: int, sets: int) -> bool:
+    """Whether an accumulator's next life begins after the last read of this one.
+
+    Args:
+        sums: of a block, in one accumulator each.
+        parts: what its operations do to them.
+        length: from block to block.
+        sets: of accumulators that blocks use in turn.
+    """
+    for name in sums:
+        key = 0, name, None
+        begin = min(part.landed[key][0] for part in parts if key in part.landed)
+        end = max(part.read[key] for part in parts if key in part.read)
+        if begin + sets * length <= end:
+            return False
+    return True

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from match_aie.errors import InternalError
-from match_aie.targets.aie_ml.schedule.edges import place_finish, place_start
+from match_aie.targets.aie_ml.schedule.edges import landed, place_finish, place_start
 from match_aie.targets.aie_ml.schedule.operation import OF_STEP
 from match_aie.targets.aie_ml.schedule.place import BlockSchedule
-from match_aie.targets.aie_ml.schedule.registers import VECTOR_UNITS, Placed, fit
+from match_aie.targets.aie_ml.schedule.registers import VECTOR_UNITS, Placed, fit, moments, spans
 from match_aie.targets.aie_ml.schedule.table import Table
 from match_aie.targets.aie_ml.schedule.words import Limits
 
@@ -112,7 +112,10 @@ def _fits(run: tuple[Issue, ...], schedule: BlockSchedule) -> bool:
     """Whether registers suffice."""
     vectors, accumulators = schedule.registers
     files = (VECTOR_UNITS, vectors), (schedule.block.width, accumulators)
-    return fit(files, [(issue.block, issue.cycle, issue.placed) for issue in run], None)
+    letters = {letter for units, _ in files for letter in units}
+    issued = [(issue.block, issue.cycle, issue.placed) for issue in run]
+    lives = [spans(moments(letters, issued, of_step=each)) for each in (True, False)]
+    return fit(files, lives, None)
 
 
 def _apart(run: tuple[Issue, ...], sets: int) -> bool:
@@ -204,7 +207,8 @@ def _anew(
     if starting:
         found = place_start(schedule.block, steps, table, length, words)
     else:
-        found = place_finish(schedule.block, steps, table, length, words, serial=schedule.serial)
+        after, serial = landed(steps), schedule.serial
+        found = place_finish(schedule.block, after, table, length, words, serial=serial)
     if found is None:
         raise InternalError("kernel schedule: no room at an end")
     return [Issue(p.cycle, block, p) for p in found]
