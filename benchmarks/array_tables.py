@@ -140,6 +140,20 @@ def aie_networks(rows: Rows) -> Lines:
         )
 
 
+def aie_phased(rows: Rows) -> Lines:
+    """Networks that are too large for the array: graphs of which layers take turns."""
+    yield "network", "graphs", "one inference, us", "TOPS", "assumptions at half / double, us"
+    for case in rows.cases("graphs"):
+        varied = (f"simulated_us_{which}" for which in ("half", "double"))
+        yield (
+            case,
+            rows.value(case, "graphs", 0),
+            rows.value(case, "simulated_us", 0),
+            rows.value(case, "simulated_tops", 2),
+            " / ".join(rows.value(case, metric, 0) for metric in varied),
+        )
+
+
 def aie_latency(rows: Rows) -> Lines:
     """Networks that are compiled for the latency of a single run, likewise."""
     yield "network", "tiles", "a run, us", "a result every, us", "assumptions at half / double, us"
