@@ -3,8 +3,8 @@
     python benchmarks/gap9_timing.py [--json FILE]
 
 Measured are `ne16_cycles.csv` and `dma_cycles.csv` in `tests/data`. Constants of NE16 are fitted to
-the even rows; errors are reported for the odd ones, with those constants. All measured layers have
-stride 1: nothing is known of stride 2.
+the even rows; errors are reported for the odd ones, with those constants. All these layers have
+stride 1; `gap9_gvsoc.py` has two of stride 2.
 """
 
 from __future__ import annotations

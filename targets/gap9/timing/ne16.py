@@ -11,7 +11,7 @@ hardware's authors wrote): of every tile of 3x3 pixels and 32 (depthwise 16) cha
 A word takes a cycle. What the pipeline takes to fill and drain is `Latencies`, fitted to half of
 the measured cases (`benchmarks/gap9_timing.py`). The measurements are that model's too, so
 agreement with them says nothing of silicon. Jobs that store corners (stride 2) follow the same
-phases: nobody has measured one.
+phases: a pixel that is dropped takes its cycle of storing there too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class Latencies:
     """Cycles beyond a word per cycle; fitted to the even rows of `ne16_cycles.csv`.
 
     Attributes:
-        job: from the trigger to the end that the core sees, beside the tiles.
+        job: from the trigger to the end that the core sees, beside the tiles. One cycle of it is
+            NE16's; a job that follows another one there begins that much after its end.
         conv3x3: of every pass over 16 input channels: FIFOs before loading, before and after
             multiplying.
         depthwise: likewise, of every tile.

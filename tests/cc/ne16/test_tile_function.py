@@ -52,3 +52,12 @@ def test_later_jobs_of_a_tile_write_six_registers(recorder):
     layer = Ne16Layer(Mode.CONV3X3, 2)
     jobs, writes = record(recorder, layer, Ne16Tile(48, 48, 8, 96, 96, 3))
     assert (len(jobs), writes) == (576, 2 * 24 + 574 * 6)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4, 32768, 65534, 65535, 65536])
+def test_as_many_rows_as_a_register_counts(recorder, rows):
+    """Threes are found by a multiplication, which is exact no further."""
+    layer, tile = Ne16Layer(Mode.CONV1X1), Ne16Tile(rows, 1, 33, rows, 1, 17)
+    jobs, _ = record(recorder, layer, tile)
+    assert jobs == tile_registers(layer, tile, AT)
+    assert jobs[0][19] >> 16 == -(-rows // 3)

@@ -42,11 +42,12 @@ static inline uint32_t ma_ne16_bordered(const struct ma_ne16_layer *layer, const
                                                      whole->in_columns, layer->stride);
     uint32_t ticket = 0;
     for (uint32_t part = 0; part < 9; ++part) {
-        const uint32_t row = rows.at[part / 3], column = columns.at[part % 3];
+        const uint32_t down = ma_ne16_threes(part + 1) - 1, across = part - 3 * down;
+        const uint32_t row = rows.at[down], column = columns.at[across];
         const uint32_t up = layer->stride * row, left = layer->stride * column;
         struct ma_ne16_shape shape = *whole;
-        shape.rows = rows.at[part / 3 + 1] - row;
-        shape.columns = columns.at[part % 3 + 1] - column;
+        shape.rows = rows.at[down + 1] - row;
+        shape.columns = columns.at[across + 1] - column;
         if (!shape.rows || !shape.columns)
             continue;
         const uint32_t above = up > whole->top ? up - whole->top : 0;
