@@ -9,7 +9,8 @@ from match_aie.targets.aie_ml.schedule.call import ArchitectureKey, shapes
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
 from match_aie.targets.aie_ml.schedule.machine import STORE, VECTOR
 from match_aie.targets.aie_ml.schedule.operations import block_operations
-from match_aie.targets.aie_ml.schedule.place import LOOP_SWITCH, schedule_step
+from match_aie.targets.aie_ml.schedule.place import LOOP_SWITCH
+from match_aie.targets.aie_ml.schedule.step import schedule_step
 
 
 def least_body(kernel: Kernel, key: ArchitectureKey, size: tuple[int, int, int]) -> int:

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from match_aie.errors import InternalError, TargetError
+from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.kernels.heads import SPREAD_STEPS
 from match_aie.targets.aie_ml.schedule.edges import MOST_SERIAL, landed, place_finish, place_start
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
 from match_aie.targets.aie_ml.schedule.machine import VECTOR, Machine
-from match_aie.targets.aie_ml.schedule.operation import ACCUMULATING, Operation
+from match_aie.targets.aie_ml.schedule.operation import ACCUMULATING
 from match_aie.targets.aie_ml.schedule.operations import Block, block_operations
 from match_aie.targets.aie_ml.schedule.registers import (
     VECTOR_UNITS,
@@ -31,6 +31,7 @@ from match_aie.targets.aie_ml.schedule.registers import (
     moments,
     spans,
 )
+from match_aie.targets.aie_ml.schedule.step import Step, schedule_step
 from match_aie.targets.aie_ml.schedule.table import Table
 from match_aie.targets.aie_ml.schedule.words import Limits, limits
 
@@ -54,14 +55,6 @@ COARSE = 8
 #: "64x64x64, one call, <4,8,8>" and "dense 128x128, i8xi8 and i16xi8, no bias, no ReLU" of
 #: data/aie_calibration.csv: (cycles - call - fill - products) / (blocks - 1) = 2.0, 2.5, 2.2.
 LOOP_SWITCH = 2
-
-
-@dataclass(frozen=True)
-class Step:
-    """One step of the reduction, repeated every `interval` cycles; cycles may be negative."""
-
-    interval: int
-    placed: tuple[Placed, ...]
 
 
 @dataclass(frozen=True)
@@ -204,64 +197,6 @@ def _extras(
         else:
             high = middle
     yield from (one - switch for one in (*range(total, low, COARSE), low))
-
-
-def schedule_step(block: Block, kernel: Kernel, core: Machine, slower: int = 1) -> Step:
-    """One step of the reduction at the least interval, or at `slower` times what slots allow."""
-    products = [op for op in block.step if op.kind in ACCUMULATING]
-    loads = [op for op in block.step if op.kind not in ACCUMULATING]
-    distance = core.float_distance if kernel.floating else core.product_distance
-    across = sorted(products, key=lambda op: (op.name, op.writes.partition(".")[::-1]))
-    least = slower * max(len(products), (len(loads) + 1) // 2)
-    for interval in range(least, 16 * len(loads) + 64):
-        tried = [_place_step(order, loads, distance, interval) for order in (products, across)]
-        found = [placed for placed in tried if placed is not None]
-        if found:
-            return Step(interval, max(found, key=lambda placed: min(p.cycle for p in placed)))
-    raise InternalError(f"no schedule found for a step of {kernel}")
-
-
-def _place_step(
-    products: list[Operation], loads: list[Operation], distance: int, interval: int
-) -> tuple[Placed, ...] | None:
-    table = Table(interval)
-    placed: list[Placed] = []
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
-    cycle = -1
-    for op in products:
-        cycle = max(cycle + 1, last.get(op.writes, -distance) + distance)
-        if cycle >= interval:
-            return None
-        table.take(op, cycle, op.slots[0])
-        placed.append(Placed(cycle, op.slots[0], op, 0))
-        first.setdefault(op.writes, cycle)
-        last[op.writes] = cycle
-    if any(first[name] + interval - last[name] < distance for name in first):
-        return None
-    return _place_operands(loads, placed, table, interval)
-
-
-def _place_operands(
-    operands: list[Operation], placed: list[Placed], table: Table, interval: int
-) -> tuple[Placed, ...] | None:
-    """What feeds the products, each as late as it can be, what is read last first."""
-    left = list(operands)
-    while left:
-        needed = {name for op in left for name in op.reads}
-        ready = [op for op in left if op.writes not in needed]
-        latest = {
-            op.writes: min(p.cycle for p in placed if op.writes in p.operation.reads)
-            for op in ready
-        }
-        for op in sorted(ready, key=lambda op: (latest[op.writes], op.bank == "A")):
-            at = latest[op.writes] - op.latency
-            found = table.search(op, range(at, at - 2 * interval, -1), 0)
-            if found is None:
-                return None
-            placed.append(found)
-        left = [op for op in left if op.writes in needed]
-    return tuple(placed)
 
 
 def _accumulator_sets(kernel: Kernel, core: Machine, block: Block) -> int:

@@ -344,7 +344,9 @@ def test_the_command_line(monkeypatch, capsys):
     known = {"good": Chip(), "bad": Chip.changed(template=lambda self, workload: "nowhere.mako")}
     monkeypatch.setattr(checking, "load_target", known.__getitem__)
     monkeypatch.setattr(
-        testing, "check_target", lambda target, **more: check_target(target, cases=DENSE, **more)
+        testing,
+        "check_target",
+        lambda target, **more: check_target(target, **{**more, "cases": DENSE}),
     )
     assert run(["check-target", "good"]) == 0
     assert "chip: 1 layers right" in capsys.readouterr().out
