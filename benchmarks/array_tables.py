@@ -144,13 +144,12 @@ def aie_phased(rows: Rows) -> Lines:
     """Networks that are too large for the array: graphs of which layers take turns."""
     yield "network", "graphs", "one inference, us", "TOPS", "assumptions at half / double, us"
     for case in rows.cases("graphs"):
-        varied = (f"simulated_us_{which}" for which in ("half", "double"))
         yield (
             case,
             rows.value(case, "graphs", 0),
             rows.value(case, "simulated_us", 0),
             rows.value(case, "simulated_tops", 2),
-            " / ".join(rows.value(case, metric, 0) for metric in varied),
+            " / ".join(f"{micro:,.0f}" for micro in rows.all(case, "simulated_us_varied")),
         )
 
 

@@ -3,7 +3,8 @@
     python benchmarks/report_page.py [--layers N] [--json FILE]
 
 A chain of dense layers is compiled for GAP9, simulated, and its report.html opened in headless
-Chromium, five times: from the address until every figure is drawn. Without Chromium there is the
+Chromium, five times: from the address until the figures on the screen are drawn, and until all are,
+which are drawn one after the other while nobody asks for anything. Without Chromium there is the
 size only.
 """
 
@@ -32,8 +33,15 @@ from match_aie.targets.gap9 import GAP9
 ROUNDS, WIDTH = 5, 64
 
 
-def opened(page: Path) -> Iterator[float]:
-    """Seconds until all is drawn, each time in an empty tab.
+#: Expression of the page: what a reader sees first is there.
+SEEN = (
+    "document.readyState === 'complete' && [...document.querySelectorAll('[data-figure]')].every("
+    "f => f.dataset.drawn === 'yes' || f.getBoundingClientRect().top > window.innerHeight)"
+)
+
+
+def opened(page: Path) -> Iterator[tuple[float, float]]:
+    """Seconds until what is on the screen is drawn, and until all is, each time in an empty tab.
 
     Raises:
         RuntimeError: the page wrote an error.
@@ -43,8 +51,11 @@ def opened(page: Path) -> Iterator[float]:
         for _ in range(ROUNDS):
             browser.open("about:blank", "true")
             start = time.perf_counter()
-            browser.open(page.as_uri(), DRAWN)
-            yield time.perf_counter() - start
+            browser.open(page.as_uri(), SEEN)
+            seen = time.perf_counter() - start
+            while not browser.value(DRAWN):
+                time.sleep(0.05)
+            yield seen, time.perf_counter() - start
         if browser.errors:
             raise RuntimeError(f"{page}: {browser.errors}")
 
@@ -60,8 +71,10 @@ def page_rows(layers: int) -> Iterator[dict[str, Any]]:
             ("megabytes", page.stat().st_size / 1e6, "MB", ""),
         ]
         if shutil.which(COMMAND):
-            note = f"median of {ROUNDS}, headless {COMMAND}, until every figure is drawn"
-            found.append(("open_seconds", statistics.median(opened(page)), "s", note))
+            note = f"median of {ROUNDS}, headless {COMMAND}"
+            seen, drawn = map(statistics.median, zip(*opened(page), strict=True))
+            found.append(("open_seconds", seen, "s", f"{note}; what is on the screen"))
+            found.append(("all_seconds", drawn, "s", f"{note}; every figure"))
     for metric, value, unit, note in found:
         yield {
             **{

@@ -42,6 +42,7 @@ th { font-weight: 600; vertical-align: bottom; } td.name { overflow-wrap: anywhe
 .bar { background: var(--tint); height: .35em; } .fallback { color: var(--faint); } .chosen td { font-weight: 600; } .warning { background: var(--warning); padding: .3em .8em; }
 details { margin: .3em 0; } summary { cursor: pointer; } details table { margin: .5em 0 1em; font-size: .92em; } dl { display: grid; grid-template-columns: fit-content(40%) auto; gap: 0 1em; margin: .5em 0; } dd { margin: 0; overflow-wrap: anywhere; }
 figure { margin: 1.5em 0; } figcaption { font-weight: 600; } figure p { color: var(--faint); margin: .2em 0; font-size: .92em; } .drawing { width: 100%; max-height: 46em; overflow: auto; }
+@media screen { .drawing:not([data-drawn]) { min-height: 24em; } }
 @media print { .drawing { max-height: none; } body { max-width: none; margin: 0; } figure, tr { break-inside: avoid; } }
 </style>
 </head>
