@@ -27,6 +27,7 @@ def emulated(net, target, shape, tmp_path):
     return graph.read_text()
 
 
+@pytest.mark.slow
 def test_layers_of_several_tiles_are_emulated(tmp_path):
     """By default: the chip's memory feeds them. Widths and rows that are filled up, two types."""
     net = DenseNet(5, 20)
