@@ -1,6 +1,6 @@
 """The page of a network of 300 layers: its size, and how long a browser takes to show it.
 
-    python benchmarks/report_page.py [--layers N] [--json FILE]
+    python benchmarks/report_page.py [--layers N] [--keep DIR] [--json FILE]
 
 A chain of dense layers is compiled for GAP9, simulated, and its report.html opened in headless
 Chromium, five times: from the address until the figures on the screen are drawn, and until all are,
@@ -60,44 +60,42 @@ def opened(page: Path) -> Iterator[tuple[float, float]]:
             raise RuntimeError(f"{page}: {browser.errors}")
 
 
-def page_rows(layers: int) -> Iterator[dict[str, Any]]:
-    """Calls, bytes, seconds."""
-    model = unsigned(autoencoder([WIDTH] * (layers + 1)))
-    net = match.compile(model, GAP9(), integer_io=True)
-    with tempfile.TemporaryDirectory() as folder:
-        page = net.write(Path(folder) / "net").folder / "report.html"
-        found = [
-            ("calls", float(len(net.simulate(record=False).steps)), "", ""),
-            ("megabytes", page.stat().st_size / 1e6, "MB", ""),
-        ]
-        if shutil.which(COMMAND):
-            note = f"median of {ROUNDS}, headless {COMMAND}"
-            seen, drawn = map(statistics.median, zip(*opened(page), strict=True))
-            found.append(("open_seconds", seen, "s", f"{note}; what is on the screen"))
-            found.append(("all_seconds", drawn, "s", f"{note}; every figure"))
+def page_of(layers: int, folder: Path) -> Path:
+    """The page of a chain of so many layers, compiled into `folder` where it is not there yet."""
+    page = folder / "report.html"
+    if not page.exists():
+        model = unsigned(autoencoder([WIDTH] * (layers + 1)))
+        match.compile(model, GAP9(), integer_io=True).write(folder)
+    return page
+
+
+def page_rows(page: Path, case: str) -> Iterator[dict[str, Any]]:
+    """Bytes, and seconds where there is a browser."""
+    found = [("megabytes", page.stat().st_size / 1e6, "MB", "")]
+    if shutil.which(COMMAND):
+        note = f"median of {ROUNDS}, headless {COMMAND}"
+        seen, drawn = map(statistics.median, zip(*opened(page), strict=True))
+        found.append(("open_seconds", seen, "s", f"{note}; what is on the screen"))
+        found.append(("all_seconds", drawn, "s", f"{note}; every figure"))
     for metric, value, unit, note in found:
-        yield {
-            **{
-                "case": f"{layers}_layers",
-                "metric": metric,
-                "value": round(value, 3),
-                "unit": unit,
-            },
-            **{"provenance": "measured", "note": note},
-        }
+        row = {"case": case, "metric": metric, "value": round(value, 3), "unit": unit}
+        yield {**row, "provenance": "measured", "note": note}
 
 
 def main() -> None:
     """Print the rows, and write them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--layers", type=int, default=300)
+    parser.add_argument("--keep", type=Path, help="the project's folder, used again if it is there")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # an assumed batch of 1
     rows = [machine_row()]
-    for row in page_rows(arguments.layers):
-        rows.append(row)
-        print(row["case"], row["metric"], row["value"], row["unit"], flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        page = page_of(arguments.layers, arguments.keep or Path(folder) / "net")
+        for row in page_rows(page, f"{arguments.layers}_layers"):
+            rows.append(row)
+            print(row["case"], row["metric"], row["value"], row["unit"], flush=True)
     if arguments.json:
         arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
 

@@ -66,6 +66,7 @@ JOBS = (
         *("operators", 400, ("--markdown", "{docs}/operators.md")),
         ("--only", "test_relu", "--jobs", "1"),
     ),
+    Job("report_page", 180, (), ("--layers", "12")),
     Job("relay_parse", 20, (), ("--megabytes", "0.1")),
     Job("compile_time", 60, (), ("--rounds", "1", DIGITS)),
     Job(
