@@ -37,7 +37,14 @@ def names(model):
     return [option.candidate.label for option in net.assignment.chosen]
 
 
-@pytest.mark.parametrize("module", ["ne16", "cluster", "core"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "ne16",
+        pytest.param("cluster", marks=pytest.mark.slow),
+        pytest.param("core", marks=pytest.mark.slow),
+    ],
+)
 def test_a_pinned_layer_runs_there_wholly_and_right(model, names, module, tmp_path):
     convolution = next(name for name in names if "onv" in name)
     net = match.compile(model, GAP9(), integer_io=True, pins={convolution: module})
@@ -53,6 +60,7 @@ def test_a_pinned_layer_runs_there_wholly_and_right(model, names, module, tmp_pa
             assert option.reason == f"'{convolution}' is pinned to '{module}'"
 
 
+@pytest.mark.slow
 def test_pins_hold_under_matchs_rule_too(model, names):
     convolution = next(name for name in names if "onv" in name)
     pins = {convolution: "cluster"}

@@ -146,7 +146,9 @@ def test_report_writes_the_page_or_a_figure(project: Path, tmp_path: Path, capsy
     assert drawing.read_text().startswith("<svg")
     capsys.readouterr()
     assert run(["report", str(project), "--figure", "leyers"]) == 1
-    assert "one of graph, layers, roofline, memory" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "one of graph, layers, " in said  # a roofline where the machine's peak is known
+    assert "memory" in said
     assert run(["report", str(project), "--figure", "timeline"]) == 1
     assert "nothing was simulated" in capsys.readouterr().err
     capsys.readouterr()
