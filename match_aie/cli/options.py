@@ -68,18 +68,7 @@ def parse_states(texts: Sequence[str]) -> dict[str, str]:
     >>> parse_states(["h=h_next"])
     {'h': 'h_next'}
     """
-    states: dict[str, str] = {}
-    for text in texts:
-        name, _, output = text.partition("=")
-        if not name or not output:
-            raise OptionError(
-                f"--state {shorten(text, 80)!r} is not an input and an output",
-                hint="--state h=h_next",
-            )
-        if name in states:
-            raise OptionError(f"--state gives input {shorten(name, 80)!r} twice")
-        states[name] = output
-    return states
+    return _pairs(texts, "--state", "an input and an output", "h=h_next")
 
 
 def parse_pins(texts: Sequence[str]) -> dict[str, str]:
@@ -91,18 +80,32 @@ def parse_pins(texts: Sequence[str]) -> dict[str, str]:
     >>> parse_pins(["conv_0=ne16"])
     {'conv_0': 'ne16'}
     """
-    pins: dict[str, str] = {}
+    return _pairs(texts, "--pin", "a layer and a module", "conv_0=ne16")
+
+
+def _pairs(texts: Sequence[str], option: str, what: str, example: str) -> dict[str, str]:
+    """What stands behind the last "=" by what stands before it; a name may hold the sign.
+
+    Args:
+        texts: one for each pair.
+        option: that they are values of.
+        what: a pair is, in words.
+        example: of one.
+
+    Raises:
+        OptionError: no two names, or one given twice.
+    """
+    pairs: dict[str, str] = {}
     for text in texts:
-        layer, _, module = text.rpartition("=")  # names of layers may hold the sign
-        if not layer or not module:
+        name, _, value = text.rpartition("=")
+        if not name or not value:
             raise OptionError(
-                f"--pin {shorten(text, 80)!r} is not a layer and a module",
-                hint="--pin conv_0=ne16, or --pin conv_0=core",
+                f"{option} {shorten(text, 80)!r} is not {what}", hint=f"{option} {example}"
             )
-        if layer in pins:
-            raise OptionError(f"--pin names layer {shorten(layer, 80)!r} twice")
-        pins[layer] = module
-    return pins
+        if name in pairs:
+            raise OptionError(f"{option} gives {shorten(name, 80)!r} twice")
+        pairs[name] = value
+    return pairs
 
 
 def _number(word: str) -> object:
