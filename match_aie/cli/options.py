@@ -4,11 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from match_aie.errors import OptionError, shorten
 from match_aie.limits import Limits
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from match_aie.hardware import MatchTarget
+
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def load(target: str, options: Path | None) -> MatchTarget:
+    """The target of this name, with the arguments that a file holds.
+
+    Raises:
+        TargetError: there is none, or it takes no such arguments.
+        OptionError: the file cannot be read.
+    """
+    from match_aie.hardware import load_target, read_options
+
+    return load_target(target, None if options is None else read_options(options))
 
 
 def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:

@@ -315,7 +315,7 @@ def plan_of_pass(mapping: ArrayMapping, rows: int, name: str) -> SpreadPlan | No
     for fills in FILLS:
         cut = replace(timed, fills=fills)
         if cut.divides:
-            work = _work(cut, parts, through)
+            work = pass_work(cut, parts, through)
             found.append(SpreadPlan(cut, timed_cycles(work), interval_cycles(work)))
     return min(found, key=lambda plan: plan.cycles)
 
@@ -328,7 +328,7 @@ def _on_tile(timed: Timed, name: str) -> SpreadPlan | None:
     return SpreadPlan(timed, sum(cycles), interval)
 
 
-def _work(timed: Timed, parts: dict[str, float], through: float) -> PassWork:
+def pass_work(timed: Timed, parts: dict[str, float], through: float) -> PassWork:
     """What a pass asks: a kernel is started once for all of them."""
     assumed, arch = Assumed(), timed.device.architecture
     starting = float(assumed.start + 2 * assumed.start_port) * (timed.passes - 1) / timed.passes
