@@ -55,7 +55,7 @@ def map_layer(request: MapRequest, as_json: bool) -> None:
     with working(f"mapping {request.model.name}") as progress:
         limits = parse_limits(request.limits)
         use = pipeline.Resources(cache=request.cache, progress=progress, limits=limits)
-        target = load(request.target, request.target_options)
+        target = pipeline.resolve(load(request.target, request.target_options))
         model, _ = pipeline.bind(request.model, parse_values(request.values), limits=limits)
         decision = pipeline.decide(model, target, options, use, params=request.params)
     view = _view(decision.assignment, request)

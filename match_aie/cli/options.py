@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
-def load(target: str, options: Path | None) -> MatchTarget:
-    """The target of this name, with the arguments that a file holds.
+def load(target: str, options: Path | None) -> str | MatchTarget:
+    """A target by its name, made with the arguments that a file holds where there is one.
 
     Raises:
         TargetError: there is none, or it takes no such arguments.
         OptionError: the file cannot be read.
     """
+    if options is None:
+        return target
     from match_aie.hardware import load_target, read_options
 
-    return load_target(target, None if options is None else read_options(options))
+    return load_target(target, read_options(options))
 
 
 def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:

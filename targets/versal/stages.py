@@ -106,7 +106,7 @@ class Stages:
             busy[0][0],
             busy,
             self._why(layer, plan, interval >= pace, stages),
-            self._more(layer, plan, interval >= pace, stages),
+            self._more(layer, plan, stages),
         )
 
     def _busy(self, workload: Workload, tiles: int) -> float:
@@ -135,13 +135,13 @@ class Stages:
             "which all layers together take the fewest cycles"
         )
 
-    def _more(self, layer: ChosenLayer, plan: LayerPlan, slowest: bool, stages: int) -> str:
+    def _more(self, layer: ChosenLayer, plan: LayerPlan, stages: int) -> str:
         """What one more column would bring."""
         wide = plan.columns
         if wide >= device(self.array.device).columns:
             return "the array has no more columns"
         if isinstance(plan, SpreadPlan) and self.array.aim == "throughput" and stages > 1:
-            return self._more_of_stage(layer, plan, slowest)
+            return self._more_of_stage(layer, plan)
         found = plans(
             layer.workload, self.array.device, self.array.columns, self.array.memory, self.array.aim
         )
@@ -153,7 +153,7 @@ class Stages:
         one = min(wider, key=lambda each: each.columns)
         return f"the next wider plan, on {one.columns} columns: {_fewer(plan.cycles, one.cycles)}"
 
-    def _more_of_stage(self, layer: ChosenLayer, plan: SpreadPlan, slowest: bool) -> str:
+    def _more_of_stage(self, layer: ChosenLayer, plan: SpreadPlan) -> str:
         copies, own = plan.timed.copies, dense_layer(layer.workload)
         part = replace(own, rows=own.rows // copies)
         wide = plan.columns // copies + 1
@@ -161,7 +161,7 @@ class Stages:
         offered = sorted(offered, key=lambda one: one.bound)[:PRICED]
         intervals = [self._priced(one) for one in offered if one.bound < plan.interval]
         least = min((each for each in intervals if each is not None), default=plan.interval)
-        beside = "" if slowest else "; the graph would not be faster, another stage is the slowest"
+        beside = "; its graph is faster only where all of its slowest stages are"
         each = "a column more" if copies == 1 else f"a column more for each of {copies} copies"
         if least >= plan.interval:
             return f"nothing: no split over {each} takes fewer cycles{beside}"

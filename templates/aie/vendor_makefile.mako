@@ -68,14 +68,14 @@ package: $(XSA) libadf.a host
 
 SYSROOT ?= $(SDKTARGETSYSROOT)
 CROSS ?= aarch64-linux-gnu-
-ARM_FLAGS = -O2 --sysroot=$(SYSROOT) -I$(SYSROOT)/usr/include/xrt -I$(XILINX_VITIS)/aietools/include -I../include -I. -D__PS_ENABLE_AIE__ -DMA_XRT
+ARM_FLAGS = -O2 --sysroot=$(SYSROOT) -I$(SYSROOT)/usr/include/xrt -I$(XILINX_VITIS)/aietools/include -I../include -I. -ffp-contract=off -fno-strict-aliasing -D__PS_ENABLE_AIE__ -DMA_XRT
 host: libadf.a
-	$(CROSS)gcc $(ARM_FLAGS) -c ../src/${network}.c -o ${network}.o
+	$(CROSS)gcc -std=c11 $(ARM_FLAGS) -c ../src/${network}.c -o ${network}.o
 	cd .. && $(CROSS)gcc -c src/${network}_weights.S -o aie/${network}_weights.o
-	$(CROSS)gcc $(ARM_FLAGS) -DMATCH_AIE_STATIC -c ../src/${network}_main.c -o ${network}_main.o
-	$(CROSS)g++ -std=c++17 $(ARM_FLAGS) -c ${network}_host.cpp -o ${network}_host.o
-	$(CROSS)g++ -std=c++17 $(ARM_FLAGS) -c ${network}_graphs.cpp -o ${network}_graphs.o
-	$(CROSS)g++ -std=c++17 $(ARM_FLAGS) -c Work/ps/c_rts/aie_control_xrt.cpp -o aie_control_xrt.o
+	$(CROSS)gcc -std=c11 $(ARM_FLAGS) -DMATCH_AIE_STATIC -c ../src/${network}_main.c -o ${network}_main.o
+	$(CROSS)g++ -std=c++20 $(ARM_FLAGS) -c ${network}_host.cpp -o ${network}_host.o
+	$(CROSS)g++ -std=c++20 $(ARM_FLAGS) -c ${network}_graphs.cpp -o ${network}_graphs.o
+	$(CROSS)g++ -std=c++20 $(ARM_FLAGS) -c Work/ps/c_rts/aie_control_xrt.cpp -o aie_control_xrt.o
 	$(CROSS)g++ *.o --sysroot=$(SYSROOT) -L$(XILINX_VITIS)/aietools/lib/aarch64.o -ladf_api_xrt -lxrt_coreutil -lm -o ${network}
 
 hw: package

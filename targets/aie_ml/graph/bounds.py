@@ -7,7 +7,7 @@ from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.price import price
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
-from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan, pass_work
+from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan, pass_work, spared_start
 from match_aie.targets.aie_ml.graph.timed_plan import MEMORY_GBPS
 from match_aie.targets.aie_ml.known import device as known
 
@@ -45,7 +45,7 @@ def _of_spread(plan: SpreadPlan, name: str) -> dict[str, float]:
     work = pass_work(timed, parts, priced.cost.latency - priced.cost.interval)
     whole = known(name)
     found = {
-        "compute": work.passes * parts["compute"],
+        "compute": work.passes * (parts["compute"] - spared_start(timed)),
         "streams to the tiles": work.passes * parts["activation streams"],
         "streams from the tiles": work.passes * parts["result streams"],
         "memory tiles": work.passes * _through(work),

@@ -331,10 +331,9 @@ def _on_tile(timed: Timed, name: str) -> SpreadPlan | None:
 def pass_work(timed: Timed, parts: dict[str, float], through: float) -> PassWork:
     """What a pass asks: a kernel is started once for all of them."""
     assumed, arch = Assumed(), timed.device.architecture
-    starting = float(assumed.start + 2 * assumed.start_port) * (timed.passes - 1) / timed.passes
     more = assumed.descriptor * (timed.fills - 1)
     inside = max(
-        parts["compute"] - starting,
+        parts["compute"] - spared_start(timed),
         parts["activation streams"] + more,
         parts["result streams"] + more,
     )
@@ -352,6 +351,12 @@ def pass_work(timed: Timed, parts: dict[str, float], through: float) -> PassWork
         memory_rate=sum(external_rates(timed.device)),
         fills=timed.fills,
     )
+
+
+def spared_start(timed: Timed) -> float:
+    """Of a pass's modelled compute, the share of starts that a kernel of several passes spares."""
+    assumed = Assumed()
+    return float(assumed.start + 2 * assumed.start_port) * (timed.passes - 1) / timed.passes
 
 
 def _region(name: str, columns: int, rows: int) -> Device:
