@@ -13,7 +13,7 @@ Device: ${device.name} (${device.architecture.name}, ${device.columns} columns o
 | `${network}_host.cpp` | the Arm core's side on the chip: called by `../src/${network}.c` |
 | `Makefile` | all commands below |
 
-## What you need
+${'##'} What you need
 
 - Vitis with AI Engine tools, and its licence: `source /tools/Xilinx/Vitis/VERSION/settings64.sh`.
 - A platform of the board: `make PLATFORM=/path/to/name.xpfm ...`.${f' By default the `{platform}_*` of your installation.' if platform else ''}
@@ -24,7 +24,7 @@ Device: ${device.name} (${device.architecture.name}, ${device.columns} columns o
 % endif
 - For `make emulate` and `make check`: a C++20 compiler, nothing of AMD's.
 
-## Simulate
+${'##'} Simulate
 
 ```
 make x86sim      # v++ --compile --mode aie --target=x86sim; x86simulator --pkg-dir=Work_x86 --input-dir=. --output-dir=x86simulator_output
@@ -45,7 +45,7 @@ stands for any number (what is filled up). Times between results (`T 413 ns`, of
 
 `aiesimulator --profile` writes cycles of every kernel to `aiesimulator_output`. Compare them with `match-aie explain` of the project's folder.
 
-## Your own data
+${'##'} Your own data
 
 The files of `data/` are text; parameters are bytes in hexadecimal. A frame has this many numbers:
 
@@ -61,7 +61,7 @@ The files of `data/` are text; parameters are bytes in hexadecimal. A frame has 
 
 The number of frames stands in `app.cpp`. Fewer may be run than files hold.
 
-## On the chip
+${'##'} On the chip
 
 ```
 make hw PLATFORM=... SYSROOT=... ROOTFS=... IMAGE=... LINK="..."
@@ -73,7 +73,7 @@ makes `libadf.a` (`v++ --compile --mode aie --target=hw`), an XSA (`v++ --link`)
 % if streams:
 
 Streams are your platform's. For every stream of the table above give a data mover or your own kernel, and name the connection in a
-configuration file: `LINK="--config system.cfg mover.xo"`, with lines such as `stream_connect=mover_1.s:ai_engine_0.${(pairs or ['data/g_x'])[0].split('/')[1]}`. The
+configuration file: `LINK="--config system.cfg mover.xo"`, with lines such as `stream_connect=mover_1.s:ai_engine_0.${fed}`. The
 Arm core's program calls two functions that you give: `ma_stream_send(name, from, bytes)` and `ma_stream_receive(name, to, bytes)`.
 % endif
 % if memory:
@@ -90,6 +90,6 @@ MA_XCLBIN=${network}.xclbin ./${network} INPUT... OUTPUT...
 In a program of your own call `${network}_run` of `../include/${network}.h`. Where you open the device yourself, compile without `-DMA_XRT` and call
 `adf::registerXRT(device, uuid)` before the first run.
 
-## What no public example shows
+${'##'} What no public example shows
 
 `match-aie` lists such constructs in its documentation (versal, Limits); `VersalAIEML(documented_only=True)` emits none of them.

@@ -53,6 +53,7 @@ def vendor_units(
         "platform": platform,
         "streams": any(job.streams for job in jobs),
         "memory": any(not job.streams for job in jobs),
+        "fed": next((f"{j.graph.name}_{j.inputs[0].name}" for j in jobs if j.streams), ""),
         "pairs": [
             f"{DATA}/{job.graph.name}_{way.name}"
             for job in jobs

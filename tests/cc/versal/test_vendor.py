@@ -60,6 +60,8 @@ def test_the_readme_names_what_is_there(folder):
     text = (folder / "README.md").read_text()
     for command in ("make x86sim", "make aiesim", "make emulate", "make hw"):
         assert command in text
+    headings = ("What you need", "Simulate", "Your own data", "On the chip")
+    assert all(f"\n## {heading}\n" in text for heading in headings)
     inputs = sorted(p.stem for p in (folder / "data").glob("*.txt"))
     ways = [name for name in inputs if not name.endswith(("_golden", "_parameters"))]
     results = [name.removesuffix("_golden") for name in inputs if name.endswith("_golden")]
