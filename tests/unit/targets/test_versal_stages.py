@@ -14,7 +14,9 @@ from tests import integer_graphs as ig
 SIZES = (64, 128, 96, 32)
 
 
-@pytest.fixture(scope="module", params=["throughput", "latency"])
+@pytest.fixture(
+    scope="module", params=["throughput", pytest.param("latency", marks=pytest.mark.slow)]
+)
 def made(request):
     target = VersalAIEML(
         modules=("array",), columns_per_layer=2, memory="plio", optimize_for=request.param
