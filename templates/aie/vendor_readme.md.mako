@@ -1,6 +1,6 @@
 # ${network}: the array's part, for AMD's tools
 
-Written by match_aie. **AMD's tools have not seen these sources**: they were run in an emulation of the API (`make emulate`), bit for bit.
+Written by match_aie. **AMD's tools have not seen these sources**; `make emulate` runs them in an emulation of their API and compares every bit.
 Device: ${device.name} (${device.architecture.name}, ${device.columns} columns of ${device.core_rows} tiles, ${f"{device.clock_ghz:g}"} GHz).
 
 | file | what |
