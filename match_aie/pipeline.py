@@ -113,8 +113,7 @@ def compile(
             `ProcessPoolExecutor`, or a Dask cluster's `client.get_executor()`.
         cache: of search results on disk: False for none, a folder, True for the platform's cache
             folder (or what the environment variable MATCH_AIE_CACHE names).
-        progress: called with the name of each stage as it starts, and while mappings are searched
-            with the layer's, and how long the others may take.
+        progress: called with the name of each stage as it starts, and of each layer searched.
         limits: how large a model is read, a `match_aie.Limits`; its defaults where None.
         states: input name -> name of the output that it is in the next call, see `Project.stream`.
         pins: name of a layer as `explain` shows it -> the module that runs it, or "core".

@@ -112,7 +112,14 @@ def rows(values: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def field(name: str, kind: str, title: str | None = None, **more: object) -> dict[str, Any]:
-    """An encoding channel: a column of the rows and its kind ("quantitative", "nominal" ...)."""
+    """An encoding channel: a column of the rows and its kind ("quantitative", "nominal" ...).
+
+    Args:
+        name: of the column.
+        kind: "quantitative", "nominal" ...
+        title: of the axis; none where None.
+        more: of Vega-Lite's own properties.
+    """
     return {"field": name, "type": kind, "title": title, **more}
 
 
