@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from match_aie.collecting import collecting_seldom
 from match_aie.errors import Infeasible, InfeasibleError, LimitError, TargetError
+from match_aie.hardware import ArrayChip, ChipCosts, Rewrites, facet
 from match_aie.limits import Limits
 from match_aie.options import OBJECTIVES, Arithmetic, CompileOptions, Selection
 
@@ -200,14 +201,14 @@ def decide(
     with clock.stage("import"):
         from match_aie import frontend, partition
         from match_aie.hardware import refuse_objective
-    refuse_objective(options.objective, target.name, target.energy)
+    refuse_objective(options.objective, target.name, facet(target, ChipCosts).energy)
     with clock.stage("load"):
         limits = use.limits or Limits()
         loaded = frontend.load(
             model, name=options.name, shapes=options.shapes, params=params, limits=limits
         )
     with clock.stage("normalize"):
-        unsigned = target.activations == "unsigned"
+        unsigned = facet(target, Rewrites).activations == "unsigned"
         normal = frontend.normalize(loaded, integer_io=options.integer_io, unsigned=unsigned)
         normal = frontend.with_states(normal, options.states)
     with clock.stage("partition"):
@@ -230,7 +231,7 @@ def decide(
                 forced=forced,
             )
 
-    return Decision(normal, select(target.spared()), searches, select)
+    return Decision(normal, select(facet(target, ArrayChip).spared()), searches, select)
 
 
 @collecting_seldom()
@@ -277,7 +278,7 @@ def _plan(
 
     symbol = codegen.identifier(normal.name, ())
     program = _program(symbol, normal, assignment, target, options, clock)
-    if isinstance(program, Infeasible) and target.spared():
+    if isinstance(program, Infeasible) and facet(target, ArrayChip).spared():
         assignment = decision.select(frozenset())
         program = _program(symbol, normal, assignment, target, options, clock)
     if isinstance(program, Infeasible):
@@ -312,7 +313,7 @@ def _program(
         if isinstance(program, Infeasible):
             return program
         program = lowering.share(program)
-        units = target.companions(symbol, program.schedule.chosen)
+        units = facet(target, ArrayChip).companions(symbol, program.schedule.chosen)
         return units if isinstance(units, Infeasible) else replace(program, units=tuple(units))
 
 

@@ -14,7 +14,7 @@ from match_aie import tvm_api
 from match_aie.errors import MatchError, TargetError, shorten
 from match_aie.frontend.model import Model
 from match_aie.frontend.rebuild import Emitter, Expr, rebuild
-from match_aie.hardware import MatchTarget, Pass
+from match_aie.hardware import MatchTarget, Pass, Rewrites, facet
 from match_aie.hardware.graph import Argument, Graph, Node
 from match_aie.hardware.passes import ADDED
 from match_aie.partition.meaning import evaluate, random_tensor
@@ -41,7 +41,7 @@ def transformed(model: Model, target: MatchTarget) -> Model:
 
 
 def _passes(target: MatchTarget) -> tuple[Pass, ...]:
-    found = target.passes
+    found = facet(target, Rewrites).passes
     if not isinstance(found, list | tuple):
         given = shorten(repr(found), 80)
         raise TargetError(f"passes are {given}, not a tuple", hint="passes = (pad_channels(16),)")

@@ -8,7 +8,10 @@ from typing import get_args
 
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.hardware import (
+    ArrayChip,
     BuildProfile,
+    BuiltFor,
+    ChipCosts,
     ChosenLayer,
     Cost,
     ExecModule,
@@ -111,7 +114,7 @@ def _alone(columns: int, memory: str, optimize_for: str) -> int:
     return min(columns, COLUMNS) if few else columns
 
 
-class VersalAIEML(MatchTarget):
+class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
     """AMD Versal with an AI Engine array, and one Arm core for everything else.
 
     VEK280 (AIE-ML), VEK385 (AIE-MLv2), and for dense layers VCK190 (AIE).

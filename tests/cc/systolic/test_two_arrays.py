@@ -8,7 +8,7 @@ import pytest
 from systolic.target import DMA_BYTES, DMA_START, Systolic, SystolicArray, Timing, scratchpad
 
 import match_aie as match
-from match_aie.hardware import Company, Memory
+from match_aie.hardware import Company, Concurrent, Memory, SharedMemory
 from match_aie.mapping import SearchOptions
 from match_aie.simulation import KernelTime, ScratchpadSimulator
 from match_aie.testing.case import Case, network
@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 
-class Unit(SystolicArray):
+class Unit(SystolicArray, Concurrent):
     """The array on a scratchpad that it shares, started and left alone."""
 
     beside = Company()
@@ -41,7 +41,7 @@ class Queued(Timing):
         return KernelTime(module, super().kernel(module, workload, visit).jobs, queue=2)
 
 
-class Arrays(Systolic):
+class Arrays(Systolic, SharedMemory):
     name = "Arrays"
     shared_memory = "L1"
 
