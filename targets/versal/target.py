@@ -275,9 +275,8 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
 
     def _lacking(self, users: Sequence[tuple[str, LayerGraph]]) -> Infeasible | None:
         """What there is too little of for the graphs; nothing where selection kept to all of it."""
-        rows = self._whole.core_rows
         for name, most in self.capacities().items():
-            needs = [float(taken(graph, rows).get(name, 0)) for _, graph in users]
+            needs = [float(taken(graph, self._whole.core_rows).get(name, 0)) for _, graph in users]
             if sum(needs) > most:
                 each = tuple(zip((label for label, _ in users), needs, strict=True))
                 levers = ("selection='cheapest'", "fewer layers on the array")
@@ -348,8 +347,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         joined = self._handover and (pipelined or not self._whole.mem_rows)
         most = self.columns_per_layer if joined else 0
         array, wishes = self._array, self._wishes
-        some = most or wishes
-        found = together(layers, array, columns, wishes, most=most) if some else {}
+        found = together(layers, array, columns, wishes, most=most) if most or wishes else {}
         return by_turns(layers, found, array, wishes.keys())
 
     def _together(self, layers: Sequence[ChosenLayer]) -> Sequence[Cost] | None:
@@ -367,8 +365,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
 
     def simulator(self) -> ArrayNetworkSimulator:
         """The array, and the Arm core around it."""
-        hertz = self._megahertz * 1e6
-        return ArrayNetworkSimulator(self._whole, hertz, self.stretches)
+        return ArrayNetworkSimulator(self._whole, self._megahertz * 1e6, self.stretches)
 
     def stretches(self, steps: Sequence[SimulatedStep]) -> list[Stretch]:
         """What the array runs of a network's calls, its numbers apart."""
