@@ -162,7 +162,8 @@ class Compilation:
 
     def _manifest(self) -> dict[str, object]:
         """What the program itself does not know."""
-        passes = [one.name for one in facet(self.target, Rewrites).passes]
+        own = facet(self.target, Rewrites)
+        passes = [*(one.name for one in own.passes), *(one.name for one in own.placed_passes)]
         return {
             "name": self.name,
             "target": self.target.name,

@@ -68,7 +68,7 @@ class Clock:
                 f"the model is too deep or too large for stage {name!r}: {type(error).__name__}",
                 hint="a smaller model, or a machine with more memory",
             ) from error
-        self.seconds[name] = time.perf_counter() - start
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
         _LOG.info("%s: %.3f s", name, self.seconds[name])
 
 
@@ -216,6 +216,19 @@ def decide(
         normal = frontend.with_states(normal, options.states)
     with clock.stage("partition"):
         normal = partition.transformed(normal, target)
+    first = _decided(normal, target, options, use, clock)
+    with clock.stage("partition"):
+        later = partition.rewritten(normal, target, first.assignment.placed)
+    return first if later is normal else _decided(later, target, options, use, clock)
+
+
+def _decided(
+    normal: Model, target: MatchTarget, options: CompileOptions, use: Resources, clock: Clock
+) -> Decision:
+    """From candidates to selection."""
+    from match_aie import partition
+
+    with clock.stage("partition"):
         graph = partition.to_graph(normal)
         found = partition.candidates(graph, target)
     with clock.stage("map"):

@@ -38,7 +38,13 @@ from match_aie.hardware.module_facets import (
     Tiled,
 )
 from match_aie.hardware.move import Move
-from match_aie.hardware.passes import PadChannels, Pass, pad_channels
+from match_aie.hardware.passes import (
+    PadChannels,
+    PadChannelsOf,
+    Pass,
+    PlacedPass,
+    pad_channels,
+)
 from match_aie.hardware.pattern import (
     AVG_POOL_HALF_AWAY,
     POINTWISE,
@@ -142,8 +148,10 @@ __all__ = [
     "Packed",
     "Packing",
     "PadChannels",
+    "PadChannelsOf",
     "Pass",
     "Pattern",
+    "PlacedPass",
     "Priced",
     "Ranges",
     "Region",

@@ -14,7 +14,7 @@ from match_aie.hardware.mapping import Mapping as LoopMapping
 from match_aie.hardware.module import ExecModule
 from match_aie.hardware.module_facets import Priced
 from match_aie.hardware.move import Move
-from match_aie.hardware.passes import Pass
+from match_aie.hardware.passes import Pass, PlacedPass
 from match_aie.hardware.unit import ChosenLayer, HandedOver, Seat, Unit
 
 
@@ -72,11 +72,14 @@ class Rewrites:
     """What is done to a network.
 
     `activations`: "unsigned" makes int8 tensors inside the network uint8, exactly, before modules
-    see it. `passes` are done before patterns are matched, in order, such as `pad_channels(16)`.
+    see it. `passes` are done before patterns are matched, in order, such as `pad_channels(16)`;
+    `placed_passes` once it is decided who runs what, such as `PadChannelsOf(16, "array")`. Where
+    one of these changes something, who runs what is decided once more.
     """
 
     activations: Literal["as_is", "unsigned"] = "as_is"
     passes: Sequence[Pass] = ()
+    placed_passes: Sequence[PlacedPass] = ()
 
 
 class ArrayChip:

@@ -91,6 +91,16 @@ class Assignment:
     pricing: Pricing
     energy: CoverCost | None = None
 
+    @property
+    def placed(self) -> dict[str, str]:
+        """Name of the module that runs each node, by the name of the node's result."""
+        nodes = self.pricing.graph.nodes
+        return {
+            nodes[at].output: option.candidate.module.name
+            for option in self.chosen
+            for at in option.candidate.match.nodes
+        }
+
 
 def select(
     graph: Graph,

@@ -97,9 +97,10 @@ def test_two_branches_on_two_arrays_are_faster(nets):
     """Simulated, the core's steps before and after included."""
     cycles = {count: net.simulate().cycles for count, net in nets.items()}
     assert cycles[1] / cycles[2] >= 1.5
-    assert len(nets[2].program.schedule.beside) == 6
+    # Six pairs of the branches, and the first layer, half of it on each array.
+    assert len(nets[2].program.schedule.beside) == 7
     where = [layer.module for layer in nets[2].program.schedule.layers]
-    assert {name: where.count(name) for name in ("array0", "array1")} == {"array0": 8, "array1": 6}
+    assert {name: where.count(name) for name in ("array0", "array1")} == {"array0": 8, "array1": 7}
     assert "array1" in nets[2].summary()
 
 
