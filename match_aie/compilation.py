@@ -13,7 +13,19 @@ from typing import TYPE_CHECKING
 from match_aie import codegen
 from match_aie.errors import MatchError
 from match_aie.frontend import Model, Port
-from match_aie.hardware import Cost, MatchTarget, Objective, SimulatedRun, Staged, measure
+from match_aie.hardware import (
+    BuiltFor,
+    Cost,
+    MatchTarget,
+    Objective,
+    Priced,
+    Rewrites,
+    SimulatedRun,
+    Staged,
+    facet,
+    measure,
+    reference_cycles,
+)
 from match_aie.lowering import NetworkProgram
 from match_aie.mapping import SearchCounts
 from match_aie.options import CompileOptions
@@ -87,7 +99,7 @@ class Compilation:
         """Modelled, of an inference, in cycles of the target's clock; as `picojoules`."""
         modules = {module.name: module for module in self.target.modules()}
         layers = (
-            self.target.reference_cycles(modules[layer.module], layer.cost.cycles)
+            reference_cycles(self.target, modules[layer.module], layer.cost.cycles)
             for layer in self.program.schedule.layers
         )
         cost = self.assignment.cost
@@ -151,12 +163,13 @@ class Compilation:
 
     def _manifest(self) -> dict[str, object]:
         """What the program itself does not know."""
-        passes = [one.name for one in self.target.passes]
+        own = facet(self.target, Rewrites)
+        passes = [*(one.name for one in own.passes), *(one.name for one in own.placed_passes)]
         return {
             "name": self.name,
             "target": self.target.name,
             "target_options": dict(self.target.options()),
-            "built_for": self.target.built_for(),
+            "built_for": facet(self.target, BuiltFor).built_for(),
             "options": asdict(self.options),
             "warnings": list(self.warnings),
             "selection": _selection(self.assignment, self.options.objective),
@@ -177,7 +190,7 @@ class Compilation:
         """What the hardware bounds each layer by, by its symbol; without those nobody states."""
         modules = {module.name: module for module in self.target.modules()}
         found = {
-            layer.symbol: modules[layer.module].roof(layer.workload)
+            layer.symbol: facet(modules[layer.module], Priced).roof(layer.workload)
             for layer in self.program.schedule.layers
             if layer.workload.macs
         }

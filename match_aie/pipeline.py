@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from match_aie.collecting import collecting_seldom
 from match_aie.errors import Infeasible, InfeasibleError, LimitError, TargetError
+from match_aie.hardware import ArrayChip, ChipCosts, Rewrites, facet
 from match_aie.limits import Limits
 from match_aie.options import OBJECTIVES, Arithmetic, CompileOptions, Selection
 
@@ -67,7 +68,7 @@ class Clock:
                 f"the model is too deep or too large for stage {name!r}: {type(error).__name__}",
                 hint="a smaller model, or a machine with more memory",
             ) from error
-        self.seconds[name] = time.perf_counter() - start
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
         _LOG.info("%s: %.3f s", name, self.seconds[name])
 
 
@@ -203,18 +204,31 @@ def decide(
     with clock.stage("import"):
         from match_aie import frontend, partition
         from match_aie.hardware import refuse_objective
-    refuse_objective(options.objective, target.name, target.energy)
+    refuse_objective(options.objective, target.name, facet(target, ChipCosts).energy)
     with clock.stage("load"):
         limits = use.limits or Limits()
         loaded = frontend.load(
             model, name=options.name, shapes=options.shapes, params=params, limits=limits
         )
     with clock.stage("normalize"):
-        unsigned = target.activations == "unsigned"
+        unsigned = facet(target, Rewrites).activations == "unsigned"
         normal = frontend.normalize(loaded, integer_io=options.integer_io, unsigned=unsigned)
         normal = frontend.with_states(normal, options.states)
     with clock.stage("partition"):
         normal = partition.transformed(normal, target)
+    first = _decided(normal, target, options, use, clock)
+    with clock.stage("partition"):
+        later = partition.rewritten(normal, target, first.assignment.placed)
+    return first if later is normal else _decided(later, target, options, use, clock)
+
+
+def _decided(
+    normal: Model, target: MatchTarget, options: CompileOptions, use: Resources, clock: Clock
+) -> Decision:
+    """From candidates to selection."""
+    from match_aie import partition
+
+    with clock.stage("partition"):
         graph = partition.to_graph(normal)
         found = partition.candidates(graph, target)
     with clock.stage("map"):
@@ -233,7 +247,7 @@ def decide(
                 forced=forced,
             )
 
-    return Decision(normal, select(target.spared()), searches, select)
+    return Decision(normal, select(facet(target, ArrayChip).spared()), searches, select)
 
 
 @collecting_seldom()
@@ -280,7 +294,7 @@ def _plan(
 
     symbol = codegen.identifier(normal.name, ())
     program = _program(symbol, normal, assignment, target, options, clock)
-    if isinstance(program, Infeasible) and target.spared():
+    if isinstance(program, Infeasible) and facet(target, ArrayChip).spared():
         assignment = decision.select(frozenset())
         program = _program(symbol, normal, assignment, target, options, clock)
     if isinstance(program, Infeasible):
@@ -315,7 +329,7 @@ def _program(
         if isinstance(program, Infeasible):
             return program
         program = lowering.share(program)
-        units = target.companions(symbol, program.schedule.chosen)
+        units = facet(target, ArrayChip).companions(symbol, program.schedule.chosen)
         return units if isinstance(units, Infeasible) else replace(program, units=tuple(units))
 
 

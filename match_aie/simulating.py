@@ -11,13 +11,16 @@ import numpy as np
 from match_aie.errors import Infeasible, InfeasibleError, OptionError, ProjectError
 from match_aie.hardware import (
     CORE,
+    ArrayChip,
     ChosenLayer,
     Flow,
     MatchTarget,
     SimulatedRun,
     SimulatedStep,
+    facet,
     flows,
     load_target,
+    reference_cycles,
 )
 from match_aie.timed import timed
 from match_aie.toolchain.record import Record, StepRecord, element_dtype
@@ -62,7 +65,7 @@ def hold(record: Record, target: MatchTarget) -> None:
     """
     from match_aie.codegen.sources import units
 
-    found = target.companions(record.network, _chosen(record))
+    found = facet(target, ArrayChip).companions(record.network, _chosen(record))
     if isinstance(found, Infeasible):
         raise InfeasibleError(found, where=record.network)
     for path, text in units([unit for unit in found if unit.structural]).items():
@@ -109,7 +112,7 @@ def target_of(record: Record) -> MatchTarget:
 def steps(record: Record, target: MatchTarget) -> list[SimulatedStep]:
     """The network's calls as the target's simulator takes them, in cycles of its clock."""
     core = _core_cycles(record)
-    scales = {m.name: target.reference_cycles(m, 1.0) for m in target.modules()}
+    scales = {m.name: reference_cycles(target, m, 1.0) for m in target.modules()}
     streams = record.everything.get("streams") or ()
     fetched = {int(stream["step"]): int(stream["nbytes"]) for stream in streams}
     pairs = record.everything.get("beside") or ()

@@ -3,7 +3,18 @@
 from collections.abc import Sequence
 
 from match_aie.cost_models.pulp import PulpCluster
-from match_aie.hardware import Any, Const, ExecModule, Loop, MatchTarget, Memory, Op, Pattern
+from match_aie.hardware import (
+    Any,
+    ChipCosts,
+    Const,
+    ExecModule,
+    Loop,
+    MatchTarget,
+    Memory,
+    Op,
+    Pattern,
+    Scratch,
+)
 from match_aie.targets.cpu import CPUModule
 from match_aie.workload import Workload
 
@@ -16,7 +27,7 @@ CONVOLUTION = Op("nn.conv2d", real(Any("x")), real(Const("weight")))
 BIASED = Op("quantize", Op("add", CONVOLUTION, real(Const("bias"))))
 
 
-class Cluster(ExecModule):
+class Cluster(ExecModule, Scratch):
     """Convolutions with tiles in a scratchpad of `kilobytes`."""
 
     name = "cluster"
@@ -44,7 +55,7 @@ class Cluster(ExecModule):
         return CPUModule().scratch_bytes(workload)
 
 
-class Chip(MatchTarget):
+class Chip(MatchTarget, ChipCosts):
     """A cluster beside a core."""
 
     name = "chip"

@@ -15,7 +15,16 @@ from match_aie.errors import ModelError
 from match_aie.frontend import load, normalize
 from match_aie.frontend.rebuild import substitute
 from match_aie.hardware import Any as Tensor
-from match_aie.hardware import Const, ExecModule, MatchTarget, Op, Pattern, Structure
+from match_aie.hardware import (
+    Const,
+    ExecModule,
+    MatchTarget,
+    Op,
+    Pattern,
+    Rewrites,
+    Structure,
+    facet,
+)
 from match_aie.limits import Limits
 from match_aie.partition import to_graph
 from match_aie.partition.candidates import candidates_of
@@ -122,7 +131,9 @@ def _check(target: MatchTarget, module: ExecModule, pattern: Pattern) -> Callabl
             loaded = load(_alone(bound, context.matched_expr), limits=Limits())
         except ModelError:
             return False  # shapes that are not static, for example
-        graph = to_graph(normalize(loaded, unsigned=target.activations == "unsigned"))
+        graph = to_graph(
+            normalize(loaded, unsigned=facet(target, Rewrites).activations == "unsigned")
+        )
         found = candidates_of(graph, module, pattern)
         whole = {n.index for n in graph.nodes if n.operator not in ("permute_dims", "reshape")}
         return any(c.layer is not None and whole <= set(c.match.nodes) for c in found)

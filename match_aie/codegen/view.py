@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_aie.codegen.ctype import ctype, float_literal
-from match_aie.hardware import ExecModule, Mapping, Packing, TileProgram, packings
+from match_aie.hardware import ExecModule, Mapping, Packing, Scratch, TileProgram, facet, packings
 from match_aie.lowering import LayerProgram
 from match_aie.workload import Operand, Workload
 
@@ -19,7 +19,7 @@ class OperandView:
     """An operand: C type, extents, and quantisation (`scale` a float literal, "" where none).
 
     `lies` are the extents of the places in which it lies: those of `shape`, or of the blocks that
-    `ExecModule.layouts` declares.
+    `Packed.layouts` declares.
     """
 
     name: str
@@ -224,7 +224,7 @@ def parameters(workload: Workload, module: ExecModule, *, linked: bool = False) 
 
     `linked` layers also take what goes between them and the next one.
     """
-    shared = set(module.in_place(workload))
+    shared = set(facet(module, Scratch).in_place(workload))
     if shared:
         shared.add("y")
     words = []
@@ -232,7 +232,7 @@ def parameters(workload: Workload, module: ExecModule, *, linked: bool = False) 
         const = "" if operand.name == "y" else "const "
         qualifier = "" if operand.name in shared else "restrict "
         words.append(f"{const}{ctype(operand.dtype)} *{qualifier}{operand.name}")
-    if module.scratch_bytes(workload):
+    if facet(module, Scratch).scratch_bytes(workload):
         words.append("uint8_t *restrict scratch")
     if linked:
         words.append("struct ma_ahead *ahead")

@@ -18,23 +18,34 @@ from match_aie.hardware.cost import (
     measure,
 )
 from match_aie.hardware.energy import Charges, Energy, Figure, Objective, refuse_objective
+from match_aie.hardware.facet import facet, members
 from match_aie.hardware.graph import Graph, Node, Value
 from match_aie.hardware.layouts import activations, packings
 from match_aie.hardware.mapping import Cut, Loop, Mapping, mapping_from_json, mapping_to_json
-from match_aie.hardware.module import (
+from match_aie.hardware.memory import OPERANDS, SUMS, Memory, check_memories, sums_memory
+from match_aie.hardware.module import ExecModule
+from match_aie.hardware.module_facets import (
     CORE,
-    OPERANDS,
-    SUMS,
+    MODULE_FACETS,
     Company,
+    Concurrent,
     Constants,
-    ExecModule,
-    Memory,
-    check_memories,
-    sums_memory,
+    OnArray,
+    OwnArithmetic,
+    Packed,
+    Priced,
+    Scratch,
+    Tiled,
 )
 from match_aie.hardware.move import Move
 from match_aie.hardware.options_file import read_options
-from match_aie.hardware.passes import PadChannels, Pass, pad_channels
+from match_aie.hardware.passes import (
+    PadChannels,
+    PadChannelsOf,
+    Pass,
+    PlacedPass,
+    pad_channels,
+)
 from match_aie.hardware.pattern import (
     AVG_POOL_HALF_AWAY,
     POINTWISE,
@@ -62,6 +73,15 @@ from match_aie.hardware.simulated import (
 from match_aie.hardware.stage import Stage, Staged
 from match_aie.hardware.tables import is_listed
 from match_aie.hardware.target import BuildProfile, MatchTarget, Storage
+from match_aie.hardware.target_facets import (
+    TARGET_FACETS,
+    ArrayChip,
+    BuiltFor,
+    ChipCosts,
+    Rewrites,
+    SharedMemory,
+    reference_cycles,
+)
 from match_aie.hardware.tile_codec import tiles_from_json, tiles_to_json
 from match_aie.hardware.tiles import (
     Region,
@@ -77,22 +97,28 @@ from match_aie.workload import Converted
 __all__ = [
     "AVG_POOL_HALF_AWAY",
     "CORE",
+    "MODULE_FACETS",
     "OPERANDS",
     "POINTWISE",
     "REDUCTIONS",
     "REQUANTISE",
     "SCRATCHPAD_FILES",
     "SUMS",
+    "TARGET_FACETS",
     "Any",
     "Array",
+    "ArrayChip",
     "Block",
     "Blocked",
     "BuildProfile",
+    "BuiltFor",
     "Call",
     "Chain",
     "Charges",
+    "ChipCosts",
     "ChosenLayer",
     "Company",
+    "Concurrent",
     "Const",
     "Constants",
     "Converted",
@@ -116,21 +142,30 @@ __all__ = [
     "NetworkSimulator",
     "Node",
     "Objective",
+    "OnArray",
     "Op",
     "Operation",
     "Original",
+    "OwnArithmetic",
+    "Packed",
     "Packing",
     "PadChannels",
+    "PadChannelsOf",
     "Pass",
     "Pattern",
+    "PlacedPass",
+    "Priced",
     "Ranges",
     "Region",
     "Repeat",
+    "Rewrites",
     "Roof",
     "Runtime",
+    "Scratch",
     "Seat",
     "SequenceCostModel",
     "SharedCostModel",
+    "SharedMemory",
     "SimulatedRun",
     "SimulatedStep",
     "Stage",
@@ -145,6 +180,7 @@ __all__ = [
     "TileCostModel",
     "TileOperand",
     "TileProgram",
+    "Tiled",
     "Unit",
     "Value",
     "Visit",
@@ -158,6 +194,7 @@ __all__ = [
     "convert",
     "cost_from_json",
     "cost_to_json",
+    "facet",
     "flows",
     "integer_patterns",
     "is_listed",
@@ -165,10 +202,12 @@ __all__ = [
     "mapping_from_json",
     "mapping_to_json",
     "measure",
+    "members",
     "packings",
     "pad_channels",
     "read_options",
     "real",
+    "reference_cycles",
     "refuse_objective",
     "runtime_files",
     "sums_memory",

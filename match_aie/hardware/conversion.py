@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_aie.errors import TargetError
-from match_aie.hardware.module import Constants, ExecModule
+from match_aie.hardware.facet import facet
+from match_aie.hardware.module import ExecModule
+from match_aie.hardware.module_facets import Constants, OwnArithmetic
 from match_aie.workload import Converted, Operand, Workload
 
 
@@ -30,7 +32,7 @@ def convert(module: ExecModule, workload: Workload, constants: Constants) -> Con
     Raises:
         TargetError: the conversion does not stand for the layer, or its constants do not fit.
     """
-    answer = module.convert(workload, constants)
+    answer = facet(module, OwnArithmetic).convert(workload, constants)
     if isinstance(answer, str):
         return answer
     wrong = _wrong(workload, answer)
@@ -53,7 +55,8 @@ def computes_model(module: ExecModule, original: Original | None) -> bool:
     """
     if original is not None:
         return original.error_lsb == 0
-    return module.arithmetic == "model" or type(module).convert is not ExecModule.convert
+    own = facet(module, OwnArithmetic)
+    return own.arithmetic == "model" or type(own).convert is not OwnArithmetic.convert
 
 
 def _wrong(workload: Workload, answer: Converted) -> str:

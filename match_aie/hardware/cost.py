@@ -20,7 +20,7 @@ from match_aie.hardware.mapping import Mapping
 from match_aie.workload import Operand, Workload
 
 if TYPE_CHECKING:
-    from match_aie.hardware.module import Memory
+    from match_aie.hardware.memory import Memory
 
 #: Numbers over candidates; the shapes of all arrays of one call broadcast.
 Array = npt.NDArray[Any]

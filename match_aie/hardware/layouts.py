@@ -6,7 +6,10 @@ from collections.abc import Mapping
 
 from match_aie.errors import TargetError
 from match_aie.hardware.blocked import Packing
-from match_aie.hardware.module import OPERANDS, ExecModule, meant
+from match_aie.hardware.facet import facet
+from match_aie.hardware.memory import OPERANDS, meant
+from match_aie.hardware.module import ExecModule
+from match_aie.hardware.module_facets import Packed
 from match_aie.workload import Workload
 
 
@@ -16,7 +19,7 @@ def packings(workload: Workload, module: ExecModule) -> Mapping[str, Packing]:
     Raises:
         TargetError: what the module says of one cannot be.
     """
-    layouts = module.layouts(workload)
+    layouts = facet(module, Packed).layouts(workload)
     if not layouts:
         return {}
     who = f"{type(module).__name__}.layouts() of a {workload.kind}"

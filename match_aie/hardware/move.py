@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_aie.hardware.core import TensorType
-from match_aie.hardware.module import CORE, ExecModule
+from match_aie.hardware.facet import facet
+from match_aie.hardware.module import ExecModule
+from match_aie.hardware.module_facets import CORE, Concurrent
 from match_aie.workload import ITEMSIZE
 
 
@@ -50,4 +52,4 @@ class Move:
 
 def unit(module: ExecModule | None) -> str:
     """Which unit of the chip a module is; the core for None."""
-    return CORE if module is None else module.unit or module.name
+    return CORE if module is None else facet(module, Concurrent).unit or module.name

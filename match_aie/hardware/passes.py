@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
@@ -31,6 +31,27 @@ class Pass(Protocol):
 
     def __call__(self, graph: Graph) -> Graph:
         """The graph to go on with."""
+
+
+@runtime_checkable
+class PlacedPass(Protocol):
+    """The same after it was decided who runs what, which is then decided once more.
+
+    What holds of a `Pass` holds of it.
+    """
+
+    @property
+    def name(self) -> str:
+        """For reports and errors."""
+
+    def __call__(self, graph: Graph, placed: Mapping[str, str]) -> Graph:
+        """The graph to go on with.
+
+        Args:
+            graph: of the whole network.
+            placed: names of the modules that run nodes, by the name of the node's result; what the
+                core runs is not there.
+        """
 
 
 @dataclass(frozen=True)
@@ -84,6 +105,30 @@ class PadChannels:
 def pad_channels(multiple: int) -> PadChannels:
     """Input channels padded with zeros to `multiple`, in the whole network; see `PadChannels`."""
     return PadChannels(multiple)
+
+
+@dataclass(frozen=True)
+class PadChannelsOf(PadChannels):
+    """A `PlacedPass`: `PadChannels` for the layers of one module.
+
+    Attributes:
+        module: its name.
+    """
+
+    module: str
+
+    @property
+    def name(self) -> str:
+        """As it is written."""
+        return f"pad_channels({self.multiple}, {self.module!r})"
+
+    def __call__(self, graph: Graph, placed: Mapping[str, str] | None = None) -> Graph:
+        """`graph` with channels padded of what the module runs."""
+        edit = _Edit(graph)
+        for node in graph.nodes:
+            if (placed or {}).get(node.output) == self.module:
+                self._pad(edit, _Product.of(edit, node))
+        return edit.graph()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from match_aie.hardware.cost import Array, Block, Direction, Tile, TileCostModel
 from match_aie.workload import Workload
 
 if TYPE_CHECKING:
-    from match_aie.hardware.module import Memory
+    from match_aie.hardware.memory import Memory
 
 #: (first index, elements) of every loop dimension.
 Ranges = Mapping[str, tuple[int, int]]

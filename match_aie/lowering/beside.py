@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from match_aie.errors import Infeasible
-from match_aie.hardware import ExecModule, MatchTarget, Objective
+from match_aie.hardware import Concurrent, ExecModule, MatchTarget, Objective, SharedMemory, facet
 from match_aie.hardware.move import unit
 from match_aie.hardware.tables import is_listed
 from match_aie.lowering.company import MARGIN, beside_cycles
@@ -53,8 +53,15 @@ def side_by_side(
             what another plan of the memories takes in joules.
         plan: what made `program` of `schedule`.
     """
-    modules = {module.name: module for module in target.modules() if module.beside}
-    if len(modules) < 2 or not target.shared_memory or objective != "latency" or program.streams:
+    modules = {
+        module.name: module for module in target.modules() if facet(module, Concurrent).beside
+    }
+    if (
+        len(modules) < 2
+        or not facet(target, SharedMemory).shared_memory
+        or objective != "latency"
+        or program.streams
+    ):
         return program
     first = first_trial(schedule, modules)
     attempt = _Attempt(program, schedule, modules, plan)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from match_aie.hardware import Cost, ExecModule, SequenceCostModel, SharedCostModel, TileCostModel
+from match_aie.hardware import (
+    Concurrent,
+    Cost,
+    ExecModule,
+    SequenceCostModel,
+    SharedCostModel,
+    TileCostModel,
+    facet,
+)
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.mapping.evaluate import kinds
 from match_aie.workload import Workload
@@ -69,7 +77,7 @@ def lane_of(module: ExecModule, workload: Workload, mapping: LoopMapping, cost: 
         assert isinstance(model, TileCostModel)
         free = sum(count * float(model.kernel_cycles(workload, tile)) for tile, count in tiles)
         works = free
-    company = module.beside
+    company = facet(module, Concurrent).beside
     return Lane(
         cost.cycles,
         min(cost.cycles, free),

@@ -7,7 +7,7 @@ from collections.abc import Mapping as MappingOf
 import numpy as np
 
 from match_aie.errors import TargetError, shorten
-from match_aie.hardware import ExecModule, Mapping, packings
+from match_aie.hardware import ExecModule, Mapping, Packed, Tiled, facet, packings
 from match_aie.workload import Operand, Workload
 
 
@@ -29,7 +29,7 @@ def packed_constants(
         TargetError: the module leaves one out, gives something that is no array, another element
             type, or another layout than it declares.
     """
-    packed = module.pack_mapped(workload, mapping, constants)
+    packed = facet(module, Packed).pack_mapped(workload, mapping, constants)
     who = f"{type(module).__name__}.pack() of a {workload.kind}"
     where = f"module {module.name}"
     if not isinstance(packed, MappingOf):
@@ -37,7 +37,7 @@ def packed_constants(
             f"{who} gives {shorten(repr(packed), 60)}, not arrays by operand name", where=where
         )
     layouts = packings(workload, module)
-    moves = len(module.memories) > 1 and not module.caches
+    moves = len(module.memories) > 1 and not facet(module, Tiled).caches
     for operand in workload.constants:
         if operand.name not in packed:
             raise TargetError(

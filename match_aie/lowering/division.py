@@ -15,16 +15,18 @@ import numpy as np
 
 from match_aie.errors import InternalError, TargetError
 from match_aie.hardware import (
+    Concurrent,
     Cost,
     ExecModule,
     Original,
     SequenceCostModel,
     activations,
     convert,
+    facet,
 )
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.hardware.mapping import Cut
-from match_aie.hardware.module import Constants
+from match_aie.hardware.module_facets import Constants
 from match_aie.hardware.move import unit
 from match_aie.lowering.company import MARGIN, beside_cycles, lane_of
 from match_aie.lowering.constants import packed_constants
@@ -182,7 +184,8 @@ def _divided(step: int, layer: LayerProgram, ways: tuple[Way, Way]) -> Division 
     if not all(isinstance(w.module.cost_model(w.workload), SequenceCostModel) for w in ways):
         return None
     works = [_work(way, taken) for way, taken in zip(ways, (rows, height - rows), strict=True)]
-    slowed = [way.module.beside.slowed if way.module.beside else 0.0 for way in ways]
+    company = [facet(way.module, Concurrent).beside for way in ways]
+    slowed = [each.slowed if each else 0.0 for each in company]
     both = np.minimum(*works)
     # The controller has been with the first one for about as long as with the other.
     balance = [work + part * both for work, part in zip(works, slowed, strict=True)]

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from match_aie.errors import Infeasible
-from match_aie.hardware import MatchTarget, Objective, measure
+from match_aie.hardware import MatchTarget, Objective, SharedMemory, facet, measure
 from match_aie.lowering.apart import Range, check_apart, ranges
 from match_aie.lowering.groups import groups
 from match_aie.lowering.handover_choice import Choice, Choices, Held
@@ -45,19 +45,20 @@ def hand_over(
         limit: bytes that the arena may take.
         objective: what has to fall for something to stay.
     """
-    if not target.shared_memory:
+    memory = facet(target, SharedMemory).shared_memory
+    if not memory:
         return program
     schedule = program.schedule
     choices = Choices(schedule, {module.name: module for module in target.modules()}, objective)
     steps = list(schedule.steps)
     for group in groups(schedule, program.streams, bool(target.runtime().entry)):
         if group.offloaded and len(group.steps) > 1:
-            found = _solve(schedule, group.steps, choices, target.shared_memory)
+            found = _solve(schedule, group.steps, choices, memory)
             if found is not None:
                 _apply(steps, found)
     linked = with_turns(replace(schedule, steps=tuple(steps)))
     if linked is None:
-        return Infeasible(target.shared_memory, 2, 1, "layers", ("run one after the other",))
+        return Infeasible(memory, 2, 1, "layers", ("run one after the other",))
     placed = plan(
         linked,
         alignment=program.plan.alignment,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from match_aie.hardware import MatchTarget
+from match_aie.hardware import ArrayChip, MatchTarget, facet
 from match_aie.lowering.program import Schedule
 
 
 def held(schedule: Schedule, target: MatchTarget) -> Schedule:
     """`schedule` with what `target` hands over from layer to layer within its modules."""
-    found = target.handed_over(schedule.chosen)
+    found = facet(target, ArrayChip).handed_over(schedule.chosen)
     if not found:
         return schedule
     steps = list(schedule.steps)

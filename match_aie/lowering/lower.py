@@ -9,8 +9,17 @@ import numpy as np
 
 from match_aie.errors import InternalError, TargetError
 from match_aie.fallback.remainder import Call, Remainder
-from match_aie.hardware import Cost, ExecModule, Mapping, Original, TileProgram, activations
-from match_aie.hardware.module import meant
+from match_aie.hardware import (
+    Cost,
+    ExecModule,
+    Mapping,
+    Original,
+    Scratch,
+    TileProgram,
+    activations,
+    facet,
+)
+from match_aie.hardware.memory import meant
 from match_aie.lowering.constants import packed_constants
 from match_aie.lowering.program import (
     Argument,
@@ -109,7 +118,7 @@ def _layer_step(
             f"its workload has {len(workload.inputs)} inputs",
             where=layer.label,
         )
-    scratch = module.workspace_bytes(workload, layer.mapping)
+    scratch = facet(module, Scratch).workspace_bytes(workload, layer.mapping)
     workspaces = (Workspace(f"{symbol}_scratch", scratch),) if scratch else ()
     spaces = tuple(Argument("workspace", w.name, "write") for w in workspaces)
     program = LayerProgram(
@@ -136,14 +145,14 @@ def _layer_step(
 def _in_place(module: ExecModule, workload: Workload) -> tuple[str, ...]:
     """Inputs that the output may overwrite; a `TargetError` where one is none."""
     names = tuple(operand.name for operand in workload.inputs)
-    for name in module.in_place(workload):
+    for name in facet(module, Scratch).in_place(workload):
         if name not in names:
             raise TargetError(
                 f"{type(module).__name__}.in_place() of a {workload.kind} names {name!r}, which is "
                 f"none of its inputs{meant(name, names)}",
                 where=f"module {module.name}",
             )
-    return tuple(module.in_place(workload))
+    return tuple(facet(module, Scratch).in_place(workload))
 
 
 def _annotate(tensors: dict[str, Tensor], step: Step, workload: Workload) -> None:

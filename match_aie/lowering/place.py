@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from match_aie.errors import Infeasible
-from match_aie.hardware import MatchTarget, Objective
+from match_aie.hardware import MatchTarget, Objective, SharedMemory, facet
 from match_aie.lowering.beside import side_by_side
 from match_aie.lowering.handover import hand_over
 from match_aie.lowering.held import held
@@ -42,7 +42,7 @@ def place(
         found = plan(schedule)
         if not isinstance(found, Infeasible):
             found = side_by_side(found, schedule, target, objective, plan)
-            return near(found, target.list_bytes)
+            return near(found, facet(target, SharedMemory).list_bytes)
     assert found is not None
     return found
 

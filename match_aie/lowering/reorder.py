@@ -1,6 +1,6 @@
 """Tensors in an order of a module's own: written and read so, and reordered between modules.
 
-`ExecModule.layouts` may say how a layer's inputs and output lie. A tensor that one layer writes and
+`Packed.layouts` may say how a layer's inputs and output lie. A tensor that one layer writes and
 another reads in the same order is never row-major. Wherever else somebody needs it in another one,
 the core copies it, once for each order: behind the step that writes it where it is wanted row-major
 (the network's inputs and outputs are), and before the first step that reads it in blocks.
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from match_aie.fallback.reorder import reorder
-from match_aie.hardware import MatchTarget, Operation, Packing, TensorType
+from match_aie.hardware import ChipCosts, MatchTarget, Operation, Packing, TensorType, facet
 from match_aie.lowering.program import (
     Argument,
     CFunction,
@@ -145,7 +145,9 @@ class _Reordering:
         """A step of the core that copies one tensor to another, between two orders."""
         function = self._function(operand, given, wanted)
         kind = TensorType(operand.dtype, operand.shape)
-        cycles = self._target.fallback_cost(Operation("layout_transform", (kind,), kind))
+        cycles = facet(self._target, ChipCosts).fallback_cost(
+            Operation("layout_transform", (kind,), kind)
+        )
         label = self._tensors[destination].label or self._tensors[source].label or source
         arguments = (Argument("tensor", source, "read"), Argument("tensor", destination, "write"))
         self._steps.append(Step(label, function.symbol, arguments, cycles=cycles))

@@ -16,8 +16,10 @@ from match_aie.hardware import (
     Packing,
     Sums,
     TileAxis,
+    Tiled,
     TileOperand,
     TileProgram,
+    facet,
     packings,
     sums_memory,
 )
@@ -56,7 +58,7 @@ def tile_program(
             for. Or tiles that do not fit, since the memory does not state how they are aligned.
         InternalError: the tiles do not fit, which the search should have seen.
     """
-    if len(module.memories) < 2 or module.caches:
+    if len(module.memories) < 2 or facet(module, Tiled).caches:
         return None
     loops = mapping.temporal[: mapping.kernel]
     _check(workload, module, mapping)
@@ -271,7 +273,7 @@ def _scratch(workload: Workload, module: ExecModule, mapping: LoopMapping) -> in
         dim: np.asarray(size)
         for dim, size in mapping.extents(mapping.kernel, workload.dims).items()
     }
-    nbytes = int(module.reserved_bytes(workload, module.memories[0], kernel))
+    nbytes = int(facet(module, Tiled).reserved_bytes(workload, module.memories[0], kernel))
     return -(-nbytes // ALIGNMENT) * ALIGNMENT
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from match_aie.hardware import ExecModule, Loop, Mapping, Memory
+from match_aie.hardware import ExecModule, Loop, Mapping, Memory, Packed, Tiled, facet
 from match_aie.workload import ITEMSIZE, Axis, Operand, Workload
 
 #: Start and length of a range of a loop dimension.
@@ -72,7 +72,7 @@ class _Checker:
         self._module = module
         self._mapping = mapping
         self._sizes = dict(workload.dims)
-        layouts = module.layouts(workload)
+        layouts = facet(module, Packed).layouts(workload)
         self._packings = {
             o.name: layouts[o.name].on(o) for o in workload.operands if o.name in layouts
         }
@@ -151,7 +151,7 @@ class _Checker:
         for memory in self._module.memories[:-1]:
             if memory.bytes is None:
                 continue
-            own = self._module.reserved_bytes(self._workload, memory, kernel)
+            own = facet(self._module, Tiled).reserved_bytes(self._workload, memory, kernel)
             used = memory.reserved + int(own)
             for operand in self._workload.operands:
                 if memory in self._way(operand)[:-1]:
@@ -204,7 +204,7 @@ class _Checker:
             for (start, length), (_, coefficient) in zip(tile, axis.terms, strict=True):
                 low += coefficient * start
                 high += coefficient * (start + length - 1)
-            if not self._module.padded_tiles:
+            if not facet(self._module, Tiled).padded_tiles:
                 low, high = max(low, 0), min(high, size - 1)
             most = max(most, high - low + 1)
         return most
@@ -237,7 +237,7 @@ class _Checker:
         for call in product(*lengths):
             tile = {dim: np.asarray(n) for dim, n in zip(self._sizes, call, strict=True)}
             if len(self._module.memories) > 1 and not np.all(
-                self._module.constrain(self._workload, tile)
+                facet(self._module, Tiled).constrain(self._workload, tile)
             ):
                 shown = ", ".join(f"{n} of {dim}" for dim, n in tile.items())
                 yield Violation("legality", f"the kernel cannot do {shown}")
@@ -255,13 +255,16 @@ class _Checker:
 
     def dependence(self) -> Iterator[Violation]:
         """Partial sums where there may be none."""
-        output, able = self._workload.output, self._module.tiled_reductions(self._workload)
+        output, able = (
+            self._workload.output,
+            facet(self._module, Tiled).tiled_reductions(self._workload),
+        )
         whole = self._reductions - set(able)
         whole |= {"K"} if self._workload.kind == "softmax" else set()
         for dim in sorted(whole):
             if self._split(dim, self._mapping.kernel):
                 yield Violation("dependence", f"the kernel gets a part of {dim} and needs it whole")
-        stored = self._module.stores_partial_sums(self._workload)
+        stored = facet(self._module, Tiled).stores_partial_sums(self._workload)
         for memory in self._way(output)[:-1]:
             if self._unfinished(self._cut(output, memory)) and not stored:
                 yield Violation("dependence", f"{memory.name}: partial sums leave")

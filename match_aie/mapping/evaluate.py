@@ -17,6 +17,8 @@ from match_aie.hardware import (
     Mapping,
     Memory,
     TileCostModel,
+    Tiled,
+    facet,
     sums_memory,
 )
 from match_aie.mapping.footprint import axis_extents, block, resident_bytes
@@ -195,7 +197,9 @@ class Evaluation:
         return total
 
     def _axes(self, route: Route, tile: dict[str, Array]) -> list[Array]:
-        return axis_extents(route.operand, tile, self._sizes, self._module.padded_tiles)
+        return axis_extents(
+            route.operand, tile, self._sizes, facet(self._module, Tiled).padded_tiles
+        )
 
     def partial(self, index: int) -> bool:
         """Whether a tile cut at `index` holds a part of a reduction only."""
@@ -212,7 +216,7 @@ class Evaluation:
         for tier, memories in enumerate(self._layout.tiers):
             for memory in memories:
                 tile = whole if tier else kernel
-                own = self._module.reserved_bytes(self._workload, memory, tile)
+                own = facet(self._module, Tiled).reserved_bytes(self._workload, memory, tile)
                 found.append(Use(memory.name, "reserved", memory.reserved + int(own)))
         groups = [route for group in self._layout.groups for route in group.routes]
         for route in (*groups, *self._layout.whole):

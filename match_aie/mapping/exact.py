@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from match_aie.hardware import Array
+from match_aie.hardware import Array, Tiled, facet
 from match_aie.mapping.inner import Inner, Kernels, Outer, Rule
 from match_aie.mapping.nest import to_mapping
 from match_aie.mapping.pool import Placement, Pool, Score, Scorer
@@ -88,7 +88,7 @@ class Exact:
         for tier, groups in enumerate(self.tiers):
             for at, legs in groups.items():
                 found[tier, at, False] = found[tier, at, True] = legs.footprints(False)
-                if legs.group.output and self.problem.module.tiled_reductions(
+                if legs.group.output and facet(self.problem.module, Tiled).tiled_reductions(
                     self.problem.workload
                 ):
                     found[tier, at, True] = legs.footprints(True)
@@ -215,7 +215,8 @@ def _compute_only(
 def _may_spill(problem: Problem) -> bool:
     """Whether partial sums may travel as far as the home memory, where they must fit too."""
     workload, module = problem.workload, problem.module
-    if not module.tiled_reductions(workload) or not module.stores_partial_sums(workload):
+    tiled = facet(module, Tiled)
+    if not tiled.tiled_reductions(workload) or not tiled.stores_partial_sums(workload):
         return False
     bound, y = problem.layout.home.bytes, workload.output
     wide = sum(o.nbytes for o in workload.operands[:-1]) + y.size * workload.partial_itemsize

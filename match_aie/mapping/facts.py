@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from match_aie.hardware import ExecModule
+from match_aie.hardware import ExecModule, Packed, Priced, Tiled, facet
 from match_aie.mapping.options import SearchOptions
 from match_aie.version import version as own_version
 from match_aie.workload import Workload
@@ -70,14 +70,14 @@ def _module(workload: Workload, module: ExecModule) -> dict[str, object]:
     model = module.cost_model(workload)
     return {
         "class": _class(type(module)),
-        "version": module.version,
+        "version": facet(module, Priced).version,
         "state": _plain(vars(module)),
         "memories": _plain(module.memories),
         "spatial": _plain(tuple(module.spatial(workload))),
-        "layouts": _plain(module.layouts(workload)),
-        "reductions": _plain(module.tiled_reductions(workload)),
-        "partial_sums": module.stores_partial_sums(workload),
-        "padded": module.padded_tiles,
+        "layouts": _plain(facet(module, Packed).layouts(workload)),
+        "reductions": _plain(facet(module, Tiled).tiled_reductions(workload)),
+        "partial_sums": facet(module, Tiled).stores_partial_sums(workload),
+        "padded": facet(module, Tiled).padded_tiles,
         "model": _plain(model),
     }
 

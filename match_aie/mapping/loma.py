@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from match_aie.hardware import Array
+from match_aie.hardware import Array, Priced, facet
 from match_aie.mapping import zigzag_adapter
 from match_aie.mapping.exact import Exact
 from match_aie.mapping.inner import Inner, Kernels, Outer
@@ -51,7 +51,7 @@ def run(exact: Exact, options: SearchOptions) -> Pool:
     if not bound.found:
         return pool
     if len(exact.tiers) == 1:
-        slack = max(EPSILON, exact.problem.module.precision)
+        slack = max(EPSILON, facet(exact.problem.module, Priced).precision)
         _cut_orders(exact, options, pool, bound.bound * (1 + slack))
     else:
         _cut_lattice(exact, options, pool)

@@ -14,7 +14,10 @@ from match_aie.hardware import (
     Loop,
     Mapping,
     Objective,
+    OnArray,
     TileCostModel,
+    Tiled,
+    facet,
     measure,
 )
 from match_aie.mapping.evaluate import Evaluation
@@ -55,7 +58,7 @@ def search(
     Returns:
         The best mapping that the engine finds and up to `options.runners_up` others, or why
         none fits: the operands the home memory, or the smallest tiles an inner one. With
-        `options.pareto`, or where the module asks for it (`ExecModule.pareto`), one mapping for
+        `options.pareto`, or where the module asks for it (`Tiled.pareto`), one mapping for
         every point of the front, best (and largest) first.
 
     Raises:
@@ -63,8 +66,9 @@ def search(
             needs energy and the module states none.
         TargetError: the module has inner memories and a cost model that cannot price tiles.
     """
-    if module.pareto is not None and options.pareto is None:
-        options = replace(options, engine="exact", tolerance=0.0, pareto=module.pareto)
+    wanted = facet(module, Tiled).pareto
+    if wanted is not None and options.pareto is None:
+        options = replace(options, engine="exact", tolerance=0.0, pareto=wanted)
     if options.pareto is not None:
         refuse_memory(module, options.pareto)
     reason = _overflow(workload, module)
@@ -232,8 +236,9 @@ def _untiled(
 
 def offered(workload: Workload, module: ExecModule) -> Sequence[Mapping]:
     """What a module with a single memory offers: nests, or unrollings in one call."""
-    nests = module.nests(workload)
-    return nests or [untiled(workload, tuple(loops)) for loops in module.unrollings(workload)]
+    array = facet(module, OnArray)
+    unrollings = array.unrollings(workload) or (module.spatial(workload),)
+    return array.nests(workload) or [untiled(workload, tuple(loops)) for loops in unrollings]
 
 
 def untiled(workload: Workload, spatial: tuple[Loop, ...]) -> Mapping:

@@ -16,6 +16,8 @@ from match_aie.hardware import (
     Repeat,
     SequenceCostModel,
     Tile,
+    Tiled,
+    facet,
     sums_memory,
 )
 from match_aie.mapping.footprint import block
@@ -225,8 +227,9 @@ def prices_of(workload: Workload, module: ExecModule, model: object) -> Prices |
     """
     if not isinstance(model, SequenceCostModel):
         return None
-    if module.tiled_reductions(workload) and (
-        sums_memory(module.memories) is None or module.stores_partial_sums(workload)
+    tiled = facet(module, Tiled)
+    if tiled.tiled_reductions(workload) and (
+        sums_memory(module.memories) is None or tiled.stores_partial_sums(workload)
     ):
         return None
     if len(lay_out(workload, module).tiers) != 1:

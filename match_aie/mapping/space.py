@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from match_aie.errors import TargetError
-from match_aie.hardware import Array, ExecModule, Loop
+from match_aie.hardware import Array, ExecModule, Loop, Tiled, facet
 from match_aie.mapping.packing import whole_blocks
 from match_aie.workload import Workload
 
@@ -251,7 +251,7 @@ def project(space: Space, dims: Sequence[str]) -> Projection:
 
 def kernel_dims(workload: Workload, module: ExecModule) -> set[str]:
     """Dimensions that a kernel always does whole: reductions it cannot split, a softmax's row."""
-    whole = set(workload.reductions) - set(module.tiled_reductions(workload))
+    whole = set(workload.reductions) - set(facet(module, Tiled).tiled_reductions(workload))
     return whole | ({"K"} if workload.kind == "softmax" else set())
 
 

@@ -19,6 +19,8 @@ from match_aie.hardware import (
     ExecModule,
     Memory,
     TileCostModel,
+    Tiled,
+    facet,
     sums_memory,
 )
 from match_aie.mapping.footprint import axis_extents, block, resident_bytes
@@ -178,7 +180,7 @@ class Leg:
             self.route.operand,
             self._projection.tile(pieces),
             problem.space.sizes,
-            problem.module.padded_tiles,
+            facet(problem.module, Tiled).padded_tiles,
         )
 
     @cached_property
@@ -326,7 +328,7 @@ def legal_kernels(problem: Problem) -> Array:
     projection = project(space, [grid.dim for grid in space.grids])
     tile = projection.tile(pieces=True)
     count = len(next(iter(tile.values()))) if not space.grids else len(tile[space.grids[0].dim])
-    legal = np.broadcast_to(problem.module.constrain(problem.workload, tile), count)
+    legal = np.broadcast_to(facet(problem.module, Tiled).constrain(problem.workload, tile), count)
     return np.asarray(projection.total(np.where(legal, 0.0, 1.0)[None])[0] == 0)
 
 
@@ -366,7 +368,9 @@ def reserved(problem: Problem, tier: int) -> Array:
     memories = problem.layout.tiers[tier]
     found = np.zeros((len(memories), space.count))
     for at, memory in enumerate(memories):
-        found[at] = memory.reserved + problem.module.reserved_bytes(workload, memory, tile)
+        found[at] = memory.reserved + facet(problem.module, Tiled).reserved_bytes(
+            workload, memory, tile
+        )
         for route in problem.layout.whole:
             if memory in route.memories[:-1]:
                 found[at] += _whole_bytes(problem, route, memory)

@@ -9,7 +9,7 @@ from math import prod
 
 import numpy as np
 
-from match_aie.hardware import ExecModule, Mapping, Memory, sums_memory
+from match_aie.hardware import ExecModule, Mapping, Memory, Tiled, facet, sums_memory
 from match_aie.mapping.evaluate import pieces
 from match_aie.mapping.footprint import axis_extents, resident_bytes
 from match_aie.mapping.layout import Route, dims_of, lay_out
@@ -87,7 +87,9 @@ def _axes(
     operand: Operand, extents: MappingOf[str, int], sizes: MappingOf[str, int], module: ExecModule
 ) -> tuple[int, ...]:
     tile = {dim: np.asarray(size) for dim, size in extents.items()}
-    return tuple(int(size) for size in axis_extents(operand, tile, sizes, module.padded_tiles))
+    return tuple(
+        int(size) for size in axis_extents(operand, tile, sizes, facet(module, Tiled).padded_tiles)
+    )
 
 
 def _moved(

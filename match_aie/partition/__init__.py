@@ -3,7 +3,7 @@
 from match_aie.partition.candidates import Candidate, candidates
 from match_aie.partition.cut import cut
 from match_aie.partition.layer import Extracted
-from match_aie.partition.passes import transformed
+from match_aie.partition.passes import rewritten, transformed
 from match_aie.partition.pins import pinned
 from match_aie.partition.select import Assignment, Option, select
 from match_aie.partition.to_graph import to_graph
@@ -16,6 +16,7 @@ __all__ = [
     "candidates",
     "cut",
     "pinned",
+    "rewritten",
     "select",
     "to_graph",
     "transformed",

@@ -14,7 +14,7 @@ from match_aie import tvm_api
 from match_aie.errors import MatchError, TargetError, shorten
 from match_aie.frontend.model import Model
 from match_aie.frontend.rebuild import Emitter, Expr, rebuild
-from match_aie.hardware import MatchTarget, Pass
+from match_aie.hardware import MatchTarget, Pass, PlacedPass, Rewrites, facet
 from match_aie.hardware.graph import Argument, Graph, Node
 from match_aie.hardware.passes import ADDED
 from match_aie.partition.meaning import evaluate, random_tensor
@@ -40,15 +40,48 @@ def transformed(model: Model, target: MatchTarget) -> Model:
     return model
 
 
+def rewritten(model: Model, target: MatchTarget, placed: Mapping[str, str]) -> Model:
+    """`model` after all passes of `target` that see who runs what, in order.
+
+    Args:
+        model: that was decided on.
+        target: whose passes.
+        placed: names of modules by the name of the result of each node that they run.
+
+    Raises:
+        TargetError: as `transformed`.
+    """
+    passes = facet(target, Rewrites).placed_passes
+    first = now = to_graph(model) if passes else Graph((), {})
+    for one in _named(passes, "placed_passes"):
+        with _failing(f"pass {one.name} failed"):
+            after = cast(PlacedPass, one)(now, placed)
+        if after is not now:
+            _same_results(one, now, after)
+            with _failing(f"pass {one.name} gives a graph that is no network"):
+                _compare(now, after, one.name)
+            now = after
+    if now is first:
+        return model
+    who = ", ".join(one.name for one in passes)
+    with _failing(f"passes {who} give a graph that is no network"):
+        model = _written(model, first, now, who)
+        _compare(first, to_graph(model), who)
+    return model
+
+
 def _passes(target: MatchTarget) -> tuple[Pass, ...]:
-    found = target.passes
+    return cast(tuple[Pass, ...], _named(facet(target, Rewrites).passes, "passes"))
+
+
+def _named(found: object, which: str) -> tuple[Pass | PlacedPass, ...]:
     if not isinstance(found, list | tuple):
         given = shorten(repr(found), 80)
-        raise TargetError(f"passes are {given}, not a tuple", hint="passes = (pad_channels(16),)")
+        raise TargetError(f"{which} are {given}, not a tuple", hint="passes = (pad_channels(16),)")
     for one in found:
         if isinstance(one, type) or not callable(one) or not isinstance(one, Pass):
             raise TargetError(
-                f"passes hold {shorten(repr(one), 80)}, which is no pass",
+                f"{which} hold {shorten(repr(one), 80)}, which is no pass",
                 hint="an object with a name, called with a graph, such as pad_channels(16)",
             )
     return tuple(found)
@@ -66,7 +99,7 @@ def _failing(what: str) -> Iterator[None]:
         raise TargetError(f"{what}: {said}") from error
 
 
-def _same_results(one: Pass, graph: Graph, after: object) -> None:
+def _same_results(one: Pass | PlacedPass, graph: Graph, after: object) -> None:
     if not isinstance(after, Graph):
         raise TargetError(f"pass {one.name} gives {type(after).__name__}, not a Graph")
     if after.outputs != graph.outputs:

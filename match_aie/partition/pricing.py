@@ -8,7 +8,7 @@ A cover of the graph is a set of options, no operator in two of them. It costs
   options that hold it), and
 - a move for every tensor and every unit that reads it and is not the unit that wrote it. The
   caller's inputs and outputs are with the core, and
-- a copy by the core for every tensor, unit and order (`ExecModule.layouts`) in which it is read and
+- a copy by the core for every tensor, unit and order (`Packed.layouts`) in which it is read and
   not written. The core and the caller have tensors row-major. Two units that read one order pay
   twice, though one copy serves both.
 
@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 from match_aie.errors import TargetError
 from match_aie.hardware import (
+    ChipCosts,
     ExecModule,
     MatchTarget,
     Move,
@@ -36,6 +37,8 @@ from match_aie.hardware import (
     Packing,
     TensorType,
     activations,
+    facet,
+    reference_cycles,
     refuse_objective,
 )
 from match_aie.hardware.graph import Graph, Node
@@ -163,7 +166,7 @@ class Pricing:
         if option.cost is None:
             raise ValueError("an option without a mapping costs nothing that could be said")
         module = option.candidate.module
-        cycles = self.target.reference_cycles(module, option.cost.cycles)
+        cycles = reference_cycles(self.target, module, option.cost.cycles)
         who = f"the cost model of module {module.name}"
         picojoules = option.cost.picojoules if self.weights.picojoule else 0.0
         if picojoules is None:
@@ -171,10 +174,15 @@ class Pricing:
         cycles = _checked(cycles, who) * self.weights.cycle
         return cycles + _checked(picojoules, who, "picojoules") * self.weights.picojoule
 
+    @property
+    def chip(self) -> ChipCosts:
+        """What the target says of costs beside its modules'."""
+        return facet(self.target, ChipCosts)
+
     @cached_property
     def core_cycle(self) -> float:
         """What a cycle of the core costs."""
-        energy, weights = self.target.energy, self.weights
+        energy, weights = self.chip.energy, self.weights
         if not weights.picojoule:
             return weights.cycle
         refuse_objective("energy", self.target.name, energy)
@@ -198,19 +206,18 @@ class Pricing:
             self.tensor(node.output),
             node.attributes,
         )
-        cycles = _checked(self.target.fallback_cost(operation), "fallback_cost") * self.core_cycle
+        cycles = _checked(self.chip.fallback_cost(operation), "fallback_cost") * self.core_cycle
         dear = STEPS in node.attributes or node.index in self.forced
         return cycles * UNWRITTEN if dear else cycles
 
     def move(self, value: str, source: Side, to: Side) -> float:
         """What handing `value` over costs: the core's work, to change its order included."""
         tensor = self.tensor(value)
-        cycles = _checked(
-            self.target.move_cost(Move(tensor, source.module, to.module)), "move_cost"
-        )
+        moved = Move(tensor, source.module, to.module)
+        cycles = _checked(self.chip.move_cost(moved), "move_cost")
         if source.order != to.order:
             copy = Operation("layout_transform", (tensor,), tensor)
-            cycles += _checked(self.target.fallback_cost(copy), "fallback_cost")
+            cycles += _checked(self.chip.fallback_cost(copy), "fallback_cost")
         return cycles * self.core_cycle
 
     def side(self, option: Option, value: str) -> Side:

@@ -8,11 +8,14 @@ from typing import Literal
 
 from match_aie.errors import Infeasible, InternalError, OptionError
 from match_aie.hardware import (
+    ArrayChip,
     Cost,
     Mapping,
     MatchTarget,
     Objective,
+    OnArray,
     Seat,
+    facet,
     measure,
     refuse_objective,
 )
@@ -88,6 +91,16 @@ class Assignment:
     pricing: Pricing
     energy: CoverCost | None = None
 
+    @property
+    def placed(self) -> dict[str, str]:
+        """Name of the module that runs each node, by the name of the node's result."""
+        nodes = self.pricing.graph.nodes
+        return {
+            nodes[at].output: option.candidate.module.name
+            for option in self.chosen
+            for at in option.candidate.match.nodes
+        }
+
 
 def select(
     graph: Graph,
@@ -149,7 +162,7 @@ def _refuse_broken(pricing: Pricing, chosen: Sequence[Option]) -> None:
 
 def energy_of(pricing: Pricing, chosen: Sequence[Option]) -> CoverCost | None:
     """Picojoules of a cover; None where the target, or one of the modules, states none."""
-    if pricing.target.energy is None:
+    if pricing.chip.energy is None:
         return None
     if any(option.cost is None or option.cost.picojoules is None for option in chosen):
         return None
@@ -176,7 +189,7 @@ def best_cover(
         unlimited: capacities that are left out.
         objective: what is minimised.
     """
-    refuse_objective(objective, pricing.target.name, pricing.target.energy)
+    refuse_objective(objective, pricing.target.name, pricing.chip.energy)
     if objective != "edp":
         weights = CYCLES if objective == "latency" else PICOJOULES
         return cheapest(replace(pricing, weights=weights), able, start, unlimited)
@@ -207,7 +220,7 @@ def alternatives(
     origin: dict[int, int] = {}
     for position, option in enumerate(options):
         made = [option]
-        if target.capacities() and demands(option):
+        if facet(target, ArrayChip).capacities() and demands(option):
             made += [replace(option, mapping=m, cost=c) for m, c in option.others]
         origin |= {id(each): position for each in made}
         found += made
@@ -218,7 +231,11 @@ def demands(option: Option) -> dict[str, int]:
     """What an option takes of the target's capacities."""
     if option.mapping is None or option.candidate.layer is None:
         return {}
-    return dict(option.candidate.module.demands(option.candidate.layer.workload, option.mapping))
+    return dict(
+        facet(option.candidate.module, OnArray).demands(
+            option.candidate.layer.workload, option.mapping
+        )
+    )
 
 
 def _considered(
@@ -250,7 +267,7 @@ def cheapest(
     """
     limits = tuple(
         (tuple(demands(option).get(name, 0) for option in able), capacity)
-        for name, capacity in pricing.target.capacities().items()
+        for name, capacity in facet(pricing.target, ArrayChip).capacities().items()
         if name not in unlimited
     )
     task = problem(pricing, able, limits)
@@ -288,7 +305,7 @@ def together(
         read_by = tuple(readers.get(output, ()))
         seats.append(Seat(*what, sources, read_by, leaves, option.candidate.label))
     found = list(chosen)
-    for at, (mapping, cost) in pricing.target.together(seats).items():
+    for at, (mapping, cost) in facet(pricing.target, ArrayChip).together(seats).items():
         found[at] = replace(chosen[at], mapping=mapping, cost=cost)
         origin[id(found[at])] = origin[id(chosen[at])]
     return tuple(found)

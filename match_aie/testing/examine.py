@@ -15,7 +15,7 @@ from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from match_aie.errors import RunError, ToolchainError
-from match_aie.hardware import MatchTarget
+from match_aie.hardware import MatchTarget, SharedMemory, facet
 from match_aie.options import Selection
 from match_aie.pipeline import compile
 from match_aie.report import NetworkReport, network_report
@@ -77,7 +77,8 @@ def examine(
         report = network_report(json.loads(sources["match_aie.json"]))
         stage = "it cannot be simulated"
         alone = net
-        if target.shared_memory:  # where layers load for each other, none has cycles of its own
+        # Where layers load for each other, none has cycles of its own.
+        if facet(target, SharedMemory).shared_memory:
             chip = without_sharing(target)
             alone = compile(model, chip, name="zoo", selection=selection, cache=False)
         known = prices(alone)

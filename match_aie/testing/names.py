@@ -9,14 +9,21 @@ from typing import get_args
 from match_aie.hardware import (
     OPERANDS,
     Chain,
+    ChipCosts,
     ExecModule,
     MatchTarget,
     Op,
+    OwnArithmetic,
     Pattern,
+    Priced,
+    Rewrites,
+    SharedMemory,
     Structure,
+    Tiled,
     Web,
+    facet,
 )
-from match_aie.hardware.module import meant
+from match_aie.hardware.memory import meant
 from match_aie.workload import Kind
 
 #: Names by which patterns of float32 layers call the numbers of their activations.
@@ -64,10 +71,11 @@ OPERATORS = tuple(
 def memory_problems(module: ExecModule) -> Iterator[str]:
     """A memory that `pareto` names, and the arithmetic."""
     inner = [memory.name for memory in module.memories[:-1]]
-    if module.pareto is not None and module.pareto not in inner:
-        yield f"pareto names {module.pareto!r}, which is no inner memory{_one_of(inner)}"
-    if module.arithmetic not in ("model", "module"):
-        yield f"arithmetic is {module.arithmetic!r}, not 'model' or 'module'"
+    pareto, arithmetic = facet(module, Tiled).pareto, facet(module, OwnArithmetic).arithmetic
+    if pareto is not None and pareto not in inner:
+        yield f"pareto names {pareto!r}, which is no inner memory{_one_of(inner)}"
+    if arithmetic not in ("model", "module"):
+        yield f"arithmetic is {arithmetic!r}, not 'model' or 'module'"
 
 
 def pattern_problems(pattern: Pattern) -> Iterator[str]:
@@ -98,16 +106,18 @@ def pattern_problems(pattern: Pattern) -> Iterator[str]:
 
 def target_problems(target: MatchTarget, modules: Sequence[ExecModule]) -> Iterator[str]:
     """Names of the target's own that mean nothing."""
-    if target.activations not in ("as_is", "unsigned"):
-        yield f"activations is {target.activations!r}, not 'as_is' or 'unsigned'"
+    activations = facet(target, Rewrites).activations
+    if activations not in ("as_is", "unsigned"):
+        yield f"activations is {activations!r}, not 'as_is' or 'unsigned'"
     inner = [m.name for module in modules for m in module.memories[:-1]]
-    if target.shared_memory and target.shared_memory not in inner:
+    shared = facet(target, SharedMemory).shared_memory
+    if shared and shared not in inner:
         yield (
-            f"shared_memory is {target.shared_memory!r}, which is no inner memory of any module"
+            f"shared_memory is {shared!r}, which is no inner memory of any module"
             f"{_one_of(list(dict.fromkeys(inner)))}"
         )
-    frequencies = [module.name for module in modules if module.frequency is not None]
-    if frequencies and target.frequency is None:
+    frequencies = [module.name for module in modules if facet(module, Priced).frequency is not None]
+    if frequencies and facet(target, ChipCosts).frequency is None:
         yield f"module {frequencies[0]!r} states a frequency; the target needs one to compare with"
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.compilation import Compilation
-from match_aie.hardware import ExecModule, MatchTarget, TileCostModel
+from match_aie.hardware import ExecModule, MatchTarget, SharedMemory, TileCostModel
 from match_aie.lowering import LayerProgram
 from match_aie.testing.result import Ran
 
@@ -43,8 +43,9 @@ def without_sharing(target: MatchTarget) -> MatchTarget:
     which those of a zoo's other layers would take.
     """
     one = copy.copy(target)
-    object.__setattr__(one, "shared_memory", "")  # targets may be frozen
-    object.__setattr__(one, "list_bytes", sys.maxsize if target.list_bytes else 0)
+    if isinstance(target, SharedMemory):
+        object.__setattr__(one, "shared_memory", "")  # targets may be frozen
+        object.__setattr__(one, "list_bytes", sys.maxsize if target.list_bytes else 0)
     return one
 
 

@@ -9,15 +9,20 @@ import numpy as np
 from match_aie.cost_models.cores import SharedLayer, SharedTiles, meeting
 from match_aie.hardware import (
     CORE,
+    Concurrent,
     Constants,
     CostModel,
     ExecModule,
     Loop,
     Mapping,
     Memory,
+    Packed,
     Pattern,
+    Priced,
     Roof,
+    Scratch,
     TileCostModel,
+    Tiled,
 )
 from match_aie.targets.cpu.cores import Split, Way, divide
 from match_aie.targets.cpu.float_conv import channelwise
@@ -62,7 +67,7 @@ def memories(machine: Machine) -> tuple[Memory, ...]:
     return (inner, Memory("DRAM", None, rate))
 
 
-class FloatProducts(ExecModule):
+class FloatProducts(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
     """Dense layers and matmuls in register tiles over packed panels."""
 
     name = "cpu_float"
@@ -172,7 +177,7 @@ class FloatProducts(ExecModule):
         return self.kernel(workload, Mapping((), ())).scratch_bytes
 
 
-class FloatRows(ExecModule):
+class FloatRows(ExecModule, Packed, Scratch, Concurrent, Priced):
     """Convolutions, pools, softmax, norms, attention, GRU and LSTM: templates of a fixed order."""
 
     name = "cpu_rows"

@@ -14,6 +14,7 @@ from match_aie.cost_models.roofline import Roofline
 from match_aie.hardware import (
     CORE,
     Array,
+    Concurrent,
     Constants,
     CoreCost,
     CostModel,
@@ -21,10 +22,14 @@ from match_aie.hardware import (
     Loop,
     Mapping,
     Memory,
+    Packed,
     Pattern,
+    Priced,
     Roof,
+    Scratch,
     Tile,
     TileCostModel,
+    Tiled,
 )
 from match_aie.targets.cpu.channelwise import (
     ChannelwiseKernel,
@@ -71,7 +76,7 @@ def _counted(core: CoreCost) -> Roofline:
     return Roofline(macs, steps, bytes_per_cycle=math.inf, overhead=core.overhead)
 
 
-class CPUModule(ExecModule):
+class CPUModule(ExecModule, Packed, Scratch, Concurrent):
     """One core: 8-bit layers in exact integer arithmetic, requantised in the model's float32."""
 
     name = "cpu"
@@ -135,7 +140,7 @@ class CPUModule(ExecModule):
         )
 
 
-class Int8Module(ExecModule):
+class Int8Module(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
     """One core with known vectors and caches: loops over tiles that fit the first cache."""
 
     name = "cpu"

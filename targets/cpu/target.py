@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from match_aie.errors import TargetError
-from match_aie.hardware import BuildProfile, ExecModule, MatchTarget, Runtime, runtime_files
+from match_aie.hardware import (
+    BuildProfile,
+    BuiltFor,
+    ExecModule,
+    MatchTarget,
+    Runtime,
+    runtime_files,
+)
 from match_aie.targets.cpu.float_module import float_modules
 from match_aie.targets.cpu.machine import NATIVE, PORTABLE, Machine, machine, with_caches
 from match_aie.targets.cpu.module import (
@@ -27,7 +34,7 @@ CORES_HEADER = "ma_cores.h"
 MOST_CORES = 256
 
 
-class CPU(MatchTarget):
+class CPU(MatchTarget, BuiltFor):
     """Any processor with a C11 compiler; this machine's own by default.
 
     Attributes:

@@ -8,7 +8,20 @@ from typing import ClassVar
 
 from match_aie.cost_models.cores import SharedLayer
 from match_aie.cost_models.winograd import WinogradLayer, best_winograd
-from match_aie.hardware import CORE, Constants, CostModel, ExecModule, Loop, Mapping, Pattern
+from match_aie.hardware import (
+    CORE,
+    Concurrent,
+    Constants,
+    CostModel,
+    ExecModule,
+    Loop,
+    Mapping,
+    OwnArithmetic,
+    Packed,
+    Pattern,
+    Scratch,
+    Tiled,
+)
 from match_aie.targets.cpu.cores import Split, Way, divide
 from match_aie.targets.cpu.machine import Dot, Machine
 from match_aie.targets.cpu.module import memories
@@ -23,7 +36,7 @@ from match_aie.targets.cpu.winograd import (
 from match_aie.workload import Converted, Workload
 
 
-class WinogradModule(ExecModule):
+class WinogradModule(ExecModule, Packed, Scratch, Tiled, OwnArithmetic, Concurrent):
     """F(m x m, 3 x 3) on one core with vectors; `outputs` is m."""
 
     unit = CORE

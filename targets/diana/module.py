@@ -13,7 +13,10 @@ from match_aie.hardware import (
     ExecModule,
     Loop,
     Memory,
+    OwnArithmetic,
+    Packed,
     Pattern,
+    Priced,
     Roof,
 )
 from match_aie.targets.diana.facts import FACTS
@@ -39,7 +42,7 @@ ARITHMETIC = FixedPoint(
 CALL, LAYER, WAIT = 70.0 + 100.0, 94.0, 10.0
 
 
-class DigitalArray(ExecModule):
+class DigitalArray(ExecModule, Packed, OwnArithmetic, Priced):
     """Convolutions, depthwise ones, dense layers and sums of int8, requantised by a shift.
 
     Args:

@@ -8,6 +8,7 @@ from match_aie.errors import TargetError
 from match_aie.hardware import (
     SCRATCHPAD_FILES,
     BuildProfile,
+    ChipCosts,
     ExecModule,
     MatchTarget,
     NetworkSimulator,
@@ -30,7 +31,7 @@ FILES = (
 )
 
 
-class Diana(MatchTarget):
+class Diana(MatchTarget, ChipCosts):
     """DIANA's digital 16x16 array, and its RISC-V core for everything else.
 
     Attributes:

@@ -8,11 +8,14 @@ from match_aie.errors import TargetError
 from match_aie.hardware import (
     SCRATCHPAD_FILES,
     BuildProfile,
+    ChipCosts,
     Company,
     ExecModule,
     MatchTarget,
     NetworkSimulator,
+    Rewrites,
     Runtime,
+    SharedMemory,
     Storage,
     runtime_files,
 )
@@ -60,7 +63,7 @@ NE16_BESIDE = Company(enter=159.6, call=43.0, one_call=44.4)
 CLUSTER_BESIDE = Company(enter=159.6, call=436.8, one_call=438.2, slowed=0.19)
 
 
-class GAP9(MatchTarget):
+class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
     """GreenWaves' GAP9: NE16 accelerator, eight-core RISC-V cluster, control core.
 
     Attributes:

@@ -21,7 +21,11 @@ from match_aie.hardware import (
     Loop,
     Mapping,
     Memory,
+    OnArray,
+    OwnArithmetic,
+    Packed,
     Pattern,
+    Priced,
     Roof,
 )
 from match_aie.targets.aie_ml.devices import Device
@@ -220,7 +224,7 @@ def _refuse_floats(name: str, floats: str) -> None:
         raise TargetError(f"cores of {name} have no products of bfloat16", hint='floats="float32"')
 
 
-class AieArray(ExecModule):
+class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
     """Layers as graphs of the array's tiles, weights resident.
 
     Args:

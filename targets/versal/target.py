@@ -7,7 +7,10 @@ from dataclasses import replace
 
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.hardware import (
+    ArrayChip,
     BuildProfile,
+    BuiltFor,
+    ChipCosts,
     ChosenLayer,
     Cost,
     ExecModule,
@@ -68,7 +71,7 @@ EMULATED_AS = ("AIE", "AIE-MLv2")
 FRAMES = 2
 
 
-class VersalAIEML(MatchTarget):
+class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
     """AMD Versal with an AI Engine array, and one Arm core for everything else.
 
     VEK280 (AIE-ML), VEK385 (AIE-MLv2), and for dense layers VCK190 (AIE).
@@ -247,9 +250,8 @@ class VersalAIEML(MatchTarget):
 
     def _lacking(self, users: Sequence[tuple[str, LayerGraph]]) -> Infeasible | None:
         """What there is too little of for the graphs; nothing where selection kept to all of it."""
-        rows = self._whole.core_rows
         for name, most in self.capacities().items():
-            needs = [float(taken(graph, rows).get(name, 0)) for _, graph in users]
+            needs = [float(taken(graph, self._whole.core_rows).get(name, 0)) for _, graph in users]
             if sum(needs) > most:
                 each = tuple(zip((label for label, _ in users), needs, strict=True))
                 levers = ("selection='cheapest'", "fewer layers on the array")
@@ -350,8 +352,7 @@ class VersalAIEML(MatchTarget):
 
     def simulator(self) -> ArrayNetworkSimulator:
         """The array, and the Arm core around it."""
-        hertz = self._megahertz * 1e6
-        return ArrayNetworkSimulator(self._whole, hertz, self.stretches)
+        return ArrayNetworkSimulator(self._whole, self._megahertz * 1e6, self.stretches)
 
     def stretches(self, steps: Sequence[SimulatedStep]) -> list[Stretch]:
         """What the array runs of a network's calls, its numbers apart."""

@@ -7,7 +7,7 @@ import pytest
 
 import match_aie as match
 from match_aie import frontend, partition
-from match_aie.hardware import MatchTarget
+from match_aie.hardware import MatchTarget, OwnArithmetic
 from match_aie.targets.cpu import CPU, CPUModule
 from match_aie.workload import FIXED_POINT_KINDS, FixedPoint, to_fixed_point
 from tests.random_networks import random_network
@@ -48,7 +48,7 @@ def test_sixteen_bits_bound_every_layer(file):
         assert done.error_lsb <= known, layer.output
 
 
-class Multiplier(CPUModule):
+class Multiplier(CPUModule, OwnArithmetic):
     """The CPU's kernels with 16-bit multipliers."""
 
     name = "multiplier"

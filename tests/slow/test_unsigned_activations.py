@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import match_aie as match
+from match_aie.hardware import Rewrites
 from match_aie.targets.cpu import CPU
 from tests.random_networks import random_network
 from tests.shared import TINY, model_file, random_inputs, recorded
@@ -13,7 +14,7 @@ from tests.shared import TINY, model_file, random_inputs, recorded
 pytestmark = pytest.mark.slow
 
 
-class Unsigned(CPU):
+class Unsigned(CPU, Rewrites):
     """The CPU as if it had no signed activations."""
 
     activations = "unsigned"

@@ -144,13 +144,9 @@ def test_the_public_surface_of_a_target_is_on_one_screen() -> None:
     screen = after.partition("\n## ")[0]
     assert 10 < len(screen.splitlines()) <= 50
     shown = set(re.findall(r"`([a-z_]+)`", screen))
-    members = {
-        name
-        for kind in (ExecModule, MatchTarget)
-        for name in {*vars(kind), *kind.__annotations__}
-        if not name.startswith("_")
-    }
-    assert members - shown == set()
+    kinds = (ExecModule, MatchTarget, *hardware.MODULE_FACETS, *hardware.TARGET_FACETS)
+    assert {name for kind in kinds for name in hardware.members(kind)} - shown == set()
+    assert {kind.__name__ for kind in kinds} <= set(re.findall(r"`([A-Z]\w+)`", screen))
     named = set(re.findall(r"`([A-Z]\w+)`", screen))
     assert {name for name in named if hasattr(hardware, name) or hasattr(simulation, name)} == named
 

@@ -53,7 +53,7 @@ class Cost(WalkedTransfers):
         return np.asarray(self.start + blocks * taps * (SIDE + pixels))
 
 
-class SystolicArray(hw.ExecModule):
+class SystolicArray(hw.ExecModule, hw.Packed, hw.Tiled):
     """Convolutions, dense layers and sums in the model's own arithmetic."""
 
     name = "array"

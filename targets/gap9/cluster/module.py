@@ -12,14 +12,19 @@ from match_aie.hardware import (
     Array,
     Blocked,
     Company,
+    Concurrent,
     Constants,
     ExecModule,
     Loop,
     Memory,
+    OwnArithmetic,
+    Packed,
     Pattern,
+    Priced,
     Roof,
     Tile,
     TileCostModel,
+    Tiled,
 )
 from match_aie.targets.gap9.cluster.packing import pack, scratch_bytes, weight_row_bytes
 from match_aie.targets.gap9.cluster.patterns import PATTERNS
@@ -31,7 +36,7 @@ from match_aie.workload import Converted, FixedPoint, Workload, to_fixed_point
 ARITHMETIC = FixedPoint(multiplier_bits=31, inputs="centred")
 
 
-class Cluster(ExecModule):
+class Cluster(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
     """Eight RISC-V cores with 8-bit SIMD, own kernels."""
 
     name = "cluster"

@@ -13,15 +13,20 @@ from match_aie.hardware import (
     Array,
     Blocked,
     Company,
+    Concurrent,
     Constants,
     Converted,
     ExecModule,
     Loop,
     Mapping,
     Memory,
+    OwnArithmetic,
+    Packed,
     Pattern,
+    Priced,
     Roof,
     Tile,
+    Tiled,
 )
 from match_aie.targets.gap9.facts import facts
 from match_aie.targets.gap9.ne16 import layer
@@ -44,7 +49,7 @@ REQUANTISATION = FixedPoint(
 _NOWHERE = 1 << 40
 
 
-class Ne16(ExecModule):
+class Ne16(ExecModule, Packed, Tiled, OwnArithmetic, Concurrent, Priced):
     """Convolutions 3x3 and 1x1, depthwise 3x3, and dense layers, uint8 in, on tiles in L1.
 
     Args:

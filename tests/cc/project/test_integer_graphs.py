@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import match_aie as match
-from match_aie.hardware import MatchTarget
+from match_aie.hardware import MatchTarget, Rewrites
 from match_aie.targets.cpu import CPU
 from match_aie.targets.gap9.target import GAP9
 from tests import integer_graphs as ig
@@ -30,7 +30,7 @@ def weights(*shape):
     return RNG.integers(-128, 128, shape).astype(np.int8)
 
 
-class Unsigned(CPU):
+class Unsigned(CPU, Rewrites):
     """The CPU as if it had no signed activations."""
 
     activations = "unsigned"

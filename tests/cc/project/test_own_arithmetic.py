@@ -11,7 +11,7 @@ import match_aie as match
 from match_aie import report
 from match_aie.demo import digits_model
 from match_aie.errors import TargetError
-from match_aie.hardware import Converted, MatchTarget
+from match_aie.hardware import Converted, MatchTarget, OwnArithmetic
 from match_aie.targets.cpu import CPUModule
 from match_aie.workload import FixedPoint, reference, to_fixed_point
 
@@ -26,7 +26,7 @@ HOW = FixedPoint(
 )  # fmt: skip
 
 
-class Shifter(CPUModule):
+class Shifter(CPUModule, OwnArithmetic):
     """The CPU's kernels with a multiplier and a shift for every layer but dense ones."""
 
     name = "shifter"
@@ -100,7 +100,7 @@ def test_the_models_arithmetic_can_be_asked_for():
 
 
 def test_a_module_that_converts_nothing_is_taken_at_its_word():
-    class Silent(CPUModule):
+    class Silent(CPUModule, OwnArithmetic):
         name = "silent"
         arithmetic = "module"
 
@@ -109,7 +109,7 @@ def test_a_module_that_converts_nothing_is_taken_at_its_word():
 
 
 def test_an_exact_conversion_is_the_models_arithmetic_too():
-    class Exact(CPUModule):
+    class Exact(CPUModule, OwnArithmetic):
         name = "exact"
         arithmetic = "module"
 

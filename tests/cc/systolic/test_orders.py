@@ -7,7 +7,7 @@ import pytest
 from systolic.target import Systolic, SystolicArray
 
 import match_aie as match
-from match_aie.hardware import Blocked, CoreCost, pad_channels
+from match_aie.hardware import Blocked, ChipCosts, CoreCost, Rewrites, pad_channels
 from match_aie.mapping import SearchOptions
 from match_aie.targets.cpu import CPUModule
 from match_aie.testing.case import Case, network
@@ -46,7 +46,7 @@ class Ordered(Systolic):
         return (BlockedArray(),)
 
 
-class Padded(Ordered):
+class Padded(Ordered, Rewrites):
     passes = (pad_channels(SIDE),)
 
 
@@ -133,7 +133,7 @@ def test_what_is_copied_is_priced_and_simulated():
 
 
 def test_a_layer_stays_on_the_core_where_copies_would_cost_more():
-    dear = type("Dear", (Both,), {"core": CoreCost(overhead=1e7)})
+    dear = type("Dear", (Both, ChipCosts), {"core": CoreCost(overhead=1e7)})
     model = network([Case("one", Conv(sized(INT8, 1, 64, 8, 8), 64))])
     for chip, module in ((Both(), "array"), (dear(), "cpu")):
         (layer,) = compiled(model, chip, "cheapest").program.schedule.layers
@@ -141,10 +141,9 @@ def test_a_layer_stays_on_the_core_where_copies_would_cost_more():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chip", [Both, Padded])
-def test_resnet8(tmp_path, chip):
-    passes = chip.passes
-    target = type(chip.__name__, (Both,), {"passes": passes})()
+@pytest.mark.parametrize("passes", [(), (pad_channels(SIDE),)], ids=len)
+def test_resnet8(tmp_path, passes):
+    target = type("Rewritten", (Both, Rewrites), {"passes": passes})()
     net = match.compile(generated("resnet8_u8.onnx"), target, name="net", cache=False)
     assert any(layer.layouts for layer in net.program.schedule.layers)
     result = ran(net, tmp_path)

@@ -10,7 +10,7 @@ from systolic.target import DMA_BYTES, DMA_START, Systolic, SystolicArray, scrat
 
 import match_aie as match
 from match_aie.errors import InternalError
-from match_aie.hardware import Memory
+from match_aie.hardware import Memory, SharedMemory
 from match_aie.lowering import kept_after
 from match_aie.lowering.handover_choice import Choice, evaluation_of
 from match_aie.mapping import Evaluation, SearchOptions
@@ -23,7 +23,7 @@ from tests.thinned import thinned
 OPERANDS = ("x", "x1", "y", "weight", "bias", "scale", "sums")
 
 
-class Shared(Systolic):
+class Shared(Systolic, SharedMemory):
     """One scratchpad for all operands, which layers leave to each other as it is."""
 
     shared_memory = "L1"

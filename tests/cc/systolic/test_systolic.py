@@ -12,7 +12,7 @@ import pytest
 from systolic.target import Systolic, SystolicArray, Timing
 
 import match_aie as match
-from match_aie.hardware import MatchTarget, pad_channels
+from match_aie.hardware import MatchTarget, PadChannelsOf, Rewrites, pad_channels
 from match_aie.lowering.tiles import tile_program
 from match_aie.mapping import SearchOptions, search
 from match_aie.simulation import ScratchpadSimulator
@@ -184,7 +184,7 @@ def test_whole_networks(tmp_path, name):
 def test_padded_channels_give_the_same_bits(tmp_path):
     """Channels that fill no block of 16: filled where weights are packed, or by a pass."""
 
-    class Padded(Alone):
+    class Padded(Alone, Rewrites):
         passes = (pad_channels(16),)
 
     def build(graph):
@@ -198,7 +198,7 @@ def test_padded_channels_give_the_same_bits(tmp_path):
     for chip in (Alone(), Padded()):
         net = compiled(model, chip)
         inputs = [layer.workload.sizes["C"] for layer in net.program.schedule.layers]
-        assert inputs == ([16, 32, 48] if chip.passes else [3, 24, 40])
+        assert inputs == ([16, 32, 48] if isinstance(chip, Padded) else [3, 24, 40])
         folder = tmp_path / chip.__class__.__name__
         folder.mkdir()
         done = ran(net, folder)
@@ -209,3 +209,29 @@ def test_padded_channels_give_the_same_bits(tmp_path):
     ]
     for name, array in results[0].items():
         assert array.tobytes() == results[1][name].tobytes()
+
+
+def test_channels_of_one_module_are_padded_once_it_is_known_who_runs_what(tmp_path):
+    """The core's layer in the middle keeps its channels."""
+
+    class Both(Systolic, Rewrites):
+        placed_passes = (PadChannelsOf(16, "array"),)
+
+    def build(graph):
+        x = graph.input(sized(INT8, 1, 3, 6, 6))
+        for outputs in (24, 40, 10):
+            x = Conv(INT8, outputs).on(graph, x)
+        return x
+
+    model = network([Case("chain", build, single=False)])
+    steps = match.compile(model, Alone(), cache=False).program.schedule.steps
+    labels = [step.label for step in steps if step.layer is not None]
+    net = match.compile(
+        model, Both(), name="net", selection="match", cache=False, pins={labels[1]: "cpu"}
+    )
+    layers = net.program.schedule.layers
+    assert [layer.module for layer in layers] == ["array", "cpu", "array"]
+    assert [layer.workload.sizes["C"] for layer in layers] == [16, 24, 48]
+    assert ran(net, tmp_path).mismatches == ()
+    manifest = json.loads((tmp_path / "net" / "match_aie.json").read_text())
+    assert manifest["passes"] == ["pad_channels(16, 'array')"]

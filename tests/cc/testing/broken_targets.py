@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from match_aie.cost_models.roofline import Roofline
 from match_aie.hardware import (
+    MODULE_FACETS,
+    TARGET_FACETS,
     Cost,
     ExecModule,
     Loop,
@@ -22,7 +24,7 @@ def runs_all(workload: Workload) -> str | None:
     """Nothing is refused."""
 
 
-class Array(ExecModule):
+class Array(ExecModule, *MODULE_FACETS):
     """Dense layers."""
 
     name = "array"
@@ -41,7 +43,7 @@ class Array(ExecModule):
         return "cpu/dense.c.mako"
 
 
-class Chip(MatchTarget):
+class Chip(MatchTarget, *TARGET_FACETS):
     """An array beside a core; `changed` gives one whose array is another."""
 
     name = "chip"

@@ -5,12 +5,12 @@ import pytest
 
 import match_aie
 from match_aie.errors import TargetError
-from match_aie.hardware import MatchTarget
+from match_aie.hardware import ChipCosts, MatchTarget
 from match_aie.targets.cpu import CPU
 from tests.hostile.building import model, node
 
 
-class Careless(CPU):
+class Careless(CPU, ChipCosts):
     """A target whose `fallback_cost` divides by zero."""
 
     def fallback_cost(self, operation):

@@ -4,7 +4,7 @@ import pytest
 
 from match_aie.errors import TargetError
 from match_aie.hardware import Memory
-from match_aie.hardware.module import check_memories
+from match_aie.hardware.memory import check_memories
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.workload import attention
 from tests.aie_attention import random_attention

@@ -3,7 +3,7 @@
 import pytest
 
 from match_aie.errors import TargetError
-from match_aie.hardware import Roof
+from match_aie.hardware import Priced, Roof, facet
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.cpu.machine import machine
 from match_aie.targets.cpu.module import CPUModule
@@ -27,7 +27,7 @@ def test_what_a_roof_cannot_be():
 
 
 def test_who_states_none():
-    assert CPUModule().roof(CONV) is None
+    assert facet(CPUModule(), Priced).roof(CONV) is None
 
 
 @pytest.mark.parametrize(("layer", "peak"), [("conv", 162), ("point", 144), ("depthwise", 10.125)])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from match_aie.errors import TargetError
-from match_aie.hardware import Blocked, Loop
+from match_aie.hardware import Blocked, Loop, Packed
 from match_aie.lowering import tile_program
 from match_aie.lowering.constants import packed_constants
 from match_aie.mapping import check, search
@@ -32,7 +32,7 @@ def image(outputs, inputs):
     )  # fmt: skip
 
 
-class Array(Machine):
+class Array(Machine, Packed):
     """Packs weights as its `given` layout says."""
 
     def __init__(self, sizes, given, scratch=0, **more):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from match_aie.errors import TargetError
 from match_aie.fallback.reorder import reorder
-from match_aie.hardware import Blocked, activations
+from match_aie.hardware import Blocked, Packed, activations
 from match_aie.workload import Quantized, Tail, Window, conv2d
 from tests.unit.mapping.machines import Machine
 
@@ -66,7 +66,7 @@ def test_ragged_blocks_are_zeroed_and_whole_ones_are_not():
         assert "out_0[i] = 0;" not in reorder("f", x, INPUT.on(x), None)
 
 
-class Ordered(Machine):
+class Ordered(Machine, Packed):
     def layouts(self, workload):
         return self.given
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from match_aie.cost_models.transfers import MemoryTransfers
-from match_aie.hardware import ExecModule, Memory
+from match_aie.hardware import ExecModule, Memory, Tiled
 from match_aie.workload import Quantized, Tail, Window, conv2d, dense, elementwise, matmul, pool2d
 
 U8 = Quantized("uint8", 0.5, 3)
@@ -33,7 +33,7 @@ class Kernel(MemoryTransfers):
         return 5.0 + self.per_step * total
 
 
-class Machine(ExecModule):
+class Machine(ExecModule, Tiled):
     """`sizes` bytes of the memories, innermost first; the home memory follows, unlimited."""
 
     name = "machine"

@@ -12,7 +12,7 @@ import match_aie as match
 from match_aie.cost_models.pulp import PulpCluster
 from match_aie.demo import digits_model
 from match_aie.errors import Infeasible, OptionError
-from match_aie.hardware import Memory
+from match_aie.hardware import Memory, Priced
 from match_aie.mapping import (
     SearchCounts,
     SearchOptions,
@@ -50,7 +50,7 @@ TOO_LARGE = Task(convolution(64, 8), Cluster(kilobytes=1))
 
 
 def test_a_key_is_made_of_everything_that_matters():
-    class Other(Cluster):
+    class Other(Cluster, Priced):
         version = "2"
 
     base = search_key(convolution(), Cluster(), OPTIONS)

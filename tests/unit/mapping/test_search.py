@@ -13,6 +13,7 @@ from match_aie.hardware import (
     Loop,
     Mapping,
     Memory,
+    OnArray,
     cost_from_json,
     cost_to_json,
     mapping_from_json,
@@ -246,7 +247,7 @@ def test_unrollings_are_compared_by_the_objective():
         def cost(self, _workload, mapping):
             return costs[mapping.spatial[0].size]
 
-    class Flat(Machine):
+    class Flat(Machine, OnArray):
         memories = ()
 
         def __init__(self):

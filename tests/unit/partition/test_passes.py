@@ -12,14 +12,14 @@ from onnx.reference import ReferenceEvaluator
 
 from match_aie import frontend
 from match_aie.errors import TargetError
-from match_aie.hardware import ExecModule, Graph, MatchTarget, Node, Value, pad_channels
+from match_aie.hardware import ExecModule, Graph, MatchTarget, Node, Rewrites, Value, pad_channels
 from match_aie.partition import to_graph, transformed
 from match_aie.partition.meaning import evaluate
 from match_aie.testing.case import Case, network
 from match_aie.testing.zoo import INT8, ZOO, Conv, residual
 
 
-class Chip(MatchTarget):
+class Chip(MatchTarget, Rewrites):
     """Nothing but passes."""
 
     def __init__(self, *passes: Any) -> None:

@@ -15,6 +15,8 @@ from match_aie.errors import OptionError, TargetError
 from match_aie.hardware import (
     CORE,
     Any,
+    ChipCosts,
+    Concurrent,
     Cost,
     Energy,
     ExecModule,
@@ -26,6 +28,7 @@ from match_aie.hardware import (
     Op,
     Operation,
     Pattern,
+    Priced,
     TensorType,
 )
 from match_aie.hardware.graph import Graph, Node, Value
@@ -40,7 +43,7 @@ from match_aie.partition.solve import cost_of, solve, sweep
 PATTERN = Pattern("p", "dense", Op("solid", Any("x")))
 
 
-class Module(ExecModule):
+class Module(ExecModule, Concurrent, Priced):
     def __init__(self, name: str, unit: str = "", frequency: float | None = None):
         self.name = name
         self.unit = unit
@@ -59,7 +62,7 @@ class Module(ExecModule):
         return "none"
 
 
-class Target(MatchTarget):
+class Target(MatchTarget, ChipCosts):
     """Operators say themselves what they cost; a move costs the same between any two units."""
 
     name = "T"
@@ -463,7 +466,7 @@ def test_bytes_are_charged_between_memories_of_different_names():
     assert target.move_cost(Move(tensor, near, near)) == 0.0
 
 
-class MatchTargetOf(MatchTarget):
+class MatchTargetOf(MatchTarget, ChipCosts):
     name = "plain"
 
     def __init__(self, modules: Sequence[ExecModule]):

@@ -10,10 +10,19 @@ from versal_networks import DenseNet, Layer
 
 import match_aie as match
 from match_aie.errors import Infeasible
-from match_aie.hardware import Cost, ExecModule, Loop, MatchTarget, Memory, weighted
+from match_aie.hardware import (
+    ArrayChip,
+    Cost,
+    ExecModule,
+    Loop,
+    MatchTarget,
+    Memory,
+    OnArray,
+    weighted,
+)
 
 
-class Lanes(ExecModule):
+class Lanes(ExecModule, OnArray):
     """Dense layers on 1, 2 or 4 lanes."""
 
     name = "lanes"
@@ -42,7 +51,7 @@ class Lanes(ExecModule):
         return "cpu/dense.c.mako"
 
 
-class Shared(MatchTarget):
+class Shared(MatchTarget, ArrayChip):
     """So many lanes for the whole network."""
 
     name = "shared"
