@@ -7,7 +7,7 @@ every `rows` by `vectors` register tile is summed without leaving the registers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from match_aie.cost_models.products import RegisterTile
 from match_aie.hardware import Mapping
@@ -18,6 +18,13 @@ from match_aie.workload import ITEMSIZE, Operand, Workload
 
 #: Bytes behind prepared data that loads may touch: one vector of any machine.
 SLACK = 64
+#: Bytes of a cache line.
+LINE = 64
+#: Weights of more than this share of the second cache are taken to come from beyond it: what other
+#: layers read went through it since. An assumption; less is not worth the instructions.
+FETCHED_SHARE = 1 / 8
+#: Steps of the inner loop between two requests, where they need not come more often.
+REQUEST_STEPS = 4
 
 
 @dataclass(frozen=True)
@@ -170,6 +177,23 @@ class Image:
 
 
 @dataclass(frozen=True)
+class Fetch:
+    """The next panel's weights, asked for ahead of their use by the tiles of this one.
+
+    Attributes:
+        every: steps of the inner loop from one request to the next; they divide a run.
+        lines: cache lines of a request.
+        share: bytes that a tile asks for.
+        last: where the last share begins, so that no more than the panel is asked for.
+    """
+
+    every: int
+    lines: int
+    share: int
+    last: int
+
+
+@dataclass(frozen=True)
 class ProductKernel:
     """What the template of products needs beside the layer.
 
@@ -187,6 +211,7 @@ class ProductKernel:
         last: of what is left; None where nothing is.
         flat: whether the rows of a block follow each other without a gap.
         packed: elements of packed x1 of one tile; 0 where weights are constant.
+        fetch: how weights are asked for ahead; None where they are not.
         split: over cores; None for one.
     """
 
@@ -203,6 +228,7 @@ class ProductKernel:
     last: Panel | None
     flat: bool
     packed: int
+    fetch: Fetch | None = None
     split: Split | None = None
 
     def range(self, index: int, dim: str) -> Range:
@@ -274,7 +300,7 @@ def plan(
     columns = machine.lanes * (whole * tile.vectors + (last.vectors if last else 0))
     images = around.inside(_cut(workload, mapping, "x1"), "B").most
     packed = 0 if workload.kind != "matmul" else columns * product.padded_run(made.group) * images
-    return ProductKernel(
+    kernel = ProductKernel(
         lanes=machine.lanes,
         form=made,
         shape=product,
@@ -290,6 +316,31 @@ def plan(
         packed=packed,
         split=split,
     )
+    return replace(kernel, fetch=_fetch(machine, workload, kernel))
+
+
+def _fetch(machine: Machine, workload: Workload, kernel: ProductKernel) -> Fetch | None:
+    """Requests of the tiles of a panel, so that they ask for the next one together."""
+    large = len(machine.caches) > 1 and machine.caches[1].bytes * FETCHED_SHARE
+    weights = workload.operands[1]
+    if not large or kernel.packed or not kernel.panels or weights.nbytes < large:
+        return None
+    product, inside = kernel.shape, len(kernel.blocks.loops)
+    pixels = kernel.range(inside, product.pixel).least
+    lines = kernel.range(inside, product.line).least
+    tiles = -(-pixels * lines // kernel.rows) if kernel.flat else lines * -(-pixels // kernel.rows)
+    if tiles == 1:
+        return None
+    size = kernel.steps * kernel.panel.columns * ITEMSIZE[weights.dtype]
+    runs = product.taps[0] * product.runs
+    steps = product.padded_run(kernel.form.group) // kernel.form.group
+    wanted = -(-size // (LINE * tiles * runs))
+    least = min(REQUEST_STEPS, steps)
+    parts = [n for n in range(least, steps + 1) if steps % n == 0]
+    every = max((n for n in parts if steps // n >= wanted), default=parts[0])
+    asked = -(-wanted // (steps // every))
+    share = asked * (steps // every) * runs * LINE
+    return Fetch(every, asked, share, max(0, size - share))
 
 
 def _cut(workload: Workload, mapping: Mapping, name: str) -> int:
