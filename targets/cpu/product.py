@@ -13,18 +13,12 @@ from match_aie.cost_models.products import RegisterTile
 from match_aie.hardware import Mapping
 from match_aie.targets.cpu.blocks import Blocks, Range, blocks
 from match_aie.targets.cpu.cores import Split
+from match_aie.targets.cpu.fetch import Fetch, fetch
 from match_aie.targets.cpu.machine import Dot, Machine
 from match_aie.workload import ITEMSIZE, Operand, Workload
 
 #: Bytes behind prepared data that loads may touch: one vector of any machine.
 SLACK = 64
-#: Bytes of a cache line.
-LINE = 64
-#: Weights of more than this share of the second cache are taken to come from beyond it: what other
-#: layers read went through it since. An assumption; less is not worth the instructions.
-FETCHED_SHARE = 1 / 8
-#: Steps of the inner loop between two requests, where they need not come more often.
-REQUEST_STEPS = 4
 
 
 @dataclass(frozen=True)
@@ -177,23 +171,6 @@ class Image:
 
 
 @dataclass(frozen=True)
-class Fetch:
-    """The next panel's weights, asked for ahead of their use by the tiles of this one.
-
-    Attributes:
-        every: steps of the inner loop from one request to the next; they divide a run.
-        lines: cache lines of a request.
-        share: bytes that a tile asks for.
-        last: where the last share begins, so that no more than the panel is asked for.
-    """
-
-    every: int
-    lines: int
-    share: int
-    last: int
-
-
-@dataclass(frozen=True)
 class ProductKernel:
     """What the template of products needs beside the layer.
 
@@ -320,27 +297,21 @@ def plan(
 
 
 def _fetch(machine: Machine, workload: Workload, kernel: ProductKernel) -> Fetch | None:
-    """Requests of the tiles of a panel, so that they ask for the next one together."""
-    large = len(machine.caches) > 1 and machine.caches[1].bytes * FETCHED_SHARE
-    weights = workload.operands[1]
-    if not large or kernel.packed or not kernel.panels or weights.nbytes < large:
+    """How the tiles of a panel ask for the next one; None where weights come at run time."""
+    product, inside, weights = kernel.shape, len(kernel.blocks.loops), workload.operands[1]
+    if kernel.packed or not kernel.panels:
         return None
-    product, inside = kernel.shape, len(kernel.blocks.loops)
     pixels = kernel.range(inside, product.pixel).least
     lines = kernel.range(inside, product.line).least
     tiles = -(-pixels * lines // kernel.rows) if kernel.flat else lines * -(-pixels // kernel.rows)
-    if tiles == 1:
-        return None
-    size = kernel.steps * kernel.panel.columns * ITEMSIZE[weights.dtype]
-    runs = product.taps[0] * product.runs
-    steps = product.padded_run(kernel.form.group) // kernel.form.group
-    wanted = -(-size // (LINE * tiles * runs))
-    least = min(REQUEST_STEPS, steps)
-    parts = [n for n in range(least, steps + 1) if steps % n == 0]
-    every = max((n for n in parts if steps // n >= wanted), default=parts[0])
-    asked = -(-wanted // (steps // every))
-    share = asked * (steps // every) * runs * LINE
-    return Fetch(every, asked, share, max(0, size - share))
+    return fetch(
+        machine,
+        weights=weights.nbytes,
+        panel=kernel.steps * kernel.panel.columns * ITEMSIZE[weights.dtype],
+        tiles=tiles,
+        runs=product.taps[0] * product.runs,
+        steps=product.padded_run(kernel.form.group) // kernel.form.group,
+    )
 
 
 def _cut(workload: Workload, mapping: Mapping, name: str) -> int:
