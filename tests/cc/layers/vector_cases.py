@@ -68,6 +68,9 @@ def products():
         for size in ({"batch": 2, "rows": 4, "inner": 4, "columns": 4},
                      {"batch": 3, "rows": 5, "inner": 13, "columns": 37}):  # fmt: skip
             yield known_right(matmul(x, x1, S8, **size, tail=TAIL))
+    # Panels of weights that several tiles read: with small caches they ask for the next one.
+    for x, outputs in ((U8, 100), (S8, 100), (U8, 131)):
+        yield dense(x, S8, rows=24, inputs=16, outputs=outputs, tail=TAIL, scales=outputs)
 
 
 def known_right(workload):
