@@ -182,7 +182,15 @@ class WinogradLayer:
 def best_winograd(
     machine: Machine, dot: Dot, group: int, outputs: int, workload: Workload
 ) -> WinogradLayer:
-    """The blocking of F(outputs x outputs, 3 x 3) that takes least, with its price."""
+    """The blocking of F(outputs x outputs, 3 x 3) that takes least, with its price.
+
+    Args:
+        machine: with its vectors.
+        dot: the instruction of products.
+        group: products that a lane sums at once.
+        outputs: rows and columns of a tile.
+        workload: the layer.
+    """
     sizes = workload.sizes
     tiles = -(-sizes["OY"] // outputs) * -(-sizes["OX"] // outputs)
     found: list[tuple[float, int, int, int]] = []

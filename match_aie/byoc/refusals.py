@@ -42,6 +42,12 @@ def refusals(
     First what a pattern matches and its module or mapping does not take (another one may), then
     operators that no pattern matches. Arguments as `partition` takes them.
 
+    Args:
+        module: a Relax module.
+        target: a target, or the name of an installed one.
+        params: values of parameters, by name.
+        cache: of search results, as `match_aie.compile` takes it.
+
     Raises:
         ModelError: `main` is no straight-line Relax function with static shapes.
         TargetError: no such target.

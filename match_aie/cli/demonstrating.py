@@ -73,7 +73,8 @@ def demo_text(result: DemoResult, folder: Path) -> str:
             f"  time        {result.microseconds:.0f} microseconds an image on this machine"
             f"{emulated}",
             "",
-            f"The code is in {folder}, and yours. Try next:",
+            f"The code is in {folder}, and yours. {folder / 'report.html'} draws who runs what and "
+            "why: open it in a browser. Try next:",
             f"  {call} explain {place} down",
             f"  {call} run {place} --seed 1",
             f"  {call} compile YOUR_MODEL.onnx -o build/yours",

@@ -176,7 +176,15 @@ def describe(
     ports: tuple[Sequence[PortRecord], Sequence[PortRecord]],
     states: States,
 ) -> dict[str, object]:
-    """What `match_aie.json` says of `program` itself."""
+    """What `match_aie.json` says of `program` itself.
+
+    Args:
+        program: of the network.
+        blob: its constants in one file.
+        references: to what layers are compared with.
+        ports: of the inputs, and of the outputs.
+        states: kept from call to call.
+    """
     schedule = program.schedule
     constants = [
         {"name": m.name, "dtype": m.dtype, "shape": m.shape, "offset": m.offset, "nbytes": m.nbytes}

@@ -32,6 +32,12 @@ def load_tflite(
 ) -> Model:
     """Check and import a TFLite flatbuffer.
 
+    Args:
+        data: of the file.
+        name: of the network; the model's own where None.
+        shapes: of inputs with open sizes, by name.
+        limits: how large a model is read.
+
     Raises:
         LimitError: the model is too large.
         ModelError: the bytes are damaged, the model has subgraphs for other things than first

@@ -129,6 +129,12 @@ def sharing(
 
     Only storages of equally many aligned bytes share: a small tensor in a large block would hold
     all of it. Those in parts do not: a step that may write onto its input wants both at one place.
+
+    Args:
+        schedule: the calls of a network.
+        owners: the storage of each tensor.
+        lives: when storages are in use, and their bytes.
+        alignment: of every placement, in bytes.
     """
     pairs: list[tuple[str, str]] = []
     parts = divided(schedule, owners)

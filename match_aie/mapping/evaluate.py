@@ -256,7 +256,14 @@ class Evaluation:
 def overfull(
     workload: Workload, module: ExecModule, model: TileCostModel, mapping: Mapping
 ) -> dict[str, int]:
-    """Bytes wanted of every memory that a mapping asks too much of."""
+    """Bytes wanted of every memory that a mapping asks too much of.
+
+    Args:
+        workload: the layer.
+        module: that would run it.
+        model: of its costs.
+        mapping: of the layer.
+    """
     wanted: dict[str, int] = {}
     for use in Evaluation(workload, module, model, mapping).uses():
         wanted[use.memory] = wanted.get(use.memory, 0) + use.nbytes

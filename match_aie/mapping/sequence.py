@@ -100,6 +100,12 @@ class Prices:
 
         The first stands alone. Ranges that see no padding are alike; each is given as the first
         one of the dimension that sees none.
+
+        Args:
+            at: number of the dimension.
+            begin: of the range.
+            length: of the range.
+            step: of the loop.
         """
         key = (at, begin, length, step)
         if key not in self._pieces:

@@ -49,6 +49,12 @@ def candidates(size: int, unroll: int, tiles: Tiles, block: int = 1) -> list[int
     With u the clipped unrolling: u times the divisors of size / u. Ragged tiles add, for every
     number n of tiles, the smallest multiple of `unroll` of which n cover the dimension.
 
+    Args:
+        size: elements of the dimension.
+        unroll: of them at a time.
+        tiles: "divisor" or "ragged".
+        block: elements of a block of packed constants.
+
     >>> candidates(25, 8, "divisor")
     [5, 25]
     >>> candidates(25, 8, "ragged")
@@ -252,7 +258,14 @@ def kernel_dims(workload: Workload, module: ExecModule) -> set[str]:
 def build_space(
     workload: Workload, module: ExecModule, spatial: Sequence[Loop], tiles: Tiles
 ) -> Space:
-    """Grids of all dimensions that can be tiled (those with more than one candidate)."""
+    """Grids of all dimensions that can be tiled (those with more than one candidate).
+
+    Args:
+        workload: the layer.
+        module: that would run it.
+        spatial: loops that the hardware unrolls.
+        tiles: "divisor" or "ragged".
+    """
     unroll = {dim: 1 for dim, _ in workload.dims}
     for loop in spatial:
         if loop.dim not in unroll:

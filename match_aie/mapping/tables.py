@@ -78,7 +78,15 @@ class Problem:
 def pose(
     workload: Workload, module: ExecModule, model: TileCostModel, space: Space, energy: bool
 ) -> Problem:
-    """The problem of mapping `workload` on `module` within `space`."""
+    """The problem of mapping `workload` on `module` within `space`.
+
+    Args:
+        workload: the layer.
+        module: that would run it.
+        model: of its costs.
+        space: of tile sizes.
+        energy: is minimised, and not cycles.
+    """
     prices = prices_of(workload, module, model)
     return Problem(workload, module, model, space, lay_out(workload, module), energy, prices)
 

@@ -168,6 +168,13 @@ def best_cover(
     A product is no sum. Around a cover of T cycles and E picojoules it grows with E cycles and T
     picojoules, so a cover of less E * cycles + T * picojoules is tried next, from the fastest and
     from the thriftiest one, until the product stops to fall.
+
+    Args:
+        pricing: what each charge costs.
+        able: options that may be chosen.
+        start: a cover to begin with.
+        unlimited: capacities that are left out.
+        objective: what is minimised.
     """
     refuse_objective(objective, pricing.target.name, pricing.target.energy)
     if objective != "edp":
@@ -231,6 +238,12 @@ def cheapest(
     unlimited: frozenset[str] = frozenset(),
 ) -> tuple[tuple[Option, ...], bool]:
     """The cheapest cover, by graph position, and whether that is proven.
+
+    Args:
+        pricing: what each charge costs.
+        able: options that may be chosen.
+        start: a cover to begin with.
+        unlimited: capacities that are left out.
 
     Raises:
         InternalError: the solver's sum is not what walking the graph gives: a defect.

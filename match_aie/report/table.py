@@ -18,6 +18,12 @@ def table(
 ) -> str:
     r"""`rows` below `header`; columns whose name begins with ">" align right.
 
+    Args:
+        header: names of the columns.
+        rows: as many cells each.
+        indent: before every line.
+        widest: characters of a cell; longer ones are cut.
+
     >>> print(table(("name", ">size"), [("a", "7"), ("b", "12")], indent=""))
     name  size
     a        7

@@ -64,7 +64,14 @@ class Chip:
         yield from layer.run()
 
     def busy(self, cycles: float, who: str, name: str, category: str) -> Delay:
-        """A core works: the control core, or the controller."""
+        """A core works: the control core, or the controller.
+
+        Args:
+            cycles: how long.
+            who: the row of the trace.
+            name: of what it does.
+            category: of the trace.
+        """
         if self._energy is not None:
             self.picojoules += cycles * self._energy.core.value
         return Delay(cycles, who, name, category)
@@ -110,6 +117,12 @@ class Chip:
         """Set a kernel's jobs up; the value is the tasks that end with the last of them.
 
         The first job is programmed before its operands have arrived.
+
+        Args:
+            step: of the network.
+            label: of the trace.
+            time: of the kernel.
+            arriving: what waits for the operands.
         """
         unit = self._units.setdefault(time.unit, Resource(time.unit))
         if self._energy is not None:

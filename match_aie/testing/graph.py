@@ -104,6 +104,12 @@ class GraphBuilder:
 
         `spread` is its standard deviation; the scale of integers follows from it, and is a power
         of two where `like`'s is.
+
+        Args:
+            real: name of a real tensor.
+            like: whose type the result has.
+            shape: of the result.
+            spread: standard deviation of its elements.
         """
         if like.scale is None:
             return Value(real, tuple(shape), spread=spread)
@@ -115,7 +121,14 @@ class GraphBuilder:
         return Value(name, made.shape, made.dtype, scale, made.zero_point, spread)
 
     def weight(self, shape: tuple[int, ...], like: Value, axis: int, per_channel: bool) -> str:
-        """Name of a constant real tensor; int8 below it where `like` is quantised."""
+        """Name of a constant real tensor; int8 below it where `like` is quantised.
+
+        Args:
+            shape: of the constant.
+            like: the activation that it meets.
+            axis: of the output channels.
+            per_channel: a scale for each of them.
+        """
         if like.scale is None:
             return self.constant("weight", self.rng.standard_normal(shape).astype(np.float32))
         values = self.rng.integers(-127, 128, shape).astype(np.int8)

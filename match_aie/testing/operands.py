@@ -90,7 +90,15 @@ class Known:
 
 
 def twice(operator: str, x: Value, shape: tuple[int, ...], spread: float, **more: object) -> Build:
-    """A layer both of whose operands are one tensor."""
+    """A layer both of whose operands are one tensor.
+
+    Args:
+        operator: of ONNX.
+        x: the tensor.
+        shape: of the result.
+        spread: standard deviation of its elements.
+        more: attributes of the node.
+    """
 
     def build(graph: GraphBuilder) -> Value:
         data = graph.input(x)
@@ -140,7 +148,15 @@ GROWTH = {"Add": 1.4, "Sub": 1.4, "Mul": SPREAD, "MatMul": SPREAD * 3, "Concat":
 def known(
     operator: str, shapes: Shapes, dtype: str, first: bool = False, axis: int | None = None
 ) -> Known:
-    """The layer of an activation and a constant of one type."""
+    """The layer of an activation and a constant of one type.
+
+    Args:
+        operator: of ONNX.
+        shapes: of x, of the constant, of the result.
+        dtype: "int8" or "uint8".
+        first: the constant is the first operand.
+        axis: of a concatenation.
+    """
     x = replace(ACTIVATIONS[dtype], shape=shapes[0])
     constant = replace(x, name="known", shape=shapes[1], zero_point=ZERO_POINTS[dtype])
     if operator == "Concat":

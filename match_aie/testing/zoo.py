@@ -74,7 +74,14 @@ def depthwise(x: Value, strides: tuple[int, int] = (1, 1), **more: object) -> Co
 
 
 def dense(x: Value, outputs: int, *, bias: bool = True, relu: bool = False) -> Build:
-    """A matrix product with constant weights, a row per image."""
+    """A matrix product with constant weights, a row per image.
+
+    Args:
+        x: [rows, inputs].
+        outputs: columns of the weights.
+        bias: is added.
+        relu: is applied.
+    """
 
     def build(graph: GraphBuilder) -> Value:
         data = graph.input(x)
@@ -89,7 +96,14 @@ def dense(x: Value, outputs: int, *, bias: bool = True, relu: bool = False) -> B
 
 
 def binary(operator: str, x: Value, other: Value, growth: float) -> Build:
-    """Two activations, element by element; the result spreads `growth` as much as the first."""
+    """Two activations, element by element; the result spreads `growth` as much as the first.
+
+    Args:
+        operator: of ONNX.
+        x: the first operand.
+        other: the second one.
+        growth: of the standard deviation.
+    """
 
     def build(graph: GraphBuilder) -> Value:
         a, b = graph.input(x), graph.input(replace(other, name="x1"))
@@ -112,7 +126,14 @@ def product(x: Value, other: Value) -> Build:
 
 
 def pool(operator: str, x: Value, extent: tuple[int, int], **attributes: object) -> Build:
-    """A pool whose output has `extent` rows and columns; the scale stays that of the input."""
+    """A pool whose output has `extent` rows and columns; the scale stays that of the input.
+
+    Args:
+        operator: of ONNX.
+        x: an image, NCHW.
+        extent: rows and columns of the result.
+        attributes: of the node.
+    """
 
     def build(graph: GraphBuilder) -> Value:
         data = graph.input(x)
@@ -127,7 +148,14 @@ def pool(operator: str, x: Value, extent: tuple[int, int], **attributes: object)
 
 
 def unary(operator: str, x: Value, spread: float, **attributes: object) -> Build:
-    """One activation, element by element, or a softmax."""
+    """One activation, element by element, or a softmax.
+
+    Args:
+        operator: of ONNX.
+        x: the operand.
+        spread: standard deviation of the result.
+        attributes: of the node.
+    """
 
     def build(graph: GraphBuilder) -> Value:
         data = graph.input(x)

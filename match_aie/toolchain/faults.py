@@ -66,7 +66,14 @@ def expected_sizes(record: Record) -> list[tuple[str, int]]:
 
 
 def size_error(record: Record, index: int, own: int, path: Path) -> ProjectError:
-    """The library's size number `index` is `own`, and not the manifest's."""
+    """The library's size number `index` is `own`, and not the manifest's.
+
+    Args:
+        record: the project's manifest.
+        index: of the size.
+        own: what the library says.
+        path: of the library.
+    """
     what, size = expected_sizes(record)[index]
     return ProjectError(
         f"the library and match_aie.json do not agree: {what} is {own} in the "

@@ -50,7 +50,14 @@ def compare_with_model(
     inputs: Mapping[str, np.ndarray],
     outputs: Mapping[str, np.ndarray],
 ) -> ModelDifference:
-    """Run model.onnx of the project on `inputs` in onnxruntime and compare with `outputs`."""
+    """Run model.onnx of the project on `inputs` in onnxruntime and compare with `outputs`.
+
+    Args:
+        folder: of the project.
+        record: its manifest.
+        inputs: by the model's names.
+        outputs: of our run, by the model's names.
+    """
     if record.model is None or not record.model.endswith(".onnx"):
         return ModelDifference(note="the project holds no ONNX model")
     if importlib.util.find_spec("onnxruntime") is None:

@@ -140,6 +140,12 @@ def requantise_fixed(acc: np.ndarray, tail: Tail, arrays: Arrays) -> np.ndarray:
 def requantise_pair(x: np.ndarray, x1: np.ndarray, tail: Tail, arrays: Arrays) -> np.ndarray:
     """`x * multiplier[0] + x1 * multiplier[1]` with numpy broadcasting, to the output as int64.
 
+    Args:
+        x: the first operand, less its zero point.
+        x1: the second one.
+        tail: in fixed point.
+        arrays: with "multiplier" and "offset".
+
     Raises:
         ModelError: a product, or a sum, leaves `tail.bits`.
     """

@@ -93,7 +93,17 @@ def real_conv2d(
     residual: bool = False,
     tail: RealTail = RealTail(),
 ) -> Workload:
-    """2-D convolution, NHWC: x[B,IY,IX,G*C], weight[G*K,FY,FX,C], bias[G*K] -> y[B,OY,OX,G*K]."""
+    """2-D convolution, NHWC: x[B,IY,IX,G*C], weight[G*K,FY,FX,C], bias[G*K] -> y[B,OY,OX,G*K].
+
+    Args:
+        shape: of x, NHWC.
+        weight_shape: [outputs, rows, columns, inputs of a group].
+        groups: of channels.
+        window: stride, dilation, padding.
+        bias: has one.
+        residual: is added, of the result's shape.
+        tail: what happens to the sums.
+    """
     batch, rows, columns, channels = shape
     out, fy, fx, c = weight_shape
     if c * groups != channels or out % groups:
@@ -133,6 +143,12 @@ def real_pool2d(
     """`avg_pool2d` or `max_pool2d`, NHWC: x[B,IY,IX,G] -> y[B,OY,OX,G]; global: filter = image.
 
     Of positions inside the image; an average divides by all where the window says so.
+
+    Args:
+        kind: which of the two.
+        shape: of x, NHWC.
+        filter_shape: rows and columns.
+        window: stride, dilation, padding.
     """
     real = Quantized("float32")
     made = pool2d(
@@ -227,6 +243,15 @@ def recurrent(
     weight[G*K,C], recurrent[G*K,FX] (FX the state's K as a reduction) and bias[2,G*K] (of the
     input's and of the state's product), gates in ONNX's order. `x1[B,K]` is the first state where
     `initial`, else it is zero; an LSTM's first cell is zero.
+
+    Args:
+        kind: "gru" or "lstm".
+        steps: of time.
+        batch: sequences side by side.
+        inputs: of a step.
+        hidden: elements of a state.
+        initial: the first state is an operand.
+        linear_before_reset: of a GRU, as ONNX means it.
     """
     gates = GATES[kind]
     sizes = {"OY": steps, "B": batch, "G": gates, "K": hidden, "C": inputs, "FX": hidden}

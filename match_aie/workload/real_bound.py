@@ -96,7 +96,14 @@ def real_expected(
 def within_bound(
     workload: Workload, inputs: Sequence[np.ndarray], constants: Arrays, got: np.ndarray
 ) -> np.ndarray:
-    """Per element of `got`, whether it is as close as `real_expected` asks."""
+    """Per element of `got`, whether it is as close as `real_expected` asks.
+
+    Args:
+        workload: a float32 layer.
+        inputs: of the layer.
+        constants: by operand.
+        got: its output.
+    """
     return ~wrong(got, real_expected(workload, inputs, constants, got))
 
 

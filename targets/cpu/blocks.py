@@ -79,6 +79,12 @@ def blocks(
 
     Loops along `whole` are left out too: the kernel does these dimensions at once. Of `split` they
     cover one part.
+
+    Args:
+        workload: the layer.
+        mapping: of it.
+        whole: dimensions that the kernel does at once.
+        split: of the layer over cores.
     """
     now = {dim: Range("0", str(size), size, size) for dim, size in workload.dims}
     sizes = {dim: frozenset({size}) for dim, size in workload.dims}

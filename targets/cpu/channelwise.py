@@ -92,7 +92,14 @@ def layout(machine: Machine, channels: int) -> tuple[int, bool]:
 def plan_channelwise(
     machine: Machine, workload: Workload, mapping: Mapping, split: Split | None = None
 ) -> ChannelwiseKernel:
-    """The kernel of a depthwise `workload` in the loops of `mapping`."""
+    """The kernel of a depthwise `workload` in the loops of `mapping`.
+
+    Args:
+        machine: with its vectors.
+        workload: the layer.
+        mapping: of it.
+        split: of the layer over cores.
+    """
     assert workload.window is not None
     d, window = workload.sizes, workload.window
     (sy, sx), (dy, dx) = window.stride, window.dilation

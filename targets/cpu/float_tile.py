@@ -104,6 +104,13 @@ def product_cycles(machine: Machine, tile: Tile, m: Array, n: Array, r: Array) -
     """Modelled cycles of a product of m rows, n columns and a reduction of r, from the first cache.
 
     Remainder tiles have as many rows and vectors as are left. Vectorised over candidates.
+
+    Args:
+        machine: with its vectors.
+        tile: rows and vectors of sums.
+        m: rows.
+        n: columns.
+        r: length of the reduction.
     """
     rows, columns = np.asarray(m), -(-np.asarray(n) // tile.lanes)
     tall, low = rows // tile.mr, rows % tile.mr

@@ -18,6 +18,12 @@ def pack_product(
     Weights lie as [group][panel][step / g][column][g] with g products that a lane sums at once
     (`Form.group`), columns padded to whole vectors and runs to whole steps with zeros. The bias
     takes up what the sums are too high by, modulo 2^32. Scales are one per channel.
+
+    Args:
+        machine: with its vectors.
+        workload: the layer.
+        vectors: of a panel.
+        constants: by operand.
     """
     made, product = form(machine, workload), shape(workload)
     packed = dict(constants)

@@ -261,7 +261,15 @@ def plan(
     tile: RegisterTile,
     split: Split | None = None,
 ) -> ProductKernel:
-    """The kernel of `workload` with register tiles of `tile`, in the loops of `mapping`."""
+    """The kernel of `workload` with register tiles of `tile`, in the loops of `mapping`.
+
+    Args:
+        machine: with its vectors.
+        workload: the layer.
+        mapping: of it.
+        tile: sums that registers hold.
+        split: of the layer over cores.
+    """
     made, product = form(machine, workload), shape(workload)
     around = blocks(workload, mapping, split=split)
     prepare = _cut(workload, mapping, "x")

@@ -205,7 +205,16 @@ def plan_winograd(
     tile: WinogradTile,
     split: Split | None = None,
 ) -> WinogradKernel:
-    """The kernel of `workload` in blocks of `tile`."""
+    """The kernel of `workload` in blocks of `tile`.
+
+    Args:
+        machine: with its vectors.
+        workload: the layer.
+        dot: the instruction of products.
+        group: products that a lane sums at once.
+        tile: pixels and registers of a block.
+        split: of the layer over cores.
+    """
     sizes, m = workload.sizes, tile.outputs
     whole, panel, last = panels(sizes["K"], tile.registers.vectors, machine.lanes)
     return WinogradKernel(

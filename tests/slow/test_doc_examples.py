@@ -15,7 +15,6 @@ from match_aie.cli.guard import run
 from match_aie.demo import digits, digits_model
 from match_aie.hardware import Pattern
 from match_aie.targets.gap9 import GAP9
-from tests.shared import model_file
 from tests.streams import Kept, delay_line
 
 pytestmark = pytest.mark.slow
@@ -66,7 +65,8 @@ def test_first_network(folder, capsys):
 
 def test_readme_s_commands(folder):
     """`check-target` has tests of its own, and takes minutes."""
-    (folder / "resnet8.onnx").write_bytes(model_file("resnet8_u8.onnx").read_bytes())
+    (folder / "build" / "digits").mkdir(parents=True)
+    (folder / "build" / "digits" / "model.onnx").write_bytes(digits_model())
     for words in commands("README.md"):
         if words[0] != "check-target":
             assert run(words) == 0, words

@@ -44,7 +44,15 @@ def per_tensor(call: Any) -> bool:
 def quantize_array(
     value: np.ndarray, scale: np.ndarray, zero: np.ndarray, axis: int, dtype: str
 ) -> np.ndarray:
-    """QuantizeLinear as ONNX defines it: saturate(round_half_even(x / scale) + zero_point)."""
+    """QuantizeLinear as ONNX defines it: saturate(round_half_even(x / scale) + zero_point).
+
+    Args:
+        value: real numbers, of any shape.
+        scale: one, or one for each element of `axis`.
+        zero: points, as many.
+        axis: of `value` along which they lie.
+        dtype: of the result, an integer type.
+    """
     info = np.iinfo(dtype)
     real = value.astype(np.float32) / _along(scale.astype(np.float32), value.ndim, axis)
     shifted = np.rint(real).astype(np.float64) + _along(zero.astype(np.float64), value.ndim, axis)
@@ -60,7 +68,15 @@ def _along(vector: np.ndarray, rank: int, axis: int) -> np.ndarray:
 def moved_axis(
     operator: str, call: Any, old: tuple[int, ...], new: tuple[int, ...], axis: int
 ) -> int | None:
-    """Where tensor axis `axis` ends up after a movement operator; None if it is torn apart."""
+    """Where tensor axis `axis` ends up after a movement operator; None if it is torn apart.
+
+    Args:
+        operator: its name.
+        call: of it.
+        old: shape before.
+        new: shape behind.
+        axis: of `old`.
+    """
     if operator == "permute_dims":
         axes = permutation(call, len(old))
         return axes.index(axis)
@@ -77,7 +93,14 @@ def permutation(call: Any, rank: int) -> list[int]:
 
 
 def move(operator: str, call: Any, value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """`value` after the movement operator `call`, whose result has `shape`."""
+    """`value` after the movement operator `call`, whose result has `shape`.
+
+    Args:
+        operator: its name.
+        call: of it.
+        value: what is moved.
+        shape: of the result.
+    """
     if operator == "permute_dims":
         return np.transpose(value, permutation(call, value.ndim))
     return value.reshape(shape)

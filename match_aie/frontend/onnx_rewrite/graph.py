@@ -198,7 +198,14 @@ class Builder:
         self.nodes: list[onnx.NodeProto] = []
 
     def many(self, op: str, inputs: Sequence[str], count: int, **attributes: Any) -> list[str]:
-        """Append a node with `count` outputs; returns their names."""
+        """Append a node with `count` outputs; returns their names.
+
+        Args:
+            op: the operator, behind its domain and a point.
+            inputs: names of tensors.
+            count: of outputs.
+            attributes: of the node.
+        """
         domain, _, kind = op.rpartition(".")
         outputs = [self.graph.fresh("t") for _ in range(count)]
         node = helper.make_node(

@@ -122,7 +122,14 @@ def qlinear_binary(op: str, node: Node, b: Builder) -> tuple[str, ...]:
 
 
 def qlinear_unary(op: str, node: Node, b: Builder, **attributes: object) -> tuple[str, ...]:
-    """A quantised operator with one tensor in and one out."""
+    """A quantised operator with one tensor in and one out.
+
+    Args:
+        op: its float form.
+        node: of the quantised operator: x, scale, zero point, and those of the result.
+        b: takes the nodes.
+        attributes: of the float form.
+    """
     result = b.op(op, _dequantized(node, b, (0, 1, 2)), **attributes)
     return (_quantized(node, b, result, 3, 4),)
 

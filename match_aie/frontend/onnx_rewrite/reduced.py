@@ -13,7 +13,15 @@ SUM_SINCE, SINCE = 13, 18
 
 
 def reduced(b: Builder, op: str, x: str, axes: Sequence[int], keepdims: int = 1) -> str:
-    """`x` reduced over `axes` by the operator `op`."""
+    """`x` reduced over `axes` by the operator `op`.
+
+    Args:
+        b: takes the node.
+        op: such as "ReduceSum".
+        x: name of the tensor.
+        axes: to reduce.
+        keepdims: 1: they stay, with one element.
+    """
     since = SUM_SINCE if op == "ReduceSum" else SINCE
     if b.graph.opset >= since:
         return b.op(op, x, b.const(list(axes), np.int64), keepdims=keepdims)

@@ -54,7 +54,15 @@ def stepped(step: Step, states: int) -> Callable[[Node, Builder], tuple[str, ...
 
 
 def adagrad(b: Builder, node: Node, rate: str, count: str, tensors: list[str]) -> list[str]:
-    """One tensor's step of Adagrad: rates fall with the squares of all gradients so far."""
+    """One tensor's step of Adagrad: rates fall with the squares of all gradients so far.
+
+    Args:
+        b: takes the nodes.
+        node: with the attributes.
+        rate: name of the learning rate.
+        count: name of the number of steps so far.
+        tensors: names: the tensor, its gradient, what is kept of the steps before.
+    """
     x, gradient, squares = tensors
     steps = b.op("Cast", count, to=b.graph.dtype(x))
     slowed = b.op("Add", b.like(1.0, x), _times(b, node, "decay_factor", 0.0, steps))
@@ -66,7 +74,15 @@ def adagrad(b: Builder, node: Node, rate: str, count: str, tensors: list[str]) -
 
 
 def momentum(b: Builder, node: Node, rate: str, count: str, tensors: list[str]) -> list[str]:
-    """One tensor's step with momentum, also Nesterov's."""
+    """One tensor's step with momentum, also Nesterov's.
+
+    Args:
+        b: takes the nodes.
+        node: with the attributes.
+        rate: name of the learning rate.
+        count: name of the number of steps so far.
+        tensors: names: the tensor, its gradient, what is kept of the steps before.
+    """
     x, gradient, speed = tensors
     gradient = _regularised(b, node, x, gradient)
     fresh = b.op("Where", _begun(b, count), _times(b, node, "beta", 1.0, gradient), gradient)
@@ -78,7 +94,15 @@ def momentum(b: Builder, node: Node, rate: str, count: str, tensors: list[str]) 
 
 
 def adam(b: Builder, node: Node, rate: str, count: str, tensors: list[str]) -> list[str]:
-    """One tensor's step of Adam: rates corrected for averages that began at zero."""
+    """One tensor's step of Adam: rates corrected for averages that began at zero.
+
+    Args:
+        b: takes the nodes.
+        node: with the attributes.
+        rate: name of the learning rate.
+        count: name of the number of steps so far.
+        tensors: names: the tensor, its gradient, what is kept of the steps before.
+    """
     x, gradient, mean, square = tensors
     decays = [float(node.attr(name, value)) for name, value in (("alpha", 0.9), ("beta", 0.999))]
     gradient = _regularised(b, node, x, gradient)

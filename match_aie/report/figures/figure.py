@@ -76,8 +76,9 @@ class Figure:
         return fixed
 
 
-#: Of a legend: fewer where there is no room.
-_COLUMNS = {"columns": {"expr": "width < 220 ? 1 : width < 420 ? 2 : 4"}}
+#: Of a legend: fewer where there is no room. By the page's width and not the plot's, which is known
+#: when the legend's height has been taken. Outside of a page there is none, and room for all.
+_COLUMNS = {"columns": {"expr": "containerSize()[0] < 480 ? 1 : containerSize()[0] < 640 ? 2 : 4"}}
 
 #: What all figures share. Colours of text are set by the page, which knows light from dark.
 CONFIG: dict[str, Any] = {
@@ -112,7 +113,14 @@ def rows(values: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def field(name: str, kind: str, title: str | None = None, **more: object) -> dict[str, Any]:
-    """An encoding channel: a column of the rows and its kind ("quantitative", "nominal" ...)."""
+    """An encoding channel: a column of the rows and its kind ("quantitative", "nominal" ...).
+
+    Args:
+        name: of the column.
+        kind: "quantitative", "nominal" ...
+        title: of the axis; none where None.
+        more: of Vega-Lite's own properties.
+    """
     return {"field": name, "type": kind, "title": title, **more}
 
 

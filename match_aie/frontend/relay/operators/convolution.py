@@ -18,7 +18,14 @@ SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
 
 def permuted(site: Site, x: Expr, source: str, wanted: str) -> Expr:
-    """`x` with axes named by `source` in the order `wanted`."""
+    """`x` with axes named by `source` in the order `wanted`.
+
+    Args:
+        site: of the call.
+        x: a tensor.
+        source: a letter for each of its axes.
+        wanted: the same letters in another order.
+    """
     if source == wanted:
         return x
     if sorted(source) != sorted(wanted) or len(set(source)) != len(source):
@@ -40,7 +47,14 @@ def accumulator(site: Site, left: str, right: str) -> tuple[str, str]:
 
 
 def same_type(site: Site, x: Expr, weight: Expr, wide: str) -> tuple[Expr, Expr]:
-    """Both factors in one type: their own where they agree, else that of the sum."""
+    """Both factors in one type: their own where they agree, else that of the sum.
+
+    Args:
+        site: of the call.
+        x: the first factor.
+        weight: the second one.
+        wide: element type of the sum.
+    """
     if dtype(x) == dtype(weight) and not dtype(x).startswith("uint"):
         return x, weight
     return site.emit(cast(x, wide)), site.emit(cast(weight, wide))
@@ -171,7 +185,14 @@ def _transposed(ways: int) -> Rule:
 
 
 def product(site: Site, left: Expr, right: Expr, wide: str) -> Expr:
-    """A matrix product summed as `wide`."""
+    """A matrix product summed as `wide`.
+
+    Args:
+        site: of the call.
+        left: [.., M, K].
+        right: [.., K, N].
+        wide: element type of the sum.
+    """
     left, right = same_type(site, left, right, wide)
     return op.matmul(left, right, out_dtype=wide)
 

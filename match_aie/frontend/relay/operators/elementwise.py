@@ -76,7 +76,14 @@ def _clip(site: Site) -> Value:
 
 
 def clip(site: Site, x: Expr, low: float, high: float) -> Expr:
-    """`min(max(x, low), high)`."""
+    """`min(max(x, low), high)`.
+
+    Args:
+        site: of the call.
+        x: a tensor.
+        low: the least value; -inf for none.
+        high: the largest one; inf for none.
+    """
     kind = dtype(x)
     if kind.startswith("float"):
         if low == -inf and high == inf:
@@ -107,7 +114,14 @@ def _bias_add(site: Site) -> Value:
 
 
 def along(site: Site, vector: Expr, total: int, axis: int) -> Expr:
-    """`vector` shaped to broadcast along `axis` of a tensor of rank `total`."""
+    """`vector` shaped to broadcast along `axis` of a tensor of rank `total`.
+
+    Args:
+        site: of the call.
+        vector: of one axis; others are left as they are.
+        total: rank of the tensor.
+        axis: of the tensor.
+    """
     if rank(vector) != 1 or axis == total - 1:
         return vector
     return site.emit(op.reshape(vector, [-1 if i == axis else 1 for i in range(axis, total)]))

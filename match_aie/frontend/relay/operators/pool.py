@@ -100,7 +100,15 @@ def _global_average(ways: int) -> Rule:
 
 
 def mean(site: Site, x: Expr, axes: list[int], keepdims: bool, count: int) -> Expr:
-    """The mean along `axes`; of integers a 32-bit sum, divided and truncated."""
+    """The mean along `axes`; of integers a 32-bit sum, divided and truncated.
+
+    Args:
+        site: of the call.
+        x: a tensor.
+        axes: to take the mean of.
+        keepdims: they stay, with one element.
+        count: elements of a mean.
+    """
     kind = dtype(x)
     if kind.startswith("float"):
         return op.mean(x, axis=axes, keepdims=keepdims)

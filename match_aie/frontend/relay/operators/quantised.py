@@ -53,7 +53,14 @@ def _dequantize(site: Site) -> Value:
 
 
 def centred(site: Site, x: Expr, zero: np.ndarray, axis: int) -> Expr:
-    """`x` less its zero point in int32; `x` itself where that is 0."""
+    """`x` less its zero point in int32; `x` itself where that is 0.
+
+    Args:
+        site: of the call.
+        x: integers.
+        zero: one point, or one for each element of `axis`.
+        axis: of `x`.
+    """
     if not zero.any():
         return x
     wide = site.emit(cast(x, "int32"))

@@ -25,6 +25,12 @@ def new_shape(site: Site, old: tuple[int, ...], codes: list[int], zero: bool) ->
 
     0 keeps a size (where `zero` is False), -1 is what remains, -2 keeps all further sizes, -3
     joins two, -4 splits one into the next two codes, of which one may be -1.
+
+    Args:
+        site: of the call.
+        old: shape before.
+        codes: of the call.
+        zero: whether 0 is a size and not a code.
     """
     sizes: list[int] = []
     at, index, infer = 0, 0, -1
