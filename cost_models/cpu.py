@@ -17,6 +17,7 @@ from match_aie.cost_models.processor import Dot, Machine
 from match_aie.cost_models.products import (
     LOOP,
     REQUANTISE_APART,
+    REQUANTISE_FOUR,
     REQUANTISE_PAIR,
     START,
     RegisterTile,
@@ -30,6 +31,9 @@ from match_aie.workload import Workload
 CALL = 60.0
 #: Cycles of one run of prepared data: bounds, a loop started and left.
 RUN = 25.0
+#: Of the second cache, what weights may fill so that the next tile of x finds them there. An
+#: assumption, the one of the float32 layers (`PANEL_SHARE`).
+KEPT_SHARE = 0.5
 #: Cycles to pack an element of a matrix at run time: it is read along columns, one at a time.
 PACK = 1.0
 #: Operations of a vector of elements that a kind computes, by kind; two vectors of bytes share
@@ -51,12 +55,12 @@ class CoreTiles(MemoryTransfers):
 
     Attributes:
         machine: the core.
-        channelwise: whether it is a depthwise convolution, whose x is prepared.
+        channelwise: bytes of an element of x as a depthwise convolution prepares it; 0 for others.
         mode: nothing overlaps.
     """
 
     machine: Machine
-    channelwise: bool = False
+    channelwise: int = 0
     mode: Mode = "sum"
 
     def kernel_cycles(self, workload: Workload, tile: Tile) -> Array:
@@ -90,7 +94,9 @@ class CoreTiles(MemoryTransfers):
         if not width:
             return Cost(compute, (("compute", compute),))
         x, y = workload.operand("x"), workload.output
-        large = x.nbytes * width > self.machine.caches[0].bytes
+        # Bytes of a depthwise convolution go through a ring of few rows.
+        large = width != self.channelwise or width > 1
+        large = large and x.nbytes * width > self.machine.caches[0].bytes
         passes = 1 + self._panels(workload) if large else 0
         work = 4.0 * x.nbytes * width / self.machine.vector_bytes / self.machine.peaks.operations
         rows = RUN * x.nbytes / max(1, _row_bytes(workload))
@@ -112,7 +118,7 @@ class CoreTiles(MemoryTransfers):
 
     def _width(self) -> int:
         """Bytes of a prepared element of x; 0 where it is not prepared."""
-        return 2 if self.channelwise else 0
+        return self.channelwise
 
     def _panels(self, workload: Workload) -> int:
         """Times that prepared data are read."""
@@ -120,10 +126,19 @@ class CoreTiles(MemoryTransfers):
         return 1
 
     def _channelwise(self, workload: Workload, tile: Tile) -> Array:
-        """Two vectors of sums at a time: pairs of taps are woven, multiplied and added."""
+        """Two vectors of sums at a time: pairs of taps are woven, multiplied and added.
+
+        Of bytes four vectors and taps: eight operations weave them.
+        """
         taps = workload.sizes["FY"] * workload.sizes["FX"]
-        pairs = -(-taps // 2)
         lines = np.asarray(tile["B"] * tile["OY"])
+        if self.channelwise == 1:
+            fours = -(-taps // 4)
+            vectors = -(-np.asarray(tile["OX"] * tile["G"]) // (4 * self.machine.lanes))
+            peaks = self.machine.peaks
+            each = (12.0 * fours + REQUANTISE_FOUR) / peaks.operations + 2.0
+            return np.asarray(CALL + lines * (RUN + vectors * max(each, 8.0 * fours / peaks.loads)))
+        pairs = -(-taps // 2)
         vectors = -(-np.asarray(tile["OX"] * tile["G"]) // (2 * self.machine.lanes))
         peaks = self.machine.peaks
         each = (6.0 * pairs + REQUANTISE_PAIR) / peaks.operations + 2.0
@@ -200,11 +215,17 @@ class ProductTiles(CoreTiles):
             each = each + np.where(left == narrower, self._panel(narrower), 0.0)
         sizes = workload.sizes
         seen = sizes["C"] * sizes["FY"] * sizes["FX"] * (1 if self.narrow else 2)
-        weights = np.asarray(tile["K"]) * seen / self._beyond()
+        weights = np.asarray(tile["K"]) * seen / self._weights_rate(workload)
         if workload.kind == "matmul":
             # The second matrix arrives at run time, and is packed for every image.
             weights = weights + np.asarray(tile["K"]) * sizes["C"] * PACK
         return np.asarray(CALL + outer * (weights + tiles * each))
+
+    def _weights_rate(self, workload: Workload) -> float:
+        """Bytes of weights per cycle; a second cache that they more than half fill loses them."""
+        caches, weights = self.machine.caches, workload.operands[1]
+        lost = len(caches) > 2 and weights.nbytes > KEPT_SHARE * caches[1].bytes
+        return caches[2].bytes_per_cycle if lost and weights.constant else self._beyond()
 
     def _panel(self, vectors: int) -> float:
         """Cycles of one register tile that is `vectors` wide."""
@@ -213,6 +234,18 @@ class ProductTiles(CoreTiles):
         pairs, single = divmod(vectors, 2)
         last = tile.rows * (pairs * REQUANTISE_PAIR + single * REQUANTISE_APART / 2)
         return START + self.loops * LOOP + inner + last / self.machine.peaks.operations
+
+    def cost(self, workload: Workload, mapping: Mapping) -> Cost:
+        """Of the layer in one call, where results go through the caches once for every panel.
+
+        A panel writes a part of each pixel: beyond the second cache, lines come and go each time.
+        """
+        one, y = super().cost(workload, mapping), workload.output
+        again = 2.0 * y.nbytes * (self._panels(workload) - 1)
+        if len(self.machine.caches) < 3 or y.nbytes <= self.machine.caches[1].bytes:
+            return one
+        parts = (*one.parts, ("results", again / self.machine.caches[2].bytes_per_cycle))
+        return Cost(sum(cycles for _, cycles in parts), parts)
 
     def _width(self) -> int:
         """As the layer says."""

@@ -17,6 +17,9 @@ from match_aie.cost_models.processor import Dot, Machine
 #: twice), narrow, add the zero point, saturate, order, store; and the two of different pixels.
 REQUANTISE_PAIR = 15.0
 REQUANTISE_APART = 18.0
+#: Of four vectors that lie woven (`ma_store_steps4`): convert, multiply, bound, round (four times
+#: each), narrow three times, add the zero point twice, saturate, store.
+REQUANTISE_FOUR = 23.0
 #: Cycles to start a tile: call, addresses, first loads, the end of the loop mispredicted at times.
 START = 20.0
 #: Instructions of the inner loop beside its vector operations: two pointers, test, jump.

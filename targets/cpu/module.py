@@ -31,6 +31,12 @@ from match_aie.hardware import (
     TileCostModel,
     Tiled,
 )
+from match_aie.targets.cpu.bytewise import (
+    BytewiseKernel,
+    bytewise,
+    pack_bytewise,
+    plan_bytewise,
+)
 from match_aie.targets.cpu.channelwise import (
     ChannelwiseKernel,
     pack_channelwise,
@@ -158,7 +164,9 @@ class Int8Module(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
 
     def template(self, workload: Workload) -> str:
         """One for products, one for depthwise convolutions."""
-        which = "depthwise" if channelwise(workload) else "product"
+        if not channelwise(workload):
+            return "cpu/int8/product.c.mako"
+        which = "depthwise_bytes" if bytewise(self.machine, workload) else "depthwise"
         return f"cpu/int8/{which}.c.mako"
 
     def roof(self, workload: Workload) -> Roof:
@@ -172,7 +180,8 @@ class Int8Module(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
             wide = min(tile.vectors * self.machine.lanes, workload.sizes["K"])
             return (Loop("K", wide), Loop("OY", min(tile.rows, workload.sizes["OY"])))
         if channelwise(workload):
-            whole = ("G", "OX")
+            ring = bytewise(self.machine, workload)  # rows go through it once: tiles gain nothing
+            whole = ("B", "G", "OY", "OX") if ring else ("G", "OX")
             return tuple(Loop(dim, size) for dim, size in workload.dims if dim in whole)
         tile, product = self.tile(workload), shape(workload)
         wide = min(tile.vectors * self.machine.lanes, product.outputs)
@@ -207,7 +216,8 @@ class Int8Module(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
 
     def _one_core(self, workload: Workload) -> CoreTiles:
         if channelwise(workload):
-            return CoreTiles(self.machine, channelwise=True)
+            width = 1 if bytewise(self.machine, workload) else 2
+            return CoreTiles(self.machine, channelwise=width)
         made, product = form(self.machine, workload), shape(workload)
         direct = plan(self.machine, workload, Mapping((), ()), RegisterTile(1, 1)).image.direct
         return ProductTiles(
@@ -242,14 +252,20 @@ class Int8Module(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
         steps = _steps(made, product)
         return best_tile(self.machine, made.dot, _narrow(workload), pixels, product.outputs, steps)
 
-    def kernel(self, workload: Workload, mapping: Mapping) -> ProductKernel | ChannelwiseKernel:
+    def kernel(
+        self, workload: Workload, mapping: Mapping
+    ) -> ProductKernel | ChannelwiseKernel | BytewiseKernel:
         """Register tiles, loops over tiles, and where prepared data lie."""
+        if channelwise(workload) and bytewise(self.machine, workload):
+            return plan_bytewise(self.machine, workload, mapping, self.split(workload))
         if channelwise(workload):
             return plan_channelwise(self.machine, workload, mapping, self.split(workload))
         return plan(self.machine, workload, mapping, self.tile(workload), self.split(workload))
 
     def pack(self, workload: Workload, constants: Constants) -> Constants:
         """Weights in the order of the kernels."""
+        if channelwise(workload) and bytewise(self.machine, workload):
+            return pack_bytewise(self.machine, workload, constants)
         if channelwise(workload):
             return pack_channelwise(self.machine, workload, constants)
         return pack_product(self.machine, workload, self.tile(workload).vectors, constants)

@@ -7,12 +7,13 @@ every `rows` by `vectors` register tile is summed without leaving the registers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from match_aie.cost_models.products import RegisterTile
 from match_aie.hardware import Mapping
 from match_aie.targets.cpu.blocks import Blocks, Range, blocks
 from match_aie.targets.cpu.cores import Split
+from match_aie.targets.cpu.fetch import Fetch, fetch
 from match_aie.targets.cpu.machine import Dot, Machine
 from match_aie.workload import ITEMSIZE, Operand, Workload
 
@@ -187,6 +188,7 @@ class ProductKernel:
         last: of what is left; None where nothing is.
         flat: whether the rows of a block follow each other without a gap.
         packed: elements of packed x1 of one tile; 0 where weights are constant.
+        fetch: how weights are asked for ahead; None where they are not.
         split: over cores; None for one.
     """
 
@@ -203,6 +205,7 @@ class ProductKernel:
     last: Panel | None
     flat: bool
     packed: int
+    fetch: Fetch | None = None
     split: Split | None = None
 
     def range(self, index: int, dim: str) -> Range:
@@ -282,7 +285,7 @@ def plan(
     columns = machine.lanes * (whole * tile.vectors + (last.vectors if last else 0))
     images = around.inside(_cut(workload, mapping, "x1"), "B").most
     packed = 0 if workload.kind != "matmul" else columns * product.padded_run(made.group) * images
-    return ProductKernel(
+    kernel = ProductKernel(
         lanes=machine.lanes,
         form=made,
         shape=product,
@@ -297,6 +300,25 @@ def plan(
         flat=flat,
         packed=packed,
         split=split,
+    )
+    return replace(kernel, fetch=_fetch(machine, workload, kernel))
+
+
+def _fetch(machine: Machine, workload: Workload, kernel: ProductKernel) -> Fetch | None:
+    """How the tiles of a panel ask for the next one; None where weights come at run time."""
+    product, inside, weights = kernel.shape, len(kernel.blocks.loops), workload.operands[1]
+    if kernel.packed or not kernel.panels:
+        return None
+    pixels = kernel.range(inside, product.pixel).least
+    lines = kernel.range(inside, product.line).least
+    tiles = -(-pixels * lines // kernel.rows) if kernel.flat else lines * -(-pixels // kernel.rows)
+    return fetch(
+        machine,
+        weights=weights.nbytes,
+        panel=kernel.steps * kernel.panel.columns * ITEMSIZE[weights.dtype],
+        tiles=tiles,
+        runs=product.taps[0] * product.runs,
+        steps=product.padded_run(kernel.form.group) // kernel.form.group,
     )
 
 

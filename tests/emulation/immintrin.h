@@ -53,6 +53,9 @@ EMULATED void _mm_storel_epi64(__m128i *p, __m128i v)
 EMULATE_SPLAT(__m128i, _mm_set1_epi8, int8_t, char)
 EMULATE_SPLAT(__m256i, _mm256_set1_epi16, int16_t, short)
 EMULATE_SPLAT(__m256i, _mm256_set1_epi32, int32_t, int)
+EMULATE_SPLAT(__m256i, _mm256_set1_epi8, int8_t, char)
+EMULATE_SPLAT(__m512i, _mm512_set1_epi8, int8_t, char)
+EMULATE_SPLAT(__m512i, _mm512_set1_epi16, int16_t, short)
 EMULATE_SPLAT(__m256, _mm256_set1_ps, float, float)
 
 EMULATED __m128i _mm256_castsi256_si128(__m256i v)
@@ -112,6 +115,8 @@ EMULATE1(__m256i, _mm512_cvtepi16_epi8, __m512i, uint8_t, uint16_t, r[i] = (uint
  * smallest integer. */
 EMULATE1(__m256i, _mm256_cvtps_epi32, __m256, int32_t, float,
          r[i] = a[i] >= -0x1p31f && a[i] < 0x1p31f ? (int32_t)rintf(a[i]) : INT32_MIN)
+EMULATE1(__m512i, _mm512_cvtps_epi32, __m512, int32_t, float,
+         r[i] = a[i] >= -0x1p31f && a[i] < 0x1p31f ? (int32_t)rintf(a[i]) : INT32_MIN)
 
 /* Saturated, of every 128 bits first those of a, then those of b. */
 #define EMULATE_PACK(vector, name, out, in, half, low, high)             \
@@ -123,14 +128,22 @@ EMULATE_PACK(__m128i, _mm_packs_epi16, int8_t, int16_t, 8, -128, 127)
 EMULATE_PACK(__m128i, _mm_packus_epi16, uint8_t, int16_t, 8, 0, 255)
 EMULATE_PACK(__m256i, _mm256_packs_epi32, int16_t, int32_t, 4, -32768, 32767)
 EMULATE_PACK(__m512i, _mm512_packs_epi32, int16_t, int32_t, 4, -32768, 32767)
+EMULATE_PACK(__m256i, _mm256_packs_epi16, int8_t, int16_t, 8, -128, 127)
+EMULATE_PACK(__m256i, _mm256_packus_epi16, uint8_t, int16_t, 8, 0, 255)
+EMULATE_PACK(__m512i, _mm512_packs_epi16, int8_t, int16_t, 8, -128, 127)
+EMULATE_PACK(__m512i, _mm512_packus_epi16, uint8_t, int16_t, 8, 0, 255)
 
-/* Of every 128 bits the lower or the upper four words of a and b in turns. */
-#define EMULATE_UNPACK(vector, name, upper) \
-    EMULATE2(vector, name, vector, int16_t, int16_t, r[i] = (i % 2 ? b : a)[i / 8 * 8 + upper + i % 8 / 2])
-EMULATE_UNPACK(__m256i, _mm256_unpacklo_epi16, 0)
-EMULATE_UNPACK(__m256i, _mm256_unpackhi_epi16, 4)
-EMULATE_UNPACK(__m512i, _mm512_unpacklo_epi16, 0)
-EMULATE_UNPACK(__m512i, _mm512_unpackhi_epi16, 4)
+/* Of every 128 bits (`all` elements) the lower or the upper half of a and b in turns. */
+#define EMULATE_UNPACK(vector, name, type, all, upper) \
+    EMULATE2(vector, name, vector, type, type, r[i] = (i % 2 ? b : a)[i / all * all + upper + i % all / 2])
+EMULATE_UNPACK(__m256i, _mm256_unpacklo_epi8, int8_t, 16, 0)
+EMULATE_UNPACK(__m256i, _mm256_unpackhi_epi8, int8_t, 16, 8)
+EMULATE_UNPACK(__m512i, _mm512_unpacklo_epi8, int8_t, 16, 0)
+EMULATE_UNPACK(__m512i, _mm512_unpackhi_epi8, int8_t, 16, 8)
+EMULATE_UNPACK(__m256i, _mm256_unpacklo_epi16, int16_t, 8, 0)
+EMULATE_UNPACK(__m256i, _mm256_unpackhi_epi16, int16_t, 8, 4)
+EMULATE_UNPACK(__m512i, _mm512_unpacklo_epi16, int16_t, 8, 0)
+EMULATE_UNPACK(__m512i, _mm512_unpackhi_epi16, int16_t, 8, 4)
 
 /* ---- arithmetic ------------------------------------------------------------------------------- */
 
@@ -141,7 +154,13 @@ EMULATE2(__m512, _mm512_max_ps, __m512, float, float, r[i] = a[i] > b[i] ? a[i] 
 EMULATE2(__m512, _mm512_min_ps, __m512, float, float, r[i] = a[i] < b[i] ? a[i] : b[i])
 EMULATE2(__m128i, _mm_max_epi8, __m128i, int8_t, int8_t, r[i] = a[i] > b[i] ? a[i] : b[i])
 EMULATE2(__m128i, _mm_max_epu8, __m128i, uint8_t, uint8_t, r[i] = a[i] > b[i] ? a[i] : b[i])
+EMULATE2(__m256i, _mm256_max_epi8, __m256i, int8_t, int8_t, r[i] = a[i] > b[i] ? a[i] : b[i])
+EMULATE2(__m256i, _mm256_max_epu8, __m256i, uint8_t, uint8_t, r[i] = a[i] > b[i] ? a[i] : b[i])
+EMULATE2(__m512i, _mm512_max_epi8, __m512i, int8_t, int8_t, r[i] = a[i] > b[i] ? a[i] : b[i])
+EMULATE2(__m512i, _mm512_max_epu8, __m512i, uint8_t, uint8_t, r[i] = a[i] > b[i] ? a[i] : b[i])
 EMULATE2(__m256i, _mm256_adds_epi16, __m256i, int16_t, int16_t,
+         r[i] = (int16_t)emulated_within(a[i] + b[i], -32768, 32767))
+EMULATE2(__m512i, _mm512_adds_epi16, __m512i, int16_t, int16_t,
          r[i] = (int16_t)emulated_within(a[i] + b[i], -32768, 32767))
 
 /* Rounded once. */

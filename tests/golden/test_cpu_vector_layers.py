@@ -51,6 +51,11 @@ CASES = {
         conv2d(X, Y, shape=IMAGE, weight_shape=(6, 3, 3, 1), groups=6, window=SAME, tail=TAIL,
                scales=1),
     ),
+    "depthwise_bytes": (
+        "x86-64-v4+avx512vnni",
+        conv2d(X, Y, shape=IMAGE, weight_shape=(6, 3, 3, 1), groups=6, window=SAME, tail=RELU,
+               scales=6),
+    ),
     "depthwise_strided": (
         "aarch64",
         conv2d(X, Y, shape=IMAGE, weight_shape=(6, 3, 3, 1), groups=6, window=STRIDED, tail=TAIL,

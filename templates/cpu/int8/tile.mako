@@ -22,6 +22,10 @@ if constant:
 if t is not None:
     parameters.append("const float *scale")
 parameters.append(f"{y.ctype} *y")
+if k.fetch:
+    parameters.append(f"const {weights} *next")
+ask = k.fetch.every * f.group if k.fetch else run
+line = 64 if narrow else 32
 %>
 MA_DOTS static void ${name}(${", ".join(parameters)})
 {
@@ -42,12 +46,19 @@ MA_DOTS static void ${name}(${", ".join(parameters)})
 % if runs > 1:
     for (int32_t fx = 0; fx < ${runs}; ++fx, a += ${k.image.run}) {
 % endif
+% if k.fetch:
+    for (int32_t from = 0; from < ${run}; from += ${ask}) {
+% for at in range(k.fetch.lines):
+    ma_fetch(next${f" + {at * line}" if at else ""});
+% endfor
+    next += ${k.fetch.lines * line};
+% endif
 % if short:
-    #pragma GCC unroll ${run // f.group}
-% elif f.dot == "plain" and run % 4 == 0:
+    #pragma GCC unroll ${ask // f.group}
+% elif f.dot == "plain" and ask % 4 == 0:
     #pragma GCC unroll 4
 % endif
-    for (int32_t i = 0; i < ${run}; i += ${f.group}, w += ${wide * f.group}) {
+    for (int32_t i = ${"from" if k.fetch else 0}; i < ${f"from + {ask}" if k.fetch else run}; i += ${f.group}, w += ${wide * f.group}) {
 % for v in vectors:
         ${weight(f, narrow, v, lanes)}
 % endfor
@@ -58,6 +69,9 @@ MA_DOTS static void ${name}(${", ".join(parameters)})
 % endfor
 % endfor
     }
+% if k.fetch:
+    }
+% endif
 % if runs > 1:
     }
 % endif
@@ -152,13 +166,25 @@ def plus(terms):
     return "".join(f" + {term}" for term in terms if term)
 def scaled(text, factor):
     return "" if text == "0" or factor == 0 else (text if factor == 1 else f"{text} * {factor}")
+fetched = k.fetch is not None
+element = 1 if layer.operands[1].ctype == "int8_t" else 2
+ahead = ["ahead + asked"] if fetched else []
 def call(count, a, to):
-    return f"{layer.symbol}_{name}{count}({', '.join([f'from{a}', 'w', *extra, f'to{to}'])});"
+    return f"{layer.symbol}_{name}{count}({', '.join([f'from{a}', 'w', *extra, f'to{to}', *ahead])});"
+def more():
+    if not fetched:
+        return ""
+    share, last = k.fetch.share // element, k.fetch.last // element
+    return f"asked = asked + {share} < {last} ? asked + {share} : {last};"
 pixels = f"{row.length} * {line.length}" if k.flat else row.length
 least = row.least * line.least if k.flat else row.least
 fixed = (row.fixed * line.fixed if row.fixed and line.fixed else None) if k.flat else row.fixed
 image = scaled(b, p.lines * p.pixels * channels) if p.outer else ""
 %>
+% if fetched:
+const ${layer.operands[1].ctype} *const ahead = w + ${k.steps * (k.panel if name == "whole" else k.last).vectors * k.lanes}; /* the next panel */
+int32_t asked = 0;
+% endif
 % if k.flat:
 const int32_t n = ${pixels};
 <%
@@ -181,18 +207,21 @@ a0, y0 = " + ".join(t for t in (a0, a1) if t), " + ".join(t for t in (y0, y1) if
 % if rows == 1 or (fixed is not None and fixed % rows == 0):
 for (int32_t i = 0; i < n; i += ${rows}) {
 ${call(rows, plus([a0, scaled("i", k.image.pixel)]), plus([image, y0, scaled("i", channels)]))}
+${more()}
 }
 % else:
 % if small:
 if (n < ${rows}) {
 for (int32_t i = 0; i < n; ++i) {
 ${call(1, plus([a0, scaled("i", k.image.pixel)]), plus([image, y0, scaled("i", channels)]))}
+${more()}
 }
 } else
 % endif
 for (int32_t next = 0; next < n; next += ${rows}) {
 const int32_t i = next + ${rows} > n ? n - ${rows} : next;
 ${call(rows, plus([a0, scaled("i", k.image.pixel)]), plus([image, y0, scaled("i", channels)]))}
+${more()}
 }
 % endif
 % if not k.flat and p.line:

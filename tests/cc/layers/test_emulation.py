@@ -41,9 +41,10 @@ def packed(dtype, n):
     return pack
 
 
-def unpacked(upper):
+def unpacked(upper, n=8):
     def unpack(a, b):
-        halves = [by_lane(v, 8)[:, 4 * upper : 4 * upper + 4] for v in (a, b)]
+        half = n // 2
+        halves = [by_lane(v, n)[:, half * upper : half * upper + half] for v in (a, b)]
         return np.stack(halves, axis=2).reshape(-1)
 
     return unpack
@@ -101,22 +102,36 @@ CALLS = {
     "_mm512_cvtepi32_epi8": ("i32", (64,), widened(np.int8, None)),
     "_mm512_cvtepi16_epi8": ("i16", (64,), widened(np.int8, None)),
     "_mm256_cvtps_epi32": ("f32", (32,), rounded),
+    "_mm512_cvtps_epi32": ("f32", (64,), rounded),
     "_mm_packus_epi32": ("i32 i32", (16, 16), packed(np.uint16, 4)),
     "_mm_packs_epi16": ("i16 i16", (16, 16), packed(np.int8, 8)),
     "_mm_packus_epi16": ("i16 i16", (16, 16), packed(np.uint8, 8)),
     "_mm256_packs_epi32": ("i32 i32", (32, 32), packed(np.int16, 4)),
     "_mm512_packs_epi32": ("i32 i32", (64, 64), packed(np.int16, 4)),
+    "_mm256_packs_epi16": ("i16 i16", (32, 32), packed(np.int8, 8)),
+    "_mm256_packus_epi16": ("i16 i16", (32, 32), packed(np.uint8, 8)),
+    "_mm512_packs_epi16": ("i16 i16", (64, 64), packed(np.int8, 8)),
+    "_mm512_packus_epi16": ("i16 i16", (64, 64), packed(np.uint8, 8)),
     "_mm256_unpacklo_epi16": ("i16 i16", (32, 32), unpacked(0)),
     "_mm256_unpackhi_epi16": ("i16 i16", (32, 32), unpacked(1)),
     "_mm512_unpacklo_epi16": ("i16 i16", (64, 64), unpacked(0)),
     "_mm512_unpackhi_epi16": ("i16 i16", (64, 64), unpacked(1)),
+    "_mm256_unpacklo_epi8": ("i8 i8", (32, 32), unpacked(0, 16)),
+    "_mm256_unpackhi_epi8": ("i8 i8", (32, 32), unpacked(1, 16)),
+    "_mm512_unpacklo_epi8": ("i8 i8", (64, 64), unpacked(0, 16)),
+    "_mm512_unpackhi_epi8": ("i8 i8", (64, 64), unpacked(1, 16)),
     "_mm256_max_ps": ("f32 f32", (32, 32), larger),
     "_mm256_min_ps": ("f32 f32", (32, 32), smaller),
     "_mm512_max_ps": ("f32 f32", (64, 64), larger),
     "_mm512_min_ps": ("f32 f32", (64, 64), smaller),
     "_mm_max_epi8": ("i8 i8", (16, 16), np.maximum),
     "_mm_max_epu8": ("u8 u8", (16, 16), np.maximum),
+    "_mm256_max_epi8": ("i8 i8", (32, 32), np.maximum),
+    "_mm256_max_epu8": ("u8 u8", (32, 32), np.maximum),
+    "_mm512_max_epi8": ("i8 i8", (64, 64), np.maximum),
+    "_mm512_max_epu8": ("u8 u8", (64, 64), np.maximum),
     "_mm256_adds_epi16": ("i16 i16", (32, 32), saturated),
+    "_mm512_adds_epi16": ("i16 i16", (64, 64), saturated),
     "_mm256_fmadd_ps": ("r32 r32 r32", (32, 32, 32), fused),
     "_mm512_fmadd_ps": ("r32 r32 r32", (64, 64, 64), fused),
     "_mm256_madd_epi16": ("i16 i16", (32, 32), lambda a, b: dotted(np.zeros(8), a, b)),

@@ -68,6 +68,9 @@ def products():
         for size in ({"batch": 2, "rows": 4, "inner": 4, "columns": 4},
                      {"batch": 3, "rows": 5, "inner": 13, "columns": 37}):  # fmt: skip
             yield known_right(matmul(x, x1, S8, **size, tail=TAIL))
+    # Panels of weights that several tiles read: with small caches they ask for the next one.
+    for x, outputs in ((U8, 100), (S8, 100), (U8, 131)):
+        yield dense(x, S8, rows=24, inputs=16, outputs=outputs, tail=TAIL, scales=outputs)
 
 
 def known_right(workload):
@@ -79,12 +82,16 @@ def known_right(workload):
 def channelwise():
     """Depthwise convolutions."""
     strided, holes = Window((2, 2), (1, 1), (0, 0, 1, 1)), Window((1, 3), (2, 2), (2, 2, 2, 2))
+    steps = Window((2, 2), (1, 1), (2, 2, 2, 2))
     for channels in (2, 5, 8, 16, 24, 67):
         f = (3, 3)
         yield conv(U8, S8, (6, 7, channels), channels, f, c=1, groups=channels)
         yield conv(S8, U8, (9, 9, channels), channels, f, c=1, groups=channels, window=strided,
                    tail=BYTE, scales=1)  # fmt: skip
     yield conv(S8, S8, (7, 12, 13), 13, (2, 3), c=1, groups=13, window=holes, tail=None)
+    yield conv(S8, S8, (7, 12, 13), 13, (2, 3), c=1, groups=13, window=holes, tail=RELU)
+    yield conv(U8, U8, (5, 6, 70), 70, (5, 5), c=1, groups=70, window=steps, tail=Tail(9, 9, 201))
+    yield conv(U8, S8, (4, 3, 1601), 1601, (1, 1), c=1, groups=1601, window=Window((3, 2)))
     yield conv(U8, S8, (5, 1, 16), 16, (5, 4), c=1, groups=16, window=Window(padding=(4, 2, 0, 1)))
     yield conv(U8, S8, (4, 4, 9), 9, (1, 1), c=1, groups=9, window=Window((2, 2)), dtype="int16")
 

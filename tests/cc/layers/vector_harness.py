@@ -54,8 +54,9 @@ static void *read_block(size_t bytes)
 
 
 def small_cache(facts, nbytes):
-    """The same machine with a first cache so small that layers are tiled."""
+    """The same machine with caches so small that layers are tiled, and weights asked for ahead."""
     first, *others = facts.caches
+    others = [replace(cache, bytes=4 * nbytes) for cache in others[:1]] + others[1:]
     return replace(facts, caches=(Cache(nbytes, first.bytes_per_cycle), *others))
 
 

@@ -8,6 +8,7 @@ from match_aie.errors import Infeasible
 from match_aie.hardware import Cut, Loop, Mapping
 from match_aie.mapping import search
 from match_aie.targets.cpu.blocks import blocks
+from match_aie.targets.cpu.fetch import fetch
 from match_aie.targets.cpu.machine import machine
 from match_aie.targets.cpu.module import Int8Module, UntiledModule
 from match_aie.targets.cpu.pack import pack_product
@@ -132,3 +133,17 @@ def test_large_images_are_tiled_by_the_first_cache():
     assert tiled[0].cost.cycles < whole[0].cost.cycles
     module = Int8Module(facts)
     assert module.workspace_bytes(w, tiled[0].mapping) < 2 * facts.caches[0].bytes
+
+
+def test_tiles_ask_for_the_next_panel_together():
+    """All of it, in requests that divide a run; nothing of weights that the second cache keeps."""
+    facts = machine("x86-64-v4+avx512vnni")
+    large = facts.caches[1].bytes
+    for tiles, runs, steps in ((7, 3, 384), (14, 3, 192), (2, 1, 4), (49, 7, 6)):
+        panel = runs * steps * 128
+        made = fetch(facts, weights=large, panel=panel, tiles=tiles, runs=runs, steps=steps)
+        assert steps % made.every == 0
+        assert made.share == steps // made.every * runs * made.lines * 64
+        assert made.last + made.share == max(panel, made.share) <= tiles * made.share
+    assert fetch(facts, weights=large // 9, panel=512, tiles=2, runs=1, steps=4) is None
+    assert fetch(facts, weights=large, panel=512, tiles=1, runs=1, steps=4) is None

@@ -54,6 +54,9 @@ typedef uint8_t ma_pair_u8 __attribute__((vector_size(MA_VECTOR_BYTES / 2)));
 
 #define MA_INLINE static inline __attribute__((always_inline))
 
+/* The line of the second cache that `address` lies in, asked for ahead of its use. */
+#define ma_fetch(address) __builtin_prefetch((address), 0, 2)
+
 /* Memory need not be aligned. */
 MA_INLINE ma_u32 ma_load_u32(const void *p)
 {
@@ -331,6 +334,45 @@ MA_INLINE void ma_store_steps2(void *y, void *z, ma_f32 a, ma_f32 b, float low, 
 #endif
 }
 
+#if MA_AVX2
+/* The same of four vectors that ma_weave_bytes and ma_weave made: 4 * MA_LANES bytes that lie side by
+ * side. Steps below int32 convert to INT32_MIN, NaN too (MINPS gives its second operand then), and
+ * saturate to `lo`; only `high` needs a test. */
+MA_INLINE void ma_store_steps4(void *y, const ma_f32 *steps, float high, int32_t zero, int32_t lo, int is_signed)
+{
+#if MA_AVX512
+    __m512i r[4];
+    for (int i = 0; i < 4; ++i) {
+        r[i] = _mm512_cvtps_epi32(_mm512_min_ps((__m512)ma_splat_f32(high), (__m512)steps[i]));
+    }
+    const __m512i more = _mm512_set1_epi16((short)zero);
+    const __m512i l = _mm512_adds_epi16(_mm512_packs_epi32(r[0], r[1]), more);
+    const __m512i h = _mm512_adds_epi16(_mm512_packs_epi32(r[2], r[3]), more);
+    __m512i bytes = is_signed ? _mm512_packs_epi16(l, h) : _mm512_packus_epi16(l, h);
+    if (is_signed && lo > -128) {
+        bytes = _mm512_max_epi8(bytes, _mm512_set1_epi8((char)lo));
+    } else if (!is_signed && lo > 0) {
+        bytes = _mm512_max_epu8(bytes, _mm512_set1_epi8((char)lo));
+    }
+#else
+    __m256i r[4];
+    for (int i = 0; i < 4; ++i) {
+        r[i] = _mm256_cvtps_epi32(_mm256_min_ps((__m256)ma_splat_f32(high), (__m256)steps[i]));
+    }
+    const __m256i more = _mm256_set1_epi16((short)zero);
+    const __m256i l = _mm256_adds_epi16(_mm256_packs_epi32(r[0], r[1]), more);
+    const __m256i h = _mm256_adds_epi16(_mm256_packs_epi32(r[2], r[3]), more);
+    __m256i bytes = is_signed ? _mm256_packs_epi16(l, h) : _mm256_packus_epi16(l, h);
+    if (is_signed && lo > -128) {
+        bytes = _mm256_max_epi8(bytes, _mm256_set1_epi8((char)lo));
+    } else if (!is_signed && lo > 0) {
+        bytes = _mm256_max_epu8(bytes, _mm256_set1_epi8((char)lo));
+    }
+#endif
+    memcpy(y, &bytes, sizeof bytes);
+}
+#endif
+
 /* Steps from sums: float(sum) * scale. */
 MA_INLINE ma_f32 ma_scaled(ma_u32 sum, ma_f32 scale)
 {
@@ -470,6 +512,26 @@ MA_INLINE ma_i16 ma_weave_high(ma_i16 a, ma_i16 b)
     return (ma_i16)_mm512_unpackhi_epi16((__m512i)a, (__m512i)b);
 #else
     return (ma_i16)_mm256_unpackhi_epi16((__m256i)a, (__m256i)b);
+#endif
+}
+
+/* Pairs of bytes: of 4 * MA_LANES channels the lower eight of every sixteen, and the upper eight. Woven
+ * again (ma_weave_low, ma_weave_high), four bytes of a channel are a lane. */
+MA_INLINE ma_i16 ma_weave_bytes_low(ma_i8 a, ma_i8 b)
+{
+#if MA_AVX512
+    return (ma_i16)_mm512_unpacklo_epi8((__m512i)a, (__m512i)b);
+#else
+    return (ma_i16)_mm256_unpacklo_epi8((__m256i)a, (__m256i)b);
+#endif
+}
+
+MA_INLINE ma_i16 ma_weave_bytes_high(ma_i8 a, ma_i8 b)
+{
+#if MA_AVX512
+    return (ma_i16)_mm512_unpackhi_epi8((__m512i)a, (__m512i)b);
+#else
+    return (ma_i16)_mm256_unpackhi_epi8((__m256i)a, (__m256i)b);
 #endif
 }
 #endif

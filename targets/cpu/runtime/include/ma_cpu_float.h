@@ -14,9 +14,6 @@
 
 #define MA_APART static __attribute__((noinline, unused))
 
-/* The line of the second cache that `address` lies in, asked for ahead of its use. */
-#define ma_fetch(address) __builtin_prefetch((address), 0, 2)
-
 typedef ma_f32 ma_vf;
 typedef ma_i32 ma_vi;
 typedef float ma_vu __attribute__((vector_size(4 * MA_LANES), aligned(4)));
