@@ -140,6 +140,23 @@ def aie_networks(rows: Rows) -> Lines:
         )
 
 
+def aie_devices(rows: Rows) -> Lines:
+    """One network on three devices, and a wider one."""
+    yield "network", "device", "tiles", "simulated, us", "TOPS", "assumptions at half / double, us"
+    for case, network, device in (
+        ("jet_latency", "jet tagging", "VEK280"),
+        ("jet_vek385", "jet tagging", "VEK385"),
+        ("jet_vck190", "jet tagging", "VCK190"),
+        ("mlp7_128_vck190", "seven of 128x128", "VCK190"),
+    ):
+        varied = (f"simulated_us_{which}" for which in ("half", "double"))
+        yield (
+            *(network, device, rows.value(case, "tiles", 0), rows.value(case, "simulated_us", 2)),
+            rows.value(case, "simulated_tops", 2),
+            " / ".join(rows.value(case, metric, 2) for metric in varied),
+        )
+
+
 def aie_phased(rows: Rows) -> Lines:
     """Networks that are too large for the array: graphs of which layers take turns."""
     yield "network", "graphs", "one inference, us", "TOPS", "assumptions at half / double, us"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from match_aie.partition import Assignment, Candidate, Option
 
 Progress = Callable[[str], None]
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Resources:
     Attributes:
         executor: runs the mapping searches; this process, one after the other, where None.
         cache: of search results: False for none, a folder, True for the usual one.
-        progress: called with the name of each stage as it starts.
+        progress: called with the name of each stage as it starts, and of each layer searched.
         limits: how large a model is read; the defaults where None.
     """
 
@@ -66,6 +68,7 @@ class Clock:
                 hint="a smaller model, or a machine with more memory",
             ) from error
         self.seconds[name] = time.perf_counter() - start
+        _LOG.info("%s: %.3f s", name, self.seconds[name])
 
 
 def compile(
@@ -110,7 +113,7 @@ def compile(
             `ProcessPoolExecutor`, or a Dask cluster's `client.get_executor()`.
         cache: of search results on disk: False for none, a folder, True for the platform's cache
             folder (or what the environment variable MATCH_AIE_CACHE names).
-        progress: called with the name of each stage as it starts.
+        progress: called with the name of each stage as it starts, and of each layer searched.
         limits: how large a model is read, a `match_aie.Limits`; its defaults where None.
         states: input name -> name of the output that it is in the next call, see `Project.stream`.
         pins: name of a layer as `explain` shows it -> the module that runs it, or "core".
@@ -324,10 +327,12 @@ def price(
     from match_aie.partition import Option
 
     allowed = [_allowed(candidate, options) for candidate in found]
-    tasks = [mapping.Task(c.layer.workload, c.module) for c in allowed if c.layer is not None]
+    tasks = [
+        mapping.Task(c.layer.workload, c.module, c.label) for c in allowed if c.layer is not None
+    ]
     how = replace(options.search or mapping.SearchOptions(), objective=options.objective)
     with mapping.open_cache(use.cache) as cache:
-        results, counts = mapping.search_all(tasks, how, use.executor, cache)
+        results, counts = mapping.search_all(tasks, how, use.executor, cache, use.progress)
     answers = iter(results)
     priced = []
     for candidate in allowed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,10 @@ from match_aie.hardware import (
     flows,
     load_target,
 )
+from match_aie.timed import timed
 from match_aie.toolchain.record import Record, StepRecord, element_dtype
+
+_LOG = logging.getLogger(__name__)
 
 
 def simulate(
@@ -46,7 +50,8 @@ def simulate(
             hint="its cycles are modelled: match-aie explain shows them",
         )
     hold(record, chip)
-    return simulator.run(steps(record, chip), record=record_events)
+    with timed(_LOG, f"simulate {record.network}"):
+        return simulator.run(steps(record, chip), record=record_events)
 
 
 def hold(record: Record, target: MatchTarget) -> None:

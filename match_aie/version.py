@@ -1,9 +1,12 @@
-"""The installed version."""
+"""The installed version, and that of the projects it writes."""
 
 from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
+
+#: Of `match_aie.json`: raised when a reader of the older form would misunderstand the newer one.
+SCHEMA_VERSION = 1
 
 
 def version() -> str:

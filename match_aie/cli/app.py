@@ -12,7 +12,7 @@ from match_aie.cli.terminal import say
 app = typer.Typer(
     name="match-aie",
     help="Compiles neural networks for heterogeneous chips into C that belongs to you.",
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     epilog="Exit codes: 0 ok, 1 user error, 2 does not fit, 3 toolchain, 4 wrong result.",
 )
@@ -20,8 +20,19 @@ app = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that compile wrote.")]
 
+
+def _targets(begun: str) -> list[str]:
+    """Installed targets whose names begin so, for a shell that completes a word."""
+    from match_aie.hardware import target_names
+
+    return [name for name in target_names() if name.startswith(begun)]
+
+
 Target = Annotated[
-    str, typer.Option("--target", "-t", metavar="NAME", help="See `match-aie targets`.")
+    str,
+    typer.Option(
+        "--target", "-t", metavar="NAME", help="See `match-aie targets`.", autocompletion=_targets
+    ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX, TFLite or Relay file.")]
 Shapes = Annotated[
@@ -72,15 +83,27 @@ Rule = Annotated[
 @app.callback(invoke_without_command=True)
 def start(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version, and of which schema projects are.")
+    ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print errors and what --json asks for, only.")
+    ] = False,
+    verbose: Annotated[
+        int,
+        typer.Option(
+            "--verbose", "-v", count=True, help="Log the time of each stage; -vv: of each search."
+        ),
+    ] = 0,
 ) -> None:
     """Compiles neural networks for heterogeneous chips into C that belongs to you."""
-    del debug  # read by `match_aie.cli.guard`, wherever it stands
+    del debug, quiet, verbose  # read by `match_aie.cli.guard`, wherever they stand
     if version:
         import match_aie
+        from match_aie.version import SCHEMA_VERSION
 
-        say(f"match-aie {match_aie.__version__}")
+        say(f"match-aie {match_aie.__version__} (projects of schema {SCHEMA_VERSION})")
         raise typer.Exit
     if context.invoked_subcommand is None:
         say(context.get_help())

@@ -10,9 +10,14 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+from match_aie.cli.terminal import Loudness, speaking
 from match_aie.errors import MatchError, shorten
 
 INTERRUPTED = 130
+
+#: Words that may stand anywhere, and how much louder each makes the log.
+_QUIET = ("--quiet", "-q")
+_VERBOSE = {"--verbose": 1, "-v": 1, "-vv": 2}
 
 
 def main() -> None:
@@ -23,12 +28,18 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; returns the exit code, raises nothing.
 
-    `--debug` may stand anywhere; it shows the traceback of whatever fails.
+    `--debug`, `--quiet` and `-v` may stand anywhere; the first shows the traceback of whatever
+    fails.
     """
     debug = "--debug" in arguments
-    rest = [argument for argument in arguments if argument != "--debug"]
+    loudness = Loudness(
+        any(word in _QUIET for word in arguments), sum(_VERBOSE.get(w, 0) for w in arguments)
+    )
+    anywhere = {"--debug", *_QUIET, *_VERBOSE}
+    rest = [argument for argument in arguments if argument not in anywhere]
     try:
-        return _invoke(rest)
+        with speaking(loudness):
+            return _invoke(rest)
     except (KeyboardInterrupt, Exception) as error:  # noqa: BLE001  no traceback reaches a user
         if debug:
             traceback.print_exception(error)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 
 import typer
@@ -19,8 +22,56 @@ READER_GONE = 141
 Progress = Callable[[str], None]
 
 
+@dataclass(frozen=True)
+class Loudness:
+    """How much a command line says.
+
+    Attributes:
+        quiet: errors and JSON, nothing else.
+        verbose: 1: the library's log of stages on stderr; 2: of single searches, too.
+    """
+
+    quiet: bool = False
+    verbose: int = 0
+
+
+_USUAL = Loudness()
+
+#: Of the command line that runs.
+_LOUDNESS: ContextVar[Loudness] = ContextVar("loudness", default=_USUAL)
+
+
+@contextmanager
+def speaking(loudness: Loudness) -> Iterator[None]:
+    """Say as much as `loudness` allows inside; the library's log goes to stderr where asked for."""
+    token = _LOUDNESS.set(loudness)
+    log, handler = logging.getLogger("match_aie"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(relativeCreated)9d ms  %(message)s"))
+    before = log.level
+    if loudness.verbose:
+        log.addHandler(handler)
+        log.setLevel(logging.INFO if loudness.verbose == 1 else logging.DEBUG)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
+        _LOUDNESS.reset(token)
+
+
 def say(text: str = "") -> None:
-    """Write one piece of text to stdout; ends the program quietly if nobody reads it."""
+    """Write one piece of text to stdout, unless asked to be quiet."""
+    if not _LOUDNESS.get().quiet:
+        _write(text)
+
+
+def say_json(value: object) -> None:
+    """Write `value` to stdout as JSON, however quiet."""
+    _write(json.dumps(value, indent=2, ensure_ascii=True))
+
+
+def _write(text: str) -> None:
+    """Write a line to stdout; ends the program silently if nobody reads it."""
     try:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
@@ -33,15 +84,14 @@ def say(text: str = "") -> None:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
-def say_json(value: object) -> None:
-    """Write `value` to stdout as JSON."""
-    say(json.dumps(value, indent=2, ensure_ascii=True))
-
-
 @contextmanager
 def working(what: str) -> Iterator[Progress | None]:
-    """Shows `what` and the current stage while a terminal watches stderr, else does nothing."""
-    if not sys.stderr.isatty():
+    """Shows `what` and the current stage while a terminal watches stderr, else does nothing.
+
+    Nothing is shown to who asked for silence, or for the log, which says the same line by line.
+    """
+    loudness = _LOUDNESS.get()
+    if loudness.quiet or loudness.verbose or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

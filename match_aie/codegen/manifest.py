@@ -21,6 +21,7 @@ from match_aie.codegen.weights import Blob, little_endian
 from match_aie.errors import InternalError
 from match_aie.hardware import tiles_to_json
 from match_aie.lowering import LayerProgram, NetworkProgram, Schedule, Step
+from match_aie.version import SCHEMA_VERSION
 from match_aie.workload.codec import to_json
 
 #: Name of the file that makes a folder a project.
@@ -28,9 +29,6 @@ FILE = "match_aie.json"
 
 #: Name of the file with what the fallback's functions mean, which only a check of them reads.
 MEANINGS = "fallback.json"
-
-#: Raised when a reader of the older form would misunderstand the newer one.
-SCHEMA_VERSION = 1
 
 #: Constants are found 64 bytes apart in the reference blob, whatever the target.
 REFERENCE_ALIGNMENT = 64

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import pickle
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 
@@ -16,6 +18,11 @@ from match_aie.mapping.options import SearchOptions
 from match_aie.mapping.revalidate import Found
 from match_aie.mapping.search import MappedCost, refuse_without_energy, search
 from match_aie.workload import Workload
+
+_LOG = logging.getLogger(__name__)
+
+#: Seconds of searches after which what is left is estimated from them.
+_ENOUGH = 2.0
 
 
 @dataclass(frozen=True)
@@ -35,10 +42,17 @@ class SearchCounts:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One search: plain data, which any process can be sent."""
+    """One search: plain data, which any process can be sent.
+
+    Attributes:
+        workload: what to search.
+        module: for which.
+        label: of the layer, for people only.
+    """
 
     workload: Workload
     module: ExecModule
+    label: str = ""
 
 
 def search_all(
@@ -46,6 +60,7 @@ def search_all(
     options: SearchOptions,
     executor: Executor | None = None,
     cache: SearchCache | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> tuple[list[Found], SearchCounts]:
     """What `search` answers to each of `tasks`, in their order, and where that came from.
 
@@ -57,6 +72,7 @@ def search_all(
         executor: runs the searches; here and one after the other where None. Executors that use
             other processes need modules whose classes can be imported there.
         cache: of results; None for none.
+        tell: called with a line before each search: which layer, how many, seconds left.
 
     Raises:
         OptionError: the executor cannot be sent a module, or the objective needs energy and a
@@ -101,7 +117,8 @@ def _search_all(
         answers = {name: answer for name, answer in known.items() if answer is not None}
     hits = len(answers)
     missing = [name for name in dict.fromkeys(names) if name not in answers]
-    found = _run([unique[name] for name in missing], options, executor)
+    wanted = [unique[name] for name in missing]
+    found = list(_told(_run(wanted, options, executor), wanted, tell))
     for name, answer in zip(missing, found, strict=True):
         answers[name] = answer
         if cache is not None and name in cacheable:
@@ -113,15 +130,19 @@ def _search_all(
     return [answers[name] for name in names], SearchCounts(hits, misses, len(missing))
 
 
-def _run(tasks: Sequence[Task], options: SearchOptions, executor: Executor | None) -> list[Found]:
+def _run(
+    tasks: Sequence[Task], options: SearchOptions, executor: Executor | None
+) -> Iterator[Found]:
+    """What is found for each task, in order, as it is asked for."""
     if executor is None:
-        return [search(task.workload, task.module, options) for task in tasks]
+        for task in tasks:
+            yield search(task.workload, task.module, options)
+        return
     futures = []
     try:
         futures += [executor.submit(search, t.workload, t.module, options) for t in tasks]
-        return [
-            _checked(future.result(), task) for future, task in zip(futures, tasks, strict=True)
-        ]
+        for future, task in zip(futures, tasks, strict=True):
+            yield _checked(future.result(), task)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         if not isinstance(error, pickle.PicklingError) and "pickle" not in str(error).lower():
             raise
@@ -133,6 +154,26 @@ def _run(tasks: Sequence[Task], options: SearchOptions, executor: Executor | Non
     finally:
         for future in futures:
             future.cancel()
+
+
+def _told(
+    found: Iterator[Found], tasks: Sequence[Task], tell: Callable[[str], None] | None
+) -> Iterator[Found]:
+    """What is found, with a line before each search.
+
+    How long the others take is guessed from the mean of those before.
+    """
+    start = time.perf_counter()
+    for number, task in enumerate(tasks):
+        begun = time.perf_counter()
+        taken = begun - start
+        left = taken / number * (len(tasks) - number) if number and taken > _ENOUGH else None
+        where = f"{task.label or task.workload.kind} on {task.module.name}"
+        if tell is not None:
+            about = "" if left is None else f", about {left:.0f} s left"
+            tell(f"{where} ({number + 1} of {len(tasks)}{about})")
+        yield next(found)
+        _LOG.debug("searched %s: %.3f s", where, time.perf_counter() - begun)
 
 
 def _checked(found: object, task: Task) -> Found:

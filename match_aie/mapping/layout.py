@@ -24,11 +24,11 @@ class Route:
 
     @property
     def order(self) -> Packing | None:
-        """How a tensor lies that is moved row by row in an order of the module's own.
+        """How what is moved lies, where that is in blocks that are known element by element.
 
-        None for constants: their transfers are priced by elements.
+        None for blocks whose bytes only `pack` knows: their transfers are priced by elements.
         """
-        return None if self.operand.constant else self.packing
+        return None if self.packing is None or self.packing.cell is not None else self.packing
 
     def outward(self, memory: Memory) -> Memory:
         """Where tiles in `memory` come from."""

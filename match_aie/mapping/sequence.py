@@ -16,6 +16,7 @@ from match_aie.hardware import (
     Repeat,
     SequenceCostModel,
     Tile,
+    sums_memory,
 )
 from match_aie.mapping.footprint import block
 from match_aie.mapping.layout import Route, dims_of, lay_out
@@ -214,9 +215,13 @@ def prices_of(workload: Workload, module: ExecModule, model: object) -> Prices |
     """Who prices whole layers; None where tiles are added up.
 
     That is also so where there are memories between the innermost and the home memory, and where
-    kernels may leave partial sums: `Nest` knows neither.
+    partial sums may have to leave it: `Nest` knows neither.
     """
-    if not isinstance(model, SequenceCostModel) or module.tiled_reductions(workload):
+    if not isinstance(model, SequenceCostModel):
+        return None
+    if module.tiled_reductions(workload) and (
+        sums_memory(module.memories) is None or module.stores_partial_sums(workload)
+    ):
         return None
     if len(lay_out(workload, module).tiers) != 1:
         return None

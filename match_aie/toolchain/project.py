@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ import numpy as np
 
 from match_aie.codegen.port import PortRecord
 from match_aie.errors import OptionError, ProjectError, ToolchainError, shorten
+from match_aie.timed import timed
 from match_aie.toolchain.check import Closeness, Deviation, LayerMismatch, check
 from match_aie.toolchain.compiler import Product, build
 from match_aie.toolchain.fallback_check import FallbackChecked, check_functions
@@ -22,6 +24,8 @@ from match_aie.toolchain.model_check import ModelDifference, compare_with_model
 from match_aie.toolchain.process import TIMEOUT, Once, run_once, run_sanitized
 from match_aie.toolchain.record import Record, element_dtype
 from match_aie.toolchain.stream import Stream
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,16 +150,17 @@ class Project:
         quick: bool = False,
         static: bool = False,
     ) -> Product:
-        return build(
-            self.folder,
-            self.record,
-            compiler=compiler,
-            sanitize=sanitize,
-            trace=trace,
-            edited=self.edited,
-            quick=quick,
-            static=static,
-        )
+        with timed(_LOG, f"build {self.record.network}"):
+            return build(
+                self.folder,
+                self.record,
+                compiler=compiler,
+                sanitize=sanitize,
+                trace=trace,
+                edited=self.edited,
+                quick=quick,
+                static=static,
+            )
 
     def run(
         self,

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from match_aie.codegen.manifest import FILE, SCHEMA_VERSION, Found
+from match_aie.codegen.manifest import FILE, Found
 from match_aie.codegen.port import PortRecord
 from match_aie.codegen.state import StateRecord, States
 from match_aie.errors import ProjectError
 from match_aie.hardware import Loop, Packing, TileProgram, tiles_from_json
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.lowering import Tensor
+from match_aie.version import SCHEMA_VERSION
 from match_aie.workload import Workload
 from match_aie.workload.codec import from_json
 

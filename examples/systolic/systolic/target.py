@@ -9,7 +9,7 @@ from math import ceil, prod
 import numpy as np
 
 from match_aie import hardware as hw
-from match_aie.cost_models.transfers import MemoryTransfers
+from match_aie.cost_models.walked import WalkedTransfers
 from match_aie.simulation import Jobs, KernelTime, ScratchpadSimulator, TransferTime
 from match_aie.targets.cpu import CPUModule
 from match_aie.workload import Workload
@@ -37,19 +37,20 @@ def refuses(workload: Workload) -> str | None:
     return None
 
 
-class Cost(MemoryTransfers):
+class Cost(WalkedTransfers):
     """Weights are loaded into the array, then pixels stream through, one a cycle."""
+
+    layer, visit, start, program, wait = 50.0, 20.0, 20.0, 10.0, 4.0  # of the controller
 
     def kernel_cycles(self, workload: Workload, tile: hw.Tile) -> hw.Array:
         """The array's rows, then all pixels: for every filter tap of every block of channels."""
-        call = 90.0  # of the controller: walk, start, transfers of the next tile
         pixels = prod(tile.get(dim, 1) for dim in ("B", "OY", "OX"))
         if workload.kind == "add":
-            return np.asarray(call + 2 * pixels * -(-tile["K"] // SIDE))
+            return np.asarray(self.start + 2 * pixels * -(-tile["K"] // SIDE))
         across = ("G",) if workload.depthwise else ("K", "C")
         blocks = prod(-(-tile[dim] // SIDE) for dim in across)
         taps = prod(tile.get(dim, 1) for dim in ("FY", "FX"))
-        return np.asarray(call + blocks * taps * (SIDE + pixels))
+        return np.asarray(self.start + blocks * taps * (SIDE + pixels))
 
 
 class SystolicArray(hw.ExecModule):

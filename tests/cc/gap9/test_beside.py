@@ -240,6 +240,7 @@ def test_layers_without_channels_of_their_own_run_beside_others(tmp_path):
     assert net.write(tmp_path / "net").run(IMAGE[:, :16, :8, :8], quick=True).matches_reference
 
 
+@pytest.mark.slow
 def test_a_pair_that_does_not_fit_leaves_the_other(nets):
     """Both at once take more than 64,000 bytes of L1: what gains less is given up."""
     small = {on: compiled(beside=on, l1_bytes=64_000) for on in (False, True)}

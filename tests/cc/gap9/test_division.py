@@ -21,15 +21,26 @@ from tests.networks.quantised import unsigned
 IMAGE = np.random.default_rng(4).integers(0, 256, (1, 32, 24, 16)).astype(np.uint8)
 
 
-def compiled(name="filters", **options):
+def padded_above():
+    """Depthwise filters that see padding above the image only, which is no 0: uint8."""
+    graph = Graph(22)
+    x = graph.add("Conv", "x", graph.normal(32, 32, 1, 1, deviation=0.2))
+    weight = graph.normal(32, 1, 3, 3, deviation=0.3)
+    x = graph.add("Conv", x, weight, pads=[1, 0, 0, 0], group=32)
+    y = graph.add("Relu", graph.add("Conv", x, graph.normal(48, 32, 1, 1, deviation=0.2)))
+    return unsigned(graph.model("padded", {"x": (1, 32, 24, 16)}, {y: (1, 48, 23, 14)}))
+
+
+def compiled(model, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return match.compile(network(f"{name}_u8.onnx"), GAP9(**options), integer_io=True)
+        return match.compile(model, GAP9(**options), integer_io=True)
 
 
 @pytest.fixture(scope="module")
 def nets():
-    return {on: compiled(beside=on) for on in (False, True)}
+    model = padded_above().SerializeToString()
+    return {on: compiled(model, beside=on) for on in (False, True)}
 
 
 @pytest.fixture(scope="module")
@@ -127,28 +138,17 @@ def test_what_a_pair_takes_is_modelled_as_well_as_the_margin_says(nets):
         assert abs(sum(step.predicted for step in steps) - simulated) <= MARGIN * simulated
 
 
-def padded_above():
-    """Depthwise filters that see padding above the image only, which is no 0: uint8."""
-    graph = Graph(22)
-    x = graph.add("Conv", "x", graph.normal(32, 32, 1, 1, deviation=0.2))
-    weight = graph.normal(32, 1, 3, 3, deviation=0.3)
-    x = graph.add("Conv", x, weight, pads=[1, 0, 0, 0], group=32)
-    y = graph.add("Relu", graph.add("Conv", x, graph.normal(48, 32, 1, 1, deviation=0.2)))
-    return unsigned(graph.model("padded", {"x": (1, 32, 24, 16)}, {y: (1, 48, 23, 14)}))
-
-
-def test_a_half_without_the_layer_s_padding_has_its_bits(tmp_path):
-    """It has no border on NE16, so its offsets hold the zero point."""
-    net = match.compile(padded_above().SerializeToString(), GAP9(), integer_io=True, cache=False)
-    found = [[step.layer.workload for step in pair] for pair in halves(net)]
+def test_a_half_without_the_layer_s_padding_has_its_bits(nets):
+    """It has no border on NE16, so its offsets hold the zero point; `runs` holds the bits."""
+    found = [[step.layer.workload for step in pair] for pair in halves(nets[True])]
     assert any({any(w.window.padding) for w in pair} == {True, False} for pair in found)
-    assert net.write(tmp_path / "net").run(IMAGE, quick=True).matches_reference
 
 
 @pytest.mark.slow
 def test_a_shortcut_changes_the_unit_to_run_beside_the_other_branch():
     """ResNet8's shortcuts are faster on NE16 by themselves; one is hidden on the cluster."""
-    nets = {on: compiled("resnet8", beside=on) for on in (False, True)}
+    model = network("resnet8_u8.onnx")
+    nets = {on: compiled(model, beside=on) for on in (False, True)}
     pairs = [{step.layer.symbol: step.layer.module for step in pair} for pair in halves(nets[True])]
     alone = {layer.symbol: layer.module for layer in nets[False].program.schedule.layers}
     moved = [s for pair in pairs for s, module in pair.items() if alone.get(s, module) != module]

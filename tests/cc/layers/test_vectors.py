@@ -65,7 +65,7 @@ def test_tiled(nbytes, tmp_path):
     run(layers, build(layers, tmp_path, FASTEST, QUICK))
 
 
-@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 4])
+@pytest.mark.parametrize("step", [pytest.param(1, marks=pytest.mark.slow), 8])
 def test_no_undefined_behaviour(step, tmp_path):
     """Under the sanitizers, every operand in a heap block of its exact size."""
     facts = small_cache(machine(ARCH), 1500)

@@ -1,5 +1,6 @@
 """Whatever happens ends as one screen of text and an exit code."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from match_aie.errors import (
     TargetError,
     ToolchainError,
 )
+from match_aie.version import SCHEMA_VERSION
 
 Capture = pytest.CaptureFixture[str]
 
@@ -109,9 +111,23 @@ def test_wrong_use_names_the_help(arguments: list[str], words: list[str], capsys
     assert len(shown.splitlines()) <= 24
 
 
+def test_a_shell_completes_the_names_of_targets() -> None:
+    words = {"_MATCH_AIE_COMPLETE": "complete_bash", "COMP_CWORD": "4"}
+    words["COMP_WORDS"] = "match-aie compile x.onnx -t GA"
+    done = subprocess.run(
+        [sys.executable, "-m", "match_aie"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | words,
+    )
+    assert done.stdout.split() == ["GAP9"]
+
+
 def test_help_and_version_succeed(capsys: Capture) -> None:
     assert run(["--version"]) == 0
-    assert capsys.readouterr().out == f"match-aie {match_aie.__version__}\n"
+    said = f"match-aie {match_aie.__version__} (projects of schema {SCHEMA_VERSION})\n"
+    assert capsys.readouterr().out == said
     assert run([]) == 0
     listed = capsys.readouterr().out
     for verb in ("compile", "run", "explain", "targets", "doctor", "demo"):

@@ -1,6 +1,7 @@
 """What the verbs that start no process print and write."""
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -43,6 +44,31 @@ def test_compile_json_has_the_promised_keys(
     assert all(taken >= 0 for taken in shown["seconds"].values())
     assert shown["folder"] is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_names_stages_and_searches_and_silence_is_kept(
+    model: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    words = ["compile", str(model), "--no-cache"]
+    assert run([*words, "-vv", "--quiet"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert re.search(r"ms  plan: \d+\.\d+ s\n", shown.err)
+    assert re.search(r"ms  searched down on \w+: \d+\.\d+ s\n", shown.err)
+    assert run(["-q", *words, "-o", str(tmp_path / "net")]) == 0
+    assert capsys.readouterr() == ("", "")
+    assert run(["explain", str(tmp_path / "net"), "-q", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["layers"]
+    assert run(["-q", "compile", "absent.onnx"]) == 1
+    assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_progress_names_layers_and_counts_them() -> None:
+    told: list[str] = []
+    match_aie.compile(digits_model(), cache=False, progress=told.append)
+    searches = [line for line in told if " of " in line]
+    assert any(re.fullmatch(r"down on cpu \(\d+ of \d+.*\)", line) for line in searches)
+    assert told.index("map") < told.index(searches[0]) < told.index("select")
 
 
 def test_compile_writes_only_where_asked(model: Path, tmp_path: Path, capsys: Capture) -> None:

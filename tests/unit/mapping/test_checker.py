@@ -124,6 +124,7 @@ def test_engines_agree_and_pass(workload, machine, tiles):
     agree_and_pass(workload, machine, tiles)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(WORKLOADS, machines((80, 300), (200, 400)), st.just("divisor"))
 def test_engines_agree_and_pass_with_three_levels(workload, machine, tiles):

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from match_aie.cost_models.walked import WalkedTransfers
 from match_aie.hardware import Repeat, SequenceCostModel, measure
 from match_aie.lowering import tiles
 from match_aie.mapping import Evaluation, SearchOptions, overfull, search
@@ -20,6 +21,7 @@ from match_aie.targets.gap9.cluster.module import Cluster
 from match_aie.targets.gap9.ne16.module import Ne16
 from match_aie.workload import Quantized, Tail, Window, conv2d, with_fixed_tail
 from tests.thinned import thinned
+from tests.unit.mapping.machines import Machine
 from tests.unit.targets.gap9_layers import conv, depthwise, linear
 
 SAME, HALVED = Window(padding=(1, 1, 1, 1)), Window((2, 2), padding=(0, 0, 1, 1))
@@ -38,6 +40,27 @@ def accelerated(rows, columns, inputs, outputs, *, filter_=3, stride=1, groups=1
     return with_fixed_tail(layer, tail, multiplier=outputs, offset=outputs, bias=False)
 
 
+class Blocks(WalkedTransfers):
+    """Kernels of 4 by 4 channels, on a controller that takes a while."""
+
+    layer, visit, start, program, wait = 50.0, 20.0, 15.0, 10.0, 4.0
+
+    def kernel_cycles(self, workload, tile):
+        channels = -(-tile["K"] // 4) * -(-tile["C"] // 4)
+        others = [size for dim, size in tile.items() if dim not in "KC"]
+        return np.asarray(self.start + channels * np.prod(np.broadcast_arrays(*others), axis=0))
+
+
+class Walked(Machine):
+    """Sums of a part of the inputs wait in the only scratchpad."""
+
+    def __init__(self, nbytes):
+        super().__init__((nbytes,), reductions=("C",), sums=True)
+
+    def cost_model(self, workload):
+        return Blocks()
+
+
 #: Layer and module; the L1 is so small that most do not fit whole.
 CASES = {
     "cluster, padded": (conv(5, 2, 8, 8, (3, 3), SAME), Cluster(2600)),
@@ -49,6 +72,8 @@ CASES = {
     "ne16, 1x1": (accelerated(9, 3, 32, 64, filter_=1), Ne16(5_000)),
     "ne16, depthwise": (accelerated(9, 6, 32, 32, groups=32), Ne16(3_000)),
     "ne16, bordered": (accelerated(10, 6, 3, 16, zero=7), Ne16(6_000)),
+    "walked, sums of 3x3": (conv(4, 2, 8, 8, (3, 3), SAME), Walked(700)),
+    "walked, sums": (linear(2, 12, 12), Walked(130)),
 }
 
 

@@ -113,7 +113,8 @@ def test_two_copies_that_are_read_again_take_descriptors_each_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "reduction", "columns", "slack"), [(1, 4096, 4096, 1.35), (64, 512, 4096, 1.6)]
+    ("rows", "reduction", "columns", "slack"),
+    [pytest.param(1, 4096, 4096, 1.35, marks=pytest.mark.slow), (64, 512, 4096, 1.6)],
 )
 def test_large_layers_run_near_the_memory_rate(
     rows: int, reduction: int, columns: int, slack: float
