@@ -7,7 +7,7 @@ import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from match_aie.errors import Infeasible, OptionError
 from match_aie.hardware import ExecModule
@@ -80,9 +80,9 @@ def search_all(
         TargetError: a module cannot be searched.
     """
     try:
-        return _search_all(_alike(tasks), options, executor, cache)
+        return _search_all(_alike(tasks), options, executor, cache, tell)
     except ScaleRead:
-        return _search_all(tasks, options, executor, cache)
+        return _search_all(tasks, options, executor, cache, tell)
 
 
 def _alike(tasks: Sequence[Task]) -> list[Task]:
@@ -92,7 +92,7 @@ def _alike(tasks: Sequence[Task]) -> list[Task]:
     for group, task in zip(groups, tasks, strict=True):
         found.setdefault(group, set()).add(task.workload)
     return [
-        Task(hidden(task.workload), task.module) if len(found[group]) > 1 else task
+        replace(task, workload=hidden(task.workload)) if len(found[group]) > 1 else task
         for group, task in zip(groups, tasks, strict=True)
     ]
 
@@ -102,6 +102,7 @@ def _search_all(
     options: SearchOptions,
     executor: Executor | None,
     cache: SearchCache | None,
+    tell: Callable[[str], None] | None,
 ) -> tuple[list[Found], SearchCounts]:
     keys = search_keys(((task.workload, task.module) for task in tasks), options)
     names = [key or f"task {number}" for number, key in enumerate(keys)]

@@ -24,7 +24,7 @@ def _refuse(operand: object) -> NoReturn:
 class HiddenOperand(Operand):
     """An operand without its scale. Equal to others whose scales are hidden too."""
 
-    scale = property(_refuse)  # type: ignore[assignment]  # the field of a frozen dataclass
+    scale = property(_refuse)
 
     def bare(self) -> Operand:
         """The same for a description: as if it were not quantised."""
