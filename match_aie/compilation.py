@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from match_aie import codegen
 from match_aie.errors import MatchError
 from match_aie.frontend import Model, Port
-from match_aie.hardware import Cost, MatchTarget, Objective, SimulatedRun, measure
+from match_aie.hardware import Cost, MatchTarget, Objective, SimulatedRun, Staged, measure
 from match_aie.lowering import NetworkProgram
 from match_aie.mapping import SearchCounts
 from match_aie.options import CompileOptions
@@ -163,7 +163,15 @@ class Compilation:
             "considered": _considered(self.assignment),
             "roofs": self._roofs(),
             **({"passes": passes} if passes else {}),
+            **self._stages(),
         }
+
+    def _stages(self) -> dict[str, object]:
+        """What the target says of layers that run side by side; nothing where it says nothing."""
+        if not isinstance(self.target, Staged):
+            return {}
+        found = self.target.stages(self.program.schedule.chosen)
+        return {"stages": [asdict(stage) for stage in found]} if found else {}
 
     def _roofs(self) -> dict[str, object]:
         """What the hardware bounds each layer by, by its symbol; without those nobody states."""

@@ -34,6 +34,12 @@ Target = Annotated[
         "--target", "-t", metavar="NAME", help="See `match-aie targets`.", autocompletion=_targets
     ),
 ]
+TargetOptions = Annotated[
+    Path | None,
+    typer.Option(
+        "--target-options", metavar="FILE", help="Arguments of the target, as YAML or JSON."
+    ),
+]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX, TFLite or Relay file.")]
 Shapes = Annotated[
     list[str] | None,
@@ -113,6 +119,7 @@ def start(
 def compile_(
     model: Model,
     target: Target = "CPU",
+    target_options: TargetOptions = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="DIR", help="Where to write; nothing by default."),
@@ -162,11 +169,9 @@ def compile_(
             integer_io,
             name,
             force,
-            selection,
-            cache,
-            params,
+            *(selection, cache, params),
             *(tuple(limit or ()), tuple(value or ()), objective),
-            *(tuple(state or ()), tuple(pin or ())),
+            *(tuple(state or ()), tuple(pin or ()), target_options),
         ),
         as_json,
     )
@@ -285,6 +290,7 @@ def map_(
     model: Model,
     layer: Annotated[str, typer.Argument(metavar="LAYER", help="A layer's name.")],
     target: Target = "CPU",
+    target_options: TargetOptions = None,
     module: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="How this module would run it; who does by default."),
@@ -305,7 +311,7 @@ def map_(
 
     request = MapRequest(
         *(model, target, layer, module, engine, tuple(shape or ()), cache, params),
-        *(tuple(limit or ()), objective, tuple(value or ())),
+        *(tuple(limit or ()), objective, tuple(value or ()), target_options),
     )
     map_layer(request, as_json)
 

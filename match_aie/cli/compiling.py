@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 import match_aie
 from match_aie import report
 from match_aie.cli.options import (
+    load,
     parse_bytes,
     parse_limits,
     parse_pins,
@@ -46,6 +47,7 @@ class Request:
     objective: str = "latency"
     states: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
+    target_options: Path | None = None
 
 
 def compile_model(request: Request, as_json: bool) -> None:
@@ -55,7 +57,7 @@ def compile_model(request: Request, as_json: bool) -> None:
     with working(f"compiling {request.model.name}") as progress:
         compiled = match_aie.compile(
             request.model,
-            request.target,
+            load(request.target, request.target_options),
             params=request.params,
             name=request.name,
             shapes=shapes or None,

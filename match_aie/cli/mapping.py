@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from match_aie import pipeline, report
-from match_aie.cli.options import parse_limits, parse_shapes, parse_values
+from match_aie.cli.options import load, parse_limits, parse_shapes, parse_values
 from match_aie.cli.terminal import say, say_json, working
 from match_aie.errors import Infeasible, InfeasibleError, OptionError, shorten
 from match_aie.options import CompileOptions
@@ -35,6 +35,7 @@ class MapRequest:
     limits: tuple[str, ...] = ()
     objective: str = "latency"
     values: tuple[str, ...] = ()
+    target_options: Path | None = None
 
 
 def map_layer(request: MapRequest, as_json: bool) -> None:
@@ -54,7 +55,7 @@ def map_layer(request: MapRequest, as_json: bool) -> None:
     with working(f"mapping {request.model.name}") as progress:
         limits = parse_limits(request.limits)
         use = pipeline.Resources(cache=request.cache, progress=progress, limits=limits)
-        target = pipeline.resolve(request.target)
+        target = pipeline.resolve(load(request.target, request.target_options))
         model, _ = pipeline.bind(request.model, parse_values(request.values), limits=limits)
         decision = pipeline.decide(model, target, options, use, params=request.params)
     view = _view(decision.assignment, request)

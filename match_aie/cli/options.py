@@ -4,11 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from match_aie.errors import OptionError, shorten
 from match_aie.limits import Limits
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from match_aie.hardware import MatchTarget
+
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+def load(target: str, options: Path | None) -> str | MatchTarget:
+    """A target by its name, made with the arguments that a file holds where there is one.
+
+    Raises:
+        TargetError: there is none, or it takes no such arguments.
+        OptionError: the file cannot be read.
+    """
+    if options is None:
+        return target
+    from match_aie.hardware import load_target, read_options
+
+    return load_target(target, read_options(options))
 
 
 def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:

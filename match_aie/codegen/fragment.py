@@ -9,7 +9,12 @@ from match_aie.errors import TargetError
 
 
 def render_template(name: str, /, **view: object) -> str:
-    """The text of template `name`, indented by its braces.
+    """The text of template `name`, indented by its braces; as `render_text`."""
+    return indent(render_text(name, **view))
+
+
+def render_text(name: str, /, **view: object) -> str:
+    """The text of template `name`, as it leaves it.
 
     Args:
         name: such as "aie/dense.hpp.mako", or "package:path".
@@ -26,7 +31,7 @@ def render_template(name: str, /, **view: object) -> str:
         raise _broken(f"{error.filename}, line {error.lineno}", error) from error
     except Exception as error:  # a template is code: anything may leave it
         raise _broken(place(name, error), error) from error
-    return indent(str(text))
+    return str(text)
 
 
 def _broken(where: str, error: Exception) -> TargetError:

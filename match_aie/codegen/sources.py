@@ -11,7 +11,7 @@ from types import MappingProxyType
 from match_aie.codegen import manifest as manifests
 from match_aie.codegen.digests import digests, sealed
 from match_aie.codegen.flags import checked, is_cxx
-from match_aie.codegen.fragment import render_template
+from match_aie.codegen.fragment import render_template, render_text
 from match_aie.codegen.network import NetworkView, network_view, render_common
 from match_aie.codegen.page import FILE as PAGE
 from match_aie.codegen.port import PortLike, records
@@ -144,7 +144,8 @@ def units(wanted: Sequence[Unit]) -> dict[str, bytes]:
     """
     files: dict[str, bytes] = {}
     for unit in wanted:
-        text = render_template(unit.template, **unit.values).encode()
+        made = render_text if unit.verbatim else render_template
+        text = made(unit.template, **unit.values).encode()
         if files.setdefault(unit.path, text) != text:
             raise InternalError(f"two units of a project are called {unit.path} and differ")
     return files

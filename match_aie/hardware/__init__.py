@@ -33,6 +33,7 @@ from match_aie.hardware.module import (
     sums_memory,
 )
 from match_aie.hardware.move import Move
+from match_aie.hardware.options_file import read_options
 from match_aie.hardware.passes import PadChannels, Pass, pad_channels
 from match_aie.hardware.pattern import (
     AVG_POOL_HALF_AWAY,
@@ -58,6 +59,7 @@ from match_aie.hardware.simulated import (
     SimulatedStep,
     StepResult,
 )
+from match_aie.hardware.stage import Stage, Staged
 from match_aie.hardware.tables import is_listed
 from match_aie.hardware.target import BuildProfile, MatchTarget, Storage
 from match_aie.hardware.tile_codec import tiles_from_json, tiles_to_json
@@ -131,6 +133,8 @@ __all__ = [
     "SharedCostModel",
     "SimulatedRun",
     "SimulatedStep",
+    "Stage",
+    "Staged",
     "StepResult",
     "Storage",
     "Structure",
@@ -163,6 +167,7 @@ __all__ = [
     "measure",
     "packings",
     "pad_channels",
+    "read_options",
     "real",
     "refuse_objective",
     "runtime_files",

@@ -56,7 +56,9 @@ def load_target(name: str, options: Mapping[str, object] | None = None) -> Match
     except (ImportError, AttributeError, TypeError) as error:
         raise TargetError(
             f"target {known!r} ({entries[known].value}) cannot be loaded: {error}",
-            hint="reinstall the package that registers it",
+            hint="give arguments that it takes"
+            if options
+            else "reinstall the package that registers it",
         ) from error
     if not isinstance(target, MatchTarget):
         raise TargetError(f"target {known!r} is a {type(target).__name__}, not a MatchTarget")

@@ -27,6 +27,8 @@ class Unit:
         compiled: whether it goes into the host's library: C (".c") or C++ (".cpp").
         structural: whether workloads and mappings alone say what its text is, whatever the
             constants. A simulator that plans layers again is held to these files.
+        verbatim: whether the text stays as the template leaves it: it is no C, and braces do not
+            indent it.
         warning: what the file lacks that users may count on; the compilation says it.
     """
 
@@ -35,6 +37,7 @@ class Unit:
     values: Mapping[str, object] = field(default_factory=lambda: MappingProxyType({}))
     compiled: bool = False
     structural: bool = False
+    verbatim: bool = False
     warning: str = ""
 
     def __post_init__(self) -> None:

@@ -8,8 +8,9 @@ from difflib import get_close_matches
 from typing import Any
 
 from match_aie.errors import OptionError, ProjectError, TargetError, shorten
-from match_aie.hardware import Roof
+from match_aie.hardware import Roof, Stage
 from match_aie.report.joins import JoinRow, join_rows
+from match_aie.report.stages import stage_rows
 from match_aie.workload import Workload
 from match_aie.workload.codec import from_json
 
@@ -198,6 +199,7 @@ class NetworkReport:
         simulated: one inference; None where no step was simulated.
         joins: concatenations.
         energy: modelled; None where the target, or a module that runs a layer, states none.
+        stages: layers that run side by side.
     """
 
     name: str
@@ -211,6 +213,7 @@ class NetworkReport:
     simulated: SimulatedDetail | None = None
     joins: tuple[JoinRow, ...] = ()
     energy: EnergyDetail | None = None
+    stages: tuple[Stage, ...] = ()
 
     @property
     def layers(self) -> tuple[StepRow, ...]:
@@ -306,6 +309,7 @@ def _report(manifest: Manifest) -> NetworkReport:
         simulated=_simulated(simulated),
         joins=join_rows(manifest),
         energy=_energy(manifest.get("selection") or {}, steps),
+        stages=stage_rows(manifest),
     )
 
 

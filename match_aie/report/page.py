@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from match_aie.errors import shorten
+from match_aie.hardware import Stage
 from match_aie.report.clock import emitted_cycles
 from match_aie.report.figures import Figure, figures, javascript, missing
 from match_aie.report.network import (
@@ -20,6 +21,7 @@ from match_aie.report.network import (
     StepRow,
     network_report,
 )
+from match_aie.report.stages import stage_facts
 from match_aie.report.table import count, extent
 from match_aie.report.text import FALLBACK
 
@@ -148,6 +150,7 @@ def network_page(manifest: Mapping[str, Any], trace: str | None = None) -> Page:
     attempts: dict[str, list[Attempt]] = {}
     for attempt in report.attempts:
         attempts.setdefault(attempt.layer, []).append(attempt)
+    stages = {stage.symbol: stage for stage in report.stages}
     total = report.cycles
     built = str(manifest.get("built_for") or "")
     return Page(
@@ -155,7 +158,10 @@ def network_page(manifest: Mapping[str, Any], trace: str | None = None) -> Page:
         target=report.target + (f" ({built})" if built else ""),
         headline=_headline(report),
         ports=_ports(manifest),
-        rows=tuple(_row(step, total, attempts.get(step.name, ())) for step in report.steps),
+        rows=tuple(
+            _row(step, total, attempts.get(step.name, ()), stages.get(step.symbol))
+            for step in report.steps
+        ),
         unmatched=tuple(
             (_name(a.layer), _considered(a)) for a in report.attempts if a.layer not in names
         ),
@@ -216,8 +222,15 @@ def _ports(manifest: Mapping[str, Any]) -> tuple[PortRow, ...]:
     )
 
 
-def _row(step: StepRow, total: float, attempts: Sequence[Attempt]) -> LayerRow:
-    """A step, its share of all layers' `total` cycles, and who could have run it."""
+def _row(step: StepRow, total: float, attempts: Sequence[Attempt], stage: Stage | None) -> LayerRow:
+    """A row of the table.
+
+    Args:
+        step: of the network.
+        total: cycles of all layers.
+        attempts: who could have run it.
+        stage: what the target says of it among others.
+    """
     layer, (dtype, shape) = step.layer, step.output
     return LayerRow(
         index=step.index,
@@ -230,7 +243,7 @@ def _row(step: StepRow, total: float, attempts: Sequence[Attempt]) -> LayerRow:
         simulated=_cycles(step.simulated, "simulated"),
         share=100 * layer.cycles / total if layer and total else 0.0,
         deviation=_deviation(layer),
-        facts=_facts(step),
+        facts=(*_facts(step), *(stage_facts(stage) if stage is not None else ())),
         parts=tuple((name, _cycles(cycles)) for name, cycles in (layer.parts if layer else ())),
         considered=tuple(map(_considered, attempts)),
     )

@@ -22,6 +22,7 @@ from match_aie.report.network import (
     StepRow,
     network_report,
 )
+from match_aie.report.stages import stage_facts, stages_text
 from match_aie.report.table import count, extent, table
 from match_aie.workload import Operand
 
@@ -58,6 +59,9 @@ def summary_text(report: NetworkReport, seconds: Mapping[str, float] | None = No
     )
     parts = [head, "", layer_table(report), "", memory_text(report)]
     parts += [join_text(report.joins)] if report.joins else []
+    if report.stages:
+        names = {step.symbol: shorten(step.name, 60) for step in report.layers}
+        parts += ["", stages_text(report.stages, names), ""]
     if report.layers:
         parts.append(
             f"work      {count(report.macs)} multiply-accumulates and "
@@ -165,6 +169,9 @@ def layer_text(report: NetworkReport, step: StepRow) -> str:
     attempts = [a for a in report.attempts if a.layer == step.name]
     lines = [f"{shorten(step.name, 80)}: step {step.index}, C function {step.symbol}"]
     lines += _fallback_lines(step) if step.layer is None else _layer_lines(step, step.layer)
+    for stage in report.stages:
+        if stage.symbol == step.symbol:
+            lines += ["", *(f"  {what + ':':16} {text}" for what, text in stage_facts(stage))]
     if attempts:
         rows: list[tuple[str, ...]] = [
             (a.module, a.pattern, _maybe(a.cycles), _maybe(a.fallback_cycles)) for a in attempts
@@ -270,6 +277,7 @@ def as_json(report: NetworkReport) -> dict[str, object]:
         "energy": None if report.energy is None else _energy_json(report.energy),
         "simulated": None if report.simulated is None else asdict(report.simulated),
         "joins": [asdict(row) for row in report.joins],
+        "stages": [asdict(stage) for stage in report.stages],
         "warnings": list(report.warnings),
     }
 

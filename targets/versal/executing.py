@@ -16,12 +16,15 @@ from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, Outside
 from match_aie.targets.aie_ml.known import device as known
+from match_aie.targets.aie_ml.vendor.golden import drawn, in_turns, tensors
 from match_aie.targets.versal.chains import Chain, chains, given, joined
 from match_aie.targets.versal.module import plan_of
 from match_aie.targets.versal.wishes import NO_WISHES, Wish
-from match_aie.workload import Operand, Workload, reference
+from match_aie.workload import Workload
 
 Arrays = Mapping[str, np.ndarray]
+
+__all__ = ["drawn", "prove", "stretches", "wide_weights"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,7 @@ def stretches(
         for la in layers
     ]
     facts = tuple(given(layer, wishes) for layer in layers)
-    taken, made = _tensors(layers, rng)
+    taken, made = tensors(layers, rng)
     for chain in chains(facts, device, whole=handover):
         alone = len(chain.layers) == 1
         whole = None if alone else joined("network", chain, graphs, facts, device)
@@ -83,41 +86,8 @@ def stretches(
         results = tuple(
             (way, made[chain.layers[of]]) for way, of in zip(graph.outputs, owners, strict=True)
         )
-        tensors = _inputs(graph, chain, whole, taken, layers[chain.first].workload)
-        yield Stretch(label, program, tensors, results)
-
-
-def _tensors(
-    layers: Sequence[ChosenLayer], rng: np.random.Generator
-) -> tuple[list[Arrays], list[np.ndarray]]:
-    """What each layer reads, by operand, and what it makes of it."""
-    steps: dict[int | None, np.ndarray] = {}
-    taken: list[Arrays] = []
-    made = []
-    for layer in layers:
-        found = {}
-        for operand, step in zip(layer.workload.inputs, layer.flow.sources, strict=True):
-            if step in steps:
-                found[operand.name] = steps[step].reshape(operand.shape)
-            else:
-                found[operand.name] = drawn(operand, rng)
-        taken.append(found)
-        made.append(reference(layer.workload, list(found.values()), layer.constants))
-        steps[layer.flow.step] = made[-1]
-    return taken, made
-
-
-def drawn(operand: Operand, rng: np.random.Generator) -> np.ndarray:
-    """Random elements: integers of the whole range, floats of a normal distribution.
-
-    Those of 32 bits are large and small in turns, so that sums with `wide_weights` fit 32 bits.
-    """
-    if operand.dtype == "int32":
-        return _in_turns(rng, operand.shape, 2**18, 8)
-    if operand.dtype == "float32":
-        return rng.standard_normal(operand.shape).astype(np.float32)
-    info = np.iinfo(operand.dtype)
-    return rng.integers(info.min, info.max + 1, operand.shape).astype(operand.dtype)
+        read = _inputs(graph, chain, whole, taken, layers[chain.first].workload)
+        yield Stretch(label, program, read, results)
 
 
 def wide_weights(a: str, w: str, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
@@ -126,13 +96,7 @@ def wide_weights(a: str, w: str, shape: tuple[int, int], rng: np.random.Generato
     Sums of up to 900 products of such pairs, and a bias below 2**24, fit 32 bits.
     """
     large = (2**18 if w == "int32" else 2**15 - 1) if a == "int32" else 2**6
-    return _in_turns(rng, shape, 8, large).astype(w)
-
-
-def _in_turns(rng: np.random.Generator, shape: tuple[int, ...], even: int, odd: int) -> np.ndarray:
-    """Integers up to `even` and `odd` at these places of the last axis."""
-    most = np.where(np.arange(shape[-1]) % 2, odd, even)
-    return rng.integers(-most, most + 1, shape).astype(np.int32)
+    return in_turns(rng, shape, 8, large).astype(w)
 
 
 def _inputs(

@@ -13,18 +13,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from match_aie.errors import Infeasible, TargetError
+from match_aie.errors import Infeasible
 from match_aie.hardware import Cost, Mapping, Seat
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.pipeline import gates
-from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate, candidates
+from match_aie.targets.aie_ml.graph.pipeline_candidates import candidates
 from match_aie.targets.aie_ml.graph.pipeline_plan import COPIES, Keeps, pipeline_plans
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan, WayKind
 from match_aie.targets.aie_ml.graph.stack_plan import StackPlan, stack_of_plans, stack_plan
 from match_aie.targets.aie_ml.graph.timed_plan import MEMORY_GBPS
 from match_aie.targets.aie_ml.known import device
+from match_aie.targets.versal.kept import keeping, refuse_columns, refuse_stages
 from match_aie.targets.versal.module import (
     COPIED_PER_NS,
     AieArray,
@@ -184,7 +185,7 @@ def _alone(
             whole = device(array.device)
             cost = layer_cost(plan, layers[at].workload, whole, aim=array.aim)
             found[at], taken[at] = (_named(plan), cost), plan.columns
-            _refuse(wish, taken, columns)
+            refuse_columns(wish, taken, columns)
     return found
 
 
@@ -215,14 +216,15 @@ def _staged(
         return None
     stages = [(dense_layer(layers[at].workload), layers[at].workload) for at in run]
     asked = [wishes.get(layers[at].label) for at in run]
-    keeps = [_keeps(wish, most) for wish in asked]
+    keeps = [keeping(wish, most) for wish in asked]
     through, least = _beyond(layers, runs, run, array, keeps)
     wide = max([most, *(wish.columns or 0 for wish in asked if wish is not None)])
     # Users say what one of a layer takes; ways to the chip's memory are too few for copies.
     copies = (1,) if through == "gmio" or any(asked) else COPIES
     plans = pipeline_plans(stages, array.device, free, wide, keeps, through, least, copies)
     if isinstance(plans, Infeasible):
-        _refuse_stages([wish for wish in asked if wish is not None and wish.of_plan], plans)
+        offers = [candidates(layer, array.device, wide) for layer, _ in stages]
+        refuse_stages(asked, keeps, offers, plans)
         return None
     return Row(
         tuple(plan.nest for plan in plans),
@@ -313,47 +315,6 @@ def _beyond(
 def _named(plan: LayerPlan) -> Mapping:
     """The mapping that names a plan."""
     return plan.nest if isinstance(plan, SpreadPlan) else Mapping(plan.spatial, ())
-
-
-def _refuse(wish: Wish, taken: MappingOf[int, int], columns: int) -> None:
-    """Refuse a wish that leaves too little to the other layers.
-
-    Raises:
-        TargetError: it does.
-    """
-    if sum(taken.values()) > columns:
-        raise TargetError(
-            f"{wish}: with the other layers {sum(taken.values())} columns of {columns}",
-            where=wish.label,
-            hint="fewer columns, or fewer for the others (columns_per_layer)",
-        )
-
-
-def _refuse_stages(asked: Sequence[Wish], reason: Infeasible) -> None:
-    """Refuse wishes with which layers in a row are no pipeline.
-
-    Raises:
-        TargetError: there are wishes.
-    """
-    if asked:
-        words = "; ".join(f"{wish.label}: {wish}" for wish in asked)
-        raise TargetError(f"no pipeline has stages with {words}", hint=str(reason))
-
-
-def _keeps(wish: Wish | None, most: int) -> Keeps:
-    """Whether a stage's candidate is what its user asks for; else on up to `most` columns."""
-
-    def keeps(one: Candidate) -> bool:
-        if wish is None or (wish.columns is None and one.columns > most):
-            return one.columns <= most
-        pairs = (
-            (wish.columns, one.columns),
-            (wish.cascade, one.mapping.cas_length),
-            (wish.tiles, one.mapping.tiles),
-        )
-        return all(asked in (None, much) for asked, much in pairs)
-
-    return keeps
 
 
 def _runs(

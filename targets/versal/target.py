@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import get_args
 
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.hardware import (
@@ -18,23 +17,30 @@ from match_aie.hardware import (
     Runtime,
     Seat,
     SimulatedStep,
+    Stage,
     Unit,
     runtime_files,
 )
 from match_aie.hardware import Mapping as LoopMapping
-from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.emulation import ARCH_MACRO, emulation_files
 from match_aie.targets.aie_ml.graph.inplace import trimmed
 from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
-from match_aie.targets.aie_ml.graph.write import Chained, Placed, network_units
-from match_aie.targets.aie_ml.known import device as known_device
+from match_aie.targets.aie_ml.graph.write import Chained, Placed, kernels_of, network_units
 from match_aie.targets.aie_ml.known import documented
 from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Stretch
+from match_aie.targets.aie_ml.vendor import Golden, Job, vendor_files, vendor_units
 from match_aie.targets.versal.arm import ARM_MHZ, ArmModule
 from match_aie.targets.versal.chains import Chain, chains, given, joined, sharing
+from match_aie.targets.versal.choices import (
+    COLUMNS,
+    among,
+    columns_alone,
+    refuse_ways,
+    versal_array,
+)
 from match_aie.targets.versal.module import (
     AROUND_NS,
     EVERY,
@@ -50,65 +56,16 @@ from match_aie.targets.versal.module import (
 from match_aie.targets.versal.phases import by_turns, updated
 from match_aie.targets.versal.pipelines import row_costs, together
 from match_aie.targets.versal.simulated import stretches_of
+from match_aie.targets.versal.stages import Stages
 from match_aie.targets.versal.streaming import ahead
-from match_aie.targets.versal.wishes import NO_LAYERS, Layers, read, verify
-
-#: Generations of the array that Versal devices have; the others lie beside other processors.
-VERSAL = ("AIE", "AIE-ML", "AIE-MLv2")
+from match_aie.targets.versal.wishes import NO_LAYERS, Layers, verify
+from match_aie.targets.versal.wishes_read import read
 
 #: Those of them that the emulation is told of: it is AIE-ML's else.
 EMULATED_AS = ("AIE", "AIE-MLv2")
 
-#: Columns that a layer may take at most, where nobody says and a single run counts.
-COLUMNS = 4
-
-
-def _versal_array(name: str) -> Device:
-    """The array of a Versal device, with channels to the chip's memory."""
-    array = known_device(name)
-    if array.architecture.name not in VERSAL:
-        raise TargetError(
-            f"{name} is no Versal device: its array ({array.architecture.name}) belongs "
-            "to a processor with other host code",
-            hint="vek280",
-        )
-    array.need(array.gmio_in, "the number of DMA channels from memory")
-    return array
-
-
-def _refuse_ways(array: Device, memory: str, optimize_for: str) -> None:
-    """Refuse what is no choice, or not known of the array.
-
-    Raises:
-        TargetError: so it is.
-    """
-    if memory not in get_args(MemoryKind):
-        raise TargetError(f"memory {memory!r}", hint=f"one of {get_args(MemoryKind)}")
-    if optimize_for not in get_args(Aim):
-        raise TargetError(f"optimize_for {optimize_for!r}", hint=f"one of {get_args(Aim)}")
-    if memory == "plio":
-        array.need(array.plio_in, "the number of streams from programmable logic")
-        array.need(array.plio_out, "the number of streams to programmable logic")
-
-
-def _among(made: Mapping[str, ExecModule], names: Sequence[str]) -> tuple[ExecModule, ...]:
-    """The modules that are asked for.
-
-    Raises:
-        TargetError: one is not there.
-    """
-    for name in names:
-        if name not in made:
-            raise TargetError(
-                f"the target has no module {name!r}", hint=f"modules are {' and '.join(made)}"
-            )
-    return tuple(module for name, module in made.items() if name in names)
-
-
-def _alone(columns: int, memory: str, optimize_for: str) -> int:
-    """Columns of a layer that is no stage of a pipeline: few will do where the memory bounds it."""
-    few = memory == "ddr" and optimize_for == "throughput"
-    return min(columns, COLUMNS) if few else columns
+#: Frames of golden data that a project holds.
+FRAMES = 2
 
 
 class VersalAIEML(MatchTarget):
@@ -152,8 +109,7 @@ class VersalAIEML(MatchTarget):
             optimize_for: whether layers fed by streams are chosen for the cycles of a single run
                 ("latency"), or between runs that follow each other ("throughput").
             documented_only: emits only what a public example shows, so without handover.
-            layers: what is asked of layers, by label: "columns", "tiles", "cascade" (tiles of
-                a chain, of dense layers), and "position" (first column, 0).
+            layers: what is asked of layers, by label: `wishes_read.KEYS`.
             floats: what dense layers of float32 tensors are: "float32", which the Arm core
                 computes, or "bf16", which the array may: operands and results are then rounded to
                 bfloat16 at the array's edge, sums are float32.
@@ -167,7 +123,7 @@ class VersalAIEML(MatchTarget):
         columns_per_layer = most if columns_per_layer is None else columns_per_layer
         if not 1 <= columns_per_layer <= array.columns:
             raise TargetError(f"{columns_per_layer} columns a layer, {device} has {array.columns}")
-        _refuse_ways(array, memory, optimize_for)
+        refuse_ways(array, memory, optimize_for)
         if not arm_mhz > 0:
             raise TargetError(f"an Arm core at {arm_mhz} MHz")
         self.device = device
@@ -181,11 +137,11 @@ class VersalAIEML(MatchTarget):
         self._aim = optimize_for
         self._wishes = read(layers, array)
         emitted_for = documented(device) if documented_only else device
-        alone = _alone(columns_per_layer, memory, optimize_for)
+        alone = columns_alone(columns_per_layer, memory, optimize_for)
         self._array = AieArray(emitted_for, alone, memory, optimize_for, floats)
-        self._modules = _among({"array": self._array, **self._hosts()}, modules)
+        self._modules = among({"array": self._array, **self._hosts()}, modules)
 
-    _array_of = staticmethod(_versal_array)
+    _array_of = staticmethod(versal_array)
 
     def _hosts(self) -> Mapping[str, ExecModule]:
         return {"arm": ArmModule()}
@@ -203,7 +159,7 @@ class VersalAIEML(MatchTarget):
     def runtime(self) -> Runtime:
         """The header between tensors and the array's buffers, and the emulation's headers."""
         files = runtime_files("match_aie.targets.aie_ml", ("include/ma_array.h",))
-        return Runtime({**files, **emulation_files()})
+        return Runtime({**files, **emulation_files()}, vendor=vendor_files())
 
     def capacities(self) -> Mapping[str, int]:
         """Tiles, DMA channels to the chip's memory, and streams where layers use them."""
@@ -240,7 +196,26 @@ class VersalAIEML(MatchTarget):
             if chain.host is None:
                 users.append((mine[chain.first].label, found[-1].graph))
         stack = self._whole.need(self._whole.architecture.core.stack_default_bytes, "default stack")
-        return self._lacking(users) or (network_units(network, found, stack) if found else ())
+        lacking = self._lacking(users)
+        if lacking is not None or not found:
+            return lacking or ()
+        made = network_units(network, found, stack)
+        numbers = [tuple(chain.layers) for chain, _ in chained]
+        jobs = [Job(one, at) for one, at in zip(found, numbers, strict=True)]
+        return (*made, *self._vendor(network, mine, jobs, kernels_of(network, made)))
+
+    def _vendor(
+        self, network: str, mine: Sequence[ChosenLayer], jobs: Sequence[Job], kernels: Sequence[str]
+    ) -> Sequence[Unit]:
+        """What AMD's tools take beside the graphs.
+
+        Args:
+            network: C identifier.
+            mine: layers on the array.
+            jobs: their graphs.
+            kernels: paths of sources.
+        """
+        return vendor_units(network, jobs, Golden(tuple(mine), FRAMES), kernels, self._whole)
 
     def _too_many(self, mine: Sequence[ChosenLayer]) -> bool:
         """Whether layers take more tiles than there are."""
@@ -280,6 +255,16 @@ class VersalAIEML(MatchTarget):
                 levers = ("selection='cheapest'", "fewer layers on the array")
                 return Infeasible(name, sum(needs), most, "in all", levers, each)
         return None
+
+    def stages(self, layers: Sequence[ChosenLayer]) -> list[Stage]:
+        """What reports say of the layers on the array."""
+        mine = self._mine(layers)
+        graphs = [self._graph(layer) for layer in mine]
+        known = Stages(self._array, mine, graphs, self._wishes)
+        found = self._joined("network", mine, graphs) if mine else []
+        return [
+            stage for at, (chain, _) in enumerate(found) for stage in known.of(chain, f"graph {at}")
+        ]
 
     def spared(self) -> frozenset[str]:
         """What layers do not need that hand over in memory tiles, or run as one graph by turns."""
@@ -344,7 +329,8 @@ class VersalAIEML(MatchTarget):
         pipelined = self.memory == "plio" or self._aim == "throughput"
         joined = self._handover and (pipelined or not self._whole.mem_rows)
         most = self.columns_per_layer if joined else 0
-        array, wishes = self._array, self._wishes
+        array = self._array
+        wishes = {label: wish for label, wish in self._wishes.items() if wish.of_place}
         some = most or wishes
         found = together(layers, array, columns, wishes, most=most) if some else {}
         return by_turns(layers, found, array, wishes.keys())

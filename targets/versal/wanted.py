@@ -12,7 +12,7 @@ from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.module import AieArray, layer_cost, plans
-from match_aie.targets.versal.wishes import Wish
+from match_aie.targets.versal.wishes import Wish, offered
 from match_aie.workload import Workload
 
 
@@ -36,11 +36,10 @@ def wanted(workload: Workload, array: AieArray, wish: Wish) -> LayerPlan:
     if not kept and workload.kind == "dense" and array.memory == "ddr":
         kept = list(_of_splits(workload, array, wish))
     if not kept:
-        offered = sorted({plan.columns for plan in seen})
         raise TargetError(
-            f"no plan of the layer has {wish}",
+            f"no plan of the layer has {wish}: {offered(seen, workload)}",
             where=wish.label,
-            hint=f"plans were found on {offered or 'no'} columns",
+            hint="what plans have, or more columns for a layer (columns_per_layer)",
         )
     whole = device(array.device)
     return min(kept, key=lambda p: layer_cost(p, workload, whole, aim=array.aim).cycles)
@@ -58,6 +57,8 @@ def _of_splits(workload: Workload, array: AieArray, wish: Wish) -> Iterator[Laye
         for parts in counts(wide, chains) if chains else ():
             for rows in counts(high, chains // parts):
                 if wish.tiles not in (None, length * parts * rows):
+                    continue
+                if wish.replicas not in (None, rows):
                     continue
                 split = Loop("B", rows), Loop("K", parts), Loop("C", length)
                 lanes = Loop("B", tiling.m), Loop("K", tiling.n), Loop("C", tiling.k)

@@ -1,4 +1,4 @@
-"""What users ask of single layers on the array: columns, tiles, length of cascades, position.
+"""What users ask of single layers on the array: tiles, cascades, replicas, position, precision.
 
 A wish is kept, or refused with a reason: never half of it.
 """
@@ -12,8 +12,8 @@ from types import MappingProxyType
 from match_aie.errors import TargetError
 from match_aie.hardware import ChosenLayer
 from match_aie.hardware import Mapping as LoopMapping
-from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
+from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
 from match_aie.workload import Workload
 
 #: Layers by label, and what is asked of each.
@@ -25,8 +25,16 @@ NO_LAYERS: Layers = MappingProxyType({})
 #: The plan that a layer's mapping names.
 PlanOf = Callable[[Workload, LoopMapping], LayerPlan]
 
-#: What may be asked, beside a position.
-COUNTS = ("columns", "tiles", "cascade")
+#: What may be asked as a number of the plan, and how it is said.
+COUNTS = {
+    "columns": "columns",
+    "tiles": "tiles",
+    "cascade": "tiles of a cascade",
+    "replicas": "replicas",
+}
+
+#: Of a dense layer's operands, what users call them.
+OPERANDS = {"input": "x", "weight": "weight", "result": "y"}
 
 
 @dataclass(frozen=True)
@@ -38,14 +46,18 @@ class Wish:
         columns: of the array that it takes.
         tiles: likewise.
         cascade: tiles of a chain, which divide the reduction.
+        replicas: copies of its weights, each of which takes its share of the rows.
         column: its first one.
+        precision: element types, by what users call the operands.
     """
 
     label: str
     columns: int | None = None
     tiles: int | None = None
     cascade: int | None = None
+    replicas: int | None = None
     column: int | None = None
+    precision: tuple[tuple[str, str], ...] = ()
 
     @property
     def data(self) -> dict[str, object]:
@@ -53,19 +65,27 @@ class Wish:
         found: dict[str, object] = {
             what: value for what in COUNTS if (value := getattr(self, what)) is not None
         }
-        return found if self.column is None else {**found, "position": [self.column, 0]}
+        if self.column is not None:
+            found["position"] = [self.column, 0]
+        return {**found, "precision": dict(self.precision)} if self.precision else found
 
     @property
     def of_plan(self) -> bool:
         """Whether it says how the layer is spread, not only where it lies."""
-        return (self.columns, self.tiles, self.cascade) != (None, None, None)
+        return any(getattr(self, what) is not None for what in COUNTS)
+
+    @property
+    def of_place(self) -> bool:
+        """Whether it says how the layer is spread, or where it lies."""
+        return self.of_plan or self.column is not None
 
     def __str__(self) -> str:
         """In words."""
-        found = [f"{getattr(self, what)} {what}" for what in COUNTS if getattr(self, what)]
-        found = [word.replace(" cascade", " tiles of a cascade") for word in found]
+        counts = ((getattr(self, what), word) for what, word in COUNTS.items())
+        found = [f"{count} {word}" for count, word in counts if count is not None]
         if self.column is not None:
             found.append(f"position ({self.column}, 0)")
+        found += [f"{operand} {dtype}" for operand, dtype in self.precision]
         return ", ".join(found)
 
     def kept(self, plan: LayerPlan, workload: Workload) -> bool:
@@ -79,7 +99,19 @@ class Wish:
             return False
         if self.cascade not in (None, cascade(plan, workload)):
             return False
+        if self.replicas not in (None, replicas(plan, workload)):
+            return False
         return self.tiles is None or self.tiles == tiles(plan, workload)
+
+    def mistyped(self, workload: Workload) -> str:
+        """How a layer's element types differ from what is asked for; empty where they do not."""
+        own = precision(workload)
+        return ", ".join(
+            f"{operand} {dtype} is asked for and "
+            + (f"the layer's is {own[operand]}" if operand in own else "it has none")
+            for operand, dtype in self.precision
+            if own.get(operand) != dtype
+        )
 
 
 #: Where nobody asks for anything.
@@ -93,68 +125,48 @@ def cascade(plan: LayerPlan, workload: Workload) -> int | None:
     return next((loop.size for loop in plan.spatial if loop.dim == "C"), None)
 
 
+def replicas(plan: LayerPlan, workload: Workload) -> int | None:
+    """Copies of a dense layer's weights, which divide its rows; None of other kinds."""
+    if workload.kind != "dense":
+        return None
+    if isinstance(plan, TimedPlan):
+        return plan.timed.copies * plan.timed.mapping.row_parts
+    return next((loop.size for loop in plan.spatial if loop.dim == "B"), None)
+
+
 def tiles(plan: LayerPlan, workload: Workload) -> int:
     """Cores of a plan."""
     zeros = zeros_of(workload)
     return len(plan.graph("layer", workload, zeros).kernels)
 
 
-def read(layers: Layers, device: Device) -> dict[str, Wish]:
-    """Wishes by label.
-
-    Args:
-        layers: what is asked.
-        device: the array.
-
-    Raises:
-        TargetError: there is no such wish, or no array of this size.
-    """
-    hint = 'wishes by label, such as {"fc1": {"columns": 2}}'
-    if not isinstance(layers, Mapping):
-        raise TargetError(f"layers {layers!r}", hint=hint)
-    for label, asked in layers.items():
-        if not isinstance(label, str) or not isinstance(asked, Mapping):
-            raise TargetError(f"wishes {asked!r}", where=str(label), hint=hint)
-    return {label: _read(label, dict(asked), device) for label, asked in layers.items()}
+def precision(workload: Workload) -> dict[str, str]:
+    """Element types of a layer's operands as the array computes them, by what users call them."""
+    own = {operand.name: operand.dtype for operand in workload.operands}
+    found = {word: own[name] for word, name in OPERANDS.items() if name in own}
+    if "weight" not in found and "x1" in own:
+        found["weight"] = own["x1"]
+    return dict.fromkeys(found, "bf16") if workload.rounded else found
 
 
-def _read(label: str, asked: dict[str, object], device: Device) -> Wish:
-    most = {
-        "columns": device.columns,
-        "tiles": device.columns * device.core_rows,
-        "cascade": device.columns,
-    }
-    counts: dict[str, int] = {}
-    for what, value in asked.items():
-        if what == "position":
-            continue
-        if what not in most:
-            hint = f"one of {(*COUNTS, 'position')}"
-            raise TargetError(f"no wish of a layer is called {what!r}", where=label, hint=hint)
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most[what]:
-            raise TargetError(f"{what} {value!r}", where=label, hint=f"a number up to {most[what]}")
-        counts[what] = value
-    if "position" not in asked:
-        return Wish(label, **counts)
-    return Wish(label, **counts, column=_column(label, asked["position"], device))
+def offered(plans: Sequence[LayerPlan], workload: Workload) -> str:
+    """What plans of a layer there are, in words."""
+    counts = [
+        (plan.columns, tiles(plan, workload), cascade(plan, workload), replicas(plan, workload))
+        for plan in plans
+    ]
+    return in_words("plans", counts)
 
 
-def _column(label: str, position: object, device: Device) -> int:
-    """The first column of a position."""
-    pair = tuple(position) if isinstance(position, (tuple, list)) else ()
-    if len(pair) != 2 or not all(isinstance(at, int) and not isinstance(at, bool) for at in pair):
-        raise TargetError(f"position {position!r}", where=label, hint="(first column, 0)")
-    column, row = pair
-    if not 0 <= column < device.columns:
-        what = f"column {column} of an array with {device.columns}"
-        raise TargetError(what, where=label, hint=f"0 to {device.columns - 1}")
-    if row != 0:
-        raise TargetError(
-            f"position in row {row}: a layer takes whole columns, with their memory tiles",
-            where=label,
-            hint=f"({column}, 0)",
-        )
-    return int(column)
+def in_words(what: str, counts: Sequence[Sequence[int | None]]) -> str:
+    """What there is of `COUNTS`, where it is known: "plans have 1, 2 columns; 4, 8 tiles"."""
+    if not counts:
+        return f"no {what} were found"
+    found = []
+    for word, values in zip(COUNTS.values(), zip(*counts, strict=True), strict=True):
+        numbers = sorted({value for value in values if value is not None})
+        found += [f"{', '.join(map(str, numbers))} {word}"] if numbers else []
+    return f"{what} have " + "; ".join(found)
 
 
 def verify(
@@ -169,27 +181,34 @@ def verify(
         plan_of: the plan of a layer on the array.
 
     Raises:
-        TargetError: a wish names no layer, or several, or one that does not run on the array; or
-            selection kept another plan.
+        TargetError: a wish names no layer, or several, or one that does not run on the array;
+            selection kept another plan, or the layer has other element types.
     """
     labels = [layer.label for layer in layers]
-    for label in wishes:
+    for label, wish in wishes.items():
         if labels.count(label) != 1:
             what = "no layer" if label not in labels else f"{labels.count(label)} layers"
             raise TargetError(
-                f"{what} called {label!r} in the network, and columns or a position for it",
+                f"{what} called {label!r} in the network, and {wish} for it",
                 hint=f"layers are {', '.join(labels[:20])}",
             )
         layer = layers[labels.index(label)]
         if layer.module != module:
             raise TargetError(
-                f"not on the array, but on {layer.module or 'the core'}: {wishes[label]}",
+                f"not on the array, but on {layer.module or 'the core'}: {wish}",
                 where=label,
                 hint='modules=("array",), or no wish for this layer',
             )
-        if not wishes[label].kept(plan_of(layer.workload, layer.mapping), layer.workload):
+        mistyped = wish.mistyped(layer.workload)
+        if mistyped:
             raise TargetError(
-                f"another plan than one with {wishes[label]} was chosen",
+                f"the model's scales and types say what a layer computes: {mistyped}",
+                where=label,
+                hint="quantise the model so, or ask for the types that the layer has",
+            )
+        if not wish.kept(plan_of(layer.workload, layer.mapping), layer.workload):
+            raise TargetError(
+                f"another plan than one with {wish} was chosen",
                 where=label,
                 hint="selection='cheapest'",
             )

@@ -165,6 +165,10 @@ class XDNA(VersalAIEML):
             texts.append(Unit(path, "xdna/program.mlir.mako", values, warning=lacks))
         return (*found, *texts)
 
+    def _vendor(self, *_: object) -> Sequence[Unit]:
+        """Nothing for the tools of another device."""
+        return ()
+
     def _text(self, graph: LayerGraph, column: int) -> tuple[str, str]:
         """The program's text; a remark where there is none, and why that is."""
         try:

@@ -1,6 +1,9 @@
 <%
     way, width = ('plio', 'adf::plio_128_bits') if g.memory == 'plio' else ('gmio', '256, 1000')
 
+    def file(macro, outside):
+        return f' MA_{macro}("{g.name}_{outside.name}")' if g.memory == 'plio' else ''
+
     def braces(numbers):
         return '{' + ', '.join(str(n) for n in numbers) + '}'
 
@@ -35,6 +38,22 @@
 % for name in layers:
 #include "${name}_kernels.h"
 % endfor
+% if g.memory == 'plio':
+
+// Simulators feed streams from files, and write them into files; elsewhere the platform moves them.
+#ifndef MA_OUTPUT_FOLDER
+#define MA_OUTPUT_FOLDER ""
+#endif
+#ifndef MA_FED
+#ifdef MA_PLIO_FILES
+#define MA_FED(name) , "data/" name ".txt"
+#define MA_TAKEN(name) , MA_OUTPUT_FOLDER "data/" name ".txt"
+#else
+#define MA_FED(name)
+#define MA_TAKEN(name)
+#endif
+#endif
+% endif
 
 class ${g.name}_graph : public adf::graph {
 public:
@@ -54,10 +73,10 @@ public:
 
     ${g.name}_graph() {
 % for outside in g.inputs:
-        ${outside.name} = adf::input_${way}::create("${g.name}_${outside.name}", ${width});
+        ${outside.name} = adf::input_${way}::create("${g.name}_${outside.name}", ${width}${file('FED', outside)});
 % endfor
 % for outside in g.outputs:
-        ${outside.name} = adf::output_${way}::create("${g.name}_${outside.name}", ${width});
+        ${outside.name} = adf::output_${way}::create("${g.name}_${outside.name}", ${width}${file('TAKEN', outside)});
 % endfor
 % for buffer in g.shared:
         ${buffer.name} = adf::shared_buffer<${c_type(buffer.dtype)}>::create(${braces(buffer.dimensions)}, ${len(buffer.writes)}, ${len(buffer.reads)});

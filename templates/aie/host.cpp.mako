@@ -20,6 +20,12 @@
 // those that are streamed lie in memory that the array reaches from then on.
 #include <cstring>
 #include <mutex>
+#ifdef MA_XRT
+#include <cstdlib>
+
+#include <adf/adf_api/XRTConfig.h>
+#include <experimental/xrt_device.h>
+#endif
 
 #include "${network}_graphs.h"
 #include "ma_array.h"
@@ -29,6 +35,20 @@ namespace {
 /// The array runs one layer at a time.
 std::mutex array_mutex;
 
+#ifdef MA_XRT
+/// Opens the device and loads what the environment variable MA_XCLBIN names.
+void open_device() {
+    const char *const file = std::getenv("MA_XCLBIN");
+    const xrtDeviceHandle device = xrtDeviceOpen(0);
+    xuid_t uuid;
+    if (file == nullptr || device == nullptr || xrtDeviceLoadXclbinFile(device, file) != 0) {
+        std::abort();
+    }
+    xrtDeviceGetXclbinUUID(device, uuid);
+    adf::registerXRT(device, uuid);
+}
+#endif
+
 /// Starts all graphs, once.
 void start_array() {
     static bool started = false;
@@ -36,6 +56,9 @@ void start_array() {
         return;
     }
     started = true;
+#ifdef MA_XRT
+    open_device();
+#endif
 % for g in graphs:
     ${g.name}.init();
 % endfor

@@ -297,4 +297,5 @@ class ArrayMapping:
 
     def with_channels(self, channels: int) -> ArrayMapping:
         """The same with another number of input channels."""
-        return replace(self, input_channels=channels)
+        same = channels == self.input_channels
+        return self if same else replace(self, input_channels=channels)

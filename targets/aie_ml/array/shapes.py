@@ -8,13 +8,10 @@ from math import ceil
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.array.floor import Floor
-from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer, Home, Order, Outer
+from match_aie.targets.aie_ml.array.layer import ArrayMapping, DenseLayer, Order
 from match_aie.targets.aie_ml.array.local import Demand, demand, logical_banks
 from match_aie.targets.aie_ml.devices import Device, Tiling, pair_name
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
-
-#: Where weights that do not stay in the tile come from.
-STREAMED: tuple[Home, ...] = ("memory tile", "chip")
 
 #: Blocks of accumulators that mappings use, by whether a call has several row tiles.
 TALL = ((2, 2), (4, 1), (3, 1), (2, 1))
@@ -147,7 +144,9 @@ def smallest(layer: DenseLayer, tiling: Tiling, split: Split) -> ArrayMapping:
 def _calls(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
     """Rows and columns of a call that fit a tile, as large as they can be.
 
-    Weights that fit a tile stay there.
+    Weights that fit a tile stay there; others stay for a call along the columns while rows go by.
+    They come from the chip's memory: no graph keeps them in memory tiles, or sends them again for
+    every call along the rows.
     """
     resident = list(_rows(replace(base, call_columns=base.part_columns), device))
     yield from resident
@@ -159,11 +158,7 @@ def _calls(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
         columns = ceil(column_tiles / steps) * base.tiling.n
         if columns * base.part_reduction * element > device.architecture.core.data_memory_bytes:
             continue
-        outers: tuple[Outer, ...] = ("n", "m") if steps > 1 else ("n",)
-        for home in STREAMED:
-            for outer in outers:
-                streamed = replace(base, call_columns=columns, home=home, outer=outer)
-                yield from _rows(streamed, device)
+        yield from _rows(replace(base, call_columns=columns, home="chip"), device)
 
 
 def _turns(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
@@ -179,8 +174,7 @@ def _turns(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
             continue
         for calls in _spread(counts(column_tiles, column_tiles), MOST_COLUMN_STEPS):
             columns = ceil(column_tiles / calls) * base.tiling.n
-            for home in STREAMED:
-                yield from _rows(replace(turned, call_columns=columns, home=home), device)
+            yield from _rows(replace(turned, call_columns=columns, home="chip"), device)
 
 
 def _spread(values: list[int], most: int) -> list[int]:

@@ -315,7 +315,7 @@ def plan_of_pass(mapping: ArrayMapping, rows: int, name: str) -> SpreadPlan | No
     for fills in FILLS:
         cut = replace(timed, fills=fills)
         if cut.divides:
-            work = _work(cut, parts, through)
+            work = pass_work(cut, parts, through)
             found.append(SpreadPlan(cut, timed_cycles(work), interval_cycles(work)))
     return min(found, key=lambda plan: plan.cycles)
 
@@ -328,13 +328,12 @@ def _on_tile(timed: Timed, name: str) -> SpreadPlan | None:
     return SpreadPlan(timed, sum(cycles), interval)
 
 
-def _work(timed: Timed, parts: dict[str, float], through: float) -> PassWork:
+def pass_work(timed: Timed, parts: dict[str, float], through: float) -> PassWork:
     """What a pass asks: a kernel is started once for all of them."""
     assumed, arch = Assumed(), timed.device.architecture
-    starting = float(assumed.start + 2 * assumed.start_port) * (timed.passes - 1) / timed.passes
     more = assumed.descriptor * (timed.fills - 1)
     inside = max(
-        parts["compute"] - starting,
+        parts["compute"] - spared_start(timed),
         parts["activation streams"] + more,
         parts["result streams"] + more,
     )
@@ -352,6 +351,12 @@ def _work(timed: Timed, parts: dict[str, float], through: float) -> PassWork:
         memory_rate=sum(external_rates(timed.device)),
         fills=timed.fills,
     )
+
+
+def spared_start(timed: Timed) -> float:
+    """Of a pass's modelled compute, the share of starts that a kernel of several passes spares."""
+    assumed = Assumed()
+    return float(assumed.start + 2 * assumed.start_port) * (timed.passes - 1) / timed.passes
 
 
 def _region(name: str, columns: int, rows: int) -> Device:

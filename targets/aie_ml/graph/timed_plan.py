@@ -286,8 +286,6 @@ def _expresser(
     device: Device, rows: int, feeds: int
 ) -> Callable[[ArrayMapping], ArrayMapping | None]:
     def express(mapping: ArrayMapping) -> ArrayMapping | None:
-        if mapping.home == "memory tile" or mapping.outer != "n":
-            return None
         single = mapping.with_channels(1)
         return single if Timed(single, device, rows, feeds).fits else None
 

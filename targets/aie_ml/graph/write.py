@@ -371,8 +371,15 @@ def network_units(network: str, placed: Sequence[Placed | Chained], stack: int) 
         ),
     )
     sources = {
-        "kernels": tuple(path for path in found if path.endswith(".cpp")),
+        "kernels": kernels_of(network, tuple(found.values())),
         "graphs": tuple(unit.path for unit in more if unit.path.endswith(".cpp")),
     }
     whole = Unit(f"emulation/{network}_array.cpp", "aie/emulation.cpp.mako", sources, True)
     return (*found.values(), *more, whole)
+
+
+def kernels_of(network: str, units: Sequence[Unit]) -> tuple[str, ...]:
+    """Paths of the kernels' sources among a network's units."""
+    others = {f"{FOLDER}/{network}_graphs.cpp", f"{FOLDER}/{network}_host.cpp"}
+    paths = (unit.path for unit in units if unit.path.startswith(f"{FOLDER}/"))
+    return tuple(path for path in paths if path.endswith(".cpp") and path not in others)

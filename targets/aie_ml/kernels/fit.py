@@ -88,21 +88,6 @@ def flattened(spec: KernelSpec, device: Device, room: int | None = None) -> Kern
     return flat if program_bytes(flat, device) <= most else replace(spec, flat=False)
 
 
-def batch_one(a: str, b: str, core: CoreTile) -> tuple[Tiling, tuple[int, int]] | None:
-    """Tiling and block of a single row of x: fewest rows wasted, then most columns at a time.
-
-    Such a kernel waits for its weights: it loads each of them once. Tiles of two rows or more hold
-    the row and padding. None where the device has no shape for the pair, or no block is known.
-    """
-    found = [
-        (tiling, shape)
-        for tiling in core.tilings_of(a, b)
-        for shape in block_shapes(a, b, tiling, core)
-        if shape[0] == 1
-    ]
-    return min(found, key=lambda f: (f[0].m, not f[0].native, -f[1][1], f[0].k), default=None)
-
-
 def accumulator_bits(spec: KernelSpec) -> int:
     """Bits of one `mmul`'s accumulator."""
     return spec.tiling.m * spec.tiling.n * spec.lane_bits

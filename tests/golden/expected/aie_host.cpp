@@ -4,6 +4,12 @@
 // those that are streamed lie in memory that the array reaches from then on.
 #include <cstring>
 #include <mutex>
+#ifdef MA_XRT
+#include <cstdlib>
+
+#include <adf/adf_api/XRTConfig.h>
+#include <experimental/xrt_device.h>
+#endif
 
 #include "net_graphs.h"
 #include "ma_array.h"
@@ -11,6 +17,19 @@
 namespace {
     /// The array runs one layer at a time.
     std::mutex array_mutex;
+#ifdef MA_XRT
+    /// Opens the device and loads what the environment variable MA_XCLBIN names.
+    void open_device() {
+        const char *const file = std::getenv("MA_XCLBIN");
+        const xrtDeviceHandle device = xrtDeviceOpen(0);
+        xuid_t uuid;
+        if (file == nullptr || device == nullptr || xrtDeviceLoadXclbinFile(device, file) != 0) {
+            std::abort();
+        }
+        xrtDeviceGetXclbinUUID(device, uuid);
+        adf::registerXRT(device, uuid);
+    }
+#endif
     /// Starts all graphs, once.
     void start_array() {
         static bool started = false;
@@ -18,6 +37,9 @@ namespace {
             return;
         }
         started = true;
+#ifdef MA_XRT
+        open_device();
+#endif
         fc.init();
     }
     /// Memory that the array's interfaces reach.

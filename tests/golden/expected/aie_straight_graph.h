@@ -5,6 +5,20 @@
 
 #include "net_kernels.h"
 
+// Simulators feed streams from files, and write them into files; elsewhere the platform moves them.
+#ifndef MA_OUTPUT_FOLDER
+#define MA_OUTPUT_FOLDER ""
+#endif
+#ifndef MA_FED
+#ifdef MA_PLIO_FILES
+#define MA_FED(name) , "data/" name ".txt"
+#define MA_TAKEN(name) , MA_OUTPUT_FOLDER "data/" name ".txt"
+#else
+#define MA_FED(name)
+#define MA_TAKEN(name)
+#endif
+#endif
+
 class net_graph : public adf::graph {
     public:
     adf::input_plio x_way;
@@ -12,8 +26,8 @@ class net_graph : public adf::graph {
     adf::kernel tile[2];
     adf::input_port parameter[4];
     net_graph() {
-        x_way = adf::input_plio::create("net_x_way", adf::plio_128_bits);
-        y_way = adf::output_plio::create("net_y_way", adf::plio_128_bits);
+        x_way = adf::input_plio::create("net_x_way", adf::plio_128_bits MA_FED("net_x_way"));
+        y_way = adf::output_plio::create("net_y_way", adf::plio_128_bits MA_TAKEN("net_y_way"));
         tile[0] = adf::kernel::create(net_tile0);
         adf::source(tile[0]) = "net_tile0.cpp";
         adf::runtime<adf::ratio>(tile[0]) = 1.0;

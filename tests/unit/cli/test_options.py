@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from match_aie.cli.options import parse_bytes, parse_shapes
-from match_aie.errors import OptionError
+from match_aie.cli.options import load, parse_bytes, parse_shapes
+from match_aie.errors import OptionError, TargetError
 
 SIZES = st.lists(st.integers(0, 10**6), max_size=6).map(tuple)
 
@@ -49,3 +49,15 @@ def test_bytes(text: str, number: int) -> None:
 def test_what_is_no_number_of_bytes_is_refused(text: str) -> None:
     with pytest.raises(OptionError, match="number of bytes"):
         parse_bytes(text)
+
+
+def test_a_target_takes_arguments_of_a_file(tmp_path):
+    file = tmp_path / "array.yaml"
+    file.write_text("columns_per_layer: 2\nmemory: plio\n")
+    target = load("versalaieml", file)
+    assert (target.columns_per_layer, target.memory) == (2, "plio")
+    assert load("CPU", None) == "CPU"
+    file.write_text("rows_per_layer: 2\n")
+    with pytest.raises(TargetError, match="rows_per_layer") as caught:
+        load("VersalAIEML", file)
+    assert "arguments" in caught.value.hint

@@ -14,7 +14,6 @@ from match_aie.targets.aie_ml.devices import Port
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.counts import kernel_counts
 from match_aie.targets.aie_ml.kernels.fit import (
-    batch_one,
     block_shapes,
     check_kernel,
     flattened,
@@ -136,14 +135,6 @@ def test_flat_where_the_program_memory_holds_it() -> None:
     assert "k < call.k_steps" not in text
     assert not flattened(replace(many, k=1024), VEK280).flat
     assert not flattened(many, VEK280, room=8000).flat
-
-
-def test_batch_one() -> None:
-    core = VEK280.architecture.core
-    tiling, block = batch_one("int8", "int8", core)
-    assert ((tiling.m, tiling.k, tiling.n), block) == ((1, 16, 8), (1, 2))
-    assert batch_one("int16", "int8", core)[0].m == 2
-    assert batch_one("float64", "int8", core) is None
 
 
 def test_best_blocks() -> None:

@@ -1,16 +1,22 @@
 """What users ask of single layers: kept, or refused with a reason."""
 
+import json
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tvm import relax
 
 import match_aie as match
 from match_aie.errors import InfeasibleError, MatchError, TargetError
+from match_aie.hardware import load_target, read_options
 from match_aie.targets.aie_ml.graph.moved import moved
 from match_aie.targets.versal import VersalAIEML
 from match_aie.targets.versal.executing import prove, stretches
-from match_aie.targets.versal.pipelines import _refuse
-from match_aie.targets.versal.wishes import Wish, read
+from match_aie.targets.versal.kept import refuse_columns
+from match_aie.targets.versal.wishes import Wish
+from match_aie.targets.versal.wishes_read import read
 from tests import integer_graphs as ig
 from tests.aie_programs import VEK280
 
@@ -77,6 +83,9 @@ def test_layers_that_lie_in_another_order_are_still_right(labels):
         ({}, {"cascade": 2}),
         ({"memory": "plio", "optimize_for": "throughput"}, {"columns": 2, "cascade": 2}),
         ({"memory": "plio", "optimize_for": "throughput"}, {"tiles": 4}),
+        ({}, {"replicas": 4, "cascade": 1}),
+        ({}, {"tiles": (2, 4), "column": 9, "row": 0, "precision": "i8"}),
+        ({"memory": "plio", "optimize_for": "throughput"}, {"replicas": 4}),
     ],
 )
 def test_plans_are_those_that_are_asked_for(labels, how, wish):
@@ -100,6 +109,15 @@ def test_plans_are_those_that_are_asked_for(labels, how, wish):
         ({"position": 12}, "position 12"),
         ({"position": (38, 0)}, "column 38 of an array with 38"),
         ({"position": (12, 2)}, "position in row 2: a layer takes whole columns"),
+        ({"column": 4, "row": 3}, "position in row 3: a layer takes whole columns"),
+        ({"column": "west"}, "column 'west'"),
+        ({"column": 4, "position": (5, 0)}, "column 4 and 5"),
+        ({"tiles": (4, 9)}, "rows 9"),
+        ({"tiles": (4, 8), "columns": 3}, "columns 4 and 3"),
+        ({"replicas": 305}, "replicas 305"),
+        ({"precision": "int4"}, "precision 'input': 'int4'"),
+        ({"precision": {"activations": "i8"}}, "precision 'activations'"),
+        ({"precision": {}}, "precision {}"),
     ],
 )
 def test_wishes_that_no_layer_can_have_are_refused_at_once(wish, why):
@@ -111,13 +129,16 @@ def test_wishes_that_no_layer_can_have_are_refused_at_once(wish, why):
 @pytest.mark.parametrize(
     ("number", "wish", "how", "why"),
     [
-        (0, {"columns": 37}, {}, "no plan of the layer has 37 columns"),
+        (0, {"columns": 37}, {}, "no plan of the layer has 37 columns: plans have"),
+        (1, {"replicas": 9}, {}, "no plan of the layer has 9 replicas: .* 1, 2 replicas"),
+        (1, {"precision": {"weight": "i16"}}, {}, "weight int16 is asked for and the layer's is"),
+        (1, {"precision": "bf16"}, {}, "input bf16 is asked for and the layer's is int8"),
         (0, {"cascade": 30}, {"columns_per_layer": 4}, "no plan of the layer has 30 tiles"),
         (
             0,
             {"tiles": 303},
             {"memory": "plio", "optimize_for": "throughput"},
-            "no pipeline has stages with .*303 tiles",
+            "no stage has 303 tiles: stages have",
         ),
         (0, {"position": (37, 0), "columns": 2}, {}, "columns of the array"),
     ],
@@ -144,9 +165,9 @@ def test_a_layer_elsewhere_is_refused(labels):
 
 
 def test_too_many_columns_beside_the_others_are_refused():
-    _refuse(Wish("fc1", columns=30), {0: 30, 1: 8}, 38)
+    refuse_columns(Wish("fc1", columns=30), {0: 30, 1: 8}, 38)
     with pytest.raises(TargetError, match="with the other layers 39 columns of 38") as caught:
-        _refuse(Wish("fc1", columns=30), {0: 30, 1: 9}, 38)
+        refuse_columns(Wish("fc1", columns=30), {0: 30, 1: 9}, 38)
     assert caught.value.where == "fc1"
 
 
@@ -208,3 +229,64 @@ def test_more_layers_of_one_tile_than_columns_leave_some_to_the_processor():
 def test_wishes_of_another_shape_are_refused(layers):
     with pytest.raises(TargetError):
         VersalAIEML(layers=layers)
+
+
+NUMBERS = {
+    "columns": st.integers(1, 5),
+    "tiles": st.integers(1, 40),
+    "cascade": st.integers(1, 5),
+    "replicas": st.integers(1, 6),
+    "position": st.tuples(st.integers(0, 37), st.just(0)),
+    "precision": st.sampled_from(["i8", "i16", {"result": "i8"}, {"weight": "u8"}]),
+}
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(
+    asked=st.fixed_dictionaries({}, optional=NUMBERS),
+    number=st.integers(0, 2),
+    how=st.sampled_from([{}, {"memory": "plio"}, {"memory": "plio", "optimize_for": "throughput"}]),
+)
+def test_any_wish_is_kept_or_refused_by_name(labels, asked, number, how):
+    label = labels[number]
+    refused, found = attempt({label: asked}, how)
+    if refused is not None:
+        assert asked
+        assert label in f"{refused}"
+        return
+    target, net = found
+    mine = net.program.schedule.chosen
+    wish, layer = target._wishes[label], mine[number]
+    assert wish.kept(target._array.plan(layer.workload, layer.mapping), layer.workload)
+    assert not wish.mistyped(layer.workload)
+    assert wish.column in (None, net_columns(target, net)[number][0])
+    assert prove(mine, "vek280", np.random.default_rng(4), wishes=target._wishes)
+
+
+def attempt(layers, how):
+    """A refusal, or what was compiled."""
+    try:
+        return None, compiled(layers, **how)
+    except MatchError as refused:
+        return refused, None
+
+
+def net_columns(target, net):
+    """First and last column of each layer, as reports say them."""
+    return [stage.columns for stage in target.stages(net.program.schedule.chosen)]
+
+
+def test_the_same_from_a_file(tmp_path, labels):
+    wish = {"tiles": [2, 4], "cascade": 2, "column": 6, "row": 0, "precision": {"weight": "i8"}}
+    options = {"modules": ["array"], "layers": {labels[1]: wish}}
+    for name, text in (
+        ("a.json", json.dumps(options)),
+        ("a.yaml", f"modules: [array]\nlayers:\n  {labels[1]}: {json.dumps(wish)}\n"),
+    ):
+        (tmp_path / name).write_text(text)
+        assert read_options(tmp_path / name) == options
+        target = load_target("VersalAIEML", read_options(tmp_path / name))
+        asked = target._wishes[labels[1]]
+        assert (asked.columns, asked.tiles, asked.cascade, asked.column) == (2, 8, 2, 6)
+        assert load_target("VersalAIEML", target.options()).options() == target.options()

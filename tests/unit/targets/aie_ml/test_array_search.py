@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from itertools import product
-from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +13,7 @@ from match_aie.targets.aie_ml.array import ArrayMapping, Assumed, DenseLayer, pr
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.array.floor import Floor
 from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
-from match_aie.targets.aie_ml.array.layer import Home, Outer
+from match_aie.targets.aie_ml.array.layer import Home
 from match_aie.targets.aie_ml.array.price import bound, carried
 from match_aie.targets.aie_ml.array.search import Given
 from match_aie.targets.aie_ml.array.shapes import (
@@ -98,22 +97,25 @@ def test_no_random_mapping_is_cheaper_than_the_chosen_one() -> None:
 
 
 def best_of_all(layer: DenseLayer, parts: tuple[int, int, int]) -> float:
-    """Cycles of the best of all calls of a split: every turn, column step, row, home and order."""
+    """Cycles of the best of all calls of a split that a graph may have.
+
+    Every turn, column step, row and order; weights that stay, or come from the chip's memory.
+    """
     base = ArrayMapping(layer, I8, (1, 1), "overlapped", *parts, 4, 8)
     rows, columns = base.part_rows // 4, base.part_columns // 8
     turns = counts(base.part_reduction // 8, 64)
     best = float("inf")
-    for steps, calls, m, home, outer in product(
-        turns, counts(columns, columns), range(1, rows + 1), get_args(Home), get_args(Outer)
+    homes: tuple[Home, ...] = ("tile", "chip")
+    for steps, calls, m, home in product(
+        turns, counts(columns, columns), range(1, rows + 1), homes
     ):
         if home == "tile" and calls > 1:
             continue
         n = -(-columns // calls) * 8
         for order in ("m", "n"):
             shape = replace(
-                base, reduction_steps=steps, call_columns=n, call_rows=m * 4, home=home,
-                outer=outer, order=order,
-            )  # fmt: skip
+                base, reduction_steps=steps, call_columns=n, call_rows=m * 4, home=home, order=order
+            )
             quick = bound(shape, VEK280, Assumed())
             if isinstance(quick, Infeasible) or quick.interval >= best:
                 continue
