@@ -7,12 +7,13 @@ import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from match_aie.errors import Infeasible, OptionError
 from match_aie.hardware import ExecModule
 from match_aie.mapping.cache import SearchCache
 from match_aie.mapping.facts import search_keys
+from match_aie.mapping.hidden import ScaleRead, hidden, unscaled
 from match_aie.mapping.options import SearchOptions
 from match_aie.mapping.revalidate import Found
 from match_aie.mapping.search import MappedCost, refuse_without_energy, search
@@ -63,6 +64,8 @@ def search_all(
 ) -> tuple[list[Found], SearchCounts]:
     """What `search` answers to each of `tasks`, in their order, and where that came from.
 
+    Layers that differ in their tensors' scales only are searched once, unless a module reads one.
+
     Args:
         tasks: what to search.
         options: of all searches.
@@ -76,6 +79,31 @@ def search_all(
             module states none.
         TargetError: a module cannot be searched.
     """
+    try:
+        return _search_all(_alike(tasks), options, executor, cache, tell)
+    except ScaleRead:
+        return _search_all(tasks, options, executor, cache, tell)
+
+
+def _alike(tasks: Sequence[Task]) -> list[Task]:
+    """`tasks`, with scales hidden in those that differ from another one in nothing else."""
+    groups = [(unscaled(task.workload), id(task.module)) for task in tasks]
+    found: dict[tuple[Workload, int], set[Workload]] = {}
+    for group, task in zip(groups, tasks, strict=True):
+        found.setdefault(group, set()).add(task.workload)
+    return [
+        replace(task, workload=hidden(task.workload)) if len(found[group]) > 1 else task
+        for group, task in zip(groups, tasks, strict=True)
+    ]
+
+
+def _search_all(
+    tasks: Sequence[Task],
+    options: SearchOptions,
+    executor: Executor | None,
+    cache: SearchCache | None,
+    tell: Callable[[str], None] | None,
+) -> tuple[list[Found], SearchCounts]:
     keys = search_keys(((task.workload, task.module) for task in tasks), options)
     names = [key or f"task {number}" for number, key in enumerate(keys)]
     cacheable = {key for key in keys if key is not None}

@@ -1,8 +1,9 @@
 """What a search depends on, as one key: everything that could change its answer.
 
-A key covers the workload, the module (its class, sources, state, memories, what it unrolls, and its
-cost model with all parameters), the options, the sources of the search itself, and ZigZag's
-version. A module that holds something that cannot be described has no key and is not cached.
+A key covers the workload (less the scales that are hidden from the search), the module (its class,
+sources, state, memories, what it unrolls, and its cost model with all parameters), the options, the
+sources of the search itself, and ZigZag's version. A module that holds something that cannot be
+described has no key and is not cached.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from match_aie.hardware import ExecModule, Packed, Priced, Tiled, facet
+from match_aie.mapping.hidden import HiddenOperand, bare
 from match_aie.mapping.options import SearchOptions
 from match_aie.version import version as own_version
 from match_aie.workload import Workload
@@ -45,7 +47,7 @@ def search_keys(
     keys = []
     for workload, module in tasks:
         # As text: equal numbers, such as the two zeros, may differ in what they mean.
-        asked = (json.dumps(to_json(workload)), id(module))
+        asked = (json.dumps(to_json(bare(workload))), id(module))
         if asked not in known:
             known[asked] = search_key(workload, module, options)
         keys.append(known[asked])
@@ -56,7 +58,7 @@ def search_key(workload: Workload, module: ExecModule, options: SearchOptions) -
     """The key of a search, equal in every process; None where the module cannot be described."""
     try:
         facts = {
-            "workload": to_json(workload),
+            "workload": to_json(bare(workload)),
             "module": _module(workload, module),
             "options": _plain(options),
             "code": _own_code(),
@@ -131,6 +133,8 @@ def _plain(value: object, depth: int = 0) -> object:
         return {"array": [array.dtype.str, list(array.shape), digest]}
     if isinstance(value, type):
         return {"class": _class(value)}
+    if isinstance(value, HiddenOperand):
+        value = value.bare()
     return _compound(value, depth + 1)
 
 

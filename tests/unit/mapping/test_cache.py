@@ -32,9 +32,9 @@ OPTIONS = SearchOptions()
 U8 = Quantized("uint8", 0.5, 0)
 
 
-def convolution(channels: int = 4, size: int = 8) -> Workload:
+def convolution(channels: int = 4, size: int = 8, scale: float = 0.5) -> Workload:
     return conv2d(
-        U8,
+        replace(U8, scale=scale),
         U8,
         shape=(1, size, size, channels),
         weight_shape=(8, 3, 3, channels),
@@ -101,6 +101,37 @@ def test_a_second_search_finds_everything(tmp_path):
     assert counts == warm
     assert first == second == [search(t.workload, t.module, OPTIONS) for t in TASKS]
     assert search_all(TASKS, OPTIONS)[1] == SearchCounts(0, 0, 3)
+
+
+def test_layers_that_differ_in_scales_are_searched_once(tmp_path):
+    module = Cluster()
+    tasks = [Task(convolution(scale=scale), module) for scale in (0.5, 0.25, 0.125)]
+    tasks.append(Task(convolution(3), module))
+    with open_cache(tmp_path) as cache:
+        found, counts = search_all(tasks, OPTIONS, cache=cache)
+    assert counts == SearchCounts(0, 2, 2)
+    with open_cache(tmp_path) as cache:
+        assert search_all(tasks, OPTIONS, cache=cache) == (found, SearchCounts(2, 0, 0))
+    assert found == [search(task.workload, task.module, OPTIONS) for task in tasks]
+    with ProcessPoolExecutor(1, get_context("spawn")) as executor:
+        assert search_all(tasks, OPTIONS, executor)[0] == found
+
+
+class ByScale(Cluster):
+    """A module that does what none should: its cost depends on a scale."""
+
+    def cost_model(self, workload):
+        slower = 1000 * workload.operand("x").scale
+        return replace(super().cost_model(workload), call_overhead=slower)
+
+
+def test_a_module_that_reads_scales_gets_every_layer_searched():
+    module = ByScale()
+    tasks = [Task(convolution(scale=scale), module) for scale in (0.5, 0.25)]
+    found, counts = search_all(tasks, OPTIONS)
+    assert counts == SearchCounts(0, 0, 2)
+    assert found == [search(task.workload, module, OPTIONS) for task in tasks]
+    assert found[0][0].cost != found[1][0].cost
 
 
 def test_where_the_cache_is(monkeypatch, tmp_path):
