@@ -64,7 +64,7 @@ $(READY): setup.py pyproject.toml constraints.txt
 		"Say which: make PYTHON=/path/to/python3.12"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) cannot make virtual" \
 		"environments. On Debian or Ubuntu: apt install python3-venv"; exit 1; }
-	@echo "== setting up $(VENV) with `$(PYTHON) --version` (once; about a minute, 800 MB)"
+	@echo "== setting up $(VENV) with `$(PYTHON) --version` (once; about two minutes, 1.3 GB)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -c constraints.txt setuptools
 	@$(BIN)/python -m pip install -c constraints.txt --no-build-isolation -e '.[dev]'

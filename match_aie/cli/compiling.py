@@ -19,6 +19,7 @@ from match_aie.cli.options import (
     parse_values,
 )
 from match_aie.cli.terminal import program, say, say_json, working
+from match_aie.errors import shorten
 
 if TYPE_CHECKING:
     from match_aie.compilation import Compilation
@@ -79,6 +80,8 @@ def compile_model(request: Request, as_json: bool) -> None:
         say_json(compilation_json(compiled, request.output))
         return
     say(compiled.summary())
+    for layer, module in parse_pins(request.pins).items():
+        say(f"pin       {shorten(layer, 60)} on {module}, as asked")
     say()
     if request.output is None:
         say("nothing was written; to keep the project, add -o DIR")

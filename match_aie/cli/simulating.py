@@ -89,7 +89,7 @@ def simulation_text(run: SimulatedRun) -> str:
     busy = ", ".join(f"{name} {share:.0%}" for name, share in run.utilisation().items())
     return "\n".join(
         [
-            table(("layer", "module", "predicted", "cycles", "how known"), rows, "  >>", 100),
+            table(("layer", "module", ">predicted", ">cycles", "how known"), rows, widest=100),
             "",
             f"cycles     {run.cycles:,.0f} {how}{part}",
             f"time       {run.microseconds:,.1f} us at {run.frequency_hz / 1e6:g} MHz, {how}",

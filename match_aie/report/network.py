@@ -241,10 +241,11 @@ class NetworkReport:
         Raises:
             OptionError: there is none; the nearest names are given.
         """
-        # A layout change before a layer bears the layer's name too: the layer is what is meant.
-        for step in (*self.layers, *self.fallback):
-            if wanted in (step.name, step.symbol):
-                return step
+        # A change of layout bears the layer's name too, and halves of a layer say which rows.
+        rows = f"{wanted} rows "
+        found = [s for s in self.steps if wanted in (s.name, s.symbol) or s.name.startswith(rows)]
+        if found:
+            return max(found, key=lambda s: s.layer.workload.macs if s.layer else 0)
         if wanted.isascii() and wanted.isdigit() and int(wanted) < len(self.steps):
             return self.steps[int(wanted)]
         names = [step.name for step in self.steps]

@@ -85,7 +85,8 @@ def cover_text(cover: CoverDetail) -> str:
     parts = [f"{count(cover.layers)} in modules"]
     parts += [f"{count(cover.fallback)} on the core"] if cover.fallback else []
     parts += [f"{count(cover.moves)} to hand over"] if cover.moves else []
-    lines = [f"cover     {count(cover.cycles)} cycles (modelled): {', '.join(parts)}"]
+    what = "cycles (modelled, of the target's clock, each layer by itself)"
+    lines = [f"cover     {count(cover.cycles)} {what}: {', '.join(parts)}"]
     if cover.rule == "match":
         lines.append("          by MATCH's rule: longest pattern, then cheapest module")
         return "\n".join(lines)

@@ -6,6 +6,7 @@ import pytest
 
 import match_aie as match
 from match_aie.errors import OptionError
+from match_aie.partition.pricing import Pricing
 from match_aie.targets.gap9 import GAP9
 from tests.networks.graph import Graph
 from tests.networks.quantised import unsigned
@@ -58,6 +59,12 @@ def test_a_pinned_layer_runs_there_wholly_and_right(model, names, module, tmp_pa
         elsewhere = candidate.module.name != module and candidate.label == convolution
         if elsewhere and candidate.pattern.kind == "conv2d":
             assert option.reason == f"'{convolution}' is pinned to '{module}'"
+    # The core's price of a pinned layer is what it would be: it is only not allowed.
+    plain = Pricing(net.assignment.pricing.graph, GAP9())
+    nodes = range(len(plain.graph.nodes))
+    assert [net.assignment.pricing.fallback(at) for at in nodes] == [
+        plain.fallback(at) for at in nodes
+    ]
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -109,6 +110,17 @@ def test_layers_are_found_by_name_symbol_and_number(manifest: dict[str, Any]) ->
     for wrong in ("9999", "-1", "", "²"):
         with pytest.raises(OptionError):
             network.step(wrong)
+
+
+def test_a_name_means_the_step_with_most_work(manifest: dict[str, Any]) -> None:
+    """Changes of layout bear a layer's name, and its halves begin with it."""
+    network = report.network_report(manifest)
+    layers = [step for step in network.steps if step.layer is not None]
+    most = max(layers, key=lambda step: step.layer.workload.macs)
+    other = next(step for step in network.steps if step is not most)
+    named = (replace(other, name="x", symbol="a"), replace(most, name="x rows 2 to 3", symbol="b"))
+    assert replace(network, steps=named).step("x") is named[1]
+    assert replace(network, steps=named).step("a") is named[0]
 
 
 def test_a_layer_wins_over_a_layout_change_of_its_name(manifest: dict[str, Any]) -> None:
