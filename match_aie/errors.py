@@ -128,7 +128,7 @@ class InternalError(MatchError):
 
 
 def _plain(number: float) -> str:
-    """All digits of a whole number; six of any other."""
+    """`number` with all of its digits where it is whole, else with six."""
     return f"{number:,.0f}" if float(number).is_integer() else f"{number:,.6g}"
 
 
