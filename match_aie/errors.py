@@ -127,6 +127,11 @@ class InternalError(MatchError):
     """A stage met something that an earlier stage should have excluded: a defect in match_aie."""
 
 
+def _plain(number: float) -> str:
+    """`number` with all of its digits where it is whole, else with six."""
+    return f"{number:,.0f}" if float(number).is_integer() else f"{number:,.6g}"
+
+
 @dataclass(frozen=True)
 class Infeasible:
     """Why something does not fit; a value, since not fitting is a normal outcome.
@@ -150,10 +155,12 @@ class Infeasible:
     def __str__(self) -> str:
         """Demand, bound, gap and levers in a few lines."""
         lines = [
-            f"{self.resource} does not fit: {self.demand:g} {self.unit} needed, "
-            f"{self.bound:g} available ({self.demand - self.bound:g} too many)"
+            f"{self.resource} does not fit: {_plain(self.demand)} {self.unit} needed, "
+            f"{_plain(self.bound)} available ({_plain(self.demand - self.bound)} too many)"
         ]
-        lines += [f"    {shorten(who, 60)}: {much:g} {self.unit}" for who, much in self.breakdown]
+        lines += [
+            f"    {shorten(who, 60)}: {_plain(much)} {self.unit}" for who, much in self.breakdown
+        ]
         return "\n".join(lines)
 
 

@@ -197,7 +197,7 @@ def verify(
             raise TargetError(
                 f"not on the array, but on {layer.module or 'the core'}: {wish}",
                 where=label,
-                hint='modules=("array",), or no wish for this layer',
+                hint=f"pins={{{label!r}: {module!r}}}, or no wish for this layer",
             )
         mistyped = wish.mistyped(layer.workload)
         if mistyped:

@@ -52,12 +52,12 @@ def test_errors_are_shown_whole_and_chosen_by_class(
 
 
 def test_infeasible_has_a_code_of_its_own(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    reason = Infeasible("arena", 100, 64, "bytes", ("a larger limit",), (("conv", 80.0),))
+    reason = Infeasible("arena", 1292536, 64, "bytes", ("a larger limit",), (("conv", 80.5),))
     monkeypatch.setattr(match_aie, "compile", raising(InfeasibleError(reason)))
     assert run(["compile", "x.onnx", "--memory-limit", "64"]) == 2
     shown = capsys.readouterr().err
-    assert "arena does not fit: 100 bytes needed, 64 available" in shown
-    assert "conv: 80 bytes" in shown
+    assert "arena does not fit: 1,292,536 bytes needed, 64 available (1,292,472 too many)" in shown
+    assert "conv: 80.5 bytes" in shown
     assert "a larger limit" in shown
 
 
