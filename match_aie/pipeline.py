@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from match_aie.collecting import collecting_seldom
 from match_aie.errors import Infeasible, InfeasibleError, LimitError, TargetError
-from match_aie.hardware import ArrayChip, ChipCosts, Rewrites, facet
 from match_aie.limits import Limits
 from match_aie.options import OBJECTIVES, Arithmetic, CompileOptions, Selection
 
@@ -203,7 +202,7 @@ def decide(
     clock = clock or Clock(use.progress)
     with clock.stage("import"):
         from match_aie import frontend, partition
-        from match_aie.hardware import refuse_objective
+        from match_aie.hardware import ChipCosts, Rewrites, facet, refuse_objective
     refuse_objective(options.objective, target.name, facet(target, ChipCosts).energy)
     with clock.stage("load"):
         limits = use.limits or Limits()
@@ -226,7 +225,7 @@ def _decided(
     normal: Model, target: MatchTarget, options: CompileOptions, use: Resources, clock: Clock
 ) -> Decision:
     """From candidates to selection."""
-    from match_aie import partition
+    from match_aie import hardware, partition
 
     with clock.stage("partition"):
         graph = partition.to_graph(normal)
@@ -247,7 +246,8 @@ def _decided(
                 forced=forced,
             )
 
-    return Decision(normal, select(facet(target, ArrayChip).spared()), searches, select)
+    first = select(hardware.facet(target, hardware.ArrayChip).spared())
+    return Decision(normal, first, searches, select)
 
 
 @collecting_seldom()
@@ -287,21 +287,20 @@ def _plan(
 ) -> Compilation:
     """The stages for one objective."""
     clock = Clock(use.progress)
-    decision = decide(model, target, options, use, clock, params)
-    normal, assignment = decision.model, decision.assignment
-    from match_aie import codegen
+    from match_aie import codegen, hardware
     from match_aie.compilation import Compilation
 
+    decision = decide(model, target, options, use, clock, params)
+    normal, assignment = decision.model, decision.assignment
     symbol = codegen.identifier(normal.name, ())
     program = _program(symbol, normal, assignment, target, options, clock)
-    if isinstance(program, Infeasible) and facet(target, ArrayChip).spared():
+    if isinstance(program, Infeasible) and hardware.facet(target, hardware.ArrayChip).spared():
         assignment = decision.select(frozenset())
         program = _program(symbol, normal, assignment, target, options, clock)
     if isinstance(program, Infeasible):
         raise InfeasibleError(program, where=normal.name)
-    return Compilation(
-        symbol, target, options, normal, assignment, program, decision.searches, clock.seconds
-    )
+    found, seconds = decision.searches, clock.seconds
+    return Compilation(symbol, target, options, normal, assignment, program, found, seconds)
 
 
 def _program(
@@ -314,7 +313,7 @@ def _program(
 ) -> NetworkProgram | Infeasible:
     """From who runs what to the program, or what there is too little of for it."""
     with clock.stage("fallback"):
-        from match_aie import fallback, lowering, partition
+        from match_aie import fallback, hardware, lowering, partition
 
         layers = mapped_layers(assignment)
         chosen = {key: o.candidate.layer for key, o in _keyed(assignment) if o.candidate.layer}
@@ -329,7 +328,8 @@ def _program(
         if isinstance(program, Infeasible):
             return program
         program = lowering.share(program)
-        units = facet(target, ArrayChip).companions(symbol, program.schedule.chosen)
+        companions = hardware.facet(target, hardware.ArrayChip).companions
+        units = companions(symbol, program.schedule.chosen)
         return units if isinstance(units, Infeasible) else replace(program, units=tuple(units))
 
 

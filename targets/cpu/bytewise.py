@@ -94,7 +94,14 @@ def bytewise(machine: Machine, workload: Workload) -> bool:
 def plan_bytewise(
     machine: Machine, workload: Workload, mapping: Mapping, split: Split | None = None
 ) -> BytewiseKernel:
-    """The kernel of a depthwise `workload` in the loops of `mapping`."""
+    """The kernel of a depthwise `workload` in the loops of `mapping`.
+
+    Args:
+        machine: the core.
+        workload: with a window, one filter a channel, operands of 8 bits.
+        mapping: of it.
+        split: how its loops are divided over cores, if they are.
+    """
     assert workload.window is not None
     d, window = workload.sizes, workload.window
     sx, (dy, dx) = window.stride[1], window.dilation

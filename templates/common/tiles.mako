@@ -155,7 +155,7 @@ last = " && ".join(f"t->view[{o}]->start[{a}] + t->view[{o}]->extent[{a}] == {ro
 static inline struct ma_sums ${layer.symbol}_sums(const struct ma_tile *t)
 {
 % if program.sums:
-    const uint32_t at = (t->view[${len(program.operands) - 1}]->at - ${y.offset}) % ${y.copy_bytes} / ${y.itemsize} * ${program.sums.itemsize};
+    const uint32_t at = (t->view[${len(program.operands) - 1}]->at - ${y.offset}) % ${y.copy_bytes} / (uint32_t)sizeof(${layer.operands[-1].ctype}) * ${program.sums.itemsize};
     return (struct ma_sums){(int32_t *)(void *)(t->l1 + ${program.sums.offset} + at), ${first}, ${last}};
 % else:
     (void)t;

@@ -7,7 +7,7 @@ import pytest
 from systolic.target import Systolic, SystolicArray
 
 import match_aie as match
-from match_aie.hardware import Blocked, ChipCosts, CoreCost, Rewrites, pad_channels
+from match_aie.hardware import Blocked, ChipCosts, CoreCost, Rewrites, facet, pad_channels
 from match_aie.mapping import SearchOptions
 from match_aie.targets.cpu import CPUModule
 from match_aie.testing.case import Case, network
@@ -124,12 +124,12 @@ def test_every_kind_of_layer(tmp_path, case):
 def test_what_is_copied_is_priced_and_simulated():
     """Two copies of 1 x 3 x 9 x 5 and 1 x 10 x 9 x 5 bytes by a core that states nothing else."""
     net = compiled(network([Case("chain", chain, single=False)]), Ordered())
-    chip = Ordered()
-    expected = [chip.core.overhead + chip.core.per_element * 45 * n for n in (3, 10)]
+    core = facet(Ordered(), ChipCosts).core
+    expected = [core.overhead + core.per_element * 45 * n for n in (3, 10)]
     assert [step.cycles for step in copies(net)] == expected
     assert net.assignment.cost.moves >= sum(expected)
-    core = [step.cycles for step in net.simulate().steps if not step.simulated]
-    assert set(expected) <= set(core)
+    modelled = [step.cycles for step in net.simulate().steps if not step.simulated]
+    assert set(expected) <= set(modelled)
 
 
 def test_a_layer_stays_on_the_core_where_copies_would_cost_more():
