@@ -18,7 +18,8 @@ def show_demo(folder: Path, as_json: bool, target: str = TARGET) -> None:
         MismatchError: a layer differs from its reference.
     """
     if not as_json:
-        say(f"A residual CNN for handwritten digits (8x8 pixels, int8), compiled for {target}.")
+        what = "(8x8 pixels, uint8 with int8 weights)"
+        say(f"A residual CNN for handwritten digits {what}, compiled for {target}.")
     with working("demo") as progress:
         result = run_demo(folder, progress, target)
     if as_json:
@@ -65,7 +66,7 @@ def demo_text(result: DemoResult, folder: Path) -> str:
             result.compiled.summary(),
             "",
             f"measured on {result.images} images that training never saw:",
-            f"  accuracy    {result.right} of {result.images} (int8, this code), "
+            f"  accuracy    {result.right} of {result.images} (quantised, this code), "
             f"{result.float_right} of {result.images} (the float network before quantisation)",
             f"  exactness   every layer bit for bit equal to its numpy reference on {result.equal} "
             "images",
