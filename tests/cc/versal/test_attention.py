@@ -73,7 +73,10 @@ def test_scores_whose_integers_change_on_the_way_keep_their_layers() -> None:
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
 @pytest.mark.parametrize(
     ("points", "keys"),
-    [((3, -5, 7, 4, -3), 100), pytest.param((0,) * 5, 40, marks=pytest.mark.slow)],
+    [
+        pytest.param((3, -5, 7, 4, -3), 100, marks=pytest.mark.slow),
+        pytest.param((0,) * 5, 40, marks=pytest.mark.slow),
+    ],
 )
 def test_as_emitted(points, keys, tmp_path) -> None:
     model = AttentionNet((1, 4, 64, keys, 16, 16), points, scaled="").model()

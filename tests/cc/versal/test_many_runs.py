@@ -51,7 +51,7 @@ def called(project, images, beside=0):
 
 @pytest.mark.parametrize(
     ("memory", "aim"),
-    [("ddr", "throughput"), pytest.param("plio", "throughput", marks=pytest.mark.slow)],
+    [pytest.param(memory, "throughput", marks=pytest.mark.slow) for memory in ("ddr", "plio")],
 )
 def test_runs_follow_each_other(tmp_path, memory, aim):
     net = DenseNet(16, 32)
