@@ -22,7 +22,7 @@ from match_aie.report.network import (
     StepRow,
     network_report,
 )
-from match_aie.report.stages import stage_facts, stages_text
+from match_aie.report.stages import many, stage_facts, stages_text
 from match_aie.report.table import count, extent, table
 from match_aie.workload import Operand
 
@@ -54,8 +54,8 @@ def summary_text(report: NetworkReport, seconds: Mapping[str, float] | None = No
     """Headline, a row per call, memory, and stage times where given."""
     layers, fallback = len(report.layers), len(report.fallback)
     head = (
-        f"{shorten(report.name, 60)} for {report.target}: {_many(layers, 'layer')} in modules, "
-        f"{_many(fallback, 'function')} from the fallback"
+        f"{shorten(report.name, 60)} for {report.target}: {many(layers, 'layer')} in modules, "
+        f"{many(fallback, 'function')} from the fallback"
     )
     parts = [head, "", layer_table(report), "", memory_text(report)]
     parts += [join_text(report.joins)] if report.joins else []
@@ -117,10 +117,6 @@ def _more(more: float, than: float) -> str:
     if more <= 0:
         return "as many"
     return f"{count(more)} more ({100 * more / than:.1f} %)" if than else f"{count(more)} more"
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def layer_table(report: NetworkReport) -> str:
