@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import match_aie as match
-from match_aie.hardware import MatchTarget, Operation
+from match_aie.hardware import ChipCosts, MatchTarget, Operation
 from match_aie.hardware.core import TensorType
 from match_aie.targets.gap9.core import DIVISION, ControlCore
 from tests import riscv
@@ -23,7 +23,7 @@ FLOAT, BYTE = TensorProto.FLOAT, TensorProto.UINT8
 SIZES = (256, 1024)
 
 
-class ControlCoreOnly(MatchTarget):
+class ControlCoreOnly(MatchTarget, ChipCosts):
     """No module: everything is the fallback's."""
 
     name = "control core"
