@@ -13,7 +13,7 @@ from match_aie.errors import Infeasible, OptionError
 from match_aie.hardware import ExecModule
 from match_aie.mapping.cache import SearchCache
 from match_aie.mapping.facts import search_keys
-from match_aie.mapping.hidden import ScaleRead, hidden, unscaled
+from match_aie.mapping.hidden import ScaleRead, bare, hidden, unscaled
 from match_aie.mapping.options import SearchOptions
 from match_aie.mapping.revalidate import Found
 from match_aie.mapping.search import MappedCost, refuse_without_energy, search
@@ -141,7 +141,7 @@ def _run(
         return
     futures = []
     try:
-        futures += [executor.submit(search, t.workload, t.module, options) for t in tasks]
+        futures += [executor.submit(_search_sent, *_sent(task), options) for task in tasks]
         for future, task in zip(futures, tasks, strict=True):
             yield _checked(future.result(), task)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -155,6 +155,26 @@ def _run(
     finally:
         for future in futures:
             future.cancel()
+
+
+def _sent(task: Task) -> tuple[Workload, bool, ExecModule]:
+    """A task for an executor, which may read all fields of what it sends (Dask does, for a key)."""
+    plain = bare(task.workload)
+    return plain, plain != task.workload, task.module
+
+
+def _search_sent(
+    workload: Workload, hide: bool, module: ExecModule, options: SearchOptions
+) -> Found:
+    """`search` where a task arrives: with the scales of `workload` hidden again if they were.
+
+    Args:
+        workload: what to search.
+        hide: whether its scales are hidden.
+        module: for which.
+        options: of the search.
+    """
+    return search(hidden(workload) if hide else workload, module, options)
 
 
 def _told(

@@ -132,6 +132,8 @@ def test_a_module_that_reads_scales_gets_every_layer_searched():
     assert counts == SearchCounts(0, 0, 2)
     assert found == [search(task.workload, module, OPTIONS) for task in tasks]
     assert found[0][0].cost != found[1][0].cost
+    with ProcessPoolExecutor(1, get_context("spawn")) as executor:
+        assert search_all(tasks, OPTIONS, executor) == (found, counts)
 
 
 def test_where_the_cache_is(monkeypatch, tmp_path):
