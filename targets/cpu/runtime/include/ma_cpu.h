@@ -151,7 +151,10 @@ MA_INLINE ma_u32 ma_widen_i16(const int16_t *p)
 #endif
 }
 
-/* The compiler may not reorder sums across this: gcc would, and spill what it then holds. */
+/* The compiler knows nothing of `v` behind this. It may not reorder sums across it: gcc would, and
+ * spill what it then holds. And it may not look into saturating packs: gcc 12 takes their 256 and 512
+ * bits for one operand behind the other, which they are not, and the unsigned ones for truncations of
+ * unsigned numbers, so that it computes a part of a result wrong where only that part is read. */
 #if defined(MA_EMULATED)
 #define MA_KEEP(v) ((void)0)
 #elif defined(__AVX512F__)
@@ -271,8 +274,11 @@ MA_INLINE void ma_store_bytes(void *y, ma_i32 v)
     _mm_storeu_si128((__m128i *)y, _mm512_cvtepi32_epi8((__m512i)v));
 #elif MA_AVX2
     const __m256i low = _mm256_and_si256((__m256i)v, _mm256_set1_epi32(255));
-    const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
-    _mm_storel_epi64((__m128i *)y, _mm_packus_epi16(words, words));
+    __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+    MA_KEEP(words);
+    __m128i bytes = _mm_packus_epi16(words, words);
+    MA_KEEP(bytes);
+    _mm_storel_epi64((__m128i *)y, bytes);
 #else
     const ma_quarter bytes = __builtin_convertvector(v, ma_quarter);
     memcpy(y, &bytes, sizeof bytes);
@@ -299,9 +305,12 @@ MA_INLINE void ma_store_steps2(void *y, void *z, ma_f32 a, ma_f32 b, float low, 
     const __m256 top = _mm256_set1_ps(high);
     const __m256i ra = _mm256_cvtps_epi32(_mm256_min_ps(top, (__m256)a));
     const __m256i rb = _mm256_cvtps_epi32(_mm256_min_ps(top, (__m256)b));
-    const __m256i words = _mm256_adds_epi16(_mm256_packs_epi32(ra, rb), _mm256_set1_epi16((short)zero));
+    __m256i words = _mm256_packs_epi32(ra, rb);
+    MA_KEEP(words);
+    words = _mm256_adds_epi16(words, _mm256_set1_epi16((short)zero));
     const __m128i l = _mm256_castsi256_si128(words), h = _mm256_extracti128_si256(words, 1);
     __m128i bytes = is_signed ? _mm_packs_epi16(l, h) : _mm_packus_epi16(l, h);
+    MA_KEEP(bytes);
     if (is_signed && lo > -128) {
         bytes = _mm_max_epi8(bytes, _mm_set1_epi8((char)lo));
     } else if (!is_signed && lo > 0) {
@@ -322,7 +331,8 @@ MA_INLINE void ma_store_steps2(void *y, void *z, ma_f32 a, ma_f32 b, float low, 
     const ma_i32 ra = ma_round(a, low, high, zero), rb = ma_round(b, low, high, zero);
 #if MA_AVX512
     if (form == MA_WOVEN) {
-        const __m512i words = _mm512_packs_epi32((__m512i)ra, (__m512i)rb);
+        __m512i words = _mm512_packs_epi32((__m512i)ra, (__m512i)rb);
+        MA_KEEP(words);
         _mm256_storeu_si256((__m256i *)y, _mm512_cvtepi16_epi8(words));
         return;
     }
@@ -346,9 +356,13 @@ MA_INLINE void ma_store_steps4(void *y, const ma_f32 *steps, float high, int32_t
         r[i] = _mm512_cvtps_epi32(_mm512_min_ps((__m512)ma_splat_f32(high), (__m512)steps[i]));
     }
     const __m512i more = _mm512_set1_epi16((short)zero);
-    const __m512i l = _mm512_adds_epi16(_mm512_packs_epi32(r[0], r[1]), more);
-    const __m512i h = _mm512_adds_epi16(_mm512_packs_epi32(r[2], r[3]), more);
+    __m512i l = _mm512_packs_epi32(r[0], r[1]), h = _mm512_packs_epi32(r[2], r[3]);
+    MA_KEEP(l);
+    MA_KEEP(h);
+    l = _mm512_adds_epi16(l, more);
+    h = _mm512_adds_epi16(h, more);
     __m512i bytes = is_signed ? _mm512_packs_epi16(l, h) : _mm512_packus_epi16(l, h);
+    MA_KEEP(bytes);
     if (is_signed && lo > -128) {
         bytes = _mm512_max_epi8(bytes, _mm512_set1_epi8((char)lo));
     } else if (!is_signed && lo > 0) {
@@ -360,9 +374,13 @@ MA_INLINE void ma_store_steps4(void *y, const ma_f32 *steps, float high, int32_t
         r[i] = _mm256_cvtps_epi32(_mm256_min_ps((__m256)ma_splat_f32(high), (__m256)steps[i]));
     }
     const __m256i more = _mm256_set1_epi16((short)zero);
-    const __m256i l = _mm256_adds_epi16(_mm256_packs_epi32(r[0], r[1]), more);
-    const __m256i h = _mm256_adds_epi16(_mm256_packs_epi32(r[2], r[3]), more);
+    __m256i l = _mm256_packs_epi32(r[0], r[1]), h = _mm256_packs_epi32(r[2], r[3]);
+    MA_KEEP(l);
+    MA_KEEP(h);
+    l = _mm256_adds_epi16(l, more);
+    h = _mm256_adds_epi16(h, more);
     __m256i bytes = is_signed ? _mm256_packs_epi16(l, h) : _mm256_packus_epi16(l, h);
+    MA_KEEP(bytes);
     if (is_signed && lo > -128) {
         bytes = _mm256_max_epi8(bytes, _mm256_set1_epi8((char)lo));
     } else if (!is_signed && lo > 0) {
