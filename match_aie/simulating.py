@@ -22,6 +22,7 @@ from match_aie.hardware import (
     load_target,
     reference_cycles,
 )
+from match_aie.report import core_cycles
 from match_aie.timed import timed
 from match_aie.toolchain.record import Record, StepRecord, element_dtype
 
@@ -111,7 +112,7 @@ def target_of(record: Record) -> MatchTarget:
 
 def steps(record: Record, target: MatchTarget) -> list[SimulatedStep]:
     """The network's calls as the target's simulator takes them, in cycles of its clock."""
-    core = _core_cycles(record)
+    core = core_cycles(record.everything)
     scales = {m.name: reference_cycles(target, m, 1.0) for m in target.modules()}
     streams = record.everything.get("streams") or ()
     fetched = {int(stream["step"]): int(stream["nbytes"]) for stream in streams}
@@ -142,20 +143,3 @@ def _step(
         predicted,
         mapping=layer.mapping,
     )
-
-
-def _core_cycles(record: Record) -> dict[int, float]:
-    """Modelled cycles of every fallback step by index.
-
-    A step may compute several operators, and an operator's label may be another's: each one's
-    cycles go to the step of its label, or to the first fallback step where there is none. Steps
-    that no operator stands for have cycles of their own.
-    """
-    fallback = [at for at, step in enumerate(record.steps) if step.layer is None]
-    found = {at: record.steps[at].cycles for at in fallback}
-    operators = [at for at in fallback if not found[at]]
-    labels = {record.steps[at].label: at for at in reversed(operators)}
-    for item in record.everything["selection"].get("core", ()):
-        if operators:
-            found[labels.get(item["label"], operators[0])] += float(item["cycles"])
-    return found

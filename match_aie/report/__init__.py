@@ -14,6 +14,7 @@ from match_aie.report.text import (
     summary,
     summary_text,
 )
+from match_aie.report.totals import core_cycles
 
 __all__ = [
     "NEXT",
@@ -23,6 +24,7 @@ __all__ = [
     "annotated",
     "as_json",
     "compiled_report",
+    "core_cycles",
     "layer_text",
     "mapping_json",
     "mapping_text",

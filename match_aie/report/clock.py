@@ -14,8 +14,21 @@ def clock(report: NetworkReport, step: StepRow) -> float:
     return 1.0
 
 
+def target_cycles(report: NetworkReport, step: StepRow) -> float:
+    """Modelled cycles of a call, of the target's clock."""
+    return step.core if step.layer is None else step.layer.cycles * clock(report, step)
+
+
 def emitted_cycles(report: NetworkReport) -> float:
     """Modelled cycles of all layers as they are emitted, of the target's clock."""
-    return sum(
-        step.layer.cycles * clock(report, step) for step in report.layers if step.layer is not None
-    )
+    return sum(target_cycles(report, step) for step in report.layers)
+
+
+def all_cycles(report: NetworkReport) -> float:
+    """Modelled cycles of the whole network as it is emitted, of the target's clock.
+
+    Without a cover, which knows what is handed over, the sum of its calls.
+    """
+    if report.cover is None:
+        return sum(target_cycles(report, step) for step in report.steps)
+    return emitted_cycles(report) + report.cover.fallback + report.cover.moves

@@ -11,6 +11,15 @@ from match_aie.errors import OptionError, ProjectError, TargetError, shorten
 from match_aie.hardware import Roof, Stage
 from match_aie.report.joins import JoinRow, join_rows
 from match_aie.report.stages import stage_rows
+from match_aie.report.totals import (
+    CoverDetail,
+    EnergyDetail,
+    SimulatedDetail,
+    core_cycles,
+    cover_detail,
+    energy_detail,
+    simulated_detail,
+)
 from match_aie.workload import Workload
 from match_aie.workload.codec import from_json
 
@@ -49,51 +58,6 @@ class Attempt:
         if self.chosen:
             return "chosen"
         return f"refused: {self.reason}" if self.reason else "could run it, another was preferred"
-
-
-@dataclass(frozen=True)
-class CoverDetail:
-    """What the chosen cover costs, modelled, in cycles of the target's clock.
-
-    Attributes:
-        rule: by which it was chosen.
-        cycles: in all.
-        layers: of layers that modules run.
-        fallback: of what is left to the core.
-        moves: of handing tensors over between units.
-        match_cycles: of the cover that MATCH's rule chooses.
-        proven: whether no cover is cheaper.
-    """
-
-    rule: str
-    cycles: float
-    layers: float
-    fallback: float
-    moves: float
-    match_cycles: float
-    proven: bool
-
-
-@dataclass(frozen=True)
-class EnergyDetail:
-    """What an inference takes, modelled, in picojoules.
-
-    Attributes:
-        objective: what the network was compiled for.
-        layers: of layers that modules run, as they are emitted.
-        fallback: of what is left to the core.
-        moves: of handing tensors over between units.
-    """
-
-    objective: str
-    layers: float
-    fallback: float
-    moves: float
-
-    @property
-    def total(self) -> float:
-        """The sum."""
-        return self.layers + self.fallback + self.moves
 
 
 @dataclass(frozen=True)
@@ -139,7 +103,8 @@ class StepRow:
         operators: what a function of the fallback computes.
         simulated: cycles in the target's simulator, of the target's clock; None where it has none,
             or takes the modelled ones.
-        taken: modelled cycles that the simulator takes as they are; None where it has its own.
+        core: modelled cycles of a function of the fallback, of the target's clock; 0 where a
+            module runs it, or nothing is known.
         reads: names of tensors; of a view the tensor that it is a view of.
         writes: likewise.
     """
@@ -151,26 +116,9 @@ class StepRow:
     layer: LayerDetail | None
     operators: str = ""
     simulated: float | None = None
-    taken: float | None = None
+    core: float = 0.0
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class SimulatedDetail:
-    """One inference in the target's simulator.
-
-    Attributes:
-        cycles: of the whole run, of the clock `frequency_hz`.
-        microseconds: the same.
-        frequency_hz: of the target's clock.
-        modelled: cycles among them that no simulator knows, as the core's.
-    """
-
-    cycles: float
-    microseconds: float
-    frequency_hz: float
-    modelled: float
 
 
 @dataclass(frozen=True)
@@ -275,7 +223,7 @@ def _report(manifest: Manifest) -> NetworkReport:
     layers = {str(layer["symbol"]): layer for layer in manifest["layers"]}
     functions = {str(f["symbol"]): str(f["operators"]) for f in manifest["fallback"]}
     tensors = {str(t["name"]): (str(t["dtype"]), tuple(t["shape"])) for t in manifest["tensors"]}
-    steps, simulated = [], manifest.get("simulated") or {}
+    steps, simulated, core = [], manifest.get("simulated") or {}, core_cycles(manifest)
     roofs = manifest.get("roofs") or {}
     bases = {str(alias["view"]): str(alias["base"]) for alias in manifest.get("aliases", ())}
     for index, step in enumerate(manifest["steps"]):
@@ -289,8 +237,8 @@ def _report(manifest: Manifest) -> NetworkReport:
                 tensors[written],
                 _layer(layers[symbol], roofs.get(symbol)) if step["layer"] is not None else None,
                 functions.get(symbol, ""),
-                _simulated_step(simulated, index, own=True),
-                _simulated_step(simulated, index, own=False),
+                _simulated_step(simulated, index),
+                core.get(index, 0.0),
                 _named(step, "read", bases),
                 _named(step, "write", bases),
             )
@@ -306,23 +254,14 @@ def _report(manifest: Manifest) -> NetworkReport:
             *(str(w) for w in manifest.get("warnings", ())),
             *([str(simulated["note"])] if "note" in simulated else []),
         ),
-        cover=_cover(manifest["selection"]) if "selection" in manifest else None,
-        simulated=_simulated(simulated),
+        cover=cover_detail(manifest["selection"]) if "selection" in manifest else None,
+        simulated=simulated_detail(simulated),
         joins=join_rows(manifest),
-        energy=_energy(manifest.get("selection") or {}, steps),
+        energy=energy_detail(
+            manifest.get("selection") or {},
+            [step.layer.picojoules for step in steps if step.layer is not None],
+        ),
         stages=stage_rows(manifest),
-    )
-
-
-def _energy(selection: Manifest, steps: list[StepRow]) -> EnergyDetail | None:
-    layers = [step.layer.picojoules for step in steps if step.layer is not None]
-    if selection.get("picojoules") is None or any(each is None for each in layers):
-        return None
-    return EnergyDetail(
-        str(selection["objective"]),
-        sum(each or 0.0 for each in layers),
-        float(selection["core_picojoules"]),
-        float(selection["move_picojoules"]),
     )
 
 
@@ -332,28 +271,10 @@ def _named(step: Manifest, access: str, bases: Mapping[str, str]) -> tuple[str, 
     return tuple(dict.fromkeys(bases.get(str(name), str(name)) for name in names))
 
 
-def _simulated_step(simulated: Manifest, index: int, *, own: bool) -> float | None:
-    """The simulator's own cycles of a step, or the modelled ones that it took."""
+def _simulated_step(simulated: Manifest, index: int) -> float | None:
+    """The simulator's own cycles of a step; None where it took the modelled ones."""
     step = simulated["steps"][index] if "steps" in simulated else {}
-    return float(step["cycles"]) if step and bool(step["simulated"]) is own else None
-
-
-def _simulated(simulated: Manifest) -> SimulatedDetail | None:
-    steps = simulated.get("steps", ())
-    if not any(step["simulated"] for step in steps):
-        return None
-    return SimulatedDetail(
-        float(simulated["cycles"]),
-        float(simulated["microseconds"]),
-        float(simulated["frequency_hz"]),
-        sum(float(step["cycles"]) for step in steps if not step["simulated"]),
-    )
-
-
-def _cover(selection: Manifest) -> CoverDetail:
-    names = ("cycles", "layers", "fallback", "moves", "match_cycles")
-    costs = {name: float(selection[name]) for name in names}
-    return CoverDetail(rule=str(selection["rule"]), proven=bool(selection["proven"]), **costs)
+    return float(step["cycles"]) if step and step["simulated"] else None
 
 
 def _layer(layer: Manifest, roof: Manifest | None) -> LayerDetail:

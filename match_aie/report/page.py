@@ -12,7 +12,7 @@ from typing import Any
 
 from match_aie.errors import shorten
 from match_aie.hardware import Stage
-from match_aie.report.clock import emitted_cycles
+from match_aie.report.clock import all_cycles, emitted_cycles, target_cycles
 from match_aie.report.figures import Figure, figures, javascript, missing
 from match_aie.report.network import (
     Attempt,
@@ -75,7 +75,7 @@ class LayerRow:
         macs: multiply-accumulates.
         predicted: cycles.
         simulated: cycles.
-        share: of all predicted cycles, in percent, for a bar.
+        share: of the network's predicted cycles, in percent, for a bar.
         deviation: bound of the difference from the model's arithmetic, in steps of the output.
         facts: (what, text) of the layer's details.
         parts: what the predicted cycles consist of.
@@ -129,7 +129,10 @@ class Page:
 
 
 ORIGINS = (
-    ("modelled", "a cost model's word; a layer's in cycles of its module's clock"),
+    (
+        "modelled",
+        "a cost model's word; a layer's in cycles of its module's clock, all else the chip's",
+    ),
     (
         "simulated",
         "one inference in the target's simulator; it may take a kernel's cycles as the cost model",
@@ -151,7 +154,7 @@ def network_page(manifest: Mapping[str, Any], trace: str | None = None) -> Page:
     for attempt in report.attempts:
         attempts.setdefault(attempt.layer, []).append(attempt)
     stages = {stage.symbol: stage for stage in report.stages}
-    total = report.cycles
+    total = all_cycles(report)
     built = str(manifest.get("built_for") or "")
     return Page(
         title=_name(report.name),
@@ -159,7 +162,12 @@ def network_page(manifest: Mapping[str, Any], trace: str | None = None) -> Page:
         headline=_headline(report),
         ports=_ports(manifest),
         rows=tuple(
-            _row(step, total, attempts.get(step.name, ()), stages.get(step.symbol))
+            _row(
+                step,
+                100 * target_cycles(report, step) / total if total else 0.0,
+                attempts.get(step.name, ()),
+                stages.get(step.symbol),
+            )
             for step in report.steps
         ),
         unmatched=tuple(
@@ -222,12 +230,12 @@ def _ports(manifest: Mapping[str, Any]) -> tuple[PortRow, ...]:
     )
 
 
-def _row(step: StepRow, total: float, attempts: Sequence[Attempt], stage: Stage | None) -> LayerRow:
+def _row(step: StepRow, share: float, attempts: Sequence[Attempt], stage: Stage | None) -> LayerRow:
     """A row of the table.
 
     Args:
         step: of the network.
-        total: cycles of all layers.
+        share: of the network's modelled cycles, in percent.
         attempts: who could have run it.
         stage: what the target says of it among others.
     """
@@ -239,9 +247,9 @@ def _row(step: StepRow, total: float, attempts: Sequence[Attempt], stage: Stage 
         pattern=layer.pattern if layer else step.operators,
         output=f"{dtype} {extent(shape)}",
         macs=_macs(layer),
-        predicted=_cycles(layer.cycles) if layer else NONE,
+        predicted=_cycles(layer.cycles if layer else step.core or None),
         simulated=_cycles(step.simulated, "simulated"),
-        share=100 * layer.cycles / total if layer and total else 0.0,
+        share=share,
         deviation=_deviation(layer),
         facts=(*_facts(step), *(stage_facts(stage) if stage is not None else ())),
         parts=tuple((name, _cycles(cycles)) for name, cycles in (layer.parts if layer else ())),

@@ -11,11 +11,10 @@ from dataclasses import asdict
 from typing import Protocol
 
 from match_aie.errors import shorten
+from match_aie.report.clock import all_cycles, emitted_cycles, target_cycles
 from match_aie.report.joins import join_text
 from match_aie.report.network import (
     Attempt,
-    CoverDetail,
-    EnergyDetail,
     LayerDetail,
     MemoryUse,
     NetworkReport,
@@ -24,6 +23,7 @@ from match_aie.report.network import (
 )
 from match_aie.report.stages import many, stage_facts, stages_text
 from match_aie.report.table import count, extent, table
+from match_aie.report.totals import CoverDetail, EnergyDetail
 from match_aie.workload import Operand
 
 FALLBACK = "fallback"
@@ -63,12 +63,9 @@ def summary_text(report: NetworkReport, seconds: Mapping[str, float] | None = No
         names = {step.symbol: shorten(step.name, 60) for step in report.layers}
         parts += ["", stages_text(report.stages, names), ""]
     if report.layers:
-        parts.append(
-            f"work      {count(report.macs)} multiply-accumulates and "
-            f"{count(report.cycles)} cycles (modelled) in modules"
-        )
+        parts.append(f"work      {count(report.macs)} multiply-accumulates in modules")
     if report.cover is not None:
-        parts.append(cover_text(report.cover))
+        parts.append(cover_text(report.cover, emitted_cycles(report)))
     if report.energy is not None:
         parts.append(energy_text(report.energy))
     if seconds:
@@ -80,20 +77,26 @@ def summary_text(report: NetworkReport, seconds: Mapping[str, float] | None = No
     return "\n".join(parts)
 
 
-def cover_text(cover: CoverDetail) -> str:
-    """What the choice of who runs what costs in all, and what MATCH's rule would."""
-    parts = [f"{count(cover.layers)} in modules"]
+def cover_text(cover: CoverDetail, emitted: float) -> str:
+    """What the chosen cover costs as emitted, and what MATCH's rule would.
+
+    `emitted` are the modelled cycles of layers in modules: less than in `cover`, which prices each
+    layer by itself, where layers hand over results or run side by side.
+    """
+    parts = [f"{count(emitted)} in modules"]
     parts += [f"{count(cover.fallback)} on the core"] if cover.fallback else []
     parts += [f"{count(cover.moves)} to hand over"] if cover.moves else []
-    what = "cycles (modelled, of the target's clock, each layer by itself)"
-    lines = [f"cover     {count(cover.cycles)} {what}: {', '.join(parts)}"]
+    total = f"{count(emitted + cover.fallback + cover.moves)} in all"
+    lines = [f"cycles    {total} (modelled, of the target's clock): {', '.join(parts)}"]
     if cover.rule == "match":
-        lines.append("          by MATCH's rule: longest pattern, then cheapest module")
+        lines.append("cover     by MATCH's rule: longest pattern, then cheapest module")
         return "\n".join(lines)
-    word = "the cheapest there is" if cover.proven else "not proven to be the cheapest"
+    apart = abs(emitted - cover.layers) > 0.5
+    start = f"{count(cover.cycles)} with each layer by itself, " if apart else ""
+    word = start + ("the cheapest there is" if cover.proven else "not proven to be the cheapest")
     more = cover.match_cycles - cover.cycles
-    lines.append(f"          {word}; MATCH's rule would take {_more(more, cover.cycles)}")
-    return "\n".join(lines)
+    rule = f"MATCH's rule would take {_more(more, cover.cycles)}"
+    return "\n".join([*lines, f"cover     {word}; {rule}"])
 
 
 def energy_text(energy: EnergyDetail) -> str:
@@ -120,10 +123,14 @@ def _more(more: float, than: float) -> str:
 
 
 def layer_table(report: NetworkReport) -> str:
-    """A row per call: who runs it, as what, and what the cost model says."""
-    total = report.cycles
-    header = (">#", "layer", "runs on", "as", "output", ">MACs", ">cycles (modelled)", ">share")
-    rows = [_row(step, total) for step in report.steps]
+    """A row per call: who runs it, as what, what the cost model says, and its part of all cycles.
+
+    A layer's cycles are of its module's clock, those of the fallback of the target's. Parts are of
+    what the network takes in all, handing over included, so that they add up to less.
+    """
+    header = (">#", "layer", "runs on", "as", "output", ">MACs", ">cycles (modelled)", ">of all")
+    total = all_cycles(report)
+    rows = [_row(step, target_cycles(report, step), total) for step in report.steps]
     if report.energy is None:
         return table(header, rows)
     rows = [(*row, _layer_energy(step)) for row, step in zip(rows, report.steps, strict=True)]
@@ -135,15 +142,16 @@ def _layer_energy(step: StepRow) -> str:
     return "" if picojoules is None else microjoules(picojoules)
 
 
-def _row(step: StepRow, total: float) -> tuple[str, ...]:
-    dtype, shape = step.output
+def _row(step: StepRow, cycles: float, total: float) -> tuple[str, ...]:
+    """Texts of a call that takes `cycles` of `total`, both of the target's clock."""
+    (dtype, shape), layer = step.output, step.layer
     start = (str(step.index), step.name)
     output = f"{dtype} {extent(shape)}"
-    if step.layer is None:
-        return (*start, FALLBACK, step.operators, output, "", "", "")
-    layer = step.layer
+    share = f"{100 * cycles / total:.1f} %" if total and cycles else ""
+    if layer is None:
+        known = count(cycles) if cycles else ""
+        return (*start, FALLBACK, step.operators, output, "", known, share)
     macs = count(layer.workload.macs) if layer.workload.macs else ""
-    share = f"{100 * layer.cycles / total:.1f} %" if total else ""
     return (*start, layer.module, layer.pattern, output, macs, count(layer.cycles), share)
 
 
@@ -210,7 +218,9 @@ def _with_outcomes(rows: list[tuple[str, ...]], outcomes: list[str]) -> list[str
 
 
 def _fallback_lines(step: StepRow) -> list[str]:
-    return ["  runs on   the core, as C from the fallback", f"  computes  {step.operators or '-'}"]
+    lines = ["  runs on   the core, as C from the fallback", f"  computes  {step.operators or '-'}"]
+    cycles = f"  cycles    {count(step.core)} (modelled, of the target's clock)"
+    return [*lines, cycles] if step.core else lines
 
 
 def _layer_lines(step: StepRow, layer: LayerDetail) -> list[str]:
@@ -326,5 +336,6 @@ def _fallback_json(step: StepRow) -> dict[str, object]:
         "name": step.name,
         "symbol": step.symbol,
         "operators": step.operators,
+        "cycles": step.core or None,
         "output": {"dtype": step.output[0], "shape": list(step.output[1])},
     }

@@ -23,17 +23,13 @@ from match_aie.workload.codec import from_json
 
 @dataclass(frozen=True)
 class StepRecord:
-    """A call: its label, the tensors it reads and writes in order, its layer's symbol if any.
-
-    `cycles` are the core's, modelled, where no operator of the graph stands for it.
-    """
+    """A call: its label, the tensors it reads and writes in order, its layer's symbol if any."""
 
     label: str
     symbol: str
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     layer: str | None
-    cycles: float = 0.0
 
 
 Members = tuple[tuple[str, Found], ...]
@@ -222,7 +218,6 @@ def _step(item: Mapping[str, Any]) -> StepRecord:
         tuple(a["name"] for a in arguments if a["access"] == "read"),
         tuple(a["name"] for a in arguments if a["access"] == "write"),
         item["layer"],
-        float(item.get("cycles", 0.0)),
     )
 
 

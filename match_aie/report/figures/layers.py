@@ -65,13 +65,13 @@ def _bars(report: NetworkReport, step: StepRow) -> Iterator[dict[str, Any]]:
                 **{**call, "row": 0, "at": at, "part": part},
                 **{"cycles": cycles * scale, "origin": "modelled"},
             }
+    elif step.core:
+        yield {
+            **{**call, "row": 0, "at": 0, "part": CORE},
+            **{"cycles": step.core, "origin": "modelled"},
+        }
     if step.simulated is not None:
         yield {
             **{**call, "row": 1, "at": 0, "part": SIMULATED},
             **{"cycles": step.simulated, "origin": SIMULATED},
-        }
-    elif step.layer is None and step.taken is not None:
-        yield {
-            **{**call, "row": 0, "at": 0, "part": CORE},
-            **{"cycles": step.taken, "origin": "modelled"},
         }

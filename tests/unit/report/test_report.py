@@ -81,6 +81,29 @@ def test_the_cover_is_priced_beside_matchs_rule(
     assert "cover" not in report.summary_text(report.network_report(manifest))
 
 
+def test_parts_are_of_all_cycles_the_core_s_and_handing_over_included(
+    manifest: dict[str, Any],
+) -> None:
+    """Layers take 600 of a clock half as fast, a function 300, handing over 100: 1,600 in all."""
+    step = {**copy.deepcopy(manifest["steps"][0]), "label": "odd", "layer": None, "cycles": 0.0}
+    manifest["steps"].append({**step, "symbol": "digits_f0"})
+    manifest["fallback"].append({"symbol": "digits_f0", "operators": "odd"})
+    manifest["selection"]["core"] = [{"label": "odd", "operator": "odd", "cycles": 300.0}]
+    manifest["selection"].update(cycles=1600.0, layers=1200.0, fallback=300.0, moves=100.0)
+    for layer in manifest["layers"]:
+        layer["cost"]["cycles"] = 600.0 / len(manifest["layers"])
+    for attempt in manifest["considered"]:
+        attempt |= {"cycles": 1.0, "reference_cycles": 2.0}
+    network = report.network_report(manifest)
+    lines = report.summary_text(network).splitlines()
+    line = next(line for line in lines if "odd" in line)
+    assert line.split()[-3:] == ["300", "18.8", "%"]
+    assert any(text.startswith("cycles    1,600 in all") for text in lines)
+    shown = [float(text.split()[-2]) for text in lines if text.endswith(" %")]
+    assert len(shown) == len(network.steps)
+    assert sum(shown) == pytest.approx(100 * 1500 / 1600, abs=0.05 * len(shown))
+
+
 def test_every_row_says_what_the_core_would_take(manifest: dict[str, Any]) -> None:
     network = report.network_report(manifest)
     rows = [a for a in network.attempts if a.chosen]
