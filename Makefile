@@ -44,7 +44,7 @@ docs: $(READY)
 	@$(MAKE) --no-print-directory site
 
 site: $(READY)
-	@$(BIN)/python -m mkdocs build --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 lint: $(READY)
 	@echo "== ruff"

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from shutil import which
 
@@ -84,12 +85,12 @@ NETWORKS = {
 
 
 def photographs(page: Tab, report: Path, out: Path, name: str) -> Iterator[Path]:
-    """A report in all widths, light, and once dark.
+    """A report in all widths, light and dark.
 
     Raises:
         RuntimeError: the page wrote errors to the console, or asked for anything but itself.
     """
-    for width, dark in (*((width, False) for width in WIDTHS), (WIDTHS[1], True)):
+    for width, dark in product(WIDTHS, (False, True)):
         page.resize(width)
         page.darken(dark)
         page.open("about:blank", "true")

@@ -31,18 +31,19 @@
 <meta name="viewport" content="width=device-width">
 <title>${page.title} for ${page.target}</title>
 <style>
-:root { color-scheme: light dark; --ink: #24292f; --paper: #fff; --line: #d8dee4; --faint: #57606a; --tint: #0969da22; --simulated: #06603a; --modelled: #1f4e9c; --proven: #6b2c91; --warning: #fff3cd; }
-@media (prefers-color-scheme: dark) { :root { --ink: #d7dde4; --paper: #14181d; --line: #39424d; --faint: #9aa5b1; --tint: #539bf533; --simulated: #57c78f; --modelled: #7fb2ff; --proven: #cf9bff; --warning: #4d3d00; } }
+:root { color-scheme: light dark; --ink: #24292f; --paper: #fff; --line: #d8dee4; --faint: #57606a; --tint: #0969da44; --shade: #0004; --simulated: #06603a; --modelled: #1f4e9c; --proven: #6b2c91; --warning: #fff3cd; }
+@media (prefers-color-scheme: dark) { :root { --ink: #d7dde4; --paper: #14181d; --line: #39424d; --faint: #9aa5b1; --tint: #539bf566; --shade: #fff4; --simulated: #57c78f; --modelled: #7fb2ff; --proven: #cf9bff; --warning: #4d3d00; } }
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 1100px; padding: 0 1em; color: var(--ink); background: var(--paper); }
 h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; } a { color: var(--modelled); }
-.wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .2em .6em; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: break-word; }
-th { font-weight: 600; vertical-align: bottom; } td.name { overflow-wrap: anywhere; min-width: 12em; } .number { text-align: right; } td.number { white-space: nowrap; font-variant-numeric: tabular-nums; }
+.wide { overflow-x: auto; background: linear-gradient(to right, var(--paper) 45%, transparent) 0 0 / 2em 100% local, linear-gradient(to left, var(--paper) 45%, transparent) 100% 0 / 2em 100% local, linear-gradient(to right, var(--shade), transparent) 0 0 / .8em 100% scroll, linear-gradient(to left, var(--shade), transparent) 100% 0 / .8em 100% scroll; background-repeat: no-repeat; } table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .2em .6em; border-bottom: 1px solid var(--line); vertical-align: top; overflow-wrap: break-word; }
+th { font-weight: 600; vertical-align: bottom; } td.name { overflow-wrap: anywhere; min-width: 12em; } .number { text-align: right; } th.number + th.number { min-width: 5em; } td.number { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .cards { display: flex; flex-wrap: wrap; gap: .6em; } .card { border: 1px solid var(--line); border-radius: .4em; padding: .4em .8em; } .card b { font-size: 1.2em; } .card i { color: var(--faint); font-style: normal; font-size: .85em; }
 .simulated { color: var(--simulated); } .modelled { color: var(--modelled); } .proven { color: var(--proven); }
 .bar { background: var(--tint); height: .35em; } .fallback { color: var(--faint); } .chosen td { font-weight: 600; } .warning { background: var(--warning); padding: .3em .8em; }
 details { margin: .3em 0; } summary { cursor: pointer; } details table { margin: .5em 0 1em; font-size: .92em; } dl { display: grid; grid-template-columns: fit-content(40%) auto; gap: 0 1em; margin: .5em 0; } dd { margin: 0; overflow-wrap: anywhere; }
-figure { margin: 1.5em 0; } figcaption { font-weight: 600; } figure p { color: var(--faint); margin: .2em 0; font-size: .92em; } .drawing { width: 100%; max-height: 46em; overflow: auto; }
+figure { margin: 1.5em 0; } figcaption { font-weight: 600; } figure p { color: var(--faint); margin: .2em 0; font-size: .92em; } .drawing { width: 100%; max-height: 90em; overflow: auto; }
 @media screen { .drawing:not([data-drawn]) { min-height: 24em; } }
+@media screen and (max-width: 900px) { .wide table { font-size: .85em; } th, td { padding: .2em .4em; } td.name { min-width: 8em; } }
 @media print { .drawing { max-height: none; } body { max-width: none; margin: 0; } figure, tr { break-inside: avoid; } }
 </style>
 </head>

@@ -23,7 +23,7 @@ def layers(report: NetworkReport) -> Figure:
     bars = [bar for step in report.steps for bar in _bars(report, step)]
     parts = list(dict.fromkeys(bar["part"] for bar in bars))
     order = [f"{step.index}  {shorten(step.name, 40)}" for step in report.steps]
-    special = {SIMULATED: "#444c56", CORE: GREY}
+    special = {SIMULATED: "#6e7781", CORE: GREY}
     free = iter(PALETTE * (1 + len(parts) // len(PALETTE)))
     shades = [special.get(part) or next(free) for part in parts]
     return Figure(
@@ -31,7 +31,8 @@ def layers(report: NetworkReport) -> Figure:
         title=f"{shorten(report.name, 60)}: cycles per call",
         description=(
             "For every call the parts of its modelled cycles, stacked, above the cycles that "
-            "the simulator took. A part below zero is time that the call before already took."
+            "the simulator took. A part below zero is time that the call before already took; what "
+            "is simulated of such a call is the rest."
         ),
         height=max(2, len(order)) * ROW,
         layers=(

@@ -53,7 +53,7 @@ def roofline(report: NetworkReport) -> Figure | None:
         layers=(
             _lines(drawn, (least, most), axes, shades),
             _labels(list(_peaks(drawn, most)), axes, "right", -7),
-            _labels(list(_slopes(drawn, least, (bottom, top))), axes, "left", -10),
+            _labels(list(_slopes(drawn, least, (bottom, top))), axes, "left", 14),
             _marks(dots, axes, shades),
         ),
     )
@@ -94,7 +94,12 @@ def _description(report: NetworkReport, roofs: Sequence[Roof]) -> str:
     without = {_module(step) for step in report.layers if step.layer and step.layer.workload.macs}
     without -= {_module(step) for step in report.layers if _roof(step) is not None}
     left = f" Left out, as no peak is stated: {', '.join(sorted(without))}." if without else ""
-    sources = "; ".join(dict.fromkeys(roof.source for roof in roofs))
+    named = (source for roof in roofs for source in roof.source.replace("`", "").split("; "))
+    sources = "; ".join(dict.fromkeys(named))
+    beside = any(
+        cycles < 0 for step in report.layers if step.layer for _, cycles in step.layer.parts
+    )
+    left += " Of a layer beside another one only the modelled speed is shown." if beside else ""
     return (
         "Multiply-accumulates a cycle over those of a byte that a layer must move. A layer under "
         "the slope is bound by the way to memory, under the flat part by products. "
@@ -109,8 +114,10 @@ def _dots(report: NetworkReport, step: StepRow, roof: Roof) -> Iterator[Row]:
     intensity = macs / roof.nbytes
     bound = min(roof.macs_per_cycle, roof.bytes_per_cycle * intensity)
     ratio = clock(report, step)
-    simulated = step.simulated / ratio if step.simulated else 0.0
-    # Time beside the layer before is a part below zero: the layer itself takes the others.
+    # Time beside the layer before is a part below zero: the layer itself takes the others, and what
+    # is simulated of its call is only the rest, which says nothing of its speed.
+    whole = all(cycles >= 0 for _, cycles in step.layer.parts)
+    simulated = step.simulated / ratio if step.simulated and whole else 0.0
     modelled = sum(cycles for _, cycles in step.layer.parts if cycles > 0) or step.layer.cycles
     for origin, cycles in (("modelled", modelled), (SIMULATED, simulated)):
         if cycles > 0:
@@ -182,7 +189,7 @@ def _slopes(
     bottom, top = ends
     rates = dict.fromkeys((rate, memory) for _, rate, memory, _ in drawn)
     for number, (rate, memory) in enumerate(rates):
-        height = bottom * (top / bottom) ** (0.06 + 0.1 * (number % 5))
+        height = bottom * (top / bottom) ** (0.1 + 0.1 * (number % 5))
         x = max(least, height / rate)
         yield {
             "intensity": x,
@@ -205,6 +212,7 @@ def _labels(labels: list[Row], axes: dict[str, Any], align: str, lift: int) -> d
 
 
 def _marks(dots: list[Row], axes: dict[str, Any], shades: dict[str, Any]) -> dict[str, Any]:
+    known = list(dict.fromkeys(dot["origin"] for dot in dots))
     return {
         "data": rows(dots),
         "mark": {"type": "point", "size": 70, "cursor": "pointer", "strokeWidth": 2},
@@ -215,7 +223,7 @@ def _marks(dots: list[Row], axes: dict[str, Any], shades: dict[str, Any]) -> dic
                 "origin",
                 "nominal",
                 "how known",
-                scale={"domain": ["modelled", SIMULATED], "range": ["circle", "diamond"]},
+                scale={"domain": known, "range": ["circle", "diamond"][: len(known)]},
             ),
             "tooltip": [
                 *tips(("name", "layer"), ("module", "runs on"), ("work", "work")),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +15,13 @@ from match_aie.report.figures.figure import Figure, field, rows, tips
 #: Height of a resource, in pixels.
 ROW = 20
 
-#: Resources that are drawn; of more, those that are busy longest.
+#: Resources that are drawn; of more, those that are busy longest, each column of an array in turn.
 SHOWN = 40
 
 #: Spans closer than this part of the whole run are drawn as one: less than a pixel apart.
 _CLOSE = 1 / 1500
 
+_COLUMN = re.compile(r"^(\w+) \((\d+), \d+\)")
 _TILE = re.compile(r"^tile \((\d+), (\d+)\)$")
 
 
@@ -58,7 +60,7 @@ def timeline(network: str, found: Sequence[Span]) -> Figure:
     busy: dict[str, float] = {}
     for span in found:
         busy[span.resource] = busy.get(span.resource, 0.0) + span.end - span.start
-    chosen = sorted(sorted(busy, key=lambda name: -busy[name])[:SHOWN], key=list(busy).index)
+    chosen = _chosen(busy)
     left = len(busy) - len(chosen)
     drawn = [span for name in chosen for span in _merged(found, name, whole * _CLOSE)]
     return Figure(
@@ -66,7 +68,8 @@ def timeline(network: str, found: Sequence[Span]) -> Figure:
         title=f"{shorten(network, 60)}: {whole:,.1f} us, simulated",
         description=(
             "What every resource did when, simulated, in microseconds."
-            + (f" {left} resources that are busy for shorter are left out." if left else "")
+            + (f" Left out: {left} resources that are busy for shorter" if left else "")
+            + (", or much like one of their column." if left else "")
         ),
         height=max(2, len(chosen)) * ROW,
         layers=(
@@ -97,6 +100,22 @@ def timeline(network: str, found: Sequence[Span]) -> Figure:
             },
         ),
     )
+
+
+def _chosen(busy: Mapping[str, float]) -> list[str]:
+    """Those that are drawn, as they began.
+
+    Tiles of a column do much the same: each column's busiest comes before any column's second.
+    """
+    seen: Counter[str] = Counter()
+    turns: dict[str, int] = {}
+    for name in sorted(busy, key=lambda name: -busy[name]):
+        column = _COLUMN.match(name)
+        group = column[0].rsplit(",", 1)[0] if column else name
+        turns[name] = seen[group]
+        seen[group] += 1
+    best = sorted(busy, key=lambda name: (turns[name], -busy[name]))[:SHOWN]
+    return sorted(best, key=list(busy).index)
 
 
 def _row(span: Span) -> dict[str, Any]:
@@ -154,10 +173,14 @@ def floorplan(network: str, found: Sequence[Span]) -> Figure | None:
         layers=(
             {
                 "data": rows(cells),
-                "mark": {"type": "rect", "cornerRadius": 3, "stroke": "white"},
+                "mark": {"type": "rect", "cornerRadius": 3},
                 "encoding": {
-                    "x": field("column", "ordinal", "column", axis={"labelAngle": 0}),
-                    "y": field("row", "ordinal", "row", sort="descending"),
+                    "x": field(
+                        *("column", "ordinal", "column"),
+                        axis={"labelAngle": 0, "labelOverlap": True},
+                        scale={"padding": 0.08},
+                    ),
+                    "y": field("row", "ordinal", "row", sort="descending", scale={"padding": 0.08}),
                     "color": field(
                         "share",
                         "quantitative",

@@ -1,5 +1,6 @@
 """Figures say what the manifest and the simulator say, and become files without a browser."""
 
+import copy
 import hashlib
 import json
 import os
@@ -104,6 +105,16 @@ def test_layers_are_under_roofs_that_their_modules_state(drawn, manifest):
             assert dot["speed"] == pytest.approx(macs / layer["cost"]["cycles"])
             bound = min(256, 16 * macs / nbytes)
             assert dot["share"] == pytest.approx(100 * dot["speed"] / bound)
+    # What is simulated of a call beside another one is the rest of its time, and no speed.
+    timed = next(dot["index"] for dot in dots if dot["origin"] == "simulated")
+    beside = copy.deepcopy(manifest)
+    layer = next(row for row in beside["layers"] if row["symbol"] == owned[timed])
+    layer["cost"]["parts"].append(["beside the layer before", -1.0])
+    figure = roofline(network_report(beside))
+    left = {(dot["index"], dot["origin"]) for dot in rows_of(figure, 3)}
+    assert (timed, "modelled") in left
+    assert (timed, "simulated") not in left
+    assert "only the modelled speed" in figure.description
     # The line rises as fast as the way to memory and is flat at the peak.
     points = [(row["intensity"], row["speed"]) for row in rows_of(drawn["roofline"], 0)]
     assert points[0][1] == pytest.approx(16 * points[0][0])
@@ -187,6 +198,15 @@ def test_of_many_resources_the_busiest_are_drawn_and_the_rest_is_counted():
     figure = timeline("net", spanned(*events))
     assert {row["resource"] for row in rows_of(figure, 0)} == {f"unit {at}" for at in range(10, 50)}
     assert "10 resources" in figure.description
+
+
+def test_every_column_of_an_array_is_drawn_before_any_column_s_second_tile():
+    places = [(column, row) for column in range(30) for row in range(3, 6)]
+    events = [(f"tile {at}", "call", "kernel", 0.0, float(99 - at[0])) for at in places]
+    shown = {row["resource"] for row in rows_of(timeline("net", spanned(*events)), 0)}
+    assert len(shown) == 40
+    assert {f"tile ({column}, 3)" for column in range(30)} < shown
+    assert {f"tile ({column}, 4)" for column in range(10)} < shown
 
 
 def test_the_floorplan_has_the_share_of_each_tile():
