@@ -1,11 +1,12 @@
-"""What the site does to pages: links out of it become paths, and the API reference is made."""
+"""What the site does to pages: links get titles or become paths, and the API reference is made."""
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -15,9 +16,25 @@ if TYPE_CHECKING:
 OUTSIDE = re.compile(r"\[([^\]]*)\]\(\.\./([^)#]+)[^)]*\)")
 
 
-def on_page_markdown(markdown: str, **_: object) -> str:
-    """The page's text."""
+#: A link that is called what its file is called.
+NAMED = re.compile(r"\[(\w+\.md)\](?=\(\1[#)])")
+
+
+def on_page_markdown(markdown: str, *, config: MkDocsConfig, **_: object) -> str:
+    """The page's text; links to other pages bear the titles that the menu shows."""
+    titles = dict(_titles(config.nav or ()))
+    markdown = NAMED.sub(lambda link: f"[{titles.get(link[1], link[1])}]", markdown)
     return OUTSIDE.sub(r"\1 (`\2`)", markdown)
+
+
+def _titles(menu: Iterable[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """(file, title) of every page in a menu and the menus in it."""
+    for entry in menu:
+        for title, of in entry.items():
+            if isinstance(of, str):
+                yield of, title
+            else:
+                yield from _titles(of)
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:

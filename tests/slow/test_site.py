@@ -52,3 +52,8 @@ def test_links_lead_somewhere(site):
             assert led.exists() or (site / path.lstrip("/")).exists(), f"{page.name}: {link}"
             if anchor and led.suffix == ".html":
                 assert f'id="{anchor}"' in led.read_text(), f"{page.name}: {link}"
+
+
+def test_links_are_called_by_words(site):
+    for page in site.glob("*.html"):
+        assert re.findall(r">(\w+\.md)</a>", page.read_text()) == [], page.name
