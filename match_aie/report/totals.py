@@ -107,16 +107,24 @@ def core_cycles(manifest: Mapping[str, Any]) -> dict[int, float]:
     """Modelled cycles of every fallback step by index, of the target's clock.
 
     A step may compute several operators, and an operator's label may be another's: each one's
-    cycles go to the step of its label, or to the first fallback step where there is none. Steps
-    that no operator stands for have cycles of their own.
+    cycles go to the step of its label, else to the first one that computes such an operator and has
+    not got as many yet, else to the first fallback step. Steps that no operator stands for have
+    cycles of their own.
     """
     steps = manifest["steps"]
     found = {
         at: float(step.get("cycles", 0.0)) for at, step in enumerate(steps) if not step["layer"]
     }
-    operators = [at for at, cycles in found.items() if not cycles]
-    labels = {steps[at]["label"]: at for at in reversed(operators)}
+    waiting = [at for at, cycles in found.items() if not cycles]
+    if not waiting:
+        return found
+    names = {f["symbol"]: str(f["operators"]).split(", ") for f in manifest["fallback"]}
+    open_ = {at: list(names.get(steps[at]["symbol"], ())) for at in waiting}
+    labels = {steps[at]["label"]: at for at in reversed(waiting)}
     for item in (manifest.get("selection") or {}).get("core", ()):
-        if operators:
-            found[labels.get(item["label"], operators[0])] += float(item["cycles"])
+        alike = (at for at in waiting if item["operator"] in open_[at])
+        at = labels.get(item["label"], next(alike, waiting[0]))
+        if item["operator"] in open_[at]:
+            open_[at].remove(item["operator"])
+        found[at] += float(item["cycles"])
     return found

@@ -104,6 +104,30 @@ def test_parts_are_of_all_cycles_the_core_s_and_handing_over_included(
     assert sum(shown) == pytest.approx(100 * 1500 / 1600, abs=0.05 * len(shown))
 
 
+def test_the_core_s_cycles_go_to_the_steps_that_compute_the_operators() -> None:
+    def item(label: str, operator: str, cycles: float) -> dict[str, object]:
+        return {"label": label, "operator": operator, "cycles": cycles}
+
+    steps = [
+        {"label": "a", "symbol": "f0", "layer": None},
+        {"label": "b", "symbol": "layer", "layer": "layer"},
+        {"label": "c", "symbol": "f1", "layer": None},
+        {"label": "c", "symbol": "copy", "layer": None, "cycles": 9.0},
+        {"label": "d", "symbol": "f0", "layer": None},
+    ]
+    functions = {"f0": "reshape, add", "f1": "matmul, add", "copy": "layout_transform"}
+    core = [
+        *(item("a", "reshape", 1.0), item("other", "matmul", 20.0), item("other", "add", 300.0)),
+        *(item("other", "add", 4000.0), item("d", "add", 50000.0), item("?", "odd", 600000.0)),
+    ]
+    manifest = {
+        "steps": steps,
+        "fallback": [{"symbol": name, "operators": of} for name, of in functions.items()],
+        "selection": {"core": core},
+    }
+    assert report.core_cycles(manifest) == {0: 600301.0, 2: 4020.0, 3: 9.0, 4: 50000.0}
+
+
 def test_every_row_says_what_the_core_would_take(manifest: dict[str, Any]) -> None:
     network = report.network_report(manifest)
     rows = [a for a in network.attempts if a.chosen]
