@@ -4,7 +4,7 @@
 
 Parts: networks, mappings, ne16, gvsoc, modules, l1, micro, time. The networks are generated: MLPerf
 Tiny's architectures with random weights.
-Every row says where its value comes from: "simulated" (NE16 and DMA fitted to measured cycles,
+Every row says where its value comes from: "simulated" (NE16 and DMA fitted to GVSoC's cycles,
 the cluster counted, the controller's share partly assumed: docs/gap9.md), "modelled" (the
 cost model that the search uses), or "measured" (on this machine: bits and seconds).
 """
@@ -31,8 +31,8 @@ from machine import machine_row
 import match_aie as match
 from match_aie.compilation import Compilation
 from match_aie.targets.gap9 import GAP9
-from match_aie.targets.gap9.timing.measured import read_layers
 from match_aie.targets.gap9.timing.network import Gap9Timing
+from match_aie.targets.gap9.timing.timed import read_layers
 
 PARTS = ("networks", "mappings", "ne16", "gvsoc", "modules", "l1", "micro", "time")
 

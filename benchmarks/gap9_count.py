@@ -189,7 +189,7 @@ def count_project(project: Path) -> Counted:
     layers = [record.layers[step.layer] for step in record.steps if step.layer]
     with tempfile.TemporaryDirectory() as folder:
         elf = build(project, Path(folder), record.network)
-        return _Run(elf, [layer for layer in layers if layer.tiles is not None]).run()
+        return Run(elf, [layer for layer in layers if layer.tiles is not None]).run()
 
 
 @dataclass
@@ -217,10 +217,11 @@ OUTER = ("walk", "beside", "start")
 STARTED, DONE = 44, 36
 
 
-class _Run:
+class Run:
     """A program, and who does what in it: blocks and accesses count for the innermost part."""
 
     def __init__(self, elf: Path, layers: list[LayerRecord]) -> None:
+        """Loaded and hooked, not begun; `layers` are those that move tiles, in order."""
         from elftools.elf.elffile import ELFFile
         from unicorn import UC_ARCH_RISCV, UC_MODE_RISCV32, Uc, unicorn_const
         from unicorn.riscv_const import UC_RISCV_REG_A2, UC_RISCV_REG_RA

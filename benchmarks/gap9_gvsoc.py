@@ -5,7 +5,7 @@
 The rows of `tests/data/gvsoc_gap9.csv` time what commit 2aa2a23 emitted, so the controller's work
 is that of its C. The simulator has no instruction caches: rows of cold code are compared with warm
 code, and are in no mean. Rows `states` are a bound, not the simulator, in no mean either: layers
-that were timed alone against nothing but NE16's states and jobs programmed in the measured cycles.
+that were timed alone against nothing but NE16's states and jobs programmed in GVSoC's cycles.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def gvsoc_rows() -> list[Row]:
         mean = sum(warm) / len(warm)
         found.append(row(case, "mean_error_percent", mean, "%", "simulated", note))
         found.append(row(case, "max_error_percent", max(warm), "%", "simulated", note))
-    note = "NE16's states and measured programming, not the simulator: in no mean"
+    note = "NE16's states and GVSoC's programming, not the simulator: in no mean"
     for what, error in _bounds():
         found.append(row(f"gvsoc/states {what}", "error_percent", error, "%", "modelled", note))
     return found
@@ -85,7 +85,7 @@ def _errors(use: str) -> Iterator[tuple[str, float]]:
         yield f"ne16 step {step}", 100 * error
     timing = Gap9Timing(260e6, code=ON_STACK)
     for entry in _entries():
-        what, measured = entry["what"], float(entry["gvsoc_cycles"])
+        what, counted = entry["what"], float(entry["gvsoc_cycles"])
         cold = what.endswith(" cold")
         simulated = None
         if what in LAYERS:
@@ -96,7 +96,7 @@ def _errors(use: str) -> Iterator[tuple[str, float]]:
         elif what.startswith("dma 4096"):
             simulated = transfer_cycles(Transfer("load", 4096), cold=cold)
         if simulated is not None and entry["use"] == use:
-            yield what, 100 * (simulated / measured - 1)
+            yield what, 100 * (simulated / counted - 1)
 
 
 def _bounds() -> Iterator[tuple[str, float]]:

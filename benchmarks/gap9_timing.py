@@ -1,8 +1,8 @@
-"""Simulated cycles of NE16 and of GAP9's DMA against measured ones.
+"""Simulated cycles of NE16 and of GAP9's DMA against those of GVSoC.
 
     python benchmarks/gap9_timing.py [--json FILE]
 
-Measured are `ne16_cycles.csv` and `dma_cycles.csv` in `tests/data`. Constants of NE16 are fitted to
+GVSoC's are `ne16_cycles.csv` and `dma_cycles.csv` in `tests/data`. Constants of NE16 are fitted to
 the even rows; errors are reported for the odd ones, with those constants. All these layers have
 stride 1; `gap9_gvsoc.py` has two of stride 2.
 """
@@ -19,14 +19,14 @@ from generated import DATA
 from machine import machine_row
 
 from match_aie.targets.gap9.timing.dma import transfer_cycles
-from match_aie.targets.gap9.timing.measured import (
-    MeasuredLayer,
+from match_aie.targets.gap9.timing.ne16 import Latencies, job_cycles
+from match_aie.targets.gap9.timing.timed import (
+    TimedLayer,
     fit,
     halves,
     read_layers,
     read_transfers,
 )
-from match_aie.targets.gap9.timing.ne16 import Latencies, job_cycles
 
 
 def row(case: str, metric: str, value: float, unit: str, note: str = "") -> dict[str, Any]:
@@ -35,7 +35,7 @@ def row(case: str, metric: str, value: float, unit: str, note: str = "") -> dict
     return {**found, "provenance": "simulated", "note": note}
 
 
-def ne16_rows(layers: Sequence[MeasuredLayer]) -> list[dict[str, Any]]:
+def ne16_rows(layers: Sequence[TimedLayer]) -> list[dict[str, Any]]:
     """Every layer's error, and those of the rows that nothing was fitted to."""
     fitted, held_out = halves(layers)
     latencies = fit(fitted)
@@ -46,7 +46,7 @@ def ne16_rows(layers: Sequence[MeasuredLayer]) -> list[dict[str, Any]]:
         layer.name: 100 * (job_cycles(layer.job, latencies) / layer.cycles - 1) for layer in layers
     }
     for layer in layers:
-        note = f"measured {layer.cycles:g}, {'fitted' if layer in fitted else 'held out'}"
+        note = f"GVSoC {layer.cycles:g}, {'fitted' if layer in fitted else 'held out'}"
         found.append(row(layer.name, "error_percent", errors[layer.name], "%", note))
     judged = [abs(errors[layer.name]) for layer in held_out]
     note = f"rows not fitted to: {', '.join(layer.name for layer in held_out)}; stride 1 only"
@@ -59,12 +59,12 @@ def ne16_rows(layers: Sequence[MeasuredLayer]) -> list[dict[str, Any]]:
 def dma_rows(path: Path) -> list[dict[str, Any]]:
     """Every transfer's error; constants are calibrated on these rows themselves."""
     found = []
-    for measured in read_transfers(path):
-        transfer = measured.transfer
-        cycles = transfer_cycles(transfer, cold=measured.cold)
+    for timed in read_transfers(path):
+        transfer = timed.transfer
+        cycles = transfer_cycles(transfer, cold=timed.cold)
         name = f"{transfer.direction} {transfer.lines} x {transfer.line_bytes} B"
-        note = f"measured {measured.cycles:g}{', first of the run' if measured.cold else ''}"
-        found.append(row(name, "error_percent", 100 * (cycles / measured.cycles - 1), "%", note))
+        note = f"GVSoC {timed.cycles:g}{', first of the run' if timed.cold else ''}"
+        found.append(row(name, "error_percent", 100 * (cycles / timed.cycles - 1), "%", note))
     worst = max(abs(entry["value"]) for entry in found)
     found.append(row("dma", "max_error_percent", worst, "%", "in sample"))
     return found

@@ -1,13 +1,14 @@
 """NE16, the convolution accelerator of GAP9: cycles of tiles and of their transfers.
 
 The closed form is plinio's (eml-eda/plinio@3d6b5e0, plinio/cost/ne16_latency.py), which MATCH uses
-too. Against measured layers it is 8 % too high on average. `ClosedForm` takes its structure with
-four constants fitted to half of those layers, loads no pixels that the last tiles do not need, and
-reads scales as GVSoC does. Two things are added: with stride 2 the 3x3 modes make 2x2 pixels a
-job, where plinio counts 3x3; and jobs must be programmed, which costs the controller cycles that
-hide behind the job before, or do not.
+too. Against layers that GVSoC, an independent simulator, timed it is 8 % too high on average.
+`ClosedForm` takes its structure with four constants fitted to half of those layers, loads no pixels
+that the last tiles do not need, and reads scales as GVSoC does. Two things are added: with stride 2
+the 3x3 modes make 2x2 pixels a job, where plinio counts 3x3; and jobs must be programmed, which
+costs the controller cycles that hide behind the job before, or do not.
 
-A published form with fitted constants: modelled. No layer with stride 2 has been measured.
+A published form with fitted constants: modelled. None of these layers has stride 2, and no layer
+was measured on silicon.
 """
 
 from __future__ import annotations

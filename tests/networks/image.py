@@ -99,6 +99,21 @@ def filters() -> onnx.ModelProto:
     return net.classified(x, 4, "filters")
 
 
+def large() -> onnx.ModelProto:
+    """More than 5 MB of weights in 8 bits, 2 MB of activations, 0.6 MB of them at a time."""
+    net = _Net(17, Image("x", 3, 96, 96), nhwc=False)
+    x = net.convolution(net.entry, Filter(32, 3, 3))
+    for _ in range(2):
+        x = net.convolution(x, Filter(0, 3, 3))
+        x = net.convolution(x, Filter(32, 1, 1))
+    for channels in (64, 128, 256):
+        x = net.convolution(x, Filter(channels, 3, 3, 2))
+    x = net.convolution(x, Filter(512, 1, 1, 2))
+    for _ in range(12):
+        x = net.convolution(x, Filter(640, 1, 1))
+    return net.classified(x, 10, "large")
+
+
 def autoencoder(widths: Sequence[int] = CODER) -> onnx.ModelProto:
     """Dense layers of one row, all but the last with ReLU: ten, or of these widths."""
     graph = Graph(14)

@@ -1,5 +1,6 @@
 """Real networks on GAP9: the emulated chip gives the reference's bits and the model's answers."""
 
+import math
 import warnings
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 import match_aie as match
 from match_aie.lowering.company import MARGIN
 from match_aie.targets.gap9 import GAP9
+from tests.networks import quantised
+from tests.networks.image import large
 from tests.shared import ALL_FILES, TINY, U8, answers, model_file, random_inputs, recorded
 
 pytestmark = pytest.mark.slow
@@ -51,6 +54,28 @@ def test_emulation_equals_the_reference_and_recorded_answers(file, tmp_path):
         # An ONNX twin is a model of its own: averages round otherwise than LiteRT's.
         wanted = known.outputs if kind == "tflite" else answers(model_file(file), given)
         answers_are_the_models(project, given, wanted)
+
+
+def test_megabytes_of_weights_are_streamed(tmp_path):
+    """5 MB of weights and 2 MB of activations: neither fits into L2, every layer keeps its bits."""
+    path = tmp_path / "large.onnx"
+    path.write_bytes(quantised.unsigned(large()).SerializeToString())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        net = match.compile(path, GAP9(), integer_io=True)
+    project = net.write(tmp_path / "large")
+    constants = sum(constant.value.nbytes for constant in net.program.schedule.constants)
+    activations = sum(
+        math.prod(tensor["shape"]) * np.dtype(tensor["dtype"]).itemsize
+        for tensor in project.manifest["tensors"]
+    )
+    assert constants >= 5_000_000
+    assert activations >= 2_000_000
+    assert sum(stream.nbytes for stream in net.program.streams) > constants - net.target.l2_bytes
+    result = project.run(random_inputs(net.inputs, np.random.default_rng(1)), quick=True)
+    assert result.mismatches == ()
+    assert result.layers_checked == len(net.program.schedule.layers)
+    assert result.matches_reference
 
 
 @pytest.mark.parametrize("file", ["dae_u8.onnx", "dscnn_u8.onnx"])

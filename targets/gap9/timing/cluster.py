@@ -2,7 +2,7 @@
 
 Follows `runtime/kernels/*.c` loop by loop: which core does which units (the partition is exact),
 what windows at the border see, prologues, remainders. What an instruction takes is in the
-constants below; no cycle of these kernels has been measured. Assumptions: the compiler keeps
+constants below; no cycle of these kernels was timed on a chip. Assumptions: the compiler keeps
 fields of the tile's structure in registers, uses hardware loops and post-increment accesses, and
 places a load's first use later than the next instruction where the loop has room for it.
 

@@ -1,7 +1,8 @@
 """Simulated cycles of a transfer between L2 and L1 by the cluster's DMA engine (MCHAN v7).
 
-Calibrated on all rows of `dma_cycles.csv`, which GVSoC measured: a transfer that the core starts
-and then polls for. The engine moves 8 bytes a cycle, at least a cycle a line.
+Calibrated on all rows of `dma_cycles.csv`, which GVSoC, an independent simulator, timed: a
+transfer that the core starts and then polls for. The engine moves 8 bytes a cycle, at least a cycle
+a line.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class DmaTiming:
         load_least: total of a load, however short: reads of L2 take that long.
         second_dimension: more, of programming a transfer of several lines.
         short_line: bytes below which a line stalls the engine.
-        short_line_stall: cycles of such a stall, on average (one measurement, 8-byte lines).
+        short_line_stall: cycles of such a stall, on average (one case, 8-byte lines).
         store_burst: bytes above which stores to L2 stall the engine.
         store_stall_bytes: bytes per cycle of stall in such a store.
         cold: more, of a program's first transfer, whose instructions are not cached.

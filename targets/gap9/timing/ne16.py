@@ -9,7 +9,7 @@ hardware's authors wrote): of every tile of 3x3 pixels and 32 (depthwise 16) cha
     store     a word per pixel and 32 bytes, three columns to a row but for the last
 
 A word takes a cycle. What the pipeline takes to fill and drain is `Latencies`, fitted to half of
-the measured cases (`benchmarks/gap9_timing.py`). The measurements are that model's too, so
+the cases that GVSoC timed (`benchmarks/gap9_timing.py`). These are that model's too, so
 agreement with them says nothing of silicon. Jobs that store corners (stride 2) follow the same
 phases: a pixel that is dropped takes its cycle of storing there too.
 """
@@ -26,7 +26,7 @@ from match_aie.targets.gap9.ne16.job import Ne16Layer, Ne16Tile, tile_registers
 _DEPTHWISE, _CONV1X1 = 1, 2
 
 
-#: Cycles of the core to acquire a slot, write 24 registers and trigger: measured, for a plain loop
+#: Cycles of the core to acquire a slot, write 24 registers and trigger: on GVSoC, for a plain loop
 #: that reads the words from L2. Writing fewer registers is taken to cost in proportion (modelled).
 PROGRAM_CYCLES = 578.0
 REGISTERS = 24

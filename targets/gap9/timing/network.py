@@ -1,8 +1,8 @@
 """What things take on GAP9, as `ScratchpadSimulator` asks: NE16, cluster, DMA, controller.
 
-Simulated: NE16's and the DMA's cycles are fitted to measurements (`timing/ne16.py`,
+Simulated: NE16's and the DMA's cycles are fitted to GVSoC's cycles (`timing/ne16.py`,
 `timing/dma.py`), the cluster's are counted from its kernels (`timing/cluster.py`), the controller's
-are counted from its code, with accesses fitted to half of what GVSoC measured of a network
+are counted from its code, with accesses fitted to half of what GVSoC timed of a network
 (`timing/controller.py`). No layer was measured on silicon.
 """
 

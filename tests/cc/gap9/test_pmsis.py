@@ -1,6 +1,7 @@
 """The binding to the chip's SDK, executed: bits as in emulation, and nothing fails silently."""
 
 import platform
+import shutil
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ from pmsis_project import build, build_emulated, run
 
 import match_aie as match
 from match_aie.demo import digits, digits_model
+from match_aie.errors import ToolchainError
 from match_aie.lowering.streams import taken
 from match_aie.targets.gap9 import GAP9
 from match_aie.targets.gap9.facts import facts
@@ -18,6 +20,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 IMAGE = digits().images[:1]
+#: Before the emulation's number of cores: it has no L3.
+NO_L3 = "\n#define MA_BACKING_BYTES 0\n#define MA_CORES"
 
 
 def compiled(**options):
@@ -176,3 +180,29 @@ def test_emulation_says_the_same(whole, streamed, flag, says):
     ran = run(build_emulated(streamed, flag), [IMAGE], whole[1])
     assert ran.status == 70
     assert says in ran.said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("backed", "file", "change", "says"),
+    [
+        (False, "emulation/ma_chip.h", ("MA_L1_BYTES 73728", "MA_L1_BYTES 2048"), "of L1"),
+        (True, "emulation/ma_chip.h", ("\n#define MA_CORES", NO_L3), "backing memory"),
+        (False, "src", None, "the kernel saw what it cannot do"),
+    ],
+)
+def test_python_says_the_same(whole, streamed, tmp_path, backed, file, change, says):
+    """`run` of a project in which something fails raises with the sentence of the C."""
+    shutil.copytree(
+        streamed if backed else whole[0],
+        tmp_path / "net",
+        ignore=shutil.ignore_patterns("build"),
+    )
+    edited = tmp_path / "net" / file
+    if change is None:
+        (edited,) = (path for path in edited.glob("*.c") if not path.match("*_main.c"))
+    text = edited.read_text()
+    edited.write_text(failing(text) if change is None else text.replace(*change, 1))
+    assert edited.read_text() != text
+    with pytest.raises(ToolchainError, match=says):
+        match.load(tmp_path / "net", edited=True).run(IMAGE, quick=True)

@@ -17,7 +17,7 @@ from ne16_library import (
 )
 
 from match_aie.targets.gap9.ne16.job import Mode, Ne16Layer, Ne16Tile, tile_registers
-from match_aie.targets.gap9.timing.measured import read_layers
+from match_aie.targets.gap9.timing.timed import read_layers
 from tests.shared import DATA
 
 

@@ -15,9 +15,9 @@ from match_aie.simulation import ScratchpadSimulator
 from match_aie.targets.gap9.ne16.job import Mode, Ne16Layer, Ne16Tile
 from match_aie.targets.gap9.ne16.module import Ne16
 from match_aie.targets.gap9.timing.controller import Access, Code
-from match_aie.targets.gap9.timing.measured import halves, read_layers, read_transfers
 from match_aie.targets.gap9.timing.ne16 import Turn, run_turns, tile_turns
 from match_aie.targets.gap9.timing.network import Gap9Timing
+from match_aie.targets.gap9.timing.timed import halves, read_layers, read_transfers
 from match_aie.workload import Quantized, Tail, Window, conv2d, with_fixed_tail
 from tests.shared import DATA
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from match_aie.targets.gap9.ne16.job import Mode, Ne16Layer, Ne16Tile, tile_registers
 from match_aie.targets.gap9.timing.dma import Transfer, transfer_cycles
-from match_aie.targets.gap9.timing.measured import fit, halves, read_layers, read_transfers
 from match_aie.targets.gap9.timing.ne16 import (
     Latencies,
     Queue,
@@ -18,6 +17,7 @@ from match_aie.targets.gap9.timing.ne16 import (
     run_turns,
     tile_turns,
 )
+from match_aie.targets.gap9.timing.timed import fit, halves, read_layers, read_transfers
 from tests.shared import DATA
 
 

@@ -1,4 +1,4 @@
-"""The simulated controller against what GVSoC measured of a network's emitted C."""
+"""The simulated controller against what GVSoC counts of a network's emitted C."""
 
 import csv
 import gzip

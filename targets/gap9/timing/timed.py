@@ -1,7 +1,7 @@
-"""Measured cycles, and how the simulated ones were fitted to them.
+"""Cycles of an independent simulator, and how ours were fitted to them.
 
-The measurements are GVSoC's, of NE16 (`ne16_cycles.csv`: 11 layers, stride 1 only) and of the DMA
-engine (`dma_cycles.csv`).
+They are GVSoC's, none of silicon: of NE16 (`ne16_cycles.csv`: 11 layers, stride 1 only) and of the
+DMA engine (`dma_cycles.csv`).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from match_aie.targets.gap9.timing.ne16 import Latencies, Ne16Job, decode, phase
 
 
 @dataclass(frozen=True)
-class MeasuredLayer:
+class TimedLayer:
     """A whole layer that NE16 ran as one job.
 
     Attributes:
         name: of the case, as in `ne16_golden.npz`.
         layer: what its jobs share.
         tile: its sizes.
-        cycles: measured, from the trigger to the end.
+        cycles: GVSoC's, from the trigger to the end.
     """
 
     name: str
@@ -42,7 +42,7 @@ class MeasuredLayer:
 
 
 @dataclass(frozen=True)
-class MeasuredTransfer:
+class TimedTransfer:
     """A transfer that a core started and waited for; `cold` for the first of the run."""
 
     transfer: Transfer
@@ -50,12 +50,12 @@ class MeasuredTransfer:
     cold: bool
 
 
-def read_layers(path: Path) -> list[MeasuredLayer]:
+def read_layers(path: Path) -> list[TimedLayer]:
     """The rows of `ne16_cycles.csv`."""
     return [_layer(row) for row in csv.DictReader(path.read_text().splitlines())]
 
 
-def _layer(row: dict[str, str]) -> MeasuredLayer:
+def _layer(row: dict[str, str]) -> TimedLayer:
     value = {name: int(text) for name, text in row.items() if name not in ("name",)}
     mode = Mode.CONV1X1 if value["kernel"] == 1 else Mode.CONV3X3
     layer = Ne16Layer(
@@ -69,10 +69,10 @@ def _layer(row: dict[str, str]) -> MeasuredLayer:
     )
     sizes = ("out_h", "out_w", "K", "in_h", "in_w", "C", "pad_top", "pad_left")
     tile = Ne16Tile(*(value[name] for name in sizes))
-    return MeasuredLayer(row["name"], layer, tile, float(value["run_cycles"]))
+    return TimedLayer(row["name"], layer, tile, float(value["run_cycles"]))
 
 
-def read_transfers(path: Path) -> list[MeasuredTransfer]:
+def read_transfers(path: Path) -> list[TimedTransfer]:
     """The rows of `dma_cycles.csv`."""
     found = []
     for number, row in enumerate(csv.DictReader(path.read_text().splitlines())):
@@ -81,18 +81,18 @@ def read_transfers(path: Path) -> list[MeasuredTransfer]:
             int(row["line_bytes"]),
             int(row["lines"]),
         )
-        found.append(MeasuredTransfer(transfer, float(row["total_cycles"]), number == 0))
+        found.append(TimedTransfer(transfer, float(row["total_cycles"]), number == 0))
     return found
 
 
 def halves(
-    layers: Sequence[MeasuredLayer],
-) -> tuple[list[MeasuredLayer], list[MeasuredLayer]]:
+    layers: Sequence[TimedLayer],
+) -> tuple[list[TimedLayer], list[TimedLayer]]:
     """Those that constants are fitted to (even rows, from 0), and those that they are judged by."""
     return list(layers[0::2]), list(layers[1::2])
 
 
-def fit(layers: Sequence[MeasuredLayer]) -> Latencies:
+def fit(layers: Sequence[TimedLayer]) -> Latencies:
     """Least squares of relative errors, to tenths of a cycle."""
     rows, rest = [], []
     for layer in layers:
