@@ -69,6 +69,8 @@ def feeds_of(ports: Any) -> dict[str, np.ndarray]:
         if port.dtype == "int64":
             masks = "mask" in port.name
             found[port.name] = rng.integers(1, 2 if masks else 10_000, port.shape)
+        elif port.dtype == "int8":
+            found[port.name] = rng.integers(-128, 128, port.shape).astype(np.int8)
         else:
             found[port.name] = rng.standard_normal(port.shape).astype(np.float32)
     return found
@@ -91,9 +93,12 @@ def _products(node: Any, shapes: Mapping[str, tuple[int, ...]]) -> int:
         return math.prod(shapes[node.output[0]]) * math.prod(shapes[node.input[1]][1:])
     if node.op_type == "ConvTranspose":
         return math.prod(shapes[node.input[0]]) * math.prod(shapes[node.input[1]][1:])
-    if node.op_type in ("MatMul", "Gemm"):
+    if node.op_type in ("MatMul", "Gemm", "MatMulInteger"):
         return math.prod(shapes[node.output[0]]) * shapes[node.input[0]][-1]
-    if node.op_type in ("GRU", "LSTM", "RNN"):
+    if node.op_type == "MatMulNBits":  # whose results inference does not know
+        (wide,) = (a.i for a in node.attribute if a.name == "N")
+        return math.prod(shapes[node.input[0]]) * int(wide)
+    if node.op_type in ("GRU", "LSTM", "RNN", "DynamicQuantizeLSTM"):
         steps, rows, _ = shapes[node.input[0]]
         each = (math.prod(shapes[name]) for name in node.input[1:3])
         return int(steps * rows * sum(each))

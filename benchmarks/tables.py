@@ -208,19 +208,27 @@ def model_programs(rows: Rows) -> Lines:
 
 
 def model_constructs(rows: Rows) -> Lines:
-    """Constructs on four targets: difference, share of products in modules."""
+    """Constructs on four targets: difference, share of products in modules, speed of the CPU's."""
     targets = ("CPU", "GAP9", "DIANA", "VersalAIEML")
-    yield "construct", *targets
-    for case in rows.cases("difference_CPU"):
-        cells = []
-        for target in targets:
-            apart = rows.all(case, f"difference_{target}")
-            if apart:
-                share = rows.value(case, f"macs_percent_{target}", 0)
-                cells.append(f"{apart[0]:.0e}, {share} %")
-            else:
-                cells.append(rows.note(case, f"refused_{target}"))
-        yield case, *cells
+    yield "construct", "CPU", "times as fast", "us", *targets[1:]
+    done, refused = rows.cases("difference_CPU"), rows.cases("refused_CPU")
+    for case in (*done, *refused):
+        cells = [_outcome(rows, case, target) for target in targets]
+        timed = bool(rows.all(case, "speedup_vs_reference"))
+        speed = rows.value(case, "speedup_vs_reference", 2) if timed else ""
+        micro = rows.value(case, "microseconds", 1) if timed else ""
+        yield case, cells[0], speed, micro, *cells[1:]
+
+
+def _outcome(rows: Rows, case: str, target: str) -> str:
+    """Difference and share of products in modules, or why it was refused; "" of no row."""
+    apart = rows.all(case, f"difference_{target}")
+    if not apart:
+        refused = rows.all(case, f"refused_{target}")
+        return rows.note(case, f"refused_{target}") if refused else ""
+    if not rows.all(case, f"macs_percent_{target}"):
+        return f"{apart[0]:.0e}"
+    return f"{apart[0]:.0e}, {rows.value(case, f'macs_percent_{target}', 0)} %"
 
 
 def model_files(rows: Rows) -> Lines:

@@ -8,8 +8,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-#: A shape without symbols.
-Shape = tuple[int, ...]
+#: Sizes, symbols where they are open.
+Shape = tuple[int | str, ...]
 
 
 class Graph:
@@ -61,7 +61,7 @@ class Graph:
 
         Args:
             name: of the graph.
-            inputs: shapes by name.
+            inputs: shapes by name; a size is a symbol, or -1, where it is open.
             outputs: shapes by name; keys are what `add` returned.
             opset: version of the operators.
             integers: inputs that are int64.
@@ -72,9 +72,9 @@ class Graph:
         graph = helper.make_graph(
             self._nodes, name, _ports(inputs, integers), _ports(outputs), self._constants
         )
-        made = helper.make_model(
-            graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9
-        )
+        others = sorted({node.domain for node in self._nodes} - {""})
+        opsets = [helper.make_opsetid("", opset), *(helper.make_opsetid(o, 1) for o in others)]
+        made = helper.make_model(graph, opset_imports=opsets, ir_version=9)
         onnx.checker.check_model(made)
         return onnx.shape_inference.infer_shapes(made)
 

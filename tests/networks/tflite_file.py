@@ -15,6 +15,12 @@ from onnx import helper, numpy_helper
 RELU = int(tflite.ActivationFunctionType.RELU)
 NONE = int(tflite.ActivationFunctionType.NONE)
 SAME, VALID = int(tflite.Padding.SAME), int(tflite.Padding.VALID)
+#: Versions of operators of which there is no third.
+VERSIONS = {
+    **dict.fromkeys(("RESHAPE", "EXPAND_DIMS", "SHAPE", "HARD_SWISH", "DENSIFY"), 1),
+    **dict.fromkeys(("VAR_HANDLE", "CALL_ONCE", "READ_VARIABLE", "ASSIGN_VARIABLE"), 1),
+    **dict.fromkeys(("PACK", "AVERAGE_POOL_2D", "CONCATENATION"), 2),
+}
 TYPES = {
     name: int(getattr(tflite.TensorType, name.upper()))
     for name in ("int8", "int32", "float16", "float32", "complex64", "resource")
@@ -23,7 +29,11 @@ TYPES = {
 
 @dataclass(frozen=True)
 class Stored:
-    """A tensor of the file: its content where it is constant, and what its integers mean."""
+    """A tensor of the file: its content where it is constant, and what its integers mean.
+
+    Of a `sparse` one, a table of rows, only the elements that are not 0 are stored. A `variable`
+    one is kept from call to call.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -32,11 +42,13 @@ class Stored:
     zero_point: int = 0
     axis: int = 0
     content: np.ndarray | None = None
+    sparse: bool = False
+    variable: bool = False
 
 
 @dataclass(frozen=True)
 class Step:
-    """An operator of the file: its code, operands by name, and the table of its options.
+    """An operator of the file: its code, operands by name ("" is none), the table of its options.
 
     Where there are several results, `more` are those behind the first; "" is none.
     """
@@ -197,9 +209,10 @@ def flatbuffer(
             "OperatorCode",
             DeprecatedBuiltinCode=min(code, 127),
             BuiltinCode=code,
-            Version=3,
+            Version=VERSIONS.get(name, 3),
         )
-        for code in (int(getattr(tflite.BuiltinOperator, name)) for name in codes)
+        for name in codes
+        for code in [int(getattr(tflite.BuiltinOperator, name))]
     ]
     model = _table(
         builder,
@@ -228,8 +241,10 @@ def _graph(
     tensors = []
     for index, tensor in enumerate(stored):
         number[tensor.name] = index
-        buffer = len(contents) if tensor.content is not None else 0
-        contents += [tensor.content] if buffer else []
+        content, buffer = tensor.content, 0
+        if content is not None:
+            buffer = len(contents)
+            contents.append(content[np.nonzero(content)] if tensor.sparse else content)
         tensors.append(_tensor(builder, tensor, buffer))
     operators = [_operator(builder, step, codes, number) for step in steps]
     return _table(
@@ -257,6 +272,10 @@ def _tensor(builder: flatbuffers.Builder, tensor: Stored, buffer: int) -> int:
         "Buffer": buffer,
         "Name": builder.CreateString(tensor.name),
     }
+    if tensor.variable:
+        fields["IsVariable"] = True
+    if tensor.sparse and tensor.content is not None:
+        fields["Sparsity"] = _sparsity(builder, tensor.content)
     if tensor.scale.size:
         points = [tensor.zero_point] * tensor.scale.size
         fields["Quantization"] = _table(
@@ -269,12 +288,31 @@ def _tensor(builder: flatbuffers.Builder, tensor: Stored, buffer: int) -> int:
     return _table(builder, "Tensor", **fields)
 
 
+def _sparsity(builder: flatbuffers.Builder, rows: np.ndarray) -> int:
+    """Rows one after the other, of each the places of its elements."""
+    segments = np.cumsum([0, *(np.count_nonzero(row) for row in rows)])
+    kept = [
+        _table(builder, "Int32Vector", Values=_numbers(builder, values, np.int32))
+        for values in (segments, np.nonzero(rows)[1])
+    ]
+    dense = _table(builder, "DimensionMetadata", Format=0, DenseSize=len(rows))
+    places = {"ArraySegmentsType": 1, "ArraySegments": kept[0]}
+    places |= {"ArrayIndicesType": 1, "ArrayIndices": kept[1]}
+    compressed = _table(builder, "DimensionMetadata", Format=1, **places)
+    return _table(
+        builder,
+        "SparsityParameters",
+        TraversalOrder=_numbers(builder, (0, 1), np.int32),
+        DimMetadata=_offsets(builder, [dense, compressed]),
+    )
+
+
 def _operator(
     builder: flatbuffers.Builder, step: Step, codes: list[str], number: dict[str, int]
 ) -> int:
     fields: dict[str, object] = {
         "OpcodeIndex": codes.index(step.code),
-        "Inputs": _numbers(builder, [number[name] for name in step.operands], np.int32),
+        "Inputs": _numbers(builder, [number[t] if t else -1 for t in step.operands], np.int32),
         "Outputs": _numbers(builder, [number[t] for t in (step.result, *step.more) if t], np.int32),
     }
     if step.options:

@@ -88,3 +88,43 @@ def _repeated(node: Node, b: Builder, position: int) -> str:
         dtype = WIDER[dtype]
         full = full.astype(helper.tensor_dtype_to_np_dtype(dtype))
     return b.graph.add_constant(full, dtype)
+
+
+def matmul_blocks(node: Node, b: Builder) -> Values:
+    """`MatMulNBits` of ONNX Runtime: A [.., K] times a weight [K, N] known now, and a bias.
+
+    B is uint8 [N, blocks, block_size * bits / 8], the low bits of a byte first; scales
+    [N * blocks]; zero points packed likewise in each row of N, or as floats, 2^(bits - 1) where
+    there are none. The weight is widened at compile time.
+    """
+    given = [b.graph.constant(name) if name else None for name in node.inputs[1:5]]
+    stored, scales, points, groups = [*given, None, None][:4]
+    if stored is None or scales is None or (node.input(3) and points is None):
+        raise Refusal("its weights are not known at compile time")
+    if groups is not None or node.input(4):
+        raise Refusal("blocks of numbered groups are not compiled")
+    bits, block = int(node.attr("bits", 4)), int(node.attr("block_size"))
+    if bits not in (2, 4, 8):
+        raise Refusal(f"weights of {bits} bits are not compiled")
+    wide, high = int(node.attr("K")), int(node.attr("N"))
+    if min(wide, high, block) < 1:
+        raise Refusal("sizes below 1")
+    count = ceil(wide / block)
+    numbers = _unpacked(stored.reshape(high, -1), bits).astype(np.float32)
+    scale = scales.astype(np.float32).reshape(high, count)
+    zero = np.full((high, count), 2 ** (bits - 1), np.float32)
+    if points is not None and points.dtype == np.uint8:
+        zero = _unpacked(points.reshape(high, -1), bits)[:, :count].astype(np.float32)
+    elif points is not None:
+        zero = points.astype(np.float32).reshape(high, count)
+    blocks = numbers.reshape(high, count, block)
+    weight = ((blocks - zero[..., None]) * scale[..., None]).reshape(high, -1)[:, :wide]
+    y = b.op("MatMul", node.input(0), b.like(weight.T, node.input(0)))
+    return (b.op("Add", y, node.input(5)) if node.input(5) else y,)
+
+
+def _unpacked(rows: np.ndarray, bits: int) -> np.ndarray:
+    """The numbers in every row of bytes, those in low bits first."""
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    parts = (rows[:, :, None] >> shifts) & np.uint8(2**bits - 1)
+    return parts.reshape(len(rows), -1)

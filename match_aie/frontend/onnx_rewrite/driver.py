@@ -47,6 +47,7 @@ def rewrite(
         refused.clear()
         if not _rewrite_once(model, labels, rewrites, refused, limits) and not folded:
             break
+        _forget_symbols(model.graph)
         model = infer_shapes(model, strict=False)
         check_inferred(model, limits)
     else:
@@ -54,6 +55,18 @@ def rewrite(
     model = prune(model)
     _refuse(model, labels, refused)
     return model
+
+
+def _forget_symbols(graph: onnx.GraphProto) -> None:
+    """Drop shapes that hold a symbol: inference would keep it where folding has found a number."""
+    known = [
+        value
+        for value in graph.value_info
+        if all(dim.HasField("dim_value") for dim in value.type.tensor_type.shape.dim)
+    ]
+    if len(known) < len(graph.value_info):
+        del graph.value_info[:]
+        graph.value_info.extend(known)
 
 
 def _rewrite_once(

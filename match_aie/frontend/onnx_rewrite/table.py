@@ -65,6 +65,7 @@ def _microsoft() -> dict[str, tuple[Rewrite, ...]]:
         "QLinearReduceMean": quantised.qlinear_reduce_mean,
         "QGemm": quantised.qgemm,
         "DynamicQuantizeLSTM": recurrent_quantised.dynamic_lstm,
+        "MatMulNBits": blocked.matmul_blocks,
         "QuantizeLinear": quantised.microsoft_quantize,
         "DequantizeLinear": quantised.microsoft_quantize,
     }

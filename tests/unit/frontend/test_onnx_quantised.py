@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 
+from match_aie.errors import UnsupportedOperatorError
+
 RNG = np.random.default_rng(1)
 F32 = np.float32
 FLOAT = onnx.TensorProto.FLOAT
@@ -238,8 +240,6 @@ def test_matmul_integer_imports_exactly(onnx_tools, a_type, b_type):
 
 
 def test_scales_per_row_and_column_where_one_is_wanted_are_refused(onnx_tools):
-    from match_aie.errors import UnsupportedOperatorError
-
     names = ["a", "as", "az", "b", "bs", "bz", "ys", "yz"]
     constants = {
         **{"as": np.full(2, 0.1, F32), "az": np.zeros(2, np.uint8)},
@@ -253,3 +253,54 @@ def test_scales_per_row_and_column_where_one_is_wanted_are_refused(onnx_tools):
     with pytest.raises(UnsupportedOperatorError, match="per channel") as caught:
         onnx_tools.prepass(model)
     assert caught.value.operators[0][0] == "com.microsoft.QLinearAdd"
+
+
+@pytest.mark.parametrize(
+    ("bits", "block", "wide", "points"),
+    [
+        *((4, 32, 96, points) for points in ("none", "packed", "floats")),
+        *((4, 16, 40, "packed"), (8, 32, 64, "none"), (8, 32, 64, "packed")),
+    ],
+)
+def test_weights_in_blocks_become_floats(onnx_tools, bits, block, wide, points):
+    """`MatMulNBits`: onnxruntime's kernel adds in another order."""
+    high, count = 5, -(-wide // block)
+    constants = {
+        "w": RNG.integers(0, 256, (high, count, block * bits // 8)).astype(np.uint8),
+        "s": RNG.uniform(0.01, 0.05, high * count).astype(F32),
+    }
+    names = ["x", "w", "s"]
+    if points != "none":
+        packed = RNG.integers(0, 256, high * -(-count * bits // 8)).astype(np.uint8)
+        floats = RNG.uniform(0, 2**bits, (high, count)).astype(F32)
+        constants["z"] = packed if points == "packed" else floats
+        names.append("z")
+    node = helper.make_node("MatMulNBits", names, ["y"], domain="com.microsoft", K=wide, N=high,
+                            bits=bits, block_size=block)  # fmt: skip
+    x = RNG.standard_normal((2, 3, wide)).astype(F32)
+    ports = {"x": (x.dtype, x.shape)}
+    model = onnx_tools.build([node], ports, {"y": (F32, (2, 3, high))}, constants)
+    (want,) = onnx_tools.run_onnxruntime(model, {"x": x})
+    rewritten = onnx_tools.prepass(model)
+    assert [n.op_type for n in rewritten.graph.node] == ["MatMul"]
+    (got,) = onnx_tools.run_onnxruntime(rewritten, {"x": x})
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * np.abs(want).max())
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"bits": 3}, "3 bits"),
+        ({"K": 0}, "below 1"),
+        ({"K": 1 << 40}, "do not fit"),
+        ({"N": 7}, "do not fit"),
+        ({"block_size": 16}, "do not fit"),
+    ],
+)
+def test_blocks_that_contradict_themselves_are_refused(onnx_tools, changed, why):
+    given = {"K": 64, "N": 5, "bits": 4, "block_size": 32} | changed
+    node = helper.make_node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", **given)
+    constants = {"w": np.zeros((5, 2, 16), np.uint8), "s": np.ones(10, F32)}
+    model = onnx_tools.build([node], {"x": (F32, (2, 64))}, {"y": (F32, None)}, constants)
+    with pytest.raises(UnsupportedOperatorError, match=why):
+        onnx_tools.prepass(model)

@@ -9,6 +9,7 @@ from onnx import TensorProto, helper
 from match_aie.errors import ModelError, OptionError
 from match_aie.frontend import load
 from match_aie.frontend.onnx_values import with_values
+from tests.networks import dynamic
 
 
 def branches():
@@ -84,3 +85,9 @@ def test_values_of_models_of_the_first_format():
     model.graph.input.append(helper.make_tensor_value_info("wanted", TensorProto.INT64, []))
     bound, _ = with_values(model, {"sr": 16000, "gain": [0, 0, 0, 0]})
     assert [port.name for port in load(bound).inputs] == ["x"]
+
+
+def test_a_table_is_cut_by_arithmetic_on_given_sizes():
+    """Positions of 160 steps out of a table, whose size inference alone calls unknown."""
+    model = load(dynamic.positions(), shapes={"x": (1, 160, 32)})
+    assert [port.shape for port in (*model.inputs, *model.outputs)] == [(1, 160, 32)] * 2
