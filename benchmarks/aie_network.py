@@ -1,19 +1,24 @@
 """Networks of dense layers on the AI Engine array: repeated runs, or the latency of a single one.
 
-    python benchmarks/aie_network.py [--cases NAME ...] [--json FILE]
+    python benchmarks/aie_network.py [--cases NAME ...] [--emulate] [--json FILE]
 
 Each network is compiled by `match.compile` for a VEK280, or for the device that its name ends with
 (int8, bias, ReLU, weights resident, fed by streams of programmable logic, or by the chip's memory).
 Its program is executed for two runs with different data, and counts only where both results equal
 the reference bit for bit. Then it is simulated until runs follow each other at a steady pace, and
 for latency a single run, from its first word in to its last word out. Seconds are measured; nothing
-here ran on hardware. Images that follow each other (`aie_images.py`), networks that are too large
-for the array (`aie_phases.py`) and exercises of placing blocks (`aie_placement.py`) are cases, too.
+here ran on hardware. With `--emulate` the emitted project of each is also built and run twice here,
+as `match-aie run` does: its AI Engine sources as they are, in the emulation of the vendor's API,
+every layer compared with its reference bit for bit. Images that follow each other
+(`aie_images.py`), networks that are too large for the array (`aie_phases.py`) and exercises of
+placing blocks (`aie_placement.py`) are cases, too.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -91,6 +96,10 @@ CASES = {
     "deep_45x64_stream": Case(1, (64,) * 46, step=-8),
     "jet_latency": Case(1, JET, "latency"),
     "mlp7_512_ddr": Case(128, (512,) * 8, memory="ddr"),
+    "mlp2_1024_ddr": Case(256, (1024,) * 3, memory="ddr"),
+    "token_s16_ddr": Case(512, (196, 256, 196), memory="ddr"),
+    "channel_s16_ddr": Case(196, (512, 2048, 512), memory="ddr"),
+    "token_l16_ddr": Case(1024, (196, 512, 196), memory="ddr"),
     "jet_vek385": Case(1, JET, "latency", device="vek385"),
     "jet_vck190": Case(1, JET, "latency", device="vck190"),
     "mlp7_128_vck190": Case(128, (128,) * 8, step=-9, device="vck190"),
@@ -147,8 +156,49 @@ def executed(case: Case) -> Executed:
     return Executed(net, program, compiling, executing)
 
 
-def rows_of(name: str, case: Case) -> list[Row]:
-    """All figures of a network."""
+def emulated(name: str, case: Case, net: Compilation) -> list[Row]:
+    """Build the emitted project of a compiled network, run it with two inputs.
+
+    Raises:
+        AssertionError: a layer's result is not the reference's, or results show nothing.
+    """
+    begun, processor = time.perf_counter(), _processor()
+    outputs: list[np.ndarray] = []
+    with tempfile.TemporaryDirectory(prefix="aie_network_") as folder:
+        project = net.write(Path(folder, "project"))
+        (port,) = project.record.inputs
+        for seed in (1, 2):
+            given = np.random.default_rng(seed).integers(-128, 128, port.shape, np.int8)
+            result = project.run(given, timeout=None)
+            assert result.matches_reference, f"not the reference's: {result.mismatches}"
+            assert result.layers_checked == len(case.widths) - 1, "a layer was not compared"
+            outputs += result.outputs.values()
+    first, second = outputs
+    most = min(20, max(1, first.size // 16))
+    assert np.unique(first).size > most, "results too much alike to show anything"
+    assert not np.array_equal(first, second), "results do not depend on the input"
+    seconds, note = time.perf_counter() - begun, "C++ built, run twice, compared"
+    return [
+        figure(name, "emulated", 1, "", "measured", "two runs, every layer equal to its reference"),
+        figure(name, "seconds_emulation", seconds, "s", "measured", note),
+        figure(
+            name,
+            "processor_seconds_emulation",
+            _processor() - processor,
+            "s",
+            "measured",
+            f"{note}; time of processors",
+        ),
+    ]
+
+
+def _processor() -> float:
+    """Seconds of processors that this process and its ended children took."""
+    return sum(os.times()[:4])
+
+
+def rows_of(name: str, case: Case, *, emulate: bool = False) -> list[Row]:
+    """All figures of a network; `emulate` those of its emitted project, too."""
     made, array = executed(case), case.array
     tiles = len(made.program.cores)
     begun = time.perf_counter()
@@ -180,6 +230,8 @@ def rows_of(name: str, case: Case) -> list[Row]:
         figure(name, "seconds_execution", made.executing, "s", "measured", "two runs"),
         figure(name, "seconds_simulation", simulating, "s", "measured"),
     ]
+    if emulate:
+        rows += emulated(name, case, made.net)
     if case.memory == "ddr":
         moved = plans[0].moved[0] + plans[-1].moved[1]
         bound = _tops(case, moved * array.clock_ghz / (array.dram_gbps or MEMORY_GBPS))
@@ -250,6 +302,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     names = [*CASES, *PHASED, *IMAGES, *exercises()]
     parser.add_argument("--cases", nargs="+", choices=sorted(names), default=names)
+    parser.add_argument("--emulate", action="store_true", help="build and run the emitted projects")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows: list[Row] = [machine_row()]
@@ -258,8 +311,10 @@ def main() -> None:
             rows += image_rows(name)
         elif name in PHASED:
             rows += phased_rows(name)
+        elif name in CASES:
+            rows += rows_of(name, CASES[name], emulate=options.emulate)
         else:
-            rows += rows_of(name, CASES[name]) if name in CASES else placement_rows(name)
+            rows += placement_rows(name)
     report(rows, options.json)
 
 

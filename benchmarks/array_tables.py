@@ -118,7 +118,7 @@ def aie_types(rows: Rows) -> Lines:
 
 
 def aie_networks(rows: Rows) -> Lines:
-    """Pipelines as they are emitted, of programs that were executed."""
+    """Pipelines as they are emitted, of programs that were executed and projects that were run."""
     yield (
         "network",
         "tiles",
@@ -126,6 +126,7 @@ def aie_networks(rows: Rows) -> Lines:
         "TOPS",
         "limit of the split",
         "assumptions at half / double",
+        "emulated here, s of processors",
     )
     from_memory = set(rows.cases("limit_memory_tops"))
     for case in (name for name in rows.cases("limit_tops") if name not in from_memory):
@@ -137,6 +138,25 @@ def aie_networks(rows: Rows) -> Lines:
             rows.value(case, "simulated_tops", 1),
             rows.value(case, "limit_tops", 1),
             " / ".join(rows.value(case, metric, 1) for metric in varied),
+            rows.value(case, "processor_seconds_emulation", 0),
+        )
+
+
+def aie_from_memory(rows: Rows) -> Lines:
+    """The same fed by the chip's memory."""
+    yield (
+        *("network", "tiles", "a result every, us", "TOPS", "limit of the memory, TOPS"),
+        *("assumptions at half / double", "emulated here, s of processors"),
+    )
+    for case in rows.cases("limit_memory_tops"):
+        varied = (f"simulated_tops_{which}" for which in ("half", "double"))
+        yield (
+            *(case.removesuffix("_ddr"), rows.value(case, "tiles", 0)),
+            rows.value(case, "simulated_us", 2),
+            rows.value(case, "simulated_tops", 1),
+            rows.value(case, "limit_memory_tops", 1),
+            " / ".join(rows.value(case, metric, 1) for metric in varied),
+            rows.value(case, "processor_seconds_emulation", 0),
         )
 
 

@@ -177,6 +177,19 @@ inline bool is_static(std::uintptr_t address) {
 #endif
 }
 
+/// Says what is wrong with an access that begins in `region`: its end, what it writes, its address.
+[[noreturn]] inline void stop_access(const Region &region, std::uintptr_t address, std::size_t bytes,
+                                     std::size_t alignment, const std::string &verb, Place place) {
+    const std::string size = std::to_string(bytes) + " bytes";
+    const std::string at = " at byte " + std::to_string(address - region.begin) + " of " +
+                           region.name + " (" + std::to_string(region.end - region.begin) +
+                           " bytes)";
+    if (address + bytes > region.end) stop(place, "out-of-bounds " + verb + " of " + size + at);
+    if (verb == "store" && !region.writable) stop(place, "store into constant data" + at);
+    stop(place, "misaligned " + verb + " of " + size + at + ", wants a multiple of " +
+                    std::to_string(alignment));
+}
+
 /// Stops unless `bytes` at `address` lie within one buffer and are aligned to `alignment`. Local
 /// arrays of the kernel pass with their alignment and their size checked and not their bounds, and
 /// static variables with their alignment.
@@ -193,19 +206,12 @@ inline void check_access(const void *pointer, std::size_t bytes, std::size_t ali
             continue;
         }
         c.last_region = index;
-        const std::string at = " at byte " + std::to_string(address - region.begin) + " of " +
-                               region.name + " (" + std::to_string(region.end - region.begin) +
-                               " bytes)";
-        if (address + bytes > region.end) {
-            stop(place, std::string("out-of-bounds ") + verb + " of " + std::to_string(bytes) +
-                            " bytes" + at);
-        }
-        if (write && !region.writable) {
-            stop(place, "store into constant data" + at);
-        }
-        if ((address - region.begin) % alignment != 0 || region.begin % alignment != 0) {
-            stop(place, std::string("misaligned ") + verb + " of " + std::to_string(bytes) +
-                            " bytes" + at + ", wants a multiple of " + std::to_string(alignment));
+        // Every vector comes by here: what an error says is put together where there is one.
+        const bool within = address + bytes <= region.end;
+        const bool aligned =
+            (address - region.begin) % alignment == 0 && region.begin % alignment == 0;
+        if (!within || !aligned || (write && !region.writable)) {
+            stop_access(region, address, bytes, alignment, verb, place);
         }
         return;
     }
