@@ -15,10 +15,10 @@ from pathlib import Path
 
 from machine import machine_row
 from rows import report
-from sequence import attention, recurrent
+from sequence import attention, networks, recurrent
 
 #: Modules with their cases: `CASES` by name, and `rows_of(name)`.
-PARTS = (attention, recurrent)
+PARTS = (attention, recurrent, networks)
 
 
 def main() -> None:

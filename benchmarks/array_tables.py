@@ -218,6 +218,19 @@ def aie_recurrent(rows: Rows) -> Lines:
         )
 
 
+def aie_recurrent_networks(rows: Rows) -> Lines:
+    """Networks around recurrent layers, from inputs to outputs."""
+    yield "network", "a run, us", "by its steps, us", "MACs on the array, %", "accuracy, %"
+    for case in rows.cases("step_us"):
+        yield (
+            case,
+            rows.value(case, "run_us", 1),
+            rows.value(case, "step_us", 3),
+            rows.value(case, "macs_on_array_percent", 2),
+            rows.value(case, "accuracy", 2) if case in rows.cases("accuracy") else "",
+        )
+
+
 def aie_attention(rows: Rows) -> Lines:
     """Heads of attention, resident, runs repeated."""
     share, varied = "share of these tiles' peak, %", "assumptions at half / double, %"

@@ -12,6 +12,11 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from match_aie.frontend.onnx_rewrite.graph import Graph, Node
+from match_aie.frontend.onnx_rewrite.recurrent_weights import (
+    QUANTISING,
+    quantised_value,
+    read_otherwise,
+)
 from match_aie.frontend.onnx_shapes import GROWS
 from match_aie.limits import Limits
 
@@ -27,7 +32,8 @@ MOVES = frozenset(
     """.split()
 )
 
-#: Never folded: quantised weights stay quantised, and the rest is random or not numeric.
+#: Not folded: quantised weights stay quantised (but for recurrent layers, which take floats), and
+#: the rest is random or not numeric.
 KEPT = frozenset(
     """QuantizeLinear DequantizeLinear DynamicQuantizeLinear RandomNormal RandomUniform Bernoulli
     RandomNormalLike RandomUniformLike Multinomial If Loop Scan SequenceConstruct SequenceEmpty
@@ -46,10 +52,13 @@ def fold_constants(model: onnx.ModelProto, limits: Limits = Limits()) -> bool:
         LimitError: what is computed takes more than constants may.
     """
     graph = Graph(model)
-    kept, made = [], 0
+    kept, made, read = [], 0, read_otherwise(model.graph)
     for proto in model.graph.node:
         node = Node(proto, graph.opset)
         values = _value(node, graph)
+        if node.op in QUANTISING and read.isdisjoint(node.outputs):
+            found = quantised_value(node, graph)
+            values = None if found is None else [found]
         if values is None:
             kept.append(proto)
             continue
