@@ -26,6 +26,7 @@ from match_aie.targets.aie_ml.array.local import plan_local
 from match_aie.targets.aie_ml.array.price import external_rates, price
 from match_aie.targets.aie_ml.array.search import VARIANTS, Given, search
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.carrying import carrying
 from match_aie.targets.aie_ml.graph.layer import Arrays, LayerPlan, by_width, zeros_of
 from match_aie.targets.aie_ml.graph.memory_ways import through_memory
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
@@ -194,7 +195,7 @@ def of_nest(layer: DenseLayer, name: str, nest: Mapping) -> SpreadPlan:
         wide * columns * tiling.n,
         order="m" if spatial[0].dim == "B" else "n",
     )
-    plan = plan_of_pass(mapping, layer.rows, name)
+    plan = plan_of_pass(mapping, layer.rows, name, alone=through == "plio")
     if plan is None or plan.timed.passes != passes:
         raise TargetError(f"{nest} does not fit {name}")
     return replace(plan, timed=replace(plan.timed, copies=copies), through=through)
@@ -254,7 +255,7 @@ def _plans(mapping: ArrayMapping, layer: DenseLayer, name: str) -> Iterator[Spre
         except TargetError:
             continue  # a part of the rows without any
         made = with_kernel(sized, narrow(name, sized), VARIANTS)
-        plan = plan_of_pass(made, layer.rows, name) if made is not None else None
+        plan = plan_of_pass(made, layer.rows, name, alone=True) if made is not None else None
         if plan is not None:
             yield plan
 
@@ -290,10 +291,19 @@ def _timed(mapping: ArrayMapping, rows: int, name: str, fills: int) -> Timed | N
 
 
 @lru_cache(maxsize=4096)
-def plan_of_pass(mapping: ArrayMapping, rows: int, name: str) -> SpreadPlan | None:
+def plan_of_pass(
+    mapping: ArrayMapping, rows: int, name: str, *, alone: bool = False
+) -> SpreadPlan | None:
     """The plan of passes like `mapping` over so many rows, in the fills that are fastest.
 
     None where none fits.
+
+    Args:
+        mapping: of a pass.
+        rows: of the layer.
+        name: of the device.
+        alone: whether no other layer shares its graph: kernels may then go on from pass to pass,
+            where that is faster for a single run, and not slower for others.
     """
     timed = _timed(mapping, rows, name, 1)
     if timed is None:
@@ -311,6 +321,17 @@ def plan_of_pass(mapping: ArrayMapping, rows: int, name: str) -> SpreadPlan | No
     if isinstance(priced, Infeasible):
         return None
     parts, through = dict(priced.cost.parts), priced.cost.latency - priced.cost.interval
+    best = _in_fills(timed, parts, through)
+    on = carrying(timed) if alone else None
+    if on is None:
+        return best
+    parts["compute"] = on.compute + spared_start(timed)
+    other = _in_fills(replace(timed, carries=True), parts, through + on.behind)
+    return other if other.cycles < best.cycles and other.interval <= best.interval else best
+
+
+def _in_fills(timed: Timed, parts: dict[str, float], through: float) -> SpreadPlan:
+    """The plan in the fills that are fastest."""
     found = []
     for fills in FILLS:
         cut = replace(timed, fills=fills)
