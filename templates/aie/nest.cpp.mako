@@ -25,8 +25,8 @@ void ${nest.symbol}(${', '.join(nest.arguments)}) {
     alignas(aie::vector_decl_align) ${sums_type} sums[2][${s.m * s.n}];
 % endif
 % if s.carries:
-    constexpr unsigned n = 0;
-    (void)n;
+    constexpr unsigned n = 0, k = 0;
+    (void)n, (void)k;
     x.acquire();
     % if s.stores:
     y.acquire();

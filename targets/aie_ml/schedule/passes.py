@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.kernels.fit import PASSING, copies
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES, CallSchedule
+from match_aie.targets.aie_ml.schedule.place import BlockSchedule
 from match_aie.targets.aie_ml.schedule.run import SHORT, ends, words
 
 
@@ -63,9 +64,7 @@ def pass_schedule(call: CallSchedule) -> PassSchedule:
     block, count = call.parts[0].schedule, call.blocks
     if len(call.parts) > 1 or ends(block, count)[1] >= 2 * block.length or count <= SHORT:
         raise TargetError("kernel: calls that go on have blocks alike, drained in the next one")
-    loads = [p for p in block.placed if p.step is not None and p.cycle < 0]
-    owned = -min((p.cycle for p in loads), default=0)
-    second = -min((p.cycle for p in loads if p.step), default=0)
+    owned, second = loads_before(block)
     total = call.program_bytes + (PASSING - copies(count)) * block.length * BUNDLE_BYTES
     make = _Maker(call, FRAME_BUNDLES * BUNDLE_BYTES)
     stores = not call.kernel.cascade_out
@@ -76,6 +75,13 @@ def pass_schedule(call: CallSchedule) -> PassSchedule:
         make.stretch(count, owned),
         make.stretch(count - stores, second if stores else owned, last=True),
     )
+
+
+def loads_before(block: BlockSchedule) -> tuple[int, int]:
+    """Cycles from a block's first load to its first product; from the first of another step."""
+    loads = [p for p in block.placed if p.step is not None and p.cycle < 0]
+    first, second = loads, [p for p in loads if p.step]
+    return -min((p.cycle for p in first), default=0), -min((p.cycle for p in second), default=0)
 
 
 @dataclass(frozen=True)
