@@ -23,7 +23,7 @@ from itertools import accumulate, pairwise
 from match_aie.errors import Infeasible, InfeasibleError
 from match_aie.hardware import ChosenLayer, Flow, Mapping
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.inplace import trimmed
+from match_aie.targets.aie_ml.graph.inplace import ended, trimmed
 from match_aie.targets.aie_ml.graph.join import Joined, Link, Member, can_follow, join
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
 from match_aie.targets.aie_ml.graph.moved import moved
@@ -289,7 +289,7 @@ def _member(name: str, layer: Given, device: str) -> Member:
 def _as_member(plan: LayerPlan, graph: LayerGraph, workload: Workload) -> Member:
     names = tuple(operand.name for operand in workload.inputs)
     timed = plan.timed if isinstance(plan, SpreadPlan) else None
-    return Member(trimmed(graph), names, timed)
+    return Member(ended(trimmed(graph)), names, timed and replace(timed, carries=False))
 
 
 def _cut(layers: Sequence[Given], members: Sequence[Member], cuts: set[int]) -> list[Chain]:

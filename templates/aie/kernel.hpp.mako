@@ -282,8 +282,43 @@ MATCH_AIE_INLINE Walk begin(const Call &call, Place place) {
     return at;
 }
 
+% if k.carries:
+/// What one step multiplies.
+struct Operands {
+    % for i in rows:
+    aie::vector<${a_type}, size_a> a${i};
+    % endfor
+    % for j in columns:
+    aie::vector<${b_type}, size_b> b${j};
+    % endfor
+};
+
+MATCH_AIE_INLINE Operands fetch(Walk &at, const Call &call) {
+    Operands o;
+    % for i in rows:
+    o.a${i} = aie::load_v<size_a>(at.a${i});
+    at.a${i} += size_a;
+    % endfor
+    % for j in columns:
+    o.b${j} = aie::load_v<size_b>(at.b${f' + {j} * size_b' if j else ''});
+    % endfor
+    at.b += call.n_blocks * ${k.columns} * size_b;
+    return o;
+}
+
+MATCH_AIE_INLINE void multiply(Sums &c, const Operands &o) {
+    % for i, j in cells:
+    c.s${i}${j}.mac(o.a${i}, o.b${j});
+    % endfor
+}
+
+% endif
 /// One step: every accumulator of the block takes one product.
 MATCH_AIE_INLINE void step(Sums &c, Walk &at, const Call &call) {
+% if k.carries:
+    multiply(c, fetch(at, call));
+}
+% else:
 % if k.gathered:
     const int32 offset = *at.offset++;
 % endif
@@ -316,6 +351,7 @@ MATCH_AIE_INLINE void step(Sums &c, Walk &at, const Call &call) {
 % endif
     (void)call;
 }
+% endif
 
 % if k.flat and k.rest_steps:
 /// So many steps, one after the other: there is no loop to set up.
@@ -328,11 +364,21 @@ MATCH_AIE_INLINE void steps(Sums &c, Walk &at, const Call &call) {
 % endif
 /// Sums block `here` in `c`. With `drains`, the block `before` leaves `p` meanwhile; with
 /// `refills`, `p` is then set to what block `next` starts from.
+% if k.carries:
+/// Its first step multiplies `first`, and `at` is where the others read.
+template <bool drains, bool refills>
+MATCH_AIE_INLINE void block(Sums &c, Sums &p, const Call &call, Place before, Walk at, Operands first, Place next) {
+% else:
 template <bool drains, bool refills>
 MATCH_AIE_INLINE void block(Sums &c, Sums &p, const Call &call, Place before, Place here, Place next) {
     Walk at = begin(call, here);
+% endif
 % for units_now in drains:
+    % if k.carries and loop.first:
+    multiply(c, first);
+    % else:
     step(c, at, call);
+    % endif
     if constexpr (drains) {
     % for n in units_now:
         drain(${sums(units[n], 'p')}, call, before, ${units[n][0]}, ${units[n][1]});
@@ -370,6 +416,58 @@ MATCH_AIE_INLINE void drain_all(const Sums &p, const Call &call, Place place) {
 % endfor
 }
 
+% if k.carries:
+template <bool drains, bool refills>
+MATCH_AIE_INLINE void block(Sums &c, Sums &p, const Call &call, Place before, Place here, Place next) {
+    Walk at = begin(call, here);
+    const Operands first = fetch(at, call);
+    block<drains, refills>(c, p, call, before, at, first, next);
+}
+
+/// So many calls, one after the other without an end between them: blocks along N first, then along
+/// M. `go_on` hands one call's activations back and takes the next one's; the last block of a call
+/// is drained in the first one of the next, then `hand_over` does so with its results. What the step
+/// behind that multiplies is of activations that the call has, and loaded before.
+template <typename GoOn, typename HandOver>
+MATCH_AIE_INLINE void passes(Call call, unsigned count, GoOn &&go_on, HandOver &&hand_over) {
+    const unsigned blocks = call.m_blocks * call.n_blocks;
+    Sums even, odd;
+    Place before{0, 0}, here{0, 0}, next = after(here, call);
+    % for i, j in cells:
+    even.s${i}${j} = ${start(i, j, 'here')};
+    % endfor
+    const auto advance = [&]() {
+        before = here;
+        here = next;
+        next = after(next, call);
+    };
+    block<false, true>(even, odd, call, before, here, next);
+    for (unsigned pass = 1;; ++pass) {
+        advance();
+        Walk at = begin(call, here);
+        Operands first = fetch(at, call);
+        if (pass > 1) hand_over(call);
+        for (unsigned pair = 0; pair < (blocks - 2) / 2; ++pair) {
+            block<true, true>(odd, even, call, before, at, first, next);
+            advance();
+            block<true, true>(even, odd, call, before, here, next);
+            advance();
+            at = begin(call, here);
+            first = fetch(at, call);
+        }
+        if (pass == count) {
+            block<true, false>(odd, even, call, before, at, first, next);
+            drain_all(odd, call, here);
+            return;
+        }
+        next = Place{0, 0};
+        block<true, true>(odd, even, call, before, at, first, next);
+        go_on(call);
+        advance();
+        block<true, true>(even, odd, call, before, here, next);
+    }
+}
+% else:
 /// The whole call: blocks along N first, then along M.
 MATCH_AIE_INLINE void run(const Call &call) {
     const unsigned blocks = call.m_blocks * call.n_blocks;
@@ -406,5 +504,6 @@ MATCH_AIE_INLINE void run(const Call &call) {
         drain_all(even, call, here);
     }
 }
+% endif
 
 }  // namespace ${name}

@@ -24,6 +24,35 @@ void ${nest.symbol}(${', '.join(nest.arguments)}) {
 % if nest.k_tiles > 1:
     alignas(aie::vector_decl_align) ${sums_type} sums[2][${s.m * s.n}];
 % endif
+% if s.carries:
+    constexpr unsigned n = 0, k = 0;
+    (void)n, (void)k;
+    x.acquire();
+    % if s.stores:
+    y.acquire();
+    % endif
+    ${kernels[0].family}::passes({
+    % for name, value in nest.fields(0):
+        .${name} = ${value},
+    % endfor
+    }, ${nest.m_tiles}, [&](auto &call) {
+        x.release();
+        x.acquire();
+        call.x = x.data();
+    }, [&](auto &call) {
+    % if s.stores:
+        y.release();
+        y.acquire();
+        call.y = y.data();
+    % else:
+        (void)call;
+    % endif
+    });
+    % if s.stores:
+    y.release();
+    % endif
+    x.release();
+% else:
     for (unsigned ${outer} = 0; ${outer} < ${outer_count}; ++${outer}) {
 % for line in fetch('outer', 'acquire'):
         ${line}
@@ -80,4 +109,5 @@ void ${nest.symbol}(${', '.join(nest.arguments)}) {
         ${line}
 % endfor
     }
+% endif
 }

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
 from match_aie.targets.aie_ml.schedule import CallSchedule
+from match_aie.targets.aie_ml.schedule.passes import PassSchedule, Stretch
 from match_aie.targets.aie_ml.schedule.run import SHORT, Shown, ends, words
 
 #: Calls after which tiles keep their pace, and more of which the waiting is counted.
@@ -42,10 +43,12 @@ class _Short:
     Attributes:
         moved: (cycle of the body, whether a word is written; else one is read), in order.
         body: its cycles.
+        first: the first call of all, where that is another.
     """
 
     moved: tuple[tuple[int, bool], ...]
     body: int
+    first: _Short | None = None
 
 
 def hand(chain: Sequence[CallSchedule], room: int, transfer: int, around: int) -> Hand:
@@ -68,6 +71,42 @@ def hand(chain: Sequence[CallSchedule], room: int, transfer: int, around: int) -
     left = blocks - min(blocks, SHORT + 1)
     each = short.behind / (len(few) - 1)
     return Hand(each * (len(chain) - 1), short.waits + left * (longer.waits - short.waits))
+
+
+def hand_on(
+    chain: Sequence[tuple[PassSchedule, bool]], room: int, transfer: int, pause: int
+) -> Hand:
+    """Of calls that go on one into the next.
+
+    Args:
+        chain: what the tiles run, and whether they store.
+        room: words between two tiles at most.
+        transfer: cycles of a word between them.
+        pause: cycles of giving a buffer and taking the next one.
+    """
+    few = [*chain[: TILES - 1], chain[-1]] if len(chain) > TILES else list(chain)
+    shorts = tuple(_of_stretches(tile, pause, stores=stores) for tile, stores in few)
+    found = _paced(shorts, room, transfer, pause)
+    return Hand(found.behind / (len(few) - 1) * (len(chain) - 1), found.waits)
+
+
+def _of_stretches(tile: PassSchedule, pause: int, *, stores: bool) -> _Short:
+    """A call among others; a tile that stores pauses twice."""
+    first = _in_turn((tile.first,), pause)
+    return replace(
+        _in_turn((tile.begin, tile.rest) if stores else (tile.whole,), pause), first=first
+    )
+
+
+def _in_turn(parts: Sequence[Stretch], pause: int) -> _Short:
+    """Stretches with pauses between them as one call."""
+    moved: list[tuple[int, bool]] = []
+    now = 0
+    for part in parts:
+        moved += [(now + cycle, False) for cycle in part.reads]
+        moved += [(now + cycle, True) for cycle in part.writes]
+        now += part.body + pause
+    return _Short(tuple(sorted(moved)), now - pause)
 
 
 def _short(call: CallSchedule, blocks: int) -> _Short:
@@ -93,7 +132,9 @@ def _of_blocks(key: Shown, sizes: tuple[int, int], blocks: int) -> _Short:
 @lru_cache(maxsize=4096)
 def _paced(chain: tuple[_Short, ...], room: int, transfer: int, around: int) -> Hand:
     """Every word as soon as it may move, tile by tile as far as each gets."""
-    tiles = [_Tile(short, around) for short in chain]
+    # Calls that go on end with words of the next one, which tiles before must have begun.
+    many = WARM + COUNTED + (len(chain) if any(short.first for short in chain) else 0)
+    tiles = [_Tile(short, around, many) for short in chain]
     for west, east in pairwise(tiles):
         west.free = deque([0.0] * room)
         west.ready = east.west = deque()
@@ -102,8 +143,8 @@ def _paced(chain: tuple[_Short, ...], room: int, transfer: int, around: int) -> 
     while moving:
         moving = any([tile.advance(transfer) for tile in tiles])
     slowest = max(tile.short.body for tile in tiles)
-    paces = [(tile.begins[-1] - tile.begins[WARM]) / COUNTED for tile in tiles]
-    first, last = (tile.begins[-1] - around for tile in (tiles[0], tiles[-1]))
+    paces = [(tile.begins[WARM + COUNTED] - tile.begins[WARM]) / COUNTED for tile in tiles]
+    first, last = (t.begins[WARM + COUNTED] - around for t in (tiles[0], tiles[-1]))
     return Hand(last - first, max(paces) - around - slowest)
 
 
@@ -113,9 +154,10 @@ class _Tile:
     Args:
         short: a call.
         around: cycles between two.
+        many: calls that it makes.
     """
 
-    def __init__(self, short: _Short, around: int) -> None:
+    def __init__(self, short: _Short, around: int, many: int) -> None:
         """At the beginning of its first call."""
         self.short = short
         self.begins = [0.0]
@@ -123,15 +165,17 @@ class _Tile:
         self.frees: deque[float] | None = None
         self.ready: deque[float] | None = None
         self.free: deque[float] | None = None
-        self._around = around
+        self._around, self._many = around, many
         self._late = 0.0
         self._at = 0
 
     def advance(self, transfer: int) -> bool:
         """Go on as far as words and room are there; whether it moved."""
         moved = False
-        while len(self.begins) <= WARM + COUNTED:
-            for cycle, writes in self.short.moved[self._at :]:
+        while len(self.begins) <= self._many:
+            first = self.short.first if len(self.begins) == 1 else None
+            short = first or self.short
+            for cycle, writes in short.moved[self._at :]:
                 source = self.free if writes else self.west
                 if source is not None:
                     if not source:
@@ -142,7 +186,7 @@ class _Tile:
                     target.append(self._late + cycle + later)
                 self._at += 1
                 moved = True
-            self._late += self.short.body + self._around
+            self._late += short.body + self._around
             self._at = 0
             self.begins.append(self._late)
             moved = True

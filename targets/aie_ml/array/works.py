@@ -24,6 +24,7 @@ from match_aie.targets.aie_ml.schedule import Scheduled, Variant
 from match_aie.targets.aie_ml.schedule.attention import attention_schedules
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import pool_schedule, schedule_of
+from match_aie.targets.aie_ml.schedule.passes import pass_schedule
 from match_aie.targets.aie_ml.schedule.product import product_schedule
 from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule, group_works
 from match_aie.targets.aie_ml.schedule.rows import RowCall, row_schedule
@@ -179,6 +180,9 @@ def _heads(call: AttentionCall, arch: Architecture) -> tuple[Work, ...]:
 
 def _walk(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:
     """Calls of a function that fetches its buffers itself, in the order of its loops."""
+    if nest.call.spec.carries:
+        yield from _carried(nest, names, arch)
+        return
     variant: Variant | None = "exposed" if nest.exposed else None
     schedules = [schedule_of(kernel, arch, variant) for kernel in nest.kernels]
     sizes = {"m": nest.m_tiles, "n": nest.n_tiles, "k": nest.k_tiles}
@@ -200,3 +204,19 @@ def _walk(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:
         if key not in alike:
             alike[key] = Work(schedules[which], takes, gives, all(first))
         yield alike[key]
+
+
+def _carried(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:
+    """Calls that go on one into the next: results are given a block after the next one begins."""
+    found = pass_schedule(schedule_of(nest.call.spec, arch))
+    (x, _), again = names.inputs[0], nest.m_tiles - 2
+    if names.output is None:
+        yield Work(found.first, (x,), (x,))
+        yield from (Work(found.whole, (x,), (x,), False),) * again
+        yield Work(found.last, (x,), (x,), False)
+        return
+    y, _ = names.output
+    begin = Work(found.begin, (x,), (y,), False)
+    yield Work(found.first, (x, y), (x,))
+    yield from (begin, Work(found.rest, (y,), (x,), False)) * again
+    yield from (begin, Work(found.last, (y,), (y, x), False))

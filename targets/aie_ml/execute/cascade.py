@@ -72,16 +72,21 @@ def lanes(spec: KernelSpec) -> int:
 
 
 def in_words(sums: np.ndarray, spec: KernelSpec) -> np.ndarray:
-    """Sums [M, N] as words: accumulator after accumulator, m tiles outermost."""
-    t = spec.tiling
-    tiles = sums.reshape(spec.m // t.m, t.m, spec.n // t.n, t.n).transpose(0, 2, 1, 3)
+    """Sums [M, N] as words: block after block, blocks and their accumulators along N first."""
+    tiles = sums.reshape(_blocks(spec)).transpose(0, 3, 1, 4, 2, 5)
     return np.ascontiguousarray(tiles).reshape(-1, lanes(spec))
+
+
+def _blocks(spec: KernelSpec) -> tuple[int, ...]:
+    """[M, N] as blocks, their accumulators, rows or columns of those."""
+    (m, n), t = spec.blocks, spec.tiling
+    return m, spec.rows, t.m, n, spec.columns, t.n
 
 
 def from_words(words: np.ndarray, spec: KernelSpec) -> np.ndarray:
     """The inverse of `in_words`."""
-    t = spec.tiling
-    tiles = words.reshape(spec.m // t.m, spec.n // t.n, t.m, t.n).transpose(0, 2, 1, 3)
+    m, rows, high, n, columns, wide = _blocks(spec)
+    tiles = words.reshape(m, n, rows, columns, high, wide).transpose(0, 2, 4, 1, 3, 5)
     return np.ascontiguousarray(tiles).reshape(spec.m, spec.n)
 
 

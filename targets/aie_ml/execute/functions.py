@@ -8,13 +8,13 @@ floats are added one by one to what comes over the cascade.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
+from match_aie.targets.aie_ml.execute.passes import Passing
 from match_aie.targets.aie_ml.execute.recurrent import Steps
+from match_aie.targets.aie_ml.execute.sums import Function, Sums
 from match_aie.targets.aie_ml.graph.plan import Call
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
@@ -32,37 +32,6 @@ from match_aie.targets.aie_ml.schedule.rows import RowCall
 from match_aie.workload.bfloat16 import summed
 
 Values = Mapping[str, np.ndarray]
-
-
-@dataclass(frozen=True)
-class Sums:
-    """What a call has before the cascade's part is added, and what becomes of it.
-
-    Attributes:
-        values: [M, N], int64; float32, and of no meaning where `factors` are.
-        spec: of the kernel that adds.
-        receives: whether the cascade's sums join.
-        sends: whether they go on over the cascade then.
-        last: whether they are done after that, and not kept for the next call.
-        factors: x [M, K] and w [K, N] of floats whose products are added to the cascade's sums.
-    """
-
-    values: np.ndarray
-    spec: KernelSpec
-    receives: bool
-    sends: bool
-    last: bool = True
-    factors: tuple[np.ndarray, np.ndarray] | None = None
-
-
-class Function(Protocol):
-    """A kernel function, with what it keeps between calls."""
-
-    def call(self, number: int, inputs: Sequence[np.ndarray]) -> Sums | np.ndarray | None:
-        """Call `number` of a run: sums, or what it stores. Inputs are the bytes of its buffers."""
-
-    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
-        """What is stored of sums [M, N] that do not go on; None where they are kept."""
 
 
 def product(x: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -390,7 +359,9 @@ def function(call: Call | None, values: Values) -> Function:
         raise ExecutionError(f"kernel {call.symbol} has no meaning that can be executed")
     if inner.spec.gathered:
         return _Gathered(inner, values, bands)
-    return _Matrix(inner, values, nest)
+    matrix = _Matrix(inner, values, nest)
+    carries = nest is not None and inner.spec.carries
+    return Passing(matrix, inner.spec, nest.m_tiles) if nest and carries else matrix
 
 
 def wrapped(sums: np.ndarray, spec: KernelSpec) -> np.ndarray:

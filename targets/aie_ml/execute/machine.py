@@ -32,8 +32,9 @@ from match_aie.targets.aie_ml.execute.cascade import (
     through,
 )
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
-from match_aie.targets.aie_ml.execute.functions import Function, Sums, function, wrapped
+from match_aie.targets.aie_ml.execute.functions import function, wrapped
 from match_aie.targets.aie_ml.execute.memory import POISON, Memory, memories, place
+from match_aie.targets.aie_ml.execute.passes import carry
 from match_aie.targets.aie_ml.execute.result import Executed
 from match_aie.targets.aie_ml.execute.streams import (
     Clock,
@@ -45,6 +46,7 @@ from match_aie.targets.aie_ml.execute.streams import (
     ends_of,
     stream,
 )
+from match_aie.targets.aie_ml.execute.sums import Carried, Function, Sums
 from match_aie.targets.aie_ml.graph.plan import Outside
 from match_aie.targets.aie_ml.kernels.numeric import as_tensor, carried_as
 
@@ -270,7 +272,10 @@ class _Machine:
             self.calls += 1
             self.clock.events += 1
             stored: np.ndarray | None
-            if isinstance(result, Sums):
+            if isinstance(result, Carried):
+                yield from self._carry(core.tile, result)
+                stored = self._whole(at, result, meaning)
+            elif isinstance(result, Sums):
                 words = self._open(core.tile, result)
                 yield from self._joined(core.tile, result, words)
                 sums = wrapped(from_words(words, result.spec), result.spec)
@@ -283,11 +288,27 @@ class _Machine:
                 (mine[name].wrote if name == "out" else mine[name].read)(who[name])
                 self.clock.events += 1
 
+    def _carry(self, tile: Tile, made: Carried) -> Process:
+        """Blocks of a kernel that goes on from call to call."""
+        words = self._open(tile, made)
+        west = self._west[tile] if made.receives else None
+        east = self._fifos[tile] if made.sends else None
+        yield from carry(words, made, west, east, self.clock)
+
+    def _whole(self, at: int, made: Carried, meaning: Function) -> np.ndarray | None:
+        """What is stored of a call whose blocks are all drained; None where some are not."""
+        spec, drained = made.spec, made.kept.drained
+        if len(drained) < spec.blocks[0] * spec.blocks[1]:
+            return None
+        sums = from_words(np.concatenate(drained), spec)
+        drained.clear()
+        return meaning.finish(at, wrapped(sums, spec))
+
     def _waits(self, core: Core, memory: Memory, name: str) -> Wait:
         state = "an empty" if name == "out" else "a full"
         return Wait(f"core {core.tile}: {state} copy of {{}}", place(memory.buffer))
 
-    def _open(self, tile: Tile, sums: Sums) -> np.ndarray:
+    def _open(self, tile: Tile, sums: Sums | Carried) -> np.ndarray:
         """Sums as words of the cascade, whose ends agree on their order."""
         for fifo, used in (
             (self._west.get(tile), sums.receives),

@@ -6,8 +6,10 @@ from match_aie.cost_models.aie_timed import PassWork
 from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.assumed import Assumed
 from match_aie.targets.aie_ml.array.price import price
+from match_aie.targets.aie_ml.graph.carrying import carrying
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
-from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan, pass_work, spared_start
+from match_aie.targets.aie_ml.graph.pass_work import pass_work, spared_start
+from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan
 from match_aie.targets.aie_ml.graph.timed_plan import MEMORY_GBPS
 from match_aie.targets.aie_ml.known import device as known
 
@@ -43,6 +45,9 @@ def _of_spread(plan: SpreadPlan, name: str) -> dict[str, float]:
         return {"compute": plan.interval}
     parts = dict(priced.cost.parts)
     work = pass_work(timed, parts, priced.cost.latency - priced.cost.interval)
+    on = carrying(timed) if timed.carries else None
+    if on is not None:
+        parts["compute"] = on.compute + spared_start(timed)
     whole = known(name)
     found = {
         "compute": work.passes * (parts["compute"] - spared_start(timed)),

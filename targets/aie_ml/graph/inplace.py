@@ -6,8 +6,9 @@ from dataclasses import replace
 from math import prod
 
 from match_aie.targets.aie_ml.graph.image import WORD
-from match_aie.targets.aie_ml.graph.plan import End, LayerGraph, Shared
+from match_aie.targets.aie_ml.graph.plan import Call, End, LayerGraph, Shared
 from match_aie.targets.aie_ml.kernels.block import Access
+from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
 
@@ -46,6 +47,16 @@ def in_place(left: Shared, taken: Shared, room: int) -> tuple[Shared, tuple[Acce
         for read in taken.reads
     )
     return grown, reads
+
+
+def ended(graph: LayerGraph) -> LayerGraph:
+    """The same with an end of each pass, so that nobody's results wait for another pass."""
+    nests = [kernel.call for kernel in graph.kernels if isinstance(kernel.call, Nest)]
+    ending: dict[int, Call] = {id(n): n.ending() for n in nests if n.call.spec.carries}
+    if not ending:
+        return graph
+    kernels = (replace(k, call=ending.get(id(k.call), k.call)) for k in graph.kernels)
+    return replace(graph, kernels=tuple(kernels))
 
 
 def trimmed(graph: LayerGraph) -> LayerGraph:

@@ -61,6 +61,8 @@ class Timed:
         fills: in which a memory tile takes, and gives, the rows of one part and pass: several where
             tiles need not wait for all rows.
         copies: of all of it side by side, each with so many rows.
+        carries: whether a chain's kernels go on from pass to pass without an end between them, and
+            hand results over a block after the next pass begins.
     """
 
     mapping: ArrayMapping
@@ -70,6 +72,7 @@ class Timed:
     memory: MemoryKind = "ddr"
     fills: int = 1
     copies: int = 1
+    carries: bool = False
 
     @property
     def tiles(self) -> int:

@@ -98,7 +98,8 @@ class TimedGraph:
         )
         nest = replace(tile_nest(m, call), exposed=m.variant == "exposed")
         if self.timed.walks_passes:
-            return replace(nest, order="mn", m_tiles=self.timed.passes * m.row_steps)
+            walks = replace(nest, order="mn", m_tiles=self.timed.passes * m.row_steps)
+            return walks.carrying() if self.timed.carries else walks
         # A single call along the rows keeps its activations, else weights stay while rows go by.
         return replace(nest, order="mn" if m.row_steps == 1 else "nm")
 

@@ -12,6 +12,10 @@ from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec, lane_produc
 #: Bytes of one VLIW bundle at most: program memory is 1024 words of 128 bits (facts file).
 BUNDLE_BYTES = 16
 
+#: Copies of the block in `passes`: the first one of all, a pair in a loop, the last and the first
+#: one of two calls, the last one of all.
+PASSING = 6
+
 
 def check_kernel(spec: KernelSpec, device: Device) -> None:
     """Refuse a kernel that the device's cores cannot run.
@@ -65,7 +69,8 @@ def program_bytes(spec: KernelSpec, device: Device) -> int:
     block = unrolled * step + pipeline
     drained = sum(arch.latency(name) for name in ("vsrs_latency", "vst_memory_stage"))
     blocks = spec.blocks[0] * spec.blocks[1]
-    bundles = copies(blocks) * block + spec.drains * drained
+    many = PASSING if spec.carries else copies(blocks)
+    bundles = many * block + spec.drains * drained
     return bundles * BUNDLE_BYTES
 
 

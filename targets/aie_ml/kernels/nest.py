@@ -47,6 +47,22 @@ class Nest:
             raise TargetError("only plain matrix kernels walk tiles over time")
         if min(self.m_tiles, self.n_tiles, self.k_tiles) < 1 or self.order not in ("mn", "nm"):
             raise TargetError(f"nest of {self.call.symbol}: loops over nothing")
+        if s.carries and (self.n_tiles, self.k_tiles, self.streamed) != (1, 1, False):
+            raise TargetError("kernels that go on from call to call walk rows, and nothing else")
+        if s.carries and (self.m_tiles < 2 or self.order == "nm" or self.exposed):
+            raise TargetError("a kernel that goes on has calls to go on to, rows outside")
+
+    def carrying(self) -> Nest:
+        """The same with calls that go on one into the next.
+
+        Raises:
+            TargetError: they cannot.
+        """
+        return replace(self, call=replace(self.call, spec=replace(self.call.spec, carries=True)))
+
+    def ending(self) -> Nest:
+        """The same with an end of each call."""
+        return replace(self, call=replace(self.call, spec=replace(self.call.spec, carries=False)))
 
     @property
     def kernels(self) -> tuple[KernelSpec, ...]:

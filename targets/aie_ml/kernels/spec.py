@@ -130,6 +130,8 @@ class KernelSpec:
             over time.
         flat: the number of K steps is a constant of the source, and all of them are unrolled: no
             loop is set up in a block. `fit.flattened` says where program memory holds that.
+        carries: calls over other rows follow each other without an end between them: the last block
+            of one is drained in the first steps of the next one (`passes` in the source).
     """
 
     a: str
@@ -150,12 +152,15 @@ class KernelSpec:
     row_bias: bool = False
     resumes: bool = False
     flat: bool = False
+    carries: bool = False
 
     def __post_init__(self) -> None:
         """Refuse calls that the kernel cannot walk."""
         if self.operation != "mmul" and (self.tiling.k != 1 or not self.gathered or self.floating):
             raise TargetError("lane by lane kernels gather integers, one tap a step")
         self._refuse_lanes()
+        if self.carries and not self.may_carry:
+            raise TargetError("a kernel that goes on from call to call is a flat one of a cascade")
         if self.resumes and (self.bias or self.receives):
             raise TargetError("a kernel that resumes starts from neither bias nor cascade")
         if (self.border_bias or self.row_bias) and (not self.bias or self.floating):
@@ -189,6 +194,17 @@ class KernelSpec:
             raise TargetError(f"a {self.position} kernel starts from the cascade, not from a bias")
         if self.requantise.form == "shift" and self.requantise.zero_point and not self.folds:
             raise TargetError("an output zero point needs a bias to travel in")
+
+    @property
+    def may_carry(self) -> bool:
+        """Whether calls can follow each other without an end: integers, an even number of blocks.
+
+        Blocks take two sets of accumulators in turn, and each call must begin with the same.
+        """
+        plain = self.operation == "mmul" and not (self.gathered or self.resumes or self.row_bias)
+        blocks = self.blocks[0] * self.blocks[1]
+        cascaded = self.position != "only" and not self.floating and self.flat
+        return plain and cascaded and self.joined == 1 and blocks >= 4 and blocks % 2 == 0
 
     def _refuse_lanes(self) -> None:
         """Refuse lane by lane tiles whose rows, or whose sums, are no vectors."""
@@ -291,7 +307,7 @@ class KernelSpec:
     @property
     def _heads(self) -> tuple[int, int]:
         spread = self.flat and not self.stores, self.flat and self.receives
-        return heads(self.drains, self.accumulators, self.k_steps, spread)
+        return heads(self.drains, self.accumulators, self.k_steps, spread, grouped=self.carries)
 
     @property
     def drain_steps(self) -> int:
@@ -324,6 +340,7 @@ class KernelSpec:
             f"{self.position}{'_gathered' if self.gathered else ''}{bias if self.bias else resumed}"
             f"{f'_{r.form}_{r.dtype}{added}{clips}' if self.stores else ''}"
             f"_d{self.drain_steps}r{self.refill_steps}{f'_k{self.k_steps}' if self.flat else ''}"
+            f"{'_passes' * self.carries}"
         )
 
     @property
@@ -360,6 +377,6 @@ class KernelSpec:
     def shares(self) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
         """Drains of each of the steps that drain; accumulators filled in each that refills."""
         return (
-            share(self.drains, self.drain_steps, early=True),
-            share(self.accumulators, self.refill_steps),
+            share(self.drains, self.drain_steps, early=True, grouped=self.carries),
+            share(self.accumulators, self.refill_steps, grouped=self.carries),
         )

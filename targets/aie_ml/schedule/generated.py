@@ -48,6 +48,7 @@ def kernel_of(spec: KernelSpec, variant: Variant | None = None) -> Kernel:
         row_bias=spec.row_bias,
         addends=spec.stores and tail.addend == "channel",
         high=spec.stores and tail.hi is not None,
+        grouped=spec.carries,
     )
 
 

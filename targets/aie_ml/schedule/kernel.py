@@ -63,6 +63,7 @@ class Kernel:
         high: whether results are clipped from above.
         adds: whether accumulators start with the results that y holds so far, as kernels of other
             tools do that are called for one part of the reduction after the other.
+        grouped: whether words of a cascade come in two groups (`kernels.heads`).
     """
 
     a: str
@@ -85,6 +86,7 @@ class Kernel:
     addends: bool = False
     high: bool = False
     adds: bool = False
+    grouped: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no kernel is."""

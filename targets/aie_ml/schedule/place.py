@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.kernels.heads import SPREAD_STEPS
+from match_aie.targets.aie_ml.kernels.heads import SPREAD_STEPS, grouped_steps
 from match_aie.targets.aie_ml.schedule.edges import MOST_SERIAL, landed, place_finish, place_start
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
 from match_aie.targets.aie_ml.schedule.machine import VECTOR, Machine
@@ -111,7 +111,8 @@ def explicit_steps(kernel: Kernel, core: Machine) -> int:
     """Most steps of a block that are scheduled one by one."""
     interval = schedule_step(block_operations(kernel, core), kernel, core).interval
     words = kernel.rows * kernel.columns if kernel.cascade_in or kernel.cascade_out else 0
-    return max(4, 2 * SPREAD_STEPS * words, -(-EXPLICIT_CYCLES // interval))
+    spread = grouped_steps(words) if kernel.grouped and words else SPREAD_STEPS * words
+    return max(4, 2 * spread, -(-EXPLICIT_CYCLES // interval))
 
 
 def schedule_block(kernel: Kernel, core: Machine, steps: int, slower: int = 1) -> BlockSchedule:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
+from dataclasses import dataclass, replace
 
 from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.schedule.kernel import Kernel
@@ -37,13 +38,44 @@ LEGAL = {
 VECTORS = {"a": 1.0, "w": 1.0, "d": 2.0, "v": 1.0, "x": 1.0, "y": 2.0, "h": 0.5, "f": 1.0}
 
 
-def verify(schedule: BlockSchedule, kernel: Kernel, core: Machine, blocks: int = 4) -> None:
+@dataclass(frozen=True)
+class Pause:
+    """A block before which a kernel waits for a lock.
+
+    Attributes:
+        block: number in the run.
+        step: its first one whose operands are loaded after the lock.
+        cycles: from the lock to the block's first product.
+    """
+
+    block: int
+    step: int
+    cycles: int
+
+
+def verify(
+    schedule: BlockSchedule,
+    kernel: Kernel,
+    core: Machine,
+    blocks: int = 4,
+    pause: Pause | None = None,
+) -> None:
     """Check a run of `blocks` blocks.
+
+    Args:
+        schedule: of a block.
+        kernel: whose.
+        core: where.
+        blocks: how many.
+        pause: between two of them; None where they follow each other.
 
     Raises:
         InternalError: a rule does not hold; says which, when and for what.
     """
-    run = sorted(unroll(schedule, blocks), key=lambda issue: issue.cycle)
+    issues = unroll(schedule, blocks)
+    if pause is not None:
+        issues = _paused(issues, schedule, pause)
+    run = sorted(issues, key=lambda issue: issue.cycle)
     _slots(run)
     _banks(run)
     _write_port(run)
@@ -53,6 +85,20 @@ def verify(schedule: BlockSchedule, kernel: Kernel, core: Machine, blocks: int =
     _words(run, schedule)
     _vectors(run, core)
     _complete(run, schedule, blocks)
+
+
+def _paused(run: tuple[Issue, ...], schedule: BlockSchedule, pause: Pause) -> tuple[Issue, ...]:
+    """The run with everything behind the lock later; the lock itself takes no time."""
+    begin = pause.block * schedule.shown
+    found = []
+    for issue in run:
+        step = issue.placed.step
+        loads = issue.block >= pause.block and step is not None and step >= pause.step
+        late = pause.cycles if loads or issue.cycle >= begin else 0
+        found.append(replace(issue, cycle=issue.cycle + late))
+        if loads and found[-1].cycle < begin:
+            _fail("is loaded before the lock", found[-1])
+    return tuple(found)
 
 
 def _fail(what: str, issue: Issue) -> None:

@@ -41,13 +41,16 @@ def limits(kernel: Kernel, steps: int, interval: int) -> Limits:
         return Limits()
     items, flat = kernel.rows * kernel.columns, kernel.variant == "flat"
     out, into = kernel.cascade_out, kernel.cascade_in
-    drain, refill = heads(items, items, steps, (flat and out, flat and into))
+    grouped = kernel.grouped
+    drain, refill = heads(items, items, steps, (flat and out, flat and into), grouped=grouped)
     reads: tuple[int, ...] = ()
     if into and refill >= items:
-        reads = tuple((step + 1 - refill) * interval - 1 for step in steps_of(items, refill))
+        at = steps_of(items, refill, grouped=grouped)
+        reads = tuple((step + 1 - refill) * interval - 1 for step in at)
     writes: tuple[int, ...] = ()
     if out and drain >= items:
-        writes = tuple(step * interval for step in steps_of(items, drain, early=True))
+        at = steps_of(items, drain, early=True, grouped=grouped)
+        writes = tuple(step * interval for step in at)
     return Limits(reads, writes)
 
 

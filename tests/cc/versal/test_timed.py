@@ -3,17 +3,20 @@
 import ctypes
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from array_library import FASTEST, build
 
 from match_aie.errors import Infeasible
-from match_aie.targets.aie_ml import device
+from match_aie.targets.aie_ml import Tiling, device
+from match_aie.targets.aie_ml.array import ArrayMapping
 from match_aie.targets.aie_ml.array.works import works
+from match_aie.targets.aie_ml.graph.carrying import carrying
 from match_aie.targets.aie_ml.graph.constants import Numbers
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
-from match_aie.targets.aie_ml.graph.spread_plan import spread_plans
+from match_aie.targets.aie_ml.graph.spread_plan import plan_of_pass, spread_plans
 from match_aie.targets.aie_ml.graph.timed_graph import TimedGraph
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.counts import kernel_counts
@@ -129,3 +132,29 @@ def test_a_layer_fed_by_streams(tmp_path) -> None:
     graph = TimedGraph("streams", timed, Numbers(timed, workload, constants))
     library, _ = run_all([(workload, constants, graph)], tmp_path)
     library.end_all()
+
+
+def test_calls_that_go_on_one_into_the_next(tmp_path, monkeypatch) -> None:
+    """Three tiles of a chain whose words come in two groups; the same operations as ever."""
+    monkeypatch.setenv("AIE_EMULATION_COUNTERS", str(tmp_path / "counters.json"))
+    made = layer(np.random.default_rng(4), 48, 552, 32)
+    assert made is not None
+    workload, constants = made
+    part = replace(dense_layer(workload), rows=16)
+    tiling = Tiling(4, 8, 8, native=True)
+    mapping = ArrayMapping(part, tiling, (2, 2), "flat", 3, 1, 1, 16, 32)
+    plan = plan_of_pass(mapping, 48, "vek280")
+    assert plan is not None
+    assert carrying(plan.timed) is not None
+    timed = replace(plan.timed, carries=True)
+    graph = TimedGraph("on", timed, Numbers(timed, workload, constants))
+    middle = graph.nests[1].kernels[0]
+    assert middle.carries
+    assert middle.shares[0] == ((0,), (), (1,), (), (), (), (), (), (2,), (), (3,))
+    library, graphs = run_all([(workload, constants, graph)], tmp_path)
+    library.end_all()
+    rows = json.loads((tmp_path / "counters.json").read_text())
+    for row in rows:
+        (kernel,) = (k for k in graphs[0][2].kernels if k.place == (row["column"], row["row"]))
+        once = kernel_counts(kernel.call.kernels[0], VEK280.architecture.core)
+        assert {n: row[n] for n in vars(once)} == {n: 6 * each for n, each in vars(once).items()}

@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from match_aie.errors import InternalError
 from match_aie.simulation import Delay, Simulator
 from match_aie.targets.aie_ml import Tiling, device
 from match_aie.targets.aie_ml.array.handing import hand
 from match_aie.targets.aie_ml.kernels.heads import heads, share
 from match_aie.targets.aie_ml.schedule import CallSchedule, Kernel, Variant, schedule_call
+from match_aie.targets.aie_ml.schedule.passes import loads_before, pass_schedule
+from match_aie.targets.aie_ml.schedule.verify import Pause, verify
 from match_aie.targets.aie_ml.simulate.cascade import Chain, Known, moments
 from tests.cascade_reference import Call, ends
 
@@ -142,3 +145,37 @@ def test_heads_are_early_drains_and_late_refills() -> None:
     assert heads(1, 1, 1, (True, True)) == (1, 0)
     assert share(1, 0) == ()
     assert share(4, 3) == share(4, 3, early=True) == ((0,), (1,), (2, 3))
+
+
+def test_words_in_two_groups() -> None:
+    """Those of kernels that go on; a block too short for them has them as ever."""
+    assert heads(4, 4, 28, (True, True), grouped=True) == (11, 11)
+    early = share(4, 11, early=True, grouped=True)
+    assert [step for step, items in enumerate(early) if items] == [0, 2, 8, 10]
+    assert share(4, 11, grouped=True) == early
+    assert heads(4, 4, 21, (True, True), grouped=True) == heads(4, 4, 21, (True, True)) == (8, 8)
+    assert heads(4, 4, 28, (False, True), grouped=True) == (4, 11)
+
+
+@pytest.mark.parametrize("position", ["first", "middle", "last"])
+def test_pauses_between_calls_keep_every_rule(position) -> None:
+    """No operand is loaded before its buffer is there; all else is as it was proven without."""
+    kernel = replace(FLAT, position=position, bias=position == "first", grouped=True)
+    call = schedule_call(kernel, VEK280, 16, 224, 64)
+    block = call.parts[0].schedule
+    owned, second = loads_before(block)
+    assert 0 < second < owned
+    for step, cycles in ((0, owned), (1, second)):
+        verify(block, kernel, call.core, pause=Pause(2, step, cycles))
+        with pytest.raises(InternalError):
+            verify(block, kernel, call.core, pause=Pause(2, step, cycles - 1))
+    found, many = pass_schedule(call), 16 * 64 * 4 // 64
+    stores = position == "last"
+    parts = (found.begin, found.rest) if stores else (found.whole,)
+    assert sum(len(part.reads) for part in parts) == (0 if position == "first" else many)
+    assert sum(len(part.writes) for part in parts) == (0 if stores else many)
+    run = [found.first, *parts, *((found.begin, found.last) if stores else (found.last,))]
+    assert sum(len(part.reads) for part in run) == (0 if position == "first" else 3 * many)
+    assert sum(len(part.writes) for part in run) == (0 if stores else 3 * many)
+    pauses = owned + (second if stores else 0)
+    assert sum(part.body for part in parts) == 8 * block.length + pauses

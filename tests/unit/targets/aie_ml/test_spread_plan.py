@@ -7,9 +7,12 @@ import pytest
 
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware.mapping import mapping_from_json, mapping_to_json
+from match_aie.targets.aie_ml import Tiling
+from match_aie.targets.aie_ml.array import ArrayMapping
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, dense_plan, dense_plans
-from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan, spread_plans
+from match_aie.targets.aie_ml.graph.inplace import ended
+from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan, plan_of_pass, spread_plans
 from match_aie.targets.aie_ml.simulate import run_layer, simulate_program
 from match_aie.targets.versal import VersalAIEML
 from tests.aie_programs import VEK280, case, equal
@@ -73,6 +76,28 @@ def test_fills_let_tiles_begin_early():
         for p in (plan, whole)
     ]
     assert cycles[0] < cycles[1]
+
+
+def test_calls_that_go_on_one_into_the_next():
+    """Three tiles of a chain in eight passes: executed, shorter; ended where layers are joined."""
+    made = layer(np.random.default_rng(5), 128, 552, 80)
+    part = replace(dense_layer(made[0]), rows=16)
+    mapping = ArrayMapping(part, Tiling(4, 8, 8, native=True), (2, 2), "flat", 3, 1, 1, 16, 80)
+    plain = plan_of_pass(mapping, 128, "vek280")
+    plan = plan_of_pass(mapping, 128, "vek280", alone=True)
+    assert plan.timed.carries
+    assert not plain.timed.carries
+    cycles = []
+    for each in (plan, plain):
+        one = case(each.graph("layer", *made), *made, np.random.default_rng(1), column=0)
+        assert violations(one.program, VEK280) == ()
+        equal(one)
+        cycles.append(run_layer(one.program, VEK280).cycles)
+        assert cycles[-1] == pytest.approx(each.cycles, rel=0.15)
+    assert cycles[0] < cycles[1]
+    graphs = [ended(each.graph("layer", *made)) for each in (plan, plain)]
+    assert [k.call for k in graphs[0].kernels] == [k.call for k in graphs[1].kernels]
+    assert dense_plan(made[0], "vek280", plan.nest) == plan
 
 
 def test_weights_that_do_not_fit_come_from_memory():

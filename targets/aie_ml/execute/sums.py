@@ -1,0 +1,82 @@
+"""What a kernel's function makes of a call: sums that cascades join, or what it stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from match_aie.targets.aie_ml.kernels.spec import KernelSpec
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a call has before the cascade's part is added, and what becomes of it.
+
+    Attributes:
+        values: [M, N], int64; float32, and of no meaning where `factors` are.
+        spec: of the kernel that adds.
+        receives: whether the cascade's sums join.
+        sends: whether they go on over the cascade then.
+        last: whether they are done after that, and not kept for the next call.
+        factors: x [M, K] and w [K, N] of floats whose products are added to the cascade's sums.
+    """
+
+    values: np.ndarray
+    spec: KernelSpec
+    receives: bool
+    sends: bool
+    last: bool = True
+    factors: tuple[np.ndarray, np.ndarray] | None = None
+
+
+@dataclass
+class Kept:
+    """What such a kernel has between two pauses.
+
+    Attributes:
+        came: words that the next block starts from.
+        summed: words of the block that is not drained; None before the first one.
+        drained: words of blocks that are to be stored together.
+    """
+
+    came: np.ndarray | None = None
+    summed: np.ndarray | None = None
+    drained: list[np.ndarray] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Carried:
+    """Some blocks of a call, before the cascade's part is added.
+
+    Attributes:
+        values: of the whole call, [M, N], int64.
+        spec: of the kernel.
+        receives: whether the cascade's sums join.
+        sends: whether they go on over the cascade then.
+        blocks: those blocks.
+        first: whether the run begins with them.
+        last: whether it ends with them.
+        kept: of the kernel.
+    """
+
+    values: np.ndarray
+    spec: KernelSpec
+    receives: bool
+    sends: bool
+    blocks: range
+    first: bool
+    last: bool
+    kept: Kept
+
+
+class Function(Protocol):
+    """A kernel function, with what it keeps between calls."""
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> Sums | Carried | np.ndarray | None:
+        """Call `number` of a run: sums, or what it stores. Inputs are the bytes of its buffers."""
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
+        """What is stored of sums [M, N] that do not go on; None where they are kept."""
