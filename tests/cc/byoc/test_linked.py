@@ -59,6 +59,7 @@ def residual():
     return made(body, ((1, 8, 12, 12), "int8"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", thinned(["llvm", "c"], 2))
 def test_exported_library_runs_elsewhere(tmp_path, host) -> None:
     module, target = residual(), CPU()

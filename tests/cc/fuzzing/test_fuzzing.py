@@ -23,7 +23,10 @@ pytest.importorskip("onnxruntime")
 
 @pytest.mark.parametrize(
     ("case", "seed"),
-    thinned(itertools.product(("cpu_float", "cpu_quantised", "versal"), (1, 2, 3)), 2),
+    [
+        *thinned(itertools.product(("cpu_float", "cpu_quantised"), (1, 2, 3)), 2),
+        *(pytest.param("versal", seed, marks=pytest.mark.slow) for seed in (1, 2, 3)),
+    ],
 )
 def test_random_models(case, seed, quick):
     [found] = [c for c in cases.CASES if c.name == case]

@@ -65,6 +65,7 @@ def test_the_same_network_from_three_processes(tmp_path):
     assert load(tmp_path / "net").run(IMAGE).matches_reference
 
 
+@pytest.mark.slow
 def test_other_networks_from_three_processes(tmp_path):
     """Each either runs its own network, or is told that it is gone; nobody runs half of another."""
     another = "another project was written to this folder since this one was loaded"

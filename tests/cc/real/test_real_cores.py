@@ -74,7 +74,7 @@ SURE = {
     ]
 }
 #: The others are slow tests: what compiles takes seconds.
-QUICK = ("dense", "recurrent")
+QUICK = ("dense",)
 ALL = [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
 
 

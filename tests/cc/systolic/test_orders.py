@@ -102,11 +102,16 @@ def test_a_chain_is_copied_at_its_ends_only(tmp_path, chip):
 @pytest.mark.parametrize(
     "case",
     [
-        Case("deep", depthwise(sized(UINT8, 1, 40, 7, 4), (2, 2))),
-        Case("residual", residual, single=False),
-        Case("ragged sums", Conv(sized(INT8, 1, 130, 5, 4), 250)),
+        pytest.param(Case("deep", depthwise(sized(UINT8, 1, 40, 7, 4), (2, 2))), id="deep"),
+        pytest.param(
+            Case("residual", residual, single=False), id="residual", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            Case("ragged sums", Conv(sized(INT8, 1, 130, 5, 4), 250)),
+            id="ragged sums",
+            marks=pytest.mark.slow,
+        ),
     ],
-    ids=lambda case: case.name,
 )
 def test_every_kind_of_layer(tmp_path, case):
     net = compiled(network([case]), Ordered())

@@ -121,6 +121,7 @@ def test_the_package_is_found_right_outside_of_the_tree(installed, tmp_path):
     assert refusal == "it has 37 inputs, which is no multiple of 16"
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_package_with_a_scratchpad_is_right_in_tiles_too(tmp_path):
     place = installed_as(tmp_path, tiled=True)

@@ -50,7 +50,10 @@ def test_the_zoo_has_every_operator_side_shape_and_type():
     assert {case.name for case in OPERANDS} < set(BY_NAME)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow) if n in ("GAP9", "Diana") else n for n in CASES],
+)
 def test_constants_are_operands_like_others(name):
     """Each is computed exactly by some module or the core; who refuses says why."""
     check = check_target(CPU("portable") if name == "CPU" else load_target(name), cases=CASES[name])

@@ -8,13 +8,9 @@ import match_aie as match
 from match_aie.targets.versal import VersalAIEML
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("memory", "way", "copies"),
-    [
-        pytest.param("plio", "plio", 1, marks=pytest.mark.slow),
-        ("plio", "plio", 2),
-        pytest.param("ddr", "gmio", 1, marks=pytest.mark.slow),
-    ],
+    ("memory", "way", "copies"), [("plio", "plio", 1), ("plio", "plio", 2), ("ddr", "gmio", 1)]
 )
 def test_stages_of_a_pipeline_are_emulated(tmp_path, monkeypatch, memory, way, copies):
     """Results that several buffers take, scales per channel, three element types."""

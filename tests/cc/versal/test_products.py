@@ -94,6 +94,7 @@ def network(batch, rows, inner, columns):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
 
+@pytest.mark.slow
 def test_a_network_with_a_product_of_activations(tmp_path) -> None:
     """On the array beside a dense layer: run bit for bit, and simulated near its prediction."""
     net = match.compile(network(2, 13, 20, 11), target=VersalAIEML(modules=("array",)))

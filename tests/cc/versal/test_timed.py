@@ -89,6 +89,7 @@ def counted(graphs, runs):
     return found
 
 
+@pytest.mark.slow
 def test_operands_that_go_by(tmp_path, monkeypatch) -> None:
     """Bit for bit; what cores did is what the kernels' schedules hold, operation for operation."""
     monkeypatch.setenv("AIE_EMULATION_COUNTERS", str(tmp_path / "counters.json"))

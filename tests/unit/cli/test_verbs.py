@@ -276,6 +276,7 @@ def test_doctor_knows_this_machine(capsys: Capture) -> None:
     assert {"CPU", "GAP9"} <= set(shown["targets"])
 
 
+@pytest.mark.slow
 def test_a_part_of_the_zoo(capsys: Capture) -> None:
     assert run(["check-target", "CPU", "--case", "dense int8", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)

@@ -1,6 +1,7 @@
 """Search results on disk: keys, damage, several processes, and what a warm cache saves."""
 
 import json
+import pickle
 import warnings
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import replace
@@ -24,6 +25,7 @@ from match_aie.mapping import (
 )
 from match_aie.mapping.cache import decode, encode
 from match_aie.mapping.facts import search_key
+from match_aie.mapping.hidden import ScaleRead
 from match_aie.workload import Quantized, Tail, Window, Workload, conv2d
 from tests.shared import model_file
 from tests.tiled_target import Chip, Cluster
@@ -132,8 +134,9 @@ def test_a_module_that_reads_scales_gets_every_layer_searched():
     assert counts == SearchCounts(0, 0, 2)
     assert found == [search(task.workload, module, OPTIONS) for task in tasks]
     assert found[0][0].cost != found[1][0].cost
-    with ProcessPoolExecutor(1, get_context("spawn")) as executor:
+    with ThreadPoolExecutor(1) as executor:
         assert search_all(tasks, OPTIONS, executor) == (found, counts)
+    assert isinstance(pickle.loads(pickle.dumps(ScaleRead("a scale"))), ScaleRead)
 
 
 def test_where_the_cache_is(monkeypatch, tmp_path):

@@ -146,7 +146,7 @@ def agree_and_pass(workload, machine, tiles):
     assert len({found.mapping for found in exact}) == len(exact)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(WORKLOADS, machines((16,), (30,), (20, 40)))
 def test_infeasible_says_what_is_missing(workload, machine):
     found = search(workload, machine, SearchOptions("exact"))

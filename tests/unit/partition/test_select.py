@@ -362,6 +362,7 @@ def test_where_time_runs_out_the_cover_is_as_good_as_the_hint(monkeypatch):
     assert rushed.bound <= best.units
 
 
+@pytest.mark.slow
 def test_the_same_cover_in_every_process():
     script = (
         "from tests.unit.partition.test_select import chain, permuted, select\n"

@@ -47,7 +47,8 @@ def covered(mapping: ArrayMapping) -> bool:
     )
 
 
-@settings(max_examples=4, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=10, deadline=None)
 @given(sizes, sizes, sizes, st.sampled_from(["int8", "int16"]))
 def test_odd_layers_map_legally(rows: int, reduction: int, columns: int, a: str) -> None:
     found = find(DenseLayer(rows, reduction, columns, a=a), VEK280)

@@ -103,6 +103,7 @@ def test_the_shortest_way_through_a_graph_says_how_far_ahead_a_host_may_be(made)
     assert runs_ahead(several) == 0
 
 
+@pytest.mark.slow
 def test_shortcuts_that_cross_leave_less_room():
     """By way of the second sum, back to where its shortcut begins, to the first sum, and back."""
     target = VersalAIEML(modules=("array",), optimize_for="throughput", columns_per_layer=1)
