@@ -52,9 +52,10 @@ def check_named(
     target = load_target(name)
     cases = [case for case in ZOO if not words or any(word in case.name for word in words)]
     if not cases:
+        kinds = dict.fromkeys(case.name.split()[0] for case in ZOO)
         raise OptionError(
             f"no layer of the zoo is called like {', '.join(words)}",
-            hint=f"parts of names such as {', '.join(case.name for case in ZOO[::20])}",
+            hint=f"a part of a name, such as 'conv 3x3'; names begin with {', '.join(kinds)}",
         )
     with warnings.catch_warnings(), working(f"checking {target.name}") as progress:
         warnings.simplefilter("ignore")

@@ -42,6 +42,16 @@ def table(
     return "\n".join(lines)
 
 
+def some(names: Sequence[str], most: int = 3) -> str:
+    """The first of `names`, and how many more there are.
+
+    >>> some(["a", "b"]), some(["a", "b", "c"], 1)
+    ('a, b', 'a and 2 more')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def extent(shape: Sequence[int]) -> str:
     """A shape in few characters; a scalar is "-".
 

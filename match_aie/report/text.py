@@ -22,7 +22,7 @@ from match_aie.report.network import (
     network_report,
 )
 from match_aie.report.stages import many, stage_facts, stages_text
-from match_aie.report.table import count, extent, table
+from match_aie.report.table import count, extent, some, table
 from match_aie.report.totals import CoverDetail, EnergyDetail
 from match_aie.workload import Operand
 
@@ -189,13 +189,18 @@ def layer_text(report: NetworkReport, step: StepRow) -> str:
 
 
 def refusals_text(report: NetworkReport) -> str:
-    """Every refusal of a module, a line each; a layer may still run as another pattern."""
-    refused = [a for a in report.attempts if a.reason]
-    if not refused:
+    """What modules refused, a line for each reason; a layer may still run as another pattern."""
+    reasons: dict[tuple[str, str], list[Attempt]] = {}
+    for attempt in report.attempts:
+        if attempt.reason:
+            reasons.setdefault((attempt.module, attempt.reason), []).append(attempt)
+    if not reasons:
         return "no module refused anything that its patterns match"
-    lines = [
-        f"  {shorten(a.layer, 60)}: {a.module} {a.pattern}: {shorten(a.reason)}" for a in refused
-    ]
+    lines = []
+    for (module, reason), attempts in reasons.items():
+        layers = some([shorten(name, 60) for name in dict.fromkeys(a.layer for a in attempts)], 2)
+        patterns = some(list(dict.fromkeys(a.pattern for a in attempts)), 2)
+        lines.append(f"  {layers}: {module} {patterns}: {shorten(reason)}")
     return "\n".join(["refused", *lines])
 
 

@@ -10,6 +10,7 @@ from match_aie.errors import shorten
 from match_aie.hardware import ExecModule, MatchTarget
 from match_aie.options import Selection
 from match_aie.pipeline import resolve
+from match_aie.report.table import some
 from match_aie.testing import declared
 from match_aie.testing.case import Case
 from match_aie.testing.examine import Examined, belongs, examine
@@ -61,9 +62,11 @@ def check_target(
     found += trial.overlooked(list(cases), [row for part in found for row in part.rows])
     rows = tuple(row for part in found for row in part.rows)
     remarks = [remark for part in found for remark in part.remarks]
-    remarks += [*declared.remarks(chip), *(() if part else _untried(rows, chip))]
+    brought = _brought(chip)
+    remarks += [*declared.remarks(chip), *(() if part else _untried(rows, chip, brought))]
     wrong = () if part else tuple(_idle(rows, chip))
-    return TargetCheck(chip.name, rows, wrong, tuple(map(shorten, dict.fromkeys(remarks))))
+    said = tuple(map(shorten, dict.fromkeys(remarks)))
+    return TargetCheck(chip.name, rows, wrong, said, brought)
 
 
 @dataclass(frozen=True)
@@ -169,24 +172,40 @@ def _busy(rows: Sequence[CheckRow]) -> set[tuple[str, str]]:
     return {(ran.module, ran.pattern) for row in rows for ran in row.ran}
 
 
-def _untried(rows: Sequence[CheckRow], target: MatchTarget) -> Iterator[str]:
-    """Patterns as which no layer of the zoo ran, and why: nothing was found, or all refused."""
+def _brought(target: MatchTarget) -> tuple[str, ...]:
+    """Modules that are match_aie's own, of a target that is not: nothing its author could mend."""
+
+    def ours(thing: object) -> bool:
+        return type(thing).__module__.split(".")[0] == "match_aie"
+
+    return () if ours(target) else tuple(m.name for m in target.modules() if ours(m))
+
+
+def _untried(
+    rows: Sequence[CheckRow], target: MatchTarget, brought: Collection[str]
+) -> Iterator[str]:
+    """Patterns as which no layer of the zoo ran, and why; of modules `brought` only how many."""
     ran = _busy(rows)
-    hint = "try: check_target(target, cases=[*ZOO, Case(...)]) with a network of your own"
+    hint = 'a case of your own tries it: "Testing" in docs/targets.md'
     for module in target.modules():
-        left = [p.name for p in module.patterns() if (module.name, p.name) not in ran]
+        names = [pattern.name for pattern in module.patterns()]
+        left = [name for name in names if (module.name, name) not in ran]
+        if left and module.name in brought:
+            yield (
+                f"{module.name} is a module of match_aie: {len(left)} of its {len(names)} patterns "
+                "were not tried, which is nothing to mend here"
+            )
+            continue
         refused = {
             r.pattern: r for row in reversed(rows) for r in row.refused if r.module == module.name
         }
         unseen = [name for name in left if name not in refused]
         if unseen:
-            yield (
-                f"not tried of module {module.name!r}: {', '.join(unseen)}; no layer of the zoo is "
-                f"one; {hint}"
-            )
+            yield f"{module.name}: no layer of the zoo is {some(unseen)}; {hint}"
+        reasons: dict[str, list[str]] = {}
         for name in left:
             if name in refused:
-                yield (
-                    f"not tried of module {module.name!r}: {name}, whose check refuses all of the "
-                    f"zoo, such as {refused[name].layer}: {refused[name].reason}; {hint}"
-                )
+                reasons.setdefault(refused[name].reason, []).append(name)
+        for reason, alike in reasons.items():
+            why = f"all of the zoo refused ({refused[alike[0]].layer}: {reason})"
+            yield f"{module.name}: {some(alike)}: {why}; {hint}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 
 from match_aie.errors import MismatchError, shorten
-from match_aie.report.table import count, table
+from match_aie.report.table import count, some, table
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,15 @@ class TargetCheck:
         rows: a row per layer of the zoo.
         problems: what is wrong with the target itself.
         remarks: what was not tried, or is worth a look.
+        brought: modules of another author's target that are match_aie's own, such as `cpu`. What
+            they refuse is in `rows`; the text leaves it out, since it is not for him to mend.
     """
 
     target: str
     rows: tuple[CheckRow, ...]
     problems: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    brought: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -135,7 +138,9 @@ class TargetCheck:
         header += [">off (measured)", ""]
         rows = [_row(row, simulated) for row in self.rows]
         lines = [table(header, rows, "", 48) if rows else "", ""]
-        lines += [f"refused   {line}" for line in _refusals(self.rows)]
+        if simulated and any(_untimed(row) for row in self.rows):
+            lines.append("*         without layers that the simulator does not time")
+        lines += [f"refused   {line}" for line in _refusals(self.rows, self.brought)]
         lines += [f"remark    {remark}" for remark in self.remarks]
         lines += [f"wrong     {sentence}" for sentence in self.sentences()]
         lines.append(f"{self.target}: {_verdict(self)}")
@@ -146,10 +151,15 @@ def _row(row: CheckRow, simulated: bool) -> list[str]:
     predicted = sum(ran.predicted for ran in row.ran)
     known = [ran.simulated for ran in row.ran if ran.simulated is not None]
     cells = [row.case, _runners(row), count(predicted) if row.ran else ""]
-    cells += [count(sum(known)) if known else ""] if simulated else []
+    cells += [count(sum(known)) + "*" * _untimed(row) if known else ""] if simulated else []
     off = "" if row.max_abs is None else f"{row.max_abs:.1e}"
     off = off if row.max_lsb is None else f"{row.max_lsb} LSB"
     return [*cells, off, "WRONG" if row.problem else "ok"]
+
+
+def _untimed(row: CheckRow) -> bool:
+    """Whether the simulator knows some of a row's layers, and others not."""
+    return len({ran.simulated is None for ran in row.ran}) > 1
 
 
 def _runners(row: CheckRow) -> str:
@@ -157,16 +167,16 @@ def _runners(row: CheckRow) -> str:
     return " + ".join([*modules, *(["core"] if row.fallback else [])])
 
 
-def _refusals(rows: tuple[CheckRow, ...]) -> Iterator[str]:
-    """A line per module and reason, with the layers that it is about."""
+def _refusals(rows: tuple[CheckRow, ...], brought: Collection[str]) -> Iterator[str]:
+    """A line per module and reason, with the layers that it is about; none of modules `brought`."""
     layers: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         for refusal in row.refused:
             known = layers.setdefault((refusal.module, refusal.reason), [])
             known += [] if row.case in known else [row.case]
     for (module, reason), cases in layers.items():
-        more = f" and {len(cases) - 2} more" if len(cases) > 2 else ""
-        yield shorten(f"{module}: {', '.join(cases[:2])}{more}: {reason}", 300)
+        if module not in brought:
+            yield shorten(f"{module}: {some(cases, 2)}: {reason}", 300)
 
 
 def _verdict(check: TargetCheck) -> str:

@@ -10,7 +10,7 @@ static void ${layer.symbol}(${layer.parameters})
 {
     for (int32_t b = 0; b < ${d.B}; ++b) {
         for (int32_t k = 0; k < ${d.K}; ++k) {
-            int32_t acc = bias[k];
+            int32_t acc = ${"bias[k]" if "bias" in [o.name for o in layer.operands] else 0};
             for (int32_t c = 0; c < ${d.C}; ++c) {
                 acc += ${x.centred(f"x[b * {d.C} + c]")} * weight[k * ${d.C} + c];
             }

@@ -16,8 +16,12 @@ static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *conte
     const struct ma_view *const vy = t->view[${at["y"]}];
     const ${x.ctype} *const x = (const void *)ma_at(t, vx);
     const ${weight.ctype} *const weight = (const void *)ma_at(t, vw);
-    const int32_t *const bias = (const void *)ma_at(t, t->view[${at["bias"]}]);
-    const float *const scale = (const void *)ma_at(t, t->view[${at["scale"]}]);
+## `bias` and `scale` of the model's arithmetic; of the chip's own `multiplier` and `offset` (README.md).
+% for name in ("bias", "scale", "multiplier", "offset"):
+% if name in at:
+    const ${layer.operand(name).ctype} *const ${name} = (const void *)ma_at(t, t->view[${at[name]}]);
+% endif
+% endfor
     ${y.ctype} *const y = (void *)ma_at(t, vy);
     (void)context;
     ma_tile_arrive(t);
@@ -27,7 +31,7 @@ static uint32_t ${layer.symbol}_start(const struct ma_tile *t, const void *conte
             for (int32_t ox = 0; ox < vy->extent[2]; ++ox) {
 % endif
         for (int32_t k = 0; k < vy->extent[${inner}]; ++k) {
-            int32_t acc = bias[k];
+            int32_t acc = ${"bias[k]" if "bias" in at else 0};
 % if w:
             for (int32_t tap = 0; tap < ${layer.dim.FY * layer.dim.FX}; ++tap) {
                 const int32_t fy = tap / ${layer.dim.FX}, fx = tap % ${layer.dim.FX};

@@ -22,7 +22,7 @@ from match_aie.hardware import (
 )
 from match_aie.targets.cpu import CPU, CPUModule
 from match_aie.targets.diana import Diana
-from match_aie.testing import ZOO, check_target
+from match_aie.testing import ZOO, CheckRow, Ran, Refusal, TargetCheck, check, check_target
 from match_aie.testing.check import only
 
 pytestmark = pytest.mark.skipif(
@@ -289,6 +289,42 @@ def test_declarations_that_make_no_sense(target, said):
     assert not check.passed
     assert any(said in sentence for sentence in check.sentences())
     assert check.rows == ()
+
+
+def test_of_modules_that_an_author_did_not_write_little_is_said():
+    class Own(CPUModule):
+        """A class of the author's: all is said."""
+
+    class Beside(MatchTarget):
+        name = "beside"
+        kind = CPUModule
+
+        def modules(self):
+            return [Array(), self.kind()]
+
+    class Both(Beside):
+        kind = Own
+
+    first = CheckRow(
+        "a", refused=(Refusal("a", "cpu", "add", "no"), Refusal("a", "array", "x", "1"))
+    )
+    ran = (Ran("b", "array", "dense", 8.0, 8.0), Ran("b", "cpu", "softmax", 4.0))
+    rows = (first, CheckRow("b", ran=ran))
+    assert (check._brought(CPU("portable")), check._brought(Both())) == ((), ())
+    brought = check._brought(Beside())
+    assert brought == ("cpu",)
+    said = [*check._untried(rows, Beside(), brought)]
+    assert len(said[-1]) < 100
+    assert re.match(r"cpu is a module of match_aie: \d+ of its \d+ patterns were not", said[-1])
+    own = [line for line in check._untried(rows, Both(), ()) if line.startswith("cpu: ")]
+    assert len(own) == 2
+    assert re.match(r"cpu: no layer of the zoo is \w+, \w+, \w+ and \d+ more; ", own[0])
+    assert own[1].startswith("cpu: add: all of the zoo refused (a: no); ")
+    text = str(TargetCheck("beside", rows, brought=brought))
+    assert "cpu: a: no" not in text
+    assert "refused   array: a: 1" in text
+    assert "8*" in text
+    assert "cpu: a: no" in str(TargetCheck("both", rows))
 
 
 def test_a_module_that_others_are_preferred_to_is_tried_alone(tmp_path, monkeypatch):

@@ -76,6 +76,22 @@ print(json.dumps([check_target(MyChip(n), cases=cases).to_json() for n in (65536
 """
 
 
+#: The module with the arithmetic that the README says how to add, in a process of its own.
+OWN = """
+import json, sys
+from match_aie.testing import ZOO, check_target
+from my_chip import MyChip, target
+kind = "DenseArray" if hasattr(target, "DenseArray") else "VectorUnit"
+scope = vars(target)
+scope["Unit"] = scope[kind]
+block = open(sys.argv[1]).read().split("```python")[1].split("```")[0]
+exec(block.replace("hw.ExecModule", "Unit").replace("(ExecModule", "(Unit"), scope)
+names = ("dense int8", "conv 3x3 int8, odd sizes, stride 2")[: 1 + (kind == "VectorUnit")]
+cases = [case for case in ZOO if case.name in names]
+print(json.dumps(check_target(MyChip(), cases=cases).to_json()))
+"""
+
+
 def installed_as(tmp_path, **how):
     place = tmp_path / "site"
     place.mkdir()
@@ -118,6 +134,19 @@ def test_a_package_with_a_scratchpad_is_right_in_tiles_too(tmp_path):
         assert ran["conv 3x3 int8, odd sizes, stride 2"] == ["vector_unit"]
         assert ran["dense int8"] == ["vector_unit"]
         assert ran["matmul int8, constant second, matrix"] == []
+
+
+@needs_compiler
+@pytest.mark.parametrize("tiled", [False, True])
+def test_an_arithmetic_of_its_own_as_the_readme_says(tmp_path, tiled):
+    place, readme = installed_as(tmp_path, tiled=tiled), str(tmp_path / "package" / "README.md")
+    done = match_aie("-c", OWN, readme, where=tmp_path, path=place)
+    assert (done.returncode, done.stderr) == (0, "")
+    check = json.loads(done.stdout)
+    assert check["passed"] is True, check
+    for row in check["rows"]:
+        assert row["ran"]
+        assert row["proven_lsb"], row
 
 
 @pytest.mark.slow

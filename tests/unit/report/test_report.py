@@ -192,6 +192,11 @@ def test_refusals_are_shown_with_their_reason(manifest: dict[str, Any]) -> None:
     network = report.network_report(manifest)
     line = "down: npu conv_3x3: stride 3 is not\\nsupported"
     assert line in report.refusals_text(network)
+    again = [{**manifest["considered"][-1], "layer": name, "pattern": "conv"} for name in "abc"]
+    manifest["considered"] += again
+    shown = report.refusals_text(report.network_report(manifest)).splitlines()
+    reason = "stride 3 is not\\nsupported"
+    assert shown == ["refused", f"  down, a and 2 more: npu conv_3x3, conv: {reason}"]
     assert "refused: stride 3" in report.layer_text(network, network.step("down"))
 
 
