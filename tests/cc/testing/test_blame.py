@@ -47,15 +47,15 @@ def chip(where, monkeypatch, text, files=None, **how):
 #: Of the scaffold's template: what is replaced, by what, and what is said.
 TEMPLATES = {
     "a name that is none": (
-        "int32_t acc = bias[k];",
-        "int32_t acc = bais[k];",
-        "layer.c.mako, line 30",
+        '"bias[k]" if',
+        '"bais[k]" if',
+        "layer.c.mako, line 34",
         "or make the pattern refuse this layer",
     ),
     "a line that is half an expression": (
         "acc += ${x.centred(",
         "acc += * ${x.centred(",
-        "layer.c.mako, line 52",
+        "layer.c.mako, line 56",
         "or make the pattern refuse this layer",
     ),
     "a function that nobody defines": (
