@@ -29,6 +29,7 @@ import numpy as np
 from aie_images import IMAGES, image_rows
 from aie_phases import PHASED, phased_rows
 from aie_placement import exercises, placement_rows
+from aie_rest import products, rest_rows
 from machine import machine_row
 from rows import figure, report
 from versal import dense_network
@@ -230,6 +231,8 @@ def rows_of(name: str, case: Case, *, emulate: bool = False) -> list[Row]:
         figure(name, "seconds_execution", made.executing, "s", "measured", "two runs"),
         figure(name, "seconds_simulation", simulating, "s", "measured"),
     ]
+    if case.aim == "throughput" and case.memory == "plio":
+        rows += rest_rows(name, plans, array, result.interval, case.macs)
     if emulate:
         rows += emulated(name, case, made.net)
     if case.memory == "ddr":
@@ -289,12 +292,7 @@ def _stages(case: Case, net: Compilation) -> str:
 
 def _limit(case: Case, plans: Sequence[SpreadPlan]) -> float:
     """TOPS if tiles did nothing but their products, those of what is filled up included."""
-    cycles = []
-    for plan in plans:
-        m, t = plan.timed.mapping, plan.timed
-        rate = case.array.architecture.core.macs_of(m.layer.a, m.layer.w) or 1
-        cycles.append(t.passes * m.call_rows * m.part_reduction * m.call_columns / rate)
-    return _tops(case, max(cycles))
+    return _tops(case, max(products(plan, case.array) for plan in plans))
 
 
 def main() -> None:

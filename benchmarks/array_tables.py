@@ -142,6 +142,14 @@ def aie_networks(rows: Rows) -> Lines:
         )
 
 
+def aie_rest(rows: Rows) -> Lines:
+    """Where the array's peak goes in these networks, in percent of it."""
+    yield "network", "products", "filled up", "kernels beside products", "waiting", "unused tiles"
+    parts = ("products", "padding", "kernels", "waiting", "unused")
+    for case in rows.cases("share_products_percent"):
+        yield (case, *(rows.value(case, f"share_{part}_percent", 1) for part in parts))
+
+
 def aie_from_memory(rows: Rows) -> Lines:
     """The same fed by the chip's memory."""
     yield (

@@ -262,6 +262,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "aie_cascades": ("aie_layer", array_tables.aie_cascades),
     "aie_types": ("aie_layer", array_tables.aie_types),
     "aie_networks": ("aie_network", array_tables.aie_networks),
+    "aie_rest": ("aie_network", array_tables.aie_rest),
     "aie_from_memory": ("aie_network", array_tables.aie_from_memory),
     "aie_devices": ("aie_network", array_tables.aie_devices),
     "aie_phased": ("aie_network", array_tables.aie_phased),
