@@ -5,6 +5,11 @@ from __future__ import annotations
 from result_rows import Lines, Rows
 
 
+def half_and_double(rows: Rows, case: str, metric: str, decimals: int) -> str:
+    """What `metric` is at half and at double of every assumed constant."""
+    return " / ".join(rows.value(case, f"{metric}_{at}", decimals) for at in ("half", "double"))
+
+
 def versal_networks(rows: Rows) -> Lines:
     """Networks on the array."""
     yield (
@@ -130,14 +135,13 @@ def aie_networks(rows: Rows) -> Lines:
     )
     from_memory = set(rows.cases("limit_memory_tops"))
     for case in (name for name in rows.cases("limit_tops") if name not in from_memory):
-        varied = (f"simulated_tops_{which}" for which in ("half", "double"))
         yield (
             case,
             rows.value(case, "tiles", 0),
             rows.value(case, "simulated_us", 2),
             rows.value(case, "simulated_tops", 1),
             rows.value(case, "limit_tops", 1),
-            " / ".join(rows.value(case, metric, 1) for metric in varied),
+            half_and_double(rows, case, "simulated_tops", 1),
             rows.value(case, "processor_seconds_emulation", 0),
         )
 
@@ -157,13 +161,12 @@ def aie_from_memory(rows: Rows) -> Lines:
         *("assumptions at half / double", "emulated here, s of processors"),
     )
     for case in rows.cases("limit_memory_tops"):
-        varied = (f"simulated_tops_{which}" for which in ("half", "double"))
         yield (
             *(case.removesuffix("_ddr"), rows.value(case, "tiles", 0)),
             rows.value(case, "simulated_us", 2),
             rows.value(case, "simulated_tops", 1),
             rows.value(case, "limit_memory_tops", 1),
-            " / ".join(rows.value(case, metric, 1) for metric in varied),
+            half_and_double(rows, case, "simulated_tops", 1),
             rows.value(case, "processor_seconds_emulation", 0),
         )
 
@@ -177,11 +180,10 @@ def aie_devices(rows: Rows) -> Lines:
         ("jet_vck190", "jet tagging", "VCK190"),
         ("mlp7_128_vck190", "seven of 128x128", "VCK190"),
     ):
-        varied = (f"simulated_us_{which}" for which in ("half", "double"))
         yield (
             *(network, device, rows.value(case, "tiles", 0), rows.value(case, "simulated_us", 2)),
             rows.value(case, "simulated_tops", 2),
-            " / ".join(rows.value(case, metric, 2) for metric in varied),
+            half_and_double(rows, case, "simulated_us", 2),
         )
 
 
@@ -202,13 +204,12 @@ def aie_latency(rows: Rows) -> Lines:
     """Networks that are compiled for the latency of a single run, likewise."""
     yield "network", "tiles", "a run, us", "a result every, us", "assumptions at half / double, us"
     for case in rows.cases("interval_us"):
-        varied = (f"simulated_us_{which}" for which in ("half", "double"))
         yield (
             case,
             rows.value(case, "tiles", 0),
             rows.value(case, "simulated_us", 2),
             rows.value(case, "interval_us", 2),
-            " / ".join(rows.value(case, metric, 2) for metric in varied),
+            half_and_double(rows, case, "simulated_us", 2),
         )
 
 
@@ -216,12 +217,11 @@ def aie_recurrent(rows: Rows) -> Lines:
     """Steps of recurrent layers that fit the array, likewise."""
     yield "layer", "tiles", "a step, us", "assumptions at half / double, us", "largest error"
     for case in rows.cases("simulated_us_half"):
-        varied = (f"simulated_us_{which}" for which in ("half", "double"))
         yield (
             case,
             rows.value(case, "tiles", 0),
             rows.value(case, "simulated_us", 3),
-            " / ".join(rows.value(case, metric, 3) for metric in varied),
+            half_and_double(rows, case, "simulated_us", 3),
             rows.value(case, "max_error", 4),
         )
 
@@ -244,13 +244,12 @@ def aie_attention(rows: Rows) -> Lines:
     share, varied = "share of these tiles' peak, %", "assumptions at half / double, %"
     yield "layer", "tiles", "a run, us", share, varied, "largest error, steps"
     for case in rows.cases("share_of_peak"):
-        each = (f"share_of_peak_{which}" for which in ("half", "double"))
         yield (
             case,
             rows.value(case, "tiles", 0),
             rows.value(case, "simulated_us", 1),
             rows.value(case, "share_of_peak", 1),
-            " / ".join(rows.value(case, metric, 1) for metric in each),
+            half_and_double(rows, case, "share_of_peak", 1),
             rows.value(case, "max_error", 1),
         )
 
@@ -268,7 +267,6 @@ def aie_images(rows: Rows) -> Lines:
         "assumptions at half / double, us",
     )
     for case in rows.cases("images_per_second"):
-        varied = (f"simulated_us_{which}" for which in ("half", "double"))
         yield (
             case,
             rows.value(case, "tiles", 0),
@@ -277,7 +275,7 @@ def aie_images(rows: Rows) -> Lines:
             rows.value(case, "host_us", 2),
             rows.value(case, "images_per_second", 0),
             rows.value(case, "times_one_at_a_time", 1),
-            " / ".join(rows.value(case, metric, 2) for metric in varied),
+            half_and_double(rows, case, "simulated_us", 2),
         )
 
 

@@ -289,6 +289,13 @@ def int8_logits(model: onnx.ModelProto, images: np.ndarray) -> np.ndarray:
     return np.concatenate([session.run(None, {"image": image[None]})[0] for image in images])
 
 
+def shuffled_digits() -> tuple[np.ndarray, np.ndarray]:
+    """Images [N, 8, 8] from 0 to 1, labels [N]: `TRAIN` to learn from, then the held out."""
+    digits = load_digits()
+    order = np.random.default_rng(SEED).permutation(len(digits.target))
+    return digits.images[order] / 16.0, digits.target[order]
+
+
 def write(
     out: Path, params: Params, model: onnx.ModelProto, x: np.ndarray, labels: np.ndarray
 ) -> None:
@@ -312,10 +319,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=default, help="folder for model and images")
     parser.add_argument("--json", type=Path, help="write the table as rows")
     options = parser.parse_args()
-    digits = load_digits()
-    order = np.random.default_rng(SEED).permutation(len(digits.target))
-    x = (digits.images[order, None] / 16.0).astype(np.float64)
-    labels = digits.target[order]
+    images, labels = shuffled_digits()
+    x = images[:, None]
     params = train(x[:TRAIN], labels[:TRAIN])
     model = quantize(params, x[:TRAIN])
     held, held_labels = x[TRAIN:], labels[TRAIN:]

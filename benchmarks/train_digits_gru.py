@@ -21,8 +21,7 @@ import onnx
 import onnxruntime
 from machine import machine_row
 from onnx import TensorProto, helper, numpy_helper
-from sklearn.datasets import load_digits
-from train_digits import SEED, TRAIN
+from train_digits import SEED, TRAIN, shuffled_digits
 
 HIDDEN, STEPS, PIXELS, CLASSES = 32, 8, 8, 10
 EPOCHS, BATCH = 60, 32
@@ -185,9 +184,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=default, help="folder for models and images")
     parser.add_argument("--json", type=Path, help="write the table as rows")
     options = parser.parse_args()
-    digits = load_digits()
-    order = np.random.default_rng(SEED).permutation(len(digits.target))
-    x, labels = digits.images[order] / 16.0, digits.target[order]
+    x, labels = shuffled_digits()
     params = train(x[:TRAIN], labels[:TRAIN])
     largest = float(np.abs(forward(params, x[:TRAIN])[0]).max())
     held, held_labels = x[TRAIN:], labels[TRAIN:]

@@ -20,8 +20,7 @@ def explain_project(folder: Path, layer: str | None, as_json: bool) -> None:
             say_json(report.step_json(network, step))
         else:
             say(report.layer_text(network, step))
-            rows = f"{layer} rows "
-            alike = (s for s in network.steps if s.name == layer or s.name.startswith(rows))
+            alike = network.steps_called(layer)
             others = ", ".join(str(s.index) for s in alike if s.index != step.index)
             if others:
                 say(f"\nof the same name: {others} ({program()} explain {folder} NUMBER)")

@@ -183,16 +183,21 @@ class NetworkReport:
         """Multiply-accumulates of all layers, without the fallback."""
         return sum(step.layer.workload.macs for step in self.steps if step.layer is not None)
 
+    def steps_called(self, wanted: str) -> list[StepRow]:
+        """All steps of which `wanted` is the name or C symbol, in their order.
+
+        A change of layout bears the layer's name too, and halves of a layer say which rows.
+        """
+        rows = f"{wanted} rows "
+        return [s for s in self.steps if wanted in (s.name, s.symbol) or s.name.startswith(rows)]
+
     def step(self, wanted: str) -> StepRow:
         """The step called `wanted`: its name, C symbol, or position.
 
         Raises:
             OptionError: there is none; the nearest names are given.
         """
-        # A change of layout bears the layer's name too, and halves of a layer say which rows.
-        rows = f"{wanted} rows "
-        found = [s for s in self.steps if wanted in (s.name, s.symbol) or s.name.startswith(rows)]
-        if found:
+        if found := self.steps_called(wanted):
             return max(found, key=lambda s: s.layer.workload.macs if s.layer else 0)
         if wanted.isascii() and wanted.isdigit() and int(wanted) < len(self.steps):
             return self.steps[int(wanted)]

@@ -44,18 +44,18 @@ def chip(where, monkeypatch, text, files=None, **how):
     return type("Chip", (Chip,), {"array_class": array, "runtime": lambda self: runtime})()
 
 
-#: Of the scaffold's template: what is replaced, by what, and what is said.
+#: Of the scaffold's template: what is replaced, by what, and what is said of which line.
 TEMPLATES = {
     "a name that is none": (
         '"bias[k]" if',
         '"bais[k]" if',
-        "layer.c.mako, line 34",
+        "layer.c.mako, line {line}",
         "or make the pattern refuse this layer",
     ),
     "a line that is half an expression": (
-        "acc += ${x.centred(",
-        "acc += * ${x.centred(",
-        "layer.c.mako, line 56",
+        'acc += ${x.centred("x[b',
+        'acc += * ${x.centred("x[b',
+        "layer.c.mako, line {line}",
         "or make the pattern refuse this layer",
     ),
     "a function that nobody defines": (
@@ -71,7 +71,8 @@ TEMPLATES = {
 def test_c_of_a_template_is_its_authors(mistake, tmp_path, monkeypatch):
     old, new, where, hint = TEMPLATES[mistake]
     text = templates.source("scaffold/tiled/layer.c.mako")
-    assert old in text
+    assert text.count(old) == 1
+    where = where.format(line=text[: text.index(old)].count("\n") + 1)
     broken = chip(tmp_path, monkeypatch, text.replace(old, new), entry="ma_network")
     (sentence,) = check_target(broken, cases=DENSE).sentences()
     assert where in sentence
