@@ -297,6 +297,7 @@ class Device:
         if_to_array_gbps: GB/s from interface into array, all columns together; None likewise.
         array_to_if_gbps: the other way.
         dram_gbps: effective bandwidth of the chip's memory; None where not known.
+        dram_duplex: whether reading and writing get that much each; else they share it.
         provenance: of every fact of the device and of its architecture, by dotted path.
         documented_only: whether graphs may hold only what public examples show.
         dispatch_us: from the host's call until a configured array begins and is done again, without
@@ -324,6 +325,7 @@ class Device:
     dram_gbps: float | None
     provenance: Mapping[str, Provenance]
     documented_only: bool = False
+    dram_duplex: bool = False
     dispatch_us: float | None = None
     first_dispatch_us: float | None = None
     reconfiguration_ms: float | None = None
@@ -336,6 +338,21 @@ class Device:
             raise TargetError(f"{self.name}: {self.mem_rows} rows of memory tiles, not described")
         if any(not 0 <= column < self.columns for column in self.shim_noc_columns or ()):
             raise TargetError(f"{self.name}: interface columns outside the array")
+
+    @property
+    def dram_way_gbps(self) -> float | None:
+        """Of reading, or of writing, while both are at work; None where not known."""
+        if self.dram_gbps is None:
+            return None
+        return self.dram_gbps if self.dram_duplex else self.dram_gbps / 2
+
+    def memory_cycles(self, read: float, written: float, otherwise: float) -> float:
+        """Least cycles of the array in which the chip's memory moves so many bytes each way.
+
+        Where its rate is not known, `otherwise` (GB/s) is.
+        """
+        moved = max(read, written) if self.dram_duplex else read + written
+        return moved * self.clock_ghz / (self.dram_gbps or otherwise)
 
     @property
     def core_tiles(self) -> int:

@@ -102,6 +102,7 @@ def _device(name: str, part: str, facts: Facts) -> Device:
         array_to_if_gbps=entry.real("plio_bandwidth", "array_to_if_GBps"),
         dram_gbps=entry.real("dram_effective_GBps"),
         provenance=MappingProxyType({p.path.removeprefix("."): p for p in proven}),
+        dram_duplex=entry.integer("dram_directions") == 2,
         dispatch_us=entry.real("dispatch_us", "amortised")
         or entry.real("dispatch_us", "persistent"),
         first_dispatch_us=_slowest(entry.table("dispatch_us").integers("one_shot")),

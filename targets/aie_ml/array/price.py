@@ -216,8 +216,8 @@ def external_rates(device: Device) -> tuple[float, float]:
         return ways_in, ways_out
     ways_in = device.need(device.gmio_in, "DMA channels from memory") * per
     ways_out = device.need(device.gmio_out, "DMA channels to memory") * per
-    if device.dram_gbps is not None:
-        share = device.dram_gbps / device.clock_ghz / 2
+    if device.dram_way_gbps is not None:
+        share = device.dram_way_gbps / device.clock_ghz
         return min(ways_in, share), min(ways_out, share)
     return ways_in, ways_out
 

@@ -56,8 +56,7 @@ def _of_spread(plan: SpreadPlan, name: str) -> dict[str, float]:
         "memory tiles": work.passes * _through(work),
     }
     if plan.through == "gmio":
-        rate = whole.dram_gbps or MEMORY_GBPS
-        found["the chip's memory"] = sum(plan.moved) * whole.clock_ghz / rate
+        found["the chip's memory"] = whole.memory_cycles(*plan.moved, MEMORY_GBPS)
     else:
         moved = sum(work.inputs) + sum(work.outputs)
         found["ways"] = work.passes * moved / work.memory_rate

@@ -315,7 +315,7 @@ class ArraySimulation:
 
         def through_memory() -> Iterator[Command]:
             yield switch
-            yield from self._memory.move(route.bytes, name, route.name)
+            yield from self._memory.move(route.bytes, name, route.name, not beyond)
 
         return through_memory
 

@@ -64,35 +64,40 @@ def ways(device: Device) -> Ways:
     inputs = device.need(device.gmio_in, "DMA channels from memory")
     outputs = device.need(device.gmio_out, "DMA channels to memory")
     rate = float(device.architecture.shim_dma.bytes_per_cycle)
-    if device.dram_gbps is None:
+    if device.dram_way_gbps is None:
         return Ways(inputs, rate, outputs, rate)
-    # Reading and writing share the memory: half each, as long as both are at work.
-    half = device.dram_gbps / device.clock_ghz / 2
-    return Ways(inputs, min(rate, half / inputs), outputs, min(rate, half / outputs))
+    share = device.dram_way_gbps / device.clock_ghz
+    return Ways(inputs, min(rate, share / inputs), outputs, min(rate, share / outputs))
 
 
 class ChipMemory:
-    """The chip's memory as DMA channels of interface tiles see it: one after the other."""
+    """The chip's memory as DMA channels of interface tiles see it: one after the other.
+
+    Reading and writing share one port, or have one each: `Device.dram_duplex`.
+    """
 
     def __init__(self, device: Device, beyond: Beyond) -> None:
         """Nobody uses it yet."""
         gbps = beyond.memory_gbps if device.dram_gbps is None else device.dram_gbps
         self.rate = gbps / device.clock_ghz
+        reading = Resource("chip's memory")
+        writing = Resource("chip's memory, written") if device.dram_duplex else reading
+        self._ports = reading, writing
         self.channel_rate = float(device.architecture.shim_dma.bytes_per_cycle)
         self.latency = beyond.memory_cycles
-        self._port = Resource("chip's memory")
         #: Bytes until now.
         self.moved = 0
 
-    def move(self, size: int, resource: str, name: str) -> Iterator[Command]:
-        """A transfer of `size` bytes through one channel."""
+    def move(self, size: int, resource: str, name: str, written: bool) -> Iterator[Command]:
+        """A transfer of `size` bytes through one channel, into the memory where `written`."""
+        port = self._ports[written]
         yield Delay(self.latency, resource, f"request {name}", "dma")
         for first in range(0, size, GRAIN):
             part = min(GRAIN, size - first)
             served = ceil(part / self.rate)
-            yield Acquire(self._port)
+            yield Acquire(port)
             yield Delay(served)
-            yield Release(self._port)
+            yield Release(port)
             left = ceil(part / self.channel_rate) - served
             self.moved += part
             yield Delay(max(0, left), resource, name, "dma")

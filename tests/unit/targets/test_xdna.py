@@ -45,7 +45,10 @@ def test_facts_have_sources(name, columns, gigahertz, dram, times):
     assert (array.gmio_in, array.gmio_out) == (2 * columns, 2 * columns)
     assert (array.clock_ghz, array.dram_gbps) == (gigahertz, dram)
     assert (array.dispatch_us, array.first_dispatch_us, array.reconfiguration_ms) == times
-    for fact in ("dispatch_us", "full_reconfiguration_ms", "dram_effective_GBps", "clock"):
+    assert array.dram_duplex
+    assert array.dram_way_gbps == dram
+    named = "dispatch_us", "full_reconfiguration_ms", "dram_effective_GBps", "clock"
+    for fact in (*named, "dram_directions"):
         assert array.provenance[f"devices.{name}.{fact}"].source
 
 

@@ -11,7 +11,7 @@ from match_aie.targets.aie_ml.simulate.layer import simulate_program
 
 sys.path.append(str(Path(__file__).parents[4] / "benchmarks"))
 
-from xdna import implied, published
+from xdna import implied, published, simulated
 from xdna_gemm import Gemm, call_cycles, program
 
 SMALL = Gemm("npu1", (448, 1120, 448), (112, 112, 112), "int8", "int8")
@@ -23,8 +23,9 @@ def test_rows_name_their_mapping():
     assert (gemm.block, value, unit) == ((112, 112, 112), 6.52, "TOPS")
     assert sum(unit == "TOPS" for _, _, unit in published()) == 8
     # A once for each of nine blocks of columns, B for each of nine of rows, C once.
-    moved, products = 2 * 9 * 4032**2 + 4032**2, 4032**3
-    assert implied(gemm, value) == pytest.approx(moved / (2 * products / 6.52e12) / 1e9)
+    read, written, products = 2 * 9 * 4032**2, 4032**2, 4032**3
+    gbps = 6.52e12 / (2 * products) / 1e9
+    assert implied(gemm, value) == pytest.approx((read * gbps, written * gbps))
 
 
 def test_compute_bounds_a_product_with_a_fast_memory():
@@ -35,11 +36,24 @@ def test_compute_bounds_a_product_with_a_fast_memory():
     assert least < result.interval < 1.1 * least  # C leaves between two blocks
 
 
-def test_memory_bounds_a_product_with_a_slow_one():
-    array = replace(device("npu1"), dram_gbps=2.0)
+@pytest.mark.parametrize("duplex", [False, True])
+def test_memory_bounds_a_product_with_a_slow_one(duplex):
+    """Reading bounds it where writing has a rate of its own, else both together."""
+    array = replace(device("npu1"), dram_gbps=2.0, dram_duplex=duplex)
     made = program(SMALL, array, call_cycles(SMALL, array))
-    moved = sum(
-        r.bytes * r.sends for r in made.routes if 0 in (r.source.tile[1], r.sinks[0].tile[1])
-    )
+    read = sum(r.bytes * r.sends for r in made.routes if r.source.tile[1] == 0)
+    written = sum(r.bytes * r.sends for r in made.routes if r.sinks[0].tile[1] == 0)
+    least = array.memory_cycles(read, written, 25.6)
+    assert least == (read if duplex else read + written) / 2.0
     result = simulate_program(made, array)
-    assert moved / 2.0 <= result.interval < 1.05 * moved / 2.0
+    assert least <= result.interval < 1.05 * least
+
+
+def test_published_cycles_of_a_kernel_take_the_place_of_modelled_ones():
+    array = device(SMALL.device)
+    cycles = call_cycles(SMALL, array)
+    modelled = SMALL.block[0] * SMALL.block[1] * SMALL.block[2] / cycles
+    ours, slower = simulated(SMALL), simulated(SMALL, kernels=modelled / 2)
+    assert simulated(SMALL, kernels=modelled) == pytest.approx(ours)
+    took = [2 * 448 * 1120 * 448 * array.clock_ghz / tops / 1e3 for tops in (ours, slower)]
+    assert took[1] - took[0] >= 9 * cycles  # ten calls, each twice as long
