@@ -7,7 +7,8 @@ The canonical form, which patterns are written against:
 - a quantised layer is `quantize(op(dequantize(x), dequantize(weight)) + dequantize(bias))`,
   followed by an integer `clip` where an activation narrows the range; ReLU, ReLU6 and Clip before
   a `quantize` are always turned into that clip;
-- reshapes, transposes and max pooling between equal quantisations work on integers;
+- reshapes and transposes of activations that are quantised as a whole work on integers, as max
+  pooling between equal quantisations does;
 - GELU by tanh is one operator; a float transposed convolution is a convolution and a move of its
   channels between pixels;
 - TFLite's integer average pool is one composite function, `match.avg_pool2d_half_away`.

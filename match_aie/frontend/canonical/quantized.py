@@ -27,6 +27,8 @@ def canonical_quantized(emitter: Emitter, var: Any, value: Expr) -> Expr:
     operator = tvm_api.operator_name(value)
     if operator == "quantize" and per_tensor(value):
         return _quantize(emitter, value)
+    if operator in MOVEMENT:
+        return _dequantize_behind(emitter, value)
     if operator == "clip" and str(value.args[0].ty.dtype) in _STORED:
         return _clip(emitter, value.args[0], *clip_bounds(value))
     if operator == "astype" and tvm_api.is_tensor(var):
@@ -53,17 +55,21 @@ def clip_bounds(call: Any) -> tuple[float, float]:
 
 
 def _quantize(emitter: Emitter, call: Any) -> Expr:
-    """Quantize of an activation, a movement or a dequantize: done on the integers instead."""
+    """Quantize of an activation, a movement or a dequantize: done on the integers instead.
+
+    A movement goes behind the quantize, so that what computes its elements stands beside it.
+    """
     dtype = str(call.attrs.out_dtype)
     inner = emitter.definition(call.args[0])
     operator = tvm_api.operator_name(inner)
     if operator == "dequantize" and same_parameters(inner, call):
         return inner.args[0] if tvm_api.dtype_of(inner.args[0]) == dtype else call
-    if operator in MOVEMENT or operator == "nn.max_pool2d":
+    if operator in MOVEMENT:
+        return _moved(inner, _quantized_like(emitter, inner.args[0], call))
+    if operator == "nn.max_pool2d":
         source = emitter.definition(inner.args[0])
         if _undone(source, call):
-            rest = list(inner.args[1:])
-            return relax.Call(inner.op, [source.args[0], *rest], inner.attrs, inner.ty_args)
+            return _moved(inner, source.args[0])
     if operator == "concat" and isinstance(inner.args[0], relax.Tuple):
         fields = list(inner.args[0].fields)
         if any(_undone(emitter.definition(field), call) for field in fields):
@@ -83,6 +89,27 @@ def _quantize(emitter: Emitter, call: Any) -> Expr:
     # The activation's own input may be an activation again: relu(clip(x)).
     quantized = _quantized_like(emitter, data, call)
     return _clip(emitter, quantized, float(bounds[0]), float(bounds[1]))
+
+
+def _moved(call: Any, data: Expr) -> Expr:
+    """`call`, which takes its elements from its first argument, of `data` instead."""
+    return relax.Call(call.op, [data, *call.args[1:]], call.attrs, call.ty_args)
+
+
+def _dequantize_behind(emitter: Emitter, call: Any) -> Expr:
+    """A movement of dequantized activations: moves the integers, so that they meet who reads them.
+
+    Constants keep theirs, which are folded.
+    """
+    source = emitter.definition(call.args[0])
+    known = tvm_api.operator_name(source) == "dequantize" and per_tensor(source)
+    if not known or tvm_api.is_constant(source.args[0]):
+        return call
+    if tvm_api.dtype_of(source.args[0]) not in _STORED:
+        return call
+    moved = emitter.emit(_moved(call, source.args[0]))
+    real = tvm_api.dtype_of(source)
+    return relax.op.dequantize(moved, *source.args[1:], axis=0, out_dtype=real)
 
 
 def _undone(source: Any, call: Any) -> bool:
