@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,12 @@ from tvm import relax
 from tvm.relax.frontend.tflite import tflite_frontend
 
 from match_aie import tvm_api
-from match_aie.errors import ModelError, UnsupportedOperatorError
+from match_aie.errors import UnsupportedOperatorError
+from match_aie.frontend import tflite_hybrid, tflite_recurrent
 from match_aie.frontend.onnx_rewrite.spectra import LARGEST_TABLE, fourier
 from match_aie.frontend.tflite_check import DTYPES, tensor_name
 from match_aie.frontend.tflite_fold import FOLDED, Array, Known, fold, options_of, reachable
-from match_aie.frontend.tflite_sparse import densified
+from match_aie.frontend.tflite_tensors import Tensors, dequantised, is_complex, table_of
 from match_aie.limits import Limits
 
 #: Operators that only move elements, so that they may work on the stored integers.
@@ -27,7 +28,6 @@ MOVES = frozenset(
 
 #: Operators that are known for complex numbers, pairs of floats along a last axis.
 COMPLEX = frozenset({"RFFT2D", "CAST", "SQUEEZE", "REAL", "IMAG", "COMPLEX_ABS"})
-_COMPLEX64 = 8
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Notes:
     labels: list[tuple[str, str]] = field(default_factory=list)
 
 
-class Converter(tflite_frontend.OperatorConverter):
+class Converter(Tensors):
     """TVM's converter, an operator at a time, with a named variable for each result.
 
     What can be computed (`tflite_fold`) is, and is a constant to all that follow.
@@ -51,22 +51,23 @@ class Converter(tflite_frontend.OperatorConverter):
 
     def __init__(self, notes: Notes, limits: Limits, *arguments: Any, **options: Any) -> None:
         """Note progress in `notes`; what is computed keeps to `limits`."""
-        super().__init__(*arguments, **options)
+        super().__init__(limits, *arguments, **options)
         self._notes = notes
-        self._limits = limits
-        self._computed = 0
         self.convert_map |= {
             "CAST": self._convert_cast,
+            "CONV_2D": self._convert_conv,
             "EXPAND_DIMS": self._convert_expand_dims,
+            "FULLY_CONNECTED": self._convert_dense,
             "RFFT2D": self._convert_rfft2d,
             "SQUEEZE": self._convert_squeeze,
+            **{kind: partial(self._convert_recurrent, kind) for kind in tflite_recurrent.STATES},
         }
 
     def check_unsupported_ops(self) -> None:
         """List all operators that TVM does not take, with the names of their results."""
         refused = []
         operators = [self.subgraph.Operators(i) for i in range(self.subgraph.OperatorsLength())]
-        computable = reachable([self._step(op) for op in operators], self._constants())
+        computable = reachable([self._step(op) for op in operators], self.constants())
         for place, op in enumerate(operators):
             kind, label = self._describe(op)
             why = None if place in computable else self._problem(op, kind)
@@ -84,15 +85,6 @@ class Converter(tflite_frontend.OperatorConverter):
         ]
         return str(self.get_op_code_str(op)), numbers[0], numbers[1]
 
-    def _constants(self) -> set[int]:
-        """Tensors whose content is in the file."""
-        graph, model = self.subgraph, self.model
-        return {
-            i
-            for i in range(graph.TensorsLength())
-            if model.Buffers(graph.Tensors(i).Buffer()).DataLength()
-        }
-
     def _describe(self, op: Any) -> tuple[str, str]:
         """(operator, name of its first result)."""
         kind = str(self.get_op_code_str(op))
@@ -105,14 +97,23 @@ class Converter(tflite_frontend.OperatorConverter):
         if kind not in self.convert_map:
             return "no such operator is known here"
         tensors = [*self.get_input_tensors(op), *self.get_output_tensors(op)]
-        if kind not in COMPLEX and any(_is_complex(tensor) for tensor in tensors):
+        if kind not in COMPLEX and any(is_complex(tensor) for tensor in tensors):
             return "it is not known for complex numbers"
         if kind == "STRIDED_SLICE" and options_of(op, kind).Offset():
             return "an end that counts from the beginning is not compiled"
         inputs = [tensor.qnn_params for tensor in self.get_input_tensors(op)]
         outputs = [tensor.qnn_params for tensor in self.get_output_tensors(op)]
         if inputs and inputs[0] is None and any(inputs[1:]) and not any(outputs):
-            return "its weights are quantised but not its activations; quantise both"
+            if kind not in tflite_hybrid.OPTIONS:
+                return "its weights are quantised but not its activations; quantise both"
+            return tflite_hybrid.problem(
+                table_of(op, tflite_hybrid.OPTIONS[kind]), self.get_input_tensors(op)[1]
+            )
+        if kind in tflite_recurrent.STATES and not any((*inputs, *outputs)):
+            present = [tensor.tensor_idx >= 0 for tensor in self.get_input_tensors(op)]
+            return tflite_recurrent.problem(
+                kind, table_of(op, tflite_recurrent.OPTIONS[kind]), present
+            )
         if not any((*inputs, *outputs)) or kind in self._SUPPORTED_QUANTIZED_OPS:
             return None
         if kind not in MOVES:
@@ -159,14 +160,14 @@ class Converter(tflite_frontend.OperatorConverter):
         if kind == "SHAPE" and len(inputs) == 1:
             sizes = inputs[0].tensor
             shape = [sizes.Shape(i) for i in range(sizes.ShapeLength())]
-            return self._keep(outputs, (np.array(shape, dtypes[0]),))
-        if not all(self._is_known(t) for t in inputs):
+            return self.keep(outputs, (np.array(shape, dtypes[0]),))
+        if not all(self.is_known(t) for t in inputs):
             return False
         if kind == "DEQUANTIZE":
-            made = _dequantised(self.get_tensor_value(inputs[0]), inputs[0])
-            return self._keep(outputs, (made,))
+            made = dequantised(self.get_tensor_value(inputs[0]), inputs[0])
+            return self.keep(outputs, (made,))
         if kind == "DENSIFY":
-            return self._keep(outputs, (self.get_tensor_value(inputs[0]),))
+            return self.keep(outputs, (self.get_tensor_value(inputs[0]),))
         if kind not in FOLDED or any(t.qnn_params for t in (*inputs, *outputs)):
             return False
         values = tuple(self.get_tensor_value(t) for t in inputs)
@@ -175,81 +176,8 @@ class Converter(tflite_frontend.OperatorConverter):
         except ValueError:
             return False
         wide = max(np.dtype(known.dtype).itemsize, *(value.itemsize for value in values))
-        most = (self._limits.constant_bytes - self._computed) // wide
-        return self._keep(outputs, fold(known, most))
-
-    def _is_known(self, tensor: Any) -> bool:
-        """Whether a tensor's content is in the file, or was computed."""
-        if self.is_prefetched(tensor.tensor_idx):
-            return True
-        sizes = [tensor.tensor.Shape(i) for i in range(tensor.tensor.ShapeLength())]
-        there = tensor.buffer.DataLength() > 0 or 0 in sizes
-        return there and not self.has_expr(tensor.tensor_idx)
-
-    def _keep(self, tensors: Sequence[Any], values: Sequence[Array]) -> bool:
-        """`values` are what the tensors hold from now on; False where there is not one for each.
-
-        Raises:
-            LimitError: what was computed takes too much.
-        """
-        if len(values) != len(tensors):
-            return False
-        for tensor, value in zip(tensors, values, strict=True):
-            self._count(value.nbytes, tensor_name(self.subgraph, tensor.tensor_idx))
-            self.set_prefetched_node(tensor.tensor_idx, value)
-        return True
-
-    def _count(self, size: int, where: str) -> None:
-        """Bytes more that were computed.
-
-        Raises:
-            LimitError: all together take too much.
-        """
-        self._computed += size
-        what = "constants that are computed take too much"
-        self._limits.check("constant_bytes", self._computed, what, where)
-
-    def get_tensors(self, tensors_idx_list: Any) -> list[Any]:
-        """Tensors by number; those that are there already with the shapes that they have.
-
-        Files of dynamic shapes say 1 where a size was not known when they were written.
-        """
-        found: list[Any] = super().get_tensors(tensors_idx_list)
-        for tensor in found:
-            if tensor.tensor_idx < 0:
-                continue
-            if self.is_prefetched(tensor.tensor_idx):
-                shape = self.get_prefetched_node(tensor.tensor_idx).shape
-            elif self.has_expr(tensor.tensor_idx):
-                whole = tvm_api.shape_of(super().get_expr(tensor.tensor_idx))
-                shape = whole[:-1] if _is_complex(tensor) else whole
-            else:
-                continue
-            if shape != tuple(tensor.tensor.Shape(i) for i in range(tensor.tensor.ShapeLength())):
-                tensor.tensor = _Sized(tensor.tensor, shape)
-        return found
-
-    def get_tensor_value(self, tensor_wrapper: Any, is_sparse: bool = False) -> Any:
-        """A tensor's content, computed ones included."""
-        if not is_sparse and self.is_prefetched(tensor_wrapper.tensor_idx):
-            return self.get_prefetched_node(tensor_wrapper.tensor_idx)
-        if not tensor_wrapper.buffer.DataLength() and self._is_known(tensor_wrapper):
-            shape = tensor_wrapper.tensor.ShapeAsNumpy()
-            return np.zeros(shape, self.get_tensor_type_as_numpy(tensor_wrapper))
-        if tensor_wrapper.tensor.Sparsity() is None:
-            return super().get_tensor_value(tensor_wrapper, is_sparse)
-        values = super().get_tensor_value(tensor_wrapper, True)
-        try:
-            return densified(tensor_wrapper.tensor, values)
-        except ValueError as error:
-            where = f"tensor {tensor_name(self.subgraph, tensor_wrapper.tensor_idx)}"
-            raise ModelError(f"a sparse tensor is damaged: {error}", where=where) from error
-
-    def get_expr(self, input_tensor_idx: int) -> Any:
-        """A tensor's expression; constants that no operator made included."""
-        if not self.has_expr(input_tensor_idx):
-            return self.get_tensor_expr(self.get_tensors([input_tensor_idx])[0])
-        return super().get_expr(input_tensor_idx)
+        most = (self.limits.constant_bytes - self._computed) // wide
+        return self.keep(outputs, fold(known, most))
 
     def _convert_expand_dims(self, op: Any) -> Any:
         """`EXPAND_DIMS`; TVM's own passes an argument too many."""
@@ -258,10 +186,85 @@ class Converter(tflite_frontend.OperatorConverter):
             self.get_expr(data.tensor_idx), int(self.get_tensor_value(axis))
         )
 
+    def _convert_recurrent(self, kind: str, op: Any) -> Any:
+        """A recurrent operator, its steps written out; what it keeps is kept for the next call.
+
+        Raises:
+            LimitError: it has more steps than are written out.
+            UnsupportedOperatorError: its weights are computed.
+        """
+        inputs, given = self.get_input_tensors(op), table_of(op, tflite_recurrent.OPTIONS[kind])
+        label = self._describe(op)[1]
+        steps = tflite_recurrent.steps_of(kind, given, tvm_api.shape_of(self.value_of(inputs[0])))
+        what = "the steps of a recurrent layer, which are written out, are too many"
+        self.limits.check("recurrent_steps", steps, what, f"tensor {label}")
+
+        def constant(position: int) -> Array | None:
+            return self._weights(inputs[position], op) if position < len(inputs) else None
+
+        def keep(position: int, value: Any) -> None:
+            following = self.subgraph.following[inputs[position].tensor_idx]
+            name = tflite_frontend.get_tensor_name(self.subgraph, following)
+            self.exp_tab.set_expr(name, value)
+
+        site = tflite_recurrent.Site(
+            kind=kind,
+            given=given,
+            constant=constant,
+            value=lambda position: self.value_of(inputs[position]),
+            keep=keep,
+            emit=self._emit,
+        )
+        return tflite_recurrent.convert(site)
+
+    def _convert_dense(self, op: Any) -> Any:
+        """`FULLY_CONNECTED`; TVM's own takes weights and activations of one kind."""
+        made = self._convert_hybrid(op, "FULLY_CONNECTED")
+        return self.convert_fully_connected(op) if made is None else made
+
+    def _convert_conv(self, op: Any) -> Any:
+        """`CONV_2D`, likewise."""
+        made = self._convert_hybrid(op, "CONV_2D")
+        return self.convert_conv(op, "conv2d") if made is None else made
+
+    def _convert_hybrid(self, op: Any, kind: str) -> Any:
+        """A layer of int8 weights on floats; None where it is another one."""
+        data, weight, *bias = self.get_input_tensors(op)
+        if data.qnn_params is not None or weight.qnn_params is None:
+            return None
+        convert = {
+            "FULLY_CONNECTED": tflite_hybrid.dense,
+            "CONV_2D": tflite_hybrid.convolution,
+        }[kind]
+        stored = self._weights(weight, op)
+        if stored is None:
+            return None
+        wide = dequantised(stored, weight)
+        self.count(wide.nbytes, tensor_name(self.subgraph, weight.tensor_idx))
+        added = self._weights(bias[0], op) if bias else None
+        given = table_of(op, tflite_hybrid.OPTIONS[kind])
+        return convert(self._emit, given, self.value_of(data), wide, added)
+
+    def _weights(self, tensor: Any, op: Any) -> Array | None:
+        """A tensor's content; None where the operand is left out.
+
+        Raises:
+            UnsupportedOperatorError: it is computed.
+        """
+        if tensor.tensor_idx < 0:
+            return None
+        if not self.is_known(tensor):
+            raise UnsupportedOperatorError([(*self._describe(op), "weights that are computed")])
+        return np.asarray(self.get_tensor_value(tensor))
+
+    def _emit(self, value: Any) -> Any:
+        """A variable for a call; all else is itself."""
+        return self.bb.emit(value) if isinstance(value, tvm_api.CallNode) else value
+
     def _convert_cast(self, op: Any) -> Any:
         """`CAST`; of a complex number its real part, which TVM's own forgets."""
         (data,), (result,) = self.get_input_tensors(op), self.get_output_tensors(op)
-        if not _is_complex(data) or _is_complex(result):
+        if not is_complex(data) or is_complex(result):
             return self.convert_cast(op)
         real = relax.op.take(
             self.get_expr(data.tensor_idx), relax.const(0, "int64"), axis=-1, mode="fast"
@@ -292,50 +295,8 @@ class Converter(tflite_frontend.OperatorConverter):
         if lengths != shape[-2:] or lengths[0] != 1 or too_long:
             return self.convert_rfft2d(op)
         turned = fourier(lengths[1], lengths[1], bins).reshape(lengths[1], -1)
-        self._count(turned.size * 4, "cosines and sines")
+        self.count(turned.size * 4, "cosines and sines")
         table = relax.const(turned.astype(np.float32), "float32")
         flat = relax.op.reshape(self.get_expr(data.tensor_idx), (-1, lengths[1]))
         pairs = relax.op.matmul(flat, table)
         return relax.op.reshape(pairs, (*shape[:-1], bins, 2))
-
-
-class _Sized:
-    """A tensor of the file with another shape than it says."""
-
-    def __init__(self, tensor: Any, shape: tuple[int, ...]) -> None:
-        self._tensor = tensor
-        self._shape = shape
-
-    def __getattr__(self, name: str) -> Any:
-        """All else is the tensor's."""
-        return getattr(self._tensor, name)
-
-    def Shape(self, place: int) -> int:
-        """One size."""
-        return self._shape[place]
-
-    def ShapeLength(self) -> int:
-        """How many sizes there are."""
-        return len(self._shape)
-
-    def ShapeAsNumpy(self) -> Array:
-        """All sizes."""
-        return np.array(self._shape, np.int32)
-
-
-def _is_complex(tensor: Any) -> bool:
-    """Whether a tensor's elements are pairs."""
-    return tensor.tensor_idx >= 0 and tensor.tensor.Type() == _COMPLEX64
-
-
-def _dequantised(stored: Array, tensor: Any) -> Array:
-    """What a constant's stored numbers stand for, in float32 (TFLite's reference kernel)."""
-    if tensor.qnn_params is None:
-        return stored.astype(np.float32)
-    scale = tvm_api.constant_value(tensor.qnn_params["scale"])
-    zero = tvm_api.constant_value(tensor.qnn_params["zero_point"])
-    if scale.ndim:
-        along = [1] * stored.ndim
-        along[tensor.qnn_params["axis"]] = -1
-        scale = scale.reshape(along)
-    return (stored.astype(np.int32) - zero).astype(np.float32) * scale.astype(np.float32)

@@ -1,7 +1,8 @@
 """Variables of TFLite models: each is an input, and an output for the next call.
 
 A streaming model reads a variable once, assigns it once, and a second subgraph, which `CALL_ONCE`
-names, assigns what it is at first.
+names, assigns what it is at first. Recurrent operators have tensors that they change
+(`is_variable`), which are 0 at first.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from match_aie.errors import ModelError, UnsupportedOperatorError
 from match_aie.frontend.state import State
 from match_aie.frontend.tflite_check import DTYPES, tensor_name
 from match_aie.frontend.tflite_fold import options_of
+from match_aie.frontend.tflite_recurrent import STATES, states_of
 
 #: Operators that are about variables; none of them computes anything.
 OPERATORS = frozenset({"CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE"})
@@ -48,7 +50,8 @@ class Stateless(tflite.Model):
         try:
             steps = list(_steps(model, self._main))
             first = _initialised(model, steps)
-            self.states = tuple(_states(self._main, steps, first))
+            resources = tuple(_states(self._main, steps, first))
+            self.states = (*resources, *_changed(self._main, steps))
         except _DAMAGE as error:
             raise ModelError("what this file says of its variables is damaged") from error
 
@@ -63,16 +66,43 @@ class Stateless(tflite.Model):
         return self._main
 
 
+class _Next:
+    """A variable tensor as the next call finds it: of the same type, under a name of its own."""
+
+    def __init__(self, tensor: Any, name: str) -> None:
+        self._tensor = tensor
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        """All else is the tensor's."""
+        return getattr(self._tensor, name)
+
+    def Name(self) -> bytes:
+        """Its own."""
+        return self._name.encode()
+
+
 class _Graph(tflite.SubGraph):
-    """A subgraph with other operators, and more inputs and outputs."""
+    """A subgraph with other operators, and more tensors, inputs and outputs.
+
+    Attributes:
+        following: variable tensor -> the tensor that it is in the next call, by number.
+    """
 
     def __init__(self, graph: Any) -> None:
         super().__init__()
+        self.following: dict[int, int] = {}
+        self._next: list[_Next] = []
         self.Init(graph._tab.Bytes, graph._tab.Pos)
         whole = [graph.Operators(i) for i in range(graph.OperatorsLength())]
         self._operators = whole
         self._inputs = [graph.Inputs(i) for i in range(graph.InputsLength())]
         self._outputs = [graph.Outputs(i) for i in range(graph.OutputsLength())]
+
+    @property
+    def operators(self) -> list[Any]:
+        """All of them, in order."""
+        return self._operators
 
     def become(
         self, operators: Sequence[Any], inputs: Sequence[int], outputs: Sequence[int]
@@ -81,6 +111,23 @@ class _Graph(tflite.SubGraph):
         self._operators = list(operators)
         self._inputs += inputs
         self._outputs += [tensor for tensor in outputs if tensor not in self._outputs]
+
+    def follow(self, variable: int) -> int:
+        """A tensor more: `variable` as the next call finds it."""
+        names = {tensor_name(self, at) for at in range(self.TensorsLength())}
+        name = f"{tensor_name(self, variable)} next"
+        while name in names:
+            name += "!"
+        self.following[variable] = self.TensorsLength()
+        self._next.append(_Next(self.Tensors(variable), name))
+        return self.following[variable]
+
+    def Tensors(self, place: int) -> Any:
+        own = super().TensorsLength()
+        return super().Tensors(place) if place < own else self._next[place - own]
+
+    def TensorsLength(self) -> int:
+        return int(super().TensorsLength()) + len(self._next)
 
     def Operators(self, place: int) -> Any:
         return self._operators[place]
@@ -209,6 +256,35 @@ def _states(graph: _Graph, steps: Sequence[Step], first: dict[str, np.ndarray]) 
     for variable in order:
         source, result = (tensor_name(graph, by[variable]) for by in (read, assigned))
         yield State(source, result, first[variable])
+
+
+def _changed(graph: _Graph, steps: Sequence[Step]) -> Iterator[State]:
+    """What the tensors become that recurrent operators change.
+
+    Raises:
+        UnsupportedOperatorError: a state that is no variable, belongs to two operators, or is used
+            elsewhere.
+    """
+    for _, kind, operands, results in steps:
+        uses = [tensor for tensor in operands if tensor >= 0 and graph.Tensors(tensor).IsVariable()]
+        kept = list(states_of(kind, operands))
+        label = tensor_name(graph, results[0]) if results else kind
+        if any(graph.Tensors(t).IsVariable() for t in results) or (uses and kind not in STATES):
+            raise _refused(kind, label, "it works with a tensor that another operator changes")
+        if sorted(kept) != sorted(uses) or set(kept) & graph.following.keys():
+            why = "each of its states must be a variable of the file that nothing else uses"
+            raise _refused(kind, label, why)
+        given = {graph.Inputs(at) for at in range(graph.InputsLength())}
+        left = {graph.Outputs(at) for at in range(graph.OutputsLength())}
+        if len(set(kept)) != len(kept) or set(kept) & (given | left):
+            raise _refused(kind, label, "a state is an input or an output of the model, or twice")
+        for variable in kept:
+            following = graph.follow(variable)
+            graph.become(graph.operators, [variable], [following])
+            source, result = tensor_name(graph, variable), tensor_name(graph, following)
+            tensor = graph.Tensors(variable)
+            shape = [tensor.Shape(i) for i in range(tensor.ShapeLength())]
+            yield State(source, result, np.zeros(shape, DTYPES[tensor.Type()]))
 
 
 def _refused(kind: str, where: str, why: str) -> UnsupportedOperatorError:

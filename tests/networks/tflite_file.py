@@ -184,7 +184,7 @@ def flatbuffer(
     stored: Sequence[Stored],
     steps: Sequence[Step],
     entry: str,
-    leaving: str,
+    leaving: str | tuple[str, ...],
     others: Sequence[tuple[Sequence[Stored], Sequence[Step]]] = (),
 ) -> bytes:
     """A file of these tensors and operators.
@@ -193,13 +193,14 @@ def flatbuffer(
         stored: all tensors, in the order of their numbers.
         steps: the operators in order.
         entry: name of the input.
-        leaving: name of the output.
+        leaving: name of the output, or of several.
         others: tensors and operators of further subgraphs, which have no inputs and outputs.
     """
     builder = flatbuffers.Builder(1 << 16)
     # The first buffer is empty by convention: it is that of tensors without content.
     contents: list[np.ndarray | None] = [None]
-    wholes = [(stored, steps, [entry], [leaving]), *((*other, [], []) for other in others)]
+    exits = [leaving] if isinstance(leaving, str) else list(leaving)
+    wholes = [(stored, steps, [entry], exits), *((*other, [], []) for other in others)]
     codes = sorted({step.code for _, own, _, _ in wholes for step in own})
     graphs = [_graph(builder, contents, codes, *whole) for whole in wholes]
     buffers = [_buffer(builder, content) for content in contents]
