@@ -11,6 +11,7 @@ The canonical form, which patterns are written against:
   pooling between equal quantisations does;
 - GELU by tanh is one operator; a float transposed convolution is a convolution and a move of its
   channels between pixels;
+- a bilinear resize of floats is a sum of two weighted rows, then of two columns;
 - TFLite's integer average pool is one composite function, `match.avg_pool2d_half_away`.
 """
 
@@ -27,6 +28,7 @@ from match_aie.frontend.canonical.gelu import whole_gelu
 from match_aie.frontend.canonical.integer_io import integer_ports
 from match_aie.frontend.canonical.layout import Layout
 from match_aie.frontend.canonical.quantized import canonical_quantized
+from match_aie.frontend.canonical.resize import bilinear
 from match_aie.frontend.canonical.unsigned import unsigned_activations
 from match_aie.frontend.model import Model
 from match_aie.frontend.rebuild import rebuild
@@ -45,7 +47,8 @@ def normalize(model: Model, *, integer_io: bool = False, unsigned: bool = False)
         ModelError: control flow at run time.
     """
     module, labels = _renamed(model)
-    for visit in (fold_constants, canonical_quantized, whole_gelu, Layout(), fold_constants):
+    first = (fold_constants, canonical_quantized, whole_gelu)
+    for visit in (*first, Layout(), bilinear, fold_constants):
         module, labels = rebuild(module, labels, visit)
     result = replace(model, module=module, labels=labels)
     result = integer_ports(result) if integer_io else result

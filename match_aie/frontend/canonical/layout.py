@@ -18,6 +18,7 @@ from tvm import relax
 from match_aie import tvm_api
 from match_aie.frontend.canonical import lines
 from match_aie.frontend.canonical.constants import constant, has_constant_parameters
+from match_aie.frontend.canonical.resize import channel_last
 from match_aie.frontend.canonical.transposed import as_convolution, is_plain
 from match_aie.frontend.rebuild import Emitter, Expr
 
@@ -54,6 +55,8 @@ class Layout:
             return self._conv2d_transpose(emitter, value)
         if operator in POOLS:
             return self._pool(emitter, operator, value)
+        if operator == "image.resize2d" and value.args[0] in self.twins:
+            return self._pair(emitter, channel_last(value, self.twins[value.args[0]]))
         if operator == "nn.conv1d" or operator in lines.POOLS:
             return self._line(emitter, value)
         if operator in ELEMENTWISE and self._wants_image(value):

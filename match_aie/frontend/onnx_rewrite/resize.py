@@ -33,7 +33,7 @@ def resize(node: Node, b: Builder) -> tuple[str, ...] | None:
     scales = effective_scales(node, b.graph)
     have, want = b.graph.shape(node.input(0)), b.graph.shape(node.outputs[0])
     if _by_tvm(node, b.graph, want, scales):
-        return None
+        return _without_empty(node, b)
     if b.graph.dtype(node.input(0)) != TensorProto.FLOAT:
         raise Refusal("this form of it is compiled for float32 only")
     value, regions, outside = node.input(0), _regions(node, b.graph), []
@@ -51,6 +51,19 @@ def resize(node: Node, b: Builder) -> tuple[str, ...] | None:
         if places.any():
             value = b.op("Where", b.const(places), beyond, value)
     return (value,)
+
+
+def _without_empty(node: Node, b: Builder) -> tuple[str, ...] | None:
+    """The same without operands that are there and empty, as exporters leave them."""
+    names = [node.input(at) for at in range(4)]
+    stored = [b.graph.constant(name) if name else None for name in names]
+    if not any(value is not None and not value.size for value in stored[1:]):
+        return None
+    kept = [
+        "" if value is not None and not value.size else name
+        for name, value in zip(names, stored, strict=True)
+    ]
+    return (b.op("Resize", *kept, **node.attributes),)
 
 
 def _regions(node: Node, graph: Graph) -> list[Region]:
