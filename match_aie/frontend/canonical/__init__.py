@@ -11,6 +11,7 @@ The canonical form, which patterns are written against:
   pooling between equal quantisations does;
 - GELU by tanh is one operator; a float transposed convolution is a convolution and a move of its
   channels between pixels;
+- 16-bit floats of ONNX and TFLite models are computed in 32 bits;
 - a bilinear resize of floats is a sum of two weighted rows, then of two columns;
 - TFLite's integer average pool is one composite function, `match.avg_pool2d_half_away`.
 """
@@ -25,6 +26,7 @@ from tvm import relax
 from match_aie import tvm_api
 from match_aie.frontend.canonical.constants import fold_constants
 from match_aie.frontend.canonical.gelu import whole_gelu
+from match_aie.frontend.canonical.halves import Widened
 from match_aie.frontend.canonical.integer_io import integer_ports
 from match_aie.frontend.canonical.layout import Layout
 from match_aie.frontend.canonical.quantized import canonical_quantized
@@ -47,7 +49,9 @@ def normalize(model: Model, *, integer_io: bool = False, unsigned: bool = False)
         ModelError: control flow at run time.
     """
     module, labels = _renamed(model)
-    first = (fold_constants, canonical_quantized, whole_gelu)
+    # What a module of TVM says in 16 bits it means.
+    widened = (Widened(),) if model.format in ("onnx", "tflite") else ()
+    first = (*widened, fold_constants, canonical_quantized, whole_gelu)
     for visit in (*first, Layout(), bilinear, fold_constants):
         module, labels = rebuild(module, labels, visit)
     result = replace(model, module=module, labels=labels)
