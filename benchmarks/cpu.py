@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from cpu_engines import ENGINES, Run
+from cpu_floor import RECURRENT, floor_seconds
 from generated import network
 from machine import machine_row
 
@@ -55,6 +56,7 @@ class Case:
     engines: dict[str, Run] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     seconds: dict[str, list[float]] = field(default_factory=dict)
+    workloads: tuple[Any, ...] = ()
 
     def best(self, engine: str) -> float:
         """Seconds of the fastest call."""
@@ -75,7 +77,8 @@ def prepare(name: str, wanted: list[str]) -> Case:
         net = match.compile(path, "CPU")
     rng = np.random.default_rng(1)
     feeds = {p.name: rng.standard_normal(p.shape).astype(np.float32) for p in net.inputs}
-    case = Case(name, sum(layer.workload.macs for layer in net.program.schedule.layers))
+    workloads = tuple(layer.workload for layer in net.program.schedule.layers)
+    case = Case(name, sum(layer.macs for layer in workloads), workloads=workloads)
     for engine in wanted:
         try:
             run = ENGINES[engine](path, feeds)
@@ -155,6 +158,27 @@ def rows_of(case: Case, peak: dict[str, float], clock: str) -> list[dict[str, An
             ratio = case.best(engine) / case.best("match_aie")
             row(f"speedup_vs_{engine}", ratio, "x", "ratio of minima, above 1 match_aie is faster")
     return found
+
+
+def floor_rows(case: Case, peak: dict[str, float]) -> list[dict[str, Any]]:
+    """Percent of the floor's speed that a network of dense and recurrent layers gets."""
+    from match_aie.targets.cpu.machine import machine
+
+    kinds = {layer.kind for layer in case.workloads}
+    if not peak or not kinds & {*RECURRENT} or not kinds <= {*RECURRENT, "dense"}:
+        return []
+    caches = [cache.bytes for cache in machine().caches]
+    floor = floor_seconds(case.workloads, peak, caches)
+    return [
+        {
+            "case": case.name,
+            "metric": "percent_of_floor",
+            "value": 100.0 * floor / case.best("match_aie"),
+            "unit": "%",
+            "provenance": "measured",
+            "note": f"{floor * 1e3:.4f} ms at the run's peaks (cpu_floor.py)",
+        }
+    ]
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -250,9 +274,11 @@ def main() -> None:
     options = parser.parse_args()
     before = peaks()
     measured: list[dict[str, Any]] = []
+    cases: list[Case] = []
     for name in options.only:
         case = prepare(name, options.engines)
         measure(case, options.rounds, options.window, CLOCKS[options.clock])
+        cases.append(case)
         measured += rows_of(case, before, options.clock)
         print(table(measured).splitlines()[-1], flush=True)
     peak = {name: max(value, before.get(name, 0.0)) for name, value in peaks().items()}
@@ -260,6 +286,7 @@ def main() -> None:
         kind = "int8" if str(row["case"]).endswith("_u8") else "fp32"
         if str(row["metric"]).startswith("percent_of_peak") and kind in before:
             row["value"] *= before[kind] / peak[kind]
+    measured += [row for case in cases for row in floor_rows(case, peak)]
     rows = [machine_row(), *peak_rows(peak), *measured]
     print(markdown(rows, options.clock))
     if options.json:

@@ -65,6 +65,11 @@ class ConvKernel:
     split: Split | None = None
 
     @property
+    def skips(self) -> bool:
+        """Whether lines at the edges leave out rows of the window that see padding only."""
+        return self.framed and bool(self.nest) and self.height > self.copied_rows
+
+    @property
     def tiles(self) -> int:
         """Register tiles of a line, or of several together."""
         return -(-self.product.heights[-1] // self.product.tile.mr)

@@ -20,10 +20,10 @@ def more(m, n):
     tile = f"((oy - {begin}) / {k.lines} * {k.tiles} + {m} / {p.tile.mr})"
     later = f"({n} + {k.block} < {d.K} ? {n} + {k.block} : {n})"
     fetch = f", panels + {later} * {p.inner} + {tile} * {k.share(d.OY)}" if k.fetch else ""
-    return bias + residual + fetch
+    return bias + residual + fetch + (", from, to" if k.skips else "")
 %>
 _Static_assert(MA_LANES == ${p.tile.lanes}, "weights are packed for vectors of ${p.tile.lanes} elements");
-${micro.tiles(tile, p, k.nest, k.fetch)}
+${micro.tiles(tile, p, k.nest, k.fetch, k.skips)}
 
 ${cores.open(layer, k.split, k.part_bytes)}
 % if k.framed:
@@ -77,6 +77,14 @@ below = k.height - above - k.copied_rows
 % endif
                 const int32_t at = (b * ${d.OY} + oy) * ${d.OX * outputs} + g * ${d.K};
                 const float *const line = image + ${"(oy - part_begin)" if lines else "oy"} * ${w.sy * k.width * channels} + g * ${d.C};
+% if k.skips:
+                /* Rows of the window that see more than padding, of any of the lines. */
+                const int32_t far = oy${f" + {k.lines - 1}" if k.lines > 1 else ""};
+                const int32_t above = far * ${w.sy} < ${w.top} ? (${w.top + w.dy - 1} - far * ${w.sy}) / ${w.dy} : 0;
+                const int32_t from = above < ${d.FY} ? above : ${d.FY};
+                const int32_t below = (${w.top + w.rows + w.dy - 1} - oy * ${w.sy}) / ${w.dy};
+                const int32_t to = below < ${d.FY} ? below : ${d.FY};
+% endif
                 ${micro.cover(tile, p, "0", "rows" if k.lines > 1 else str(d.OX), "line", "panels", "(y + at)", more, *part)}
             }
 % if blocked:

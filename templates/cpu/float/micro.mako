@@ -26,7 +26,8 @@ ${f"ma_store({address}, {value});" if valid == lanes else f"ma_store_part({addre
 ##   nest     loops around the reduction: (size, distance in a) pairs, outermost first; () for none
 ##   line     (rows of a line of a, distance of its lines) where the rows are of several
 ##   fetch    cache lines that are fetched ahead for every `unroll` steps, from `next` on; 0 for none
-<%def name="tile(name, mr, nrv, valid, lanes, a_row, a_step, ldy, k, nest=(), line=None, fetch=0, unroll=4)">
+##   bounds   whether the outermost loop of the nest runs from `from` to `to` only
+<%def name="tile(name, mr, nrv, valid, lanes, a_row, a_step, ldy, k, nest=(), line=None, fetch=0, bounds=False, unroll=4)">
 <%
 rows, vectors = range(mr), range(nrv)
 width = nrv * lanes
@@ -44,6 +45,9 @@ if k.residual: words.append("const float *residual")
 if k.row_scale: words.append("const float *scale")
 if k.split: words += ["int32_t first", "int32_t last"]
 if fetch: words.append("const float *next")
+if bounds: words += ["int32_t from", "int32_t to"]
+inside = k.length * width
+for size, _ in nest[1:]: inside *= size
 %>
 ## A function of its own: inlined, its constants take registers from the sums (gcc 12, seen).
 % if plain is None:
@@ -68,9 +72,13 @@ MA_APART void ${name}(${", ".join(words)})
 % for i in rows:
     ma_vf ${", ".join(f"c{i}_{j} = ma_splat(0.0f)" for j in vectors)};
 % endfor
+% if bounds:
+    b += from * ${inside};
+% endif
 % for depth, (size, distance) in enumerate(nest):
+<% lo, hi = ("from", "to") if bounds and depth == 0 else ("0", size) %>
     const float *const a_at${depth} = a;
-    for (int32_t f${depth} = 0; f${depth} < ${size}; ++f${depth}) {
+    for (int32_t f${depth} = ${lo}; f${depth} < ${hi}; ++f${depth}) {
     a = a_at${depth} + f${depth} * ${distance};
 % endfor
 <% length = str(k.length) if k.length else "length" %>
@@ -177,10 +185,10 @@ c${i}_${j} = ma_fma(s, ${f"b{j}" if len(starts) > 1 else f"ma_load(b + {u * widt
 
 ## The register tiles of a product, as functions `prefix`_<rows>x<vectors>.
 ##   p        a match_aie.targets.cpu.float_kernel.Product
-<%def name="tiles(prefix, p, around=(), fetch=0)">
+<%def name="tiles(prefix, p, around=(), fetch=0, bounds=False)">
 % for mr in p.row_tiles:
 % for panel in p.panels:
-${tile(f"{prefix}_{mr}x{panel.vectors}{panel.mark}", mr, panel.vectors, panel.valid, p.tile.lanes, p.a_row, 1, p.ldy, p.ending, around, p.line, fetch)}
+${tile(f"{prefix}_{mr}x{panel.vectors}{panel.mark}", mr, panel.vectors, panel.valid, p.tile.lanes, p.a_row, 1, p.ldy, p.ending, around, p.line, fetch, bounds)}
 % endfor
 % endfor
 </%def>

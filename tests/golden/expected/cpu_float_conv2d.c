@@ -1,6 +1,6 @@
 _Static_assert(MA_LANES == 8, "weights are packed for vectors of 8 elements");
 
-MA_APART void net_conv2d_tile_10x1(const float *restrict a, const float *restrict b, float *y, const float *bias)
+MA_APART void net_conv2d_tile_10x1(const float *restrict a, const float *restrict b, float *y, const float *bias, int32_t from, int32_t to)
 {
     ma_vf c0_0 = ma_splat(0.0f);
     ma_vf c1_0 = ma_splat(0.0f);
@@ -12,8 +12,9 @@ MA_APART void net_conv2d_tile_10x1(const float *restrict a, const float *restric
     ma_vf c7_0 = ma_splat(0.0f);
     ma_vf c8_0 = ma_splat(0.0f);
     ma_vf c9_0 = ma_splat(0.0f);
+    b += from * 72;
     const float *const a_at0 = a;
-    for (int32_t f0 = 0; f0 < 3; ++f0) {
+    for (int32_t f0 = from; f0 < to; ++f0) {
         a = a_at0 + f0 * 21;
         for (int32_t r = 0; r < 9; ++r) {
             {
@@ -85,15 +86,16 @@ MA_APART void net_conv2d_tile_10x1(const float *restrict a, const float *restric
     ma_store(y + 72, ma_relu(c9_0));
 }
 
-MA_APART void net_conv2d_tile_5x1(const float *restrict a, const float *restrict b, float *y, const float *bias)
+MA_APART void net_conv2d_tile_5x1(const float *restrict a, const float *restrict b, float *y, const float *bias, int32_t from, int32_t to)
 {
     ma_vf c0_0 = ma_splat(0.0f);
     ma_vf c1_0 = ma_splat(0.0f);
     ma_vf c2_0 = ma_splat(0.0f);
     ma_vf c3_0 = ma_splat(0.0f);
     ma_vf c4_0 = ma_splat(0.0f);
+    b += from * 72;
     const float *const a_at0 = a;
-    for (int32_t f0 = 0; f0 < 3; ++f0) {
+    for (int32_t f0 = from; f0 < to; ++f0) {
         a = a_at0 + f0 * 21;
         for (int32_t r = 0; r < 9; ++r) {
             {
@@ -154,14 +156,20 @@ static void net_conv2d(const float *restrict x, const float *restrict weight, co
                 const int32_t rows = (4 - oy < 2 ? 4 - oy : 2) * 5;
                 const int32_t at = (b * 4 + oy) * 40 + g * 8;
                 const float *const line = image + oy * 21 + g * 3;
+                /* Rows of the window that see more than padding, of any of the lines. */
+                const int32_t far = oy + 1;
+                const int32_t above = far * 1 < 1 ? (1 - far * 1) / 1 : 0;
+                const int32_t from = above < 3 ? above : 3;
+                const int32_t below = (5 - oy * 1) / 1;
+                const int32_t to = below < 3 ? below : 3;
                 for (int32_t n = 0; n < 8; n += 8) {
                     int32_t m = 0;
                     while (rows - m >= 10) {
-                        net_conv2d_tile_10x1(line + m * 3, panels + n * 27, (y + at) + m * 8 + n, bias + g * 8 + n);
+                        net_conv2d_tile_10x1(line + m * 3, panels + n * 27, (y + at) + m * 8 + n, bias + g * 8 + n, from, to);
                         m += 10;
                     }
                     if (rows - m == 5) {
-                        net_conv2d_tile_5x1(line + m * 3, panels + n * 27, (y + at) + m * 8 + n, bias + g * 8 + n);
+                        net_conv2d_tile_5x1(line + m * 3, panels + n * 27, (y + at) + m * 8 + n, bias + g * 8 + n, from, to);
                         m += 5;
                     }
                 }

@@ -1,0 +1,54 @@
+"""The least time that layers could take at the peaks which the same run measures.
+
+A layer does its products at the peak of its element type, or reads its weights, whichever takes
+longer. A recurrent one reads the weights that multiply its state once a step, from the first cache
+that holds them; what it does with its inputs comes before. Weights that are read once a call come
+from the first cache that holds those of the whole network. Nothing else is counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+#: Caches by name of their measured rate, innermost first.
+RATES = ("read_L1", "read_L2", "read_L3")
+RECURRENT = ("gru", "lstm")
+
+
+def floor_seconds(
+    workloads: Iterable[Any], peak: Mapping[str, float], caches: Iterable[int]
+) -> float:
+    """Seconds of dense and recurrent float32 layers together.
+
+    Args:
+        workloads: of the layers.
+        peak: GFLOP/s and GB/s, as `cpu_peak.c` names them.
+        caches: bytes of each, innermost first.
+    """
+    layers, sizes = list(workloads), list(caches)
+    whole = sum(4 * math.prod(shape) for layer in layers for shape in _weights(layer))
+    total = 0.0
+    for layer in layers:
+        steps = layer.sizes["OY"] if layer.kind in RECURRENT else 1
+        for at, shape in enumerate(_weights(layer)):
+            nbytes, again = 4 * math.prod(shape), layer.kind in RECURRENT and at == 1
+            rows = layer.macs / sum(math.prod(each) for each in _weights(layer))
+            products = 2 * math.prod(shape) * rows / (peak["fp32"] * 1e9)
+            rate = _rate(nbytes if again else whole, peak, sizes) * 1e9
+            total += max(products, nbytes * (steps if again else 1) / rate)
+    return total
+
+
+def _weights(layer: Any) -> list[tuple[int, ...]]:
+    names = ("weight", "recurrent")
+    return [operand.shape for operand in layer.operands if operand.name in names]
+
+
+def _rate(nbytes: int, peak: Mapping[str, float], sizes: list[int]) -> float:
+    """GB/s from the first cache that holds so many bytes."""
+    for name, size in zip(RATES, sizes, strict=False):
+        if nbytes <= size:
+            return peak[name]
+    return peak["read_memory"]
