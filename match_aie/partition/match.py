@@ -115,13 +115,23 @@ def _chain(graph: Graph, wanted: Chain, name: str, bound: dict[str, str]) -> _Fo
 
 
 def _web(graph: Graph, wanted: Web, name: str, bound: dict[str, str]) -> _Found:
-    """Backwards from `name`, the value that is made last first, until a single one is left."""
+    """Backwards from `name` to each single value that all hangs on, the farthest one first."""
+    for within, value in reversed(list(_stops(graph, wanted, name))):
+        for nodes, found in _value(graph, wanted.inner, value, bound):
+            yield (*within, *nodes), found
+
+
+def _stops(graph: Graph, wanted: Web, name: str) -> Iterator[tuple[tuple[int, ...], str]]:
+    """(operators from `name` back to a value, the value), that which is made last undone first."""
     within: tuple[int, ...] = ()
     left = {name}
     while left and len(within) <= LARGEST_WEB:
+        # A constant's dequantize stands far before what reads it.
+        fixed = {value for value in left if _is_fixed(graph, wanted, value)}
+        within = (*within, *sorted(graph.producers[value].index for value in fixed))
+        left -= fixed
         if within and len(left) == 1:
-            for nodes, found in _value(graph, wanted.inner, next(iter(left)), bound):
-                yield (*within, *nodes), found
+            yield within, next(iter(left))
         producers = [node for value in left if (node := graph.producers.get(value)) is not None]
         last = max(producers, key=lambda node: node.index, default=None)
         if last is None or last.operator not in wanted.operators:
@@ -129,6 +139,16 @@ def _web(graph: Graph, wanted: Web, name: str, bound: dict[str, str]) -> _Found:
         within = (*within, last.index)
         known = {a for a in last.inputs() if graph.values[a].constant is not None}
         left = (left - {last.output}) | (set(last.inputs()) - known)
+
+
+def _is_fixed(graph: Graph, wanted: Web, value: str) -> bool:
+    """Whether an operator of the web makes `value` of constants alone."""
+    maker = graph.producers.get(value)
+    return (
+        maker is not None
+        and maker.operator in wanted.operators
+        and all(graph.values[name].constant is not None for name in maker.inputs())
+    )
 
 
 def _closed(graph: Graph, root: Node, nodes: tuple[int, ...]) -> bool:

@@ -151,3 +151,36 @@ def test_refusals_name_what_no_table_holds() -> None:
     wide = b.op("add", x, b.constant(np.ones((1, 1), np.float32)), shape=(2, 3))
     (refusal,) = layers(b, b.quantize(wide))
     assert "of shape (2, 3) is not of its operand's, (1, 3)" in refusal
+
+
+def _requantised(b, x, factor):
+    """A product with a stored 8-bit constant, quantised and widened again."""
+    number = b.dequantize(b.constant(np.full((1,), 127, np.int8)), factor / 127, 0)
+    product = b.op("multiply", x, number, shape=SHAPE)
+    return b.dequantize(b.quantize(product, 0.02, 1, "int8"), 0.02, 1)
+
+
+def test_a_constant_of_8_bits_is_no_operand_of_a_table():
+    b = Builder()
+    x = b.dequantize(b.input("x", SHAPE, "int8"), 0.0513, 3)
+    y = b.op("multiply", x, _requantised(b, x, 0.25), shape=SHAPE)
+    found = layers(b, b.quantize(y, 0.0407, -7, "int8"))
+    keys = np.arange(256, dtype=np.uint8).view(np.int8).astype(np.float64)
+    real = (keys - 3) * np.float64(np.float32(0.0513))
+    inner = np.clip(np.rint(real * 0.25 / np.float64(np.float32(0.02))) + 1, -128, 127)
+    steps = np.rint(
+        real * (inner - 1) * np.float64(np.float32(0.02)) / np.float64(np.float32(0.0407))
+    )
+    assert [layer.inputs for layer in found] == [("x",)]
+    apart = found[0].constants["table"] - np.clip(steps - 7, -128, 127)
+    assert np.abs(apart).max() <= 1
+    assert np.count_nonzero(apart) < 8
+
+
+def test_the_farthest_tensor_comes_first():
+    b = Builder()
+    x = b.dequantize(b.input("x", SHAPE, "int8"), 0.0513, 3)
+    y = b.quantize(_requantised(b, _requantised(b, x, 0.5), 0.5), 0.0407, -7, "int8")
+    found = layers(b, y)
+    assert len(found) == 3
+    assert found[0].inputs == ("x",)
