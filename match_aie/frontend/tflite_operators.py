@@ -12,7 +12,7 @@ from tvm.relax.frontend.tflite import tflite_frontend
 
 from match_aie import tvm_api
 from match_aie.errors import UnsupportedOperatorError
-from match_aie.frontend import tflite_hybrid, tflite_recurrent
+from match_aie.frontend import tflite_hybrid, tflite_mended, tflite_moves, tflite_recurrent
 from match_aie.frontend.onnx_rewrite.spectra import LARGEST_TABLE, fourier
 from match_aie.frontend.tflite_check import DTYPES, tensor_name
 from match_aie.frontend.tflite_fold import FOLDED, Array, Known, fold, options_of, reachable
@@ -22,7 +22,9 @@ from match_aie.limits import Limits
 #: Operators that only move elements, so that they may work on the stored integers.
 MOVES = frozenset(
     {"PAD", "TRANSPOSE", "SQUEEZE", "EXPAND_DIMS", "SLICE", "SPLIT_V", "STRIDED_SLICE", "PACK"}
-    | {"TILE"}
+    | {"TILE", "SPLIT", "UNPACK", "GATHER", "GATHER_ND", "MIRROR_PAD", "SPACE_TO_BATCH_ND"}
+    | {"BATCH_TO_SPACE_ND", "DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "RESIZE_NEAREST_NEIGHBOR"}
+    | {"REVERSE_V2"}
 )
 
 
@@ -56,10 +58,11 @@ class Converter(Tensors):
         self.convert_map |= {
             "CAST": self._convert_cast,
             "CONV_2D": self._convert_conv,
-            "EXPAND_DIMS": self._convert_expand_dims,
             "FULLY_CONNECTED": self._convert_dense,
             "RFFT2D": self._convert_rfft2d,
             "SQUEEZE": self._convert_squeeze,
+            **{kind: partial(move, self) for kind, move in tflite_moves.MOVES.items()},
+            **{kind: partial(mended, self) for kind, mended in tflite_mended.MENDED.items()},
             **{kind: partial(self._convert_recurrent, kind) for kind in tflite_recurrent.STATES},
         }
 
@@ -69,7 +72,7 @@ class Converter(Tensors):
         operators = [self.subgraph.Operators(i) for i in range(self.subgraph.OperatorsLength())]
         computable = reachable([self._step(op) for op in operators], self.constants())
         for place, op in enumerate(operators):
-            kind, label = self._describe(op)
+            kind, label = self.describe(op)
             why = None if place in computable else self._problem(op, kind)
             if why is not None:
                 refused.append((kind, label, why))
@@ -85,16 +88,9 @@ class Converter(Tensors):
         ]
         return str(self.get_op_code_str(op)), numbers[0], numbers[1]
 
-    def _describe(self, op: Any) -> tuple[str, str]:
-        """(operator, name of its first result)."""
-        kind = str(self.get_op_code_str(op))
-        outputs = op.OutputsAsNumpy()
-        named = op.OutputsLength() > 0
-        return kind, tensor_name(self.subgraph, int(outputs[0])) if named else kind
-
     def _problem(self, op: Any, kind: str) -> str | None:
         """Why an operator is refused, None where it is not."""
-        if kind not in self.convert_map:
+        if kind not in self.convert_map or kind in tflite_mended.LIBRARY:
             return "no such operator is known here"
         tensors = [*self.get_input_tensors(op), *self.get_output_tensors(op)]
         if kind not in COMPLEX and any(is_complex(tensor) for tensor in tensors):
@@ -116,9 +112,11 @@ class Converter(Tensors):
             )
         if not any((*inputs, *outputs)) or kind in self._SUPPORTED_QUANTIZED_OPS:
             return None
+        if kind in ("ARG_MAX", "ARG_MIN") and not any(outputs):
+            return None  # the same place, whatever the steps mean
         if kind not in MOVES:
             return "it is not known for quantised tensors"
-        moved = self.get_input_tensors(op)[0]
+        moved = self.get_input_tensors(op)[tflite_moves.DATA.get(kind, 0)]
         results = self.get_output_tensors(op)
         same = all(self.has_same_qnn_params(moved, result) for result in results)
         return None if same else "it changes the quantisation of its input"
@@ -127,7 +125,7 @@ class Converter(Tensors):
         """Convert operator by operator: compute it, or bind each result to a variable."""
         for index in range(self.subgraph.OperatorsLength()):
             op = self.subgraph.Operators(index)
-            kind, label = self._describe(op)
+            kind, label = self.describe(op)
             self._notes.progress.append((kind, label))
             if self._compute(op, kind):
                 continue
@@ -148,6 +146,7 @@ class Converter(Tensors):
         outputs = self.get_output_tensors(op)
         for position, tensor in enumerate(outputs):
             value = result if len(outputs) == 1 else result[position]
+            self.check_shape(op, tensor, value)
             key = tflite_frontend.get_tensor_name(self.subgraph, tensor.tensor_idx)
             self.exp_tab.set_expr(key, value)
 
@@ -179,13 +178,6 @@ class Converter(Tensors):
         most = (self.limits.constant_bytes - self._computed) // wide
         return self.keep(outputs, fold(known, most))
 
-    def _convert_expand_dims(self, op: Any) -> Any:
-        """`EXPAND_DIMS`; TVM's own passes an argument too many."""
-        data, axis = self.get_input_tensors(op)
-        return relax.op.expand_dims(
-            self.get_expr(data.tensor_idx), int(self.get_tensor_value(axis))
-        )
-
     def _convert_recurrent(self, kind: str, op: Any) -> Any:
         """A recurrent operator, its steps written out; what it keeps is kept for the next call.
 
@@ -194,7 +186,7 @@ class Converter(Tensors):
             UnsupportedOperatorError: its weights are computed.
         """
         inputs, given = self.get_input_tensors(op), table_of(op, tflite_recurrent.OPTIONS[kind])
-        label = self._describe(op)[1]
+        label = self.describe(op)[1]
         steps = tflite_recurrent.steps_of(kind, given, tvm_api.shape_of(self.value_of(inputs[0])))
         what = "the steps of a recurrent layer, which are written out, are too many"
         self.limits.check("recurrent_steps", steps, what, f"tensor {label}")
@@ -213,14 +205,14 @@ class Converter(Tensors):
             constant=constant,
             value=lambda position: self.value_of(inputs[position]),
             keep=keep,
-            emit=self._emit,
+            emit=self.emit,
         )
         return tflite_recurrent.convert(site)
 
     def _convert_dense(self, op: Any) -> Any:
-        """`FULLY_CONNECTED`; TVM's own takes weights and activations of one kind."""
+        """`FULLY_CONNECTED` of any kinds of weights and activations."""
         made = self._convert_hybrid(op, "FULLY_CONNECTED")
-        return self.convert_fully_connected(op) if made is None else made
+        return tflite_mended.dense(self, op) if made is None else made
 
     def _convert_conv(self, op: Any) -> Any:
         """`CONV_2D`, likewise."""
@@ -243,7 +235,7 @@ class Converter(Tensors):
         self.count(wide.nbytes, tensor_name(self.subgraph, weight.tensor_idx))
         added = self._weights(bias[0], op) if bias else None
         given = table_of(op, tflite_hybrid.OPTIONS[kind])
-        return convert(self._emit, given, self.value_of(data), wide, added)
+        return convert(self.emit, given, self.value_of(data), wide, added)
 
     def _weights(self, tensor: Any, op: Any) -> Array | None:
         """A tensor's content; None where the operand is left out.
@@ -254,12 +246,8 @@ class Converter(Tensors):
         if tensor.tensor_idx < 0:
             return None
         if not self.is_known(tensor):
-            raise UnsupportedOperatorError([(*self._describe(op), "weights that are computed")])
+            raise UnsupportedOperatorError([(*self.describe(op), "weights that are computed")])
         return np.asarray(self.get_tensor_value(tensor))
-
-    def _emit(self, value: Any) -> Any:
-        """A variable for a call; all else is itself."""
-        return self.bb.emit(value) if isinstance(value, tvm_api.CallNode) else value
 
     def _convert_cast(self, op: Any) -> Any:
         """`CAST`; of a complex number its real part, which TVM's own forgets."""

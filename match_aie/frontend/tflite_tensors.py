@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import tflite
+from tvm import relax
 from tvm.relax.frontend.tflite import tflite_frontend
 
 from match_aie import tvm_api
-from match_aie.errors import ModelError
+from match_aie.errors import ModelError, UnsupportedOperatorError
 from match_aie.frontend.tflite_check import tensor_name
 from match_aie.frontend.tflite_fold import Array
 from match_aie.frontend.tflite_sparse import densified
@@ -109,6 +110,37 @@ class Tensors(tflite_frontend.OperatorConverter):
         if not self.has_expr(input_tensor_idx):
             return self.get_tensor_expr(self.get_tensors([input_tensor_idx])[0])
         return super().get_expr(input_tensor_idx)
+
+    def describe(self, op: Any) -> tuple[str, str]:
+        """(operator, name of its first result)."""
+        kind = str(self.get_op_code_str(op))
+        outputs = op.OutputsAsNumpy()
+        named = op.OutputsLength() > 0
+        return kind, tensor_name(self.subgraph, int(outputs[0])) if named else kind
+
+    def emit(self, value: Any) -> Any:
+        """A variable for a call; all else is itself."""
+        return self.bb.emit(value) if isinstance(value, tvm_api.CallNode) else value
+
+    def check_shape(self, op: Any, tensor: Any, value: Any) -> None:
+        """Refuse a result of another shape than the file says it has.
+
+        A size of 1, and a tensor without dimensions, may stand for what was not known.
+
+        Raises:
+            UnsupportedOperatorError: they differ.
+        """
+        ty = self.bb.normalize(value).ty
+        if not isinstance(ty, relax.TensorType) or is_complex(tensor):
+            return
+        said = tuple(tensor.tensor.Shape(i) for i in range(tensor.tensor.ShapeLength()))
+        shape = tuple(int(size) for size in ty.shape.values)
+        alike = len(said) == len(shape) and all(
+            size in (1, made) for size, made in zip(said, shape, strict=True)
+        )
+        if said and not alike:
+            why = f"the file says that its result is {list(said)}, and it comes as {list(shape)}"
+            raise UnsupportedOperatorError([(*self.describe(op), why)])
 
     def value_of(self, tensor: Any) -> Any:
         """A tensor's expression, of which the type is known."""

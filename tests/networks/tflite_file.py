@@ -23,7 +23,7 @@ VERSIONS = {
 }
 TYPES = {
     name: int(getattr(tflite.TensorType, name.upper()))
-    for name in ("int8", "int32", "float16", "float32", "complex64", "resource")
+    for name in ("bool", "int8", "int32", "int64", "float16", "float32", "complex64", "resource")
 }
 
 
@@ -183,7 +183,7 @@ def _is(node: onnx.NodeProto, kind: str) -> bool:
 def flatbuffer(
     stored: Sequence[Stored],
     steps: Sequence[Step],
-    entry: str,
+    entry: str | tuple[str, ...],
     leaving: str | tuple[str, ...],
     others: Sequence[tuple[Sequence[Stored], Sequence[Step]]] = (),
 ) -> bytes:
@@ -192,15 +192,17 @@ def flatbuffer(
     Args:
         stored: all tensors, in the order of their numbers.
         steps: the operators in order.
-        entry: name of the input.
+        entry: name of the input, or of several.
         leaving: name of the output, or of several.
         others: tensors and operators of further subgraphs, which have no inputs and outputs.
     """
     builder = flatbuffers.Builder(1 << 16)
     # The first buffer is empty by convention: it is that of tensors without content.
     contents: list[np.ndarray | None] = [None]
-    exits = [leaving] if isinstance(leaving, str) else list(leaving)
-    wholes = [(stored, steps, [entry], exits), *((*other, [], []) for other in others)]
+    entries, exits = (
+        [names] if isinstance(names, str) else list(names) for names in (entry, leaving)
+    )
+    wholes = [(stored, steps, entries, exits), *((*other, [], []) for other in others)]
     codes = sorted({step.code for _, own, _, _ in wholes for step in own})
     graphs = [_graph(builder, contents, codes, *whole) for whole in wholes]
     buffers = [_buffer(builder, content) for content in contents]
