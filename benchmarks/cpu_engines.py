@@ -34,8 +34,11 @@ def litert(path: Path, feeds: Feeds) -> Run:
     from ai_edge_litert.interpreter import Interpreter
 
     interpreter = Interpreter(model_path=str(path), num_threads=1)
-    interpreter.allocate_tensors()
     entries = {entry["name"]: entry["index"] for entry in interpreter.get_input_details()}
+    for entry in interpreter.get_input_details():
+        if tuple(entry["shape"]) != feeds[entry["name"]].shape:  # of open sizes
+            interpreter.resize_tensor_input(entry["index"], feeds[entry["name"]].shape)
+    interpreter.allocate_tensors()
     leaving = [entry["index"] for entry in interpreter.get_output_details()]
 
     def run() -> list[np.ndarray]:

@@ -49,7 +49,7 @@ def attempt(path: Path) -> dict[str, Any]:
 
     start, chosen = time.perf_counter(), {}
     try:
-        chosen = _chosen(path) if path.suffix == ".onnx" else {}
+        chosen = _chosen(path) if path.suffix == ".onnx" else _chosen_lite(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             net = match.compile(path, "CPU", cache=False, **chosen)
@@ -133,6 +133,19 @@ def _chosen(path: Path) -> dict[str, Any]:
         whole = (1, *rule)[: len(sizes)]
         shapes[port.name] = tuple(s or w for s, w in zip(sizes, whole, strict=True))
     return {"shapes": shapes, "values": values}
+
+
+def _chosen_lite(path: Path) -> dict[str, Any]:
+    """Sizes for what a TensorFlow Lite model leaves open: of lines of samples alone."""
+    import tflite
+
+    graph = tflite.Model.GetRootAs(path.read_bytes(), 0).Subgraphs(0)
+    shapes = {}
+    for index in graph.InputsAsNumpy():
+        tensor = graph.Tensors(int(index))
+        if [tensor.ShapeSignature(i) for i in range(tensor.ShapeSignatureLength())] == [-1, -1]:
+            shapes[tensor.Name().decode()] = (1, SAMPLES)
+    return {"shapes": shapes} if shapes else {}
 
 
 def _image(graph: Any, stored: Any, name: str, sizes: list[int]) -> tuple[int, int, int]:

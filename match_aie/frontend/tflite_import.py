@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 import tflite
+from tvm import relax
 from tvm.relax.frontend.tflite import tflite_frontend
 
 from match_aie import tvm_api
@@ -35,7 +36,7 @@ def load_tflite(
     Args:
         data: of the file.
         name: of the network; the model's own where None.
-        shapes: of inputs with open sizes, by name.
+        shapes: of inputs with open sizes, by name; those of outputs follow.
         limits: how large a model is read.
 
     Raises:
@@ -47,16 +48,13 @@ def load_tflite(
     check_flatbuffer(data, limits)
     parsed = Stateless(tflite.Model.GetRootAs(data, 0))
     graph = parsed.Subgraphs(0)
+    graph.sizes = _given(graph, shapes or {})
     inputs = tuple(_port(graph, int(index)) for index in graph.InputsAsNumpy())
-    outputs = tuple(_port(graph, int(index)) for index in graph.OutputsAsNumpy())
-    for port in inputs:
-        wanted = tuple((shapes or {}).get(port.name, port.shape))
-        if wanted != port.shape:
-            raise ModelError(
-                f"the model fixes this input's shape to {list(port.shape)}", where=port.name
-            )
     notes = Notes()
     module = _import(parsed, notes, limits)
+    if graph.sizes:
+        graph.sizes |= _made(graph, module["main"])
+    outputs = tuple(_port(graph, int(index)) for index in graph.OutputsAsNumpy())
     main = module["main"].without_attr("params").without_attr("num_input")
     module["main"] = main
     module, names = plain_parameters(module, _variable_labels(main, notes.labels))
@@ -70,6 +68,44 @@ def load_tflite(
         states=parsed.states,
         labels=MappingProxyType(names),
     )
+
+
+def _given(graph: Any, shapes: Mapping[str, Sequence[int]]) -> dict[int, tuple[int, ...]]:
+    """Sizes of inputs that the caller gives, by number of the tensor.
+
+    Raises:
+        ModelError: the file fixes a size to another one.
+    """
+    found = {}
+    for index in (int(each) for each in graph.InputsAsNumpy()):
+        tensor, name = graph.Tensors(index), tensor_name(graph, index)
+        shape = tuple(tensor.Shape(i) for i in range(tensor.ShapeLength()))
+        wanted = tuple(int(size) for size in shapes.get(name, shape))
+        if wanted == shape and name not in shapes:
+            continue
+        open_sizes = [tensor.ShapeSignature(i) < 0 for i in range(tensor.ShapeSignatureLength())]
+        free = open_sizes if len(open_sizes) == len(shape) else [False] * len(shape)
+        fits = len(wanted) == len(shape) and all(
+            size == said or (other and size > 0)
+            for size, said, other in zip(wanted, shape, free, strict=True)
+        )
+        if not fits:
+            raise ModelError(
+                f"the model fixes this input's shape to {list(shape)}"
+                + (", but for sizes that it leaves open" if any(free) else ""),
+                where=name,
+            )
+        if any(free):
+            found[index] = wanted
+    return found
+
+
+def _made(graph: Any, function: Any) -> dict[int, tuple[int, ...]]:
+    """Sizes of the outputs as they come of the inputs'."""
+    result = function.body.body.ty
+    types = result.fields if isinstance(result, relax.TupleType) else [result]
+    pairs = zip(graph.OutputsAsNumpy(), types, strict=True)
+    return {int(index): tuple(int(size) for size in ty.shape.values) for index, ty in pairs}
 
 
 def _import(parsed: Any, notes: Notes, limits: Limits) -> Any:
@@ -109,8 +145,10 @@ def _port(graph: Any, index: int) -> Port:
     name = tensor_name(graph, index)
     shape = tuple(tensor.Shape(i) for i in range(tensor.ShapeLength()))
     signature = [tensor.ShapeSignature(i) for i in range(tensor.ShapeSignatureLength())]
-    if any(size < 1 for size in shape) or any(size < 0 for size in signature[1:]):
-        raise ModelError("a shape is not static", where=f"tensor {name}")
+    unknown = index not in graph.sizes and any(size < 0 for size in signature[1:])
+    if any(size < 1 for size in shape) or unknown:
+        hint = f"give the sizes of the inputs: --shape {name}=1,...; shapes={{{name!r}: (1, ...)}}"
+        raise ModelError("a shape is not static", where=f"tensor {name}", hint=hint)
     dtype = DTYPES.get(tensor.Type())
     if dtype is None:
         raise ModelError("tensors of this type are not compiled", where=f"tensor {name}")

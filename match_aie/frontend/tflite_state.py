@@ -20,6 +20,7 @@ from match_aie.frontend.state import State
 from match_aie.frontend.tflite_check import DTYPES, tensor_name
 from match_aie.frontend.tflite_fold import options_of
 from match_aie.frontend.tflite_recurrent import STATES, states_of
+from match_aie.frontend.tflite_tensors import Sized
 
 #: Operators that are about variables; none of them computes anything.
 OPERATORS = frozenset({"CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE"})
@@ -87,11 +88,13 @@ class _Graph(tflite.SubGraph):
 
     Attributes:
         following: variable tensor -> the tensor that it is in the next call, by number.
+        sizes: of tensors that have others than the file says, by number.
     """
 
     def __init__(self, graph: Any) -> None:
         super().__init__()
         self.following: dict[int, int] = {}
+        self.sizes: dict[int, tuple[int, ...]] = {}
         self._next: list[_Next] = []
         self.Init(graph._tab.Bytes, graph._tab.Pos)
         whole = [graph.Operators(i) for i in range(graph.OperatorsLength())]
@@ -124,7 +127,8 @@ class _Graph(tflite.SubGraph):
 
     def Tensors(self, place: int) -> Any:
         own = super().TensorsLength()
-        return super().Tensors(place) if place < own else self._next[place - own]
+        tensor = super().Tensors(place) if place < own else self._next[place - own]
+        return Sized(tensor, self.sizes[place]) if place in self.sizes else tensor
 
     def TensorsLength(self) -> int:
         return int(super().TensorsLength()) + len(self._next)

@@ -86,7 +86,7 @@ class Tensors(tflite_frontend.OperatorConverter):
             else:
                 continue
             if shape != tuple(tensor.tensor.Shape(i) for i in range(tensor.tensor.ShapeLength())):
-                tensor.tensor = _Sized(tensor.tensor, shape)
+                tensor.tensor = Sized(tensor.tensor, shape)
         return found
 
     def get_tensor_value(self, tensor_wrapper: Any, is_sparse: bool = False) -> Any:
@@ -147,10 +147,11 @@ class Tensors(tflite_frontend.OperatorConverter):
         return self.bb.normalize(self.get_expr(tensor.tensor_idx))
 
 
-class _Sized:
+class Sized:
     """A tensor of the file with another shape than it says."""
 
     def __init__(self, tensor: Any, shape: tuple[int, ...]) -> None:
+        """`tensor` of `shape`."""
         self._tensor = tensor
         self._shape = shape
 

@@ -32,7 +32,7 @@ class Stored:
     """A tensor of the file: its content where it is constant, and what its integers mean.
 
     Of a `sparse` one, a table of rows, only the elements that are not 0 are stored. A `variable`
-    one is kept from call to call.
+    one is kept from call to call. Sizes that a `signature` gives as -1 are open.
     """
 
     name: str
@@ -44,6 +44,7 @@ class Stored:
     content: np.ndarray | None = None
     sparse: bool = False
     variable: bool = False
+    signature: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -277,6 +278,8 @@ def _tensor(builder: flatbuffers.Builder, tensor: Stored, buffer: int) -> int:
     }
     if tensor.variable:
         fields["IsVariable"] = True
+    if tensor.signature:
+        fields["ShapeSignature"] = _numbers(builder, tensor.signature, np.int32)
     if tensor.sparse and tensor.content is not None:
         fields["Sparsity"] = _sparsity(builder, tensor.content)
     if tensor.scale.size:

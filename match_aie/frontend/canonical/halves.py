@@ -50,6 +50,8 @@ class Widened:
     def __call__(self, emitter: Emitter, var: Any, value: Expr) -> Expr:
         """Rewrite one binding."""
         operator = tvm_api.operator_name(value)
+        if operator == "astype" and tvm_api.is_tensor(var) and _casts_nothing(var, value):
+            return value.args[0]
         if operator == "astype" and tvm_api.is_tensor(var) and tvm_api.dtype_of(var) == SINGLE:
             known = value.args[0] if isinstance(value.args[0], relax.Var) else None
             return self.narrowed.get(known, value)
@@ -98,3 +100,7 @@ class Widened:
         narrow = emitter.emit(relax.op.astype(wide, HALF))
         self.narrowed[narrow] = wide
         return narrow
+
+
+def _casts_nothing(var: Any, call: Any) -> bool:
+    return tvm_api.dtype_of(var) == tvm_api.dtype_of(call.args[0]) == HALF

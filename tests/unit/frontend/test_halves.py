@@ -79,6 +79,19 @@ def test_roundings_between_layers_are_dropped():
     np.testing.assert_allclose(got, wanted(model, x), rtol=0, atol=1e-6)
 
 
+def test_casts_to_what_a_tensor_is_already_change_nothing():
+    make = helper.make_node
+    nodes = [
+        make("Mul", ["x", "x"], ["a"]),
+        make("Cast", ["a"], ["b"], to=HALF),
+        make("Mul", ["b", "x"], ["y"]),
+    ]
+    model = model_of(nodes, [("x", HALF, (3, 4))], [("y", HALF, 2)], {})
+    x = np.random.default_rng(7).standard_normal((3, 4)).astype(np.float16)
+    (got,) = run(normalize(load(model)), x)
+    np.testing.assert_array_equal(got, (x.astype(np.float64) ** 3).astype(np.float16))
+
+
 @pytest.mark.parametrize("moves", ["Transpose", "Concat", ""])
 def test_a_rounding_that_nothing_computes_behind_stays(moves):
     make = helper.make_node

@@ -2,11 +2,14 @@
 
 import random
 
+import numpy as np
 import pytest
 import tflite
 
 from match_aie.errors import ModelError
 from match_aie.frontend import load
+from tests.networks.tflite_file import Step, Stored
+from tests.networks.tflite_file import flatbuffer as built
 from tests.shared import TFLITE_FILES, TINY, model_file
 from tests.thinned import thinned
 
@@ -46,6 +49,25 @@ def test_ports_agree_with_the_onnx_twin(name):
 def test_another_shape_is_refused(flatbuffer):
     with pytest.raises(ModelError, match="fixes"):
         load(flatbuffer, shapes={"x": [2, 49, 10, 1]})
+
+
+def open_sizes():
+    """float32 x [1, 1, 4], of which the second size is open -> y = relu(x) + 1."""
+    ports = [Stored(name, (1, 1, 4), "float32", signature=(1, -1, 4)) for name in ("x", "r", "y")]
+    one = Stored("one", (4,), "float32", content=np.ones(4, np.float32))
+    steps = [Step("RELU", ("x",), "r"), Step("ADD", ("r", "one"), "y", "AddOptions")]
+    return built([*ports, one], steps, "x", "y")
+
+
+def test_open_sizes_are_given():
+    with pytest.raises(ModelError, match="not static") as raised:
+        load(open_sizes())
+    assert "--shape x=" in str(raised.value)
+    model = load(open_sizes(), shapes={"x": (1, 7, 4)})
+    assert (model.inputs[0].shape, model.outputs[0].shape) == ((1, 7, 4), (1, 7, 4))
+    for other in ((1, 7, 5), (2, 7, 4), (1, 0, 4), (7, 4)):
+        with pytest.raises(ModelError, match="but for sizes that it leaves open"):
+            load(open_sizes(), shapes={"x": other})
 
 
 def test_truncated(flatbuffer):
