@@ -125,7 +125,8 @@ class Tensors(tflite_frontend.OperatorConverter):
     def check_shape(self, op: Any, tensor: Any, value: Any) -> None:
         """Refuse a result of another shape than the file says it has.
 
-        A size of 1, and a tensor without dimensions, may stand for what was not known.
+        A size of 1, and a tensor without dimensions, may stand for what was not known; so may what
+        the file leaves open.
 
         Raises:
             UnsupportedOperatorError: they differ.
@@ -135,8 +136,11 @@ class Tensors(tflite_frontend.OperatorConverter):
             return
         said = tuple(tensor.tensor.Shape(i) for i in range(tensor.tensor.ShapeLength()))
         shape = tuple(int(size) for size in ty.shape.values)
+        left = range(tensor.tensor.ShapeSignatureLength())
+        free = {at for at in left if tensor.tensor.ShapeSignature(at) < 0}
         alike = len(said) == len(shape) and all(
-            size in (1, made) for size, made in zip(said, shape, strict=True)
+            size in (1, made) or at in free
+            for at, (size, made) in enumerate(zip(said, shape, strict=True))
         )
         if said and not alike:
             why = f"the file says that its result is {list(said)}, and it comes as {list(shape)}"

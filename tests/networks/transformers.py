@@ -102,6 +102,19 @@ def gpt_block(sizes: Sizes = Sizes(64, 768, 12, 3072, 1)) -> onnx.ModelProto:
     return graph.model("gpt_block", {"x": shape}, {x: shape})
 
 
+def vit_block(sizes: Sizes = Sizes(197, 192, 3, 768, 1)) -> onnx.ModelProto:
+    """Pre-norm layers of ViT, of the sizes of ViT-tiny, with GELU by erf."""
+    graph, x = Graph(44), "x"
+    for _ in range(sizes.layers):
+        weights = _weights(graph, sizes)
+        normed = _norm(graph, x, weights.norms[0])
+        x = graph.add("Add", x, _attention(graph, normed, weights, sizes, ""))
+        inner = _linear(graph, _norm(graph, x, weights.norms[1]), weights.products[4])
+        x = graph.add("Add", x, _linear(graph, _gelu(graph, inner), weights.products[5]))
+    shape = (1, sizes.steps, sizes.width)
+    return graph.model("vit_block", {"x": shape}, {x: shape})
+
+
 def deberta(sizes: Sizes = Sizes(128, 768, 12, 3072, 2), reach: int = 64) -> onnx.ModelProto:
     """Encoders whose scores also look from contents to relative positions, and back."""
     graph, x = Graph(43), "x"

@@ -53,7 +53,10 @@ def test_another_shape_is_refused(flatbuffer):
 
 def open_sizes():
     """float32 x [1, 1, 4], of which the second size is open -> y = relu(x) + 1."""
-    ports = [Stored(name, (1, 1, 4), "float32", signature=(1, -1, 4)) for name in ("x", "r", "y")]
+    ports = [
+        Stored(name, (1, size, 4), "float32", signature=(1, -1, 4))
+        for name, size in (("x", 1), ("r", 3), ("y", 1))
+    ]
     one = Stored("one", (4,), "float32", content=np.ones(4, np.float32))
     steps = [Step("RELU", ("x",), "r"), Step("ADD", ("r", "one"), "y", "AddOptions")]
     return built([*ports, one], steps, "x", "y")
