@@ -1,7 +1,8 @@
 """Operators of TFLite files that move elements, and that TVM's importer lacks or has wrong.
 
 Each function takes the converter and the operator, and gives an expression or a tuple of them.
-Axes and sizes must be known; their meaning is LiteRT's (`tensorflow/lite/kernels`, 2.16).
+Axes and sizes must be known; their meaning is LiteRT's (`tensorflow/lite/kernels`, 2.16). Numbers of
+rows that do not exist, for which LiteRT gives an error, take the nearest: nothing else is read.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def unpack(tensors: Tensors, op: Any) -> Expr:
 
 def embedding_lookup(tensors: Tensors, op: Any) -> Expr:
     """`EMBEDDING_LOOKUP`: rows of a table, by numbers."""
-    return relax.op.take(_data(tensors, op, 1), _data(tensors, op), axis=0, mode="fast")
+    return relax.op.take(_data(tensors, op, 1), _data(tensors, op), axis=0, mode="clip")
 
 
 def gather(tensors: Tensors, op: Any) -> Expr:
@@ -90,7 +91,7 @@ def gather(tensors: Tensors, op: Any) -> Expr:
     data, index, given = _data(tensors, op), _data(tensors, op, 1), table_of(op, "GatherOptions")
     axis, batches = given.Axis() % len(tvm_api.shape_of(data)), given.BatchDims()
     if not batches:
-        return relax.op.take(data, index, axis=axis, mode="fast")
+        return relax.op.take(data, index, axis=axis, mode="clip")
     shape, places = tvm_api.shape_of(data), tvm_api.shape_of(index)
     batches %= len(places) + 1
     count = int(np.prod(shape[:batches]))
@@ -105,7 +106,7 @@ def gather(tensors: Tensors, op: Any) -> Expr:
     )
     steps = (np.arange(count, dtype=np.int64) * shape[axis]).reshape(-1, 1)
     numbers = tensors.emit(relax.op.add(numbers, relax.const(steps, "int64")))
-    taken = tensors.emit(relax.op.take(rows, numbers, axis=0, mode="fast"))
+    taken = tensors.emit(relax.op.take(rows, numbers, axis=0, mode="clip"))
     inner = places[batches:]
     before, behind = shape[batches:axis], shape[axis + 1 :]
     taken = tensors.emit(relax.op.reshape(taken, (count, *inner, *before, *behind)))
@@ -125,7 +126,7 @@ def gather_nd(tensors: Tensors, op: Any) -> Expr:
     strides = np.cumprod([1, *shape[:deep][::-1]])[:-1][::-1].astype(np.int64)
     wide = tensors.emit(relax.op.astype(index, "int64"))
     weighted = tensors.emit(relax.op.multiply(wide, relax.const(strides, "int64")))
-    return relax.op.take(rows, tensors.emit(relax.op.sum(weighted, axis=-1)), axis=0, mode="fast")
+    return relax.op.take(rows, tensors.emit(relax.op.sum(weighted, axis=-1)), axis=0, mode="clip")
 
 
 def mirror_pad(tensors: Tensors, op: Any) -> Expr:

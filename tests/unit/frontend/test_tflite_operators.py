@@ -150,6 +150,14 @@ def test_rows_by_number_and_by_condition():
     check("SELECT", [chosen, one, other], np.where(chosen[:, None], one, other))
 
 
+def test_rows_that_do_not_exist_are_the_nearest():
+    table, rows = floats(5, 4), np.array([-1, 9, 2], np.int32)
+    nearest = table[[0, 4, 2]]
+    check("EMBEDDING_LOOKUP", [rows, table], nearest)
+    check("GATHER", [table, rows], nearest, "GatherOptions", Axis=0)
+    check("GATHER_ND", [table, rows[:, None]], nearest)
+
+
 @pytest.mark.parametrize("beta", [1.0, 0.5, 2.5])
 def test_softmax_of_beta_times_its_operand(beta):
     x = floats(3, 7)
