@@ -1,8 +1,8 @@
 """Operators of TFLite files that move elements, and that TVM's importer lacks or has wrong.
 
 Each function takes the converter and the operator, and gives an expression or a tuple of them.
-Axes and sizes must be known; their meaning is LiteRT's (`tensorflow/lite/kernels`, 2.16). Numbers of
-rows that do not exist, for which LiteRT gives an error, take the nearest: nothing else is read.
+Axes and sizes must be known; their meaning is LiteRT's (`tensorflow/lite/kernels`, 2.16). Numbers
+of rows that do not exist, for which LiteRT gives an error, take the nearest: nothing else is read.
 """
 
 from __future__ import annotations
