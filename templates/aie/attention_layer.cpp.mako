@@ -19,7 +19,7 @@ static __attribute__((noinline)) void ${call.symbol}_${k.family}(const ${k.famil
 % endfor
 void ${call.symbol}(${', '.join(call.arguments)}) {
     alignas(aie::vector_decl_align) ${x_type} scores[${s.m * s.n}];
-    alignas(aie::vector_decl_align) int32 exponentials[${16 * s.n}], sums[16 * 16];
+    alignas(aie::vector_decl_align) int32 exponentials[${call.divided * s.n}], sums[16 * 16];
 % if addends:
     alignas(aie::vector_decl_align) int32 row_sums[${rows}], bias[${columns}];
 % endif
@@ -67,6 +67,7 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
             .rows = ${s.m},
             .width = ${s.n},
             .columns = ${call.columns},
+            .divided = ${call.divided},
             .known = ${call.known},
             .unknown = ${call.unknown},
             .multiplier = ${n.multiplier},

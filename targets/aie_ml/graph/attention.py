@@ -33,7 +33,7 @@ from match_aie.targets.aie_ml.graph.plan import (
     Shared,
 )
 from match_aie.targets.aie_ml.kernels.arithmetic import epilogue
-from match_aie.targets.aie_ml.kernels.attention import PAIR, AttentionCall, WeightsSpec
+from match_aie.targets.aie_ml.kernels.attention import LANES, PAIR, AttentionCall, WeightsSpec
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.lookup import duplicated
 from match_aie.targets.aie_ml.kernels.product import ProductCall
@@ -64,6 +64,7 @@ class AttentionCut:
         row_parts: parts of a head's rows; 1 unless every part of a group is one head, or a memory
             tile takes the results of all tiles of a group.
         forms: of both products' kernels.
+        divided: rows whose sums are divided at once.
     """
 
     heads: int
@@ -75,6 +76,7 @@ class AttentionCut:
     batch_parts: int = 1
     row_parts: int = 1
     forms: tuple[ProductForm, ProductForm] = (ProductForm(), ProductForm())
+    divided: int = LANES
 
     @property
     def m(self) -> int:
@@ -150,6 +152,7 @@ class AttentionGraph(MatrixGraph):
             numbers,
             products[1],
             cut.firings,
+            cut.divided,
         )
 
     def _product(

@@ -14,7 +14,12 @@ from match_aie.targets.aie_ml.array.shapes import counts
 from match_aie.targets.aie_ml.graph.attention import AttentionCut, AttentionGraph, ProductForm
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.matrix_cuts import MatrixCuts, Moved, Parts
-from match_aie.targets.aie_ml.kernels.attention import TILE_COLUMNS, TILE_ROWS, AttentionCall
+from match_aie.targets.aie_ml.kernels.attention import (
+    DIVIDED,
+    TILE_COLUMNS,
+    TILE_ROWS,
+    AttentionCall,
+)
 from match_aie.targets.aie_ml.kernels.fit import check_kernel
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.schedule.attention import attention_schedules
@@ -50,7 +55,15 @@ class AttentionCuts(MatrixCuts[AttentionCut]):
     def cut(self, parts: Parts) -> AttentionCut:
         """In groups of heads, parts of a group's heads and of a head's rows."""
         groups, batch, rows = parts
-        return replace(self._base, groups=groups, batch_parts=batch, row_parts=rows)
+        made = replace(self._base, groups=groups, batch_parts=batch, row_parts=rows)
+        # Sums of as many rows are divided at once as a tile has room for exponentials of.
+        fitting = (replace(made, divided=count) for count in DIVIDED)
+        return next((each for each in fitting if self._placed(each) is None), made)
+
+    def _placed(self, cut: AttentionCut) -> Infeasible | None:
+        """What a tile has too little of."""
+        placed = attending_banks(self._call(cut), self.device)
+        return placed if isinstance(placed, Infeasible) else None
 
     def splits(self, most: int) -> Iterator[Parts]:
         """Groups as there are ways, parts of heads that divide them, then of rows."""
@@ -80,8 +93,7 @@ class AttentionCuts(MatrixCuts[AttentionCut]):
         for what, much in (("keys and values", keys), ("queries", rows)):
             if much > most:
                 return Infeasible(f"a memory tile for {what}", much, most, "bytes", LEVERS)
-        placed = attending_banks(self._call(cut), self.device)
-        return placed if isinstance(placed, Infeasible) else None
+        return self._placed(cut)
 
     def kernels(self, cut: AttentionCut) -> Iterator[tuple[int, AttentionCut]]:
         """Pairs of products' kernels: cycles are those of a head."""

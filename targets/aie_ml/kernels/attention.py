@@ -22,8 +22,10 @@ from match_aie.workload import softmax_rows
 #: Rows and columns of a tile of scores, and columns of two of them: a vector of each row.
 TILE_ROWS, TILE_COLUMNS, PAIR = 4, 8, 16
 
-#: Rows whose sums are divided at once: lanes of a vector of 32-bit integers.
+#: Rows whose sums are divided at once: lanes of a vector of 32-bit integers, or a part of them
+#: where a bank has no room for the exponentials of all.
 LANES = 16
+DIVIDED = (LANES, 8, TILE_ROWS)
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class AttentionCall:
         numbers: of the softmax.
         values: weights by values.
         heads: that a run goes through.
+        divided: rows whose sums are divided at once, one of `DIVIDED`.
     """
 
     symbol: str
@@ -68,6 +71,7 @@ class AttentionCall:
     numbers: SoftmaxNumbers
     values: ProductCall
     heads: int = 1
+    divided: int = LANES
 
     def __post_init__(self) -> None:
         """Refuse products of which one does not store what the other reads."""
@@ -124,9 +128,9 @@ class AttentionCall:
 
     @property
     def stack_bytes(self) -> int:
-        """Scores, exponentials and sums of 16 rows, addends of either product."""
+        """Scores, exponentials of rows that are divided together, sums, addends of products."""
         first = self.scores.spec
-        mine = first.m * first.n + 4 * LANES * first.n + 4 * LANES * LANES
+        mine = first.m * first.n + 4 * self.divided * first.n + 4 * LANES * LANES
         return mine + max(product.stack_bytes for product in self.products)
 
     @property

@@ -30,7 +30,7 @@ from match_aie.targets.aie_ml.schedule.rows import (
 #: multiplied, shifted and spread over lanes. ASSUMPTION: no document states them.
 GROUP_CYCLES = 32
 
-#: Likewise of sixteen rows whose sums are divided.
+#: Likewise of rows whose sums are divided together.
 BLOCK_CYCLES = 16
 
 #: Steps in which a sum divides.
@@ -55,7 +55,7 @@ def attention_schedules(call: AttentionCall, arch: Architecture) -> tuple[RowSch
     ]
     row, block = _group(core, call), _divided(core, call)
     groups = call.scores.spec.m // TILE_ROWS
-    blocks = -(-call.scores.spec.m // LANES)
+    blocks = -(-call.scores.spec.m // call.divided)
     inside = sum(loop.body(turns) for turns, loop in row) + GROUP_CYCLES
     each = sum(loop.body(turns) for turns, loop in block) + BLOCK_CYCLES
     loops = tuple((groups * turns, loop) for turns, loop in row)

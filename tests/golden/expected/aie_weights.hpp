@@ -1,5 +1,5 @@
 // Softmax of rows of int8 that lie in tiles of 4 x 8, in place: exponentials of distances from each row's
-// largest element out of a table, sums of 16 rows made, normalised and divided side by side.
+// largest element out of a table, sums of up to 16 rows made, normalised and divided side by side.
 #pragma once
 
 #include <adf.h>
@@ -24,11 +24,12 @@ namespace weights_int8_uint8 {
         int8 *x;                // [rows/4][width/8][4][8]
         const int32 *__restrict ab;  // 256 entries, every 4 of them twice
         const int32 *__restrict cd;  // the same again, in another bank
-        int32 *e;                    // [16][width]: exponentials of 16 rows
+        int32 *e;                    // [divided][width]: exponentials of so many rows
         int32 *sums;                 // [16][16]: what is left to add up for each; then [2][16], see `divide`
         unsigned rows;               // a multiple of 4
         unsigned width;              // of a row, a multiple of 16
         unsigned columns;            // the first of them, which count
+        unsigned divided;           // rows whose sums are divided at once: 4, 8 or 16
         int known;                   // bits beyond 15 that every sum has
         unsigned unknown;            // and that some have beyond these
         int multiplier;
@@ -153,8 +154,8 @@ namespace weights_int8_uint8 {
     MATCH_AIE_INLINE void run(const Call &call) {
         const Table table(256, call.ab, call.cd);
         Lookup lookup(table, 0);
-        for (unsigned block = 0; block < call.rows; block += lanes) {
-            const unsigned rows = call.rows - block < lanes ? call.rows - block : lanes;
+        for (unsigned block = 0; block < call.rows; block += call.divided) {
+            const unsigned rows = call.rows - block < call.divided ? call.rows - block : call.divided;
             for (unsigned row = 0; row < rows; row += 4) exponentials(call, lookup, block, row);
             divide(call, rows);
             for (unsigned row = 0; row < rows; row += 4) scale(call, block, row);

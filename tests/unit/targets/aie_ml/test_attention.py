@@ -1,14 +1,17 @@
 """Attention on the array: its plans, its schedule, its programs' results."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml import device
+from match_aie.targets.aie_ml.array.attending import attending_banks
 from match_aie.targets.aie_ml.array.check import violations
 from match_aie.targets.aie_ml.graph.attention import AttentionGraph
+from match_aie.targets.aie_ml.graph.attention_cuts import AttentionCuts
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.schedule.attention import attention_schedules
@@ -97,3 +100,16 @@ def test_turns_of_a_loop_overlap_without_taking_each_others_place(seed) -> None:
                 taken |= places
                 assert all(p.cycle >= ready[name] for name in op.reads)
                 ready[op.writes] = max(ready[op.writes], p.cycle + op.latency)
+
+
+@pytest.mark.parametrize(("keys", "divided"), [(40, 16), (200, 8)])
+def test_a_bank_has_room_for_exponentials_of_the_rows_that_are_divided_at_once(keys, divided):
+    workload, constants = plain(1, 36, keys, 64)
+    cut = AttentionCuts(workload, VEK280).cut((1, 1, 1))
+    assert cut.divided == divided
+    graph = AttentionGraph("layer", cut, VEK280, workload, constants)
+    assert not isinstance(attending_banks(graph.call, VEK280), Infeasible)
+    assert graph.call.stack_bytes >= 4 * divided * graph.call.scores.spec.n
+    if divided < 16:
+        more = replace(graph.call, divided=2 * divided)
+        assert isinstance(attending_banks(more, VEK280), Infeasible)
