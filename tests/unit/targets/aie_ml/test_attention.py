@@ -102,7 +102,7 @@ def test_turns_of_a_loop_overlap_without_taking_each_others_place(seed) -> None:
                 ready[op.writes] = max(ready[op.writes], p.cycle + op.latency)
 
 
-@pytest.mark.parametrize(("keys", "divided"), [(40, 16), (200, 8)])
+@pytest.mark.parametrize(("keys", "divided"), [(40, 16), (200, 4)])
 def test_a_bank_has_room_for_exponentials_of_the_rows_that_are_divided_at_once(keys, divided):
     workload, constants = plain(1, 36, keys, 64)
     cut = AttentionCuts(workload, VEK280).cut((1, 1, 1))
