@@ -175,7 +175,7 @@ def floor_rows(case: Case, peak: dict[str, float]) -> list[dict[str, Any]]:
             "metric": "percent_of_floor",
             "value": 100.0 * floor / case.best("match_aie"),
             "unit": "%",
-            "provenance": "measured",
+            "provenance": "computed",
             "note": f"{floor * 1e3:.4f} ms at the run's peaks (cpu_floor.py)",
         }
     ]

@@ -196,6 +196,16 @@ _OPTIONS = {
 }
 
 
+def table_of(op: Any, name: str) -> Any:
+    """The attributes of an operator, which the schema has as `name`; None where it has none."""
+    table = op.BuiltinOptions()
+    if table is None:
+        return None
+    options = getattr(tflite, name)()
+    options.Init(table.Bytes, table.Pos)
+    return options
+
+
 def options_of(op: Any, kind: str) -> Any:
     """The attributes that a rule needs: the schema's table, None where it needs none.
 
@@ -205,12 +215,10 @@ def options_of(op: Any, kind: str) -> Any:
     name = _OPTIONS.get(kind)
     if name is None:
         return None
-    table = op.BuiltinOptions()
-    if table is None:
+    found = table_of(op, name)
+    if found is None:
         raise ValueError("no attributes")
-    options = getattr(tflite, name)()
-    options.Init(table.Bytes, table.Pos)
-    return options
+    return found
 
 
 def elements(op: Known) -> int:

@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 import tflite
 from tvm import relax
+from tvm.relax.frontend.tflite.tflite_frontend import get_pad_value
 
 from match_aie import tvm_api
 from match_aie.frontend.tflite_fold import Array
+from match_aie.frontend.tflite_mended import rows_of
 from match_aie.frontend.tflite_recurrent import ACTIVATIONS
 
 Expr = Any
@@ -63,14 +65,9 @@ def dense(emit: Emit, given: Any, x: Expr, weight: Array, bias: Array | None) ->
         weight: widened.
         bias: [N]; None where it has none.
     """
-    outputs, inputs = weight.shape
-    shape = tvm_api.shape_of(x)
-    rows = emit(relax.op.reshape(x, (-1, inputs))) if shape[1:] != (inputs,) else x
-    y = emit(relax.op.matmul(_quantised(emit, rows, [1]), _const(weight.T)))
-    if bias is not None:
-        y = emit(relax.op.add(y, _const(bias)))
-    y = ACTIVATIONS[given.FusedActivationFunction()](y)
-    return relax.op.reshape(emit(y), (*shape[:-1], outputs)) if given.KeepNumDims() else y
+    added = None if bias is None else _const(bias)
+    turned = _const(weight.T)
+    return rows_of(emit, given, x, turned, added, lambda rows: _quantised(emit, rows, [1]))
 
 
 def convolution(emit: Emit, given: Any, x: Expr, weight: Array, bias: Array | None) -> Expr:
@@ -89,7 +86,7 @@ def convolution(emit: Emit, given: Any, x: Expr, weight: Array, bias: Array | No
     pads = [(0, 0), (0, 0)]
     if given.Padding() == tflite.Padding.SAME:
         pads = [
-            _same(size, (taps - 1) * apart + 1, stride)
+            get_pad_value(size, (taps - 1) * apart + 1, stride)
             for size, taps, apart, stride in zip(
                 (high, wide), weight.shape[1:3], dilation, strides, strict=True
             )
@@ -109,12 +106,6 @@ def convolution(emit: Emit, given: Any, x: Expr, weight: Array, bias: Array | No
     if bias is not None:
         y = emit(relax.op.add(y, _const(bias)))
     return ACTIVATIONS[given.FusedActivationFunction()](y)
-
-
-def _same(size: int, taps: int, stride: int) -> tuple[int, int]:
-    """TensorFlow's padding of one dimension: (before, behind)."""
-    whole = max((-(-size // stride) - 1) * stride + taps - size, 0)
-    return whole // 2, whole - whole // 2
 
 
 def _quantised(emit: Emit, x: Expr, axes: Sequence[int]) -> Expr:

@@ -80,9 +80,9 @@ def _given(graph: Any, shapes: Mapping[str, Sequence[int]]) -> dict[int, tuple[i
     for index in (int(each) for each in graph.InputsAsNumpy()):
         tensor, name = graph.Tensors(index), tensor_name(graph, index)
         shape = tuple(tensor.Shape(i) for i in range(tensor.ShapeLength()))
-        wanted = tuple(int(size) for size in shapes.get(name, shape))
-        if wanted == shape and name not in shapes:
+        if name not in shapes:
             continue
+        wanted = tuple(int(size) for size in shapes[name])
         open_sizes = [tensor.ShapeSignature(i) < 0 for i in range(tensor.ShapeSignatureLength())]
         free = open_sizes if len(open_sizes) == len(shape) else [False] * len(shape)
         fits = len(wanted) == len(shape) and all(

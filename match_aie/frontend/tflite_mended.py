@@ -9,8 +9,9 @@ from typing import Any
 from tvm import relax
 
 from match_aie import tvm_api
+from match_aie.frontend.tflite_fold import table_of
 from match_aie.frontend.tflite_recurrent import ACTIVATIONS
-from match_aie.frontend.tflite_tensors import Tensors, table_of
+from match_aie.frontend.tflite_tensors import Tensors
 
 Expr = Any
 
@@ -75,13 +76,34 @@ def dense(tensors: Tensors, op: Any) -> Expr:
         shape = tvm_api.shape_of(y)
         flat = len(shape) > 2 and not given.KeepNumDims()
         return relax.op.reshape(y, (-1, shape[-1])) if flat else y
-    x, weights = tensors.value_of(data), tensors.value_of(weight)
-    shape, (outputs, inputs) = tvm_api.shape_of(x), tvm_api.shape_of(weights)
-    rows = x if shape[1:] == (inputs,) else tensors.emit(relax.op.reshape(x, (-1, inputs)))
-    turned = tensors.emit(relax.op.permute_dims(weights, [1, 0]))
-    y = tensors.emit(relax.op.matmul(rows, turned))
-    if bias and bias[0].tensor_idx >= 0:
-        y = tensors.emit(relax.op.add(y, tensors.value_of(bias[0])))
+    turned = tensors.emit(relax.op.permute_dims(tensors.value_of(weight), [1, 0]))
+    added = tensors.value_of(bias[0]) if bias and bias[0].tensor_idx >= 0 else None
+    return rows_of(tensors.emit, given, tensors.value_of(data), turned, added)
+
+
+def rows_of(
+    emit: Callable[[Expr], Expr],
+    given: Any,
+    x: Expr,
+    weight: Expr,
+    bias: Expr | None,
+    prepared: Callable[[Expr], Expr] = lambda rows: rows,
+) -> Expr:
+    """A dense layer of floats: x [.., K], weight [K, N] -> rows of N, or all axes where kept.
+
+    Args:
+        emit: binds a call to a variable.
+        given: its attributes, as the schema has them.
+        x: activations.
+        weight: turned.
+        bias: [N]; None where it has none.
+        prepared: what becomes of the rows [M, K] before they are multiplied.
+    """
+    shape, (inputs, outputs) = tvm_api.shape_of(x), tvm_api.shape_of(weight)
+    rows = x if shape[1:] == (inputs,) else emit(relax.op.reshape(x, (-1, inputs)))
+    y = emit(relax.op.matmul(prepared(rows), weight))
+    if bias is not None:
+        y = emit(relax.op.add(y, bias))
     y = ACTIVATIONS[given.FusedActivationFunction()](y)
     return relax.op.reshape(y, (*shape[:-1], outputs)) if given.KeepNumDims() else y
 

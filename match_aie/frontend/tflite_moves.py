@@ -16,7 +16,8 @@ from tvm import relax
 
 from match_aie import tvm_api
 from match_aie.errors import UnsupportedOperatorError
-from match_aie.frontend.tflite_tensors import Tensors, table_of
+from match_aie.frontend.tflite_fold import table_of
+from match_aie.frontend.tflite_tensors import Tensors
 
 Expr = Any
 
@@ -214,7 +215,7 @@ def _zero(tensors: Tensors, op: Any) -> float:
 
 
 #: Operator -> how it is converted.
-MOVES: Mapping[str, Callable[[Tensors, Any], Expr]] = MappingProxyType(
+CONVERTED: Mapping[str, Callable[[Tensors, Any], Expr]] = MappingProxyType(
     {
         "BATCH_TO_SPACE_ND": batch_to_space,
         "CUMSUM": cumsum,

@@ -15,8 +15,16 @@ from match_aie.errors import UnsupportedOperatorError
 from match_aie.frontend import tflite_hybrid, tflite_mended, tflite_moves, tflite_recurrent
 from match_aie.frontend.onnx_rewrite.spectra import LARGEST_TABLE, fourier
 from match_aie.frontend.tflite_check import DTYPES, tensor_name
-from match_aie.frontend.tflite_fold import FOLDED, Array, Known, fold, options_of, reachable
-from match_aie.frontend.tflite_tensors import Tensors, dequantised, is_complex, table_of
+from match_aie.frontend.tflite_fold import (
+    FOLDED,
+    Array,
+    Known,
+    fold,
+    options_of,
+    reachable,
+    table_of,
+)
+from match_aie.frontend.tflite_tensors import Tensors, dequantised, is_complex
 from match_aie.limits import Limits
 
 #: Operators that only move elements, so that they may work on the stored integers.
@@ -61,7 +69,7 @@ class Converter(Tensors):
             "FULLY_CONNECTED": self._convert_dense,
             "RFFT2D": self._convert_rfft2d,
             "SQUEEZE": self._convert_squeeze,
-            **{kind: partial(move, self) for kind, move in tflite_moves.MOVES.items()},
+            **{kind: partial(move, self) for kind, move in tflite_moves.CONVERTED.items()},
             **{kind: partial(mended, self) for kind, mended in tflite_mended.MENDED.items()},
             **{kind: partial(self._convert_recurrent, kind) for kind in tflite_recurrent.STATES},
         }

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import tflite
 from tvm import relax
 from tvm.relax.frontend.tflite import tflite_frontend
 
@@ -174,16 +173,6 @@ class Sized:
     def ShapeAsNumpy(self) -> Array:
         """All sizes."""
         return np.array(self._shape, np.int32)
-
-
-def table_of(op: Any, name: str) -> Any:
-    """The attributes of an operator, which the schema has as `name`; None where it has none."""
-    table = op.BuiltinOptions()
-    if table is None:
-        return None
-    options = getattr(tflite, name)()
-    options.Init(table.Bytes, table.Pos)
-    return options
 
 
 def is_complex(tensor: Any) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import tflite
 
+from match_aie.frontend.tflite_recurrent import OPTIONS
 from tests.networks.tflite_file import Step, Stored, flatbuffer
 
 ACTIVATIONS: dict[int, Callable[[np.ndarray], np.ndarray]] = {
@@ -21,15 +22,6 @@ ACTIVATIONS: dict[int, Callable[[np.ndarray], np.ndarray]] = {
     4: np.tanh,
 }
 TANH = int(tflite.ActivationFunctionType.TANH)
-OPTIONS = {
-    "RNN": "RNNOptions",
-    "SVDF": "SVDFOptions",
-    "UNIDIRECTIONAL_SEQUENCE_RNN": "SequenceRNNOptions",
-    "BIDIRECTIONAL_SEQUENCE_RNN": "BidirectionalSequenceRNNOptions",
-    "LSTM": "LSTMOptions",
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTMOptions",
-    "BIDIRECTIONAL_SEQUENCE_LSTM": "BidirectionalSequenceLSTMOptions",
-}
 
 
 @dataclass(frozen=True)

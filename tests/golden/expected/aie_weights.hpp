@@ -29,7 +29,7 @@ namespace weights_int8_uint8 {
         unsigned rows;               // a multiple of 4
         unsigned width;              // of a row, a multiple of 16
         unsigned columns;            // the first of them, which count
-        unsigned divided;           // rows whose sums are divided at once: 4, 8 or 16
+        unsigned divided;            // rows whose sums are divided at once: 4, 8 or 16
         int known;                   // bits beyond 15 that every sum has
         unsigned unknown;            // and that some have beyond these
         int multiplier;
