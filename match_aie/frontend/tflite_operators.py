@@ -11,8 +11,14 @@ from tvm import relax
 from tvm.relax.frontend.tflite import tflite_frontend
 
 from match_aie import tvm_api
-from match_aie.errors import UnsupportedOperatorError
-from match_aie.frontend import tflite_hybrid, tflite_mended, tflite_moves, tflite_recurrent
+from match_aie.errors import UnsupportedOperatorError, shorten
+from match_aie.frontend import (
+    tflite_hybrid,
+    tflite_mended,
+    tflite_moves,
+    tflite_recurrent,
+    tflite_transposed,
+)
 from match_aie.frontend.onnx_rewrite.spectra import LARGEST_TABLE, fourier
 from match_aie.frontend.tflite_check import DTYPES, tensor_name
 from match_aie.frontend.tflite_fold import (
@@ -38,6 +44,10 @@ MOVES = frozenset(
 
 #: Operators that are known for complex numbers, pairs of floats along a last axis.
 COMPLEX = frozenset({"RFFT2D", "CAST", "SQUEEZE", "REAL", "IMAG", "COMPLEX_ABS"})
+
+
+#: A custom operator that TVM knows.
+POSTPROCESS = (b"TFLite_Detection_PostProcess",)
 
 
 @dataclass
@@ -71,6 +81,7 @@ class Converter(Tensors):
             "SQUEEZE": self._convert_squeeze,
             **{kind: partial(move, self) for kind, move in tflite_moves.CONVERTED.items()},
             **{kind: partial(mended, self) for kind, mended in tflite_mended.MENDED.items()},
+            **{kind: partial(made, self) for kind, made in tflite_transposed.CONVERTED.items()},
             **{kind: partial(self._convert_recurrent, kind) for kind in tflite_recurrent.STATES},
         }
 
@@ -87,6 +98,13 @@ class Converter(Tensors):
         if refused:
             raise UnsupportedOperatorError(refused)
 
+    def get_op_code_str(self, op: Any) -> str:
+        """Name of an operator; of a custom one the name that the file gives it."""
+        custom = self.model.OperatorCodes(op.OpcodeIndex()).CustomCode()
+        if custom and custom not in POSTPROCESS:
+            return shorten(custom.decode("utf-8", "replace"), 60)
+        return str(super().get_op_code_str(op))
+
     def _step(self, op: Any) -> tuple[str, list[int], list[int]]:
         """(name, operands, results) of an operator, tensors by number."""
         operands, results = op.InputsAsNumpy(), op.OutputsAsNumpy()
@@ -99,7 +117,8 @@ class Converter(Tensors):
     def _problem(self, op: Any, kind: str) -> str | None:
         """Why an operator is refused, None where it is not."""
         if kind not in self.convert_map or kind in tflite_mended.LIBRARY:
-            return "no such operator is known here"
+            custom = self.model.OperatorCodes(op.OpcodeIndex()).CustomCode()
+            return f"no such {'custom ' if custom else ''}operator is known here"
         tensors = [*self.get_input_tensors(op), *self.get_output_tensors(op)]
         if kind not in COMPLEX and any(is_complex(tensor) for tensor in tensors):
             return "it is not known for complex numbers"

@@ -56,6 +56,7 @@ STATES = {
     "LSTM both ways, sequence lengths": recurrent.lstm_lengths,
     "RNN backwards": recurrent.rnn,
     "`DynamicQuantizeLSTM`": recurrent.quantised_lstm,
+    "`If` on a result": dynamic.verified,
     "`Loop` with a trip count": dynamic.loop,
     "`Scan` backwards": dynamic.scan,
     "`ReverseSequence`": dynamic.reverse_sequence,

@@ -93,6 +93,33 @@ def rates() -> onnx.ModelProto:
     return graph.model("rates", ports, {y: (1, WIDTH)}, integers=("sr",))
 
 
+def verified() -> onnx.ModelProto:
+    """`If` on a result: a second layer's word where the first one's largest value is above 1.
+
+    The branch that is not taken divides integers by zero.
+    """
+    graph = Graph(66)
+    first = graph.add("Relu", graph.linear("x", WIDTH, WIDTH))
+    high = graph.add("ReduceMax", first, keepdims=0)
+    sure = graph.add("Greater", high, graph.constant(1.0))
+    by = graph.add("Cast", sure, to=TensorProto.INT32)
+    seven = graph.add("Cast", graph.constant(7), to=TensorProto.INT32)
+    asked = graph.normal(WIDTH, WIDTH, deviation=WIDTH**-0.5)
+    nodes = [
+        helper.make_node("MatMul", [first, asked], ["again"]),
+        helper.make_node("Div", [seven, by], ["whole"]),
+        helper.make_node("Cast", ["whole"], ["times"], to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["again", "times"], ["yes result"]),
+    ]
+    kept = [helper.make_node("Identity", [first], ["no result"])]
+    yes, no = (
+        helper.make_graph(made, name, [], [_info(f"{name} result", shape=[1, WIDTH])])
+        for made, name in ((nodes, "yes"), (kept, "no"))
+    )
+    y = graph.add("If", sure, then_branch=yes, else_branch=no)
+    return graph.model("verified", {"x": (1, WIDTH)}, {y: (1, WIDTH)})
+
+
 def _branch(weight: str, activation: str) -> onnx.GraphProto:
     nodes = [
         helper.make_node("MatMul", ["x", weight], [f"{activation} sum"]),

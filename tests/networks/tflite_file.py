@@ -51,7 +51,9 @@ class Stored:
 class Step:
     """An operator of the file: its code, operands by name ("" is none), the table of its options.
 
-    Where there are several results, `more` are those behind the first; "" is none.
+    A code that the schema does not have is a custom operator's name, whose options are the bytes
+    `Custom` of `fields`. Where there are several results, `more` are those behind the first; ""
+    is none.
     """
 
     code: str
@@ -207,17 +209,7 @@ def flatbuffer(
     codes = sorted({step.code for _, own, _, _ in wholes for step in own})
     graphs = [_graph(builder, contents, codes, *whole) for whole in wholes]
     buffers = [_buffer(builder, content) for content in contents]
-    built_in = [
-        _table(
-            builder,
-            "OperatorCode",
-            DeprecatedBuiltinCode=min(code, 127),
-            BuiltinCode=code,
-            Version=VERSIONS.get(name, 3),
-        )
-        for name in codes
-        for code in [int(getattr(tflite.BuiltinOperator, name))]
-    ]
+    built_in = [_code(builder, name) for name in codes]
     model = _table(
         builder,
         "Model",
@@ -229,6 +221,20 @@ def flatbuffer(
     )
     builder.Finish(model, file_identifier=b"TFL3")
     return bytes(builder.Output())
+
+
+def _code(builder: flatbuffers.Builder, name: str) -> int:
+    known = hasattr(tflite.BuiltinOperator, name)
+    code = int(getattr(tflite.BuiltinOperator, name if known else "CUSTOM"))
+    fields: dict[str, object] = {} if known else {"CustomCode": builder.CreateString(name)}
+    return _table(
+        builder,
+        "OperatorCode",
+        DeprecatedBuiltinCode=min(code, 127),
+        BuiltinCode=code,
+        Version=VERSIONS.get(name, 3) if known else 1,
+        **fields,
+    )
 
 
 def _graph(
@@ -321,7 +327,10 @@ def _operator(
         "Inputs": _numbers(builder, [number[t] if t else -1 for t in step.operands], np.int32),
         "Outputs": _numbers(builder, [number[t] for t in (step.result, *step.more) if t], np.int32),
     }
-    if step.options:
+    if "Custom" in step.fields:
+        content = np.frombuffer(step.fields["Custom"], np.uint8)  # type: ignore[call-overload]
+        fields["CustomOptions"] = _numbers(builder, content, np.uint8)
+    elif step.options:
         given = {name: _field(builder, value) for name, value in step.fields.items()}
         fields["BuiltinOptionsType"] = int(getattr(tflite.BuiltinOptions, step.options))
         fields["BuiltinOptions"] = _table(builder, step.options, **given)

@@ -1,14 +1,46 @@
-"""Control flow that is decided at compile time."""
+"""`If`: the branch that a constant condition takes, or both where the condition is not constant.
+
+Both branches may be computed whatever the condition is, as no operator traps: integer divisions by
+zero have a result, and indices beyond a tensor read its nearest element (`match_aie.fallback`).
+"""
 
 from __future__ import annotations
 
-from match_aie.frontend.onnx_rewrite.graph import Builder, Node, Refusal
+import numpy as np
+from onnx import helper
+
+from match_aie.frontend.onnx_rewrite.graph import OWN, Builder, Node, Refusal
+
+#: One of two tensors of the same shape: condition, tensor where it holds, tensor where not.
+CHOOSE = "Choose"
 
 
-def constant_if(node: Node, b: Builder) -> tuple[str, ...]:
-    """The branch that a constant condition takes."""
+def conditional(node: Node, b: Builder) -> tuple[str, ...]:
+    """The branch that is taken, or both and a choice between their results."""
     condition = b.graph.constant(node.input(0))
-    if condition is None:
-        raise Refusal("its condition is computed at run time")
-    branch = node.attr("then_branch" if bool(condition.reshape(-1)[0]) else "else_branch")
-    return tuple(b.splice(branch, {}, rename=False))
+    if condition is not None:
+        branch = node.attr("then_branch" if bool(condition.reshape(-1)[0]) else "else_branch")
+        return tuple(b.splice(branch, {}, rename=False))
+    yes = b.splice(node.attr("then_branch"), {}, rename=True)
+    no = b.splice(node.attr("else_branch"), {}, rename=True)
+    if not len(yes) == len(no) == len(node.outputs):
+        raise Refusal("its branches have not as many results as it has")
+    if all(each.domain != OWN for each in b.graph.model.opset_import):
+        b.graph.model.opset_import.append(helper.make_opsetid(OWN, 1))
+    holds = b.op("Reshape", node.input(0), b.const(np.zeros(0, np.int64)))
+    pairs = zip(yes, no, strict=True)
+    return tuple(b.op(f"{OWN}.{CHOOSE}", holds, *pair) for pair in pairs)
+
+
+def choose(node: Node, b: Builder) -> tuple[str, ...] | None:
+    """A `Where` once both shapes are known, which has to be one: `Where` would broadcast them."""
+    infos = [b.graph.info(name) for name in node.inputs[1:]]
+    shapes = [None if info is None else info.shape for info in infos]
+    if None in shapes:
+        return None
+    if shapes[0] != shapes[1]:
+        sizes = " and ".join(str(list(shape or ())) for shape in shapes)
+        raise Refusal(
+            f"its condition is computed at run time, and its branches have results of {sizes}"
+        )
+    return (b.op("Where", *node.inputs),)

@@ -16,6 +16,9 @@ STANDARD = ("", "ai.onnx")
 
 MICROSOFT = "com.microsoft"
 
+#: Operators that stand between two rounds of rewriting only.
+OWN = "match_aie"
+
 
 class Refusal(Exception):
     """A node that cannot be compiled; the message says why."""

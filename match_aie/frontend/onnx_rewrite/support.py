@@ -7,7 +7,8 @@ from math import prod
 from onnx import TensorProto
 
 from match_aie.frontend.onnx_rewrite.conditions import CONDITIONS
-from match_aie.frontend.onnx_rewrite.graph import MICROSOFT, Graph, Info, Node
+from match_aie.frontend.onnx_rewrite.control import CHOOSE
+from match_aie.frontend.onnx_rewrite.graph import MICROSOFT, OWN, Graph, Info, Node
 
 #: Operators that arrive as one composite function each.
 COMPOSITES = frozenset({"Attention", "GRU", "LSTM", "RNN"})
@@ -38,7 +39,7 @@ IMPORTED_MICROSOFT: frozenset[str] = frozenset()
 #: Why the operators are refused about which something more can be said than "unknown".
 REASONS = {
     "Loop": "the number of its steps is decided at run time",
-    "If": "its condition is computed at run time",
+    f"{OWN}.{CHOOSE}": "its condition is computed at run time, and so are sizes of its results",
     **dict.fromkeys(("ConstantOfShape", "Range"), "the shape of its result depends on the data"),
     "NonZero": "the size of its result depends on the data",
     "Unique": "the size of its result depends on the data",

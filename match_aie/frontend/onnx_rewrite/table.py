@@ -28,7 +28,7 @@ from match_aie.frontend.onnx_rewrite import (
     spectra,
     training,
 )
-from match_aie.frontend.onnx_rewrite.graph import MICROSOFT, Builder, Node
+from match_aie.frontend.onnx_rewrite.graph import MICROSOFT, OWN, Builder, Node
 
 #: A rewrite gives the values that replace the node's outputs, or None to leave the node.
 Rewrite = Callable[[Node, Builder], "tuple[str, ...] | None"]
@@ -78,7 +78,8 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
         **_microsoft(),
         "QLinearConv": (quantised.qlinear_conv,),
         "QLinearMatMul": (quantised.qlinear_matmul,),
-        "If": (control.constant_if,),
+        "If": (control.conditional,),
+        f"{OWN}.{control.CHOOSE}": (control.choose,),
         "Scan": (scan.scan,),
         "Loop": (loop.loop,),
         "ReverseSequence": (reverse_sequence.reverse_sequence,),

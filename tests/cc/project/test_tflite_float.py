@@ -1,5 +1,7 @@
 """Float TFLite files as converters write them: shape arithmetic, 16-bit weights, spectra."""
 
+import struct
+
 import numpy as np
 import pytest
 
@@ -98,3 +100,76 @@ def test_products_of_complex_numbers_are_refused():
     ]
     with pytest.raises(UnsupportedOperatorError, match=r"MUL.*complex numbers"):
         load(flatbuffer(tensors, steps, "x", "y"))
+
+
+def added(x, weight, strides, before, sizes):
+    """Every pixel of x [1, H, W, C] adds its window of the weights [K, FY, FX, C] to the result."""
+    _, high, wide, _ = x.shape
+    filters, fy, fx, _ = weight.shape
+    whole = np.zeros((strides[0] * high + fy + 9, strides[1] * wide + fx + 9, filters))
+    for row in range(high):
+        for column in range(wide):
+            window = np.moveaxis(weight.astype(np.float64) @ x[0, row, column], 0, -1)
+            top, left = row * strides[0], column * strides[1]
+            whole[top : top + fy, left : left + fx] += window
+    return whole[before[0] :, before[1] :][: sizes[0], : sizes[1]][None]
+
+
+def agrees(tmp_path, data, x, wanted):
+    net = match.compile(data, "CPU")
+    result = net.write(tmp_path / "net").run({"x": x})
+    assert result.matches_reference is not False
+    (y,) = result.outputs.values()
+    assert y.shape == wanted.shape
+    np.testing.assert_allclose(y, wanted, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("window", "strides", "sizes", "padding", "before"),
+    [
+        ((3, 2), (2, 2), (8, 10), 0, (0, 0)),  # SAME
+        ((3, 3), (2, 2), (7, 9), 0, (1, 1)),  # SAME, one less than the stride makes
+        ((4, 5), (2, 3), (8, 15), 0, (1, 1)),
+        ((1, 2), (3, 2), (12, 10), 0, (0, 0)),  # SAME, windows apart from each other
+        ((3, 4), (2, 3), (9, 16), 1, (0, 0)),  # VALID
+    ],
+)
+def test_transposed_convolutions_with_an_activation(
+    tmp_path, window, strides, sizes, padding, before
+):
+    x = RNG.standard_normal((1, 4, 5, 3)).astype(np.float32)
+    weight = RNG.standard_normal((2, *window, 3)).astype(np.float32)
+    bias = RNG.standard_normal(2).astype(np.float32)
+    tensors = [
+        *(tensor("x", *x.shape), known("sizes", [1, *sizes, 2]), known("w", weight, "float32")),
+        *(known("b", bias, "float32"), tensor("y", 1, *sizes, 2)),
+    ]
+    fields = {"Padding": padding, "StrideH": strides[0], "StrideW": strides[1]}
+    fields |= {"FusedActivationFunction": 1}
+    step = Step("TRANSPOSE_CONV", ("sizes", "w", "x", "b"), "y", "TransposeConvOptions", fields)
+    wanted = np.maximum(added(x, weight, strides, before, sizes) + bias, 0)
+    agrees(tmp_path, flatbuffer(tensors, [step], "x", "y"), x, wanted)
+
+
+@pytest.mark.parametrize(
+    ("window", "strides", "same", "before"),
+    [
+        ((2, 2), (2, 2), True, (0, 0)),
+        ((4, 3), (2, 1), True, (1, 1)),
+        ((3, 2), (1, 2), False, (0, 0)),
+    ],
+)
+def test_the_transposed_convolution_of_mediapipe(tmp_path, window, strides, same, before):
+    x = RNG.standard_normal((1, 4, 5, 3)).astype(np.float32)
+    weight = RNG.standard_normal((2, *window, 3)).astype(np.float32)
+    bias = RNG.standard_normal(2).astype(np.float32)
+    pairs = zip((4, 5), window, strides, strict=True)
+    sizes = [s * n if same else s * (n - 1) + w for n, w, s in pairs]
+    tensors = [
+        *(tensor("x", *x.shape), known("w", weight, "float32"), known("b", bias, "float32")),
+        tensor("y", 1, *sizes, 2),
+    ]
+    custom = struct.pack("<3i", 1 if same else 2, strides[1], strides[0])
+    step = Step("Convolution2DTransposeBias", ("x", "w", "b"), "y", "", {"Custom": custom})
+    wanted = added(x, weight, strides, before, sizes) + bias
+    agrees(tmp_path, flatbuffer(tensors, [step], "x", "y"), x, wanted)

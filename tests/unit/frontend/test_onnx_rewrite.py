@@ -358,6 +358,52 @@ def test_a_constant_condition_takes_its_branch(onnx_tools, taken):
     assert ops == {"Neg" if taken else "Abs"}
 
 
+def _branch(name, nodes, *outputs):
+    results = [helper.make_tensor_value_info(out, 1, None) for out in outputs]
+    return helper.make_graph(nodes, name, [], results)
+
+
+@pytest.mark.parametrize("shape", [(), (1,)])
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_condition_of_run_time_chooses_between_both_branches(onnx_tools, taken, shape):
+    inner = helper.make_node(
+        "If",
+        ["c"],
+        ["q"],
+        then_branch=_branch("inner_yes", [helper.make_node("Exp", ["r"], ["e"])], "e"),
+        else_branch=_branch("inner_no", [helper.make_node("Sin", ["r"], ["i"])], "i"),
+    )
+    yes = _branch("yes", [helper.make_node("Neg", ["x"], ["r"]), inner], "r", "q")
+    # The same names inside: they are other tensors.
+    others = [helper.make_node("Abs", ["x"], ["r"]), helper.make_node("Tan", ["r"], ["q"])]
+    no = _branch("no", others, "r", "q")
+    node = helper.make_node("If", ["c"], ["y", "z"], then_branch=yes, else_branch=no)
+    feeds = {"x": normal(2, 3), "c": np.full(shape, taken)}
+    outputs = {"y": (F32, [2, 3]), "z": (F32, [2, 3])}
+    want, got, ops = both(onnx_tools, node, feeds, outputs)
+    same(want, got)
+    assert "Where" in ops
+    assert "If" not in ops
+
+
+@pytest.mark.parametrize("declared", [None, [3]])
+def test_branches_of_other_shapes_are_refused(onnx_tools, declared):
+    first = np.zeros(1, np.int64), np.ones(1, np.int64)
+    nodes = [helper.make_node("Slice", ["x", "from", "to"], ["r"])]
+    node = helper.make_node(
+        "If",
+        ["c"],
+        ["y"],
+        then_branch=_branch("yes", [helper.make_node("Neg", ["x"], ["r"])], "r"),
+        else_branch=_branch("no", nodes, "r"),
+    )
+    constants = dict(zip(("from", "to"), first, strict=True))
+    inputs = {"x": (F32, [3]), "c": (np.bool_, [])}
+    model = onnx_tools.build([node], inputs, {"y": (F32, declared)}, constants)
+    with pytest.raises(UnsupportedOperatorError, match=r"\[3\] and \[1\]"):
+        onnx_tools.prepass(model)
+
+
 def test_shape_chains_fold_away(onnx_tools):
     nodes = [
         helper.make_node("Shape", ["x"], ["s"]),

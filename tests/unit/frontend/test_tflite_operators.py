@@ -207,6 +207,14 @@ def test_rows_of_dense_layers(shape, inputs, kept):
     )
 
 
+def test_unknown_custom_operators_are_named():
+    data, _ = file("Landmarks2Matrix", [floats(2, 3)], floats(2, 3), Custom=b"")
+    with pytest.raises(
+        UnsupportedOperatorError, match=r"Landmarks2Matrix \(node 'o0'\): no such custom operator"
+    ):
+        load(data)
+
+
 def test_results_of_other_shapes_than_the_file_says_are_refused():
     data, _ = file("TRANSPOSE", [floats(2, 3), [1, 0]], floats(2, 3))
     with pytest.raises(UnsupportedOperatorError, match=r"its result is \[2, 3\], and it comes as"):
