@@ -28,6 +28,7 @@ ARCHS = (
     "x86-64-v4",
     "x86-64-v4+avx512vnni",
     "aarch64",
+    "cortex-a72",
     "rv64gcv",
     "rv64gcv_zvl256b",
     "rv64gcv_zvl512b",

@@ -98,6 +98,7 @@ _PREFERRED = (
     "x86-64-v4",
     "x86-64-v3",
     "aarch64",
+    "cortex-a72",
 )
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from match_aie.cost_models.roofline import Roofline
-from match_aie.hardware import CostModel
-from match_aie.targets.cpu import CPUModule
+from match_aie.hardware import CostModel, ExecModule
+from match_aie.targets.cpu import CPU, CPUModule, float_modules
 from match_aie.workload import Workload
+
+#: The core, as `CPU(arch=...)` knows it.
+ARCH = "cortex-a72"
 
 #: Clock of the Arm Cortex-A72: ASSUMPTION, 1.4 GHz; speed grades differ.
 ARM_MHZ = 1400.0
@@ -25,3 +28,12 @@ class ArmModule(CPUModule):
         """A roofline with the constants of `ARM`."""
         del workload
         return ARM
+
+
+def arm_modules(core: CPU) -> tuple[ExecModule, ...]:
+    """What runs layers on the core: quantised ones as portable C, float ones in its vectors.
+
+    The CPU target's integer kernels for vectors are not among them: projects are run as they are on
+    other processors, and integer kernels of 128 bits are made of this one's instructions.
+    """
+    return (ArmModule(), *float_modules(core.machine))

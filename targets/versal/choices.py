@@ -47,8 +47,8 @@ def refuse_ways(array: Device, memory: str, optimize_for: str) -> None:
         array.need(array.plio_out, "the number of streams to programmable logic")
 
 
-def among(made: Mapping[str, ExecModule], names: Sequence[str]) -> tuple[ExecModule, ...]:
-    """The modules that are asked for.
+def among(made: Mapping[str, Sequence[ExecModule]], names: Sequence[str]) -> tuple[ExecModule, ...]:
+    """The modules that are asked for; a name may stand for several.
 
     Raises:
         TargetError: one is not there.
@@ -58,7 +58,7 @@ def among(made: Mapping[str, ExecModule], names: Sequence[str]) -> tuple[ExecMod
             raise TargetError(
                 f"the target has no module {name!r}", hint=f"modules are {' and '.join(made)}"
             )
-    return tuple(module for name, module in made.items() if name in names)
+    return tuple(module for name, mine in made.items() if name in names for module in mine)
 
 
 def columns_alone(columns: int, memory: str, optimize_for: str) -> int:

@@ -35,7 +35,8 @@ from match_aie.targets.aie_ml.graph.write import Chained, Placed, kernels_of, ne
 from match_aie.targets.aie_ml.known import documented
 from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Stretch
 from match_aie.targets.aie_ml.vendor import Golden, Job, vendor_files, vendor_units
-from match_aie.targets.versal.arm import ARM_MHZ, ArmModule
+from match_aie.targets.cpu import CPU
+from match_aie.targets.versal.arm import ARCH, ARM_MHZ, arm_modules
 from match_aie.targets.versal.chains import Chain, chains, given, joined, sharing
 from match_aie.targets.versal.choices import (
     COLUMNS,
@@ -142,12 +143,17 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         emitted_for = documented(device) if documented_only else device
         alone = columns_alone(columns_per_layer, memory, optimize_for)
         self._array = AieArray(emitted_for, alone, memory, optimize_for, floats)
-        self._modules = among({"array": self._array, **self._hosts()}, modules)
+        self._chosen = [name for name in ("array", *self._hosts()) if name in modules]
+        self._modules = among({"array": (self._array,), **self._hosts()}, modules)
 
     _array_of = staticmethod(versal_array)
 
-    def _hosts(self) -> Mapping[str, ExecModule]:
-        return {"arm": ArmModule()}
+    def _hosts(self) -> Mapping[str, Sequence[ExecModule]]:
+        return {"arm": arm_modules(self._host())}
+
+    def _host(self) -> CPU:
+        """The processor beside the array."""
+        return CPU(ARCH)
 
     def modules(self) -> Sequence[ExecModule]:
         """The array first."""
@@ -160,9 +166,11 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         return BuildProfile(cxx_flags=("-O1", "-Iemulation", "-Iaie", *macro))
 
     def runtime(self) -> Runtime:
-        """The header between tensors and the array's buffers, and the emulation's headers."""
+        """The core's; between tensors and the array's buffers; the emulation's headers."""
         files = runtime_files("match_aie.targets.aie_ml", ("include/ma_array.h",))
-        return Runtime({**files, **emulation_files()}, vendor=vendor_files())
+        core = self._host().runtime()
+        files = {**core.files, **files, **emulation_files()}
+        return replace(core, files=files, vendor=vendor_files())
 
     def capacities(self) -> Mapping[str, int]:
         """Tiles, DMA channels to the chip's memory, and streams where layers use them."""
@@ -371,7 +379,7 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
         return {
             "device": self.device,
             "columns_per_layer": self.columns_per_layer,
-            "modules": [module.name for module in self._modules],
+            "modules": self._chosen,
             "arm_mhz": self._megahertz,
             "handover": self._handover,
             "memory": self.memory,

@@ -133,8 +133,11 @@ class XDNA(VersalAIEML):
             floats=_floats(array, floats),
         )
 
-    def _hosts(self) -> Mapping[str, ExecModule]:
-        return {module.name: module for module in self._cpu.modules()}
+    def _hosts(self) -> Mapping[str, Sequence[ExecModule]]:
+        return {module.name: (module,) for module in self._cpu.modules()}
+
+    def _host(self) -> CPU:
+        return self._cpu
 
     def build_profile(self) -> BuildProfile:
         """That of the CPU, and the emulation of the array."""
@@ -142,9 +145,8 @@ class XDNA(VersalAIEML):
         return replace(self._cpu.build_profile(), cxx_flags=flags)
 
     def runtime(self) -> Runtime:
-        """The CPU's, and what goes between tensors and the array's buffers."""
-        mine, array = self._cpu.runtime(), super().runtime()
-        return replace(mine, files={**mine.files, **array.files})
+        """As Versal's, without what is for the tools of another device."""
+        return replace(super().runtime(), vendor={})
 
     def companions(
         self, network: str, layers: Sequence[ChosenLayer]

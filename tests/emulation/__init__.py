@@ -51,5 +51,5 @@ def _what(facts: Machine) -> str:
     if facts.family == "x86-64":
         return "EMULATE_AVX512" if facts.vector_bytes == 64 else "EMULATE_AVX2"
     if facts.family == "aarch64":
-        return "EMULATE_NEON"
+        return f"EMULATE_NEON={int('dotprod' in facts.features)}"
     return f"EMULATE_RVV={8 * facts.vector_bytes}"

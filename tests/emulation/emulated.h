@@ -1,5 +1,6 @@
 /* Compiles emitted code of another processor for this one: given to the compiler with -include, beside
- * -I of this folder and one of EMULATE_AVX2, EMULATE_AVX512, EMULATE_NEON, EMULATE_RVV=<bits of a vector>.
+ * -I of this folder and one of EMULATE_AVX2, EMULATE_AVX512, EMULATE_NEON=<1, or 0 without SDOT>,
+ * EMULATE_RVV=<bits of a vector>.
  *
  * The C library's headers come first, as what they are here. Then the macros that say what the
  * processor is are those of the other one, and its intrinsics are the plain C of this folder. */
@@ -46,7 +47,9 @@
 #endif
 #elif defined(EMULATE_NEON)
 #define __aarch64__ 1
+#if EMULATE_NEON != 0
 #define __ARM_FEATURE_DOTPROD 1
+#endif
 #elif defined(EMULATE_RVV)
 #define __riscv 1
 #define __riscv_vector 1

@@ -50,13 +50,14 @@ def everything(facts):
 
 
 @needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
-def test_aarch64(tmp_path):
+@pytest.mark.parametrize(("arch", "processor"), [("aarch64", "max"), ("cortex-a72", "cortex-a72")])
+def test_aarch64(arch, processor, tmp_path):
     """Whole and, with a small cache, tiled."""
-    layers = everything("aarch64")
-    tiled = everything(small_cache(machine("aarch64"), 1500))[::3]
+    layers = everything(arch)
+    tiled = everything(small_cache(machine(arch), 1500))[::3]
     layers += tiled
     program = build(layers, tmp_path, ("aarch64-linux-gnu-gcc",), "-O2", "-static")
-    run(layers, program, ("qemu-aarch64",))
+    run(layers, program, ("qemu-aarch64", "-cpu", processor))
 
 
 def riscv_clang():

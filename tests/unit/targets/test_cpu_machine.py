@@ -49,7 +49,8 @@ def test_native_takes_the_widest_vectors(tmp_path, monkeypatch, features, expect
 def test_native_on_arm(tmp_path, monkeypatch):
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
     assert native(cpuinfo(tmp_path, "Features", ["asimd", "asimddp"]), tmp_path).dot == "sdot"
-    assert native(cpuinfo(tmp_path, "Features", ["asimd"]), tmp_path).name == PORTABLE
+    assert native(cpuinfo(tmp_path, "Features", ["asimd"]), tmp_path).name == "cortex-a72"
+    assert native(cpuinfo(tmp_path, "Features", ["fp"]), tmp_path).name == PORTABLE
 
 
 def test_native_reads_cache_sizes(tmp_path, monkeypatch):
