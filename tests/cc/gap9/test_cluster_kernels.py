@@ -11,6 +11,7 @@ from cluster_harness import (
     HERE,
     RUNTIME,
     SANITIZERS,
+    XPULP,
     Case,
     build,
     check,
@@ -114,10 +115,23 @@ KINDS = {
 }
 
 
-@pytest.fixture(scope="module", params=thinned(COMPILERS, 2, len(COMPILERS) - 1))
+#: Compilers and paths; by default each compiler has one of them, by turns.
+BUILDS = [
+    f"{compiler} {kind}"
+    for at, compiler in enumerate(COMPILERS)
+    for kind in (("xpulp", "portable"), ("portable", "xpulp"))[at % 2]
+]
+
+
+@pytest.fixture(scope="module", params=thinned(BUILDS, 2))
 def program(request, tmp_path_factory):
-    """All kernels under the sanitizers, every operand in a heap block of its exact size."""
-    return build(tmp_path_factory.mktemp("cluster"), request.param, *SANITIZERS)
+    """All kernels under the sanitizers, every operand in a heap block of its exact size.
+
+    In portable C, or as on the chip, with an emulation of the builtins of Xpulp.
+    """
+    compiler, kind = request.param.split()
+    flags = XPULP if kind == "xpulp" else ()
+    return build(tmp_path_factory.mktemp("cluster"), compiler, *SANITIZERS, *flags)
 
 
 @pytest.mark.parametrize("kind", KINDS)
