@@ -114,6 +114,7 @@ class NetworkView:
         headers: of the target's runtime.
         guard: C function of it that says why this machine cannot run the code; "" for none.
         entry: C function of it that runs the steps; "" for none.
+        rules: makefile of the chip's own build; "" for none.
         groups: the calls, divided by who makes them.
         beside: of steps at the same time: by the first one's index, in which order they get turns.
         streams: constants that are fetched from the backing memory, in order of their steps.
@@ -142,6 +143,7 @@ class NetworkView:
     headers: tuple[str, ...]
     guard: str
     entry: str
+    rules: str
     groups: tuple[Group, ...]
     beside: Mapping[int, tuple[int, ...]]
     streams: tuple[StreamView, ...]
@@ -368,6 +370,7 @@ def network_view(
         headers=runtime.headers + (runtime.layer_headers if schedule.layers else ()),
         guard=runtime.guard,
         entry=runtime.entry,
+        rules=runtime.rules,
         groups=groups(schedule, program.streams, bool(runtime.entry)),
         beside={p.step: tuple(p.step + lane for lane in p.order) for p in schedule.beside},
         streams=_streams(program),

@@ -8,7 +8,6 @@ from cluster_harness import (
     COMMON,
     COMPILERS,
     FLAGS,
-    HERE,
     RUNTIME,
     SANITIZERS,
     XPULP,
@@ -237,7 +236,7 @@ def test_every_byte_of_a_sum(program):
 @pytest.mark.parametrize("name", ["ma_gap9_pmsis.c", "ma_l3_pmsis.c", "ma_ne16_pmsis.c"])
 def test_binding_to_the_sdk_compiles_against_its_declarations(compiler, name):
     """Names, types and warnings, with every compiler; test_pmsis.py executes it."""
-    includes = [RUNTIME / "include", COMMON, HERE / "pmsis_mock"]
+    includes = [RUNTIME / "include", COMMON, RUNTIME / "pmsis" / "alone"]
     flags = [*FLAGS, "-fsyntax-only", "-DMA_CHIP", *(f"-I{path}" for path in includes)]
     done = subprocess.run(
         [compiler, *flags, str(RUNTIME / "pmsis" / name)],
