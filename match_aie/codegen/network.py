@@ -118,7 +118,6 @@ class NetworkView:
         groups: the calls, divided by who makes them.
         beside: of steps at the same time: by the first one's index, in which order they get turns.
         streams: constants that are fetched from the backing memory, in order of their steps.
-        backing: bytes of these constants.
         states: outputs that are inputs of the next call.
         many: how runs follow each other in one call; None where they do not.
     """
@@ -147,12 +146,16 @@ class NetworkView:
     groups: tuple[Group, ...]
     beside: Mapping[int, tuple[int, ...]]
     streams: tuple[StreamView, ...]
-    backing: int
     states: States
     many: Many | None = None
     warnings: tuple[str, ...] = WARNINGS
     sanitizers: tuple[str, ...] = SANITIZERS
     cxx_sanitizers: tuple[str, ...] = CXX_SANITIZERS
+
+    @property
+    def backing(self) -> int:
+        """Bytes of all constants that are fetched."""
+        return sum(stream.nbytes for stream in self.streams)
 
 
 class Addresses:
@@ -374,7 +377,6 @@ def network_view(
         groups=groups(schedule, program.streams, bool(runtime.entry)),
         beside={p.step: tuple(p.step + lane for lane in p.order) for p in schedule.beside},
         streams=_streams(program),
-        backing=sum(stream.nbytes for stream in program.streams),
         states=states,
         many=None if runtime.entry or states.records else many(program, addresses.tensor),
     )
