@@ -114,10 +114,10 @@ class NetworkView:
         headers: of the target's runtime.
         guard: C function of it that says why this machine cannot run the code; "" for none.
         entry: C function of it that runs the steps; "" for none.
+        rules: makefile of the chip's own build; "" for none.
         groups: the calls, divided by who makes them.
         beside: of steps at the same time: by the first one's index, in which order they get turns.
         streams: constants that are fetched from the backing memory, in order of their steps.
-        backing: bytes of these constants.
         states: outputs that are inputs of the next call.
         many: how runs follow each other in one call; None where they do not.
     """
@@ -142,15 +142,20 @@ class NetworkView:
     headers: tuple[str, ...]
     guard: str
     entry: str
+    rules: str
     groups: tuple[Group, ...]
     beside: Mapping[int, tuple[int, ...]]
     streams: tuple[StreamView, ...]
-    backing: int
     states: States
     many: Many | None = None
     warnings: tuple[str, ...] = WARNINGS
     sanitizers: tuple[str, ...] = SANITIZERS
     cxx_sanitizers: tuple[str, ...] = CXX_SANITIZERS
+
+    @property
+    def backing(self) -> int:
+        """Bytes of all constants that are fetched."""
+        return sum(stream.nbytes for stream in self.streams)
 
 
 class Addresses:
@@ -368,10 +373,10 @@ def network_view(
         headers=runtime.headers + (runtime.layer_headers if schedule.layers else ()),
         guard=runtime.guard,
         entry=runtime.entry,
+        rules=runtime.rules,
         groups=groups(schedule, program.streams, bool(runtime.entry)),
         beside={p.step: tuple(p.step + lane for lane in p.order) for p in schedule.beside},
         streams=_streams(program),
-        backing=sum(stream.nbytes for stream in program.streams),
         states=states,
         many=None if runtime.entry or states.records else many(program, addresses.tensor),
     )

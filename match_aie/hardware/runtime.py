@@ -24,6 +24,8 @@ class Runtime:
         entry: C function that runs the network's steps and gives a status, such as "ma_network"
             of ma_platform.h; empty where the steps are called as they are.
         vendor: further files by path, which only the chip's own tool chain compiles.
+        rules: one of them, which the project's Makefile includes: how `make NAME` builds for the
+            chip, such as "pmsis/gap9.mk" for `make gap9`. NETWORK and SOURCES are set there.
     """
 
     files: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
@@ -32,6 +34,7 @@ class Runtime:
     guard: str = ""
     entry: str = ""
     vendor: Mapping[str, bytes] = field(default_factory=lambda: MappingProxyType({}))
+    rules: str = ""
 
 
 def runtime_files(package: str, names: Sequence[str]) -> dict[str, bytes]:

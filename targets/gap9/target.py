@@ -46,12 +46,33 @@ FILES = (
     "kernels/ma_pool.c",
 )
 
-#: The binding to the vendor's SDK.
+#: How the Makefile builds for the chip.
+RULES = "pmsis/gap9.mk"
+
+#: The binding to the vendor's SDK, a program that runs the network there, builds for SDKs, and what
+#: stands in for PMSIS where there is none.
 VENDOR = (
+    "pmsis/CMakeLists.txt",
+    "pmsis/alone/alone.ld",
+    "pmsis/alone/bsp/flash.h",
+    "pmsis/alone/bsp/flash/hyperflash.h",
+    "pmsis/alone/bsp/fs.h",
+    "pmsis/alone/bsp/fs/readfs.h",
+    "pmsis/alone/bsp/ram.h",
+    "pmsis/alone/bsp/ram/hyperram.h",
+    "pmsis/alone/ma_alone.c",
+    "pmsis/alone/ma_alone.h",
+    "pmsis/alone/ma_alone_registers.h",
+    "pmsis/alone/ma_alone_rv32.c",
+    "pmsis/alone/pmsis.h",
+    "pmsis/app/ma_app.c",
+    RULES,
     "pmsis/ma_gap9_pmsis.c",
     "pmsis/ma_l3_pmsis.c",
     "pmsis/ma_ne16_pmsis.c",
     "pmsis/ma_pmsis.h",
+    "pmsis/pmsis.mk",
+    "pmsis/sdk.config",
 )
 
 
@@ -158,7 +179,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
         files |= runtime_files("match_aie.targets.gap9", FILES)
         vendor = runtime_files("match_aie.targets.gap9", VENDOR)
         headers = ("ma_near.h", "ma_beside.h", "ma_cluster_tile.h", "ma_ne16_tile.h")
-        return Runtime(files, headers, entry="ma_network", vendor=vendor)
+        return Runtime(files, headers, entry="ma_network", vendor=vendor, rules=RULES)
 
     def simulator(self) -> NetworkSimulator:
         """Cycles of the clock `frequency`."""

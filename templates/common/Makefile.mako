@@ -4,6 +4,9 @@
 #   make sanitize    build/${net.name}_main, checked by address and undefined-behaviour sanitizers
 #   make static      build/${net.name}_static, which needs no library: run on raw files, inputs first
 #   make WERROR=     for a compiler with warnings of its own
+% if net.rules:
+#   make ${net.rules.split("/")[-1].removesuffix(".mk").ljust(12)}for the chip: ${net.rules} says how
+% endif
 <%
     warnings = " ".join(w for w in net.warnings if w != "-Werror")
     objects = {kind: " ".join(f"build/{kind}/{path.removesuffix('.cpp')}.o" for path in net.cxx_sources) for kind in ("plain", "checked")}
@@ -47,6 +50,11 @@ build/${net.name}_main: $(INPUTS)${" " + objects["checked"] if net.cxx_sources e
 build/${net.name}_static: $(INPUTS)${" " + objects["plain"] if net.cxx_sources else ""}
 	@mkdir -p build
 	$(CC) $(FLAGS) -static -DMATCH_AIE_STATIC $(SOURCES) src/${net.name}_main.c${" " + objects["plain"] if net.cxx_sources else ""} -o $@ -lm${" -lstdc++" if net.cxx_sources else ""}
+% if net.rules:
+
+NETWORK := ${net.name}
+include ${net.rules}
+% endif
 
 clean:
 	rm -rf build

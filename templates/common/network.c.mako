@@ -90,8 +90,10 @@ after = net.calls[index + 1] if index + 1 < len(net.calls) else None
 ## Two steps at the same time, on the controller.
 <%def name="both(index)">\
     /* ${index} and ${index + 1} side by side */
+    ma_step_begin(${index});
 ${leave(index + 1)}\
     ma_beside(${net.name}_beside_${index}, &(struct ${net.name}_beside){call, &ahead});
+    ma_step_end(${index});
 ${traced(index)}\
 ${traced(index + 1)}\
 </%def>\
@@ -129,11 +131,17 @@ opens, left[step] = left[step] == order.count(step), left[step] - 1
 <%def name="call(index)">\
 <% one = net.calls[index] %>\
     /* ${index}: ${one.remark} */
+% if net.entry:
+    ma_step_begin(${index});
+% endif
 % if one.linked:
 ${leave(index)}\
     ${one.symbol}(${", ".join(one.arguments)}, &ahead);
 % else:
     ${one.symbol}(${", ".join(one.arguments)});
+% endif
+% if net.entry:
+    ma_step_end(${index});
 % endif
 ${traced(index)}\
 </%def>\

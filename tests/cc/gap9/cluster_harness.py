@@ -18,6 +18,8 @@ COMMON = HERE.parents[2] / "targets" / "common" / "runtime" / "include"
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-g", "-O1")
 SANITIZERS = ("-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all")
+#: The paths that kernels take on the chip. Its cores load words from any address.
+XPULP = ("-include", str(HERE / "xpulp.h"), "-fno-sanitize=alignment")
 FILL = 0xA5
 KERNELS = (
     *("ma_conv2d_u8", "ma_conv2d_i8", "ma_depthwise_u8", "ma_depthwise_i8", "ma_dense_u8"),

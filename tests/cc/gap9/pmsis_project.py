@@ -1,6 +1,7 @@
-"""Emitted projects with the chip's own binding, on a mock of PMSIS: built and run on this machine.
+"""Emitted projects with the chip's own binding, on a stand-in for PMSIS, built and run here.
 
-The project's sources and pmsis/*.c are compiled as they are; `pmsis_mock` has what they call.
+The project's sources and pmsis/*.c are compiled as they are, with the project's own stand-in
+(pmsis/alone), whose cores are threads here.
 """
 
 import hashlib
@@ -12,8 +13,10 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-MOCK = HERE / "pmsis_mock"
 RUNTIME = HERE.parents[2] / "targets" / "gap9" / "runtime"
+ALONE = RUNTIME / "pmsis" / "alone"
+#: What stands in for PMSIS, and for the machine below it.
+STAND_IN = [str(ALONE / "ma_alone.c"), str(HERE / "alone_host.c")]
 #: NE16's emulation under other names: the binding has its own.
 RENAMED = [
     f"-D{name}=host_{name.removeprefix('ma_')}"
@@ -46,18 +49,20 @@ def build(project, out, again=(), flags=(), compiler="gcc"):
     folder = Path(project)
     made = folder / "build"
     made.mkdir(exist_ok=True)
-    include = [f"-I{path}" for path in (folder / "include", MOCK, folder / "emulation")]
+    include = [f"-I{path}" for path in (folder / "include", ALONE, folder / "emulation")]
     patterns = ("src/*.c", "src/*_weights.S", "kernels/*.c", "pmsis/*.c")
     sources = [str(p.relative_to(folder)) for pattern in patterns for p in folder.glob(pattern)]
     objects = []
-    for source in [*sorted(sources), "emulation/ma_ne16_host.c", str(MOCK / "mock.c")]:
+    for source in [*sorted(sources), "emulation/ma_ne16_host.c", *STAND_IN]:
         anew = source in again
         target = made / f"{out if anew else ''}{Path(source).name}.o"
         objects.append(str(target))
         if target.exists() and not anew:
             continue
         names = (
-            RENAMED if source.startswith("emulation") else ["-include", str(MOCK / "registers.h")]
+            RENAMED
+            if source.startswith("emulation")
+            else ["-include", str(ALONE / "ma_alone_registers.h")]
         )
         more = flags if anew else ()
         _done([compiler, *FLAGS, *names, *more, *include, "-c", source, "-o", str(target)], folder)
@@ -103,7 +108,7 @@ def run(program, inputs, outputs, *, fail="", flash=None):
         paths.append(folder / f"in{at}.bin")
         paths[-1].write_bytes(np.ascontiguousarray(array).tobytes())
     results = [folder / f"out{at}.bin" for at in range(len(outputs))]
-    environment = {**os.environ, "MOCK_FAIL": fail, "MOCK_FLASH": str(flash or folder)}
+    environment = {**os.environ, "ALONE_FAIL": fail, "ALONE_FLASH": str(flash or folder)}
     done = subprocess.run(
         [str(program), *map(str, [*paths, *results])],
         env=environment,

@@ -4,11 +4,10 @@ import json
 import re
 import warnings
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
-from pmsis_project import build, build_emulated, run
+from pmsis_project import STAND_IN, build, build_emulated, run
 
 import match_aie as match
 from match_aie.lowering import kept_after
@@ -18,7 +17,6 @@ from tests.networks import network
 from tests.networks.graph import Graph
 from tests.networks.quantised import unsigned
 
-MOCK = Path(__file__).parent / "pmsis_mock" / "mock.c"
 IMAGE = np.random.default_rng(3).integers(0, 256, (1, 32, 12, 12)).astype(np.uint8)
 
 
@@ -172,7 +170,7 @@ def test_a_kernel_that_is_stored_before_its_end_is_seen(whole, folder):
 @pytest.mark.parametrize("controller", [8, 0])
 def test_the_binding_computes_what_emulation_computes(whole, folder, controller):
     """Workers are threads; the controller is a core behind them, or the first of them."""
-    program = build(folder, f"mocked{controller}", [str(MOCK)], [f"-DCONTROLLER={controller}"])
+    program = build(folder, f"mocked{controller}", STAND_IN, [f"-DCONTROLLER={controller}"])
     for _ in range(2):
         ran = run(program, [IMAGE], whole[1])
         assert (ran.status, ran.said) == (0, "")

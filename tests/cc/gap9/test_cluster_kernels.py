@@ -8,9 +8,9 @@ from cluster_harness import (
     COMMON,
     COMPILERS,
     FLAGS,
-    HERE,
     RUNTIME,
     SANITIZERS,
+    XPULP,
     Case,
     build,
     check,
@@ -114,10 +114,23 @@ KINDS = {
 }
 
 
-@pytest.fixture(scope="module", params=thinned(COMPILERS, 2, len(COMPILERS) - 1))
+#: Compilers and paths; by default each compiler has one of them, by turns.
+BUILDS = [
+    f"{compiler} {kind}"
+    for at, compiler in enumerate(COMPILERS)
+    for kind in (("xpulp", "portable"), ("portable", "xpulp"))[at % 2]
+]
+
+
+@pytest.fixture(scope="module", params=thinned(BUILDS, 2))
 def program(request, tmp_path_factory):
-    """All kernels under the sanitizers, every operand in a heap block of its exact size."""
-    return build(tmp_path_factory.mktemp("cluster"), request.param, *SANITIZERS)
+    """All kernels under the sanitizers, every operand in a heap block of its exact size.
+
+    In portable C, or as on the chip, with an emulation of the builtins of Xpulp.
+    """
+    compiler, kind = request.param.split()
+    flags = XPULP if kind == "xpulp" else ()
+    return build(tmp_path_factory.mktemp("cluster"), compiler, *SANITIZERS, *flags)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -223,7 +236,7 @@ def test_every_byte_of_a_sum(program):
 @pytest.mark.parametrize("name", ["ma_gap9_pmsis.c", "ma_l3_pmsis.c", "ma_ne16_pmsis.c"])
 def test_binding_to_the_sdk_compiles_against_its_declarations(compiler, name):
     """Names, types and warnings, with every compiler; test_pmsis.py executes it."""
-    includes = [RUNTIME / "include", COMMON, HERE / "pmsis_mock"]
+    includes = [RUNTIME / "include", COMMON, RUNTIME / "pmsis" / "alone"]
     flags = [*FLAGS, "-fsyntax-only", "-DMA_CHIP", *(f"-I{path}" for path in includes)]
     done = subprocess.run(
         [compiler, *flags, str(RUNTIME / "pmsis" / name)],

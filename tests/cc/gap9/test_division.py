@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from pmsis_project import build, build_emulated, run
+from pmsis_project import STAND_IN, build, build_emulated, run
 
 import match_aie as match
 from match_aie.errors import Infeasible
@@ -13,7 +13,7 @@ from match_aie.lowering.beside import side_by_side
 from match_aie.lowering.company import MARGIN
 from match_aie.lowering.division import whole_of
 from match_aie.targets.gap9 import GAP9
-from tests.cc.gap9.test_beside import MOCK, overlap
+from tests.cc.gap9.test_beside import overlap
 from tests.networks import network
 from tests.networks.graph import Graph
 from tests.networks.quantised import unsigned
@@ -112,7 +112,7 @@ def test_whenever_a_kernel_runs_and_in_the_simulator_s_order(nets, runs, flag):
 def test_the_binding_computes_the_same(runs):
     folder, result = runs[True]
     outputs = list(result.outputs.values())
-    ran = run(build(folder, "mocked", [str(MOCK)]), [IMAGE], outputs)
+    ran = run(build(folder, "mocked", STAND_IN), [IMAGE], outputs)
     assert (ran.status, ran.said) == (0, "")
     for got, want in zip(ran.outputs, outputs, strict=True):
         np.testing.assert_array_equal(got, want)

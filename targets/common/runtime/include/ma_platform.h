@@ -66,6 +66,22 @@ int ma_l1_lost(uint32_t *known);
 /* Called on the controller: places a list, of whole words, in L1 beside what layers open. */
 void ma_l1_place(void *list, const void *from, uint32_t bytes);
 
+/* Around every step of a network, or two side by side, on the core that runs it; `step` is its number,
+ * or that of the first of two. Only a chip's build that counts, with MA_COUNTERS, has them. */
+#ifdef MA_COUNTERS
+void ma_step_begin(uint32_t step);
+void ma_step_end(uint32_t step);
+#else
+static inline void ma_step_begin(uint32_t step)
+{
+    (void)step;
+}
+static inline void ma_step_end(uint32_t step)
+{
+    (void)step;
+}
+#endif
+
 /* Says that [base, base + bytes) of L2 is an operand of the open layer, where transfers stay
  * inside; and that a kernel is about to use [l1, l1 + bytes), where no transfer may be under way.
  * Before a layer starts: that [offset, offset + bytes) of L1 outlives it; and in it, that

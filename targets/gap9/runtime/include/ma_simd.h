@@ -15,12 +15,31 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are little-endi
 #endif
 _Static_assert((-1 >> 1) == -1, "right shifts keep the sign");
 
-#if defined(__riscv_xpulp) || defined(__PULP_BUILTINS__) || defined(__gap9__)
+/* GCC for PULP says __pulp__ (pulp-platform/pulp-riscv-gcc@2b2a446, gcc/config/riscv/riscv-c.c), that
+ * of GAP9's SDK __gap9__, too; LLVM's port has no such name, but the same builtins. */
+#ifndef MA_XPULP
+#if defined(__pulp__) || defined(__gap9__)
 #define MA_XPULP 1
+#elif defined(__has_builtin)
+#if __has_builtin(__builtin_pulp_sdotsp4)
+#define MA_XPULP 1
+#endif
+#endif
+#endif
+#ifndef MA_XPULP
+#define MA_XPULP 0
+#endif
+
+#if MA_XPULP
 typedef int8_t ma_v4s __attribute__((vector_size(4)));
 typedef uint8_t ma_v4u __attribute__((vector_size(4)));
+typedef uint32_t ma_word __attribute__((may_alias));
+/* Bytes i, j, k, l of eight, the first four of which are those of a: pv.shuffle2.b. */
+#ifdef __clang__
+#define MA_SHUFFLE4(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
 #else
-#define MA_XPULP 0
+#define MA_SHUFFLE4(a, b, i, j, k, l) __builtin_shuffle(a, b, (ma_v4u){i, j, k, l})
+#endif
 #endif
 
 /* Sums and products modulo 2^32, as the hardware computes them. */
@@ -38,7 +57,7 @@ static inline int32_t ma_wrapping_multiply(int32_t a, int32_t b)
 static inline uint32_t ma_load4(const void *from)
 {
 #if MA_XPULP
-    return *(const uint32_t *)from;
+    return *(const ma_word *)from;
 #else
     uint32_t word;
     memcpy(&word, from, 4);
@@ -49,7 +68,7 @@ static inline uint32_t ma_load4(const void *from)
 static inline void ma_store4(void *to, uint32_t word)
 {
 #if MA_XPULP
-    *(uint32_t *)to = word;
+    *(ma_word *)to = word;
 #else
     memcpy(to, &word, 4);
 #endif
@@ -159,14 +178,12 @@ static inline void ma_transpose4(uint32_t word[4])
 {
 #if MA_XPULP
     const ma_v4u a = (ma_v4u)word[0], b = (ma_v4u)word[1], c = (ma_v4u)word[2], d = (ma_v4u)word[3];
-    const ma_v4u low = {0, 4, 1, 5}, high = {2, 6, 3, 7};
-    const ma_v4u first = {0, 1, 4, 5}, second = {2, 3, 6, 7};
-    const ma_v4u ab_low = __builtin_shuffle(a, b, low), ab_high = __builtin_shuffle(a, b, high);
-    const ma_v4u cd_low = __builtin_shuffle(c, d, low), cd_high = __builtin_shuffle(c, d, high);
-    word[0] = (uint32_t)__builtin_shuffle(ab_low, cd_low, first);
-    word[1] = (uint32_t)__builtin_shuffle(ab_low, cd_low, second);
-    word[2] = (uint32_t)__builtin_shuffle(ab_high, cd_high, first);
-    word[3] = (uint32_t)__builtin_shuffle(ab_high, cd_high, second);
+    const ma_v4u ab_low = MA_SHUFFLE4(a, b, 0, 4, 1, 5), ab_high = MA_SHUFFLE4(a, b, 2, 6, 3, 7);
+    const ma_v4u cd_low = MA_SHUFFLE4(c, d, 0, 4, 1, 5), cd_high = MA_SHUFFLE4(c, d, 2, 6, 3, 7);
+    word[0] = (uint32_t)MA_SHUFFLE4(ab_low, cd_low, 0, 1, 4, 5);
+    word[1] = (uint32_t)MA_SHUFFLE4(ab_low, cd_low, 2, 3, 6, 7);
+    word[2] = (uint32_t)MA_SHUFFLE4(ab_high, cd_high, 0, 1, 4, 5);
+    word[3] = (uint32_t)MA_SHUFFLE4(ab_high, cd_high, 2, 3, 6, 7);
 #else
     const uint32_t from[4] = {word[0], word[1], word[2], word[3]};
     for (int32_t i = 0; i < 4; ++i) {

@@ -77,12 +77,26 @@ struct offloaded {
     void *argument;
 };
 
+#ifdef MA_COUNTERS
+static volatile int offloaded;
+
+int ma_offloaded(void)
+{
+    return offloaded;
+}
+#define OFFLOADED(value) (offloaded = (value))
+#else
+#define OFFLOADED(value) ((void)0)
+#endif
+
 /* On the controller; a layer that failed leaves transfers behind, whose end nobody awaited. */
 static void run_offloaded(void *argument)
 {
     const struct offloaded *const work = argument;
+    OFFLOADED(1);
     work->entry(work->argument);
     drain();
+    OFFLOADED(0);
 }
 
 int ma_offload(void (*entry)(void *argument), void *argument)
@@ -90,7 +104,9 @@ int ma_offload(void (*entry)(void *argument), void *argument)
     struct offloaded work = {entry, argument};
     struct pi_cluster_task task = {0};
     pi_cluster_task(&task, run_offloaded, &work);
+#ifndef MA_BOARD /* GreenWaves' SDK has it of the cluster, see open_cluster */
     task.stack_size = MA_STACK_BYTES;
+#endif
     task.slave_stack_size = MA_WORKER_STACK_BYTES;
     if (pi_cluster_send_task_to_cl(&cluster, &task)) {
         return failed("the cluster took no task: L1 has no room for its stacks");
@@ -126,6 +142,9 @@ static int open_cluster(void)
         return 0;
     }
     pi_cluster_conf_init(&conf);
+#ifdef MA_BOARD
+    conf.cc_stack_size = MA_STACK_BYTES;
+#endif
     pi_open_from_conf(&cluster, &conf);
     if (pi_cluster_open(&cluster)) {
         return failed("the cluster cannot be opened");

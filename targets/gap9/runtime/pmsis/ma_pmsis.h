@@ -8,4 +8,9 @@ void ma_ne16_open(void);
 /* Before a network runs: NE16 may have hung in the one before. */
 void ma_ne16_forget(void);
 
+#ifdef MA_COUNTERS
+/* Whether the cluster runs a step: 1 on its controller, 0 on the control core. */
+int ma_offloaded(void);
+#endif
+
 #endif

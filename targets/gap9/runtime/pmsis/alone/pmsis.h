@@ -1,6 +1,7 @@
-/* What the bindings call of PMSIS, with the declarations of the public one: types, names, results
- * and const as in pulp-platform/pulp-sdk@d4b5bcd, rtos/pmsis/pmsis_api/include. Own text: no SDK is
- * here. mock.c gives the functions a meaning on a host. */
+/* What the binding and ma_app.c call of PMSIS, with the declarations of the public one: types, names,
+ * results and const as in pulp-platform/pulp-sdk@d4b5bcd, rtos/pmsis/pmsis_api/include; what is inline
+ * there is a function here. Own text: no SDK is here, and what structures hold besides is not the SDK's,
+ * so no object built with it belongs into a program for the chip. ma_alone.c gives it a meaning. */
 #ifndef PMSIS_H
 #define PMSIS_H
 
@@ -23,8 +24,11 @@ typedef struct pi_task {
     int done;
 } pi_task_t;
 
+/* The stack of tasks is the cluster's in GreenWaves' SDK of GAP9 (as pulp-platform/Deeploy uses it), the
+ * task's in pulp-sdk. */
 struct pi_cluster_conf {
     int id;
+    uint32_t cc_stack_size;
 };
 
 struct pi_cluster_task {
@@ -53,6 +57,8 @@ int pi_cluster_send_task_to_cl(struct pi_device *device, struct pi_cluster_task 
 void pi_cl_team_fork(int nb_cores, void (*entry)(void *), void *arg);
 /* In rtos/pulpos/common/include/pos/implem/pe.h, and in gap_sdk's API. */
 void pi_cl_team_fork_cc(int nb_cores, void (*entry)(void *), void *arg);
+/* Of pmsis/rtos/malloc/l2_malloc.h. */
+void *pi_l2_malloc(int size);
 void *pi_cl_l1_malloc(struct pi_device *device, uint32_t size);
 #define pi_l1_malloc(x, y) pi_cl_l1_malloc(x, y)
 uint32_t pi_core_id(void);
@@ -63,6 +69,15 @@ void pi_cl_dma_cmd_2d(uint32_t ext, uint32_t loc, uint32_t size, uint32_t stride
 void pi_cl_dma_cmd_wait(pi_cl_dma_cmd_t *cmd);
 pi_task_t *pi_task_block(pi_task_t *task);
 void pi_task_wait_on(pi_task_t *task);
+
+/* Of pmsis/chips/default.h, pmsis/drivers/perf.h and pmsis/rtos/os_frontend_api/os.h. */
+#define PI_PERF_CYCLES 17
+void pi_perf_conf(unsigned events);
+void pi_perf_reset(void);
+void pi_perf_start(void);
+unsigned int pi_perf_read(int id);
+int pmsis_kickoff(void *arg);
+void pmsis_exit(int err);
 
 /* As the public one: what it does not set is as it was. */
 static inline struct pi_cluster_task *pi_cluster_task(

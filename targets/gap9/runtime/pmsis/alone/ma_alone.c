@@ -1,31 +1,27 @@
-/* PMSIS on a host: a cluster with an L1 of 128 KiB that holds the runtime's data, stacks and what
- * is allocated; a DMA with 16 counters, whose bytes move at the wait; NE16 behind its registers; a
- * RAM of 8 MB, and a flash whose files are those of the folder that MOCK_FLASH names.
+/* A stand-in for PMSIS, where no SDK is: a cluster with an L1 of 128 KiB that holds the runtime's
+ * data, stacks and what is allocated; a DMA with 16 counters, whose bytes move at the wait; NE16 behind
+ * its registers; a RAM of 8 MB, and a flash whose files are those of the folder that ALONE_FLASH names.
+ * It says what a program computes, and nothing of time: its counter counts calls, not cycles.
  *
- * MOCK_FAIL names the one call that fails. What a runtime would not survive ends the process with
- * status 99 and a sentence. Programs are linked below 4 GB, since PMSIS's addresses have 32 bits.
+ * ALONE_FAIL names the one call that fails. What a runtime would not survive ends the process with
+ * status 99 and a sentence. Programs lie below 4 GB, since PMSIS's addresses have 32 bits.
  */
+#include "ma_alone.h"
+
 #include "pmsis.h"
 
 #include <bsp/flash/hyperflash.h>
 #include <bsp/fs/readfs.h>
 #include <bsp/ram/hyperram.h>
 
-#include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "ma_alone_registers.h"
 #include "ma_host.h"
-#include "registers.h"
 
 #define L1_BYTES 131072u
 #define RUNTIME_BYTES 2048u /* of the runtime's own data in L1 */
 #define COUNTERS 16
-#ifndef CONTROLLER
-#define CONTROLLER 8 /* the core that tasks run on: GAP9's is behind the eight workers */
-#endif
 #define RAM_BYTES (8u << 20)
 
 /* NE16's functional emulation, under names that leave the binding its own. */
@@ -34,23 +30,36 @@ void host_ne16_write(uint32_t index, uint32_t value);
 void host_ne16_commit(void);
 void host_ne16_wait(uint32_t number);
 
-static _Alignas(16) uint8_t l1[L1_BYTES], ram[RAM_BYTES];
+static _Alignas(16) uint8_t ram[RAM_BYTES];
+static _Alignas(16) uint8_t l1[L1_BYTES] __attribute__((section("alone_l1")));
 /* What programs have in L1; of it only the size is in `l1`. It holds anything at first. */
 #define POISON 0xA5
 extern uint8_t __start_data_l1[], __stop_data_l1[];
 static uint32_t heap = RUNTIME_BYTES, stacks;
 static int opened, in_cluster, counters;
-static _Thread_local int core = CONTROLLER;
+/* What pi_perf_read gives: calls of this file that move bytes, start kernels, or touch registers. */
+static uint32_t ticks;
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 1, 2)))
+#endif
+static _Noreturn void stop(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    alone_say(format, arguments);
+    va_end(arguments);
+    alone_exit(99);
+}
 
 static _Noreturn void die(const char *sentence)
 {
-    fprintf(stderr, "mock: %s\n", sentence);
-    exit(99);
+    stop("stand-in: %s\n", sentence);
 }
 
 static int fails(const char *call)
 {
-    const char *const named = getenv("MOCK_FAIL");
+    const char *const named = alone_setting("ALONE_FAIL");
     return named && strcmp(named, call) == 0;
 }
 
@@ -68,12 +77,11 @@ uint32_t ma_emulated_l1_bytes(void)
 
 _Noreturn void ma_stop(const char *format, ...)
 {
-    char text[512];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    alone_say(format, arguments);
     va_end(arguments);
-    die(text);
+    stop("\n");
 }
 
 void ma_check_settled(const void *begin, uint32_t bytes, const char *what)
@@ -81,6 +89,20 @@ void ma_check_settled(const void *begin, uint32_t bytes, const char *what)
     (void)begin;
     (void)bytes;
     (void)what;
+}
+
+/* ---- L2 ------------------------------------------------------------------------------------- */
+
+void *pi_l2_malloc(int size)
+{
+    static uint32_t taken;
+    uint32_t bytes = 0;
+    uint8_t *const heap_of_l2 = alone_l2(&bytes);
+    if (size < 0 || (uint32_t)size > bytes - taken) {
+        return NULL;
+    }
+    taken += ((uint32_t)size + 15) & ~15u;
+    return heap_of_l2 + taken - (((uint32_t)size + 15) & ~15u);
 }
 
 /* ---- NE16's registers ---------------------------------------------------------------------- */
@@ -99,8 +121,9 @@ static void look(void)
     }
 }
 
-uint32_t mock_read32(uint32_t address)
+uint32_t alone_read32(uint32_t address)
 {
+    ++ticks;
     if (address == CLOCKS) {
         return clocks;
     }
@@ -124,7 +147,7 @@ uint32_t mock_read32(uint32_t address)
     }
 }
 
-void mock_write32(uint32_t address, uint32_t value)
+void alone_write32(uint32_t address, uint32_t value)
 {
     const uint32_t l1_base = (uint32_t)(uintptr_t)l1, index = (address - NE16 - 0x20) / 4;
     if (address == CLOCKS) {
@@ -224,54 +247,28 @@ int pi_cluster_send_task_to_cl(struct pi_device *device, struct pi_cluster_task 
 
 void pi_cl_team_fork(int nb_cores, void (*entry)(void *), void *arg)
 {
-    if (!in_cluster || nb_cores > 8) {
+    if (!in_cluster || nb_cores > ALONE_CORES) {
         die("a fork from outside the cluster, or of too many cores");
     }
-    for (core = 0; core < nb_cores; ++core) {
+    ++ticks;
+    for (int core = 0; core < nb_cores; ++core) {
+        alone_be_core(core);
         entry(arg);
     }
-    core = CONTROLLER;
+    alone_be_core(CONTROLLER);
 }
 
-struct member {
-    pthread_t thread;
-    int core;
-    void (*entry)(void *);
-    void *arg;
-};
-
-static void *enter(void *argument)
-{
-    const struct member *const member = argument;
-    core = member->core;
-    member->entry(member->arg);
-    return NULL;
-}
-
-/* All at once: workers are threads. */
 void pi_cl_team_fork_cc(int nb_cores, void (*entry)(void *), void *arg)
 {
-    struct member team[8];
-    if (!in_cluster || nb_cores > 8) {
+    if (!in_cluster || nb_cores > ALONE_CORES) {
         die("a fork from outside the cluster, or of too many cores");
     }
-    for (int i = 0; i < nb_cores; ++i) {
-        team[i] = (struct member){0, i, entry, arg};
-        if (i != core && pthread_create(&team[i].thread, NULL, enter, &team[i])) {
-            die("no more threads");
-        }
-    }
-    entry(arg);
-    for (int i = 0; i < nb_cores; ++i) {
-        if (i != core) {
-            pthread_join(team[i].thread, NULL);
-        }
-    }
+    alone_team(nb_cores, entry, arg);
 }
 
 uint32_t pi_core_id(void)
 {
-    return (uint32_t)core;
+    return (uint32_t)alone_core();
 }
 
 /* ---- DMA ----------------------------------------------------------------------------------- */
@@ -292,6 +289,7 @@ void pi_cl_dma_cmd_2d(uint32_t ext, uint32_t loc, uint32_t size, uint32_t stride
     }
     check_l1(loc, size);
     ++counters;
+    ++ticks;
     *cmd = (pi_cl_dma_cmd_t){ext, loc, size, stride, length, dir, 1};
     if (dir == PI_CL_DMA_DIR_EXT2LOC) {
         memset((void *)(uintptr_t)loc, 0xa5, size);
@@ -321,6 +319,44 @@ void pi_cl_dma_cmd_wait(pi_cl_dma_cmd_t *cmd)
     }
     cmd->open = 0;
     --counters;
+}
+
+/* ---- counters, and the begin ---------------------------------------------------------------- */
+
+void pi_perf_conf(unsigned events)
+{
+    if (events != 1u << PI_PERF_CYCLES) {
+        die("a counter that nobody reads");
+    }
+}
+
+void pi_perf_reset(void)
+{
+    ticks = 0;
+}
+
+void pi_perf_start(void)
+{
+}
+
+unsigned int pi_perf_read(int id)
+{
+    return id == PI_PERF_CYCLES ? ticks++ : 0;
+}
+
+int pmsis_kickoff(void *arg)
+{
+    union {
+        void *given;
+        void (*entry)(void);
+    } const kickoff = {arg};
+    kickoff.entry();
+    return 0;
+}
+
+void pmsis_exit(int err)
+{
+    alone_exit(err);
 }
 
 /* ---- L3 ------------------------------------------------------------------------------------ */
@@ -452,28 +488,31 @@ void pi_fs_unmount(struct pi_device *device)
 pi_fs_file_t *pi_fs_open(struct pi_device *device, const char *file, int flags)
 {
     static pi_fs_file_t found;
-    char path[4096];
-    const char *const folder = getenv("MOCK_FLASH");
-    if (!mounted || flags != PI_FS_FLAGS_READ || !folder) {
+    static int host;
+    char path[1024];
+    const char *const folder = alone_setting("ALONE_FLASH");
+    if (!mounted || flags != PI_FS_FLAGS_READ || !folder
+        || strlen(folder) + strlen(file) + 2 > sizeof path) {
         return NULL;
     }
-    snprintf(path, sizeof path, "%s/%s", folder, file);
-    FILE *const host = fopen(path, "rb");
-    if (!host) {
+    strcpy(path, folder);
+    strcat(path, "/");
+    strcat(path, file);
+    uint32_t bytes = 0;
+    host = alone_open(path, &bytes);
+    if (host < 0) {
         return NULL;
     }
-    fseek(host, 0, SEEK_END);
-    found = (pi_fs_file_t){device, host, (unsigned)ftell(host)};
-    rewind(host);
+    found = (pi_fs_file_t){device, &host, bytes};
     return &found;
 }
 
 void pi_fs_close(pi_fs_file_t *file)
 {
-    fclose(file->data);
+    alone_close(*(int *)file->data);
 }
 
 int32_t pi_fs_read(pi_fs_file_t *file, void *buffer, uint32_t size)
 {
-    return fails("fs_read") ? 1 : (int32_t)fread(buffer, 1, size, file->data);
+    return fails("fs_read") ? 1 : alone_read(*(int *)file->data, buffer, size);
 }

@@ -1,0 +1,14 @@
+# An application of an SDK that has pmsis_rules.mk: `make gap9` calls it, from the project's folder. Written
+# for pulp-platform/pulp-sdk@d4b5bcd (tools/rules/pmsis_rules.mk, rtos/pulpos/common/rules).
+APP := $(MA_NETWORK)
+APP_SRCS := $(MA_C)
+PULP_APP_ASM_SRCS := $(MA_S)
+APP_CFLAGS := $(MA_FLAGS) -std=gnu11 -Iinclude -Ikernels -Ipmsis -D_Thread_local=
+ifneq ($(COUNTERS),)
+APP_CFLAGS += -DMA_COUNTERS '-DMA_CODE="$(MA_CODE)"'
+ifneq ($(MA_WHERE),)
+APP_CFLAGS += '-DMA_WHERE="$(MA_WHERE)"'
+endif
+endif
+READFS_FILES += $(MA_FILE)
+include $(RULES_DIR)/pmsis_rules.mk
