@@ -47,6 +47,8 @@ ELEMENT_OPERATIONS = {
     "avg_pool2d": 4.0,
     "max_pool2d": 4.0,
 }
+#: Operations to look a vector of bytes up (`ma_look_up`), by family and bytes of a vector.
+TABLE_OPERATIONS = {("x86-64", 64): 20.0, ("x86-64", 32): 35.0, ("aarch64", 16): 10.0}
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,17 @@ class CoreTiles(MemoryTransfers):
         operations = ELEMENT_OPERATIONS.get(workload.kind, 4.0)
         rate = self.machine.lanes * self.machine.peaks.operations / operations
         if workload.kind == "table":
-            rate = 1.0  # ASSUMED: a byte looked up a cycle, two loads and a store
+            rate = self._looked_up()
         traffic = sum(operand.nbytes for operand in workload.operands)
         return np.asarray(CALL + elements / rate + traffic / self._beyond())
+
+    def _looked_up(self) -> float:
+        """Bytes per cycle that go through a table."""
+        machine = self.machine
+        operations = TABLE_OPERATIONS.get((machine.family, machine.vector_bytes))
+        if operations is None:
+            return 1.0  # ASSUMED: one by one, two loads and a store
+        return machine.vector_bytes * machine.peaks.operations / operations
 
     def _beyond(self) -> float:
         """Bytes per cycle from behind the first cache."""

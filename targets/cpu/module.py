@@ -313,6 +313,8 @@ class VectorModule(CPUModule):
         """In vectors, or by kind."""
         if vectorised(self.machine, workload):
             return "cpu/int8/elementwise.c.mako"
+        if workload.kind == "table" and self.machine.lanes > 1:
+            return "cpu/int8/table.c.mako"
         if in_rows(self.machine, workload):
             which = "softmax" if workload.kind == "softmax" else "pool"
             return f"cpu/int8/{which}.c.mako"

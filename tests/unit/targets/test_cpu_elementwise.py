@@ -28,4 +28,4 @@ def test_functions_of_bytes_are_looked_up(dtype):
     graph = b.graph(b.quantize(b.op("tanh", scaled, shape=(2, 37)), 0.01, 0, dtype))
     found = [c for c in candidates(graph, CPU("x86-64-v3")) if c.pattern.kind == "table"]
     assert [c.layer.workload.output.dtype for c in found if c.layer] == [dtype]
-    assert found[0].module.template(found[0].layer.workload) == "cpu/table.c.mako"
+    assert found[0].module.template(found[0].layer.workload) == "cpu/int8/table.c.mako"
