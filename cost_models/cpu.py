@@ -225,11 +225,16 @@ class ProductTiles(CoreTiles):
             each = each + np.where(left == narrower, self._panel(narrower), 0.0)
         sizes = workload.sizes
         seen = sizes["C"] * sizes["FY"] * sizes["FX"] * (1 if self.narrow else 2)
-        weights = np.asarray(tile["K"]) * seen / self._weights_rate(workload)
+        nbytes = np.asarray(tile["K"]) * seen
+        weights, multiplied = nbytes / self._weights_rate(workload), tiles * each
+        # What several tiles multiply is asked for ahead, into the second cache (`ma_fetch`).
+        near = nbytes / self._beyond()
+        fetched = near + np.maximum(0.0, weights - near - multiplied)
+        weights = np.where(outer * tiles > 1, fetched, weights)
         if workload.kind == "matmul":
             # The second matrix arrives at run time, and is packed for every image.
             weights = weights + np.asarray(tile["K"]) * sizes["C"] * PACK
-        return np.asarray(CALL + outer * (weights + tiles * each))
+        return np.asarray(CALL + outer * (weights + multiplied))
 
     def _weights_rate(self, workload: Workload) -> float:
         """Bytes of weights per cycle; a second cache that they more than half fill loses them."""
