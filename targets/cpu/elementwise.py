@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
 
 from match_aie.targets.cpu.cores import Split, Way, bounds, over
+from match_aie.targets.cpu.float_kernel import literal
 from match_aie.targets.cpu.machine import Machine
-from match_aie.workload import Workload
+from match_aie.workload import Operand, Workload
+from match_aie.workload.reference import saturate
 
 _BYTES = ("int8", "uint8")
 
@@ -19,10 +24,12 @@ class ElementwiseKernel:
     Attributes:
         lanes: 32-bit elements of a vector.
         parts: for as many cores.
+        inverse: what to multiply with instead of dividing by y's scale, a C literal; "" to divide.
     """
 
     lanes: int
     parts: int = 1
+    inverse: str = ""
 
     def split(self, sizes: Sequence[int]) -> tuple[int, Split | None]:
         """(which of the loops of `sizes`, outermost first, is divided, where); None for one core.
@@ -54,6 +61,34 @@ class RowsKernel:
     def over(self, dim: str, size: int) -> tuple[str, str]:
         """C expressions of where `dim` begins, and what it stays below."""
         return over(self.split, dim, size)
+
+
+@lru_cache(maxsize=1024)
+def inverse(workload: Workload) -> str:
+    """A factor that stands for the division by y's scale, as a C literal; "" where there is none.
+
+    The sum or product of two bytes has 65,536 values at most. All of them are tried with the
+    float32 nearest to the inverse and with its neighbours: rounded steps must be the same.
+    """
+    if workload.kind not in ("add", "mul") or any(o.dtype not in _BYTES for o in workload.data):
+        return ""
+    x, x1, y, tail = *workload.data, workload.output, workload.tail
+    assert tail is not None
+    assert y.scale is not None
+    a, b, scale = _reals(x)[:, None], _reals(x1)[None, :], np.float32(y.scale)
+    with np.errstate(all="ignore"):
+        real = a + b if workload.kind == "add" else a * b
+        expected, nearest = saturate(real / scale, tail), np.float32(1.0) / scale
+        tries = (nearest, *(np.nextafter(nearest, np.float32(way)) for way in (0.0, np.inf)))
+        right = [each for each in tries if np.array_equal(saturate(real * each, tail), expected)]
+    return literal(float(right[0])) if right else ""
+
+
+def _reals(operand: Operand) -> np.ndarray:
+    """The real values of all bytes."""
+    info = np.iinfo(operand.dtype)
+    steps = np.arange(int(info.min), int(info.max) + 1) - operand.zero_point
+    return np.asarray(steps.astype(np.float32) * np.float32(operand.scale or 0.0))
 
 
 def in_rows(machine: Machine, workload: Workload) -> bool:
