@@ -11,8 +11,7 @@ import numpy as np
 from match_aie.targets.cpu.cores import Split, Way, bounds, over
 from match_aie.targets.cpu.float_kernel import literal
 from match_aie.targets.cpu.machine import Machine
-from match_aie.workload import Operand, Workload
-from match_aie.workload.reference import saturate
+from match_aie.workload import Operand, Quantized, Workload, elementwise, reference
 
 _BYTES = ("int8", "uint8")
 
@@ -75,20 +74,34 @@ def inverse(workload: Workload) -> str:
     x, x1, y, tail = *workload.data, workload.output, workload.tail
     assert tail is not None
     assert y.scale is not None
-    a, b, scale = _reals(x)[:, None], _reals(x1)[None, :], np.float32(y.scale)
+    a, b, scale = _bytes(x), _bytes(x1).reshape(1, 1, 1, 256), np.float32(y.scale)
+    pairs = elementwise(
+        workload.kind,
+        *(Quantized(o.dtype, o.scale, o.zero_point) for o in (x, x1, y)),
+        shape=a.shape,
+        shape1=b.shape,
+        out=(1, 1, 256, 256),
+        tail=tail,
+    )
+    expected = reference(pairs, (a, b)).astype(np.int64) - tail.zero_point
+    low, high = tail.lo - tail.zero_point, tail.hi - tail.zero_point
     with np.errstate(all="ignore"):
-        real = a + b if workload.kind == "add" else a * b
-        expected, nearest = saturate(real / scale, tail), np.float32(1.0) / scale
-        tries = (nearest, *(np.nextafter(nearest, np.float32(way)) for way in (0.0, np.inf)))
-        right = [each for each in tries if np.array_equal(saturate(real * each, tail), expected)]
-    return literal(float(right[0])) if right else ""
+        real = (np.add if workload.kind == "add" else np.multiply)(_real(x, a), _real(x1, b))
+        nearest = np.float32(1.0) / scale
+        for factor in (nearest, *(np.nextafter(nearest, np.float32(w)) for w in (0.0, np.inf))):
+            if np.array_equal(np.rint(real * factor).clip(low, high), expected):
+                return literal(float(factor))
+    return ""
 
 
-def _reals(operand: Operand) -> np.ndarray:
-    """The real values of all bytes."""
-    info = np.iinfo(operand.dtype)
-    steps = np.arange(int(info.min), int(info.max) + 1) - operand.zero_point
-    return np.asarray(steps.astype(np.float32) * np.float32(operand.scale or 0.0))
+def _bytes(operand: Operand) -> np.ndarray:
+    """All values of a byte, [1, 1, 256, 1]."""
+    return np.arange(256, dtype=np.uint8).view(operand.dtype).reshape(1, 1, 256, 1)
+
+
+def _real(operand: Operand, values: np.ndarray) -> np.ndarray:
+    steps = (values.astype(np.int64) - operand.zero_point).astype(np.float32)
+    return np.asarray(steps * np.float32(operand.scale or 0.0))
 
 
 def in_rows(machine: Machine, workload: Workload) -> bool:
