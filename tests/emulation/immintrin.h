@@ -131,8 +131,34 @@ EMULATE3(__m256i, _mm256_blendv_epi8, __m256i, __m256i, uint8_t, uint8_t, uint8_
 EMULATE3(__m512i, _mm512_permutex2var_epi16, __m512i, __m512i, uint16_t, uint16_t, uint16_t,
          r[i] = (b[i] & 32 ? c : a)[b[i] & 31])
 
+typedef uint16_t __mmask16;
 typedef uint32_t __mmask32;
 typedef uint64_t __mmask64;
+
+/* Memory where the mask is not set is not touched. */
+EMULATED __m512 _mm512_mask_loadu_ps(__m512 other, __mmask16 mask, const void *p)
+{
+    float r[16];
+    memcpy(r, &other, sizeof r);
+    for (int i = 0; i < 16; ++i) {
+        if (mask >> i & 1) {
+            memcpy(r + i, (const float *)p + i, sizeof *r);
+        }
+    }
+    memcpy(&other, r, sizeof other);
+    return other;
+}
+
+EMULATED void _mm512_mask_storeu_ps(void *p, __mmask16 mask, __m512 v)
+{
+    float a[16];
+    memcpy(a, &v, sizeof a);
+    for (int i = 0; i < 16; ++i) {
+        if (mask >> i & 1) {
+            memcpy((float *)p + i, a + i, sizeof *a);
+        }
+    }
+}
 
 EMULATED __mmask32 _mm512_test_epi16_mask(__m512i va, __m512i vb)
 {

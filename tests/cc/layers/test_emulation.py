@@ -185,6 +185,13 @@ CALLS = {
         chosen(0x8F35A6C1),
         "{}(0x8f35a6c1u, a, b)",
     ),
+    "_mm512_mask_loadu_ps": ("f32 f32", (64, 64), chosen(0xA6C1), "{}(a, 0xa6c1u, &b)"),
+    "_mm512_mask_storeu_ps": (
+        "f32 f32",
+        (64, 64),
+        chosen(0x6C1A),
+        "({{ {}(&a, 0x6c1au, b); a; }})",
+    ),
     "_mm512_mask_blend_epi8": (
         "u8 u8",
         (64, 64),
