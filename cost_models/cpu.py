@@ -47,6 +47,8 @@ ELEMENT_OPERATIONS = {
     "avg_pool2d": 4.0,
     "max_pool2d": 4.0,
 }
+#: Operations to look a vector of bytes up (`ma_look_up`), by family and bytes of a vector.
+TABLE_OPERATIONS = {("x86-64", 64): 20.0, ("x86-64", 32): 35.0, ("aarch64", 16): 10.0}
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,17 @@ class CoreTiles(MemoryTransfers):
         operations = ELEMENT_OPERATIONS.get(workload.kind, 4.0)
         rate = self.machine.lanes * self.machine.peaks.operations / operations
         if workload.kind == "table":
-            rate = 1.0  # ASSUMED: a byte looked up a cycle, two loads and a store
+            rate = self._looked_up()
         traffic = sum(operand.nbytes for operand in workload.operands)
         return np.asarray(CALL + elements / rate + traffic / self._beyond())
+
+    def _looked_up(self) -> float:
+        """Bytes per cycle that go through a table."""
+        machine = self.machine
+        operations = TABLE_OPERATIONS.get((machine.family, machine.vector_bytes))
+        if operations is None:
+            return 1.0  # ASSUMED: one by one, two loads and a store
+        return machine.vector_bytes * machine.peaks.operations / operations
 
     def _beyond(self) -> float:
         """Bytes per cycle from behind the first cache."""
@@ -215,11 +225,16 @@ class ProductTiles(CoreTiles):
             each = each + np.where(left == narrower, self._panel(narrower), 0.0)
         sizes = workload.sizes
         seen = sizes["C"] * sizes["FY"] * sizes["FX"] * (1 if self.narrow else 2)
-        weights = np.asarray(tile["K"]) * seen / self._weights_rate(workload)
+        nbytes = np.asarray(tile["K"]) * seen
+        weights, multiplied = nbytes / self._weights_rate(workload), tiles * each
+        # What several tiles multiply is asked for ahead, into the second cache (`ma_fetch`).
+        near = nbytes / self._beyond()
+        fetched = near + np.maximum(0.0, weights - near - multiplied)
+        weights = np.where(outer * tiles > 1, fetched, weights)
         if workload.kind == "matmul":
             # The second matrix arrives at run time, and is packed for every image.
             weights = weights + np.asarray(tile["K"]) * sizes["C"] * PACK
-        return np.asarray(CALL + outer * (weights + tiles * each))
+        return np.asarray(CALL + outer * (weights + multiplied))
 
     def _weights_rate(self, workload: Workload) -> float:
         """Bytes of weights per cycle; a second cache that they more than half fill loses them."""

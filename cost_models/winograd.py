@@ -5,7 +5,8 @@ F(m x m, 3 x 3) makes m x m outputs of (m + 2)^2 products a channel instead of 9
 convolutional neural networks", CVPR 2016. Modelled, not measured: vector operations, loads and
 stores of the transforms as `ma_cpu.h` has them, products as register tiles
 (`cost_models.products`), and bytes that go through the caches because a block of tiles does not fit
-the first one.
+the first one. Weights are asked for ahead, into the second cache, while tiles multiply: of what
+lies beyond it, only what it cannot give in that time counts.
 """
 
 from __future__ import annotations
@@ -103,7 +104,8 @@ class WinogradLayer:
         data = images * tiles * self._data(sizes)
         sums = images * tiles * sum(self._sums(vectors) for vectors in widths)
         products = images * sum(self._products(tiles, sizes, vectors) for vectors in widths)
-        memory = self._traffic(workload, sizes, images, tiles, len(widths))
+        near, far = self._traffic(workload, sizes, images, tiles, len(widths))
+        memory = near + max(0.0, far - products)
         parts = (
             ("call", CALL),
             ("transform", data + sums),
@@ -148,8 +150,8 @@ class WinogradLayer:
 
     def _traffic(
         self, workload: Workload, sizes: dict[str, int], images: int, tiles: int, panels: int
-    ) -> float:
-        """Cycles to move what the first cache does not hold."""
+    ) -> tuple[float, float]:
+        """Cycles to move what the first cache does not hold, and weights from beyond the second."""
         lanes, block = self.machine.lanes, min(self.tile.block, tiles)
         channels = -(-sizes["C"] // self.group) * self.group
         wide = self.tile.registers.vectors * lanes
@@ -158,13 +160,17 @@ class WinogradLayer:
         weights = 2 * self.tile.points * channels * wide * panels
         blocks = images * -(-tiles // block)
         first = self.machine.caches[0].bytes
-        moved = float(weights * (1 if data + products + weights <= first else blocks))
+        read = weights * (1 if data + products + weights <= first else blocks)
+        moved = 0.0
         if data + products > first:
-            moved += blocks * (data * (1 + panels) + 2 * products * panels)
+            moved = blocks * (data * (1 + panels) + 2.0 * products * panels)
         share = sizes["K"] / workload.sizes["K"]
         own = images * tiles / (workload.sizes["B"] * max(1, self._all_tiles(workload)))
         x, y = workload.operand("x").nbytes * own, workload.output.nbytes * own * share
-        return moved / self._rate(data + products + weights) + (x + y) / self._rate(int(x + y))
+        rate = self._rate(data + products + weights)
+        second = self._rate(0)
+        near = moved / rate + read / second + (x + y) / self._rate(int(x + y))
+        return near, read / rate - read / second
 
     def _all_tiles(self, workload: Workload) -> int:
         sizes, m = workload.sizes, self.tile.outputs

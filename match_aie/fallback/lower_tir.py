@@ -10,6 +10,7 @@ from tvm import s_tir, tirx
 
 from match_aie.fallback.divisions import hidden, quotients_hidden, quotients_shown, shown
 from match_aie.fallback.loads import unconditional_loads
+from match_aie.fallback.nested_loops import nest_loops
 from match_aie.fallback.split_loops import split_loops
 from match_aie.fallback.truth import plain_conditions
 
@@ -47,7 +48,7 @@ def _to_plain_loops() -> list[Any]:
 
 def _for_compilers(prim_func: Any) -> Any:
     """The same in forms that C compilers translate well, and none of them wrongly."""
-    prim_func = split_loops(plain_conditions(prim_func))
+    prim_func = split_loops(plain_conditions(nest_loops(prim_func)))
     passes = [
         tirx.transform.ConvertSSA(),
         tirx.transform.StmtSimplify(),

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
 
 from match_aie.targets.cpu.cores import Split, Way, bounds, over
+from match_aie.targets.cpu.float_kernel import literal
 from match_aie.targets.cpu.machine import Machine
-from match_aie.workload import Workload
+from match_aie.workload import Operand, Quantized, Workload, elementwise, reference
 
 _BYTES = ("int8", "uint8")
 
@@ -19,10 +23,12 @@ class ElementwiseKernel:
     Attributes:
         lanes: 32-bit elements of a vector.
         parts: for as many cores.
+        inverse: what to multiply with instead of dividing by y's scale, a C literal; "" to divide.
     """
 
     lanes: int
     parts: int = 1
+    inverse: str = ""
 
     def split(self, sizes: Sequence[int]) -> tuple[int, Split | None]:
         """(which of the loops of `sizes`, outermost first, is divided, where); None for one core.
@@ -54,6 +60,48 @@ class RowsKernel:
     def over(self, dim: str, size: int) -> tuple[str, str]:
         """C expressions of where `dim` begins, and what it stays below."""
         return over(self.split, dim, size)
+
+
+@lru_cache(maxsize=1024)
+def inverse(workload: Workload) -> str:
+    """A factor that stands for the division by y's scale, as a C literal; "" where there is none.
+
+    The sum or product of two bytes has 65,536 values at most. All of them are tried with the
+    float32 nearest to the inverse and with its neighbours: rounded steps must be the same.
+    """
+    if workload.kind not in ("add", "mul") or any(o.dtype not in _BYTES for o in workload.data):
+        return ""
+    x, x1, y, tail = *workload.data, workload.output, workload.tail
+    assert tail is not None
+    assert y.scale is not None
+    a, b, scale = _bytes(x), _bytes(x1).reshape(1, 1, 1, 256), np.float32(y.scale)
+    pairs = elementwise(
+        workload.kind,
+        *(Quantized(o.dtype, o.scale, o.zero_point) for o in (x, x1, y)),
+        shape=a.shape,
+        shape1=b.shape,
+        out=(1, 1, 256, 256),
+        tail=tail,
+    )
+    expected = reference(pairs, (a, b)).astype(np.int64) - tail.zero_point
+    low, high = tail.lo - tail.zero_point, tail.hi - tail.zero_point
+    with np.errstate(all="ignore"):
+        real = (np.add if workload.kind == "add" else np.multiply)(_real(x, a), _real(x1, b))
+        nearest = np.float32(1.0) / scale
+        for factor in (nearest, *(np.nextafter(nearest, np.float32(w)) for w in (0.0, np.inf))):
+            if np.array_equal(np.rint(real * factor).clip(low, high), expected):
+                return literal(float(factor))
+    return ""
+
+
+def _bytes(operand: Operand) -> np.ndarray:
+    """All values of a byte, [1, 1, 256, 1]."""
+    return np.arange(256, dtype=np.uint8).view(operand.dtype).reshape(1, 1, 256, 1)
+
+
+def _real(operand: Operand, values: np.ndarray) -> np.ndarray:
+    steps = (values.astype(np.int64) - operand.zero_point).astype(np.float32)
+    return np.asarray(steps * np.float32(operand.scale or 0.0))
 
 
 def in_rows(machine: Machine, workload: Workload) -> bool:

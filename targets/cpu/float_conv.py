@@ -9,6 +9,7 @@ import numpy as np
 from match_aie.hardware import Constants
 from match_aie.targets.cpu.cores import Split, over, part_bytes
 from match_aie.targets.cpu.float_cost import FLOAT, SHARE
+from match_aie.targets.cpu.float_depthwise import Channels, vectors
 from match_aie.targets.cpu.float_kernel import LINE, UNROLL, Ending, Product, literal
 from match_aie.targets.cpu.float_tile import (
     Tile,
@@ -90,7 +91,8 @@ class ConvKernel:
         return part_bytes(self.split, self.scratch)
 
 
-def _ending(workload: Workload, length: int) -> Ending:
+def ending_of(workload: Workload, length: int) -> Ending:
+    """What follows the sums of a convolution whose reduction has `length` steps side by side."""
     names = {o.name for o in workload.operands}
     tail = workload.real
     assert tail is not None
@@ -134,7 +136,7 @@ def conv_kernel(workload: Workload, machine: Machine, split: Split | None = None
         inner,
         sx * channels,
         d["G"] * d["K"],
-        _ending(workload, length),
+        ending_of(workload, length),
         (d["OX"], sy * width * channels) if lines > 1 else None,
     )
     kernel = ConvKernel(
@@ -235,40 +237,17 @@ def pack_conv(kernel: ConvKernel, workload: Workload, constants: Constants) -> C
 
 
 @dataclass(frozen=True)
-class DepthwiseKernel:
-    """A depthwise convolution.
-
-    Attributes:
-        lanes: of a vector.
-        channels: (start, stop, elements that exist) of the vectors: whole ones, then the rest.
-        padded: channels in whole vectors.
-        ending: what happens to the sums.
-        split: over cores; None for one.
-    """
-
-    lanes: int
-    channels: tuple[tuple[int, int, int], ...]
-    padded: int
-    ending: Ending
-    split: Split | None = None
-
-    def over(self, dim: str, size: int) -> tuple[str, str]:
-        """C expressions of where `dim` begins, and what it stays below."""
-        return over(self.split, dim, size)
-
-
-@dataclass(frozen=True)
 class PoolKernel:
     """A pool.
 
     Attributes:
         lanes: of a vector.
-        channels: (start, stop, elements that exist) of the vectors: whole ones, then the rest.
+        channels: whole vectors of them, then the rest.
         split: over cores; None for one.
     """
 
     lanes: int
-    channels: tuple[tuple[int, int, int], ...]
+    channels: tuple[Channels, ...]
     split: Split | None = None
 
     def over(self, dim: str, size: int) -> tuple[str, str]:
@@ -278,32 +257,4 @@ class PoolKernel:
 
 def pool_kernel(workload: Workload, machine: Machine, split: Split | None = None) -> PoolKernel:
     """Vectors of channels."""
-    return PoolKernel(machine.lanes, _vectors(workload.sizes["G"], machine.lanes), split)
-
-
-def _vectors(count: int, lanes: int) -> tuple[tuple[int, int, int], ...]:
-    """(start, stop, elements that exist) of `count` channels."""
-    whole = count - count % lanes
-    parts = [(0, whole, lanes)] if whole else []
-    if whole < count:
-        parts.append((whole, count, count - whole))
-    return tuple(parts)
-
-
-def depthwise_kernel(
-    workload: Workload, machine: Machine, split: Split | None = None
-) -> DepthwiseKernel:
-    """Vectors of channels."""
-    count, lanes = workload.sizes["G"], machine.lanes
-    full = -(-count // lanes) * lanes
-    return DepthwiseKernel(lanes, _vectors(count, lanes), full, _ending(workload, 0), split)
-
-
-def pack_depthwise(kernel: DepthwiseKernel, constants: Constants) -> Constants:
-    """Weights [G, FY, FX, 1] as [FY, FX, padded G], bias padded."""
-    weight = constants["weight"][..., 0].transpose(1, 2, 0)
-    pad = kernel.padded - weight.shape[-1]
-    packed = {"weight": np.pad(weight, ((0, 0), (0, 0), (0, pad)))}
-    if "bias" in constants:
-        packed["bias"] = np.pad(constants["bias"], (0, pad))
-    return packed
+    return PoolKernel(machine.lanes, vectors(workload.sizes["G"], machine.lanes), split)

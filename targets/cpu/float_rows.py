@@ -11,14 +11,17 @@ from match_aie.hardware import Constants
 from match_aie.targets.cpu.cores import Split, Way, bounds, over, part_bytes
 from match_aie.targets.cpu.float_conv import (
     ConvKernel,
-    DepthwiseKernel,
     PoolKernel,
     channelwise,
     conv_kernel,
-    depthwise_kernel,
+    ending_of,
     pack_conv,
-    pack_depthwise,
     pool_kernel,
+)
+from match_aie.targets.cpu.float_depthwise import (
+    DepthwiseKernel,
+    depthwise_kernel,
+    pack_depthwise,
 )
 from match_aie.targets.cpu.float_kernel import Ending, Product, literal, strides
 from match_aie.targets.cpu.float_tile import choose, pack_panels, padded, step_cycles
@@ -253,8 +256,9 @@ def row_kernel(workload: Workload, machine: Machine, split: Split | None = None)
         case "layer_norm":
             return NormKernel(literal(workload.parameter("epsilon")), split)
         case "conv2d":
-            make = depthwise_kernel if channelwise(workload) else conv_kernel
-            return make(workload, machine, split)
+            if channelwise(workload):
+                return depthwise_kernel(workload, machine, ending_of(workload, 0), split)
+            return conv_kernel(workload, machine, split)
         case "avg_pool2d" | "max_pool2d":
             return pool_kernel(workload, machine, split)
         case "attention":

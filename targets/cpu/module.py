@@ -43,7 +43,13 @@ from match_aie.targets.cpu.channelwise import (
     plan_channelwise,
 )
 from match_aie.targets.cpu.cores import Split, Way, divide
-from match_aie.targets.cpu.elementwise import ElementwiseKernel, RowsKernel, in_rows, vectorised
+from match_aie.targets.cpu.elementwise import (
+    ElementwiseKernel,
+    RowsKernel,
+    in_rows,
+    inverse,
+    vectorised,
+)
 from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.pack import pack_product
 from match_aie.targets.cpu.patterns import INTEGER_PATTERNS, PATTERNS, REAL_PATTERNS, TABLES
@@ -313,6 +319,8 @@ class VectorModule(CPUModule):
         """In vectors, or by kind."""
         if vectorised(self.machine, workload):
             return "cpu/int8/elementwise.c.mako"
+        if workload.kind == "table" and self.machine.lanes > 1:
+            return "cpu/int8/table.c.mako"
         if in_rows(self.machine, workload):
             which = "softmax" if workload.kind == "softmax" else "pool"
             return f"cpu/int8/{which}.c.mako"
@@ -342,7 +350,7 @@ class VectorModule(CPUModule):
         del mapping
         split, lanes = self.split(workload), self.machine.lanes
         if vectorised(self.machine, workload):
-            return ElementwiseKernel(lanes, split.parts if split else 1)
+            return ElementwiseKernel(lanes, split.parts if split else 1, inverse(workload))
         if not in_rows(self.machine, workload):
             return None
         return RowsKernel(lanes, workload.kind == "avg_pool2d" and whole_image(workload), split)

@@ -17,9 +17,10 @@ import numpy as np
 from match_aie.cost_models.winograd import WinogradTile
 from match_aie.hardware import Constants
 from match_aie.targets.cpu.cores import Split
+from match_aie.targets.cpu.fetch import Fetch, fetch
 from match_aie.targets.cpu.machine import Dot, Machine
 from match_aie.targets.cpu.product import Panel, panels
-from match_aie.workload import Workload
+from match_aie.workload import ITEMSIZE, Workload
 
 #: Bytes of a cache line: what lies between the data of two points beside themselves, so that not
 #: all points go to the same few sets of a cache.
@@ -135,6 +136,7 @@ class WinogradKernel:
         panels: how many of them.
         last: of what is left; None where nothing is.
         shift: of sums, whose power of two is in the scale where there is one.
+        fetch: how weights of the next point are asked for ahead; None where they are not.
         split: over cores; None for one.
     """
 
@@ -150,6 +152,7 @@ class WinogradKernel:
     panels: int
     last: Panel | None
     shift: int
+    fetch: Fetch | None = None
     split: Split | None = None
 
     @property
@@ -217,6 +220,16 @@ def plan_winograd(
     """
     sizes, m = workload.sizes, tile.outputs
     whole, panel, last = panels(sizes["K"], tile.registers.vectors, machine.lanes)
+    channels = -(-sizes["C"] // group) * group
+    across = machine.lanes * (panel.vectors if whole or last is None else last.vectors)
+    asked = fetch(
+        machine,
+        weights=ITEMSIZE["int16"] * tile.points * channels * sizes["K"],
+        panel=ITEMSIZE["int16"] * channels * across,
+        tiles=-(-tile.block // tile.registers.rows),
+        runs=1,
+        steps=channels // group,
+    )
     return WinogradKernel(
         lanes=machine.lanes,
         dot=dot,
@@ -225,11 +238,12 @@ def plan_winograd(
         rows=-(-sizes["OY"] // m),
         columns=-(-sizes["OX"] // m),
         inputs=sizes["C"],
-        channels=-(-sizes["C"] // group) * group,
+        channels=channels,
         panel=panel,
         panels=whole,
         last=last,
         shift=FILTERS[m].shift,
+        fetch=asked,
         split=split,
     )
 

@@ -6,6 +6,10 @@
 
 typedef int32_t int32x4_t __attribute__((vector_size(16)));
 typedef int8_t int8x16_t __attribute__((vector_size(16)));
+typedef uint8_t uint8x16_t __attribute__((vector_size(16)));
+typedef struct {
+    uint8x16_t val[4];
+} uint8x16x4_t;
 typedef float float32x4_t __attribute__((vector_size(16)));
 
 /* SDOT: four int8 products a lane, modulo 2^32. */
@@ -16,5 +20,25 @@ EMULATE3(int32x4_t, vdotq_s32, int8x16_t, int8x16_t, uint32_t, int8_t, int8_t,
 /* FMLA: a + b * c, rounded once. */
 EMULATE3(float32x4_t, vfmaq_f32, float32x4_t, float32x4_t, float, float, float,
          r[i] = fmaf(b[i], c[i], a[i]))
+
+/* TBX: entries of a table of 64 bytes; where there is none, what was before. */
+EMULATED uint8x16_t vqtbx4q_u8(uint8x16_t before, uint8x16x4_t table, uint8x16_t at)
+{
+    uint8_t entries[64], a[16], r[16];
+    memcpy(entries, &table, sizeof entries);
+    memcpy(a, &at, sizeof a);
+    memcpy(r, &before, sizeof r);
+    for (int i = 0; i < 16; ++i) {
+        r[i] = a[i] < 64 ? entries[a[i]] : r[i];
+    }
+    memcpy(&before, r, sizeof before);
+    return before;
+}
+
+/* TBL: 0 there. */
+EMULATED uint8x16_t vqtbl4q_u8(uint8x16x4_t table, uint8x16_t at)
+{
+    return vqtbx4q_u8((uint8x16_t){0}, table, at);
+}
 
 #endif

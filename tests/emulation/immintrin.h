@@ -95,6 +95,98 @@ EMULATED __m256i _mm256_and_si256(__m256i a, __m256i b)
     return a & b;
 }
 
+EMULATED __m512i _mm512_and_si512(__m512i a, __m512i b)
+{
+    return a & b;
+}
+
+EMULATED __m256i _mm256_broadcastsi128_si256(__m128i v)
+{
+    return (__m256i){v[0], v[1], v[0], v[1]};
+}
+
+/* ---- shifts and choices --------------------------------------------------------------------------- */
+
+#define EMULATE_SHIFT(vector, name, shifted)                              \
+    EMULATED vector name(vector v, unsigned by)                           \
+    {                                                                     \
+        uint16_t a[sizeof v / 2];                                         \
+        memcpy(a, &v, sizeof v);                                          \
+        for (int i = 0; i < (int)(sizeof a / sizeof *a); ++i) {           \
+            a[i] = (uint16_t)(by > 15 ? 0 : shifted);                     \
+        }                                                                 \
+        memcpy(&v, a, sizeof v);                                          \
+        return v;                                                         \
+    }
+EMULATE_SHIFT(__m256i, _mm256_slli_epi16, a[i] << by)
+EMULATE_SHIFT(__m512i, _mm512_slli_epi16, a[i] << by)
+EMULATE_SHIFT(__m512i, _mm512_srli_epi16, a[i] >> by)
+EMULATE2(__m512i, _mm512_srlv_epi16, __m512i, uint16_t, uint16_t, r[i] = (uint16_t)(b[i] > 15 ? 0 : a[i] >> b[i]))
+
+/* Of every 128 bits; 0 where the top bit of an index is set. */
+EMULATE2(__m256i, _mm256_shuffle_epi8, __m256i, uint8_t, uint8_t,
+         r[i] = b[i] & 128 ? 0 : a[i / 16 * 16 + (b[i] & 15)])
+EMULATE3(__m256i, _mm256_blendv_epi8, __m256i, __m256i, uint8_t, uint8_t, uint8_t,
+         r[i] = c[i] & 128 ? b[i] : a[i])
+EMULATE3(__m512i, _mm512_permutex2var_epi16, __m512i, __m512i, uint16_t, uint16_t, uint16_t,
+         r[i] = (b[i] & 32 ? c : a)[b[i] & 31])
+
+typedef uint16_t __mmask16;
+typedef uint32_t __mmask32;
+typedef uint64_t __mmask64;
+
+/* Memory where the mask is not set is not touched. */
+EMULATED __m512 _mm512_mask_loadu_ps(__m512 other, __mmask16 mask, const void *p)
+{
+    float r[16];
+    memcpy(r, &other, sizeof r);
+    for (int i = 0; i < 16; ++i) {
+        if (mask >> i & 1) {
+            memcpy(r + i, (const float *)p + i, sizeof *r);
+        }
+    }
+    memcpy(&other, r, sizeof other);
+    return other;
+}
+
+EMULATED void _mm512_mask_storeu_ps(void *p, __mmask16 mask, __m512 v)
+{
+    float a[16];
+    memcpy(a, &v, sizeof a);
+    for (int i = 0; i < 16; ++i) {
+        if (mask >> i & 1) {
+            memcpy((float *)p + i, a + i, sizeof *a);
+        }
+    }
+}
+
+EMULATED __mmask32 _mm512_test_epi16_mask(__m512i va, __m512i vb)
+{
+    uint16_t a[32], b[32];
+    __mmask32 mask = 0;
+    memcpy(a, &va, sizeof a);
+    memcpy(b, &vb, sizeof b);
+    for (int i = 0; i < 32; ++i) {
+        mask |= (__mmask32)((a[i] & b[i]) != 0) << i;
+    }
+    return mask;
+}
+
+#define EMULATE_BLEND(name, mask_type, type)                                      \
+    EMULATED __m512i name(mask_type mask, __m512i va, __m512i vb)                 \
+    {                                                                             \
+        type a[sizeof va / sizeof(type)], b[sizeof va / sizeof(type)];            \
+        memcpy(a, &va, sizeof a);                                                 \
+        memcpy(b, &vb, sizeof b);                                                 \
+        for (int i = 0; i < (int)(sizeof a / sizeof *a); ++i) {                   \
+            a[i] = mask >> i & 1 ? b[i] : a[i];                                   \
+        }                                                                         \
+        memcpy(&va, a, sizeof va);                                                \
+        return va;                                                                \
+    }
+EMULATE_BLEND(_mm512_mask_blend_epi16, __mmask32, uint16_t)
+EMULATE_BLEND(_mm512_mask_blend_epi8, __mmask64, uint8_t)
+
 /* ---- conversions ------------------------------------------------------------------------------ */
 
 /* From the low lanes of the operand. */

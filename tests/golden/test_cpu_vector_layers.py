@@ -21,6 +21,7 @@ from match_aie.workload import (
     matmul,
     pool2d,
     rowwise,
+    table,
 )
 
 X, Y = Quantized("uint8", 0.02, 128), Quantized("int8", 0.05, -3)
@@ -91,6 +92,7 @@ CASES = {
         pool2d("avg_pool2d", X, Y, shape=(8, 15, 14, 64), filter_shape=(15, 14), tail=TAIL),
     ),
     "softmax": ("x86-64-v3", rowwise("softmax", X, Y, rows=2, columns=19, tail=TAIL)),
+    "table": ("x86-64-v3", table(X, Y, elements=99)),
     "matmul": ("x86-64-v3", matmul(X, Y, Y, batch=2, rows=3, inner=5, columns=18, tail=TAIL)),
     "mul_broadcast": (
         "x86-64-v3",

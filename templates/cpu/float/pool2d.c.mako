@@ -16,8 +16,8 @@ ${cores.open(layer, k.split)}
 % if not maximum:
     const float count = (float)(${d.FY * d.FX if w.count_include_pad else inside});
 % endif
-% for begin, end, valid in k.channels:
-    for (int32_t g = ${begin}; g < ${end}; g += ${k.lanes}) {
+% for part in k.channels:
+    for (int32_t g = ${part.start}; g < ${part.stop}; g += ${k.lanes}) {
         ma_vf ${"most" if maximum else "sum"} = ${start};
         for (int32_t fy = fy_begin; fy < fy_end; ++fy) {
 % if not maximum:
@@ -26,16 +26,16 @@ ${cores.open(layer, k.split)}
             for (int32_t fx = fx_begin; fx < fx_end; ++fx) {
                 const float *const at = x + ${window.under(layer, "fx", d.G)} + g;
 % if maximum:
-                most = ma_larger(most, ${micro.load("at", valid, k.lanes)});
+                most = ma_larger(most, ${micro.load("at", part.valid, k.lanes)});
 % else:
-                row += ${micro.load("at", valid, k.lanes)};
+                row += ${micro.load("at", part.valid, k.lanes)};
 % endif
             }
 % if not maximum:
             sum += row;
 % endif
         }
-        ${micro.store(f"y + pixel * {d.G} + g", "most" if maximum else "sum / count", valid, k.lanes)}
+        ${micro.store(f"y + pixel * {d.G} + g", "most" if maximum else "sum / count", part.valid, k.lanes)}
     }
 % endfor
     ${window.close_pixels()}

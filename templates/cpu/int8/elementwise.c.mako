@@ -92,7 +92,7 @@ ma_store_f32(${to} + ${lanes}, r1_x);
 <%
 real = {"add": f"(r{half}_x + r{half}_x1)", "mul": f"(r{half}_x * r{half}_x1)"}.get(layer.kind, f"r{half}_x")
 %>
-const ma_f32 s${half} = ${real} / ${y.scale};
+const ma_f32 s${half} = ${real} ${f"* {layer.kernel.inverse}" if layer.kernel.inverse else f"/ {y.scale}"};
 % endfor
 ma_store_steps2(${to}, NULL, s0, s1, ${t.low}, ${t.high}, ${t.zero_point}, ${t.lo}, ${signed}, MA_SIDE_BY_SIDE);
 % endif

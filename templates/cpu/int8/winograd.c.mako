@@ -134,20 +134,31 @@ static void ${layer.symbol}_data(const ${x.ctype} *x, ${x.ctype} *seen, int16_t 
 }
 </%def>
 
-## Sums of the products of `count` tiles at one point.
+## Sums of the products of `count` tiles at one point. Where weights come from far, the tiles of a point
+## ask for those of the next one.
 <%def name="products(name, count, panel)">
-<% across = panel.vectors * k.lanes %>
-MA_DOTS static void ${name}(const int16_t *a, const int16_t *w, const int32_t *start, int32_t *to)
+<%
+across = panel.vectors * k.lanes
+ask = k.fetch.every * k.group if k.fetch else k.channels
+%>
+MA_DOTS static void ${name}(const int16_t *a, const int16_t *w, const int32_t *start, int32_t *to${", const int16_t *next" if k.fetch else ""})
 {
 % for v in range(panel.vectors):
 % for i in range(count):
     ma_u32 s${i}_${v} = ${f"ma_load_u32(start + {v * k.lanes})" if not i else f"s0_{v}"};
 % endfor
 % endfor
-% if k.channels // k.group <= 16:
-    #pragma GCC unroll ${k.channels // k.group}
+% if k.fetch:
+    for (int32_t from = 0; from < ${k.channels}; from += ${ask}) {
+% for at in range(k.fetch.lines):
+    ma_fetch(next${f" + {at * 32}" if at else ""});
+% endfor
+    next += ${k.fetch.lines * 32};
 % endif
-    for (int32_t i = 0; i < ${k.channels}; i += ${k.group}, w += ${across * k.group}) {
+% if ask // k.group <= 16:
+    #pragma GCC unroll ${ask // k.group}
+% endif
+    for (int32_t i = ${"from" if k.fetch else 0}; i < ${f"from + {ask}" if k.fetch else k.channels}; i += ${k.group}, w += ${across * k.group}) {
 % for v in range(panel.vectors):
         ${tile.weight(k, False, v, k.lanes)}
 % endfor
@@ -158,6 +169,9 @@ MA_DOTS static void ${name}(const int16_t *a, const int16_t *w, const int32_t *s
 % endfor
 % endfor
     }
+% if k.fetch:
+    }
+% endif
 % for i in range(count):
 % for v in range(panel.vectors):
     ma_store_u32(to + ${i * across + v * k.lanes}, s${i}_${v});
@@ -237,7 +251,13 @@ whole = panel.columns == across
 odd = d.OY % m or d.OX % m
 args = "scale, " if factor else ""
 def call(count, at):
-    return f"{layer.symbol}_{name}{count}(a + {at} * {k.channels}, w, start, sums + {at} * {across});"
+    ahead = ", ahead + asked" if k.fetch else ""
+    return f"{layer.symbol}_{name}{count}(a + {at} * {k.channels}, w, start, sums + {at} * {across}{ahead});"
+def more():
+    if not k.fetch:
+        return ""
+    share, last = k.fetch.share // 2, k.fetch.last // 2
+    return f"asked = asked + {share} < {last} ? asked + {share} : {last};"
 %>
 MA_DOTS static void ${layer.symbol}_${name}(const int16_t *data, const int16_t *w, const int32_t *bias, ${"const float *scale, " if factor else ""}int32_t *products, ${y.ctype} *y, int32_t first, int32_t n)
 {
@@ -246,15 +266,21 @@ MA_DOTS static void ${layer.symbol}_${name}(const int16_t *data, const int16_t *
         const int16_t *const a = data + point * ${k.data_pitch};
         const int32_t *const start = point == ${side + 1} ? bias : zeros;
         int32_t *const sums = products + point * ${k.sums_pitch};
+% if k.fetch:
+        const int16_t *const ahead = w + ${k.channels * across}; /* of the next point */
+        int32_t asked = 0;
+% endif
 % if rows == 1:
         for (int32_t i = 0; i < n; ++i) {
             ${call(1, "i")}
+${more()}
         }
 % else:
 % if single:
         if (n < ${rows}) {
             for (int32_t i = 0; i < n; ++i) {
                 ${call(1, "i")}
+${more()}
             }
         } else
 % endif
@@ -265,6 +291,7 @@ MA_DOTS static void ${layer.symbol}_${name}(const int16_t *data, const int16_t *
             const int32_t i = next;
 % endif
             ${call(rows, "i")}
+${more()}
         }
 % endif
     }

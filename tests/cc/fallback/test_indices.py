@@ -183,3 +183,15 @@ def test_data_moved_more_than_once(seed):
 
     for value, reference in zip(evaluate(body, x), wanted, strict=True):
         np.testing.assert_array_equal(value, reference)
+
+
+@given(sizes=st.tuples(*(st.integers(1, 20) for _ in range(4))), order=st.permutations(range(4)))
+@settings(max_examples=12, deadline=None)
+def test_reshape_after_transpose(sizes, order):
+    """Whatever the sizes are: loops are divided where both quotient and remainder are read."""
+    x = _normal(*sizes)
+    shape = [sizes[order[0]], sizes[order[1]], sizes[order[2]] * sizes[order[3]]]
+    (got,) = evaluate(
+        lambda emit, v: emit(op.reshape(emit(op.permute_dims(v, order)), shape)), x, flags=SANITISED
+    )
+    np.testing.assert_array_equal(got, x.transpose(order).reshape(shape))

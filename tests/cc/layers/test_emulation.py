@@ -77,6 +77,29 @@ def smaller(a, b):
     return np.where(a < b, a, b)
 
 
+def shifted(by):
+    """Words up by so many bits, down where negative; 0 beyond a word."""
+    return lambda a: a << np.uint16(by) if by >= 0 else a >> np.uint16(-by)
+
+
+def shuffled(a, b):
+    """Of every 16 bytes; 0 where the top bit of an index is set."""
+    found = np.take_along_axis(by_lane(a, 16), (by_lane(b, 16) & 15).astype(np.int64), axis=1)
+    return np.where(by_lane(b, 16) & 128, 0, found).astype(np.uint8).reshape(-1)
+
+
+def chosen(mask):
+    """Lanes of b where a bit of `mask` is set."""
+    return lambda a, b: np.where([mask >> i & 1 for i in range(len(a))], b, a)
+
+
+def entries(*given):
+    """Of a table of 64 bytes; beyond it what the first of five operands has, or 0."""
+    before, table, at = given[:-5], np.concatenate(given[-5:-1]), given[-1]
+    beyond = before[0] if before else np.zeros_like(at)
+    return np.where(at < 64, table[at & 63], beyond)
+
+
 def saturated(a, b):
     return np.clip(a.astype(np.int32) + b, -(2**15), 2**15 - 1).astype(np.int16)
 
@@ -134,18 +157,71 @@ CALLS = {
     "_mm512_adds_epi16": ("i16 i16", (64, 64), saturated),
     "_mm256_fmadd_ps": ("r32 r32 r32", (32, 32, 32), fused),
     "_mm512_fmadd_ps": ("r32 r32 r32", (64, 64, 64), fused),
+    "_mm512_and_si512": ("i8 i8", (64, 64), np.bitwise_and),
+    "_mm256_broadcastsi128_si256": ("i8", (16,), lambda a: np.tile(a, 2)),
+    "_mm256_slli_epi16": ("u16", (32,), shifted(3), "{}(a, 3)"),
+    "_mm512_slli_epi16": ("u16", (64,), shifted(3), "{}(a, 3)"),
+    "_mm512_srli_epi16": ("u16", (64,), shifted(-8), "{}(a, 8)"),
+    "_mm512_srlv_epi16": (
+        "u16 u16",
+        (64, 64),
+        lambda a, b: np.where(b > 15, 0, a >> np.minimum(b, 15)).astype(np.uint16),
+    ),
+    "_mm256_shuffle_epi8": ("u8 u8", (32, 32), shuffled),
+    "_mm256_blendv_epi8": ("i8 i8 i8", (32, 32, 32), lambda a, b, c: np.where(c < 0, b, a)),
+    "_mm512_permutex2var_epi16": (
+        "u16 u16 u16",
+        (64, 64, 64),
+        lambda a, b, c: np.concatenate([a, c])[b & 63],
+    ),
+    "_mm512_test_epi16_mask": (
+        "u16 u16",
+        (64, 64),
+        lambda a, b: np.packbits((a & b) != 0, bitorder="little"),
+    ),
+    "_mm512_mask_blend_epi16": (
+        "u16 u16",
+        (64, 64),
+        chosen(0x8F35A6C1),
+        "{}(0x8f35a6c1u, a, b)",
+    ),
+    "_mm512_mask_loadu_ps": ("f32 f32", (64, 64), chosen(0xA6C1), "{}(a, 0xa6c1u, &b)"),
+    "_mm512_mask_storeu_ps": (
+        "f32 f32",
+        (64, 64),
+        chosen(0x6C1A),
+        "({{ {}(&a, 0x6c1au, b); a; }})",
+    ),
+    "_mm512_mask_blend_epi8": (
+        "u8 u8",
+        (64, 64),
+        chosen(0x8F35A6C11AC6A53F),
+        "{}(0x8f35a6c11ac6a53fu, a, b)",
+    ),
     "_mm256_madd_epi16": ("i16 i16", (32, 32), lambda a, b: dotted(np.zeros(8), a, b)),
     "_mm512_madd_epi16": ("i16 i16", (64, 64), lambda a, b: dotted(np.zeros(16), a, b)),
     "_mm256_dpwssd_avx_epi32": ("i32 i16 i16", (32, 32, 32), dotted),
     "_mm512_dpwssd_epi32": ("i32 i16 i16", (64, 64, 64), dotted),
     "_mm256_dpbusd_avx_epi32": ("i32 u8 i8", (32, 32, 32), dotted),
     "_mm512_dpbusd_epi32": ("i32 u8 i8", (64, 64, 64), dotted),
+    "vqtbl4q_u8": (
+        "u8 u8 u8 u8 u8",
+        (16,) * 5,
+        entries,
+        "{}((uint8x16x4_t){{{{a, b, c, d}}}}, e)",
+    ),
+    "vqtbx4q_u8": (
+        "u8 u8 u8 u8 u8 u8",
+        (16,) * 6,
+        entries,
+        "{}(a, (uint8x16x4_t){{{{b, c, d, e}}}}, f)",
+    ),
     "vdotq_s32": ("i32 i8 i8", (16, 16, 16), dotted),
     "vfmaq_f32": ("r32 r32 r32", (16, 16, 16), lambda a, b, c: fused(b, c, a)),
 }
 #: Loads, stores and one value in all lanes.
 MOVES = re.compile(r"_mm\d*_(loadu|storeu|loadl|storel|set1)_")
-NEON = {"i32": "int32x4_t", "i8": "int8x16_t", "r32": "float32x4_t"}
+NEON = {"i32": "int32x4_t", "i8": "int8x16_t", "u8": "uint8x16_t", "r32": "float32x4_t"}
 
 
 def needed(name):
@@ -172,7 +248,7 @@ def c_text(names):
         kinds, sizes, _, *form = CALLS[name]
         lines.append(f"void t{name}(const void *const *p, void *to);")
         lines.append(f"void t{name}(const void *const *p, void *to)\n{{")
-        given = "abc"[: len(sizes)]
+        given = "abcdef"[: len(sizes)]
         for i, (kind, nbytes) in enumerate(zip(kinds.split(), sizes, strict=True)):
             lines.append(f"{c_type(name, kind, nbytes)} {given[i]};")
             lines.append(f"memcpy(&{given[i]}, p[{i}], sizeof {given[i]});")

@@ -10,7 +10,7 @@ import vector_cases
 from layer_harness import COMPILERS
 from vector_harness import FASTEST, QUICK, build, emulated, filtered, layer, run, small_cache
 
-from match_aie.targets.cpu.machine import executes, machine
+from match_aie.targets.cpu.machine import executes, machine, with_caches
 
 pytestmark = pytest.mark.skipif(not COMPILERS, reason="no gcc and no clang")
 
@@ -39,8 +39,9 @@ def test_equals_reference(arch, tmp_path):
     whole = products[::3] if executes(machine(arch)) else products
     layers = [layer(w, facts, seed) for seed, w in enumerate([*whole, *others[first::6]])]
     layers += [layer(w, tiled, seed) for seed, w in enumerate(products[first % 3 :: 3])]
+    asking = with_caches(facts, {2: 4000})  # weights come from beyond, and are asked for ahead
     for seed, w in enumerate(list(vector_cases.filtered())[first::6]):
-        layers += filtered(w, facts, seed)
+        layers += filtered(w, facts, seed) + filtered(w, asking, seed)
     assert sum(made.mapping.calls > 1 for made in layers) > 1
     assert {made.workload.kind for made in layers} >= {"conv2d", "dense", "matmul"}
     run(layers, build(layers, tmp_path, FASTEST, QUICK))

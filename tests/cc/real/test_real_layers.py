@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from real_cases import BLOCKED, KINDS
 from real_harness import COMPILERS, MACHINES, case, check, module_of, sanitize
 
+from match_aie.targets.cpu.float_depthwise import DepthwiseKernel
 from match_aie.targets.cpu.float_patterns import refuses
 from match_aie.targets.cpu.machine import machine
 from match_aie.workload import RealTail, Window, real_conv2d
@@ -90,6 +91,54 @@ def test_all_lines_of_some_channels_after_the_others():
 
     holds()
     assert min(blocks) == 1 < 2 < max(blocks)
+
+
+@st.composite
+def depthwise(draw):
+    """Channels around a vector, windows over both sides, over one, or over neither."""
+    channels = draw(st.sampled_from([1, 2, 4, 8, 16, 3, 20]))
+    workload = real_conv2d(
+        shape=(
+            draw(st.integers(1, 2)),
+            draw(st.integers(3, 6)),
+            draw(st.integers(4, 23)),
+            channels,
+        ),
+        weight_shape=(channels, draw(st.integers(1, 3)), draw(st.integers(1, 4)), 1),
+        groups=channels,
+        window=Window(
+            (draw(st.integers(1, 2)), draw(st.sampled_from([1, 1, 2]))),
+            (1, draw(st.sampled_from([1, 1, 2]))),
+            draw(st.tuples(*[st.integers(0, 3)] * 4)),
+        ),
+        bias=draw(st.booleans()),
+        residual=draw(st.booleans()),
+        tail=RealTail(activation=draw(st.sampled_from(["identity", "relu", "silu"]))),
+    )
+    return case(workload, draw(st.integers(0, 2**32 - 1)))
+
+
+def test_depthwise_pixels_side_by_side():
+    """Several at a time, and of few channels several in a vector."""
+    facts, kernels = machine(), set()
+
+    @settings(TWICE, max_examples=3)
+    @given(
+        st.lists(
+            depthwise().filter(lambda c: refuses(c.workload) is None), min_size=25, max_size=25
+        )
+    )
+    def holds(cases):
+        for one in cases:
+            kernel = module_of(one.workload, facts).kernel(one.workload, one.mapping)
+            if isinstance(kernel, DepthwiseKernel):
+                kernels.add((kernel.together > 1, kernel.sums > 1))
+        with tempfile.TemporaryDirectory() as folder:
+            check(cases, Path(folder), COMPILERS[0], facts)
+
+    holds()
+    if facts.lanes > 1:
+        assert {(True, True), (False, True), (False, False)} <= kernels
 
 
 def test_windows_that_see_padding_only(tmp_path):

@@ -250,3 +250,14 @@ def test_the_same_module_gives_the_same_text(seed):
     here = _lower(body, ((1, 3, 9, 9), F), ((4, 3, 3, 3), F))
     assert repr(here.functions) in done.stdout
     assert done.stderr == ""
+
+
+def test_heads_are_merged_without_divisions():
+    """A reshape after a transpose is loops over heads and inside of them, which copy runs."""
+
+    def body(emit, x):
+        return emit(op.reshape(emit(op.permute_dims(x, (1, 0, 2))), (6, 96)))
+
+    (function,) = _lower(body, ((12, 6, 8), F)).functions
+    assert "%" not in function.source
+    assert function.source.count("for (") == 3

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from match_aie.cost_models.winograd import best_winograd
+from match_aie.hardware import Mapping
 from match_aie.mapping import search
-from match_aie.targets.cpu.machine import machine
+from match_aie.targets.cpu.machine import machine, with_caches
 from match_aie.targets.cpu.module import Int8Module
 from match_aie.targets.cpu.winograd import (
     FILTERS,
@@ -165,3 +167,28 @@ def test_scratch_holds_one_block():
     large, small = conv(224, 64, 64), conv(112, 64, 64)
     assert 0 < module.scratch_bytes(small) <= module.scratch_bytes(large)
     assert module.scratch_bytes(large) < large.operand("x").nbytes / 4
+
+
+def test_weights_from_beyond_the_second_cache_are_asked_for_ahead():
+    """By tiles of the point before, so that they together ask for all of the next one's."""
+    facts = machine("x86-64-v4+avx512vnni")
+    module = Winograd4Module(facts)
+    kernel = module.kernel(conv(14, 256, 256), Mapping((), ()))
+    point = 2 * kernel.channels * kernel.panel.columns
+    calls = -(-kernel.tile.block // kernel.tile.registers.rows)
+    assert kernel.fetch is not None
+    assert kernel.fetch.share * calls >= point > kernel.fetch.share * (calls - 1)
+    assert kernel.fetch.last + kernel.fetch.share == point
+    assert module.kernel(conv(8, 16, 16), Mapping((), ())).fetch is None
+
+
+def test_what_is_asked_for_ahead_costs_what_the_products_do_not_hide():
+    """A second cache that holds the weights saves no more than they take beyond the products."""
+    layer, facts = conv(14, 256, 256), machine("x86-64-v4+avx512vnni")
+    large = with_caches(facts, {2: 1 << 24})
+    far, near = (
+        dict(best_winograd(each, "madd", 2, 4, layer).cost(layer, Mapping((), ())).parts)
+        for each in (facts, large)
+    )
+    slow = 2 * 36 * 256 * 256 / facts.memory_bytes_per_cycle
+    assert near["memory"] < far["memory"] < slow

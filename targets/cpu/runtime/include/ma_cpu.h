@@ -433,6 +433,85 @@ MA_INLINE ma_f32 ma_real_u8(const uint8_t *x, int32_t zero, float scale)
 MA_BYTE_PAIRS(pair_i8, int8_t, ma_pair_i8)
 MA_BYTE_PAIRS(pair_u8, uint8_t, ma_pair_u8)
 
+/* ---- functions of bytes, by a table of all 256 ---------------------------------------------------- */
+
+#if MA_AVX512
+/* The entry of the low byte of every word, in the low byte, something above: pairs of entries are looked
+ * up in both halves of the table, one is kept, and its right byte is shifted down. */
+MA_INLINE __m512i ma_entries(const __m512i *table, __m512i words)
+{
+    const __m512i pair = _mm512_srli_epi16(words, 1);
+    const __m512i low = _mm512_permutex2var_epi16(table[0], pair, table[1]);
+    const __m512i high = _mm512_permutex2var_epi16(table[2], pair, table[3]);
+    const __mmask32 upper = _mm512_test_epi16_mask(words, _mm512_set1_epi16(0x80));
+    const __m512i down = _mm512_and_si512(_mm512_slli_epi16(words, 3), _mm512_set1_epi16(8));
+    return _mm512_srlv_epi16(_mm512_mask_blend_epi16(upper, low, high), down);
+}
+#elif MA_AVX2
+/* Entries of one sixteenth of the table, of every byte's low four bits. */
+MA_INLINE __m256i ma_entries1(const uint8_t *table, __m256i bytes)
+{
+    __m128i row;
+    memcpy(&row, table, sizeof row);
+    const __m256i low = _mm256_and_si256(bytes, _mm256_set1_epi8(15));
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(row), low);
+}
+
+/* Of `count` sixteenths: of either half of them, by one more bit, which is shifted to the top. */
+#define MA_ENTRIES(count, half, shift)                                                  \
+    MA_INLINE __m256i ma_entries##count(const uint8_t *table, __m256i bytes)            \
+    {                                                                                   \
+        const __m256i low = ma_entries##half(table, bytes);                             \
+        const __m256i high = ma_entries##half(table + 16 * half, bytes);                \
+        return _mm256_blendv_epi8(low, high, _mm256_slli_epi16(bytes, shift));          \
+    }
+MA_ENTRIES(2, 1, 3)
+MA_ENTRIES(4, 2, 2)
+MA_ENTRIES(8, 4, 1)
+MA_ENTRIES(16, 8, 0)
+#endif
+
+/* y[i] = table[x[i]] of `count` bytes. */
+MA_INLINE void ma_look_up(const void *table, const void *x, void *y, int32_t count)
+{
+    const uint8_t *const entries = (const uint8_t *)table, *const from = (const uint8_t *)x;
+    uint8_t *const to = (uint8_t *)y;
+    int32_t i = 0;
+#if MA_AVX512
+    __m512i all[4];
+    memcpy(all, entries, sizeof all);
+    for (; i + 64 <= count; i += 64) {
+        __m512i bytes;
+        memcpy(&bytes, from + i, sizeof bytes);
+        const __m512i even = ma_entries(all, bytes), odd = ma_entries(all, _mm512_srli_epi16(bytes, 8));
+        bytes = _mm512_mask_blend_epi8(0xaaaaaaaaaaaaaaaau, even, _mm512_slli_epi16(odd, 8));
+        memcpy(to + i, &bytes, sizeof bytes);
+    }
+#elif MA_AVX2
+    for (; i + 32 <= count; i += 32) {
+        __m256i bytes;
+        memcpy(&bytes, from + i, sizeof bytes);
+        bytes = ma_entries16(entries, bytes);
+        memcpy(to + i, &bytes, sizeof bytes);
+    }
+#elif defined(__aarch64__)
+    uint8x16x4_t all[4]; /* of what lies beyond 64 entries the instructions give 0, or keep what was */
+    memcpy(all, entries, sizeof all);
+    for (; i + 16 <= count; i += 16) {
+        uint8x16_t bytes;
+        memcpy(&bytes, from + i, sizeof bytes);
+        uint8x16_t found = vqtbl4q_u8(all[0], bytes);
+        for (int part = 1; part < 4; ++part) {
+            found = vqtbx4q_u8(found, all[part], bytes - (uint8_t)(64 * part));
+        }
+        memcpy(to + i, &found, sizeof found);
+    }
+#endif
+    for (; i < count; ++i) {
+        to[i] = entries[from[i]];
+    }
+}
+
 /* ---- 3x3 filters with fewer products ------------------------------------------------------------- */
 
 typedef uint16_t ma_u16 __attribute__((vector_size(MA_VECTOR_BYTES)));

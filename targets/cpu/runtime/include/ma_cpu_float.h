@@ -36,14 +36,22 @@ MA_INLINE ma_vf ma_splat(float x)
 /* The first n (1 .. MA_LANES) elements; the others are `fill`. */
 MA_INLINE ma_vf ma_load_part(const float *p, int32_t n, float fill)
 {
+#if MA_AVX512
+    return (ma_vf)_mm512_mask_loadu_ps((__m512)ma_splat(fill), (__mmask16)((1u << n) - 1), p);
+#else
     ma_vf v = ma_splat(fill);
     memcpy(&v, p, sizeof(float) * (size_t)n);
     return v;
+#endif
 }
 
 MA_INLINE void ma_store_part(float *p, ma_vf v, int32_t n)
 {
+#if MA_AVX512
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v);
+#else
     memcpy(p, &v, sizeof(float) * (size_t)n);
+#endif
 }
 
 /* a * b + c */
