@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from match_aie.collecting import collecting_seldom
-from match_aie.errors import Infeasible, InfeasibleError, LimitError, TargetError
+from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.limits import Limits
 from match_aie.options import OBJECTIVES, Arithmetic, CompileOptions, Selection
+from match_aie.priced import Clock, Progress, Resources, keyed, mapped_layers, price
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -21,54 +20,13 @@ if TYPE_CHECKING:
     from match_aie.compilation import Compilation
     from match_aie.frontend import Model
     from match_aie.hardware import MatchTarget, Objective
-    from match_aie.lowering import NetworkProgram
-    from match_aie.lowering.lower import MappedLayer
+    from match_aie.hardware.graph import Graph
+    from match_aie.lowering import NetworkProgram, Schedule
     from match_aie.mapping import SearchCounts, SearchOptions
-    from match_aie.partition import Assignment, Candidate, Option
+    from match_aie.partition import Assignment, Candidate
+    from match_aie.ranges import Ranges, Shapes
 
-Progress = Callable[[str], None]
 _LOG = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Resources:
-    """What a compilation may use; none of it changes the result.
-
-    Attributes:
-        executor: runs the mapping searches; this process, one after the other, where None.
-        cache: of search results: False for none, a folder, True for the usual one.
-        progress: called with the name of each stage as it starts, and of each layer searched.
-        limits: how large a model is read; the defaults where None.
-    """
-
-    executor: Executor | None = None
-    cache: bool | str | os.PathLike[str] = True
-    progress: Progress | None = None
-    limits: Limits | None = None
-
-
-@dataclass
-class Clock:
-    """Wall-clock seconds of the stages of one compilation, in order; measured."""
-
-    progress: Progress | None = None
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Time what runs inside, and tell `progress` that it starts."""
-        if self.progress is not None:
-            self.progress(name)
-        start = time.perf_counter()
-        try:
-            yield
-        except (RecursionError, MemoryError) as error:
-            raise LimitError(
-                f"the model is too deep or too large for stage {name!r}: {type(error).__name__}",
-                hint="a smaller model, or a machine with more memory",
-            ) from error
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-        _LOG.info("%s: %.3f s", name, self.seconds[name])
 
 
 def compile(
@@ -77,7 +35,7 @@ def compile(
     *,
     params: Any = None,
     name: str | None = None,
-    shapes: Mapping[str, Sequence[int]] | None = None,
+    shapes: Shapes | None = None,
     values: Mapping[str, Any] | None = None,
     arithmetic: Arithmetic = "module",
     memory_limit: int | None = None,
@@ -95,13 +53,13 @@ def compile(
     """Compile a neural network for a chip; writes nothing.
 
     Args:
-        model: path of an ONNX, TFLite or Relay file, its bytes, Relay text, an
-            `onnx.ModelProto`, a `tvm.IRModule` whose Relax function `main` is the network, or an
-            object whose `astext()` gives Relay text.
+        model: an ONNX, TFLite or Relay file, its bytes, Relay text (or what gives it), an
+            `onnx.ModelProto`, or a `tvm.IRModule` with a Relax `main`.
         params: values of Relay parameters: arrays by name, an `.npz` file, or `save_param_dict`'s.
         target: a `MatchTarget`, or the name of an installed one.
         name: of the network; the model's own by default.
-        shapes: sizes for inputs with dynamic dimensions, by input name.
+        shapes: sizes for inputs with dynamic dimensions, by input name. A range ("1..128",
+            "batch:1..8") is given by each run, see `match_aie.ranges`.
         values: of inputs of an ONNX model that are constants from there on, by input name.
         arithmetic: "module" or "model", see `CompileOptions`.
         memory_limit: bytes the activations may take.
@@ -109,10 +67,8 @@ def compile(
         selection: "cheapest" cover of the graph, or by MATCH's rule ("match").
         search: how mappings are searched, a `match_aie.mapping.SearchOptions`.
         objective: least modelled "latency", "energy", or product of both ("edp").
-        executor: any `concurrent.futures.Executor` for the mapping searches, such as a
-            `ProcessPoolExecutor`, or a Dask cluster's `client.get_executor()`.
-        cache: of search results on disk: False for none, a folder, True for the platform's cache
-            folder (or what the environment variable MATCH_AIE_CACHE names).
+        executor: for the mapping searches: a `ProcessPoolExecutor`, Dask's `get_executor()`.
+        cache: of searches: False for none, a folder, True for the platform's or MATCH_AIE_CACHE.
         progress: called with the name of each stage as it starts, and of each layer searched.
         limits: how large a model is read, a `match_aie.Limits`; its defaults where None.
         states: input name -> name of the output that it is in the next call, see `Project.stream`.
@@ -125,12 +81,38 @@ def compile(
         OptionError: an option makes no sense, a pin cannot be kept, or no energy is stated.
         InfeasibleError: the network does not fit in `memory_limit`.
     """
+    from match_aie.ranges import of_model
+
     model, name = bind(model, values, name, limits)
-    sizes = {key: tuple(int(s) for s in shape) for key, shape in (shapes or {}).items()}
+    ranges = of_model(model, shapes, limits)
     how = (arithmetic, memory_limit, integer_io, selection, search, objective)
-    options = CompileOptions(name, sizes, *how, dict(states or {}), dict(pins or {}))
+    options = CompileOptions(name, ranges.most, *how, dict(states or {}), dict(pins or {}))
     use = Resources(executor, cache, progress, limits)
-    return run(model, resolve(target), options, use, params)
+    return _run(model, resolve(target), options, use, (params, ranges))
+
+
+def _run(
+    model: Any,
+    target: MatchTarget,
+    options: CompileOptions,
+    use: Resources,
+    more: tuple[Any, Ranges],
+) -> Compilation:
+    """For one size, or for a range of sizes.
+
+    Args:
+        model: as `compile` takes it.
+        target: the chip.
+        options: of the compilation, with the largest shapes.
+        use: what it may use.
+        more: parameters of a Relay module, and the ranges.
+    """
+    params, ranges = more
+    if not ranges.sizes:
+        return run(model, target, options, use, params)
+    from match_aie.sized import run_sized
+
+    return run_sized(model, target, options, ranges, use, params)
 
 
 def bind(
@@ -200,6 +182,33 @@ def decide(
 ) -> Decision:
     """The stages up to selection, in order."""
     clock = clock or Clock(use.progress)
+    normal = normalised(model, target, options, use, clock, params)
+    with clock.stage("partition"):
+        from match_aie import partition
+    first = _decided(normal, target, options, use, clock)
+    with clock.stage("partition"):
+        later = partition.rewritten(normal, target, first.assignment.placed)
+    return first if later is normal else _decided(later, target, options, use, clock)
+
+
+def normalised(
+    model: Any,
+    target: MatchTarget,
+    options: CompileOptions,
+    use: Resources,
+    clock: Clock,
+    params: Any = None,
+) -> Model:
+    """The model in canonical form, after the target's passes over it.
+
+    Args:
+        model: as `compile` takes it.
+        target: the chip.
+        options: of the compilation.
+        use: how large the model may be.
+        clock: of the stages.
+        params: of a Relay module.
+    """
     with clock.stage("import"):
         from match_aie import frontend, partition
         from match_aie.hardware import ChipCosts, Rewrites, facet, refuse_objective
@@ -214,24 +223,44 @@ def decide(
         normal = frontend.normalize(loaded, integer_io=options.integer_io, unsigned=unsigned)
         normal = frontend.with_states(normal, options.states)
     with clock.stage("partition"):
-        normal = partition.transformed(normal, target)
-    first = _decided(normal, target, options, use, clock)
-    with clock.stage("partition"):
-        later = partition.rewritten(normal, target, first.assignment.placed)
-    return first if later is normal else _decided(later, target, options, use, clock)
+        return partition.transformed(normal, target)
 
 
 def _decided(
     normal: Model, target: MatchTarget, options: CompileOptions, use: Resources, clock: Clock
 ) -> Decision:
     """From candidates to selection."""
-    from match_aie import hardware, partition
+    from match_aie import partition
 
     with clock.stage("partition"):
         graph = partition.to_graph(normal)
         found = partition.candidates(graph, target)
+    return selected(normal, (graph, found), target, options, use, clock)
+
+
+def selected(
+    normal: Model,
+    found: tuple[Graph, Sequence[Candidate]],
+    target: MatchTarget,
+    options: CompileOptions,
+    use: Resources,
+    clock: Clock,
+) -> Decision:
+    """Who runs what, out of a graph's candidates.
+
+    Args:
+        normal: the model in canonical form.
+        found: its graph, and the candidates there.
+        target: the chip.
+        options: of the compilation.
+        use: for searches.
+        clock: of the stages.
+    """
+    from match_aie import hardware, partition
+
+    graph, candidates = found
     with clock.stage("map"):
-        priced, searches = price(found, options, use)
+        priced, searches = price(candidates, options, use)
         priced, forced = partition.pinned(graph, priced, options.pins, target)
 
     def select(unlimited: frozenset[str]) -> Assignment:
@@ -313,14 +342,30 @@ def _program(
 ) -> NetworkProgram | Infeasible:
     """From who runs what to the program, or what there is too little of for it."""
     with clock.stage("fallback"):
-        from match_aie import fallback, hardware, lowering, partition
+        from match_aie import fallback, lowering, partition
 
         layers = mapped_layers(assignment)
-        chosen = {key: o.candidate.layer for key, o in _keyed(assignment) if o.candidate.layer}
+        chosen = {key: o.candidate.layer for key, o in keyed(assignment) if o.candidate.layer}
         rest = partition.cut(normal, chosen)
         remainder = fallback.lower(rest.module, prefix=symbol, labels=rest.labels)
     with clock.stage("lower"):
         schedule = lowering.lower(symbol, remainder, layers)
+    return placed(schedule, target, options, clock)
+
+
+def placed(
+    schedule: Schedule, target: MatchTarget, options: CompileOptions, clock: Clock
+) -> NetworkProgram | Infeasible:
+    """The calls with their memory planned, and the sources that the target adds.
+
+    Args:
+        schedule: the network's calls.
+        target: the chip.
+        options: of the compilation.
+        clock: of the stages.
+    """
+    from match_aie import hardware, lowering
+
     with clock.stage("plan"):
         program = lowering.place(
             schedule, target, limit=options.memory_limit, objective=options.objective
@@ -329,72 +374,5 @@ def _program(
             return program
         program = lowering.share(program)
         companions = hardware.facet(target, hardware.ArrayChip).companions
-        units = companions(symbol, program.schedule.chosen)
+        units = companions(schedule.name, program.schedule.chosen)
         return units if isinstance(units, Infeasible) else replace(program, units=tuple(units))
-
-
-def price(
-    found: Sequence[Candidate], options: CompileOptions, use: Resources
-) -> tuple[list[Option], SearchCounts]:
-    """What the mapping search says of every candidate."""
-    from match_aie import mapping
-    from match_aie.partition import Option
-
-    allowed = [_allowed(candidate, options) for candidate in found]
-    tasks = [
-        mapping.Task(c.layer.workload, c.module, c.label) for c in allowed if c.layer is not None
-    ]
-    how = replace(options.search or mapping.SearchOptions(), objective=options.objective)
-    with mapping.open_cache(use.cache) as cache:
-        results, counts = mapping.search_all(tasks, how, use.executor, cache, use.progress)
-    answers = iter(results)
-    priced = []
-    for candidate in allowed:
-        answer = next(answers) if candidate.layer is not None else None
-        if answer is None:
-            priced.append(Option(candidate))
-        elif isinstance(answer, Infeasible):
-            priced.append(Option(candidate, infeasible=answer))
-        else:
-            best, *others = answer
-            rest = tuple((row.mapping, row.cost) for row in others)
-            priced.append(Option(candidate, best.mapping, best.cost, others=rest))
-    return priced, counts
-
-
-def _allowed(candidate: Candidate, options: CompileOptions) -> Candidate:
-    """`candidate`, refused where its module does not compute what was asked for."""
-    from match_aie.hardware import computes_model
-
-    if candidate.layer is None or options.arithmetic != "model":
-        return candidate
-    if computes_model(candidate.module, candidate.layer.original):
-        return candidate
-    refusal = "requantises in the module's own arithmetic, and the model's was asked for"
-    return replace(candidate, layer=None, refusal=refusal)
-
-
-def mapped_layers(assignment: Assignment) -> dict[str, MappedLayer]:
-    """The chosen layers by the key under which the fallback's call list names them."""
-    from match_aie.lowering.lower import MappedLayer
-
-    layers: dict[str, MappedLayer] = {}
-    for key, option in _keyed(assignment):
-        candidate = option.candidate
-        if candidate.layer and option.mapping and option.cost:
-            layers[key] = MappedLayer(
-                candidate.label,
-                candidate.module,
-                candidate.pattern.name,
-                candidate.layer.workload,
-                candidate.layer.constants,
-                option.mapping,
-                option.cost,
-                candidate.layer.original,
-                option.pinned,
-            )
-    return layers
-
-
-def _keyed(assignment: Assignment) -> list[tuple[str, Option]]:
-    return [(f"ma_{index}", option) for index, option in enumerate(assignment.chosen)]

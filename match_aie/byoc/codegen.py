@@ -17,7 +17,8 @@ from match_aie import tvm_api
 from match_aie.byoc.flatten import flat, target_of
 from match_aie.codegen import render_template
 from match_aie.options import CompileOptions
-from match_aie.pipeline import Resources, run
+from match_aie.pipeline import run
+from match_aie.priced import Resources
 from match_aie.toolchain.relocatable import Relocatable, relocatable
 
 #: DLPack's type codes by numpy kind.

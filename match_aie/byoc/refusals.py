@@ -12,7 +12,8 @@ from match_aie.byoc.relaxed import relaxed
 from match_aie.hardware import MatchTarget
 from match_aie.options import CompileOptions
 from match_aie.partition import to_graph
-from match_aie.pipeline import Resources, decide, resolve
+from match_aie.pipeline import decide, resolve
+from match_aie.priced import Resources
 
 
 @dataclass(frozen=True)

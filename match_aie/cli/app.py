@@ -43,7 +43,7 @@ TargetOptions = Annotated[
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="An ONNX, TFLite or Relay file.")]
 Shapes = Annotated[
     list[str] | None,
-    typer.Option("--shape", metavar="NAME=1,3,32,32", help="Sizes of a dynamic input."),
+    typer.Option("--shape", metavar="NAME=1,3,32,32", help="Sizes or ranges (1..128)."),
 ]
 Values = Annotated[
     list[str] | None,
@@ -188,6 +188,10 @@ def run(
         Path | None, typer.Option(metavar="Y.NPZ", help="Where to write the outputs.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the random inputs.")] = 0,
+    size: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=N", help="Of the random inputs, where a run gives sizes."),
+    ] = None,
     compiler: Annotated[
         str | None, typer.Option(metavar="CC", help="C compiler; the system's own by default.")
     ] = None,
@@ -217,6 +221,7 @@ def run(
         edited,
         timeout or None,
         check_fallback=check_fallback,
+        sizes=tuple(size or ()),
     )
     run_project(request, as_json)
 

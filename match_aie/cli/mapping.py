@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from match_aie import pipeline, report
+from match_aie import pipeline, priced, report
 from match_aie.cli.options import load, parse_limits, parse_shapes, parse_values
 from match_aie.cli.terminal import say, say_json, working
 from match_aie.errors import Infeasible, InfeasibleError, OptionError, shorten
@@ -46,17 +46,17 @@ def map_layer(request: MapRequest, as_json: bool) -> None:
         InfeasibleError: no mapping of the layer fits the module.
     """
     from match_aie.mapping import SearchOptions
+    from match_aie.ranges import of_model
 
     objective = cast("Objective", request.objective)
     search = SearchOptions(engine=cast("Engine", request.engine), objective=objective)
-    options = CompileOptions(
-        shapes=parse_shapes(request.shapes), search=search, objective=objective
-    )
     with working(f"mapping {request.model.name}") as progress:
         limits = parse_limits(request.limits)
-        use = pipeline.Resources(cache=request.cache, progress=progress, limits=limits)
+        use = priced.Resources(cache=request.cache, progress=progress, limits=limits)
         target = pipeline.resolve(load(request.target, request.target_options))
         model, _ = pipeline.bind(request.model, parse_values(request.values), limits=limits)
+        shapes = of_model(model, parse_shapes(request.shapes), limits).most
+        options = CompileOptions(shapes=shapes, search=search, objective=objective)
         decision = pipeline.decide(model, target, options, use, params=request.params)
     view = _view(decision.assignment, request)
     if as_json:

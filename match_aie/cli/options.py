@@ -31,29 +31,60 @@ def load(target: str, options: Path | None) -> str | MatchTarget:
     return load_target(target, read_options(options))
 
 
-def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
+def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int | str, ...]]:
     """Shapes by input name, from "name=1,3,32,32" (or "name=" for a scalar), one text per input.
 
-    The name may itself hold "=": the last one counts.
+    The name may itself hold "=": the last one counts. A size may be a range, see `ranges`.
 
     Raises:
         OptionError: no name, no numbers, or a name given twice.
 
     >>> parse_shapes(["x=1,3,32,32"])
     {'x': (1, 3, 32, 32)}
+    >>> parse_shapes(["x=1..8,32", "ids=1,n:1..128", "mask=1,n"])
+    {'x': ('1..8', 32), 'ids': (1, 'n:1..128'), 'mask': (1, 'n')}
     """
-    shapes: dict[str, tuple[int, ...]] = {}
+    fixed = re.compile(r"(\d+(\s*[,x]\s*\d+)*)?")
+    size = r"\s*(\d+|([^\W\d]\w*)|([^\W\d]\w*\s*:\s*)?\d+\s*\.\.\s*\d+)\s*"
+    open_ = re.compile(f"{size}(,{size})*", re.ASCII)
+    shapes: dict[str, tuple[int | str, ...]] = {}
     for text in texts:
         name, equals, sizes = text.rpartition("=")
-        if not equals or not name or not re.fullmatch(r"(\d+(\s*[,x]\s*\d+)*)?", sizes.strip()):
+        if (
+            not equals
+            or not name
+            or not (fixed.fullmatch(sizes.strip()) or open_.fullmatch(sizes.strip()))
+        ):
             raise OptionError(
                 f"--shape {shorten(text, 80)!r} is not a name and a list of sizes",
-                hint="--shape x=1,3,32,32",
+                hint="--shape x=1,3,32,32, or a range: --shape x=1..128,384",
             )
         if name in shapes:
             raise OptionError(f"--shape gives input {shorten(name, 80)!r} twice")
-        shapes[name] = tuple(int(size) for size in re.findall(r"\d+", sizes))
+        found = re.findall(r"\d+", sizes) if fixed.fullmatch(sizes.strip()) else sizes.split(",")
+        shapes[name] = tuple(int(s) if s.strip().isdigit() else s.strip() for s in found)
     return shapes
+
+
+def parse_sizes(texts: Sequence[str]) -> dict[str, int]:
+    """Sizes of a run by name, from "n=17", one text per size.
+
+    Raises:
+        OptionError: no name, no number, or a name given twice.
+
+    >>> parse_sizes(["batch=2", "n=17"])
+    {'batch': 2, 'n': 17}
+    """
+    sizes: dict[str, int] = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        if not name or not number.isdigit() or name in sizes:
+            raise OptionError(
+                f"--size {shorten(text, 80)!r} is not a name and a size, or the name's second",
+                hint="--size n=17",
+            )
+        sizes[name] = int(number)
+    return sizes
 
 
 def parse_values(texts: Sequence[str]) -> dict[str, object]:

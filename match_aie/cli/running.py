@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import match_aie
 from match_aie.cli.arrays import describe, random_inputs, read_inputs, write_outputs
+from match_aie.cli.options import parse_sizes
 from match_aie.cli.terminal import say, say_json, working
-from match_aie.errors import MismatchError, shorten
+from match_aie.errors import MismatchError, OptionError, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,6 +33,7 @@ class RunRequest:
     edited: bool = False
     timeout: float | None = None
     check_fallback: bool = False
+    sizes: tuple[str, ...] = ()
 
 
 def run_project(request: RunRequest, as_json: bool) -> None:
@@ -39,9 +41,14 @@ def run_project(request: RunRequest, as_json: bool) -> None:
 
     Raises:
         MismatchError: emitted code and reference disagree.
+        OptionError: sizes for inputs that come from a file.
     """
+    from match_aie.toolchain.sizes import named
+
+    if request.sizes and request.inputs is not None:
+        raise OptionError("sizes are those of the arrays", hint="leave out --size, or --inputs")
     project = match_aie.load(request.folder, edited=request.edited)
-    ports = project.record.inputs
+    ports = named(project.record, parse_sizes(request.sizes)).inputs
     if request.inputs is None:
         arrays, source = random_inputs(ports, request.seed), f"random, seed {request.seed}"
     else:

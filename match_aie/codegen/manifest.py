@@ -20,9 +20,10 @@ from match_aie.codegen.state import States
 from match_aie.codegen.weights import Blob, little_endian
 from match_aie.errors import InternalError
 from match_aie.hardware import tiles_to_json
-from match_aie.lowering import LayerProgram, NetworkProgram, Schedule, Step
+from match_aie.lowering import LayerProgram, NetworkProgram, Schedule, Step, Tensor
 from match_aie.version import SCHEMA_VERSION
 from match_aie.workload.codec import to_json
+from match_aie.workload.extent import to_json as extent_json
 
 #: Name of the file that makes a folder a project.
 FILE = "match_aie.json"
@@ -118,6 +119,12 @@ def plain(value: object) -> object:
     raise InternalError(f"a {type(value).__name__} cannot be written to match_aie.json")
 
 
+def _growing(value: Tensor | PortRecord) -> dict[str, object]:
+    """A tensor or port; `extents` only where it depends on sizes."""
+    found = {f.name: plain(getattr(value, f.name)) for f in fields(value) if f.name != "extents"}
+    return {**found, **({"extents": extent_json(value.extents)} if value.extents else {})}
+
+
 def _layer(step: Step, layer: LayerProgram, references: References) -> dict[str, object]:
     constants = {name: plain(references.found[layer.symbol, name]) for name, _ in layer.constants}
     return {
@@ -133,6 +140,7 @@ def _layer(step: Step, layer: LayerProgram, references: References) -> dict[str,
         "cost": {**asdict(layer.cost), "provenance": "modelled"},
         "constants": constants,
         "original": _original(layer, references),
+        **({"sized": extent_json(layer.sized)} if layer.sized is not None else {}),
     }
 
 
@@ -158,6 +166,7 @@ def _step(step: Step) -> dict[str, object]:
         "in_place": plain(step.in_place),
         "workspaces": plain(step.workspaces),
         "cycles": step.cycles,
+        **({"extents": extent_json(step.extents)} if step.extents else {}),
     }
 
 
@@ -194,10 +203,11 @@ def describe(
     return {
         "schema_version": SCHEMA_VERSION,
         "network": schedule.name,
-        "inputs": plain(ports[0]),
-        "outputs": plain(ports[1]),
+        **({"sizes": plain(schedule.sizes)} if schedule.sizes else {}),
+        "inputs": [_growing(port) for port in ports[0]],
+        "outputs": [_growing(port) for port in ports[1]],
         "states": plain(states),
-        "tensors": plain(schedule.tensors),
+        "tensors": [_growing(tensor) for tensor in schedule.tensors],
         "aliases": plain(schedule.aliases),
         "joins": plain(schedule.joins),
         "constants": plain(constants),

@@ -10,7 +10,6 @@ from functools import cache
 from mako.template import Template
 
 from match_aie import templates
-from match_aie.codegen.ctype import float_literal
 from match_aie.codegen.flags import (
     CORRECTNESS,
     CXX_CORRECTNESS,
@@ -22,38 +21,32 @@ from match_aie.codegen.flags import (
 from match_aie.codegen.many import Many, many
 from match_aie.codegen.names import comment, network_symbols
 from match_aie.codegen.port import PortRecord
+from match_aie.codegen.port_view import PortView, port_views, tensor_bytes
+from match_aie.codegen.sizes import SizesView, sizes_view
 from match_aie.codegen.state import States
-from match_aie.codegen.weights import Blob, Member, element_type
+from match_aie.codegen.weights import Blob, Member
 from match_aie.errors import InternalError
 from match_aie.hardware import BuildProfile, Runtime
-from match_aie.lowering import Argument, LayerProgram, NetworkProgram, Schedule, Step, kept_after
+from match_aie.lowering import (
+    Argument,
+    LayerProgram,
+    NetworkProgram,
+    Schedule,
+    Step,
+    kept_after,
+)
 from match_aie.lowering.groups import Group, groups
 from match_aie.lowering.plan import places
 
 
 @dataclass(frozen=True)
-class PortView:
-    """An input or output as the header shows it; `label` is safe in a comment."""
-
-    macro: str
-    label: str
-    dtype: str
-    ctype: str
-    shape: tuple[int, ...]
-    elements: int
-    nbytes: int
-    scale: str
-    zero_point: int
-
-
-@dataclass(frozen=True)
 class TraceView:
-    """A tensor that a step has written: its index, the C expression of its address, its bytes."""
+    """A tensor that a step has written: its index, C expressions of its address and its bytes."""
 
     step: int
     tensor: int
     address: str
-    nbytes: int
+    nbytes: str
 
 
 @dataclass(frozen=True)
@@ -120,6 +113,7 @@ class NetworkView:
         streams: constants that are fetched from the backing memory, in order of their steps.
         states: outputs that are inputs of the next call.
         many: how runs follow each other in one call; None where they do not.
+        sized: sizes that a run gives.
     """
 
     name: str
@@ -148,6 +142,7 @@ class NetworkView:
     streams: tuple[StreamView, ...]
     states: States
     many: Many | None = None
+    sized: SizesView = SizesView()
     warnings: tuple[str, ...] = WARNINGS
     sanitizers: tuple[str, ...] = SANITIZERS
     cxx_sanitizers: tuple[str, ...] = CXX_SANITIZERS
@@ -165,6 +160,7 @@ class Addresses:
         """Work out who owns which storage."""
         schedule = program.schedule
         self._where = places(schedule)
+        self.sized = sizes_view(schedule.sizes)
         self._places = {p.name: p.offset for p in program.plan.placements}
         self._inputs = {name: f"in[{i}]" for i, name in enumerate(schedule.inputs)}
         self._outputs = {name: f"out[{i}]" for i, name in enumerate(schedule.outputs)}
@@ -258,7 +254,7 @@ def _calls(schedule: Schedule, addresses: Addresses) -> tuple[CallView, ...]:
 def _shown(schedule: Schedule, addresses: Addresses) -> list[tuple[TraceView, ...]]:
     """What can be looked at after each step: what it wrote, or what was held until then."""
     indices = {tensor.name: index for index, tensor in enumerate(schedule.tensors)}
-    sizes = {tensor.name: tensor.nbytes for tensor in schedule.tensors}
+    sizes = {tensor.name: tensor_bytes(tensor, addresses.sized) for tensor in schedule.tensors}
     found: list[list[TraceView]] = [[] for _ in schedule.steps]
     for index, step in enumerate(schedule.steps):
         held = step.layer.held_until if step.layer else None
@@ -276,7 +272,10 @@ def _call(
 ) -> CallView:
     by = f"{step.layer.module} {step.layer.pattern}" if step.layer else "fallback"
     pairs = zip(step.arguments, _taken(step), strict=True)
-    arguments = tuple(addresses.argument(argument, dtype) for argument, dtype in pairs)
+    arguments = (
+        *(addresses.argument(argument, dtype) for argument, dtype in pairs),
+        *map(addresses.sized.text, step.extents),
+    )
     tiles = step.layer.tiles if step.layer else None
     early = [operand.moves == "ahead" for operand in tiles.operands] if tiles else []
     named = zip(early, arguments, strict=False)
@@ -298,13 +297,6 @@ def _taken(step: Step) -> list[str | None]:
     operands = step.layer.workload.operands if step.layer else ()
     constants = [operands != () and a.kind == "constant" for a in step.arguments]
     return [operands[at].dtype if known else None for at, known in enumerate(constants)]
-
-
-def _port(record: PortRecord, macro: str) -> PortView:
-    scale = "" if record.scale is None else float_literal(record.scale)
-    label, c_type = comment(record.name), element_type(record.dtype)
-    size = record.shape, record.elements, record.nbytes
-    return PortView(macro, label, record.dtype, c_type, *size, scale, record.zero_point)
 
 
 def _functions(schedule: Schedule, layers: Mapping[str, str]) -> tuple[str, ...]:
@@ -358,8 +350,8 @@ def network_view(
         title=comment(title),
         alignment=program.plan.alignment,
         arena=program.plan.nbytes,
-        inputs=tuple(_port(p, f"{macro}_INPUT_{i}") for i, p in enumerate(ports[0])),
-        outputs=tuple(_port(p, f"{macro}_OUTPUT_{i}") for i, p in enumerate(ports[1])),
+        inputs=port_views(ports[0], f"{macro}_INPUT", addresses.sized),
+        outputs=port_views(ports[1], f"{macro}_OUTPUT", addresses.sized),
         members=blob.members,
         weights=len(blob.data),
         functions=_functions(schedule, layers),
@@ -379,6 +371,7 @@ def network_view(
         streams=_streams(program),
         states=states,
         many=None if runtime.entry or states.records else many(program, addresses.tensor),
+        sized=addresses.sized,
     )
 
 

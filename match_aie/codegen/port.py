@@ -10,6 +10,7 @@ from typing import Protocol
 from match_aie.errors import InternalError
 from match_aie.lowering import Schedule, Tensor
 from match_aie.workload import ITEMSIZE
+from match_aie.workload.extent import Elements
 
 
 class PortLike(Protocol):
@@ -35,6 +36,10 @@ class PortLike(Protocol):
     def zero_point(self) -> int:
         """The integer that means real 0."""
 
+    @property
+    def extents(self) -> tuple[Elements, ...]:
+        """Elements per axis as they depend on a run's sizes; () where they do not."""
+
 
 @dataclass(frozen=True)
 class PortRecord:
@@ -47,6 +52,8 @@ class PortRecord:
         shape: elements per axis.
         scale: real value of an integer step where known, also on the float side.
         zero_point: of that quantisation.
+        extents: elements per axis as they depend on a run's sizes, where they do; `shape` is then
+            the largest.
     """
 
     tensor: str
@@ -55,6 +62,7 @@ class PortRecord:
     shape: tuple[int, ...]
     scale: float | None
     zero_point: int
+    extents: tuple[Elements, ...] = ()
 
     @property
     def elements(self) -> int:
@@ -101,5 +109,11 @@ def _from_port(tensor: Tensor, port: PortLike) -> PortRecord:
             where=port.name,
         )
     return PortRecord(
-        tensor.name, port.name, port.dtype, tuple(port.shape), port.scale, port.zero_point
+        tensor.name,
+        port.name,
+        port.dtype,
+        tuple(port.shape),
+        port.scale,
+        port.zero_point,
+        tuple(port.extents),
     )

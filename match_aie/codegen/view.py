@@ -8,6 +8,7 @@ from match_aie.codegen.ctype import ctype, float_literal
 from match_aie.hardware import ExecModule, Mapping, Packing, Scratch, TileProgram, facet, packings
 from match_aie.lowering import LayerProgram
 from match_aie.workload import Operand, Workload
+from match_aie.workload.extent import Word, loop_sizes
 
 
 def _offset(value: int) -> str:
@@ -47,16 +48,19 @@ class OperandView:
 
 @dataclass(frozen=True)
 class Dims:
-    """Sizes of the loop dimensions, 1 for those that the layer has not."""
+    """Sizes of the loop dimensions, 1 for those that the layer has not.
 
-    B: int
-    G: int
-    K: int
-    C: int
-    OY: int
-    OX: int
-    FY: int
-    FX: int
+    One that a run gives is the name of the function's parameter.
+    """
+
+    B: int | Word
+    G: int | Word
+    K: int | Word
+    C: int | Word
+    OY: int | Word
+    OX: int | Word
+    FY: int | Word
+    FX: int | Word
 
 
 @dataclass(frozen=True)
@@ -200,7 +204,7 @@ class LayerView:
 def layer_view(layer: LayerProgram, module: ExecModule) -> LayerView:
     """The view of `layer`, which `module` runs."""
     workload = layer.workload
-    sizes, orders = workload.sizes, packings(workload, module)
+    sizes, orders = loop_sizes(workload), packings(workload, module)
     return LayerView(
         symbol=layer.symbol,
         parameters=parameters(workload, module, linked=bool(layer.tiles and layer.tiles.linked)),
@@ -236,6 +240,7 @@ def parameters(workload: Workload, module: ExecModule, *, linked: bool = False) 
         words.append("uint8_t *restrict scratch")
     if linked:
         words.append("struct ma_ahead *ahead")
+    words += [f"const int32_t n_{dim}" for dim in workload.run_time]
     return ", ".join(words)
 
 
@@ -251,7 +256,8 @@ def summary(workload: Workload) -> str:
         return f"{operand.name} {operand.dtype}[{','.join(map(str, operand.shape))}]"
 
     read = ", ".join(shown(o) for o in workload.operands[:-1])
-    return f"{workload.kind}: {read} -> {shown(workload.output)}"
+    most = f", {' and '.join(workload.run_time)} at most" if workload.run_time else ""
+    return f"{workload.kind}: {read} -> {shown(workload.output)}{most}"
 
 
 def element_loops(workload: Workload) -> tuple[ElementLoop, ...]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from match_aie.fallback.common import common
 from match_aie.fallback.remainder import Call, Remainder
 
-__all__ = ["Call", "Remainder", "lower"]
+__all__ = ["Call", "Remainder", "common", "lower"]
 
 
-def lower(module: Any, *, prefix: str, labels: Mapping[str, str]) -> Remainder:
+def lower(module: Any, *, prefix: str, labels: Mapping[str, str], alike: bool = False) -> Remainder:
     """Turn a Relax module into a flat list of calls, with C for what no module claims.
 
     Args:
@@ -20,6 +21,8 @@ def lower(module: Any, *, prefix: str, labels: Mapping[str, str]) -> Remainder:
             outputs are a tuple.
         prefix: a C identifier that every symbol starts with.
         labels: name of a Relax variable -> what users know the value by.
+        alike: in forms that are the same for all sizes of a tensor but for numbers in them: sums
+            are not blocked, concatenations are functions.
 
     Returns:
         Calls in execution order, C functions without duplicates. C parameters come in the order
@@ -31,4 +34,4 @@ def lower(module: Any, *, prefix: str, labels: Mapping[str, str]) -> Remainder:
     """
     from match_aie.fallback.stages import lower as implementation  # imports TVM
 
-    return implementation(module, prefix=prefix, labels=labels)
+    return implementation(module, prefix=prefix, labels=labels, alike=alike)

@@ -8,7 +8,7 @@ Each variable gets a new name, and what users know it by is kept beside.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,12 +44,13 @@ class FlatGraph:
     copied: Mapping[str, str]
 
 
-def flatten(module: Any, labels: Mapping[str, str]) -> FlatGraph:
+def flatten(module: Any, labels: Mapping[str, str], *, joins: bool = True) -> FlatGraph:
     """Inline, fold and lower every operator of `module`.
 
     Args:
         module: IRModule; see `match_aie.fallback.lower`.
         labels: name of a variable of `main` -> what users know it by.
+        joins: whether concatenations may be made of parts in their places.
 
     Raises:
         ModelError: an input has a symbolic shape.
@@ -57,11 +58,11 @@ def flatten(module: Any, labels: Mapping[str, str]) -> FlatGraph:
         UnsupportedOperatorError: operators that have no lowering, all of them.
     """
     _require_written(module, labels)
-    return _Flattener(module, labels).run()
+    return _Flattener(module, labels, joins).run()
 
 
 class _Flattener:
-    def __init__(self, module: Any, labels: Mapping[str, str]) -> None:
+    def __init__(self, module: Any, labels: Mapping[str, str], joins: bool) -> None:
         self._module = module
         self._given = labels
         self._labels: dict[str, str] = {}
@@ -71,7 +72,7 @@ class _Flattener:
         self._viewed: dict[Any, Any] = {}
         self._parts: dict[Any, Any] = {}
         self._memo = Memo()
-        self._joins = Joins(set())
+        self._joins = Joins(set(), joins)
         items = module.functions_items()
         self._kernels = {v: f for v, f in items if isinstance(f, tirx.PrimFunc)}
         self._builder = relax.BlockBuilder(tvm.IRModule(self._kernels))
@@ -90,7 +91,7 @@ class _Flattener:
             parameters.append(new)
             scope[old] = new
             self._labels[new.name] = self._given.get(old.name, old.name)
-        self._joins = Joins(set(parameters))
+        self._joins = replace(self._joins, inputs=set(parameters))
         with self._builder.function("main", parameters):
             with self._builder.dataflow():
                 result = self._body(main, scope, "")

@@ -14,7 +14,7 @@ from match_aie.errors import UnsupportedOperatorError
 from match_aie.fallback.expressions import PrintError
 from match_aie.fallback.fuse import Origin
 from match_aie.fallback.lower_tir import lower
-from match_aie.fallback.printing import PrintedFunction, print_function
+from match_aie.fallback.printing import LARGEST_STACK_ARRAY, PrintedFunction, print_function
 from match_aie.fallback.reference import meaning
 from match_aie.fallback.scalars import C_TYPES, Helpers, short_name
 from match_aie.fallback.schedule import schedule
@@ -22,6 +22,10 @@ from match_aie.lowering.program import Argument, CFunction, Tensor
 
 #: Longest part of a symbol that comes from TVM's name of a function.
 LONGEST_HINT = 40
+
+#: Temporaries of at least this many bytes leave the stack where functions of all sizes are alike:
+#: all that could grow with a size.
+LARGEST_ALIKE = 9
 
 #: Tensors of one function at most. C promises 127 parameters (C11, 5.2.4.1), compilers take more;
 #: the time of lowering grows with their square: 2,000 operands of one sum took two minutes.
@@ -56,11 +60,14 @@ class Functions:
 
     Args:
         prefix: of every symbol; a C identifier.
+        alike: whether functions are the same for all sizes but for numbers in them.
     """
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str, *, alike: bool = False) -> None:
         """No function yet."""
         self._prefix = prefix
+        self._alike = alike
+        self._copies: dict[tuple[str, int], str] = {}
         self._helpers = Helpers(f"{prefix}_s")
         self._made: dict[int, list[tuple[Any, MadeFunction | None]]] = {}
         self._by_text: dict[PrintedFunction, MadeFunction] = {}
@@ -91,7 +98,9 @@ class Functions:
     def copy(self, tensor: Tensor) -> str:
         """Symbol of the function that copies a tensor of this type and size."""
         count = prod(tensor.shape)
-        symbol = f"{self._prefix}_copy_{short_name(tensor.dtype)}_{count}"
+        number = len(self._copies) if self._alike else count
+        new = f"{self._prefix}_copy_{short_name(tensor.dtype)}_{number}"
+        symbol = self._copies.setdefault((tensor.dtype, count), new)
         if tensor.dtype not in C_TYPES:
             why = f"C has no type for elements of {tensor.dtype}"
             self._problems.append(("output", tensor.label, why))
@@ -113,7 +122,7 @@ class Functions:
             self._problems.append((operators, origin.label, why))
             return None
         try:
-            printed = print_function(lower(schedule(prim_func)), self._helpers)
+            printed = self._printed(prim_func)
         except PrintError as error:
             operators = ", ".join(origin.operators) or hint
             self._problems.append((operators, origin.label, f"{error} has no C form"))
@@ -136,6 +145,11 @@ class Functions:
         meanings = (*known.meanings, meaning(prim_func))
         self._definitions[made.symbol] = replace(known, meanings=meanings)
         return made
+
+    def _printed(self, prim_func: Any) -> PrintedFunction:
+        lowered = lower(schedule(prim_func, tiles=not self._alike))
+        stack = LARGEST_ALIKE if self._alike else LARGEST_STACK_ARRAY
+        return print_function(lowered, self._helpers, stack)
 
     def _symbol(self, hint: str) -> str:
         """A new symbol that reads like `hint`."""

@@ -26,10 +26,12 @@ class Joins:
 
     Attributes:
         inputs: variables of the network's inputs.
+        allowed: whether operands may be made in their places at all.
         copied: why functions copy the others: variable name -> a sentence.
     """
 
     inputs: Collection[Any]
+    allowed: bool = True
     copied: dict[str, str] = field(default_factory=dict)
     _placed: set[Any] = field(default_factory=set)
 
@@ -42,6 +44,8 @@ class Joins:
             call: with all its operands variables or constants.
             viewed: reshaped variable -> what it is a view of.
         """
+        if not self.allowed:
+            return "where operands begin depends on a run's sizes"
         operands = list(call.args[0].fields) if isinstance(call.args[0], relax.Tuple) else []
         shapes = [tvm_api.shape_of(operand) for operand in operands]
         if not operands or not all(prod(shape) for shape in shapes):

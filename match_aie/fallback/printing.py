@@ -54,13 +54,17 @@ class _Line:
     reads: frozenset[str] = frozenset()
 
 
-def print_function(prim_func: Any, helpers: Helpers) -> PrintedFunction:
+def print_function(
+    prim_func: Any, helpers: Helpers, stack: int = LARGEST_STACK_ARRAY
+) -> PrintedFunction:
     """C text of `prim_func` as `lower_tir.lower` gives it.
+
+    Temporaries of at least `stack` bytes are workspaces.
 
     Raises:
         PrintError: it holds something that has no C form (a call into TVM's runtime, a type).
     """
-    return _StatementPrinter(prim_func, helpers).function()
+    return _StatementPrinter(prim_func, helpers, stack).function()
 
 
 @dataclass
@@ -76,8 +80,9 @@ class _Names:
 
 
 class _StatementPrinter(Scope):
-    def __init__(self, prim_func: Any, helpers: Helpers) -> None:
+    def __init__(self, prim_func: Any, helpers: Helpers, stack: int) -> None:
         self._function = prim_func
+        self._stack = stack
         self._names = _Names()
         self._variables: dict[Any, tuple[str, bool]] = {}
         self._buffers: dict[Any, str] = {}
@@ -217,7 +222,7 @@ class _StatementPrinter(Scope):
         dtype = _buffer_dtype(stmt.buffer)
         count = max(1, prod(int(size) for size in stmt.buffer.ty.shape))
         nbytes = count * ITEMSIZE[dtype]
-        if nbytes >= LARGEST_STACK_ARRAY:
+        if nbytes >= self._stack:
             name = self._names.fresh("ws")
             self._workspaces.append((name, dtype, nbytes))
             self._define_buffer(stmt.buffer, name, dtype)

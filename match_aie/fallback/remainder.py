@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from match_aie.workload.extent import Elements
+
 if TYPE_CHECKING:  # `lowering` reads these types in turn
     from match_aie.lowering.program import (
         Alias,
@@ -27,12 +29,14 @@ class Call:
             its constants and scratch are added by `lowering.lower`.
         label: what users know the result by.
         workspaces: arena bytes the function needs, named by its workspace arguments.
+        extents: numbers that depend on a run's sizes, the function's last parameters.
     """
 
     callee: str
     arguments: tuple[Argument, ...]
     label: str = ""
     workspaces: tuple[Workspace, ...] = ()
+    extents: tuple[Elements, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,10 +21,14 @@ from match_aie.fallback.schedule_tile import tile
 MOST_NESTED = 12
 
 
-def schedule(prim_func: Any) -> Any:
+def schedule(prim_func: Any, *, tiles: bool = True) -> Any:
     """`prim_func` with better loops and the same results.
 
     Where TVM refuses a transformation, that block stays as it was.
+
+    Args:
+        prim_func: as operators are lowered.
+        tiles: whether sums are blocked, in tiles that divide the result's extents.
     """
     named = prim_func.with_attr("global_symbol", "main")
     sch = s_tir.Schedule(named, error_render_level="none")
@@ -35,7 +39,7 @@ def schedule(prim_func: Any) -> Any:
     for block in sch.get_child_blocks(root):
         inline(sch, block)
     sums = [block for block in sch.get_child_blocks(root) if is_sum(sch, block)]
-    for block in sums:
+    for block in sums if tiles else ():
         tile(sch, block)
     sch = _nested(sch)
     for block in _sums(sch):

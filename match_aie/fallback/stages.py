@@ -15,10 +15,18 @@ from match_aie.fallback.fuse import fuse
 from match_aie.fallback.remainder import Remainder
 
 
-def lower(module: Any, *, prefix: str, labels: Mapping[str, str]) -> Remainder:
-    """Turn a Relax module into calls of C functions; see `match_aie.fallback.lower`."""
+def lower(module: Any, *, prefix: str, labels: Mapping[str, str], alike: bool = False) -> Remainder:
+    """Turn a Relax module into calls of C functions; see `match_aie.fallback.lower`.
+
+    Args:
+        module: see there.
+        prefix: see there.
+        labels: see there.
+        alike: see there.
+    """
     if not re.fullmatch(r"[A-Za-z_]\w*", prefix, re.ASCII):
         raise InternalError(f"{prefix!r} is no C identifier")
-    graph = flatten(module, labels)
+    graph = flatten(module, labels, joins=not alike)
     names = [tvm_api.variable_name(param) for param in graph.module["main"].params]
-    return flat_calls(fuse(graph), Functions(prefix), [graph.labels[name] for name in names])
+    functions = Functions(prefix, alike=alike)
+    return flat_calls(fuse(graph), functions, [graph.labels[name] for name in names])

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from match_aie.frontend.state import State
+from match_aie.workload.extent import Elements
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class Port:
         scale: real value of an integer step where the port is quantised (or is the float side of
             a quantise/dequantise), else None.
         zero_point: of that quantisation.
+        extents: elements per axis as they depend on a run's sizes, where they do; `shape` is then
+            the largest.
     """
 
     name: str
@@ -28,6 +31,7 @@ class Port:
     shape: tuple[int, ...]
     scale: float | None = None
     zero_point: int = 0
+    extents: tuple[Elements, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,6 +35,7 @@ from match_aie.hardware.module_facets import (
     Packed,
     Priced,
     Scratch,
+    Sized,
     Tiled,
 )
 from match_aie.hardware.move import Move
@@ -168,6 +169,7 @@ __all__ = [
     "SharedMemory",
     "SimulatedRun",
     "SimulatedStep",
+    "Sized",
     "Stage",
     "Staged",
     "StepResult",

@@ -186,6 +186,19 @@ class Concurrent:
     beside: Company | None = None
 
 
+class Sized:
+    """Layers with loops whose sizes a run gives."""
+
+    def refuses_sizes(self, workload: Workload) -> str | None:
+        """Why it cannot run a layer of which a run gives `workload.run_time`; None where it can.
+
+        A constant that such a loop runs along is as large as it becomes: a run reads the first
+        elements of its axes. By default a module cannot: the core runs the layer then.
+        """
+        loops = ", ".join(workload.run_time)
+        return f"its loops have fixed sizes, and a run gives that of {loops}"
+
+
 class Priced:
     """What searches and reports know of a module's cycles.
 
@@ -240,4 +253,4 @@ class OnArray:
 
 
 #: All of them.
-MODULE_FACETS = (Packed, Scratch, Tiled, OwnArithmetic, Concurrent, Priced, OnArray)
+MODULE_FACETS = (Packed, Scratch, Tiled, OwnArithmetic, Concurrent, Sized, Priced, OnArray)

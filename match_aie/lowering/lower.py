@@ -32,6 +32,7 @@ from match_aie.lowering.program import (
 )
 from match_aie.lowering.tiles import tile_program
 from match_aie.workload import Operand, Workload
+from match_aie.workload.extent import Elements, Size, Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,7 @@ class MappedLayer:
         cost: of that mapping, modelled.
         original: the layer in the model's arithmetic, where the module computes in its own.
         pinned: whether the caller says that this module runs it.
+        sized: the workload as JSON with extents in it, where a run gives sizes; else None.
     """
 
     label: str
@@ -59,15 +61,28 @@ class MappedLayer:
     cost: Cost
     original: Original | None = None
     pinned: bool = False
+    sized: Tree = None
+
+    @property
+    def extents(self) -> tuple[Elements, ...]:
+        """Sizes of the loops that a run gives."""
+        sizes = dict(self.sized["dims"]) if self.sized else {}
+        return tuple(sizes[dim] for dim in self.workload.run_time)
 
 
-def lower(name: str, remainder: Remainder, layers: MappingOf[str, MappedLayer]) -> Schedule:
+def lower(
+    name: str,
+    remainder: Remainder,
+    layers: MappingOf[str, MappedLayer],
+    sizes: tuple[Size, ...] = (),
+) -> Schedule:
     """The network's steps, every argument named; memory is planned afterwards.
 
     Args:
         name: C identifier of the network, the prefix of all symbols.
         remainder: calls of layers by key and of fallback functions.
         layers: key -> the layer it stands for.
+        sizes: what a run gives.
 
     Raises:
         InternalError: a call does not fit the layer it names.
@@ -79,7 +94,9 @@ def lower(name: str, remainder: Remainder, layers: MappingOf[str, MappedLayer]) 
     for call in remainder.calls:
         layer = layers.get(call.callee)
         if layer is None:
-            steps.append(Step(call.label, call.callee, call.arguments, workspaces=call.workspaces))
+            spaces, extents = call.workspaces, call.extents
+            made = Step(call.label, call.callee, call.arguments, workspaces=spaces, extents=extents)
+            steps.append(made)
             continue
         symbol = f"{name}_layer{lowered}"
         lowered += 1
@@ -99,6 +116,7 @@ def lower(name: str, remainder: Remainder, layers: MappingOf[str, MappedLayer]) 
         tuple(steps),
         remainder.functions,
         remainder.joins,
+        sizes=sizes,
     )
 
 
@@ -134,12 +152,13 @@ def _layer_step(
         original=layer.original,
         layouts=tuple(activations(workload, module).items()),
         pinned=layer.pinned,
+        sized=layer.sized,
     )
     sources = dict(zip((o.name for o in workload.inputs), reads, strict=True))
     pairs = tuple((sources[o].name, writes[0].name) for o in _in_place(module, workload))
     sources |= {name: Argument("constant", f"{symbol}_{name}", "read") for name in names}
     arguments = (*(sources[o.name] for o in workload.operands[:-1]), *writes, *spaces)
-    return Step(layer.label, symbol, arguments, program, pairs, workspaces)
+    return Step(layer.label, symbol, arguments, program, pairs, workspaces, extents=layer.extents)
 
 
 def _in_place(module: ExecModule, workload: Workload) -> tuple[str, ...]:

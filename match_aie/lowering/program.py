@@ -24,6 +24,7 @@ from match_aie.hardware import (
     flows,
 )
 from match_aie.workload import ITEMSIZE, Workload
+from match_aie.workload.extent import Elements, Size, Tree
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Tensor:
         label: what users know it by (an ONNX value name), or empty.
         scale: of the quantisation where known, else None; for reports in LSB.
         zero_point: of the quantisation.
+        extents: elements per axis as they depend on a run's sizes, where they do; `shape` is then
+            the largest.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Tensor:
     label: str = ""
     scale: float | None = None
     zero_point: int = 0
+    extents: tuple[Elements, ...] = ()
 
     @property
     def nbytes(self) -> int:
@@ -117,6 +121,7 @@ class LayerProgram:
         ahead: runs that may have begun before this one's result is taken (`HandedOver`).
         layouts: how inputs and output lie that are not row-major, by operand name.
         pinned: whether the caller says that this module runs it: all of it.
+        sized: the workload as JSON with extents in it, where a run gives sizes; else None.
     """
 
     symbol: str
@@ -133,6 +138,7 @@ class LayerProgram:
     ahead: int = 0
     layouts: tuple[tuple[str, Packing], ...] = ()
     pinned: bool = False
+    sized: Tree = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +153,7 @@ class Step:
         in_place: (read tensor, written tensor) pairs that may share storage.
         workspaces: arena bytes the call needs beside its tensors.
         cycles: of the core, modelled, where no operator of the graph stands for the step.
+        extents: what the call hands over last: numbers that depend on a run's sizes.
     """
 
     label: str
@@ -156,6 +163,7 @@ class Step:
     in_place: tuple[tuple[str, str], ...] = ()
     workspaces: tuple[Workspace, ...] = ()
     cycles: float = 0.0
+    extents: tuple[Elements, ...] = ()
 
     def reads(self) -> tuple[str, ...]:
         """Names of the tensors read, in argument order."""
@@ -234,6 +242,7 @@ class Schedule:
         functions: fallback C functions, in first-use order.
         joins: concatenations, in execution order.
         beside: steps that run at the same time, in execution order.
+        sizes: what a run gives, in the order of the emitted function's parameters.
     """
 
     name: str
@@ -246,6 +255,7 @@ class Schedule:
     functions: tuple[CFunction, ...]
     joins: tuple[Join, ...] = ()
     beside: tuple[Beside, ...] = ()
+    sizes: tuple[Size, ...] = ()
 
     def span(self, step: int) -> tuple[int, int]:
         """First and last index of the steps that run while step `step` does, itself included."""

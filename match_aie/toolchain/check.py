@@ -143,7 +143,7 @@ def _check(
             layer = record.layers[step.layer]
             arrays = _inputs(layer, step, values)
             got = _operand(layer, layer.workload.output, now[step.writes[0]])
-            constants = layer_constants(folder, layer)
+            constants = _of_run(layer, layer_constants(folder, layer))
             found: LayerMismatch | None = None
             if layer.workload.real is not None:
                 found, close = _close(layer, arrays, constants, got)
@@ -155,6 +155,14 @@ def _check(
             if layer.original is not None and layer.original.error_lsb is not None:
                 deviations.append(_deviation(folder, layer, layer.original, arrays, got))
     return Checked(count, tuple(mismatches), tuple(deviations), tuple(floats))
+
+
+def _of_run(layer: LayerRecord, constants: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What a run reads of `constants`: of one that grows with its sizes the first elements."""
+    if layer.sized is None:
+        return dict(constants)
+    shapes = {operand.name: operand.shape for operand in layer.workload.constants}
+    return {name: value[tuple(map(slice, shapes[name]))] for name, value in constants.items()}
 
 
 def _inputs(layer: LayerRecord, step: StepRecord, values: Storages) -> list[np.ndarray]:

@@ -38,8 +38,10 @@ RECORD = struct.Struct("=qqq")
 TRACE = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
 
 
-def open_library(path: str, network: str) -> tuple[ctypes.CDLL, Any]:
+def open_library(path: str, network: str, sizes: int = 0) -> tuple[ctypes.CDLL, Any]:
     """The library at `path`, and its function that runs the network in a given arena.
+
+    It takes `sizes` numbers last, those that a run gives.
 
     Raises:
         OSError: it does not load.
@@ -48,7 +50,7 @@ def open_library(path: str, network: str) -> tuple[ctypes.CDLL, Any]:
     # A copy of its own per file name, and no symbols for others: two networks do not clash.
     library = ctypes.CDLL(path, mode=ctypes.RTLD_LOCAL)
     call = getattr(library, f"{network}_run_in")
-    call.restype, call.argtypes = ctypes.c_int, [ctypes.c_void_p] * 3
+    call.restype, call.argtypes = ctypes.c_int, [ctypes.c_void_p] * 3 + [ctypes.c_int32] * sizes
     return library, call
 
 
@@ -120,7 +122,7 @@ class _Task:
         """The library, where it loads, has the manifest's sizes and runs on this processor."""
         network = self.given["network"]
         try:
-            library, call = open_library(self.given["library"], network)
+            library, call = open_library(self.given["library"], network, len(self.given["values"]))
         except (OSError, AttributeError) as error:
             self.say(NOT_LOADED, str(error))
             return None
@@ -152,14 +154,15 @@ class _Task:
         alignment, arena = self.given["alignment"], self.given["arena"]
         memory = mmap.mmap(-1, arena + alignment)
         _poison(memory, 0, len(memory))
-        counts = self.given["sizes"][-len(self.given["outputs"]) :] if self.given["outputs"] else ()
-        for offset, nbytes in zip(self.given["outputs"], counts, strict=True):
+        for offset, nbytes in zip(self.given["outputs"], self.given["counts"], strict=True):
             _poison(self.shared, offset, nbytes)
         at = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         inputs = pointers([self.base + offset for offset in self.given["inputs"]])
         outputs = pointers([self.base + offset for offset in self.given["outputs"]])
         self.words[STATE] = RUNNING
-        self.words[STATUS] = call(at + -at % alignment if arena else None, inputs, outputs)
+        self.words[STATUS] = call(
+            at + -at % alignment if arena else None, inputs, outputs, *self.given["values"]
+        )
         self.say(DONE, fault(library) if self.words[STATUS] else "")
 
     def written(self, step: int, tensor: int, data: int, nbytes: int) -> None:

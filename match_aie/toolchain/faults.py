@@ -54,7 +54,8 @@ def stopped(status: int, fault: str, record: Record) -> ToolchainError:
 
 
 def expected_sizes(record: Record) -> list[tuple[str, int]]:
-    """What the library must say of its sizes, by name, in its order."""
+    """What the library must say of its sizes, by name, in its order: of the largest run."""
+    record = record.largest or record
     ports = [("input", p) for p in record.inputs] + [("output", p) for p in record.outputs]
     return [
         ("alignment", record.alignment),

@@ -62,7 +62,9 @@ class Runner:
         """
         self._record = record
         try:
-            self._library, self._call = child.open_library(str(path), record.network)
+            self._library, self._call = child.open_library(
+                str(path), record.network, len(record.sizes)
+            )
         except (OSError, AttributeError) as error:
             raise not_loaded(str(error), path) from error
         _check(self._library, record, path)
@@ -75,6 +77,7 @@ class Runner:
             ctypes.c_void_p(self._arena.ctypes.data if record.arena else None),
             ctypes.cast(self._in, ctypes.c_void_p),
             ctypes.cast(self._out, ctypes.c_void_p),
+            *(record.values or tuple(size.high for size in record.sizes)),
         )
 
     def _buffers(self, ports: Sequence[PortRecord]) -> Mapping[str, np.ndarray]:

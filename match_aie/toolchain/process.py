@@ -175,6 +175,8 @@ def run_once(
             "trace": files[1] if trace else None,
             "inputs": places[0],
             "outputs": places[1],
+            "counts": [port.nbytes for port in record.outputs],
+            "values": record.values,
             "arena": record.arena,
             "alignment": record.alignment,
             "parent": os.getpid(),
@@ -198,7 +200,7 @@ def run_sanitized(
 
     Args:
         program: the executable.
-        record: its project's manifest.
+        record: its project's manifest, of the run's sizes.
         files: inputs to read, then outputs to write.
         scratch: a folder for files of this run.
         timeout: in seconds; None for no limit.
@@ -215,7 +217,7 @@ def run_sanitized(
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "MATCH_AIE_PROGRESS": str(progress),
     }
-    command = [str(program), *map(str, files)]
+    command = [str(program), *map(str, (*record.values, *files))]
     ended = supervise(command, timeout, env={**os.environ, **options})
     if ended.status == 0 and all(path.is_file() for path in files):
         return

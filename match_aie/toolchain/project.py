@@ -23,6 +23,7 @@ from match_aie.toolchain.locks import shared
 from match_aie.toolchain.model_check import ModelDifference, compare_with_model
 from match_aie.toolchain.process import TIMEOUT, Once, run_once, run_sanitized
 from match_aie.toolchain.record import Record, element_dtype
+from match_aie.toolchain.sizes import named, of_run
 from match_aie.toolchain.stream import Stream
 
 _LOG = logging.getLogger(__name__)
@@ -119,16 +120,28 @@ class Project:
             made = self._build(compiler, sanitize=sanitize, quick=quick, static=static)
         return Build(self, made, sanitize, static)
 
-    def runner(self, *, compiler: str | Sequence[str] | None = None, trace: bool = False) -> Runner:
+    def runner(
+        self,
+        *,
+        compiler: str | Sequence[str] | None = None,
+        trace: bool = False,
+        sizes: Mapping[str, int] | None = None,
+    ) -> Runner:
         """Buffers and prepared pointers for many calls; builds where needed.
 
+        Args:
+            compiler: see `build`.
+            trace: built so that it can tell what every step wrote.
+            sizes: of the runs, by name, where a run gives sizes; else the largest.
+
         Raises:
+            OptionError: no such size, or one out of its range.
             ToolchainError: no compiler, it refuses, or the library does not load.
             ProjectError: a file is not what was compiled, or the library has other sizes than
                 the manifest.
         """
         with shared(self.folder):
-            return Runner(self._build(compiler, trace=trace).path, self.record)
+            return Runner(self._build(compiler, trace=trace).path, named(self.record, sizes))
 
     def stream(self, *, compiler: str | Sequence[str] | None = None) -> Stream:
         """A stream of calls, for a network that keeps something between them.
@@ -176,7 +189,8 @@ class Project:
 
         Args:
             inputs: one array where there is one input, or arrays by the model's own names; of
-                exactly the dtype and shape that the network takes.
+                exactly the dtype and shape that the network takes. Where a run gives sizes,
+                these are those of the arrays.
             check: compare every layer with its reference, and the outputs with onnxruntime's
                 where it is installed and the project holds an ONNX model.
             compiler: see `build`.
@@ -191,29 +205,43 @@ class Project:
             ToolchainError: no compiler, it refuses, or the run fails.
             ProjectError: a file is not what was compiled, or sizes do not agree.
         """
-        arrays = match_inputs(inputs, self.record.inputs)
+        record = of_run(self.record, inputs)
+        if check_fallback and record.sizes:
+            raise OptionError(
+                "functions of a network whose sizes a run gives are not compared one by one",
+                hint="compile it for one size (--shape), and check that",
+            )
+        arrays = match_inputs(inputs, record.inputs)
         with shared(self.folder):
             # With the trace in any case: it is what says which layer was running.
             made = self._build(compiler, trace=True, quick=quick)
-            once = run_once(made.path, self.record, arrays, trace=check, timeout=timeout)
+            once = run_once(made.path, record, arrays, trace=check, timeout=timeout)
             if not check:
                 return RunResult(once.outputs, edited=made.edited)
-            return self._checked(once, arrays, made.edited, check_fallback)
+            return self._checked(record, once, arrays, made.edited, check_fallback)
 
     def _checked(
         self,
+        record: Record,
         once: Once,
         arrays: Mapping[str, np.ndarray],
         edited: tuple[str, ...],
         check_fallback: bool,
     ) -> RunResult:
-        done = check(self.folder, self.record, arrays, once.trace)
+        """What a run gave, compared.
+
+        Args:
+            record: with the shapes of this run.
+            once: its outputs, and what every step wrote.
+            arrays: the inputs.
+            edited: files that were changed.
+            check_fallback: whether functions of the fallback are compared, too.
+        """
+        done = check(self.folder, record, arrays, once.trace)
         functions = None
         if check_fallback:
-            functions = check_functions(self.folder, self.record, arrays, once.trace)
-        model: ModelDifference = compare_with_model(
-            self.folder, self.record, arrays, dict(once.outputs)
-        )
+            functions = check_functions(self.folder, record, arrays, once.trace)
+        model: ModelDifference = compare_with_model(self.folder, record, arrays, dict(once.outputs))
         return RunResult(
             once.outputs,
             not done.mismatches if done.layers else None,
@@ -251,24 +279,36 @@ class Project:
             RunError: a layer did not end in time.
             ToolchainError: no compiler, it refuses, or a sanitizer found something.
         """
-        arrays = match_inputs(inputs, self.record.inputs)
+        record = of_run(self.record, inputs)
+        arrays = match_inputs(inputs, record.inputs)
         with shared(self.folder):
             made = self._build(compiler, sanitize=True, quick=quick)
-            return self._through_files(made.path, arrays, timeout)
+            return self._through_files(made.path, record, arrays, timeout)
 
     def _through_files(
-        self, program: Path, arrays: Mapping[str, np.ndarray], timeout: float | None
+        self,
+        program: Path,
+        record: Record,
+        arrays: Mapping[str, np.ndarray],
+        timeout: float | None,
     ) -> dict[str, np.ndarray]:
-        """Outputs of an executable that reads and writes raw files."""
+        """Outputs of an executable that reads and writes raw files.
+
+        Args:
+            program: the executable.
+            record: with the shapes of this run.
+            arrays: the inputs.
+            timeout: in seconds.
+        """
         with tempfile.TemporaryDirectory(prefix="match_aie_") as scratch:
             sent = [Path(scratch, f"input_{i}") for i in range(len(arrays))]
-            received = [Path(scratch, f"output_{i}") for i in range(len(self.record.outputs))]
+            received = [Path(scratch, f"output_{i}") for i in range(len(record.outputs))]
             for path, array in zip(sent, arrays.values(), strict=True):
                 path.write_bytes(array.tobytes() or b"\0")
-            run_sanitized(program, self.record, [*sent, *received], Path(scratch), timeout)
+            run_sanitized(program, record, [*sent, *received], Path(scratch), timeout)
             return {
                 port.name: _read(path, port)
-                for port, path in zip(self.record.outputs, received, strict=True)
+                for port, path in zip(record.outputs, received, strict=True)
             }
 
 
@@ -325,9 +365,10 @@ class Build:
         )
         if not self.sanitize and not self.static:
             return result
-        arrays = match_inputs(inputs, self.project.record.inputs)
+        record = of_run(self.project.record, inputs)
+        arrays = match_inputs(inputs, record.inputs)
         with shared(self.project.folder):
-            outputs = self.project._through_files(self.path, arrays, timeout)
+            outputs = self.project._through_files(self.path, record, arrays, timeout)
         for name, array in outputs.items():
             if array.tobytes() != result.outputs[name].tobytes():
                 raise ToolchainError(

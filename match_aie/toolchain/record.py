@@ -19,6 +19,8 @@ from match_aie.lowering import Tensor
 from match_aie.version import SCHEMA_VERSION
 from match_aie.workload import Workload
 from match_aie.workload.codec import from_json
+from match_aie.workload.extent import Elements, Size, Tree
+from match_aie.workload.extent import from_json as extents_from_json
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class OriginalRecord:
 class LayerRecord:
     """A layer: who runs it and how, what it computes, predicted cycles, constants, tiles.
 
-    `layouts` say how inputs and output lie that are not row-major, by operand name.
+    `layouts` say how inputs and output lie that are not row-major, by operand name. `sized` is the
+    workload as JSON with extents in it, where a run gives sizes.
     """
 
     name: str
@@ -62,6 +65,7 @@ class LayerRecord:
     tiles: TileProgram | None = None
     mapping: LoopMapping = LoopMapping((), ())
     layouts: Mapping[str, Packing] = field(default_factory=dict)
+    sized: Tree = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +92,9 @@ class Record:
         digests: SHA-256 of these files as they were written, the manifest left out.
         unread: those that a build for this machine does not read.
         seal: SHA-256 of the manifest as it was written.
+        sizes: what a run gives; shapes are the largest, or those of one run (`sizes.at`).
+        values: sizes of that run; () where shapes are the largest.
+        largest: where they are of one run, the record with the largest.
         model: path of the model's own file, None where it is not kept.
         everything: the whole document, for reports.
     """
@@ -113,6 +120,9 @@ class Record:
     seal: str
     model: str | None
     everything: Mapping[str, Any]
+    sizes: tuple[Size, ...] = ()
+    values: tuple[int, ...] = ()
+    largest: Record | None = None
 
 
 def parse(document: object, folder: Path) -> Record:
@@ -166,6 +176,7 @@ def _record(document: dict[str, Any]) -> Record:
         seal=str(document["seal"]),
         model=None if model is None else model["file"],
         everything=document,
+        sizes=tuple(_size(item) for item in document.get("sizes", ())),
     )
 
 
@@ -185,13 +196,22 @@ def _common(item: Mapping[str, Any]) -> tuple[str, tuple[int, ...], float | None
     return str(item["dtype"]), shape, scale, int(item["zero_point"])
 
 
+def _size(item: Mapping[str, Any]) -> Size:
+    return Size(str(item["name"]), int(item["low"]), int(item["high"]))
+
+
+def _extents(item: Mapping[str, Any]) -> tuple[Elements, ...]:
+    return tuple(extents_from_json(item.get("extents", [])))
+
+
 def _tensor(item: Mapping[str, Any]) -> Tensor:
     dtype, shape, scale, zero_point = _common(item)
-    return Tensor(item["name"], dtype, shape, item["label"], scale, zero_point)
+    more = (item["label"], scale, zero_point, _extents(item))
+    return Tensor(item["name"], dtype, shape, *more)
 
 
 def _port(item: Mapping[str, Any]) -> PortRecord:
-    return PortRecord(item["tensor"], item["name"], *_common(item))
+    return PortRecord(item["tensor"], item["name"], *_common(item), _extents(item))
 
 
 def _states(item: Mapping[str, Any] | None) -> States:
@@ -235,6 +255,7 @@ def _layer(item: Mapping[str, Any]) -> LayerRecord:
         tiles_from_json(item.get("tiles")),
         _mapping(item["mapping"]),
         {str(name): _packing(each) for name, each in item.get("layouts", {}).items()},
+        extents_from_json(item.get("sized")),
     )
 
 

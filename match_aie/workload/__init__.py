@@ -24,6 +24,7 @@ from match_aie.workload.build import (
     rowwise,
     table,
 )
+from match_aie.workload.extent import Extent, Size, Word, loop_sizes
 from match_aie.workload.fixed import Converted, shift_round, with_fixed_tail
 from match_aie.workload.fixed_norm import fixed_norm, norm_rows, normal_bits
 from match_aie.workload.fixed_point import FixedPoint, to_fixed_point
@@ -66,6 +67,7 @@ __all__ = [
     "AttentionSizes",
     "Axis",
     "Converted",
+    "Extent",
     "FixedPoint",
     "Kind",
     "Operand",
@@ -73,8 +75,10 @@ __all__ = [
     "Quantized",
     "RealTail",
     "Rounding",
+    "Size",
     "Tail",
     "Window",
+    "Word",
     "Workload",
     "attention",
     "attention_layers",
@@ -88,6 +92,7 @@ __all__ = [
     "joined_attention",
     "layer_constants",
     "layer_norm",
+    "loop_sizes",
     "matmul",
     "norm_rows",
     "normal_bits",

@@ -22,7 +22,9 @@ from match_aie.workload.workload import (
 
 def to_json(workload: Workload) -> dict[str, Any]:
     """`workload` as a JSON object; `from_json` gives an equal one."""
+    run_time = {"run_time": list(workload.run_time)} if workload.run_time else {}
     return {
+        **run_time,
         "kind": workload.kind,
         "dims": [[name, size] for name, size in workload.dims],
         "operands": [_operand_to_json(operand) for operand in workload.operands],
@@ -50,6 +52,7 @@ def from_json(data: Mapping[str, Any]) -> Workload:
             None if data["tail"] is None else Tail(**data["tail"]),
             None if data["real"] is None else _real_from_json(data["real"]),
             tuple((str(name), float.fromhex(value)) for name, value in data["parameters"]),
+            tuple(map(str, data.get("run_time", ()))),
         )
     except (KeyError, TypeError, ValueError, AttributeError, ModelError) as error:
         raise ProjectError(

@@ -218,6 +218,8 @@ class Workload:
         real: what a layer in float32 does to its sums; None for integer layers.
         parameters: (name, value) of further numbers: `epsilon` of a layer norm,
             `linear_before_reset` (0 or 1) of a GRU; see `match_aie.workload.attention`.
+        run_time: loop dimensions whose sizes a run gives: `dims` has the largest. The emitted
+            function takes them as further parameters, in the order of `dims`.
     """
 
     kind: Kind
@@ -227,6 +229,7 @@ class Workload:
     tail: Tail | None = None
     real: RealTail | None = None
     parameters: tuple[tuple[str, float], ...] = ()
+    run_time: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse workloads that no stage could treat."""
@@ -239,6 +242,8 @@ class Workload:
                 for dim, _ in axis.terms:
                     if dim not in known:
                         raise ValueError(f"{operand.name}: unknown loop dimension {dim!r}")
+        if [name for name in known if name in self.run_time] != list(self.run_time):
+            raise ValueError(f"run-time dimensions {self.run_time} of {tuple(known)}")
         for name, size in self.dims:
             if size < 1:
                 raise ModelError(f"dims: loop dimension {name!r} has size {size}, sizes start at 1")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from match_aie.cost_models.cores import fork_join
+from match_aie.workload import Word
 
 #: C expressions of what a part of a layer covers; templates declare them.
 BEGIN, END = "part_begin", "part_end"
@@ -46,7 +47,7 @@ class Split:
         return max(self.sizes)
 
 
-def over(split: Split | None, dim: str, size: int) -> tuple[str, str]:
+def over(split: Split | None, dim: str, size: int | Word) -> tuple[str, str]:
     """C expressions of where a part begins along `dim`, and what it stays below."""
     return (BEGIN, END) if split is not None and split.dim == dim else ("0", str(size))
 

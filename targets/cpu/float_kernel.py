@@ -12,6 +12,7 @@ from match_aie.targets.cpu.float_tile import (
     Panel,
     Tile,
     choose,
+    halving,
     padded,
     panels,
     row_tiles,
@@ -100,6 +101,7 @@ class Product:
         ending: what happens to the sums.
         line: (rows of a line, elements between lines) of the first factor where a register tile
             reaches over several.
+        any_rows: whether it is called for any number of rows.
     """
 
     tile: Tile
@@ -110,6 +112,7 @@ class Product:
     ldy: int
     ending: Ending
     line: tuple[int, int] | None = None
+    any_rows: bool = False
 
     @property
     def panels(self) -> tuple[Panel, ...]:
@@ -119,6 +122,8 @@ class Product:
     @property
     def row_tiles(self) -> tuple[int, ...]:
         """Heights of the register tiles, the whole one first."""
+        if self.any_rows:
+            return halving(self.tile)
         found = {mr for rows in self.heights for mr in row_tiles(self.tile, rows)}
         return tuple(sorted(found, reverse=True))
 
@@ -150,6 +155,7 @@ class GemmKernel:
         axis: what is divided: "m", "n", or the variable of a batch.
         fetch: cache lines of the next panel that a register tile asks for in every `UNROLL` steps;
             0 where panels are not constant, or each is used once.
+        any_rows: whether a run gives their number; `rows` is the largest.
     """
 
     tile: Tile
@@ -168,9 +174,12 @@ class GemmKernel:
     split: Split | None = None
     axis: str = ""
     fetch: int = 0
+    any_rows: bool = False
 
     def over(self, axis: str, size: int) -> tuple[str, str]:
         """C expressions of where `axis` begins, and what it stays below."""
+        if axis == "m" and self.any_rows:
+            return ("0", "n_B")
         return (BEGIN, END) if axis == self.axis else ("0", str(size))
 
     @property
@@ -194,7 +203,7 @@ class GemmKernel:
     @property
     def row_tiles(self) -> tuple[int, ...]:
         """Heights of the register tiles."""
-        return row_tiles(self.tile, self.rows)
+        return halving(self.tile) if self.any_rows else row_tiles(self.tile, self.rows)
 
 
 def literal(value: float) -> str:
@@ -314,9 +323,10 @@ def dense_kernel(workload: Workload, mapping: Mapping, machine: Machine) -> Gemm
             (tile, rows, columns, inner), weight, b, ending(workload, split, "rows"), loops
         )
     a = Source("direct", "x", x["B"]) if contiguous else Source("pack_rows", "x", x["C"])
-    return _kernel(
+    made = _kernel(
         (tile, rows, columns, inner), a, weight, ending(workload, split, "columns"), loops
     )
+    return replace(made, any_rows=bool(workload.run_time))
 
 
 def _kernel(
@@ -332,22 +342,9 @@ def _kernel(
     before = rows * inner if a.how == "pack_rows" else 0
     scratch = before + (inner * padded(tile, columns) if b.how != "constant" else 0)
     y_base, ldy = y or ("y", columns)
-    return GemmKernel(
-        tile,
-        rows,
-        columns,
-        inner,
-        a,
-        b,
-        y_base,
-        ldy,
-        end,
-        batches,
-        loops,
-        before,
-        scratch,
-        fetch=_fetch(tile, rows, loops) if b.how == "constant" else 0,
-    )
+    fetch = _fetch(tile, rows, loops) if b.how == "constant" else 0
+    what = (a, b, y_base, ldy, end, batches, loops, before, scratch)
+    return GemmKernel(tile, rows, columns, inner, *what, fetch=fetch)
 
 
 #: Steps of the reduction that a register tile writes out, and elements of a cache line.

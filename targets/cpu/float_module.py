@@ -21,6 +21,7 @@ from match_aie.hardware import (
     Priced,
     Roof,
     Scratch,
+    Sized,
     TileCostModel,
     Tiled,
 )
@@ -45,6 +46,7 @@ from match_aie.targets.cpu.float_rows import (
     row_ways,
     scratch_elements,
 )
+from match_aie.targets.cpu.float_sizes import refuses_loops, refuses_rows
 from match_aie.targets.cpu.float_tile import Tile, pack_panels, pack_rows, padded
 from match_aie.targets.cpu.machine import Machine
 from match_aie.targets.cpu.roof import roof
@@ -67,7 +69,7 @@ def memories(machine: Machine) -> tuple[Memory, ...]:
     return (inner, Memory("DRAM", None, rate))
 
 
-class FloatProducts(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
+class FloatProducts(ExecModule, Packed, Scratch, Tiled, Concurrent, Sized, Priced):
     """Dense layers and matmuls in register tiles over packed panels."""
 
     name = "cpu_float"
@@ -128,7 +130,7 @@ class FloatProducts(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
         Independent products first. A product is divided along the side that is packed at run time,
         so that each core packs what it needs.
         """
-        if self.machine.cores == 1:
+        if self.machine.cores == 1 or workload.run_time:
             return None
         whole, tile = self._one_core(workload), self._tile(workload)
         kernel = self._kernel(workload, Mapping((), ()))
@@ -145,6 +147,10 @@ class FloatProducts(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
 
         least = price(sides["m"], kernel.rows)
         return divide(self.machine.cores, ways, least, price)
+
+    def refuses_sizes(self, workload: Workload) -> str | None:
+        """Rows of dense layers may be given by a run."""
+        return refuses_rows(workload)
 
     def template(self, workload: Workload) -> str:
         """One for all products."""
@@ -177,7 +183,7 @@ class FloatProducts(ExecModule, Packed, Scratch, Tiled, Concurrent, Priced):
         return self.kernel(workload, Mapping((), ())).scratch_bytes
 
 
-class FloatRows(ExecModule, Packed, Scratch, Concurrent, Priced):
+class FloatRows(ExecModule, Packed, Scratch, Concurrent, Sized, Priced):
     """Convolutions, pools, softmax, norms, attention, GRU and LSTM: templates of a fixed order."""
 
     name = "cpu_rows"
@@ -208,7 +214,7 @@ class FloatRows(ExecModule, Packed, Scratch, Concurrent, Priced):
 
     def split(self, workload: Workload) -> Split | None:
         """How the layer is divided over cores; None where it is not."""
-        if self.machine.cores == 1:
+        if self.machine.cores == 1 or workload.run_time:
             return None
         whole = RowCost(self.machine)
         least = whole.cost(workload, Mapping((), ())).cycles
@@ -218,6 +224,10 @@ class FloatRows(ExecModule, Packed, Scratch, Concurrent, Priced):
             return least * size / workload.sizes[dim] + waits
 
         return divide(self.machine.cores, row_ways(workload, self.machine), least, price)
+
+    def refuses_sizes(self, workload: Workload) -> str | None:
+        """Rows may be given by a run, those of softmax and attention also their length."""
+        return refuses_loops(workload)
 
     def template(self, workload: Workload) -> str:
         """By kind."""

@@ -23,10 +23,10 @@ from match_aie.targets.cpu.float_depthwise import (
     depthwise_kernel,
     pack_depthwise,
 )
-from match_aie.targets.cpu.float_kernel import Ending, Product, literal, strides
+from match_aie.targets.cpu.float_kernel import Ending, Product, literal
 from match_aie.targets.cpu.float_tile import choose, pack_panels, padded, step_cycles
 from match_aie.targets.cpu.machine import Machine
-from match_aie.workload import Workload
+from match_aie.workload import Word, Workload, loop_sizes
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,17 @@ class AttentionKernel:
         mask: elements between neighbours of the mask along the dimensions that it has; {} for no
             mask.
         split: over cores; None for one.
+        any_keys: whether a run gives the number of keys. Scores are then made for whole panels, and
+            the mask is added to those of keys that exist.
     """
 
     scores: Product
     values: Product
     block: int
     line: int
-    mask: Mapping[str, int]
+    mask: Mapping[str, int | Word]
     split: Split | None = None
+    any_keys: bool = False
 
     def masked(self, query: str, key: str) -> str:
         """C expression of where the mask of a query and a key lies, in head g of batch b."""
@@ -69,7 +72,7 @@ class AttentionKernel:
         """Elements of one core: packed keys, packed values, scores, a factor per row."""
         return self.scores.packed + self.values.packed + self.block * (self.line + 1)
 
-    def over(self, dim: str, size: int) -> tuple[str, str]:
+    def over(self, dim: str, size: int | Word) -> tuple[str, str]:
         """C expressions of where `dim` begins, and what it stays below."""
         return over(self.split, dim, size)
 
@@ -85,30 +88,47 @@ def attention_kernel(
     """Tiles, and as many rows as leave their scores in half of the first cache."""
     d = workload.sizes
     assert workload.real is not None
+    any_keys = "OX" in workload.run_time
     first = choose(machine, d["OY"], d["OX"], d["C"])
     second = choose(machine, d["OY"], d["K"], d["OX"], first.mr)
-    line = -(-d["OX"] // machine.lanes) * machine.lanes
+    columns = padded(first, d["OX"]) if any_keys else d["OX"]
+    line = -(-columns // machine.lanes) * machine.lanes
     rows = machine.caches[0].bytes // 2 // (4 * line)
     block = min(d["OY"], max(1, rows // first.mr) * first.mr)
     heights = (block, d["OY"] % block) if d["OY"] % block else (block,)
     factor = workload.real.factor
     mask = _mask_strides(workload)
+    row = mask.get("OY", 0)
     weigh = Ending(
         factor="" if factor == 1.0 else literal(factor),
         length=d["C"],
-        residual=bool(mask),
-        residual_row=mask.get("OY", 0),
+        residual=bool(mask) and not any_keys,
+        residual_row=row if isinstance(row, int) else 0,
     )
-    scores = Product(first, heights, d["OX"], d["C"], d["G"] * d["C"], line, weigh)
-    mean = Ending(row_scale=True, length=d["OX"])
-    values = Product(second, heights, d["K"], d["OX"], line, d["G"] * d["K"], mean)
-    return AttentionKernel(scores, values, block, line, mask, split)
+    any_rows = bool(workload.run_time)
+    scores = Product(
+        first, heights, columns, d["C"], d["G"] * d["C"], line, weigh, any_rows=any_rows
+    )
+    mean = Ending(row_scale=True, length=0 if any_keys else d["OX"])
+    values = Product(
+        second, heights, d["K"], d["OX"], line, d["G"] * d["K"], mean, any_rows=any_rows
+    )
+    return AttentionKernel(scores, values, block, line, mask, split, any_keys)
 
 
-def _mask_strides(workload: Workload) -> dict[str, int]:
-    """Elements between neighbours of the mask along each dimension that it has; {} for none."""
-    masks = (strides(o) for o in workload.operands if o.name == "mask")
-    return next(masks, {})
+def _mask_strides(workload: Workload) -> dict[str, int | Word]:
+    """Elements between neighbours of the mask along each dimension that it has; {} for none.
+
+    A constant is as large as it becomes, whatever a run reads of it.
+    """
+    found: dict[str, int | Word] = {}
+    step: int | Word = 1
+    for mask in (o for o in workload.operands if o.name == "mask"):
+        sizes = dict(workload.dims) if mask.constant else loop_sizes(workload)
+        for axis in reversed(mask.axes):
+            for dim, _ in axis.terms:
+                found[dim], step = step, sizes[dim] * step
+    return found
 
 
 #: Time steps whose input products are made at a time: enough rows for whole register tiles.

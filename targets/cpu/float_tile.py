@@ -214,6 +214,18 @@ def row_tiles(tile: Tile, rows: int) -> tuple[int, ...]:
     return (*found, rows % tile.mr) if rows % tile.mr else tuple(found)
 
 
+def halving(tile: Tile) -> tuple[int, ...]:
+    """Heights of tiles that cover any number of rows with few calls: each half of the one before.
+
+    >>> halving(Tile(6, 4, 16))
+    (6, 3, 1)
+    """
+    found = [tile.mr]
+    while found[-1] > 1:
+        found.append(found[-1] // 2)
+    return tuple(found)
+
+
 def pack_panels(matrix: np.ndarray, tile: Tile) -> np.ndarray:
     """matrix[r, n] in panels: [panel][r][width], flat, zeros where columns are missing."""
     inner, columns = matrix.shape

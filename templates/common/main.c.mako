@@ -1,15 +1,20 @@
-/* Runs ${net.title} once on raw files: ${net.name}_main INPUT... OUTPUT...
+/* Runs ${net.title} once on raw files: ${net.name}_main ${"SIZE... " if net.sized.sizes else ""}INPUT... OUTPUT...
  * Files hold the elements of dense tensors as this machine has them, and nothing else.
  * Written by match_aie for builds with sanitizers and static programs; this file belongs to you.
  */
+% if net.sized.sizes:
+#define _POSIX_C_SOURCE 200112L
+% endif
 #include "${net.name}.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+% if not net.sized.sizes:
 % for port in (*net.inputs, *net.outputs):
 static _Alignas(${net.macro}_ALIGNMENT) uint8_t ${port.macro.lower()}[${port.macro}_BYTES];
 % endfor
+% endif
 % if net.arena:
 static _Alignas(${net.macro}_ALIGNMENT) uint8_t arena[${net.macro}_ARENA_BYTES];
 % endif
@@ -45,7 +50,47 @@ static void done(int step, int tensor, const void *data, size_t bytes) {
 }
 #endif
 
+% if net.sized.sizes:
+/* Exactly as large as a run needs, so that what reads or writes beyond it is seen. */
+static void *buffer(size_t bytes) {
+    void *memory;
+    if (posix_memalign(&memory, ${net.macro}_ALIGNMENT, bytes)) {
+        fprintf(stderr, "no memory for %zu bytes\n", bytes);
+        exit(2);
+    }
+    return memory;
+}
+
+/* A size, from its decimal digits; 0, which no network takes, for anything else. */
+static int32_t size_of(const char *text) {
+    char *end;
+    const long value = strtol(text, &end, 10);
+    return *end || end == text || value < 0 || value > INT32_MAX ? 0 : (int32_t)value;
+}
+
+% endif
 int main(int argc, char **argv) {
+% if net.sized.sizes:
+% for index, size in enumerate(net.sized.sizes):
+    const int32_t ${size.parameter} = argc > ${1 + index} ? size_of(argv[${1 + index}]) : 0;
+% endfor
+    if (${net.sized.wrong}) {
+        fprintf(stderr, "usage: %s ${" ".join(f"{size.label}({size.low}..{size.high})" for size in net.sized.sizes)} INPUT... OUTPUT...\n", argv[0]);
+        return 2;
+    }
+    argc -= ${len(net.sized.sizes)};
+    argv += ${len(net.sized.sizes)};
+    const size_t sizes[] = {
+% for port in (*net.inputs, *net.outputs):
+        ${f"{port.macro}_BYTES / {port.macro}_ELEMENTS * (size_t){port.macro}_ELEMENTS_AT({net.sized.arguments[2:]})" if port.growing else f"{port.macro}_BYTES"},
+% endfor
+    };
+    uint8_t *const buffers[] = {
+% for index, port in enumerate((*net.inputs, *net.outputs)):
+        buffer(sizes[${index}]),
+% endfor
+    };
+% else:
     static uint8_t *const buffers[] = {
 % for port in (*net.inputs, *net.outputs):
         ${port.macro.lower()},
@@ -56,6 +101,7 @@ int main(int argc, char **argv) {
         ${port.macro}_BYTES,
 % endfor
     };
+% endif
 % if net.guard:
     const char *const unsupported = ${net.name}_unsupported();
     if (unsupported) {
@@ -89,9 +135,9 @@ int main(int argc, char **argv) {
 #endif
 % if net.arena:
     poison(arena, sizeof arena);
-    const int status = ${net.name}_run_in(arena, in, out);
+    const int status = ${net.name}_run_in(arena, in, out${net.sized.arguments});
 % else:
-    const int status = ${net.name}_run_in(NULL, in, out);
+    const int status = ${net.name}_run_in(NULL, in, out${net.sized.arguments});
 % endif
 % if net.entry:
     if (status) {

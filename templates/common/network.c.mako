@@ -207,7 +207,10 @@ ${call(index)}\
 /* Nothing of it may run before the guard has looked. */
 __attribute__((noinline))
 % endif
-static ${"int" if net.entry else "void"} ${net.name}_steps(uint8_t *arena, const void *const in[], void *const out[]) {
+static ${"int" if net.entry else "void"} ${net.name}_steps(uint8_t *arena, const void *const in[], void *const out[]${net.sized.parameters}) {
+% for size in net.sized.sizes:
+    (void)${size.parameter};
+% endfor
 % if not net.uses_arena:
     (void)arena;
 % endif
@@ -290,7 +293,12 @@ const size_t *${net.name}_sizes(void) {
     return sizes;
 }
 
-int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]) {
+int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]${net.sized.parameters}) {
+% if net.sized.sizes:
+    if (${net.sized.wrong}) {
+        return ${net.macro}_WRONG_SIZE;
+    }
+% endif
 % if net.guard:
     if (${net.name}_unsupported()) {
         return 1;
@@ -299,17 +307,17 @@ int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]) {
 % if net.entry:
     return ${net.entry}(${net.name}_steps, arena, in, out);
 % else:
-    ${net.name}_steps(arena, in, out);
+    ${net.name}_steps(arena, in, out${net.sized.arguments});
     return 0;
 % endif
 }
 
-int ${net.name}_run(const void *const in[], void *const out[]) {
+int ${net.name}_run(const void *const in[], void *const out[]${net.sized.parameters}) {
 % if net.arena:
     static _Alignas(${net.macro}_ALIGNMENT) uint8_t arena[${net.macro}_ARENA_BYTES];
-    return ${net.name}_run_in(arena, in, out);
+    return ${net.name}_run_in(arena, in, out${net.sized.arguments});
 % else:
-    return ${net.name}_run_in(NULL, in, out);
+    return ${net.name}_run_in(NULL, in, out${net.sized.arguments});
 % endif
 }
 % if net.many:

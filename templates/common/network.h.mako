@@ -21,11 +21,24 @@ extern "C" {
 #define ${net.macro}_WEIGHT_BYTES ${net.weights}
 #define ${net.macro}_INPUTS ${len(net.inputs)}
 #define ${net.macro}_OUTPUTS ${len(net.outputs)}
+% if net.sized.sizes:
+
+/* Sizes that a run gives, within these bounds. Sizes of buffers below are the largest; elements of
+ * a run are ..._ELEMENTS_AT(${", ".join(size.label for size in net.sized.sizes)}). */
+% for size in net.sized.sizes:
+#define ${net.macro}_MIN_${size.macro} ${size.low}
+#define ${net.macro}_MAX_${size.macro} ${size.high}
+% endfor
+#define ${net.macro}_WRONG_SIZE 2
+% endif
 % for word, ports in (("in", net.inputs), ("out", net.outputs)):
 % for index, port in enumerate(ports):
 
-/* ${word}[${index}]: ${port.label}, ${port.dtype}[${", ".join(map(str, port.shape))}] */
+/* ${word}[${index}]: ${port.label}, ${port.dtype}[${port.shown}] */
 #define ${port.macro}_ELEMENTS ${port.elements}
+% if port.growing:
+#define ${port.macro}_ELEMENTS_AT(${net.sized.arguments[2:]}) (${port.growing})
+% endif
 #define ${port.macro}_BYTES ${port.nbytes}
 #define ${port.macro}_RANK ${len(port.shape)}
 % if port.shape:
@@ -48,13 +61,14 @@ const char *${net.name}_unsupported(void);
 const char *${net.name}_fault(void);
 
 % endif
-<% refused = f", or 1 where {net.name}_unsupported says why" if net.guard else f", or another status where {net.name}_fault says why" if net.entry else "" %>\
+<% wrong = f", {net.macro}_WRONG_SIZE where a size is out of its bounds" if net.sized.sizes else "" %>\
+<% refused = wrong + f", or 1 where {net.name}_unsupported says why" if net.guard else f", or another status where {net.name}_fault says why" if net.entry else wrong %>\
 /* Runs the network once in an arena of its own, so in one thread at a time. Returns 0${refused}. */
-int ${net.name}_run(const void *const in[], void *const out[]);
+int ${net.name}_run(const void *const in[], void *const out[]${net.sized.parameters});
 
 /* The same in an arena of the caller's, ${net.macro}_ARENA_BYTES long (NULL where that is 0);
  * any number of threads, each with its arena. Returns 0${refused}. */
-int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]);
+int ${net.name}_run_in(void *arena, const void *const in[], void *const out[]${net.sized.parameters});
 
 % if net.many:
 /* Runs the network so many times, for inputs and outputs that stand behind each other: in[] has

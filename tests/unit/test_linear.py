@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import match_aie
-from match_aie import mapping, partition, pipeline
+from match_aie import mapping, partition
 from match_aie.codegen.manifest import dump
 from match_aie.frontend import load, normalize
 from match_aie.lowering import packing
@@ -17,6 +17,7 @@ from match_aie.mapping import facts
 from match_aie.options import CompileOptions
 from match_aie.partition import cover, solve
 from match_aie.partition.pricing import Pricing
+from match_aie.priced import Resources, price
 from match_aie.report import network_page
 from match_aie.targets.cpu import CPU
 from tests.counting import growth
@@ -44,7 +45,7 @@ def priced(length):
     """Graph and priced options of a chain of products."""
     graph = partition.to_graph(normalize(load(products(length))))
     found = partition.candidates(graph, CPU("x86-64-v3"))
-    options, _ = pipeline.price(found, CompileOptions(), pipeline.Resources(cache=False))
+    options, _ = price(found, CompileOptions(), Resources(cache=False))
     return graph, [option for option in options if option.mapping is not None]
 
 

@@ -81,19 +81,28 @@ for (int32_t n = ${n_lo}; n < ${n_hi}; n += ${t.width}) {
     const float *const next = n + ${t.width} < ${n_hi} ? panel + ${t.width * k.inner} : panel;
     const int32_t share = (${r_hi} - ${r_lo}) * ${t.width} / (${m_hi} - ${m_lo});
 % endif
-    for (int32_t m = ${m_lo}; m < ${m_hi}; m += ${t.mr}) {
-        ${choose(k, t, a, r_lo, r_hi, m_lo)}
+% if k.any_rows:
+    int32_t m = ${m_lo};
+% for mr in k.row_tiles:
+    for (; m + ${mr} <= ${m_hi}; m += ${mr}) {
+        ${choose(k, t, a, r_lo, r_hi, m_lo, (mr,))}
     }
+% endfor
+% else:
+    for (int32_t m = ${m_lo}; m < ${m_hi}; m += ${t.mr}) {
+        ${choose(k, t, a, r_lo, r_hi, m_lo, k.row_tiles)}
+    }
+% endif
 }
 </%def>
 
-<%def name="choose(k, t, a, r_lo, r_hi, m_lo)">
-<% many = len(k.row_tiles) * len(k.panels) > 1 %>
-% for x, mr in enumerate(k.row_tiles):
+## The tile of `heights` that fits the rows from m on.
+<%def name="choose(k, t, a, r_lo, r_hi, m_lo, heights)">
+% for x, mr in enumerate(heights):
 % for z, panel in enumerate(k.panels):
 <%
 tests = []
-if len(k.row_tiles) > 1:
+if len(heights) > 1:
     tests.append(f"{k.rows} - m {'>=' if x == 0 else '<'} {t.mr}")
 if len(k.panels) > 1:
     tests.append(f"n {'<' if z == 0 else '>='} {k.panels[0].stop}")

@@ -195,13 +195,19 @@ ${tile(f"{prefix}_{mr}x{panel.vectors}{panel.mark}", mr, panel.vectors, panel.va
 
 ## Call them for rows m_lo .. m_hi and all columns: a, b, y are C expressions of addresses (of row
 ## 0, of the first panel), `more` gives further arguments.
-<%def name="cover(prefix, p, m_lo, m_hi, a, b, y, more, n_lo='0', n_hi=None)">
+## `inner` is the reduction's length where a run gives it.
+<%def name="cover(prefix, p, m_lo, m_hi, a, b, y, more, n_lo='0', n_hi=None, inner=None)">
+<%
+inner = p.inner if inner is None else inner
+length = "" if p.ending.length else f", {inner}"
+%>
 % for panel in p.panels:
 ${panels(panel, n_lo, n_hi or str(p.columns), p.columns, panel.width)}
     int32_t m = ${m_lo};
 % for mr in p.row_tiles:
-    ${"while" if mr == p.tile.mr else "if"} (${m_hi} - m ${">=" if mr == p.tile.mr else "=="} ${mr}) {
-        ${prefix}_${mr}x${panel.vectors}${panel.mark}(${a} + m * ${p.a_row}, ${b} + n * ${p.inner}, ${y} + m * ${p.ldy} + n${more("m", "n")});
+<% whole = p.any_rows or mr == p.tile.mr %>
+    ${"while" if whole else "if"} (${m_hi} - m ${">=" if whole else "=="} ${mr}) {
+        ${prefix}_${mr}x${panel.vectors}${panel.mark}(${a} + m * ${p.a_row}, ${b} + n * ${inner}${length}, ${y} + m * ${p.ldy} + n${more("m", "n")});
         m += ${mr};
     }
 % endfor

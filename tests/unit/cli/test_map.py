@@ -6,7 +6,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from match_aie import pipeline
+from match_aie import pipeline, priced
 from match_aie.cli.guard import run
 from match_aie.demo import digits_model
 from match_aie.hardware import Memory
@@ -95,7 +95,7 @@ def test_a_layer_that_fits_nowhere_says_why(
 def test_traffic_adds_up(model: Path, kilobytes: int) -> None:
     """Bytes kept are those that the search counts; every element moves at least once."""
     target = Chip(kilobytes)
-    decision = pipeline.decide(model, target, pipeline.CompileOptions(), pipeline.Resources())
+    decision = pipeline.decide(model, target, pipeline.CompileOptions(), priced.Resources())
     modules = {module.name: module for module in target.modules()}
     seen = 0
     for option in decision.assignment.considered:

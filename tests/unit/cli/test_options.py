@@ -16,7 +16,9 @@ def test_shapes_come_back(shapes: dict[str, tuple[int, ...]]) -> None:
     assert parse_shapes(texts) == shapes
 
 
-@pytest.mark.parametrize("text", ["x", "=1,2", "x=1,,2", "x=1,-2", "x=a", "x=1.5", "x=1,"])
+@pytest.mark.parametrize(
+    "text", ["x", "=1,2", "x=1,,2", "x=1,-2", "x=a.b", "x=1..", "x=n:3", "x=1.5", "x=1,"]
+)
 def test_what_is_no_shape_is_refused(text: str) -> None:
     with pytest.raises(OptionError, match="--shape"):
         parse_shapes([text])

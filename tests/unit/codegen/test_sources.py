@@ -26,6 +26,7 @@ class Port:
     shape: tuple[int, ...]
     scale: float | None = None
     zero_point: int = 0
+    extents: tuple[int, ...] = ()
 
 
 def test_a_project_has_these_files():

@@ -241,6 +241,17 @@ MA_APART float ma_exp_row(float *y, const float *x, int32_t n)
     return ma_sum_lanes(sum);
 }
 
+MA_INLINE void ma_add_row(float *y, const float *x, int32_t n)
+{
+    const int32_t whole = n - n % MA_LANES;
+    for (int32_t i = 0; i < whole; i += MA_LANES) {
+        ma_store(y + i, ma_load(y + i) + ma_load(x + i));
+    }
+    for (int32_t i = whole; i < n; ++i) {
+        y[i] += x[i];
+    }
+}
+
 MA_INLINE void ma_scale_row(float *y, float factor, int32_t n)
 {
     const int32_t whole = n - n % MA_LANES;

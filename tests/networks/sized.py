@@ -1,0 +1,101 @@
+"""Networks whose batch, sequence or image is open, as exporters write them."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+
+from tests.networks.graph import Graph
+
+WIDTH, HEADS, INNER, WORDS, PLACES = 32, 4, 48, 50, 48
+
+
+def mlp() -> onnx.ModelProto:
+    """(batch, 20): dense, GELU, layer norm, dense, softmax."""
+    graph = Graph(71)
+    x = gelu(graph, graph.linear("x", 20, WIDTH))
+    y = graph.add("Softmax", graph.linear(norm(graph, x), WIDTH, 7), axis=-1)
+    return graph.model("mlp", {"x": ("batch", 20)}, {y: ("batch", 7)})
+
+
+def elementwise() -> onnx.ModelProto:
+    """(batch, 3, 5) and (batch, 1, 5): operators without weights, a mean, a concatenation."""
+    graph = Graph(72)
+    both = graph.add("Add", graph.add("Mul", "a", "b"), graph.add("Tanh", "a"))
+    least = graph.add("ReduceMax", both, axes=[2], keepdims=1)
+    y = graph.add("Concat", graph.add("Sub", both, least), "b", axis=1)
+    shapes = {"a": ("batch", 3, 5), "b": ("batch", 1, 5)}
+    return graph.model("elementwise", shapes, {y: ("batch", 4, 5)})
+
+
+def softmax() -> onnx.ModelProto:
+    """(2, n): over the open axis."""
+    graph = Graph(73)
+    y = graph.add("Softmax", "x", axis=-1)
+    return graph.model("softmax", {"x": (2, "n")}, {y: (2, "n")})
+
+
+def encoder(layers: int = 1) -> onnx.ModelProto:
+    """Words and a mask of (batch, length): embeddings with positions, post-norm blocks."""
+    graph = Graph(74)
+    words = graph.add("Gather", graph.normal(WORDS, WIDTH, deviation=0.5), "ids")
+    length = _size(graph, "ids", 1)
+    table = graph.normal(1, PLACES, WIDTH, deviation=0.5)
+    zero, one = graph.constant([0]), graph.constant([1])
+    places = graph.add("Slice", table, zero, length, one)
+    x = norm(graph, graph.add("Add", words, places))
+    wide = graph.add("Unsqueeze", "attention_mask", graph.constant([1, 2]))
+    kept = graph.add("Sub", graph.constant(1.0), graph.add("Cast", wide, to=1))
+    mask = graph.add("Mul", kept, graph.constant(-1e4))
+    for _ in range(layers):
+        x = norm(graph, graph.add("Add", x, attention(graph, x, mask)))
+        inner = gelu(graph, graph.linear(x, WIDTH, INNER))
+        x = norm(graph, graph.add("Add", x, graph.linear(inner, INNER, WIDTH)))
+    ports = {"ids": ("batch", "length"), "attention_mask": ("batch", "length")}
+    return graph.model("encoder", ports, {x: ("batch", "length", WIDTH)}, integers=tuple(ports))
+
+
+def causal() -> onnx.ModelProto:
+    """(1, n, 32): attention to words before, the mask a corner of a constant."""
+    graph = Graph(75)
+    length = _size(graph, "x", 1)
+    zeros, both = graph.constant([0, 0]), graph.add("Concat", length, length, axis=0)
+    whole = np.triu(np.full((PLACES, PLACES), -1e4), 1)
+    corner = graph.add("Slice", graph.constant(whole), zeros, both, graph.constant([0, 1]))
+    x = graph.add("Add", "x", attention(graph, norm(graph, "x"), corner))
+    return graph.model("causal", {"x": (1, "n", WIDTH)}, {x: (1, "n", WIDTH)})
+
+
+def attention(graph: Graph, x: str, mask: str) -> str:
+    """Heads by Reshape to sizes that shape arithmetic makes; `mask` is added to the scores."""
+    batch, length = _size(graph, x, 0), _size(graph, x, 1)
+    depth = WIDTH // HEADS
+    apart = graph.add("Concat", batch, length, graph.constant([HEADS, depth]), axis=0)
+    parts = [graph.add("Reshape", graph.linear(x, WIDTH, WIDTH), apart) for _ in range(3)]
+    turns = ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
+    query, key, value = (
+        graph.add("Transpose", part, perm=perm) for part, perm in zip(parts, turns, strict=True)
+    )
+    scores = graph.add("Div", graph.add("MatMul", query, key), graph.constant(depth**0.5))
+    weights = graph.add("Softmax", graph.add("Add", scores, mask), axis=-1)
+    back = graph.add("Transpose", graph.add("MatMul", weights, value), perm=[0, 2, 1, 3])
+    flat = graph.add("Concat", batch, length, graph.constant([WIDTH]), axis=0)
+    return graph.linear(graph.add("Reshape", back, flat), WIDTH, WIDTH)
+
+
+def norm(graph: Graph, x: str) -> str:
+    """A layer norm of width `WIDTH`."""
+    scale, shift = graph.normal(WIDTH, deviation=0.2), graph.normal(WIDTH, deviation=0.2)
+    return graph.add("LayerNormalization", x, scale, shift, axis=-1)
+
+
+def gelu(graph: Graph, x: str) -> str:
+    """By Erf."""
+    inner = graph.add("Erf", graph.add("Div", x, graph.constant(2.0**0.5)))
+    twice = graph.add("Mul", x, graph.add("Add", inner, graph.constant(1.0)))
+    return graph.add("Mul", twice, graph.constant(0.5))
+
+
+def _size(graph: Graph, x: str, axis: int) -> str:
+    """The size of an axis, as a vector of one number."""
+    return graph.add("Gather", graph.add("Shape", x), graph.constant([axis]))
