@@ -2,7 +2,7 @@
     gates, lstm, before = k.gates, k.cell == 'lstm', k.cell == 'gru_before'
     quarters = range(4)
 %>\
-// ${'LSTM' if lstm else 'GRU'} in bfloat16${', reset gate before the product' if before else ''}: the products of four steps' inputs together, then step by step.
+// ${'LSTM' if lstm else 'GRU'} in bfloat16${', reset gate before the product' if before else ''}: the products of four steps' inputs at a time, then step by step.
 #pragma once
 
 #include <adf.h>
@@ -57,8 +57,8 @@ MATCH_AIE_INLINE void put(const Product (&sums)[4], float *to) {
 }
 
 /// Sums of a group's inputs of `count` gates: bias, then products, the rows of a tile being steps.
-template <unsigned octets, unsigned chunks, unsigned first, unsigned count>
-MATCH_AIE_INLINE void some_inputs(const Call &call, const bfloat16 *__restrict x, const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
+template <unsigned octets, unsigned chunks, unsigned steps, unsigned first, unsigned count>
+MATCH_AIE_INLINE void some_inputs(const Call &call, const bfloat16 *__restrict x, float *seen, const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
     constexpr unsigned units = chunks * lanes;
     Product sums[count][4];
     for (unsigned at = 0; at < count; ++at) chess_flatten_loop {
@@ -72,21 +72,27 @@ MATCH_AIE_INLINE void some_inputs(const Call &call, const bfloat16 *__restrict x
         sums[at][3] = Floats(b3);
     }
     for (unsigned octet = 0; octet < octets; ++octet) chess_flatten_loop {
-        const auto rows = aie::load_v<32>(x + 32 * octet);
+        const auto rows = aie::load_v<32>(x + 8 * steps * octet);
         for (unsigned at = 0; at < 4 * count; ++at) chess_flatten_loop sums[at / 4][at % 4].mac(rows, tile(w, v));
     }
     for (unsigned at = 0; at < count; ++at) chess_flatten_loop {
         const unsigned chunk = (first + at) / ${len(gates)}, gate = (first + at) % ${len(gates)};
-        put<${len(gates)} * units>(sums[at], call.seen + gate * units + chunk * lanes);
+        put<${len(gates)} * units>(sums[at], seen + gate * units + chunk * lanes);
     }
 }
 
 /// All of them, two at a time.
-template <unsigned octets, unsigned chunks, unsigned first = 0>
-MATCH_AIE_INLINE void inputs(const Call &call, const bfloat16 *__restrict x, const bfloat16 *__restrict w, const bfloat16 *__restrict v) {
+template <unsigned octets, unsigned chunks, unsigned steps, unsigned first = 0>
+MATCH_AIE_INLINE void all_inputs(const Call &call, const bfloat16 *__restrict x, float *seen, const bfloat16 *__restrict w, const bfloat16 *__restrict v) {
     constexpr unsigned all = ${len(gates)} * chunks, count = all - first < 2 ? all - first : 2;
-    some_inputs<octets, chunks, first, count>(call, x, w, v);
-    if constexpr (first + count < all) inputs<octets, chunks, first + count>(call, x, w, v);
+    some_inputs<octets, chunks, steps, first, count>(call, x, seen, w, v);
+    if constexpr (first + count < all) all_inputs<octets, chunks, steps, first + count>(call, x, seen, w, v);
+}
+
+/// The inputs of four of a call's `steps`, from step `first` on.
+template <unsigned octets, unsigned chunks, unsigned steps>
+MATCH_AIE_INLINE void inputs(const Call &call, const bfloat16 *__restrict x, const bfloat16 *__restrict w, const bfloat16 *__restrict v, unsigned first) {
+    all_inputs<octets, chunks, steps>(call, x + 8 * first, call.seen + ${len(gates)} * chunks * lanes * first, w, v);
 }
 
 /// An octet of a state in one row of four, zeros in the others.

@@ -10,7 +10,7 @@
 #include "${call.header}"
 
 void ${call.symbol}(${', '.join(call.arguments)}) {
-    alignas(aie::vector_decl_align) float seen[${4 * gates * units}];
+    alignas(aie::vector_decl_align) float seen[${call.group * gates * units}];
     alignas(aie::vector_decl_align) float state[${units}];
 % for name in ('even', 'odd', *kept):
     alignas(aie::vector_decl_align) bfloat16 ${name}[${units}];
@@ -38,9 +38,15 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
     for (unsigned pass = 0; pass < ${call.passes}; ++pass) {
         x.acquire();
         y.acquire();
-        ${family}::inputs<${call.x_octets}, ${call.chunks}>(now, x.data(), w, v);
-        const unsigned steps = pass + 1 < ${call.passes} ? 4 : ${call.last};
-        for (unsigned step = 0; step < 4; ++step) {
+% if call.group > 4:
+        for (unsigned first = 0; first < ${call.group}; first += 4) {
+            ${family}::inputs<${call.x_octets}, ${call.chunks}, ${call.group}>(now, x.data(), w, v, first);
+        }
+% else:
+        ${family}::inputs<${call.x_octets}, ${call.chunks}, 4>(now, x.data(), w, v, 0);
+% endif
+        const unsigned steps = pass + 1 < ${call.passes} ? ${call.group} : ${call.last};
+        for (unsigned step = 0; step < ${call.group}; ++step) {
             bfloat16 *to = y.data() + step * ${units};
             if (step < steps) {
                 ${family}::step<${call.h_octets}, ${call.chunks}, ${skipped}>(now, sigmoid, tanh, step, to);

@@ -9,7 +9,6 @@ import numpy as np
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, to_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import (
-    GROUP,
     LANES,
     LINE_FLOATS,
     TILE_K,
@@ -104,13 +103,13 @@ class Cell:
     def group(self, number: int, x: np.ndarray) -> np.ndarray:
         """States of a group's steps, bfloat16 patterns, of the bytes of its inputs."""
         call = self._call
-        tiles = from_bfloat16(x.view(np.uint16)).reshape(call.x_octets, GROUP, TILE_K)
-        rows = np.ascontiguousarray(tiles.transpose(1, 0, 2)).reshape(GROUP, -1)
+        tiles = from_bfloat16(x.view(np.uint16)).reshape(call.x_octets, call.group, TILE_K)
+        rows = np.ascontiguousarray(tiles.transpose(1, 0, 2)).reshape(call.group, -1)
         seen = np.stack(
             [summed(b, rows, w) for b, w in zip(self._begins, self._inputs, strict=True)]
         )
-        stored = np.zeros((GROUP, call.y_width), np.float32)
-        for step in range(call.last if number == call.passes - 1 else GROUP):
+        stored = np.zeros((call.group, call.y_width), np.float32)
+        for step in range(call.last if number == call.passes - 1 else call.group):
             self._step(seen[:, step])
             stored[step] = self._y
         return to_bfloat16(stored, "conv_even").reshape(-1)

@@ -1,13 +1,13 @@
 """A GRU or LSTM on one tile: how it runs, and its graph.
 
 Weights and state stay in the tile, whose function is started once for a run and walks groups of
-steps: x comes through a memory tile, four steps at a time, and so do the states leave.
+steps: x comes through a memory tile, a group at a time, and so do the states leave.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.recurrent import LEVERS
+from match_aie.targets.aie_ml.array.recurrent import LEVERS, recurrent_banks
 from match_aie.targets.aie_ml.array.works import program_bytes, works
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
@@ -27,6 +27,7 @@ from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.kernels.recurrent import (
     GROUP,
+    GROUPS,
     LANES,
     TILE_K,
     Cell,
@@ -40,13 +41,13 @@ from match_aie.workload import Workload
 ACCUMULATORS = 12
 
 
-def recurrent_call(workload: Workload, name: str) -> RecurrentCall:
-    """The function of a recurrent layer in bfloat16."""
+def recurrent_call(workload: Workload, name: str, device: Device) -> RecurrentCall:
+    """The function of a recurrent layer in bfloat16; its groups of steps as long as there is room."""
     sizes = workload.sizes
     cell: Cell = "lstm"
     if workload.kind == "gru":
         cell = "gru" if workload.parameter("linear_before_reset") else "gru_before"
-    return RecurrentCall(
+    shortest = RecurrentCall(
         f"{name}_steps",
         f"{name}_kernels.h",
         RecurrentSpec(cell),
@@ -54,6 +55,10 @@ def recurrent_call(workload: Workload, name: str) -> RecurrentCall:
         sizes["C"],
         sizes["K"],
     )
+    whole = -(-sizes["OY"] // GROUP) * GROUP
+    longer = (replace(shortest, group=min(group, whole)) for group in GROUPS)
+    room = (call for call in longer if not isinstance(recurrent_banks(call, device), Infeasible))
+    return next(room, shortest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +85,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
     def all(self, columns: int) -> Iterator[RecurrentCall]:
         """The only one."""
         del columns
-        yield recurrent_call(self.workload, "layer")
+        yield recurrent_call(self.workload, "layer", self.device)
 
     def shape(self, cut: RecurrentCall) -> tuple[int, int]:
         """A tile."""
@@ -127,14 +132,14 @@ def recurrent_graph(
     name: str, workload: Workload, constants: Arrays, device: Device
 ) -> LayerGraph | Infeasible:
     """One tile between two buffers in memory tiles, or what lacks."""
-    call = recurrent_call(workload, name)
-    rows = call.passes * GROUP
+    call = recurrent_call(workload, name, device)
+    rows = call.passes * call.group
     assembly = Assembly(name, device, 1)
-    octets, groups = (0, TILE_K, call.x_octets), (1, GROUP, call.passes)
+    octets, groups = (0, TILE_K, call.x_octets), (1, call.group, call.passes)
     loops = tuple(loop for loop in (octets, groups) if loop[2] > 1)
     x, y = (call.x_width, rows), (call.y_width, rows)
-    read = Access(x, (TILE_K, GROUP), (0, 0), loops)
-    write = Access(y, (call.y_width, GROUP), (0, 0), (groups,) if call.passes > 1 else ())
+    read = Access(x, (TILE_K, call.group), (0, 0), loops)
+    write = Access(y, (call.y_width, call.group), (0, 0), (groups,) if call.passes > 1 else ())
     placed = assembly.place(
         1,
         1,
@@ -149,7 +154,7 @@ def recurrent_graph(
         call, *(constants[each].astype(np.float32) for each in ("weight", "recurrent", "bias"))
     )
     place = placed.column, placed.row
-    inputs, output = (GROUP * call.x_width,), GROUP * call.y_width
+    inputs, output = (call.group * call.x_width,), call.group * call.y_width
     kernel = GraphKernel(call, place, inputs, output, 1, tuple(values.items()), walks=True)
     assembly.kernels.append(kernel)
     steps = workload.sizes["OY"]
@@ -170,7 +175,7 @@ def _code(call: RecurrentCall, device: Device) -> Infeasible | None:
     if sums > ACCUMULATORS:
         what = "accumulators of a tile for a step's gates"
         return Infeasible(what, sums, ACCUMULATORS, "of 16 floats", LEVERS)
-    kernel = GraphKernel(call, (0, 0), (GROUP * call.x_width,), GROUP * call.y_width, 1)
+    kernel = GraphKernel(call, (0, 0), (call.group * call.x_width,), call.group * call.y_width, 1)
     try:
         much = program_bytes(works(kernel, device.architecture))
     except TargetError as error:  # registers
@@ -184,17 +189,17 @@ def _code(call: RecurrentCall, device: Device) -> Infeasible | None:
 def recurrent_cost(call: RecurrentCall, device: Device, assumed: Assumed = Assumed()) -> BandCost:
     """Modelled cost of one run: groups of steps one after the other."""
     arch = device.architecture
-    kernel = GraphKernel(call, (0, 0), (GROUP * call.x_width,), GROUP * call.y_width, 1)
+    kernel = GraphKernel(call, (0, 0), (call.group * call.x_width,), call.group * call.y_width, 1)
     bodies = [work.schedule.body for work in works(kernel, arch)]
-    rows = call.passes * GROUP * 2
+    rows = call.passes * call.group * 2
     return band_cost(
         BandWork(
             bands=call.passes,
             body=sum(bodies) / len(bodies),
             around=2 * (assumed.acquire + assumed.release),
             start=assumed.start + 2 * assumed.start_port,
-            input_bytes=2 * GROUP * call.x_width,
-            output_bytes=2 * GROUP * call.y_width,
+            input_bytes=2 * call.group * call.x_width,
+            output_bytes=2 * call.group * call.y_width,
             entering=rows * call.x_width,
             leaving=rows * call.y_width,
             handed=0,

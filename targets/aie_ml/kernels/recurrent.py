@@ -1,7 +1,7 @@
 """The kernel of a GRU or LSTM in bfloat16: one tile holds weights and state, and walks the steps.
 
 The products of the input do not wait for the state: those of `GROUP` steps are computed together,
-as rows of `mmul`. The products of the state are of a single row. Its four octets of lanes become
+as rows of `mmul`; a call has several such groups. The products of the state are of a single row. Its four octets of lanes become
 four rows of an operand that are zero elsewhere, so that four columns of tiles of the weights add to
 one accumulator: sixteen outputs side by side, as the gates need them, and no product is computed
 twice. What is added are products with zero.
@@ -27,6 +27,9 @@ Cell = Literal["gru", "gru_before", "lstm"]
 
 #: Steps whose inputs' products are computed together: the rows of `mmul`.
 GROUP = 4
+
+#: Steps of a call at most, largest first: a call has locks and a start of its own.
+GROUPS = (16, 8, GROUP)
 
 #: Hidden units of a chunk: lanes of floats.
 LANES = 16
@@ -103,6 +106,7 @@ class RecurrentCall:
         steps: of a run.
         inputs: elements of x, before they are filled up.
         hidden: units.
+        group: steps of a call, a multiple of `GROUP`.
     """
 
     symbol: str
@@ -111,16 +115,17 @@ class RecurrentCall:
     steps: int
     inputs: int
     hidden: int
+    group: int = GROUP
 
     @property
     def passes(self) -> int:
         """Groups of steps."""
-        return -(-self.steps // GROUP)
+        return -(-self.steps // self.group)
 
     @property
     def last(self) -> int:
         """Steps of the last group."""
-        return self.steps - (self.passes - 1) * GROUP
+        return self.steps - (self.passes - 1) * self.group
 
     @property
     def x_octets(self) -> int:
@@ -161,7 +166,7 @@ class RecurrentCall:
     def stack_bytes(self) -> int:
         """The inputs' sums of a group, states, and what gates keep: local arrays."""
         gates = len(self.spec.gates)
-        sums, state, rounded = 4 * GROUP * gates, 4, 2 * 2
+        sums, state, rounded = 4 * self.group * gates, 4, 2 * 2
         kept = 2 * 2 if self.spec.cell == "gru_before" else 0
         return self.y_width * (sums + state + rounded + kept)
 

@@ -34,10 +34,11 @@ class GroupSchedule:
     """A group's call; cycles are modelled.
 
     Attributes:
-        inputs: cycles of the products of the inputs.
+        inputs: cycles of the products of the inputs of `GROUP` steps.
         step: of a step.
-        turn: more of each.
-        steps: of the group.
+        turn: more of each, and of every such group where a call has several.
+        steps: that the call walks.
+        quads: groups of `GROUP` steps, whose inputs' products are computed together.
         bundles: of both pieces of code.
         kinds: operations of the inputs' part, and of a step, by kind.
     """
@@ -46,6 +47,7 @@ class GroupSchedule:
     step: int
     turn: int
     steps: int
+    quads: int
     bundles: int
     kinds: tuple[Counter[str], Counter[str]]
     reads: tuple[int, ...] = ()
@@ -54,7 +56,8 @@ class GroupSchedule:
     @property
     def body(self) -> int:
         """Cycles from the first load to the last store."""
-        return self.inputs + self.steps * (self.step + self.turn)
+        around = self.turn if self.quads > 1 else 0
+        return self.quads * (self.inputs + around) + self.steps * (self.step + self.turn)
 
     @property
     def program_bytes(self) -> int:
@@ -65,7 +68,9 @@ class GroupSchedule:
     def counts(self) -> Counter[str]:
         """Operations of a call by their kind."""
         inputs, step = self.kinds
-        return Counter({kind: inputs[kind] + self.steps * step[kind] for kind in {*inputs, *step}})
+        return Counter(
+            {kind: self.quads * inputs[kind] + self.steps * step[kind] for kind in {*inputs, *step}}
+        )
 
 
 def group_schedule(
@@ -77,7 +82,8 @@ def group_schedule(
         TargetError: facts are missing, or registers do not suffice.
     """
     shape = call.spec.cell, call.chunks, call.x_octets, call.h_octets
-    return replace(_scheduled(_Problem(shape, times, arch.name, call, arch)), steps=steps)
+    found = _scheduled(_Problem(shape, times, arch.name, call, arch))
+    return replace(found, steps=steps, quads=call.group // GROUP)
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ def _scheduled(problem: _Problem) -> GroupSchedule:
     step = _best(core, (Step(call, core, times, flight).line for flight in FLIGHT))
     bundles = inputs.cycles + step.cycles + FRAME_BUNDLES
     kinds = inputs.kinds, step.kinds
-    return GroupSchedule(inputs.cycles, step.cycles, times.turn, GROUP, bundles, kinds)
+    return GroupSchedule(inputs.cycles, step.cycles, times.turn, GROUP, 1, bundles, kinds)
 
 
 def _best(core: Machine, lines: Iterator[Line]) -> Line:
@@ -122,6 +128,6 @@ def group_works(
     call: RecurrentCall, arch: Architecture, times: GateTimes = GateTimes()
 ) -> Iterator[GroupSchedule]:
     """The schedule of every group of a run."""
-    whole = group_schedule(call, arch, GROUP, times)
+    whole = group_schedule(call, arch, call.group, times)
     for group in range(call.passes):
         yield whole if group + 1 < call.passes else replace(whole, steps=call.last)
