@@ -35,9 +35,14 @@ _POOLS = ("nn.avg_pool2d", "nn.max_pool2d", "mean")
 #: Operators whose presence in a match says that it means integers.
 _QUANTISED = ("quantize", "dequantize")
 
+#: Operators whose layers are real whatever their inputs are stored as.
+_RECURRENT = ("onnx.GRU", "onnx.LSTM")
+
 
 def is_real(view: View) -> bool:
-    """Whether the match computes float32 from float32, with no quantisation in it."""
+    """Whether the match computes float32 from float32; recurrent layers alone may be quantised."""
+    if view.root.operator in _RECURRENT:
+        return True
     operators = {view.graph.nodes[i].operator for i in view.match.nodes}
     result = view.value(view.root.output)
     first = view.value(next(iter(view.match.bound.values())))

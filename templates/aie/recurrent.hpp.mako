@@ -129,7 +129,7 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
         width = len(k.products[turn])
         return f'sums{turn}[{width} * chunk + {k.products[turn].index(gate)}].to_accum()'
     def seen_at(gate):
-        return f'floats(seen + {gates.index(gate)} * units + chunk * lanes)'
+        return f'floats(seen + {gates.index(gate)} * units + at)'
 %>\
 % for turn, names in enumerate(k.products):
 <%
@@ -138,9 +138,10 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
 %>\
     Product sums${turn}[${width} * chunks];
     for (unsigned chunk = 0; chunk < chunks; ++chunk) chess_flatten_loop {
+        const unsigned at = chunk * lanes;
     % for n, gate in enumerate(names):
         % if gate == 'n' and not before:
-        sums${turn}[${width} * chunk + ${n}] = floats(call.bias + ${16 * len(gates)} * chunks + chunk * lanes);
+        sums${turn}[${width} * chunk + ${n}] = floats(call.bias + ${16 * len(gates)} * chunks + at);
         % else:
         sums${turn}[${width} * chunk + ${n}] = ${seen_at(gate)};
         % endif
@@ -156,34 +157,7 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
     }
     % endif
 % endfor
-    for (unsigned chunk = 0; chunk < chunks; ++chunk) chess_flatten_loop {
-        const unsigned at = chunk * lanes;
-% if lstm:
-        const Rounded i = rounded(sigmoid.compute(rounded(${sums('i')})));
-        const Rounded forgotten = rounded(sigmoid.compute(rounded(${sums('f')})));
-        const Rounded g = rounded(tanh.compute(rounded(${sums('g')})));
-        const Rounded o = rounded(sigmoid.compute(rounded(${sums('o')})));
-        const Floats before = floats(call.state + at);
-        const Floats after = aie::mac(aie::msc(before, forgotten, rounded(before)), i, g);
-        const Rounded h = rounded(aie::mul(o, rounded(tanh.compute(rounded(after)))));
-% else:
-    % if before:
-        const Rounded update = aie::load_v<lanes>(call.update + at);
-        const Floats total = ${sums('n')};
-    % else:
-        const Rounded r = rounded(sigmoid.compute(rounded(${sums('r')})));
-        const Rounded update = rounded(sigmoid.compute(rounded(${sums('z')})));
-        const Floats total = aie::mac(${seen_at('n')}, r, rounded(${sums('n')}));
-    % endif
-        const Floats n = tanh.compute(rounded(total));
-        const Floats before = floats(call.state + at);
-        const Floats after = aie::mac(before, update, rounded(aie::sub(n, before)));
-        const Rounded h = rounded(after);
-% endif
-        aie::store_v(call.state + at, after.template to_vector<float>());
-        aie::store_v(call.next + at, h);
-        aie::store_v(y + at, h);
-    }
+<%include file="aie/recurrent_cell.mako" args="k=k, seen_at=seen_at, sums_of=sums, narrow=False, many='chunks', first=''"/>\
 }
 
 }  // namespace ${k.family}

@@ -27,7 +27,7 @@ def recurrent_banks(call: RecurrentCall, device: Device) -> tuple[Banked, ...] |
     near, far = tuple(range(count // 2)), tuple(range(count // 2, count))
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
     found = [
-        Banked("in0", near, call.group * call.x_width * 2, 2, "a"),
+        Banked("in0", near, call.group * call.x_width * call.x_bytes, 2, "a"),
         Banked("out", near, call.group * call.y_width * 2, 2, "out"),
         Banked("stack", far, stack + call.stack_bytes, 1, "stack"),
     ]

@@ -16,10 +16,12 @@ from functools import lru_cache
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.line import Line
 from match_aie.targets.aie_ml.schedule.machine import Machine, machine
 from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes, Inputs, Step
+from match_aie.targets.aie_ml.schedule.recurrent_int8_code import IntegerInputs, IntegerStep
 
 #: Pairs of weights' registers that are filled ahead of their products, and whether the inputs'
 #: turns wait for each other: the fastest whose values registers hold is taken.
@@ -27,6 +29,9 @@ AHEAD = tuple((ahead, serial) for serial in (False, True) for ahead in (7, 6, 5,
 
 #: Functions that are looked up at a time: likewise.
 FLIGHT = (6, 5, 4, 3, 2, 1)
+
+#: Pairs of weights' registers that are filled ahead of products that others wait for last.
+LATER = (7, 5, 4, 3)
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ def group_schedule(
     Raises:
         TargetError: facts are missing, or registers do not suffice.
     """
-    shape = call.spec.cell, call.chunks, call.x_octets, call.h_octets
+    shape = call.spec.family, call.chunks, call.x_octets, call.h_octets
     found = _scheduled(_Problem(shape, times, arch.name, call, arch))
     return replace(found, steps=steps, quads=call.group // GROUP)
 
@@ -99,15 +104,35 @@ class _Problem:
 
 @lru_cache(maxsize=1024)
 def _scheduled(problem: _Problem) -> GroupSchedule:
-    """Of a whole group: the fastest lines of code whose values registers hold."""
+    """Of a group: the fastest lines of code whose values registers hold."""
     call, core, times = problem.call, machine(problem.arch), problem.times
-    inputs = _best(
-        core, (Inputs(call, core, times, ahead, serial=serial).line for ahead, serial in AHEAD)
-    )
-    step = _best(core, (Step(call, core, times, flight).line for flight in FLIGHT))
-    bundles = inputs.cycles + step.cycles + FRAME_BUNDLES
-    kinds = inputs.kinds, step.kinds
-    return GroupSchedule(inputs.cycles, step.cycles, times.turn, GROUP, 1, bundles, kinds)
+    inputs, *step = (_best(core, lines) for lines in _lines(call, core, times))
+    bundles = inputs.cycles + sum(line.cycles for line in step) + FRAME_BUNDLES
+    kinds = inputs.kinds, sum((line.kinds for line in step), Counter())
+    if isinstance(call, IntegerCall) and call.wides > 1:  # loops over chunks
+        many = call.wides
+        cycles = [many * (line.cycles + times.turn) for line in (inputs, *step)]
+        more = [Counter({kind: many * count for kind, count in each.items()}) for each in kinds]
+        return GroupSchedule(
+            cycles[0], sum(cycles[1:]), times.turn, GROUP, 1, bundles, (more[0], more[1])
+        )
+    cycles = [line.cycles for line in (inputs, *step)]
+    return GroupSchedule(cycles[0], sum(cycles[1:]), times.turn, GROUP, 1, bundles, kinds)
+
+
+def _lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterator[Iterator[Line]]:
+    """What may be the code of the inputs, and of each piece of a step."""
+    if not isinstance(call, IntegerCall):
+        yield (Inputs(call, core, times, ahead, serial=serial).line for ahead, serial in AHEAD)
+        yield (Step(call, core, times, flight).line for flight in FLIGHT)
+        return
+    yield (IntegerInputs(call, core, times, ahead, serial=serial).line for ahead, serial in AHEAD)
+    for piece in range(2 if call.spec.cell == "gru_before" else 1):
+        yield (
+            IntegerStep(call, core, times, flight, later, piece).line
+            for flight in FLIGHT
+            for later in LATER
+        )
 
 
 def _best(core: Machine, lines: Iterator[Line]) -> Line:
