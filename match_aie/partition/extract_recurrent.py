@@ -20,6 +20,9 @@ def _attributes(node: Node) -> tuple[list[int], list[int], dict[str, object]]:
     return inputs, outputs, attributes
 
 
+#: Operators whose layers are of real numbers, whatever their inputs are stored as.
+RECURRENT_OPERATORS = ("onnx.GRU", "onnx.LSTM")
+
 #: Attributes of ONNX's GRU and LSTM that must have these values where they are given.
 _RECURRENT_DEFAULTS: Mapping[str, object] = {
     "direction": "forward",

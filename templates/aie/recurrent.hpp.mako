@@ -58,11 +58,11 @@ MATCH_AIE_INLINE void put(const Product (&sums)[4], float *to) {
 
 /// Sums of a group's inputs of `count` gates: bias, then products, the rows of a tile being steps.
 template <unsigned octets, unsigned chunks, unsigned steps, unsigned first, unsigned count>
-MATCH_AIE_INLINE void some_inputs(const Call &call, const bfloat16 *__restrict x, float *seen, const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
+MATCH_AIE_INLINE void some_inputs(const float *__restrict biases, const bfloat16 *__restrict x, float *seen, const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
     constexpr unsigned units = chunks * lanes;
     Product sums[count][4];
     for (unsigned at = 0; at < count; ++at) chess_flatten_loop {
-        const auto bias = aie::load_v<lanes>(call.bias + lanes * (first + at));
+        const auto bias = aie::load_v<lanes>(biases + lanes * (first + at));
         const auto [low, high] = aie::interleave_zip(bias, bias, 4);
         const auto [b0, b1] = aie::interleave_zip(low, low, 8);
         const auto [b2, b3] = aie::interleave_zip(high, high, 8);
@@ -81,18 +81,24 @@ MATCH_AIE_INLINE void some_inputs(const Call &call, const bfloat16 *__restrict x
     }
 }
 
-/// All of them, two at a time.
-template <unsigned octets, unsigned chunks, unsigned steps, unsigned first = 0>
-MATCH_AIE_INLINE void all_inputs(const Call &call, const bfloat16 *__restrict x, float *seen, const bfloat16 *__restrict w, const bfloat16 *__restrict v) {
-    constexpr unsigned all = ${len(gates)} * chunks, count = all - first < 2 ? all - first : 2;
-    some_inputs<octets, chunks, steps, first, count>(call, x, seen, w, v);
-    if constexpr (first + count < all) all_inputs<octets, chunks, steps, first + count>(call, x, seen, w, v);
+/// Those of `some` chunks of units, two at a time.
+template <unsigned octets, unsigned chunks, unsigned steps, unsigned some, unsigned first = 0>
+MATCH_AIE_INLINE void all_inputs(const float *__restrict biases, const bfloat16 *__restrict x, float *seen, const bfloat16 *__restrict w, const bfloat16 *__restrict v) {
+    constexpr unsigned all = ${len(gates)} * some, count = all - first < 2 ? all - first : 2;
+    some_inputs<octets, chunks, steps, first, count>(biases, x, seen, w, v);
+    if constexpr (first + count < all) all_inputs<octets, chunks, steps, some, first + count>(biases, x, seen, w, v);
 }
 
-/// The inputs of four of a call's `steps`, from step `first` on.
-template <unsigned octets, unsigned chunks, unsigned steps>
+/// The inputs of four of a call's `steps`, from step `first` on, in so many equal parts.
+template <unsigned octets, unsigned chunks, unsigned steps, unsigned parts>
 MATCH_AIE_INLINE void inputs(const Call &call, const bfloat16 *__restrict x, const bfloat16 *__restrict w, const bfloat16 *__restrict v, unsigned first) {
-    all_inputs<octets, chunks, steps>(call, x + 8 * first, call.seen + ${len(gates)} * chunks * lanes * first, w, v);
+    constexpr unsigned some = chunks / parts, units = some * lanes;
+    float *seen = call.seen + ${len(gates)} * chunks * lanes * first;
+    for (unsigned part = 0; part < parts; ++part) {
+        const float *__restrict biases = call.bias + ${len(gates)} * units * part;
+        const unsigned weights = ${16 * 4 * len(gates)} * some * octets * part;
+        all_inputs<octets, chunks, steps, some>(biases, x + 8 * first, seen + units * part, w + weights, v + weights);
+    }
 }
 
 /// An octet of a state in one row of four, zeros in the others.

@@ -8,6 +8,7 @@
     real = ('real',) if before and integers else ()
     kept = (*real, 'update', 'reset') if before else ()
     types = {'even': narrow, 'odd': narrow, 'real': 'bfloat16', 'update': 'bfloat16', 'reset': narrow}
+    parts = '' if integers else f', {call.input_parts}'
     sizes = f'{call.chunks}' if integers else f'{call.h_octets}, {call.chunks}'
 %>\
 // ${call.steps} steps of ${call.hidden} units on ${call.inputs} inputs: weights and states stay in this tile.
@@ -56,10 +57,10 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
         y.acquire();
 % if call.group > 4:
         for (unsigned first = 0; first < ${call.group}; first += 4) {
-            ${family}::inputs<${call.x_octets}, ${call.chunks}, ${call.group}>(now, x.data(), w, v, first);
+            ${family}::inputs<${call.x_octets}, ${call.chunks}, ${call.group}${parts}>(now, x.data(), w, v, first);
         }
 % else:
-        ${family}::inputs<${call.x_octets}, ${call.chunks}, 4>(now, x.data(), w, v, 0);
+        ${family}::inputs<${call.x_octets}, ${call.chunks}, 4${parts}>(now, x.data(), w, v, 0);
 % endif
         const unsigned steps = pass + 1 < ${call.passes} ? ${call.group} : ${call.last};
         for (unsigned step = 0; step < ${call.group}; ++step) {

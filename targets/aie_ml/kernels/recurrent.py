@@ -51,6 +51,9 @@ PRODUCTS: dict[Cell, tuple[tuple[str, ...], ...]] = {
     "lstm": (("i", "f", "g", "o"),),
 }
 
+#: Chunks of units from which on the inputs' code is a loop.
+LOOPED = 4
+
 #: Gates of chunks whose products of the inputs are computed together: half of the accumulators.
 TOGETHER = 2
 
@@ -141,6 +144,14 @@ class RecurrentCall:
     def chunks(self) -> int:
         """Of hidden units."""
         return -(-self.hidden // LANES)
+
+    @property
+    def input_parts(self) -> int:
+        """Parts of the units that the inputs' products are computed for in turn, by the same code.
+
+        One where program memory holds the code for all units.
+        """
+        return 2 if self.chunks >= LOOPED and self.chunks % 2 == 0 else 1
 
     @property
     def x_width(self) -> int:

@@ -99,6 +99,11 @@ class IntegerCall(RecurrentCall):
         return QUARTERS * self.wides
 
     @property
+    def input_parts(self) -> int:
+        """Chunks are walked anyway."""
+        return 1
+
+    @property
     def order(self) -> tuple[tuple[int, int], ...]:
         """Products of a step as they come: chunks of units, and turns of gates.
 

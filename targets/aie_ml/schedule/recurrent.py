@@ -111,13 +111,17 @@ def _scheduled(problem: _Problem) -> GroupSchedule:
     kinds = inputs.kinds, sum((line.kinds for line in step), Counter())
     if isinstance(call, IntegerCall) and call.wides > 1:  # loops over chunks
         many = call.wides
-        cycles = [many * (line.cycles + times.turn) for line in (inputs, *step)]
+        walked = [many * (line.cycles + times.turn) for line in (inputs, *step)]
         more = [Counter({kind: many * count for kind, count in each.items()}) for each in kinds]
         return GroupSchedule(
-            cycles[0], sum(cycles[1:]), times.turn, GROUP, 1, bundles, (more[0], more[1])
+            walked[0], sum(walked[1:]), times.turn, GROUP, 1, bundles, (more[0], more[1])
         )
-    cycles = [line.cycles for line in (inputs, *step)]
-    return GroupSchedule(cycles[0], sum(cycles[1:]), times.turn, GROUP, 1, bundles, kinds)
+    parts, many = call.input_parts, inputs.cycles
+    if parts > 1:
+        many = parts * (many + times.turn)
+        kinds = Counter({kind: parts * count for kind, count in kinds[0].items()}), kinds[1]
+    cycles = sum(line.cycles for line in step)
+    return GroupSchedule(many, cycles, times.turn, GROUP, 1, bundles, kinds)
 
 
 def _lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterator[Iterator[Line]]:

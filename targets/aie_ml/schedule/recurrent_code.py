@@ -128,7 +128,7 @@ class Inputs(Code):
         """All of it."""
         super().__init__(call, core, times)
         self.ahead = ahead
-        total = len(call.spec.gates) * call.chunks
+        total = len(call.spec.gates) * call.chunks // call.input_parts
         free: dict[str, int] = {}
         self._wait = 0
         for turn, first in enumerate(range(0, total, TOGETHER)):

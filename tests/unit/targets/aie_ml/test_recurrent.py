@@ -40,6 +40,17 @@ def test_executed_programs_equal_their_references(kind, after):
         np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
 
 
+def test_a_gru_of_64_units():
+    """The code of its inputs' products is a loop, so that program memory holds it."""
+    workload, constants, x = layer("gru", True, 19, 32, 64)
+    wanted = reference(workload, [x], constants)
+    done = execute(program(workload, constants), VEK280, {"x": x})
+    np.testing.assert_array_equal(done.tensor(wanted), wanted)
+    call = recurrent_call(workload, "layer", VEK280)
+    whole = next(group_works(call, VEK280.architecture))
+    assert whole.counts["product"] == (call.group // 4 * 4 + call.group * 8) * 3 * 4 * 4
+
+
 def test_layers_that_fit_no_tile_are_infeasible():
     for kind, inputs, hidden, what in (
         ("gru", 32, 96, "accumulators of a tile"),
