@@ -21,6 +21,7 @@ from match_aie.targets.aie_ml.schedule.recurrent import GateTimes, group_works
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.versal import VersalAIEML
 from match_aie.targets.versal.executing import stretches
+from match_aie.targets.versal.module import Floats
 from match_aie.workload import reference
 
 Row = dict[str, object]
@@ -29,6 +30,12 @@ VEK280 = device("vek280")
 
 #: Steps of a run.
 STEPS = 64
+
+#: Hidden units of layers with products of 8 bits.
+INTEGER_SIZES = (16, 32, 64, 96, 128)
+
+#: Step of quantised inputs: normal numbers go up to 4 of it times 127.
+INPUT_STEP = 1 / 32
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,7 @@ class Case:
         inputs: of a step.
         after: whether a GRU's reset gate is applied behind the state's product.
         steps: of a run.
+        integers: whether inputs and weights are quantised to 8 bits, and products are of these.
     """
 
     operator: Literal["GRU", "LSTM"]
@@ -48,6 +56,7 @@ class Case:
     inputs: int
     after: bool = True
     steps: int = STEPS
+    integers: bool = False
 
     @property
     def gates(self) -> int:
@@ -68,6 +77,9 @@ CASES: dict[str, Case] = {
     **{f"gru_h{size}_bf16": Case("GRU", size, 32) for size in (4, 8, 16, 48, 64, 128, 256)},
     **{f"lstm_h{size}_bf16": Case("LSTM", size, 32) for size in (4, 8, 16, 48)},
     **{f"gru_h32_i{size}_bf16": Case("GRU", 32, size) for size in (4, 8, 16, 64, 128)},
+    **{f"gru_h{size}_int8": Case("GRU", size, 32, integers=True) for size in INTEGER_SIZES},
+    **{f"lstm_h{size}_int8": Case("LSTM", size, 32, integers=True) for size in INTEGER_SIZES},
+    "gru_before_h32_int8": Case("GRU", 32, 32, after=False, integers=True),
 }
 
 
@@ -83,11 +95,39 @@ def model(case: Case) -> onnx.ModelProto:
     options = {"hidden_size": case.hidden}
     if case.operator == "GRU":
         options["linear_before_reset"] = int(case.after)
-    node = helper.make_node(case.operator, ["x", *shapes], ["y"], **options)
-    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (case.steps, 1, case.inputs))
+    inputs, nodes, kind = ["x", *shapes], [], TensorProto.FLOAT
+    if case.integers:
+        nodes, constants = _quantised(constants)
+        inputs, kind = ["x_real", "w_real", "r_real", "b"], TensorProto.INT8
+    nodes.append(helper.make_node(case.operator, inputs, ["y"], **options))
+    x = helper.make_tensor_value_info("x", kind, (case.steps, 1, case.inputs))
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, (case.steps, 1, 1, case.hidden))
-    graph = helper.make_graph([node], "net", [x], [y], constants)
+    graph = helper.make_graph(nodes, "net", [x], [y], constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def _quantised(
+    constants: list[onnx.TensorProto],
+) -> tuple[list[onnx.NodeProto], list[onnx.TensorProto]]:
+    """Inputs and weights as integers made real: weights with a scale for each row."""
+    weights, recurrent, bias = (numpy_helper.to_array(each) for each in constants)
+    known = [numpy_helper.from_array(bias, "b")]
+    pairs = {"x": (np.float32(INPUT_STEP), np.int8(0))}
+    for name, values in (("w", weights), ("r", recurrent)):
+        scales = np.abs(values).max(axis=2)[0] / np.float32(127)
+        codes = np.rint(values / scales[:, None]).astype(np.int8)
+        known.append(numpy_helper.from_array(codes, name))
+        pairs[name] = scales.astype(np.float32), np.zeros(len(scales), np.int8)
+    nodes = []
+    for name, (scale, point) in pairs.items():
+        parts = [name, f"{name}_scale", f"{name}_point"]
+        known += [
+            numpy_helper.from_array(np.asarray(v), n)
+            for v, n in zip((scale, point), parts[1:], strict=True)
+        ]
+        axis = {} if name == "x" else {"axis": 1}
+        nodes.append(helper.make_node("DequantizeLinear", parts, [f"{name}_real"], **axis))
+    return nodes, known
 
 
 def executed(layer: ChosenLayer) -> ArrayProgram:
@@ -111,8 +151,11 @@ def executed(layer: ChosenLayer) -> ArrayProgram:
 
 def error(layer: ChosenLayer) -> float:
     """Largest distance from the layer in float64, of all steps from the first state on."""
-    x = np.random.default_rng(3).standard_normal(layer.workload.inputs[0].shape)
+    operand = layer.workload.inputs[0]
+    x = np.random.default_rng(3).standard_normal(operand.shape)
     inputs = [x.astype(np.float32)]
+    if operand.scale is not None:
+        inputs = [np.clip(np.rint(x / operand.scale), -128, 127).astype(np.int8)]
     real = layer.workload.real
     assert real is not None
     plain = replace(layer.workload, real=replace(real, precision="float32"))
@@ -132,7 +175,8 @@ def varied(program: ArrayProgram, times: GateTimes) -> ArrayProgram:
 def rows_of(name: str) -> list[Row]:
     """All figures of a case."""
     case = CASES[name]
-    net = match.compile(model(case), VersalAIEML(floats="bf16"), cache=False)
+    floats: Floats = "int8" if case.integers else "bf16"
+    net = match.compile(model(case), VersalAIEML(floats=floats), cache=False)
     mine = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
     macs = sum(layer.workload.macs for layer in mine)
     share = figure(name, "macs_on_array_percent", 100 * macs / case.macs, "%", "modelled")

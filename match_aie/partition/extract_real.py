@@ -14,7 +14,7 @@ import numpy as np
 
 from match_aie.hardware.graph import Node, Value
 from match_aie.partition.activations import activation_of
-from match_aie.partition.extract_recurrent import recurrent_of
+from match_aie.partition.extract_recurrent import RECURRENT_OPERATORS, recurrent_of
 from match_aie.partition.layer import Extracted
 from match_aie.partition.view import Refusal, View, integers, pool_window, rank4, sliding
 from match_aie.workload import (
@@ -37,11 +37,12 @@ _QUANTISED = ("quantize", "dequantize")
 
 
 def is_real(view: View) -> bool:
-    """Whether the match computes float32 from float32, with no quantisation in it."""
+    """Whether the match computes float32 from float32; recurrent layers alone may be quantised."""
     operators = {view.graph.nodes[i].operator for i in view.match.nodes}
     result = view.value(view.root.output)
     first = view.value(next(iter(view.match.bound.values())))
-    return operators.isdisjoint(_QUANTISED) and result.dtype == first.dtype == "float32"
+    whole = operators.isdisjoint(_QUANTISED) and result.dtype == first.dtype == "float32"
+    return whole or view.root.operator in RECURRENT_OPERATORS
 
 
 def extract_real(view: View, kind: Kind) -> Extracted:

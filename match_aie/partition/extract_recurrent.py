@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from match_aie.hardware.graph import Node
+from match_aie.hardware.graph import Node, Value
 from match_aie.partition.layer import Extracted
 from match_aie.partition.view import Refusal, View
-from match_aie.workload import Kind, recurrent
+from match_aie.workload import Kind, Quantized, recurrent
 
 
 def _attributes(node: Node) -> tuple[list[int], list[int], dict[str, object]]:
@@ -20,12 +20,23 @@ def _attributes(node: Node) -> tuple[list[int], list[int], dict[str, object]]:
     return inputs, outputs, attributes
 
 
+#: Operators whose layers are of real numbers, whatever their inputs are stored as.
+RECURRENT_OPERATORS = ("onnx.GRU", "onnx.LSTM")
+
 #: Attributes of ONNX's GRU and LSTM that must have these values where they are given.
 _RECURRENT_DEFAULTS: Mapping[str, object] = {
     "direction": "forward",
     "layout": 0,
     "input_forget": 0,
 }
+
+
+def _stored(view: View, x: Value) -> tuple[Value, Quantized | None]:
+    """The input: its integers and what they mean where the match makes it real, else itself."""
+    producer = view.graph.producers.get(x.name)
+    if producer is None or producer.index not in view.match.nodes:
+        return x, None
+    return view.activation(x.name)
 
 
 def recurrent_of(kind: Kind) -> Callable[[View], Extracted]:
@@ -44,7 +55,8 @@ def recurrent_of(kind: Kind) -> Callable[[View], Extracted]:
         named = dict(zip(positions, (view.value(str(a)) for a in node.arguments), strict=True))
         if not {0, 1, 2} <= named.keys() <= {0, 1, 2, 3, 5}:
             raise Refusal(f"ONNX inputs {positions}; sequence lengths and cells are not taken")
-        x, weight, product = named[0], named[1].constant, named[2].constant
+        x, quantized = _stored(view, named[0])
+        weight, product = named[1].constant, named[2].constant
         if x.constant is not None or weight is None or product is None:
             raise Refusal("the input is constant, or weights are not")
         steps, batch, inputs = x.shape
@@ -66,6 +78,7 @@ def recurrent_of(kind: Kind) -> Callable[[View], Extracted]:
             hidden=hidden,
             initial=bool(initial),
             linear_before_reset=bool(attributes.get("linear_before_reset", 0)),
+            quantized=quantized,
         )
         constants = {"weight": weight[0], "recurrent": product[0], "bias": bias}
         return Extracted(workload, constants, (x.name, *initial), node.output)

@@ -24,7 +24,7 @@ from match_aie.report.network import (
 from match_aie.report.stages import many, stage_facts, stages_text
 from match_aie.report.table import count, extent, some, table
 from match_aie.report.totals import CoverDetail, EnergyDetail
-from match_aie.workload import Operand
+from match_aie.workload import Operand, product_type
 
 FALLBACK = "fallback"
 
@@ -243,7 +243,9 @@ def _layer_lines(step: StepRow, layer: LayerDetail) -> list[str]:
         lines.append(f"  energy    {microjoules(layer.picojoules)} uJ (modelled)")
     if layer.error_lsb is not None:
         lines.append(f"  rounding  the module's own, {error_text(layer.error_lsb)}")
-    if workload.rounded:
+    if workload.rounded and product_type(workload) == "int8":
+        lines.append("  rounding  products of 8 bits; gates and results in bfloat16")
+    elif workload.rounded:
         lines.append("  rounding  operands and result to bfloat16, sums to float32")
     if layer.spatial:
         lines.append(f"  in space  {_loops(layer.spatial)}")

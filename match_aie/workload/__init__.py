@@ -41,6 +41,7 @@ from match_aie.workload.real import (
 )
 from match_aie.workload.real_bound import real_expected, within_bound
 from match_aie.workload.recurrent_bfloat16 import RECURRENT, refuses_recurrent
+from match_aie.workload.recurrent_int8 import product_type, refuses_integer_recurrent
 from match_aie.workload.reference import reference, whole_image
 from match_aie.workload.workload import (
     DATA,
@@ -100,6 +101,7 @@ __all__ = [
     "permute",
     "phase_taps",
     "pool2d",
+    "product_type",
     "quantised_attention",
     "quantised_norm",
     "real_conv2d",
@@ -111,6 +113,7 @@ __all__ = [
     "recurrent",
     "reference",
     "refuses_bfloat16",
+    "refuses_integer_recurrent",
     "refuses_recurrent",
     "rowwise",
     "shift_round",

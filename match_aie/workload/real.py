@@ -237,6 +237,7 @@ def recurrent(
     hidden: int,
     initial: bool = False,
     linear_before_reset: bool = True,
+    quantized: Quantized | None = None,
 ) -> Workload:
     """A GRU or LSTM over OY time steps: x[OY,B,C] -> y[OY,B,K], every state.
 
@@ -252,12 +253,17 @@ def recurrent(
         hidden: elements of a state.
         initial: the first state is an operand.
         linear_before_reset: of a GRU, as ONNX means it.
+        quantized: what x is stored as; None where it is float32.
     """
     gates = GATES[kind]
     sizes = {"OY": steps, "B": batch, "G": gates, "K": hidden, "C": inputs, "FX": hidden}
     gate = Axis((("G", hidden), ("K", 1)))
     rows = gates * hidden
-    operands = [_real("x", sizes, ("OY", "B", "C"))]
+    first = _real("x", sizes, ("OY", "B", "C"))
+    if quantized is not None:
+        scale, zero = quantized.scale, quantized.zero_point
+        first = replace(first, dtype=quantized.dtype, scale=scale, zero_point=zero)
+    operands = [first]
     if initial:
         operands.append(_real("x1", sizes, ("B", "K")))
     operands += [

@@ -180,12 +180,20 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
         return np.asarray(1.0 / (1.0 + np.exp(-x)))
 
 
+def real_input(workload: Workload, arrays: Arrays) -> np.ndarray:
+    """The first input in float64: what its integers mean, where it is quantised."""
+    x = workload.inputs[0]
+    wide = arrays[x.name].astype(np.float64)
+    return wide if x.scale is None else (wide - x.zero_point) * x.scale
+
+
 def _states(workload: Workload, arrays: Arrays) -> tuple[np.ndarray, ...]:
     """(x W^T + b for every step, R^T, b of the state's product, first state), float64."""
     wide = {name: array.astype(np.float64) for name, array in arrays.items()}
     d = workload.sizes
     first = wide.get("x1", np.zeros((d["B"], d["K"])))
-    gates = wide["x"] @ wide["weight"].T + wide["bias"][0]
+    x = real_input(workload, arrays)
+    gates = x @ wide["weight"].T + wide["bias"][0]
     return gates, wide["recurrent"].T, wide["bias"][1], first
 
 

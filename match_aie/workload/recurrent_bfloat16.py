@@ -26,7 +26,6 @@ import numpy as np
 
 from match_aie.workload.bfloat16 import (
     LARGEST_BFLOAT16,
-    dense_bfloat16,
     starting,
     summed,
     to_bfloat16,
@@ -133,7 +132,7 @@ def not_finite(constants: Arrays) -> str | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Layer:
+class Layer:
     """Constants of a layer, gate by gate: weights [gates, inputs, K], biases [gates, K]."""
 
     weight: np.ndarray
@@ -142,7 +141,7 @@ class _Layer:
     state_bias: np.ndarray
 
     @classmethod
-    def of(cls, workload: Workload, arrays: Arrays) -> _Layer:
+    def of(cls, workload: Workload, arrays: Arrays) -> Layer:
         """Rounded to bfloat16, biases not."""
         gates, k = workload.sizes["G"], workload.sizes["K"]
         weight, state = (
@@ -161,21 +160,18 @@ class _Layer:
         """Sums [K] and the products of a state [K]."""
         return np.asarray(summed(sums, h[None], self.state[gate])[0])
 
-
-def rounded_meaning(workload: Workload, arrays: Arrays) -> np.ndarray:
-    """What a layer in bfloat16 stores, of whatever kind.
-
-    Raises:
-        ModelError: it has no such meaning.
-    """
-    recurrent = workload.kind in RECURRENT
-    return (recurrent_bfloat16 if recurrent else dense_bfloat16)(workload, arrays)
+    def operand(self, values: np.ndarray) -> np.ndarray:
+        """Float32 values as products read them."""
+        return to_bfloat16(values)
 
 
 def recurrent_bfloat16(workload: Workload, arrays: Arrays) -> np.ndarray:
     """Every state of a GRU or LSTM of one sequence, float32 of bfloat16 values."""
-    x = to_bfloat16(arrays["x"])[:, 0]
-    layer = _Layer.of(workload, arrays)
+    return walked(workload, Layer.of(workload, arrays), to_bfloat16(arrays["x"])[:, 0])
+
+
+def walked(workload: Workload, layer: Layer, x: np.ndarray) -> np.ndarray:
+    """Likewise, of inputs [steps, inputs] as products read them."""
     if workload.kind == "gru":
         found = _gru(layer, x, apart=bool(workload.parameter("linear_before_reset")))
     else:
@@ -183,28 +179,28 @@ def recurrent_bfloat16(workload: Workload, arrays: Arrays) -> np.ndarray:
     return np.ascontiguousarray(found.reshape(workload.output.shape))
 
 
-def _gru(layer: _Layer, x: np.ndarray, *, apart: bool) -> np.ndarray:
+def _gru(layer: Layer, x: np.ndarray, *, apart: bool) -> np.ndarray:
     """Gates z, r, n; `apart` where the reset gate is applied behind the state's product."""
     sigmoid, tanh = sigmoid_lines(), tanh_lines()
     seen = [layer.seen(gate, x, apart=apart and gate == 2) for gate in range(3)]
     h = np.zeros(layer.bias.shape[1:], np.float32)
     found = []
     for step in range(len(x)):
-        y = to_bfloat16(h)
+        y = layer.operand(h)
         z, r = (layer.with_state(gate, seen[gate][step], y) for gate in (0, 1))
         u, r = (to_bfloat16(sigmoid(to_bfloat16(sums))) for sums in (-z, r))
         if apart:
             inner = layer.with_state(2, starting(layer.state_bias[2]), y)
             total = seen[2][step] + r * to_bfloat16(inner)
         else:
-            total = layer.with_state(2, seen[2][step], to_bfloat16(r * y))
+            total = layer.with_state(2, seen[2][step], layer.operand(r * to_bfloat16(h)))
         n = tanh(to_bfloat16(total))
         h = h + u * to_bfloat16(n - h)
         found.append(to_bfloat16(h))
     return np.stack(found)
 
 
-def _lstm(layer: _Layer, x: np.ndarray) -> np.ndarray:
+def _lstm(layer: Layer, x: np.ndarray) -> np.ndarray:
     """Gates i, o, f, g."""
     sigmoid, tanh = sigmoid_lines(), tanh_lines()
     seen = [layer.seen(gate, x) for gate in range(4)]
@@ -216,6 +212,7 @@ def _lstm(layer: _Layer, x: np.ndarray) -> np.ndarray:
         i, o, v = (to_bfloat16(sigmoid(to_bfloat16(sums))) for sums in (i, o, -f))
         g = to_bfloat16(tanh(to_bfloat16(g)))
         c = (c - v * to_bfloat16(c)) + i * g
-        y = to_bfloat16(o * to_bfloat16(tanh(to_bfloat16(c))))
-        found.append(y)
+        h = o * to_bfloat16(tanh(to_bfloat16(c)))
+        y = layer.operand(h)
+        found.append(to_bfloat16(h))
     return np.stack(found)

@@ -1,4 +1,4 @@
-"""How close a GRU or LSTM in bfloat16 must be to the float32 layer: a bound of every element.
+"""How close a GRU or LSTM in fewer bits must be to the float32 layer: a bound of every element.
 
 As `match_aie.workload.real_bound`, step by step from the states that the code really had. A result
 is the bfloat16 rounding of a state, and just what the next step's products read; a GRU's state
@@ -12,16 +12,22 @@ most. No cell is larger than the steps so far: a step makes f c + i g of the exa
 in [0, 1] and |g| of 1 at most. That of the code is (c - v b) + i g, where b is c rounded to
 bfloat16, between 0 and 2 c; so |c - v b| is |c| at most, and rounding to float32 keeps what is not
 above a whole number there. It is off by the exact cell's magnitude and the steps, at most.
+
+Products of 8 bits (`match_aie.workload.recurrent_int8`) are off by what weights lose as integers,
+by half a step of what is read of a state and by what is clipped of it, and by the roundings of sums
+and scales.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from match_aie.workload.bfloat16 import TINY_BFLOAT16, UNIT_BFLOAT16
-from match_aie.workload.real_reference import sigmoid
+from match_aie.workload.real_reference import real_input, sigmoid
+from match_aie.workload.recurrent_int8 import STATE_STEPS, Rows, product_type
 from match_aie.workload.running import TINY, Near, exact, gamma
 from match_aie.workload.workload import Workload
 
@@ -68,6 +74,62 @@ def _products(data: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> Near:
     return Near(value, gamma(terms) * grown + (grown - plain) + terms * TINY)
 
 
+def _integers(x: Near, weight: np.ndarray, bias: np.ndarray) -> Near:
+    """Likewise, of integers: `x` is what they mean, and how far what is multiplied is from it."""
+    rows = Rows.of(weight)
+    wide = (rows.codes * rows.scales.astype(np.float64)[:, None]).T
+    value = x.value @ weight.T + bias
+    lost = np.abs(x.value) @ np.abs(wide - weight.T) + x.error @ np.abs(wide)
+    sums = np.abs(x.value @ wide) + x.error @ np.abs(wide)
+    grown = sums * (1 + UNIT_BFLOAT16) ** 2
+    roundings = gamma(4) * (grown + np.abs(bias)) + 4 * TINY_BFLOAT16
+    return Near(value, lost + (grown - sums) + roundings)
+
+
+def _in_steps(near: Near) -> Near:
+    """As products of 8 bits read a state."""
+    over = np.maximum(np.abs(near.value) + near.error - (1 - 1 / STATE_STEPS), 0.0)
+    return Near(near.value, near.error + 0.5 / STATE_STEPS + over)
+
+
+@dataclass(frozen=True, eq=False)
+class _Multiplied:
+    """Products of a layer.
+
+    Attributes:
+        workload: with its precision.
+    """
+
+    workload: Workload
+
+    @property
+    def integers(self) -> bool:
+        """Whether they are of 8 bits."""
+        return product_type(self.workload) == "int8"
+
+    def seen(self, arrays: Arrays) -> Near:
+        """Of the inputs."""
+        x, weight, bias = arrays["x"], arrays["weight"], arrays["bias"][0]
+        if self.integers:
+            return _integers(exact(real_input(self.workload, arrays)), weight, bias)
+        return _products(x, weight, bias)
+
+    def of_states(self, h: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> Near:
+        """Of states rounded to bfloat16, which are results."""
+        if not self.integers:
+            return _products(h, weight, bias)
+        return _integers(_in_steps(_narrow(exact(h))), weight, bias)
+
+    def of_reset(self, reset: Near, weight: np.ndarray, bias: np.ndarray) -> Near:
+        """Of states times a gate."""
+        if self.integers:
+            return _integers(_in_steps(reset), weight, bias)
+        narrow = _narrow(reset)
+        plain = _products(narrow.value, weight, bias)
+        more = narrow.error @ np.abs(weight.T) * (1 + UNIT_BFLOAT16) ** 2
+        return Near(plain.value, plain.error + more)
+
+
 def _begin(states: np.ndarray) -> np.ndarray:
     """The rounded state before each step."""
     return np.concatenate([np.zeros_like(states[:1]), states[:-1]]).astype(np.float64)
@@ -83,17 +145,15 @@ def recurrent_expected(workload: Workload, arrays: Arrays, states: np.ndarray) -
 def _gru(workload: Workload, arrays: Arrays, states: np.ndarray) -> Near:
     k, bias, weight = workload.sizes["K"], arrays["bias"], arrays["recurrent"]
     h = _begin(states)
-    seen = _products(arrays["x"], arrays["weight"], bias[0])
-    of_state = _products(h, weight, bias[1])
+    multiplied = _Multiplied(workload)
+    seen = multiplied.seen(arrays)
+    of_state = multiplied.of_states(h, weight, bias[1])
     both = (seen.last(at, at + k) + of_state.last(at, at + k) for at in (0, k))
     z, r = (_gate(sums) for sums in both)
     if workload.parameter("linear_before_reset"):
         inner = r * _narrow(of_state.last(2 * k, 3 * k))
     else:
-        reset = _narrow(r * exact(h))
-        plain = _products(reset.value, weight[2 * k :], bias[1][2 * k :])
-        more = reset.error @ np.abs(weight[2 * k :].T) * (1 + UNIT_BFLOAT16) ** 2
-        inner = Near(plain.value, plain.error + more)
+        inner = multiplied.of_reset(r * exact(h), weight[2 * k :], bias[1][2 * k :])
     n = _bent(seen.last(2 * k, 3 * k) + inner)
     state = _narrow(exact(h))
     u = _less(z)
@@ -107,8 +167,9 @@ def _gru(workload: Workload, arrays: Arrays, states: np.ndarray) -> Near:
 
 def _lstm(workload: Workload, arrays: Arrays, states: np.ndarray) -> Near:
     k, bias = workload.sizes["K"], arrays["bias"]
-    seen = _products(arrays["x"], arrays["weight"], bias[0])
-    total = seen + _products(_begin(states), arrays["recurrent"], bias[1])
+    multiplied = _Multiplied(workload)
+    of_states = multiplied.of_states(_begin(states), arrays["recurrent"], bias[1])
+    total = multiplied.seen(arrays) + of_states
     i, o, f = (_gate(total.last(at * k, (at + 1) * k)) for at in range(3))
     added = i * _narrow(_bent(total.last(3 * k, 4 * k)))
     cell = exact(np.zeros(states.shape[1:]))

@@ -20,7 +20,7 @@ from match_aie.workload.fixed import requantise_fixed, requantise_pair
 from match_aie.workload.fixed_norm import norm_rows
 from match_aie.workload.fixed_softmax import softmax_rows
 from match_aie.workload.real_reference import MEANING
-from match_aie.workload.recurrent_bfloat16 import rounded_meaning
+from match_aie.workload.recurrent_int8 import rounded_meaning
 from match_aie.workload.workload import Operand, Tail, Workload
 
 Arrays = Mapping[str, np.ndarray]

@@ -45,7 +45,7 @@ Rounding = Literal["half_even", "half_away", "floor", "half_up"]
 Activation = Literal["identity", "relu", "clip", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid"]
 
 #: What the products of a float layer are made of; see `RealTail`.
-Precision = Literal["float32", "bfloat16"]
+Precision = Literal["float32", "bfloat16", "int8"]
 
 #: Bytes of one element.
 ITEMSIZE = {
@@ -189,7 +189,8 @@ class RealTail:
         lo: lower bound of a "clip", a float32 exactly.
         hi: upper bound of a "clip".
         precision: "bfloat16" where operands and results are rounded to it, which makes a dense
-            layer exact: see `match_aie.workload.bfloat16`.
+            layer exact: see `match_aie.workload.bfloat16`. "int8" where the products of a
+            recurrent layer are of 8 bits: see `match_aie.workload.recurrent_int8`.
     """
 
     activation: Activation = "identity"
@@ -270,8 +271,8 @@ class Workload:
 
     @property
     def rounded(self) -> bool:
-        """Whether it computes with bfloat16, in an order that makes every bit of it certain."""
-        return self.real is not None and self.real.precision == "bfloat16"
+        """Whether it computes with fewer bits, in an order that makes every bit of it certain."""
+        return self.real is not None and self.real.precision != "float32"
 
     @property
     def fixed_point(self) -> bool:

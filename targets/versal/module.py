@@ -39,11 +39,12 @@ from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.versal.patterns import FLOATS, PATTERNS
-from match_aie.workload import RECURRENT, Workload
+from match_aie.targets.versal.patterns import FLOATS, INTEGER_RECURRENT, PATTERNS
+from match_aie.workload import RECURRENT, Workload, product_type
 
-#: What dense and recurrent layers of float32 tensors become on the array.
-Floats = Literal["float32", "bf16"]
+#: What dense and recurrent layers of float32 tensors become on the array. "int8" is "bf16", but for
+#: recurrent layers of quantised inputs, whose products are of 8 bits.
+Floats = Literal["float32", "bf16", "int8"]
 
 #: What the layers of a network share: tiles, by whole columns but for layers of a single one, and
 #: channels from the chip's memory, and to it.
@@ -220,7 +221,7 @@ def _refuse_floats(name: str, floats: str) -> None:
     if floats not in get_args(Floats):
         raise TargetError(f"floats {floats!r}", hint=f"one of {get_args(Floats)}")
     core = device(name).architecture.core
-    if floats == "bf16" and not core.tilings_of("bfloat16", "bfloat16"):
+    if floats != "float32" and not core.tilings_of("bfloat16", "bfloat16"):
         raise TargetError(f"cores of {name} have no products of bfloat16", hint='floats="float32"')
 
 
@@ -264,6 +265,8 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
 
     def patterns(self) -> Sequence[Pattern]:
         """Dense and recurrent layers, products of activations, convolutions, pools and sums."""
+        if self.floats == "int8":
+            return (*INTEGER_RECURRENT, *FLOATS, *PATTERNS)
         return PATTERNS if self.floats == "float32" else (*FLOATS, *PATTERNS)
 
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
@@ -339,7 +342,7 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         """
         array, data = device(self.device), workload.data
         pair = [operand.dtype for operand in (*data, *workload.constants)[:2]]
-        pair = ["bfloat16"] * len(pair) if workload.rounded else pair
+        pair = [product_type(workload)] * len(pair) if workload.rounded else pair
         peak = array.architecture.core.macs_of(*pair) if len(pair) == 2 else None
         way = _way_in(array, self.memory if workload.kind == "dense" else "ddr")
         nbytes = sum(operand.nbytes for operand in workload.inputs)

@@ -20,7 +20,12 @@ from match_aie.hardware import (
     weighted,
 )
 from match_aie.targets.aie_ml.graph.cut_plan import refuses as refuses_image
-from match_aie.workload import Workload, refuses_bfloat16, refuses_recurrent
+from match_aie.workload import (
+    Workload,
+    refuses_bfloat16,
+    refuses_integer_recurrent,
+    refuses_recurrent,
+)
 
 #: (activations, weights) that the generated kernels multiply.
 PAIRS = (("int8", "int8"), ("uint8", "int8"), ("int16", "int8"), ("int16", "int16"))
@@ -104,6 +109,12 @@ FLOATS: tuple[Pattern, ...] = (
     ),
     Pattern("bf16_gru", "gru", Op("onnx.GRU", Any("x")), refuses_recurrent),
     Pattern("bf16_lstm", "lstm", Op("onnx.LSTM", Any("x")), refuses_recurrent),
+)
+
+#: Recurrent layers of quantised inputs, whose products are of 8 bits.
+INTEGER_RECURRENT: tuple[Pattern, ...] = (
+    Pattern("int8_gru", "gru", Op("onnx.GRU", real(Any("x"))), refuses_integer_recurrent),
+    Pattern("int8_lstm", "lstm", Op("onnx.LSTM", real(Any("x"))), refuses_integer_recurrent),
 )
 
 #: Convolutions (transposed ones, too), pools and sums of images, longest forms first.

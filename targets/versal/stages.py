@@ -20,7 +20,7 @@ from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.chains import Chain
 from match_aie.targets.versal.module import AieArray, plans
 from match_aie.targets.versal.wishes import Wish
-from match_aie.workload import Workload
+from match_aie.workload import Workload, product_type
 
 #: Splits over one more column that are priced, those of least bounds.
 PRICED = 2
@@ -113,7 +113,7 @@ class Stages:
         """Cycles in which so many tiles would do a layer's products at their peak."""
         core = device(self.array.device).architecture.core
         types = [operand.dtype for operand in (*workload.data, *workload.constants)[:2]]
-        types = ["bfloat16"] * len(types) if workload.rounded else types
+        types = [product_type(workload)] * len(types) if workload.rounded else types
         rate = core.macs_of(*types) if len(types) == 2 else None
         return workload.macs / (rate * tiles) if rate else 0.0
 

@@ -116,7 +116,8 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
             layers: what is asked of layers, by label: `wishes_read.KEYS`.
             floats: what dense layers of float32 tensors are: "float32", which the Arm core
                 computes, or "bf16", which the array may: operands and results are then rounded to
-                bfloat16 at the array's edge, sums are float32.
+                bfloat16 at the array's edge, sums are float32; or "int8", which is that, with
+                products of 8 bits in recurrent layers of quantised inputs.
 
         Raises:
             TargetError: there is no such device or module, the device is no Versal, or something

@@ -14,7 +14,7 @@ from match_aie.hardware import ChosenLayer
 from match_aie.hardware import Mapping as LoopMapping
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
-from match_aie.workload import Workload
+from match_aie.workload import Workload, product_type
 
 #: Layers by label, and what is asked of each.
 Layers = Mapping[str, Mapping[str, object]]
@@ -146,7 +146,9 @@ def precision(workload: Workload) -> dict[str, str]:
     found = {word: own[name] for word, name in OPERANDS.items() if name in own}
     if "weight" not in found and "x1" in own:
         found["weight"] = own["x1"]
-    return dict.fromkeys(found, "bf16") if workload.rounded else found
+    if not workload.rounded:
+        return found
+    return dict.fromkeys(found, "int8" if product_type(workload) == "int8" else "bf16")
 
 
 def offered(plans: Sequence[LayerPlan], workload: Workload) -> str:

@@ -2,7 +2,7 @@
     gates, lstm, before = k.gates, k.cell == 'lstm', k.cell == 'gru_before'
     quarters = range(4)
 %>\
-// ${'LSTM' if lstm else 'GRU'} in bfloat16${', reset gate before the product' if before else ''}: the products of four steps' inputs together, then step by step.
+// ${'LSTM' if lstm else 'GRU'} in bfloat16${', reset gate before the product' if before else ''}: the products of four steps' inputs at a time, then step by step.
 #pragma once
 
 #include <adf.h>
@@ -57,12 +57,12 @@ MATCH_AIE_INLINE void put(const Product (&sums)[4], float *to) {
 }
 
 /// Sums of a group's inputs of `count` gates: bias, then products, the rows of a tile being steps.
-template <unsigned octets, unsigned chunks, unsigned first, unsigned count>
-MATCH_AIE_INLINE void some_inputs(const Call &call, const bfloat16 *__restrict x, const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
+template <unsigned octets, unsigned chunks, unsigned steps, unsigned first, unsigned count>
+MATCH_AIE_INLINE void some_inputs(const float *__restrict biases, const bfloat16 *__restrict x, float *seen, const bfloat16 *__restrict &w, const bfloat16 *__restrict &v) {
     constexpr unsigned units = chunks * lanes;
     Product sums[count][4];
     for (unsigned at = 0; at < count; ++at) chess_flatten_loop {
-        const auto bias = aie::load_v<lanes>(call.bias + lanes * (first + at));
+        const auto bias = aie::load_v<lanes>(biases + lanes * (first + at));
         const auto [low, high] = aie::interleave_zip(bias, bias, 4);
         const auto [b0, b1] = aie::interleave_zip(low, low, 8);
         const auto [b2, b3] = aie::interleave_zip(high, high, 8);
@@ -72,21 +72,33 @@ MATCH_AIE_INLINE void some_inputs(const Call &call, const bfloat16 *__restrict x
         sums[at][3] = Floats(b3);
     }
     for (unsigned octet = 0; octet < octets; ++octet) chess_flatten_loop {
-        const auto rows = aie::load_v<32>(x + 32 * octet);
+        const auto rows = aie::load_v<32>(x + 8 * steps * octet);
         for (unsigned at = 0; at < 4 * count; ++at) chess_flatten_loop sums[at / 4][at % 4].mac(rows, tile(w, v));
     }
     for (unsigned at = 0; at < count; ++at) chess_flatten_loop {
         const unsigned chunk = (first + at) / ${len(gates)}, gate = (first + at) % ${len(gates)};
-        put<${len(gates)} * units>(sums[at], call.seen + gate * units + chunk * lanes);
+        put<${len(gates)} * units>(sums[at], seen + gate * units + chunk * lanes);
     }
 }
 
-/// All of them, two at a time.
-template <unsigned octets, unsigned chunks, unsigned first = 0>
-MATCH_AIE_INLINE void inputs(const Call &call, const bfloat16 *__restrict x, const bfloat16 *__restrict w, const bfloat16 *__restrict v) {
-    constexpr unsigned all = ${len(gates)} * chunks, count = all - first < 2 ? all - first : 2;
-    some_inputs<octets, chunks, first, count>(call, x, w, v);
-    if constexpr (first + count < all) inputs<octets, chunks, first + count>(call, x, w, v);
+/// Those of `some` chunks of units, two at a time.
+template <unsigned octets, unsigned chunks, unsigned steps, unsigned some, unsigned first = 0>
+MATCH_AIE_INLINE void all_inputs(const float *__restrict biases, const bfloat16 *__restrict x, float *seen, const bfloat16 *__restrict w, const bfloat16 *__restrict v) {
+    constexpr unsigned all = ${len(gates)} * some, count = all - first < 2 ? all - first : 2;
+    some_inputs<octets, chunks, steps, first, count>(biases, x, seen, w, v);
+    if constexpr (first + count < all) all_inputs<octets, chunks, steps, some, first + count>(biases, x, seen, w, v);
+}
+
+/// The inputs of four of a call's `steps`, from step `first` on, in so many equal parts.
+template <unsigned octets, unsigned chunks, unsigned steps, unsigned parts>
+MATCH_AIE_INLINE void inputs(const Call &call, const bfloat16 *__restrict x, const bfloat16 *__restrict w, const bfloat16 *__restrict v, unsigned first) {
+    constexpr unsigned some = chunks / parts, units = some * lanes;
+    float *seen = call.seen + ${len(gates)} * chunks * lanes * first;
+    for (unsigned part = 0; part < parts; ++part) {
+        const float *__restrict biases = call.bias + ${len(gates)} * units * part;
+        const unsigned weights = ${16 * 4 * len(gates)} * some * octets * part;
+        all_inputs<octets, chunks, steps, some>(biases, x + 8 * first, seen + units * part, w + weights, v + weights);
+    }
 }
 
 /// An octet of a state in one row of four, zeros in the others.
@@ -123,7 +135,7 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
         width = len(k.products[turn])
         return f'sums{turn}[{width} * chunk + {k.products[turn].index(gate)}].to_accum()'
     def seen_at(gate):
-        return f'floats(seen + {gates.index(gate)} * units + chunk * lanes)'
+        return f'floats(seen + {gates.index(gate)} * units + at)'
 %>\
 % for turn, names in enumerate(k.products):
 <%
@@ -132,9 +144,10 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
 %>\
     Product sums${turn}[${width} * chunks];
     for (unsigned chunk = 0; chunk < chunks; ++chunk) chess_flatten_loop {
+        const unsigned at = chunk * lanes;
     % for n, gate in enumerate(names):
         % if gate == 'n' and not before:
-        sums${turn}[${width} * chunk + ${n}] = floats(call.bias + ${16 * len(gates)} * chunks + chunk * lanes);
+        sums${turn}[${width} * chunk + ${n}] = floats(call.bias + ${16 * len(gates)} * chunks + at);
         % else:
         sums${turn}[${width} * chunk + ${n}] = ${seen_at(gate)};
         % endif
@@ -150,34 +163,7 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
     }
     % endif
 % endfor
-    for (unsigned chunk = 0; chunk < chunks; ++chunk) chess_flatten_loop {
-        const unsigned at = chunk * lanes;
-% if lstm:
-        const Rounded i = rounded(sigmoid.compute(rounded(${sums('i')})));
-        const Rounded forgotten = rounded(sigmoid.compute(rounded(${sums('f')})));
-        const Rounded g = rounded(tanh.compute(rounded(${sums('g')})));
-        const Rounded o = rounded(sigmoid.compute(rounded(${sums('o')})));
-        const Floats before = floats(call.state + at);
-        const Floats after = aie::mac(aie::msc(before, forgotten, rounded(before)), i, g);
-        const Rounded h = rounded(aie::mul(o, rounded(tanh.compute(rounded(after)))));
-% else:
-    % if before:
-        const Rounded update = aie::load_v<lanes>(call.update + at);
-        const Floats total = ${sums('n')};
-    % else:
-        const Rounded r = rounded(sigmoid.compute(rounded(${sums('r')})));
-        const Rounded update = rounded(sigmoid.compute(rounded(${sums('z')})));
-        const Floats total = aie::mac(${seen_at('n')}, r, rounded(${sums('n')}));
-    % endif
-        const Floats n = tanh.compute(rounded(total));
-        const Floats before = floats(call.state + at);
-        const Floats after = aie::mac(before, update, rounded(aie::sub(n, before)));
-        const Rounded h = rounded(after);
-% endif
-        aie::store_v(call.state + at, after.template to_vector<float>());
-        aie::store_v(call.next + at, h);
-        aie::store_v(y + at, h);
-    }
+<%include file="aie/recurrent_cell.mako" args="k=k, seen_at=seen_at, sums_of=sums, narrow=False, many='chunks', first=''"/>\
 }
 
 }  // namespace ${k.family}

@@ -10,7 +10,7 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.local import logical_banks
 from match_aie.targets.aie_ml.array.stacked import Banked
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.kernels.recurrent import GROUP, NEAR, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent import NEAR, RecurrentCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
 #: C++ types of run-time parameters that are not named as data types.
@@ -27,8 +27,8 @@ def recurrent_banks(call: RecurrentCall, device: Device) -> tuple[Banked, ...] |
     near, far = tuple(range(count // 2)), tuple(range(count // 2, count))
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
     found = [
-        Banked("in0", near, GROUP * call.x_width * 2, 2, "a"),
-        Banked("out", near, GROUP * call.y_width * 2, 2, "out"),
+        Banked("in0", near, call.group * call.x_width * call.x_bytes, 2, "a"),
+        Banked("out", near, call.group * call.y_width * 2, 2, "out"),
         Banked("stack", far, stack + call.stack_bytes, 1, "stack"),
     ]
     for p in call.parameters:

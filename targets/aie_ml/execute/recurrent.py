@@ -9,7 +9,6 @@ import numpy as np
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, to_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import (
-    GROUP,
     LANES,
     LINE_FLOATS,
     TILE_K,
@@ -17,9 +16,18 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     TOGETHER,
     RecurrentCall,
 )
+from match_aie.targets.aie_ml.kernels.recurrent_int8 import (
+    COLUMNS,
+    LARGE,
+    QUARTERS,
+    WIDE,
+    IntegerCall,
+    turned,
+)
 from match_aie.workload.bfloat16 import summed
 from match_aie.workload.bfloat16 import to_bfloat16 as rounded
 from match_aie.workload.recurrent_bfloat16 import LINES
+from match_aie.workload.recurrent_int8 import steps_of_state
 
 #: Bits of the fraction that tell lines of the tables apart: of the logistic function and of tanh.
 FRACTIONS = (3, 4)
@@ -36,22 +44,38 @@ class Cell:
     def __init__(self, call: RecurrentCall, values: Mapping[str, np.ndarray]) -> None:
         """Weights are read back from their tiles."""
         self._call = call
+        self._tables = [self._lines(values, at) for at in range(2)]
+        self._read(values)
+        self.clear()
+
+    def _read(self, values: Mapping[str, np.ndarray]) -> None:
+        """Weights, by gate, and what sums begin with."""
+        call = self._call
         halves = [values[name].reshape(-1, TILE_K // 2, TILE_N) for name in ("w", "v")]
         self._tiles = from_bfloat16(np.concatenate(halves, axis=1))
         self._at = 0
         self._inputs = self._input_weights()
-        self._states = [self._state_weights(len(gates)) for gates in call.spec.products]
+        self._states: dict[str, np.ndarray] = {}
+        for names in call.spec.products:
+            weights = self._state_weights(len(names))
+            self._states |= dict(zip(names, weights, strict=True))
         gates = len(call.spec.gates)
         begins = values["bias"][: gates * call.y_width].reshape(call.chunks, gates, LANES)
         self._begins = begins.transpose(1, 0, 2).reshape(gates, -1)
         self._apart = values["bias"][gates * call.y_width :]
-        self._tables = [self._lines(values, at) for at in range(2)]
-        self.clear()
 
     def clear(self) -> None:
         """A state of zero."""
         self._state = np.zeros(self._call.y_width, np.float32)
-        self._y = np.zeros(self._call.y_width, np.float32)
+        self._end(self._state)
+
+    def _operand(self, values: np.ndarray) -> np.ndarray:
+        """Float32 values of units as products read them."""
+        return rounded(values)
+
+    def _end(self, out: np.ndarray) -> None:
+        """A step's result, and what the next one reads."""
+        self._out, self._y = rounded(out), self._operand(out)
 
     def _take(self, count: int) -> np.ndarray:
         self._at += count
@@ -102,23 +126,31 @@ class Cell:
         return rounded(self._function(0, sums))
 
     def group(self, number: int, x: np.ndarray) -> np.ndarray:
-        """States of a group's steps, bfloat16 patterns, of the bytes of its inputs."""
+        """States of a call's steps, bfloat16 patterns, of the bytes of its inputs."""
         call = self._call
-        tiles = from_bfloat16(x.view(np.uint16)).reshape(call.x_octets, GROUP, TILE_K)
-        rows = np.ascontiguousarray(tiles.transpose(1, 0, 2)).reshape(GROUP, -1)
-        seen = np.stack(
-            [summed(b, rows, w) for b, w in zip(self._begins, self._inputs, strict=True)]
-        )
-        stored = np.zeros((GROUP, call.y_width), np.float32)
-        for step in range(call.last if number == call.passes - 1 else GROUP):
+        seen = self._seen(x)
+        stored = np.zeros((call.group, call.y_width), np.float32)
+        for step in range(call.last if number == call.passes - 1 else call.group):
             self._step(seen[:, step])
-            stored[step] = self._y
+            stored[step] = self._out
         return to_bfloat16(stored, "conv_even").reshape(-1)
 
-    def _products(self, turn: int, begins: list[np.ndarray], h: np.ndarray) -> list[np.ndarray]:
-        weights = self._states[turn]
-        octets = h[None, : weights.shape[1]]
-        return [summed(b, octets, w)[0] for b, w in zip(begins, weights, strict=True)]
+    def _rows(self, x: np.ndarray) -> np.ndarray:
+        """Inputs [steps, inputs] out of their tiles."""
+        call = self._call
+        tiles = x.reshape(call.x_octets, call.group, TILE_K)
+        return np.ascontiguousarray(tiles.transpose(1, 0, 2)).reshape(call.group, -1)
+
+    def _seen(self, x: np.ndarray) -> np.ndarray:
+        """Sums of the inputs' products [gates, steps, units]."""
+        rows = self._rows(from_bfloat16(x.view(np.uint16)))
+        pairs = zip(self._begins, self._inputs, strict=True)
+        return np.stack([summed(begin, rows, weight) for begin, weight in pairs])
+
+    def _with_state(self, gate: str, begin: np.ndarray, h: np.ndarray) -> np.ndarray:
+        """Sums [units] and the products of what gates read of a state."""
+        weight = self._states[gate]
+        return np.asarray(summed(begin, h[None, : len(weight)], weight)[0])
 
     def _step(self, seen: np.ndarray) -> None:
         {"gru": self._gru, "gru_before": self._gru_before, "lstm": self._lstm}[
@@ -126,25 +158,90 @@ class Cell:
         ](seen)
 
     def _gru(self, seen: np.ndarray) -> None:
-        r, inner, z = self._products(0, [seen[1], self._apart, seen[0]], self._y)
+        z, r = (self._with_state(gate, seen[at], self._y) for at, gate in enumerate("zr"))
+        inner = self._with_state("n", self._apart, self._y)
         total = seen[2] + self._gate(r) * rounded(inner)
         self._move(self._gate(z), total)
 
     def _gru_before(self, seen: np.ndarray) -> None:
-        z, r = self._products(0, [seen[0], seen[1]], self._y)
-        (total,) = self._products(1, [seen[2]], rounded(self._gate(r) * self._y))
+        z, r = (self._with_state(gate, seen[at], self._y) for at, gate in enumerate("zr"))
+        total = self._with_state("n", seen[2], self._operand(self._gate(r) * self._out))
         self._move(self._gate(z), total)
 
     def _move(self, update: np.ndarray, total: np.ndarray) -> None:
         n = self._function(1, total)
         self._state = self._state + update * rounded(n - self._state)
-        self._y = rounded(self._state)
+        self._end(self._state)
 
     def _lstm(self, seen: np.ndarray) -> None:
-        i, f, g, o = self._products(0, [seen[0], seen[2], seen[3], seen[1]], self._y)
+        i, o, f, g = (self._with_state(gate, seen[at], self._y) for at, gate in enumerate("iofg"))
         i, v, g = self._gate(i), self._gate(f), rounded(self._function(1, g))
         self._state = (self._state - v * rounded(self._state)) + i * g
-        self._y = rounded(self._gate(o) * rounded(self._function(1, self._state)))
+        self._end(self._gate(o) * rounded(self._function(1, self._state)))
+
+
+class IntegerCell(Cell):
+    """Likewise, with products of 8 bits."""
+
+    def _read(self, values: Mapping[str, np.ndarray]) -> None:
+        call = self._call
+        assert isinstance(call, IntegerCall)
+        gates, units = len(call.spec.gates), call.y_width
+        halves = [values[name].reshape(-1, TILE_K // 2, COLUMNS) for name in ("w", "v")]
+        self._tiles = np.concatenate(halves, axis=1).astype(np.int64)
+        self._at = 0
+
+        def of_gates(array: np.ndarray) -> np.ndarray:
+            """[chunk][gate][32] as [gates, units]."""
+            return array.reshape(call.wides, gates, WIDE).transpose(1, 0, 2).reshape(gates, -1)
+
+        def of_octets(array: np.ndarray) -> np.ndarray:
+            """Likewise, every octet twice."""
+            return of_gates(array[: 2 * gates * units].reshape(-1, 2, COLUMNS)[:, 0])
+
+        parts = self._take(call.wides * gates * call.x_octets * QUARTERS).reshape(
+            call.wides, gates, call.x_octets, QUARTERS, TILE_K, COLUMNS
+        )
+        self._inputs = parts.transpose(1, 2, 4, 0, 3, 5).reshape(gates, call.x_width, units)
+        self._states = {name: np.zeros((units, units), np.int64) for name in call.spec.gates}
+        for chunk, turn in call.order:
+            names = call.spec.products[turn]
+            for name, weight in zip(names, self._turned_weights(call, len(names)), strict=True):
+                self._states[name][:, WIDE * chunk : WIDE * (chunk + 1)] = weight
+        self._first = of_gates(values["begin"]).astype(np.int64) - LARGE
+        self._begins, self._apart = of_octets(values["bias"]), values["bias"][2 * gates * units :]
+        scale = from_bfloat16(values["scale"])
+        self._scale = of_octets(scale)
+        self._state_scale = dict(
+            zip(call.spec.gates, scale[2 * gates * units :].reshape(gates, units), strict=True)
+        )
+
+    def _turned_weights(self, call: IntegerCall, gates: int) -> np.ndarray:
+        """[gates, hidden, 32] of a turn and a chunk."""
+        parts = self._take(call.h_octets * QUARTERS * gates).reshape(
+            call.wides, QUARTERS, QUARTERS, gates, TILE_K, COLUMNS
+        )
+        found = np.zeros((call.h_octets, QUARTERS, *parts.shape[3:]), np.int64)
+        found[turned(call.wides), np.arange(QUARTERS)] = parts
+        return found.transpose(2, 0, 3, 1, 4).reshape(gates, call.y_width, WIDE)
+
+    def _operand(self, values: np.ndarray) -> np.ndarray:
+        return steps_of_state(values)
+
+    def _seen(self, x: np.ndarray) -> np.ndarray:
+        assert isinstance(self._call, IntegerCall)
+        rows = self._rows(x.view(self._call.x_type)).astype(np.int64)
+        sums = [
+            rounded((rows @ w + b).astype(np.float32))
+            for b, w in zip(self._first, self._inputs, strict=True)
+        ]
+        return np.stack(
+            [b + s * v for b, s, v in zip(self._begins, self._scale, sums, strict=True)]
+        )
+
+    def _with_state(self, gate: str, begin: np.ndarray, h: np.ndarray) -> np.ndarray:
+        sums = rounded((h @ self._states[gate]).astype(np.float32))
+        return np.asarray(begin + self._state_scale[gate] * sums)
 
 
 class Steps:
@@ -152,7 +249,8 @@ class Steps:
 
     def __init__(self, call: RecurrentCall, values: Mapping[str, np.ndarray]) -> None:
         """See `Cell`."""
-        self._call, self._cell = call, Cell(call, values)
+        cell = IntegerCell if isinstance(call, IntegerCall) else Cell
+        self._call, self._cell = call, cell(call, values)
 
     def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
         """Group `number` of a run, the first of which begins with a state of zero."""

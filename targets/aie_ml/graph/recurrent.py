@@ -1,13 +1,13 @@
 """A GRU or LSTM on one tile: how it runs, and its graph.
 
 Weights and state stay in the tile, whose function is started once for a run and walks groups of
-steps: x comes through a memory tile, four steps at a time, and so do the states leave.
+steps: x comes through a memory tile, a group at a time, and so do the states leave.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
 from match_aie.errors import Infeasible, TargetError
 from match_aie.hardware import Loop
 from match_aie.targets.aie_ml.array.assumed import Assumed
-from match_aie.targets.aie_ml.array.recurrent import LEVERS
+from match_aie.targets.aie_ml.array.recurrent import LEVERS, recurrent_banks
 from match_aie.targets.aie_ml.array.works import program_bytes, works
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
@@ -27,6 +27,7 @@ from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.kernels.recurrent import (
     GROUP,
+    GROUPS,
     LANES,
     TILE_K,
     Cell,
@@ -34,26 +35,32 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     RecurrentSpec,
     parameter_values,
 )
+from match_aie.targets.aie_ml.kernels.recurrent_int8 import (
+    IntegerCall,
+    IntegerSpec,
+    integer_values,
+)
 from match_aie.workload import Workload
 
 #: Accumulators of 16 floats that a step's sums may take: the others hold what gates are made of.
 ACCUMULATORS = 12
 
 
-def recurrent_call(workload: Workload, name: str) -> RecurrentCall:
-    """The function of a recurrent layer in bfloat16."""
+def recurrent_call(workload: Workload, name: str, device: Device) -> RecurrentCall:
+    """The function of a recurrent layer; its calls are as long as there is room."""
     sizes = workload.sizes
     cell: Cell = "lstm"
     if workload.kind == "gru":
         cell = "gru" if workload.parameter("linear_before_reset") else "gru_before"
-    return RecurrentCall(
-        f"{name}_steps",
-        f"{name}_kernels.h",
-        RecurrentSpec(cell),
-        sizes["OY"],
-        sizes["C"],
-        sizes["K"],
-    )
+    names = f"{name}_steps", f"{name}_kernels.h"
+    extents = sizes["OY"], sizes["C"], sizes["K"]
+    shortest = RecurrentCall(*names, RecurrentSpec(cell), *extents)
+    if workload.real is not None and workload.real.precision == "int8":
+        shortest = IntegerCall(*names, IntegerSpec(cell, workload.inputs[0].dtype), *extents)
+    whole = -(-sizes["OY"] // GROUP) * GROUP
+    longer = (replace(shortest, group=min(group, whole)) for group in GROUPS)
+    room = (call for call in longer if not isinstance(recurrent_banks(call, device), Infeasible))
+    return next(room, shortest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +68,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
     """A recurrent layer as the search sees it: its only cut is its function on one tile.
 
     Attributes:
-        workload: in bfloat16.
+        workload: in bfloat16, or with products of 8 bits.
         device: for which.
 
     Raises:
@@ -80,7 +87,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
     def all(self, columns: int) -> Iterator[RecurrentCall]:
         """The only one."""
         del columns
-        yield recurrent_call(self.workload, "layer")
+        yield recurrent_call(self.workload, "layer", self.device)
 
     def shape(self, cut: RecurrentCall) -> tuple[int, int]:
         """A tile."""
@@ -127,36 +134,34 @@ def recurrent_graph(
     name: str, workload: Workload, constants: Arrays, device: Device
 ) -> LayerGraph | Infeasible:
     """One tile between two buffers in memory tiles, or what lacks."""
-    call = recurrent_call(workload, name)
-    rows = call.passes * GROUP
+    call = recurrent_call(workload, name, device)
+    rows = call.passes * call.group
     assembly = Assembly(name, device, 1)
-    octets, groups = (0, TILE_K, call.x_octets), (1, GROUP, call.passes)
+    octets, groups = (0, TILE_K, call.x_octets), (1, call.group, call.passes)
     loops = tuple(loop for loop in (octets, groups) if loop[2] > 1)
     x, y = (call.x_width, rows), (call.y_width, rows)
-    read = Access(x, (TILE_K, GROUP), (0, 0), loops)
-    write = Access(y, (call.y_width, GROUP), (0, 0), (groups,) if call.passes > 1 else ())
+    read = Access(x, (TILE_K, call.group), (0, 0), loops)
+    write = Access(y, (call.y_width, call.group), (0, 0), (groups,) if call.passes > 1 else ())
     placed = assembly.place(
         1,
         1,
         (
-            Request("x", "bfloat16", x, (Access(x, x, (0, 0)),), (read,)),
+            Request("x", call.x_type, x, (Access(x, x, (0, 0)),), (read,)),
             Request("y", "bfloat16", y, (write,), (Access(y, y, (0, 0)),)),
         ),
     )
     if isinstance(placed, Infeasible):
         return placed
-    values = parameter_values(
-        call, *(constants[each].astype(np.float32) for each in ("weight", "recurrent", "bias"))
-    )
+    values = _values(call, workload, constants)
     place = placed.column, placed.row
-    inputs, output = (GROUP * call.x_width,), GROUP * call.y_width
+    inputs, output = (call.group * call.x_width,), call.group * call.y_width
     kernel = GraphKernel(call, place, inputs, output, 1, tuple(values.items()), walks=True)
     assembly.kernels.append(kernel)
     steps = workload.sizes["OY"]
     way_in = Part("x", (steps, 1, call.inputs), 0, rows, 1, call.x_width)
     way_out = Part("y", (steps, 1, call.hidden), 0, rows, 1, call.y_width)
     before, after = placed.buffers
-    assembly.connect(("in", assembly.outside(way_in, "bfloat16"), 0), ("shared", before, 0))
+    assembly.connect(("in", assembly.outside(way_in, call.x_type), 0), ("shared", before, 0))
     assembly.connect(("shared", before, 0), ("buffer", 0, 0))
     assembly.connect(("buffer", 0, 0), ("shared", after, 0))
     assembly.connect(("shared", after, 0), ("out", assembly.outside(way_out, "bfloat16"), 0))
@@ -164,13 +169,22 @@ def recurrent_graph(
     return assembly.graph(f"{kind} of {call.hidden} units, {steps} steps on one tile")
 
 
+def _values(call: RecurrentCall, workload: Workload, constants: Arrays) -> Arrays:
+    """Of the function's parameters."""
+    known = {each: constants[each].astype(np.float32) for each in ("weight", "recurrent", "bias")}
+    if isinstance(call, IntegerCall):
+        x = workload.inputs[0]
+        return integer_values(call, known, x.scale or 1.0, x.zero_point)
+    return parameter_values(call, *known.values())
+
+
 def _code(call: RecurrentCall, device: Device) -> Infeasible | None:
     """Why a core does not hold the function's sums or code; None where it does."""
-    sums = len(call.spec.gates) * call.chunks
+    sums = len(call.spec.gates) * (2 if isinstance(call, IntegerCall) else call.chunks)
     if sums > ACCUMULATORS:
         what = "accumulators of a tile for a step's gates"
         return Infeasible(what, sums, ACCUMULATORS, "of 16 floats", LEVERS)
-    kernel = GraphKernel(call, (0, 0), (GROUP * call.x_width,), GROUP * call.y_width, 1)
+    kernel = GraphKernel(call, (0, 0), (call.group * call.x_width,), call.group * call.y_width, 1)
     try:
         much = program_bytes(works(kernel, device.architecture))
     except TargetError as error:  # registers
@@ -184,19 +198,19 @@ def _code(call: RecurrentCall, device: Device) -> Infeasible | None:
 def recurrent_cost(call: RecurrentCall, device: Device, assumed: Assumed = Assumed()) -> BandCost:
     """Modelled cost of one run: groups of steps one after the other."""
     arch = device.architecture
-    kernel = GraphKernel(call, (0, 0), (GROUP * call.x_width,), GROUP * call.y_width, 1)
+    kernel = GraphKernel(call, (0, 0), (call.group * call.x_width,), call.group * call.y_width, 1)
     bodies = [work.schedule.body for work in works(kernel, arch)]
-    rows = call.passes * GROUP * 2
+    rows = call.passes * call.group
     return band_cost(
         BandWork(
             bands=call.passes,
             body=sum(bodies) / len(bodies),
             around=2 * (assumed.acquire + assumed.release),
             start=assumed.start + 2 * assumed.start_port,
-            input_bytes=2 * GROUP * call.x_width,
-            output_bytes=2 * GROUP * call.y_width,
-            entering=rows * call.x_width,
-            leaving=rows * call.y_width,
+            input_bytes=call.x_bytes * call.group * call.x_width,
+            output_bytes=2 * call.group * call.y_width,
+            entering=call.x_bytes * rows * call.x_width,
+            leaving=2 * rows * call.y_width,
             handed=0,
             skew=0,
             rate=arch.core.dma.bytes_per_cycle,

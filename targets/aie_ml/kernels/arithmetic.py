@@ -27,11 +27,13 @@ from match_aie.workload import (
     joined_attention,
     layer_constants,
     refuses_bfloat16,
+    refuses_integer_recurrent,
     refuses_recurrent,
     to_fixed_point,
 )
 from match_aie.workload.bfloat16 import starting
 from match_aie.workload.recurrent_bfloat16 import not_finite
+from match_aie.workload.recurrent_int8 import too_large
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -82,7 +84,7 @@ def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
     What is in fixed point already keeps its rounding: cores have them all.
     """
     if workload.real is not None:
-        return in_bfloat16(workload, constants)
+        return in_fewer_bits(workload, constants)
     tail = workload.tail
     if workload.kind == "softmax" and not workload.fixed_point:
         return fixed_softmax(workload)
@@ -112,17 +114,21 @@ def _attention(workload: Workload, constants: Arrays) -> Converted | str:
     return refused or joined_attention(workload, layers)
 
 
-def in_bfloat16(workload: Workload, constants: Arrays) -> Converted | str:
-    """A float32 layer with the products of bfloat16 that cores have, or why it has none.
+def in_fewer_bits(workload: Workload, constants: Arrays) -> Converted | str:
+    """A float32 layer with products of bfloat16, or of 8 bits, or why it has none.
 
-    Its constants stay as they are: they are rounded where they are packed.
+    Recurrent layers of quantised inputs have the latter. Constants stay as they are: they are
+    rounded where they are packed.
     """
-    recurrent = workload.kind in RECURRENT
-    refused = refuses_recurrent(workload) if recurrent else refuses_bfloat16(workload)
+    recurrent, integers = workload.kind in RECURRENT, workload.inputs[0].scale is not None
+    if recurrent and integers:
+        refused = refuses_integer_recurrent(workload) or too_large(workload, constants)
+    else:
+        refused = refuses_recurrent(workload) if recurrent else refuses_bfloat16(workload)
     refused = refused or (not_finite(constants) if recurrent else None)
     if refused is not None or workload.real is None:
         return refused or "its sums are integers"
-    real = replace(workload.real, precision="bfloat16")
+    real = replace(workload.real, precision="int8" if integers else "bfloat16")
     return Converted(replace(workload, real=real), constants, None)
 
 

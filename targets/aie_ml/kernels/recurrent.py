@@ -1,10 +1,10 @@
 """The kernel of a GRU or LSTM in bfloat16: one tile holds weights and state, and walks the steps.
 
 The products of the input do not wait for the state: those of `GROUP` steps are computed together,
-as rows of `mmul`. The products of the state are of a single row. Its four octets of lanes become
-four rows of an operand that are zero elsewhere, so that four columns of tiles of the weights add to
-one accumulator: sixteen outputs side by side, as the gates need them, and no product is computed
-twice. What is added are products with zero.
+as rows of `mmul`; a call has several such groups. The products of the state are of a single row.
+Its four octets of lanes become four rows of an operand that are zero elsewhere, so that four
+columns of tiles of the weights add to one accumulator: sixteen outputs side by side, as the gates
+need them, and no product is computed twice. What is added are products with zero.
 
 Hidden units go in chunks of 16. A tile of the weights is 8x4; its first four rows lie in one bank
 and its last four in another (parameters "w" and "v"), so that a product's weights are loaded in
@@ -21,12 +21,15 @@ import numpy as np
 from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.layout import pack_weights
 from match_aie.workload.bfloat16 import starting
-from match_aie.workload.recurrent_bfloat16 import LINES, Lines, sigmoid_lines, tanh_lines
+from match_aie.workload.recurrent_bfloat16 import LINES, sigmoid_lines, tanh_lines
 
 Cell = Literal["gru", "gru_before", "lstm"]
 
 #: Steps whose inputs' products are computed together: the rows of `mmul`.
 GROUP = 4
+
+#: Steps of a call at most, largest first: a call has locks and a start of its own.
+GROUPS = (16, 8, GROUP)
 
 #: Hidden units of a chunk: lanes of floats.
 LANES = 16
@@ -48,6 +51,9 @@ PRODUCTS: dict[Cell, tuple[tuple[str, ...], ...]] = {
     "lstm": (("i", "f", "g", "o"),),
 }
 
+#: Chunks of units from which on the inputs' code is a loop.
+LOOPED = 4
+
 #: Gates of chunks whose products of the inputs are computed together: half of the accumulators.
 TOGETHER = 2
 
@@ -55,7 +61,7 @@ TOGETHER = 2
 NEGATED = ("z", "f")
 
 #: Parameters in the banks of x and y; the others are in those of the stack.
-NEAR = ("w", "bias", "ab")
+NEAR = ("w", "begin", "bias", "ab")
 
 #: Floats of a line in each array of a table: slope and offset, twice.
 LINE_FLOATS = 4
@@ -103,6 +109,7 @@ class RecurrentCall:
         steps: of a run.
         inputs: elements of x, before they are filled up.
         hidden: units.
+        group: steps of a call, a multiple of `GROUP`.
     """
 
     symbol: str
@@ -111,16 +118,17 @@ class RecurrentCall:
     steps: int
     inputs: int
     hidden: int
+    group: int = GROUP
 
     @property
     def passes(self) -> int:
         """Groups of steps."""
-        return -(-self.steps // GROUP)
+        return -(-self.steps // self.group)
 
     @property
     def last(self) -> int:
         """Steps of the last group."""
-        return self.steps - (self.passes - 1) * GROUP
+        return self.steps - (self.passes - 1) * self.group
 
     @property
     def x_octets(self) -> int:
@@ -136,6 +144,14 @@ class RecurrentCall:
     def chunks(self) -> int:
         """Of hidden units."""
         return -(-self.hidden // LANES)
+
+    @property
+    def input_parts(self) -> int:
+        """Parts of the units that the inputs' products are computed for in turn, by the same code.
+
+        One where program memory holds the code for all units.
+        """
+        return 2 if self.chunks >= LOOPED and self.chunks % 2 == 0 else 1
 
     @property
     def x_width(self) -> int:
@@ -161,7 +177,7 @@ class RecurrentCall:
     def stack_bytes(self) -> int:
         """The inputs' sums of a group, states, and what gates keep: local arrays."""
         gates = len(self.spec.gates)
-        sums, state, rounded = 4 * GROUP * gates, 4, 2 * 2
+        sums, state, rounded = 4 * self.group * gates, 4, 2 * 2
         kept = 2 * 2 if self.spec.cell == "gru_before" else 0
         return self.y_width * (sums + state + rounded + kept)
 
@@ -181,10 +197,20 @@ class RecurrentCall:
         )
 
     @property
+    def x_type(self) -> str:
+        """C++ type of the inputs."""
+        return "bfloat16"
+
+    @property
+    def x_bytes(self) -> int:
+        """Of an element of the inputs."""
+        return 2
+
+    @property
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text."""
         return (
-            "adf::input_async_buffer<bfloat16> &__restrict x",
+            f"adf::input_async_buffer<{self.x_type}> &__restrict x",
             *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
             "adf::output_async_buffer<bfloat16> &__restrict y",
         )
@@ -212,7 +238,7 @@ def parameter_values(
     h_part = _padded(recurrent.reshape(gates, hidden, hidden) * signs, call.y_width, h_width)
     tiles = np.concatenate([*_x_tiles(x_part, call.chunks), *_h_tiles(h_part, call)])
     halves = pack_weights(tiles).reshape(-1, 2, TILE_K * TILE_N // 2)
-    table = _table(sigmoid_lines(), tanh_lines())
+    table = tables()
     return {
         "w": np.ascontiguousarray(halves[:, 0]).reshape(-1),
         "v": np.ascontiguousarray(halves[:, 1]).reshape(-1),
@@ -269,8 +295,9 @@ def _begins(call: RecurrentCall, bias: np.ndarray) -> np.ndarray:
     return np.concatenate([parts.reshape(-1), state]).astype(np.float32)
 
 
-def _table(*functions: Lines) -> np.ndarray:
-    """One array of tables one after the other: every 128 bits, which are two lines, twice."""
+def tables() -> np.ndarray:
+    """One array of both tables one after the other: every 128 bits, which are two lines, twice."""
+    functions = sigmoid_lines(), tanh_lines()
     lines = [np.stack([each.slopes, each.offsets], axis=1) for each in functions]
     pairs = np.concatenate(lines).reshape(-1, 1, LINE_FLOATS)
     return np.ascontiguousarray(np.repeat(pairs, 2, axis=1), np.float32).reshape(-1)

@@ -55,6 +55,7 @@ class Line:
         self._ready: dict[str, int] = {}
         self._lives: dict[str, _Life] = {}
         self._past: list[_Life] = []
+        self._wide: dict[str, float] = {}
 
     def put(self, op: Operation, after: int = 0) -> int:
         """The cycle in which `op` issues: at `after` or later, once what it reads is there.
@@ -89,14 +90,18 @@ class Line:
         if name in self._lives:
             self._past.append(self._lives.pop(name))
 
-    def hold(self, name: str, units: float, cycle: int) -> None:
-        """A constant of so many registers is read in a cycle."""
-        life = self._lives.setdefault(name, _Life(cycle, cycle, units, False))
+    def widen(self, name: str, units: float) -> None:
+        """Sums of this name take so many accumulators of sixteen floats."""
+        self._wide[name] = units
+
+    def hold(self, name: str, units: float, cycle: int, *, sums: bool = False) -> None:
+        """A constant of so many registers, or accumulators, is read in a cycle."""
+        life = self._lives.setdefault(name, _Life(cycle, cycle, units, sums))
         life.begin, life.end = min(life.begin, cycle), max(life.end, cycle)
 
     def _written(self, op: Operation, landed: int) -> None:
         sums = op.kind in _SUMS or (op.kind == "copy" and not op.bytes)
-        units = 1.0 if sums else max(1.0, op.bytes / WORD)
+        units = self._wide.get(op.writes, 1.0) if sums else max(1.0, op.bytes / WORD)
         life = self._lives.get(op.writes)
         if life is None:
             self._lives[op.writes] = _Life(landed, landed, units, sums)

@@ -16,10 +16,12 @@ from functools import lru_cache
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.line import Line
 from match_aie.targets.aie_ml.schedule.machine import Machine, machine
 from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes, Inputs, Step
+from match_aie.targets.aie_ml.schedule.recurrent_int8_code import IntegerInputs, IntegerStep
 
 #: Pairs of weights' registers that are filled ahead of their products, and whether the inputs'
 #: turns wait for each other: the fastest whose values registers hold is taken.
@@ -28,16 +30,20 @@ AHEAD = tuple((ahead, serial) for serial in (False, True) for ahead in (7, 6, 5,
 #: Functions that are looked up at a time: likewise.
 FLIGHT = (6, 5, 4, 3, 2, 1)
 
+#: Pairs of weights' registers that are filled ahead of products that others wait for last.
+LATER = (7, 5, 4, 3)
+
 
 @dataclass(frozen=True)
 class GroupSchedule:
     """A group's call; cycles are modelled.
 
     Attributes:
-        inputs: cycles of the products of the inputs.
+        inputs: cycles of the products of the inputs of `GROUP` steps.
         step: of a step.
-        turn: more of each.
-        steps: of the group.
+        turn: more of each, and of every such group where a call has several.
+        steps: that the call walks.
+        quads: groups of `GROUP` steps, whose inputs' products are computed together.
         bundles: of both pieces of code.
         kinds: operations of the inputs' part, and of a step, by kind.
     """
@@ -46,6 +52,7 @@ class GroupSchedule:
     step: int
     turn: int
     steps: int
+    quads: int
     bundles: int
     kinds: tuple[Counter[str], Counter[str]]
     reads: tuple[int, ...] = ()
@@ -54,7 +61,8 @@ class GroupSchedule:
     @property
     def body(self) -> int:
         """Cycles from the first load to the last store."""
-        return self.inputs + self.steps * (self.step + self.turn)
+        around = self.turn if self.quads > 1 else 0
+        return self.quads * (self.inputs + around) + self.steps * (self.step + self.turn)
 
     @property
     def program_bytes(self) -> int:
@@ -65,7 +73,9 @@ class GroupSchedule:
     def counts(self) -> Counter[str]:
         """Operations of a call by their kind."""
         inputs, step = self.kinds
-        return Counter({kind: inputs[kind] + self.steps * step[kind] for kind in {*inputs, *step}})
+        return Counter(
+            {kind: self.quads * inputs[kind] + self.steps * step[kind] for kind in {*inputs, *step}}
+        )
 
 
 def group_schedule(
@@ -76,8 +86,9 @@ def group_schedule(
     Raises:
         TargetError: facts are missing, or registers do not suffice.
     """
-    shape = call.spec.cell, call.chunks, call.x_octets, call.h_octets
-    return replace(_scheduled(_Problem(shape, times, arch.name, call, arch)), steps=steps)
+    shape = call.spec.family, call.chunks, call.x_octets, call.h_octets
+    found = _scheduled(_Problem(shape, times, arch.name, call, arch))
+    return replace(found, steps=steps, quads=call.group // GROUP)
 
 
 @dataclass(frozen=True)
@@ -93,15 +104,39 @@ class _Problem:
 
 @lru_cache(maxsize=1024)
 def _scheduled(problem: _Problem) -> GroupSchedule:
-    """Of a whole group: the fastest lines of code whose values registers hold."""
+    """Of a group: the fastest lines of code whose values registers hold."""
     call, core, times = problem.call, machine(problem.arch), problem.times
-    inputs = _best(
-        core, (Inputs(call, core, times, ahead, serial=serial).line for ahead, serial in AHEAD)
-    )
-    step = _best(core, (Step(call, core, times, flight).line for flight in FLIGHT))
-    bundles = inputs.cycles + step.cycles + FRAME_BUNDLES
-    kinds = inputs.kinds, step.kinds
-    return GroupSchedule(inputs.cycles, step.cycles, times.turn, GROUP, bundles, kinds)
+    inputs, *step = (_best(core, lines) for lines in _lines(call, core, times))
+    bundles = inputs.cycles + sum(line.cycles for line in step) + FRAME_BUNDLES
+    kinds = inputs.kinds, sum((line.kinds for line in step), Counter())
+    if isinstance(call, IntegerCall) and call.wides > 1:  # loops over chunks
+        many = call.wides
+        walked = [many * (line.cycles + times.turn) for line in (inputs, *step)]
+        more = [Counter({kind: many * count for kind, count in each.items()}) for each in kinds]
+        return GroupSchedule(
+            walked[0], sum(walked[1:]), times.turn, GROUP, 1, bundles, (more[0], more[1])
+        )
+    parts, many = call.input_parts, inputs.cycles
+    if parts > 1:
+        many = parts * (many + times.turn)
+        kinds = Counter({kind: parts * count for kind, count in kinds[0].items()}), kinds[1]
+    cycles = sum(line.cycles for line in step)
+    return GroupSchedule(many, cycles, times.turn, GROUP, 1, bundles, kinds)
+
+
+def _lines(call: RecurrentCall, core: Machine, times: GateTimes) -> Iterator[Iterator[Line]]:
+    """What may be the code of the inputs, and of each piece of a step."""
+    if not isinstance(call, IntegerCall):
+        yield (Inputs(call, core, times, ahead, serial=serial).line for ahead, serial in AHEAD)
+        yield (Step(call, core, times, flight).line for flight in FLIGHT)
+        return
+    yield (IntegerInputs(call, core, times, ahead, serial=serial).line for ahead, serial in AHEAD)
+    for piece in range(2 if call.spec.cell == "gru_before" else 1):
+        yield (
+            IntegerStep(call, core, times, flight, later, piece).line
+            for flight in FLIGHT
+            for later in LATER
+        )
 
 
 def _best(core: Machine, lines: Iterator[Line]) -> Line:
@@ -122,6 +157,6 @@ def group_works(
     call: RecurrentCall, arch: Architecture, times: GateTimes = GateTimes()
 ) -> Iterator[GroupSchedule]:
     """The schedule of every group of a run."""
-    whole = group_schedule(call, arch, GROUP, times)
+    whole = group_schedule(call, arch, call.group, times)
     for group in range(call.passes):
         yield whole if group + 1 < call.passes else replace(whole, steps=call.last)

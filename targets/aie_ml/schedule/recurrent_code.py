@@ -50,6 +50,7 @@ class Code:
         self.call, self.core, self.times = call, core, times
         self.line = Line()
         self.ahead = MOST_AHEAD
+        self.latency, self.distance = core.float_product, core.float_distance
         self._issued: list[int] = []
         self._last: dict[str, int] = {}
 
@@ -65,6 +66,10 @@ class Code:
             self.line.put(
                 Operation("load_accumulator", what, (LOAD_A,), (), name, latency, side, WORD)
             )
+        self.forget(name)
+
+    def forget(self, name: str) -> None:
+        """No product has been added to it."""
         self._last.pop(name, None)
 
     def add_product(self, rows: str, sums: str, after: int = 0) -> None:
@@ -75,8 +80,8 @@ class Code:
         for side in (NEAR, FAR):
             self.load(name, side, after=max(ahead, after))
         reads = (rows, name) if sums in self._last else (rows, name, sums)
-        op = Operation("product", name, (VECTOR,), reads, sums, self.core.float_product)
-        least = self._last.get(sums, -self.core.float_distance) + self.core.float_distance
+        op = Operation("product", name, (VECTOR,), reads, sums, self.latency)
+        least = self._last.get(sums, -self.distance) + self.distance
         self._last[sums] = self.line.put(op, max(least, 0))
         self._issued.append(self._last[sums])
 
@@ -123,7 +128,7 @@ class Inputs(Code):
         """All of it."""
         super().__init__(call, core, times)
         self.ahead = ahead
-        total = len(call.spec.gates) * call.chunks
+        total = len(call.spec.gates) * call.chunks // call.input_parts
         free: dict[str, int] = {}
         self._wait = 0
         for turn, first in enumerate(range(0, total, TOGETHER)):
@@ -155,7 +160,7 @@ class Inputs(Code):
             self.one("shuffle", MOVE, (f"b{tag}",), f"b{tag}.{half}")
         for at, name in enumerate(names):
             self.one("shuffle", MOVE, (f"b{tag}.{at // 2}",), f"b{tag}.q{at}")
-            self._last.pop(name, None)
+            self.forget(name)
             self.line.renew(name)
             self.one("copy", MOVE, (f"b{tag}.q{at}",), name, free.get(name, 0))
 
@@ -184,9 +189,13 @@ class Step(Code):
         self._flight = flight
         self._read = 0
         self._ends: list[int] = []
-        chunks = [str(chunk) for chunk in range(call.chunks)]
+        chunks = self._chunks()
         cell = {"gru": self._gru, "gru_before": self._gru_before, "lstm": self._lstm}
         cell[call.spec.cell](chunks)
+
+    def _chunks(self) -> list[str]:
+        """Of units, each of sixteen lanes."""
+        return [str(chunk) for chunk in range(self.call.chunks)]
 
     def _products(self, turn: int) -> None:
         """Of the gates of a turn; those of a state that gates make wait for what these read."""

@@ -110,6 +110,17 @@ def test_a_turned_layer_is_a_forward_one_between_turns(tmp_path):
         assert 1e-5 < max(result.max_abs_vs_model.values()) < 0.05
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+def test_a_gru_of_64_units_fits_a_tile(tmp_path):
+    """Its inputs' products are computed in two parts by the same code."""
+    layer = ("GRU", 60, {"linear_before_reset": 1})
+    made = match.compile(network([layer], 19, 30), target=VersalAIEML(floats="bf16"))
+    assert kinds(made) == ["gru"]
+    inputs = random_inputs(made.inputs, np.random.default_rng(1))
+    assert made.write(tmp_path / "net").run(inputs, quick=True).matches_reference
+
+
 @pytest.mark.parametrize("operator", ["GRU", "LSTM"])
 @pytest.mark.parametrize(("what", "value"), [("b0", 3.4e38), ("b0", np.inf), ("r0", 1e38)])
 def test_constants_that_may_overflow_stay_with_the_core(operator, what, value):

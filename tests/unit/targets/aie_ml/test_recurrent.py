@@ -40,6 +40,17 @@ def test_executed_programs_equal_their_references(kind, after):
         np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
 
 
+def test_a_gru_of_64_units():
+    """The code of its inputs' products is a loop, so that program memory holds it."""
+    workload, constants, x = layer("gru", True, 19, 32, 64)
+    wanted = reference(workload, [x], constants)
+    done = execute(program(workload, constants), VEK280, {"x": x})
+    np.testing.assert_array_equal(done.tensor(wanted), wanted)
+    call = recurrent_call(workload, "layer", VEK280)
+    whole = next(group_works(call, VEK280.architecture))
+    assert whole.counts["product"] == (call.group // 4 * 4 + call.group * 8) * 3 * 4 * 4
+
+
 def test_layers_that_fit_no_tile_are_infeasible():
     for kind, inputs, hidden, what in (
         ("gru", 32, 96, "accumulators of a tile"),
@@ -52,21 +63,23 @@ def test_layers_that_fit_no_tile_are_infeasible():
         assert isinstance(found, Infeasible)
         assert what in found.resource
     workload, _, _ = layer("gru", True, 4, 300, 64)
-    placed = recurrent_banks(recurrent_call(workload, "layer"), VEK280)
+    placed = recurrent_banks(recurrent_call(workload, "layer", VEK280), VEK280)
     assert isinstance(placed, Infeasible)
     assert "half of the memory of the tile" in placed.resource
 
 
 @pytest.mark.parametrize(("kind", "after"), CELLS)
 def test_schedules_have_the_operations_of_the_layer(kind, after):
-    workload, _, _ = layer(kind, after, 6, 20, 24)
-    call = recurrent_call(workload, "layer")
+    workload, _, _ = layer(kind, after, 22, 20, 24)
+    call = recurrent_call(workload, "layer", VEK280)
     gates, arch = len(call.spec.gates), VEK280.architecture
     whole, part = group_works(call, arch)
-    assert (whole.steps, part.steps) == (4, 2)
-    assert whole.body - part.body == 2 * (whole.step + whole.turn)
+    assert (whole.steps, part.steps) == (16, 6)
+    assert whole.body - part.body == 10 * (whole.step + whole.turn)
     tiles = gates * 2 * 4  # two chunks of four quarters
-    assert part.counts["product"] == tiles * 3 + 2 * tiles * 3  # octets of inputs, and of states
+    assert (
+        part.counts["product"] == 4 * tiles * 3 + 6 * tiles * 3
+    )  # octets of inputs, and of states
     assert whole.step > tiles * 3  # a product a cycle, and gates behind them
 
 
@@ -86,7 +99,7 @@ def test_registers_hold_what_is_scheduled():
 
 def test_assumed_cycles_count():
     workload, _, _ = layer("gru", True, 4, 32, 32)
-    call, arch = recurrent_call(workload, "layer"), VEK280.architecture
+    call, arch = recurrent_call(workload, "layer", VEK280), VEK280.architecture
     slow, plain, fast = (
         group_schedule(call, arch, 4, GateTimes().scaled(factor)).body for factor in (2, 1, 0.5)
     )

@@ -221,6 +221,16 @@ class accum {
         return *this;
     }
 
+    /// The same bits as other sums, of lanes as wide.
+    template <typename Other>
+    accum<Other, Elems> cast_to() const {
+        using To = typename accum<Other, Elems>::lane_type;
+        static_assert(sizeof(To) == sizeof(lane_type), "casts that are emulated keep the lanes");
+        accum<Other, Elems> other;
+        for (unsigned i = 0; i < Elems; ++i) other.lane(i) = std::bit_cast<To>(lanes_[i]);
+        return other;
+    }
+
     /// The emulation's own door to a lane.
     lane_type lane(unsigned index) const { return lanes_[index]; }
     lane_type &lane(unsigned index) { return lanes_[index]; }
