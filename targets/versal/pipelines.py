@@ -15,12 +15,20 @@ from itertools import pairwise
 
 from match_aie.errors import Infeasible
 from match_aie.hardware import Cost, Mapping, Seat
+from match_aie.targets.aie_ml.array.layer import DenseLayer
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
+from match_aie.targets.aie_ml.graph.kinds import ROW_KINDS
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.pipeline import gates
 from match_aie.targets.aie_ml.graph.pipeline_candidates import candidates
-from match_aie.targets.aie_ml.graph.pipeline_plan import COPIES, Keeps, pipeline_plans
+from match_aie.targets.aie_ml.graph.pipeline_plan import (
+    COPIES,
+    Keeps,
+    StagePlan,
+    pipeline_plans,
+)
+from match_aie.targets.aie_ml.graph.pipeline_rows import Rows
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan, WayKind
 from match_aie.targets.aie_ml.graph.stack_plan import StackPlan, stack_of_plans, stack_plan
 from match_aie.targets.aie_ml.graph.timed_plan import MEMORY_GBPS
@@ -37,7 +45,7 @@ from match_aie.targets.versal.wanted import wanted
 from match_aie.targets.versal.wishes import NO_WISHES, Wish
 
 
-def shares(plans: Sequence[SpreadPlan], whole: Device) -> list[Cost]:
+def shares(plans: Sequence[StagePlan], whole: Device) -> list[Cost]:
     """What each stage takes of the cycles between two results, which are the slowest one's.
 
     What the chip's memory takes longer than that, and the processor's copies around the first and
@@ -97,7 +105,7 @@ def stack_costs(plan: StackPlan, array: Device, aim: Aim) -> list[Cost]:
     ]
 
 
-def row_costs(plans: Sequence[SpreadPlan], name: str, aim: Aim) -> Sequence[Cost] | None:
+def row_costs(plans: Sequence[StagePlan], name: str, aim: Aim) -> Sequence[Cost] | None:
     """Costs of layers of one graph that were planned together; None where each stands alone.
 
     Args:
@@ -106,7 +114,9 @@ def row_costs(plans: Sequence[SpreadPlan], name: str, aim: Aim) -> Sequence[Cost
         aim: which cycles count.
     """
     straight = not device(name).mem_rows
-    plan = stack_of_plans(plans, name) if plans[0].through == "plio" or straight else None
+    spread = [plan for plan in plans if isinstance(plan, SpreadPlan)]
+    able = len(spread) == len(plans) and (plans[0].through == "plio" or straight)
+    plan = stack_of_plans(spread, name) if able else None
     if plan is not None:
         return stack_costs(plan, device(name), aim)
     return shares(plans, device(name)) if aim == "throughput" else None
@@ -139,15 +149,19 @@ def together(
     taken = {at: array.plan(layers[at].workload, layers[at].mapping).columns for at in mine}
     runs = _runs(layers, array, wishes, most) if most else []
     found = _alone(layers, array, columns, wishes, taken, [at for run in runs for at in run])
-    for run in runs:
+    waiting = list(runs)
+    while waiting:
+        run = waiting.pop(0)
         free = columns - sum(taken[at] for at in mine if at not in run)
         rows = [_staged(layers, runs, run, array, wishes, free, most)]
-        if not any(layers[at].label in wishes for at in run):
+        dense = all(layers[at].workload.kind == "dense" for at in run)
+        if dense and not any(layers[at].label in wishes for at in run):
             seats = [layers[at] for at in run]
             rows = [_shared(seats, array), *rows, _as_chosen(seats, array)]
         able = [row for row in rows if row is not None and row.columns <= free]
         best = min(able, key=lambda row: row.cycles, default=None)
         if best is None:
+            waiting += [] if dense else _dense_runs(layers, run)
             continue
         for at, mapping, cost in zip(run, best.mappings, best.costs, strict=True):
             found[at] = mapping, cost
@@ -214,7 +228,7 @@ def _staged(
     """
     if array.aim != "throughput" or not device(array.device).mem_rows:
         return None
-    stages = [(dense_layer(layers[at].workload), layers[at].workload) for at in run]
+    stages = [(_wanted(layers, run, at), layers[at].workload) for at in run]
     asked = [wishes.get(layers[at].label) for at in run]
     keeps = [keeping(wish, most) for wish in asked]
     through, least = _beyond(layers, runs, run, array, keeps)
@@ -223,7 +237,10 @@ def _staged(
     copies = (1,) if through == "gmio" or any(asked) else COPIES
     plans = pipeline_plans(stages, array.device, free, wide, keeps, through, least, copies)
     if isinstance(plans, Infeasible):
-        offers = [candidates(layer, array.device, wide) for layer, _ in stages]
+        offers = [
+            candidates(layer, array.device, wide) if isinstance(layer, DenseLayer) else ()
+            for layer, _ in stages
+        ]
         refuse_stages(asked, keeps, offers, plans)
         return None
     return Row(
@@ -334,6 +351,9 @@ def _runs(
     def stage(layer: Seat) -> bool:
         if array.aim == "latency" and layer.label in wishes:
             return False
+        if layer.module == array.name and layer.workload.kind in ROW_KINDS:
+            fed = array.memory == "plio" and array.aim == "throughput"
+            return fed and device(array.device).mem_rows > 0 and layer.label not in wishes
         if layer.module != array.name or layer.workload.kind != "dense":
             return False
         if array.memory == "ddr" and device(array.device).mem_rows:
@@ -343,11 +363,47 @@ def _runs(
     found: list[list[int]] = []
     for before, after in pairwise(range(len(layers))):
         a, b = layers[before], layers[after]
-        follows = b.sources == (before,) and a.readers == (after,) and not a.leaves
+        run = found[-1] if found and found[-1][-1] == before else [before]
+        # What else a stage reads comes from outside.
+        others = [source for source in b.sources if source != before]
+        follows = len(others) == len(b.sources) - 1 and not any(each in run for each in others)
+        follows = follows and a.readers == (after,) and not a.leaves
         if not (follows and stage(a) and stage(b)):
             continue
-        if found and found[-1][-1] == before:
-            found[-1].append(after)
+        if len(run) == 1:
+            found.append(run)
+        run.append(after)
+    return [run for run in found if any(layers[at].workload.kind == "dense" for at in run)]
+
+
+def _dense_runs(layers: Sequence[Seat], run: Sequence[int]) -> list[list[int]]:
+    """The dense layers in a row of a run that is no pipeline as a whole."""
+    found: list[list[int]] = [[]]
+    for at in run:
+        if layers[at].workload.kind == "dense":
+            found[-1].append(at)
         else:
-            found.append([before, after])
-    return found
+            found.append([])
+    return [each for each in found if len(each) > 1]
+
+
+def _wanted(layers: Sequence[Seat], run: Sequence[int], at: int) -> DenseLayer | Rows:
+    """What a pipeline's plan takes of a stage.
+
+    Args:
+        layers: that were selected.
+        run: numbers of the stages, in a row.
+        at: number of the stage.
+    """
+    workload = layers[at].workload
+    if workload.kind == "dense":
+        return dense_layer(workload)
+    given = layers[at].sources.index(at - 1) if at != run[0] else 0
+    # A row is what the nearest dense layer takes or gives.
+    before = next((n for n in run[: run.index(at)][::-1] if layers[n].workload.kind == "dense"), None)
+    if before is not None:
+        wide = dense_layer(layers[before].workload).columns
+    else:
+        after = next(n for n in run if layers[n].workload.kind == "dense")
+        wide = dense_layer(layers[after].workload).reduction
+    return Rows(wide, workload.inputs[given].name)

@@ -25,6 +25,7 @@ from match_aie.targets.aie_ml.graph.plan import (
     Part,
     Shared,
 )
+from match_aie.targets.aie_ml.graph.row_stage import RowStage
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.spec import BYTES
@@ -53,16 +54,25 @@ class Member:
         graph: of it alone.
         names: of its workload's inputs.
         timed: sizes of a dense layer in passes; None of others.
+        rows: likewise of a layer of rows that is a stage of a pipeline.
     """
 
     graph: LayerGraph
     names: tuple[str, ...]
     timed: Timed | None = None
+    rows: RowStage | None = None
+
+    @property
+    def stage(self) -> Timed | RowStage | None:
+        """Sizes as a stage of a pipeline; None of layers that are none."""
+        return self.timed or self.rows
 
     def operand_of(self, at: int) -> str:
         """What input number `at` of the graph carries."""
-        part = self.graph.inputs[at].part
-        return self.names[min(at, len(self.names) - 1)] if part is None else part.operand
+        held = self.graph.inputs[at].part or self.graph.inputs[at].blocks
+        if held is not None and held.operand in self.names:
+            return held.operand
+        return self.names[min(at, len(self.names) - 1)]
 
     def entries(self, operand: str) -> list[int]:
         """Inputs of the graph that carry `operand`."""
