@@ -18,7 +18,6 @@ from match_aie.hardware import Cost, Mapping, Seat
 from match_aie.targets.aie_ml.array.layer import DenseLayer
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
-from match_aie.targets.aie_ml.graph.kinds import ROW_KINDS
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.pipeline import gates
 from match_aie.targets.aie_ml.graph.pipeline_candidates import candidates
@@ -28,7 +27,6 @@ from match_aie.targets.aie_ml.graph.pipeline_plan import (
     StagePlan,
     pipeline_plans,
 )
-from match_aie.targets.aie_ml.graph.pipeline_rows import Rows
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan, WayKind
 from match_aie.targets.aie_ml.graph.stack_plan import StackPlan, stack_of_plans, stack_plan
 from match_aie.targets.aie_ml.graph.timed_plan import MEMORY_GBPS
@@ -41,6 +39,7 @@ from match_aie.targets.versal.module import (
     around_ns,
     layer_cost,
 )
+from match_aie.targets.versal.runs import dense_runs, runs_of, wanted_of
 from match_aie.targets.versal.wanted import wanted
 from match_aie.targets.versal.wishes import NO_WISHES, Wish
 
@@ -147,7 +146,7 @@ def together(
     """
     mine = [at for at, layer in enumerate(layers) if layer.module == array.name]
     taken = {at: array.plan(layers[at].workload, layers[at].mapping).columns for at in mine}
-    runs = _runs(layers, array, wishes, most) if most else []
+    runs = runs_of(layers, array, wishes, most) if most else []
     found = _alone(layers, array, columns, wishes, taken, [at for run in runs for at in run])
     waiting = list(runs)
     while waiting:
@@ -161,7 +160,7 @@ def together(
         able = [row for row in rows if row is not None and row.columns <= free]
         best = min(able, key=lambda row: row.cycles, default=None)
         if best is None:
-            waiting += [] if dense else _dense_runs(layers, run)
+            waiting += [] if dense else dense_runs(layers, run)
             continue
         for at, mapping, cost in zip(run, best.mappings, best.costs, strict=True):
             found[at] = mapping, cost
@@ -228,7 +227,7 @@ def _staged(
     """
     if array.aim != "throughput" or not device(array.device).mem_rows:
         return None
-    stages = [(_wanted(layers, run, at), layers[at].workload) for at in run]
+    stages = [(wanted_of(layers, run, at), layers[at].workload) for at in run]
     asked = [wishes.get(layers[at].label) for at in run]
     keeps = [keeping(wish, most) for wish in asked]
     through, least = _beyond(layers, runs, run, array, keeps)
@@ -332,78 +331,3 @@ def _beyond(
 def _named(plan: LayerPlan) -> Mapping:
     """The mapping that names a plan."""
     return plan.nest if isinstance(plan, SpreadPlan) else Mapping(plan.spatial, ())
-
-
-def _runs(
-    layers: Sequence[Seat], array: AieArray, wishes: MappingOf[str, Wish], most: int
-) -> list[list[int]]:
-    """Numbers of layers in a row, at least two, of which each reads the one before it alone.
-
-    For latency layers share tiles or stand alone, as one does of which its user asks something.
-
-    Args:
-        layers: that were selected.
-        array: the module.
-        wishes: of users, by label.
-        most: columns of one stage.
-    """
-
-    def stage(layer: Seat) -> bool:
-        if array.aim == "latency" and layer.label in wishes:
-            return False
-        if layer.module == array.name and layer.workload.kind in ROW_KINDS:
-            fed = array.memory == "plio" and array.aim == "throughput"
-            return fed and device(array.device).mem_rows > 0 and layer.label not in wishes
-        if layer.module != array.name or layer.workload.kind != "dense":
-            return False
-        if array.memory == "ddr" and device(array.device).mem_rows:
-            return bool(candidates(dense_layer(layer.workload), array.device, most))
-        return isinstance(array.plan(layer.workload, layer.mapping), SpreadPlan)
-
-    found: list[list[int]] = []
-    for before, after in pairwise(range(len(layers))):
-        a, b = layers[before], layers[after]
-        run = found[-1] if found and found[-1][-1] == before else [before]
-        # What else a stage reads comes from outside.
-        others = [source for source in b.sources if source != before]
-        follows = len(others) == len(b.sources) - 1 and not any(each in run for each in others)
-        follows = follows and a.readers == (after,) and not a.leaves
-        if not (follows and stage(a) and stage(b)):
-            continue
-        if len(run) == 1:
-            found.append(run)
-        run.append(after)
-    return [run for run in found if any(layers[at].workload.kind == "dense" for at in run)]
-
-
-def _dense_runs(layers: Sequence[Seat], run: Sequence[int]) -> list[list[int]]:
-    """The dense layers in a row of a run that is no pipeline as a whole."""
-    found: list[list[int]] = [[]]
-    for at in run:
-        if layers[at].workload.kind == "dense":
-            found[-1].append(at)
-        else:
-            found.append([])
-    return [each for each in found if len(each) > 1]
-
-
-def _wanted(layers: Sequence[Seat], run: Sequence[int], at: int) -> DenseLayer | Rows:
-    """What a pipeline's plan takes of a stage.
-
-    Args:
-        layers: that were selected.
-        run: numbers of the stages, in a row.
-        at: number of the stage.
-    """
-    workload = layers[at].workload
-    if workload.kind == "dense":
-        return dense_layer(workload)
-    given = layers[at].sources.index(at - 1) if at != run[0] else 0
-    # A row is what the nearest dense layer takes or gives.
-    before = next((n for n in run[: run.index(at)][::-1] if layers[n].workload.kind == "dense"), None)
-    if before is not None:
-        wide = dense_layer(layers[before].workload).columns
-    else:
-        after = next(n for n in run if layers[n].workload.kind == "dense")
-        wide = dense_layer(layers[after].workload).reduction
-    return Rows(wide, workload.inputs[given].name)

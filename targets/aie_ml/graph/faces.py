@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from match_aie.targets.aie_ml.graph.plan import Shared
 from match_aie.targets.aie_ml.graph.row_stage import RowStage
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.kernels.block import Access
@@ -322,6 +321,3 @@ def across(before: Face, after: Face) -> bool:
     """Whether buffers lie better among those that write: more streams would cross else."""
     many = after.timed.floor.copies[0] if isinstance(after, DenseFace) else after.crosses
     return before.crosses > many
-
-
-__all__ = ["DenseFace", "Face", "Key", "Piece", "RowFace", "Shared", "Window", "across", "face_of"]

@@ -1,11 +1,12 @@
 """Which tiles each stage of a pipeline gets, so that the slowest is as fast as can be.
 
 The splits of a layer over chains, tiles of a chain and parts of the rows are its candidates, each a
-rectangle of columns; of a layer of rows, parts of the rows and of a row (`row_stage`). Chosen is one for each stage: all columns together are those of the array,
-neighbours fit each other (`pipeline.gates`), and the largest number of cycles is the least. Bounds
-that no kernel beats stand for cycles until a candidate is chosen; then its kernels are scheduled,
-and what is best is asked again, until all that is chosen is priced. So no other choice among the
-candidates has a faster slowest stage.
+rectangle of columns; of a layer of rows, parts of the rows and of a row (`row_stage`). Chosen is
+one for each stage: all columns together are those of the array, neighbours fit each other
+(`pipeline.gates`), and the largest number of cycles is the least. Bounds that no kernel beats stand
+for cycles until a candidate is chosen; then its kernels are scheduled, and what is best is asked
+again, until all that is chosen is priced. So no other choice among the candidates has a faster
+slowest stage.
 
 A pipeline may have copies beside it, each with its share of the rows, of the columns and of the
 ways: where streams between stages or out of the array bound a single one, several have more.

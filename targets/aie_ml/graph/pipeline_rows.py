@@ -116,9 +116,7 @@ def stored(candidate: Offer) -> Grid:
     """What a candidate's kernels store."""
     if isinstance(candidate, RowCandidate):
         s = candidate.stage
-        return Grid(
-            s.row_parts, s.call_rows, s.passes, s.part_columns, s.wide, s.call.spec.dtype
-        )
+        return Grid(s.row_parts, s.call_rows, s.passes, s.part_columns, s.wide, s.call.spec.dtype)
     m = candidate.mapping
     end = m.layer.columns
     return Grid(m.row_parts, m.call_rows, candidate.passes, m.call_columns, end, m.layer.out)

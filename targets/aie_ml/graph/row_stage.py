@@ -219,9 +219,7 @@ class RowStage:
         out = outside.blocks is not None and outside.blocks.operand == "y"
         writes, reads = ((calls,), (whole,)) if out else ((whole,), (calls,))
         column = self.place(int(outside.name.rsplit("_", 1)[1]))[0]
-        return Shared(
-            f"{name}_{outside.name}_held", outside.dtype, size, writes, reads, 2, column
-        )
+        return Shared(f"{name}_{outside.name}_held", outside.dtype, size, writes, reads, 2, column)
 
 
 @lru_cache(maxsize=256)
@@ -368,4 +366,3 @@ def _splits(
         )
         if stage.columns <= most and stage.refuses() is None:
             yield stage
-

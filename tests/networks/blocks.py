@@ -26,6 +26,7 @@ class Block:
         norm: "before" the first one (ViT, mixers), "after" the sum (BERT), or "" for none.
         odd: whether scales are no powers of two apart, by output column.
         point: zero point of all tensors.
+        real: whether nothing between the layers is rounded, as in the model that is quantised.
     """
 
     rows: int
@@ -34,6 +35,12 @@ class Block:
     norm: str = "before"
     odd: bool = False
     point: int = 0
+    real: bool = False
+
+    @property
+    def step(self) -> float:
+        """Of the input, of sums, and of norms."""
+        return STREAM * (1.0625 if self.odd else 1.0)
 
     @property
     def macs(self) -> int:
@@ -55,6 +62,8 @@ class _Writer(Nodes):
 
     def through(self, real: str, step: float) -> str:
         """Rounded to 8 bits, and back."""
+        if self.block.real:
+            return real
         pair = self.pair(step)
         return self.node("DequantizeLinear", [self.node("QuantizeLinear", [real, *pair]), *pair])
 
@@ -97,7 +106,7 @@ class _Writer(Nodes):
 
 
 def block_network(block: Block) -> onnx.ModelProto:
-    """A block of int8 rows into int8 rows."""
+    """A block of int8 rows into int8 rows; into float32 ones where nothing is rounded."""
     w = _Writer(block)
     x = w.node("DequantizeLinear", ["x", *w.pair(STREAM)])
     normal = w.normal(x) if block.norm == "before" else x
@@ -105,14 +114,14 @@ def block_network(block: Block) -> onnx.ModelProto:
     total = w.through(w.node("Add", [x, w.dense(inner, block.inner, block.width, INNER)]), STREAM)
     y = w.normal(total) if block.norm == "after" else total
     # The last rounding is the network's output.
-    stored = w.nodes.pop().input[0]
-    del y
+    stored = y if block.real else w.nodes.pop().input[0]
+    kind = TensorProto.FLOAT if block.real else TensorProto.INT8
     shape = [block.rows, block.width]
     graph = helper.make_graph(
         w.nodes,
         "block",
         [helper.make_tensor_value_info("x", TensorProto.INT8, shape)],
-        [helper.make_tensor_value_info(stored, TensorProto.INT8, shape)],
+        [helper.make_tensor_value_info(stored, kind, shape)],
         w.constants,
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
