@@ -74,7 +74,7 @@ class ArrayMapping:
     columns; each tile has its part of the reduction, and sums go along the cascade. There are
     `row_parts * column_parts` chains. In a tile, calls of `call_rows` x part of the reduction x
     `call_columns` follow each other; each of them takes `reduction_steps` turns, one a piece of
-    the part, between which 32-bit sums wait in the tile's memory.
+    the part, between which 32-bit sums wait in the tile's memory, once.
 
     Attributes:
         layer: what runs.
@@ -202,8 +202,8 @@ class ArrayMapping:
 
     @property
     def sums_bytes(self) -> int:
-        """Of the sums that wait between turns: those of one turn beside those of the next."""
-        return 2 * 4 * self.call_rows * self.call_columns if self.reduction_steps > 1 else 0
+        """Of the sums that wait between turns: a turn leaves its own where it found the last's."""
+        return 4 * self.call_rows * self.call_columns if self.reduction_steps > 1 else 0
 
     @property
     def output_bytes(self) -> int:

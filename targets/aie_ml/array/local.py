@@ -55,7 +55,7 @@ class Demand:
         streamed: weights of a turn that come by stream.
         outputs: results of a call.
         fixed: bias and stack.
-        sums: that wait between the turns of a call, all copies.
+        sums: that wait between the turns of a call, once.
     """
 
     inputs: int

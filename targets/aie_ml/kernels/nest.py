@@ -106,9 +106,14 @@ class Nest:
         return self.kernels
 
     @property
+    def sums_bytes(self) -> int:
+        """Of the sums that wait between turns of K: each block's are read before it is stored."""
+        return 4 * self.call.spec.m * self.call.spec.n if self.k_tiles > 1 else 0
+
+    @property
     def stack_bytes(self) -> int:
-        """Local arrays of the function, beside what its compiler needs."""
-        return 2 * self.call.spec.m * self.call.spec.n * 4 if self.k_tiles > 1 else 0
+        """Local arrays of the function, beside what its compiler needs: sums that wait."""
+        return self.sums_bytes
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -170,10 +175,9 @@ class Nest:
         sums = (("y_m_step", s.n * s.tiling.m), ("y_n_step", s.tiling.m * s.tiling.n))
         partial = {}
         if kernel.resumes:
-            source = "sums[k % 2 ^ 1]"
-            partial = {"partial": source, **{k.replace("y", "partial"): v for k, v in sums}}
+            partial = {"partial": "sums", **{k.replace("y", "partial"): v for k, v in sums}}
         if number + 1 < len(self.kernels):
-            named |= {"y": "sums[k % 2]"}
+            named |= {"y": "sums"}
         order = ("x", "w", "bias", "partial", "partial_m_step", "partial_n_step", "from", "to", "y")
         merged = {**named, **partial}
         rest = tuple(key for key in merged if key not in order)
