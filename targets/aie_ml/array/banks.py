@@ -20,7 +20,7 @@ from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.schedule.generated import kernel_of
-from match_aie.targets.aie_ml.schedule.loads import loading, starting
+from match_aie.targets.aie_ml.schedule.loads import loading
 
 #: Bytes of an entry of a table of addresses that lies with a kernel's code.
 _ENTRY = 4
@@ -112,7 +112,6 @@ def _turned(
         nest.sums_bytes,
         nest.k_tiles,
         loading(kernel, size, device),
-        starting(kernel, size, device) if "bias" in {p.name for p in nest.behind} else 0,
     )
     banks, each = logical_banks(device)
     plan = need.plan(banks, each)

@@ -291,7 +291,8 @@ class ArrayMapping:
         if not begins:
             position = "single" if last or not ends else "first"
             kernel = replace(kernel, position=position, bias=False, resumes=True)
-        return kernel
+        scaled = ends and last and layer.requantise == "channel"
+        return replace(kernel, beside=self.numbers(at) > 0 and (kernel.bias or scaled))
 
     def kernels(self, at: int) -> tuple[Kernel, ...]:
         """What tile number `at` of a chain runs, turn by turn."""

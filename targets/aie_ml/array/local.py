@@ -15,7 +15,7 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
 from match_aie.targets.aie_ml.array.packing import Places, Turned, pack
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.schedule.loads import loading, starting
+from match_aie.targets.aie_ml.schedule.loads import loading
 
 LEVERS = (
     "fewer rows a call",
@@ -67,7 +67,6 @@ class Demand:
         sums: that wait between the turns of a call, once.
         turns: of a call.
         shares: as `packing.Turned`.
-        starts: likewise.
     """
 
     inputs: int
@@ -78,7 +77,6 @@ class Demand:
     sums: int = 0
     turns: int = 1
     shares: tuple[float, float] = (1.0, 1.0)
-    starts: int = 0
 
     def others(self, times: int = 1) -> int:
         """Bytes of all that is neither activations nor weights."""
@@ -115,7 +113,6 @@ class Demand:
             self.fixed,
             self.turns,
             self.shares,
-            self.starts * times,
         )
         packed = pack(turned, banks, size)
         return None if packed is None else LocalPlan(*packed.taken, packed.shared, packed.places)
@@ -149,7 +146,6 @@ def demand(mapping: ArrayMapping, device: Device, *, least: bool = False) -> Dem
         sums=mapping.sums_bytes,
         turns=mapping.reduction_steps,
         shares=loading(kernel, size, device),
-        starts=starting(kernel, size, device) if mapping.numbers(0) else 0,
     )
 
 

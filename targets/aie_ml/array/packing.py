@@ -9,6 +9,7 @@ room: results are stored in the last of the turns, the stack is touched between 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 
 #: Bytes of a cycle that a conflict costs: `LocalPlan.shared` counts the DMA's words of 128 bits.
@@ -33,7 +34,6 @@ class Turned:
         fixed: stack, and what else lies there once.
         turns: of a call.
         shares: of cycles in which a turn loads activations, and weights: 0 to 1.
-        starts: loads of the numbers behind the weights, in the first turn of a call.
     """
 
     inputs: int
@@ -43,7 +43,6 @@ class Turned:
     fixed: int
     turns: int
     shares: tuple[float, float]
-    starts: int = 0
 
 
 @dataclass(frozen=True)
@@ -62,6 +61,7 @@ class Packed:
     shared: int
 
 
+@lru_cache(maxsize=65536)
 def pack(turned: Turned, banks: int, size: int) -> Packed | None:
     """The banks of fewest conflicts, of so many banks of `size` bytes; None where there is none.
 
@@ -109,8 +109,7 @@ def _packed(
         return None
     share = dict(order)
     stores = sum(share[bank] for bank in results) / 2 * turned.outputs / _STORE if results else 0.0
-    begun = turned.starts * turned.shares[1]
-    stall = (stores + begun) / turned.turns * _CYCLE
+    stall = stores / turned.turns * _CYCLE
     stall += joined[0] * turned.shares[0] * turned.inputs
     stall += joined[1] * turned.shares[1] * turned.weights
     places = (

@@ -339,5 +339,6 @@ def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
         last_output=max(timed.y_loads) // timed.mapping.column_steps,
         way_rate=device.architecture.shim_dma.bytes_per_cycle,
         memory_rate=_memory_rate(device),
+        duplex=known(device.name).dram_duplex,
     )
     return TimedPlan(timed, timed_cycles(work))

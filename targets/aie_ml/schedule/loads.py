@@ -6,7 +6,6 @@ from math import ceil
 
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Kernel
-from match_aie.targets.aie_ml.schedule.operations import WIDEST_START
 
 
 def loading(kernel: Kernel, size: tuple[int, int, int], device: Device) -> tuple[float, float]:
@@ -26,11 +25,3 @@ def loading(kernel: Kernel, size: tuple[int, int, int], device: Device) -> tuple
     a = ceil(t.m * t.k * ELEMENT_BYTES[kernel.a] / width) * tiles / kernel.columns
     w = ceil(t.k * t.n * ELEMENT_BYTES[kernel.w] / width) * tiles / kernel.rows
     return min(1.0, a / cycles), min(1.0, w / cycles)
-
-
-def starting(kernel: Kernel, size: tuple[int, int, int], device: Device) -> int:
-    """Loads of the bias in a call of `size`: a row of it for every row of sums begun at once."""
-    t = kernel.tiling
-    rows = min(t.m * t.n, WIDEST_START // kernel.accumulator_bits) // t.n
-    row = ceil(4 * t.n / (device.architecture.core.loads.bits // 8))
-    return ceil(size[0] / t.m) * ceil(size[2] / t.n) * rows * row

@@ -34,7 +34,7 @@ def same(mapping: ArrayMapping) -> None:
         assert len(specs) == len(turns) == mapping.reduction_steps
         for turn, spec in enumerate(specs):
             check_kernel(spec, VEK280)
-            kernel = kernel_of(spec)
+            kernel = kernel_of(spec, beside=mapping.numbers(at) > 0)
             assert kernel == mapping.kernel(at, turn)
             assert kernel.variant == ("flat" if spec.flat else "overlapped")
             counted = kernel_counts(spec, VEK280.architecture.core)
