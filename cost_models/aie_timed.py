@@ -27,6 +27,7 @@ class PassWork:
         way_rate: of a way.
         memory_rate: of the chip's memory, or of all ways together.
         fills: in which the rows of a pass come: the first tiles wait for one of them.
+        duplex: whether reading and writing have `memory_rate` each, and do not share it.
     """
 
     passes: int
@@ -41,6 +42,7 @@ class PassWork:
     way_rate: float
     memory_rate: float
     fills: int = 1
+    duplex: bool = False
 
 
 def timed_cycles(work: PassWork) -> float:
@@ -64,7 +66,8 @@ def _entering(work: PassWork) -> float:
 
 def _pace(work: PassWork) -> float:
     """Cycles of a pass among others."""
-    moved = sum(work.inputs) + sum(work.weights) + sum(work.outputs)
+    read, written = sum(work.inputs) + sum(work.weights), sum(work.outputs)
+    moved = max(read, written) if work.duplex else read + written
     busiest = max((*work.weights, *work.outputs, 0)) / work.way_rate
     pace = max(work.inside, busiest, moved / work.memory_rate)
     return max(pace, _entering(work)) if work.double else pace

@@ -98,7 +98,7 @@ struct Call {
     const int32 *__restrict row_sums; // a tile of addends for each tile of rows
 % endif
 % if k.resumes:
-    const ${bias_type} *__restrict partial;
+    const ${bias_type} *partial;      // a block's are read before y is stored, which may lie there
     unsigned partial_m_step;          // elements from one tile of rows to the next
     unsigned partial_n_step;          // from one tile of columns to the next
 % endif
@@ -106,7 +106,7 @@ struct Call {
     input_cascade<${k.accumulator}> *from;
 % endif
 % if k.stores:
-    ${y_type} *__restrict y;
+    ${y_type} *${'' if k.resumes and r.form == 'none' else '__restrict '}y;
     unsigned y_m_step;                // elements of y from one tile of rows to the next
     unsigned y_n_step;                // from one tile of columns to the next
     % if r.form == 'channel':

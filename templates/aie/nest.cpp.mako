@@ -22,7 +22,7 @@ void ${nest.symbol}(${', '.join(nest.arguments)}) {
     aie::set_rounding(aie::rounding_mode::${s.requantise.rounding});
     aie::set_saturation(aie::saturation_mode::${s.requantise.saturation});
 % if nest.k_tiles > 1:
-    alignas(aie::vector_decl_align) ${sums_type} sums[2][${s.m * s.n}];
+    alignas(aie::vector_decl_align) ${sums_type} sums[${s.m * s.n}];
 % endif
 % if s.carries:
     constexpr unsigned n = 0, k = 0;

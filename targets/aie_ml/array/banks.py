@@ -15,9 +15,12 @@ from match_aie.targets.aie_ml.array.works import Ports, table_entries
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.plan import GraphKernel
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
+from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 from match_aie.targets.aie_ml.kernels.stack import Stack
+from match_aie.targets.aie_ml.schedule.generated import kernel_of
+from match_aie.targets.aie_ml.schedule.loads import loading
 
 #: Bytes of an entry of a table of addresses that lies with a kernel's code.
 _ENTRY = 4
@@ -44,6 +47,8 @@ def core_buffers(
     if isinstance(kernel.call, RecurrentCall):
         shared = names.inputs[0][1] + (names.output[1] if names.output else 0)
         return _banked(recurrent_banks(kernel.call, device), kernel, names, work, tile, shared)
+    if isinstance(kernel.call, Nest) and kernel.call.streamed and kernel.call.k_tiles > 1:
+        return _turned(kernel.call, names, work, tile, device)
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
     stack += kernel.call.stack_bytes
     sizes = {p.name: p.size * BYTES[_dtype(p.c_type)] for p in kernel.call.parameters}
@@ -86,6 +91,51 @@ def core_buffers(
     if names.output is not None:
         found.append(Buffer("out", tile, third, out, 2, "out", fills["out"]))
     return CoreBuffers((*found, Buffer("stack", tile, third, stack, 1, "stack")), plan.shared)
+
+
+def _turned(
+    nest: Nest, names: Ports, work: tuple[Work, ...], tile: Tile, device: Device
+) -> CoreBuffers | Infeasible:
+    """Of a function whose calls take turns, whose weights come by stream."""
+    spec = nest.call.spec
+    size, kernel = (spec.m, spec.k, spec.n), kernel_of(nest.kernels[0])
+    (_, inputs), (_, weights) = names.inputs
+    out = names.output[1] if names.output is not None else 0
+    stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
+    parameters = {p.name: 4 * p.size for p in nest.parameters}
+    need = Demand(
+        inputs,
+        0,
+        weights,
+        out,
+        stack + sum(parameters.values()),
+        nest.sums_bytes,
+        nest.k_tiles,
+        loading(kernel, size, device),
+    )
+    banks, each = logical_banks(device)
+    plan = need.plan(banks, each)
+    if plan is None:
+        breakdown = (
+            ("activations and weights of a turn, twice", 2 * (inputs + weights)),
+            ("waiting sums", need.sums),
+            ("results twice, numbers, stack", 2 * out + need.fixed),
+        )
+        taken = max(banks + 1, ceil(sum(much for _, much in breakdown) / each))
+        what = f"memory banks of kernel {nest.symbol}"
+        return Infeasible(what, taken, banks, f"banks of {each} bytes", LEVERS, breakdown)
+    places = dict(plan.places)
+    fills = {name: sum(name in one.gives for one in work) for name in names.names}
+    found = [
+        Buffer(name, tile, places[role], much, 2, role, fills[name])
+        for role, (name, much) in zip("aw", names.inputs, strict=True)
+    ]
+    found.append(Buffer("sums", tile, places["sums"], need.sums, 1, "kept"))
+    found += [Buffer(n, tile, places["stack"], s, 1, "bias") for n, s in parameters.items()]
+    if out:
+        found.append(Buffer("out", tile, places["out"], out, 2, "out", fills["out"]))
+    found.append(Buffer("stack", tile, places["stack"], stack, 1, "stack"))
+    return CoreBuffers(tuple(found), plan.shared)
 
 
 def _banked(

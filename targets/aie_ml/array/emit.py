@@ -85,8 +85,13 @@ def turn_specs(
     return (first, *between, last)[: mapping.reduction_steps]
 
 
-def tile_nest(mapping: ArrayMapping, call: LayerCall) -> Nest:
+def tile_nest(mapping: ArrayMapping, call: LayerCall, at: int | None = None) -> Nest:
     """The function of a tile: all its calls, in the mapping's order; `call.spec` as `call_spec`.
+
+    Args:
+        mapping: the tile's.
+        call: of a turn.
+        at: tile of a chain; its numbers by column are run-time parameters where None.
 
     Raises:
         TargetError: the call is not of this mapping.
@@ -94,7 +99,8 @@ def tile_nest(mapping: ArrayMapping, call: LayerCall) -> Nest:
     s = call.spec
     if (s.m, s.k, s.n) != (mapping.call_rows, mapping.call_reduction, mapping.call_columns):
         raise TargetError(f"call {call.symbol} of {s.m}x{s.k}x{s.n} is not one of the mapping")
-    return replace(_nest(mapping, call), m_tiles=mapping.row_steps, n_tiles=mapping.column_steps)
+    nest = replace(_nest(mapping, call), m_tiles=mapping.row_steps, n_tiles=mapping.column_steps)
+    return nest if at is None else replace(nest, numbers=mapping.numbers(at))
 
 
 def _nest(mapping: ArrayMapping, call: LayerCall) -> Nest:

@@ -40,7 +40,10 @@ class Fit:
 def plan_memory_tiles(
     mapping: ArrayMapping, floor: Floor, device: Device
 ) -> MemoryPlan | Infeasible:
-    """What the fullest memory tile holds, everything twice; whole parts where they fit."""
+    """What the fullest memory tile holds, everything twice; whole parts where they fit.
+
+    Those are there once where turns read them again for every call along the columns.
+    """
     mem = device.architecture.mem
     bound = mem.bytes if mem is not None else 0
     a, w = _slices(floor, device)
@@ -52,7 +55,8 @@ def plan_memory_tiles(
         weights = w * mapping.part_weight_bytes
     results = -(-min(device.core_rows, mapping.chains) // max(1, device.mem_rows))
     outputs = 2 * results * mapping.output_bytes
-    for held, inputs in ((True, whole), (False, call)):
+    once = [(True, whole // 2)] if mapping.streamed and mapping.reduction_steps > 1 else []
+    for held, inputs in ((True, whole), *once, (False, call)):
         if inputs + weights + outputs <= bound:
             return MemoryPlan(held, inputs + weights + outputs)
     return Infeasible(
@@ -107,8 +111,8 @@ def buffer_ports(mapping: ArrayMapping, at: int) -> int:
     return 1 + (1 if mapping.streamed else 0) + (1 if last else 0)
 
 
-def fit(mapping: ArrayMapping, device: Device) -> Fit | Infeasible:
-    """Whether tiles, their memories and the memory tiles suffice."""
+def fit(mapping: ArrayMapping, device: Device, *, least: bool = False) -> Fit | Infeasible:
+    """Whether tiles, their memories and the memory tiles suffice; `least` as `plan_local`."""
     capacity = (device.columns // mapping.cas_length) * device.core_rows
     if mapping.chains > capacity:
         return Infeasible(
@@ -118,7 +122,7 @@ def fit(mapping: ArrayMapping, device: Device) -> Fit | Infeasible:
             "chains",
             ("fewer parts of rows or columns", "shorter chains"),
         )
-    local = plan_local(mapping, device)
+    local = plan_local(mapping, device, least=least)
     if isinstance(local, Infeasible):
         return local
     floor = Floor(mapping, device)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from match_aie.errors import TargetError
+from match_aie.errors import Infeasible, TargetError
 from match_aie.targets.aie_ml.array.fit import program_bytes, schedules
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
+from match_aie.targets.aie_ml.array.local import plan_local
 from match_aie.targets.aie_ml.array.shapes import blocks
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.schedule import Variant
@@ -24,6 +25,8 @@ def with_kernel(
     shapes: tuple[tuple[int, int], ...] | None = None,
 ) -> ArrayMapping | None:
     """The mapping with the block that is fastest in the last tile of a chain; None if none fits.
+
+    With what it loses to conflicts of banks, which hang on how often a block loads.
 
     Among equals the first of `shapes`, of `blocks` where None, and of `variants`.
     """
@@ -47,7 +50,7 @@ class _Calls:
         self.size = m.call_rows, m.call_reduction, m.call_columns
         self._alike = (
             (layer.a, layer.w, layer.out, layer.bias, layer.relu, layer.requantise),
-            (m.tiling, min(m.cas_length, 3), m.reduction_steps, self.size),
+            (m.tiling, min(m.cas_length, 3), m.reduction_steps, self.size, m.streamed),
             (device.architecture.name, variants, shapes),
         )
 
@@ -69,17 +72,26 @@ def _choice(calls: _Calls) -> Choice | None:
     for place, (block, variant) in enumerate(options):
         tried = replace(calls.mapping, block=block, variant=variant)
         try:
-            least.append((_least(tried, calls), place, tried))
+            lost = _lost(tried, calls.device)
+            least.append((_least(tried, calls) + lost, place, tried, lost))
         except TargetError:
             continue
     best: tuple[int, int] | None = None
-    for cycles, place, tried in sorted(least, key=lambda found: found[:2]):
+    for cycles, place, tried, lost in sorted(least, key=lambda found: found[:2]):
         if best is not None and cycles > best[0]:
             break
         body = _body(tried, calls.device)
-        if body is not None and (best is None or (body, place) < best):
-            best = body, place
+        if body is not None and (best is None or (body + lost, place) < best):
+            best = body + lost, place
     return None if best is None else options[best[1]]
+
+
+def _lost(mapping: ArrayMapping, device: Device) -> int:
+    """Cycles of the turns of a call that conflicts of banks take."""
+    if not mapping.streamed or mapping.reduction_steps == 1:
+        return 0
+    local = plan_local(mapping, device)
+    return 0 if isinstance(local, Infeasible) else mapping.reduction_steps * local.stall(device)
 
 
 def _least(mapping: ArrayMapping, calls: _Calls) -> int:

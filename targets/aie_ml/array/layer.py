@@ -74,7 +74,7 @@ class ArrayMapping:
     columns; each tile has its part of the reduction, and sums go along the cascade. There are
     `row_parts * column_parts` chains. In a tile, calls of `call_rows` x part of the reduction x
     `call_columns` follow each other; each of them takes `reduction_steps` turns, one a piece of
-    the part, between which 32-bit sums wait in the tile's memory.
+    the part, between which 32-bit sums wait in the tile's memory, once.
 
     Attributes:
         layer: what runs.
@@ -190,10 +190,27 @@ class ArrayMapping:
         """Of the activations of one turn."""
         return self.call_rows * self.call_reduction * ELEMENT_BYTES[self.layer.a]
 
+    def numbers(self, at: int) -> int:
+        """Vectors of 32-bit numbers by column that come behind each turn's weights of tile `at`.
+
+        They do where weights of turns come by stream: a tile that held those of all its columns
+        would have no room for much else.
+        """
+        if not self.streamed or self.reduction_steps == 1:
+            return 0
+        scaled = self.layer.requantise == "channel" and at == self.cas_length - 1
+        return int(self.layer.bias and at == 0) + 2 * int(scaled)
+
+    @property
+    def most_numbers(self) -> int:
+        """The same of the tile that has most."""
+        return max(self.numbers(at) for at in (0, self.cas_length - 1))
+
     @property
     def weight_bytes(self) -> int:
-        """Of the weights of one turn, in one tile."""
-        return self.call_reduction * self.call_columns * ELEMENT_BYTES[self.layer.w]
+        """Of the weights of one turn, in one tile, and what comes behind them."""
+        weights = self.call_reduction * self.call_columns * ELEMENT_BYTES[self.layer.w]
+        return weights + 4 * self.most_numbers * self.call_columns
 
     @property
     def part_weight_bytes(self) -> int:
@@ -202,8 +219,8 @@ class ArrayMapping:
 
     @property
     def sums_bytes(self) -> int:
-        """Of the sums that wait between turns: those of one turn beside those of the next."""
-        return 2 * 4 * self.call_rows * self.call_columns if self.reduction_steps > 1 else 0
+        """Of the sums that wait between turns: a turn leaves its own where it found the last's."""
+        return 4 * self.call_rows * self.call_columns if self.reduction_steps > 1 else 0
 
     @property
     def output_bytes(self) -> int:
@@ -213,7 +230,7 @@ class ArrayMapping:
     @property
     def bias_bytes(self) -> int:
         """Of the bias in the first tile of a chain, 32 bits each."""
-        return 4 * self.part_columns if self.layer.bias else 0
+        return 4 * self.part_columns if self.layer.bias and not self.most_numbers else 0
 
     def input_sends(self) -> int:
         """How often a tile is sent activations for a layer: again for every column step if outer.
@@ -274,7 +291,8 @@ class ArrayMapping:
         if not begins:
             position = "single" if last or not ends else "first"
             kernel = replace(kernel, position=position, bias=False, resumes=True)
-        return kernel
+        scaled = ends and last and layer.requantise == "channel"
+        return replace(kernel, beside=self.numbers(at) > 0 and (kernel.bias or scaled))
 
     def kernels(self, at: int) -> tuple[Kernel, ...]:
         """What tile number `at` of a chain runs, turn by turn."""

@@ -2,7 +2,8 @@
 
 A schedule assumes that activations, weights and everything else (results, bias, stack) lie in
 different banks; the two buffers of a ping-pong pair too, where there is room. Where not, the
-DMA takes cycles of a bank from the core.
+DMA takes cycles of a bank from the core. Where calls take turns and weights come by stream, there
+is room for neither: `packing` has these tiles.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from math import ceil
 
 from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.layer import ArrayMapping
+from match_aie.targets.aie_ml.array.packing import Places, Turned, pack
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.schedule.loads import loading
 
 LEVERS = (
     "fewer rows a call",
@@ -20,6 +23,10 @@ LEVERS = (
     "more tiles along the reduction",
     "the reduction in more turns",
 )
+
+
+#: Tiles of rows and of columns that the largest blocks of accumulators have.
+LARGEST = (4, 4)
 
 
 @dataclass(frozen=True)
@@ -31,12 +38,14 @@ class LocalPlan:
         weight_banks: of the weights.
         other_banks: of results, bias and stack.
         shared: bytes a turn that the DMA writes into a bank from which the core loads.
+        places: banks by what they hold, of tiles whose calls take turns; empty for others.
     """
 
     input_banks: int
     weight_banks: int
     other_banks: int
     shared: int
+    places: Places = ()
 
     def stall(self, device: Device) -> int:
         """Cycles a turn that the core loses to the DMA (+1 an access: the facts' penalty)."""
@@ -55,7 +64,9 @@ class Demand:
         streamed: weights of a turn that come by stream.
         outputs: results of a call.
         fixed: bias and stack.
-        sums: that wait between the turns of a call, all copies.
+        sums: that wait between the turns of a call, once.
+        turns: of a call.
+        shares: as `packing.Turned`.
     """
 
     inputs: int
@@ -64,6 +75,8 @@ class Demand:
     outputs: int
     fixed: int
     sums: int = 0
+    turns: int = 1
+    shares: tuple[float, float] = (1.0, 1.0)
 
     def others(self, times: int = 1) -> int:
         """Bytes of all that is neither activations nor weights."""
@@ -74,6 +87,8 @@ class Demand:
 
         Of calls that have so many `times` the rows.
         """
+        if self.turns > 1 and self.streamed:
+            return self._turned(banks, size, times)
         inputs, other = self.inputs * times, ceil(self.others(times) / size)
         apart = 2 * ceil(inputs / size)
         weights = ceil(self.resident / size) + 2 * ceil(self.streamed / size)
@@ -89,6 +104,19 @@ class Demand:
                 return LocalPlan(i, w, other, shared)
         return None
 
+    def _turned(self, banks: int, size: int, times: int) -> LocalPlan | None:
+        turned = Turned(
+            self.inputs * times,
+            self.streamed,
+            self.sums * times,
+            self.outputs * times,
+            self.fixed,
+            self.turns,
+            self.shares,
+        )
+        packed = pack(turned, banks, size)
+        return None if packed is None else LocalPlan(*packed.taken, packed.shared, packed.places)
+
 
 def logical_banks(device: Device) -> tuple[int, int]:
     """(number, bytes) of the banks in which a programmer places buffers; physical ones else."""
@@ -97,10 +125,18 @@ def logical_banks(device: Device) -> tuple[int, int]:
     return banks, core.data_memory_bytes // banks
 
 
-def demand(mapping: ArrayMapping, device: Device) -> Demand:
-    """Of the fullest tile: every tile is planned like it."""
+def demand(mapping: ArrayMapping, device: Device, *, least: bool = False) -> Demand:
+    """Of the fullest tile: every tile is planned like it.
+
+    Args:
+        mapping: of the tile.
+        device: the array.
+        least: whether its block of accumulators is not chosen yet: loads of the largest one.
+    """
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
     weights = mapping.weight_bytes
+    size = mapping.call_rows, mapping.call_reduction, mapping.call_columns
+    kernel = mapping.kernel(0).block(*(LARGEST if least else mapping.block))
     return Demand(
         inputs=mapping.input_bytes,
         resident=0 if mapping.streamed else mapping.part_weight_bytes,
@@ -108,13 +144,17 @@ def demand(mapping: ArrayMapping, device: Device) -> Demand:
         outputs=mapping.output_bytes,
         fixed=mapping.bias_bytes + stack,
         sums=mapping.sums_bytes,
+        turns=mapping.reduction_steps,
+        shares=loading(kernel, size, device),
     )
 
 
-def plan_local(mapping: ArrayMapping, device: Device) -> LocalPlan | Infeasible:
-    """Banks for the buffers of any tile of `mapping`."""
+def plan_local(
+    mapping: ArrayMapping, device: Device, *, least: bool = False
+) -> LocalPlan | Infeasible:
+    """Banks for the buffers of any tile of `mapping`; `least` as `demand` has it."""
     banks, size = logical_banks(device)
-    needed = demand(mapping, device)
+    needed = demand(mapping, device, least=least)
     plan = needed.plan(banks, size)
     if plan is not None:
         return plan

@@ -64,7 +64,7 @@ def price(mapping: ArrayMapping, device: Device, assumed: Assumed) -> Priced | I
 
 def bound(mapping: ArrayMapping, device: Device, assumed: Assumed) -> ArrayCost | Infeasible:
     """A cost that no schedule of the kernels beats: products at the core's full rate."""
-    fitted = fit(mapping, device)
+    fitted = fit(mapping, device, least=True)
     if isinstance(fitted, Infeasible):
         return fitted
     floor, local, memory = fitted.floor, fitted.local, fitted.memory

@@ -32,13 +32,15 @@ def banks(program: ArrayProgram, device: Device) -> Iterator[Violation]:
             continue
         groups: dict[tuple[int, ...], int] = defaultdict(int)
         for buffer in buffers:
-            groups[buffer.banks] += buffer.bytes * buffer.copies
+            for group in _halves(buffer):
+                groups[group] += buffer.bytes * buffer.copies // len(_halves(buffer))
             for bank in buffer.banks:
                 if not 0 <= bank < count:
                     yield Violation(
                         f"tile {tile}", "as number of a bank", bank, count - 1, "smaller calls"
                     )
-        for group, demand in groups.items():
+        for group in _unions(set(groups)):
+            demand = sum(much for part, much in groups.items() if set(part) <= set(group))
             if demand > len(group) * size:
                 yield Violation(
                     f"tile {tile}, banks {group}",
@@ -49,12 +51,32 @@ def banks(program: ArrayProgram, device: Device) -> Iterator[Violation]:
                 )
 
 
+def _halves(buffer: Buffer) -> tuple[tuple[int, ...], ...]:
+    """Banks of each copy of a pair that has an even number of them; of all of it else."""
+    half, odd = divmod(len(buffer.banks), 2)
+    if buffer.copies != 2 or odd or not half:
+        return (buffer.banks,)
+    return buffer.banks[:half], buffer.banks[half:]
+
+
+def _unions(groups: set[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """The groups, and those that share banks, together: what must fit them as a whole."""
+    found = {frozenset(group) for group in groups}
+    grown = True
+    while grown:
+        more = {a | b for a in found for b in found if a & b} - found
+        grown = bool(more)
+        found |= more
+    return sorted(tuple(sorted(group)) for group in found)
+
+
 def apart(program: ArrayProgram, device: Device) -> Iterator[Violation]:
     """Activations, weights and all else lie in different banks, as schedules assume."""
     for tile, buffers in _by_tile(program).items():
         if not is_core(tile, device):
             continue
-        for used in _used(program.core_at.get(tile), buffers):
+        core = program.core_at.get(tile)
+        for used in _used(core, _counted(core, buffers)):
             roles = sorted(used)
             for at, first in enumerate(roles):
                 for second in roles[at + 1 :]:
@@ -67,6 +89,30 @@ def apart(program: ArrayProgram, device: Device) -> Iterator[Violation]:
                             0,
                             "fewer rows a call, or weights by stream",
                         )
+
+
+def _counted(core: Core | None, buffers: Sequence[Buffer]) -> list[Buffer]:
+    """Without what may share a bank with activations or weights.
+
+    The stack, since no schedule touches it between a call's entry and its exit; results whose
+    stores are among the conflicts that the core pays for: half of their bytes, in one of the turns.
+    """
+    if core is None or not any(b.name == "sums" for b in buffers):
+        return list(buffers)
+    stored = sum("out" in work.gives for work in core.work)
+    paid = core.shared_bytes * len(core.work) / max(1, stored)
+    return [
+        b
+        for b in buffers
+        if b.role != "stack" and not (b.name == "out" and paid >= _stored_beside(b, buffers))
+    ]
+
+
+def _stored_beside(out: Buffer, buffers: Sequence[Buffer]) -> float:
+    """Bytes that a call's stores cost, a cycle for 16, at a load in every fourth cycle or more."""
+    loaded = {bank for b in buffers if b.role in ("a", "w") for bank in b.banks}
+    beside = sum(bank in loaded for bank in out.banks) / len(out.banks)
+    return beside * out.bytes / 2 / 4
 
 
 def _used(core: Core | None, buffers: Sequence[Buffer]) -> Iterator[dict[str, set[int]]]:

@@ -25,6 +25,10 @@ FLAT = ((1, 4), (1, 3), (1, 2), (1, 1))
 MOST_TURNS = 12
 MOST_COLUMN_STEPS = 12
 
+#: Tiles of columns of a call that are tried as well: streams of both operands keep up with the
+#: products where a call has about as many rows as columns, and as many as its sums leave room for.
+SQUARE = range(6, 13)
+
 #: Numbers of calls along the rows that are tried, from the fewest that fit upward.
 ROW_STEPS = 3
 
@@ -172,7 +176,9 @@ def _turns(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
         yield from resident
         if resident:
             continue
-        for calls in _spread(counts(column_tiles, column_tiles), MOST_COLUMN_STEPS):
+        every = counts(column_tiles, column_tiles)
+        square = [calls for calls in every if ceil(column_tiles / calls) in SQUARE]
+        for calls in sorted({*_spread(every, MOST_COLUMN_STEPS), *square}):
             columns = ceil(column_tiles / calls) * base.tiling.n
             yield from _rows(replace(turned, call_columns=columns, home="chip"), device)
 

@@ -184,7 +184,8 @@ def _walk(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:
         yield from _carried(nest, names, arch)
         return
     variant: Variant | None = "exposed" if nest.exposed else None
-    schedules = [schedule_of(kernel, arch, variant) for kernel in nest.kernels]
+    beside = nest.numbers > 0
+    schedules = [schedule_of(kernel, arch, variant, beside=beside) for kernel in nest.kernels]
     sizes = {"m": nest.m_tiles, "n": nest.n_tiles, "k": nest.k_tiles}
     counts = tuple(sizes[name] for name in (*(name for name, _ in nest.outer), "k"))
     level = {"outer": 0, "inner": 1, "k": 2}

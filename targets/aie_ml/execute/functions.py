@@ -26,7 +26,7 @@ from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, saturate, st
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
-from match_aie.targets.aie_ml.kernels.spec import KernelSpec
+from match_aie.targets.aie_ml.kernels.spec import BYTES, KernelSpec
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.schedule.rows import RowCall
 from match_aie.workload.bfloat16 import summed
@@ -87,7 +87,8 @@ class _Matrix(_Tail):
     def _w(self, n: int, k: int, inputs: Sequence[np.ndarray]) -> np.ndarray:
         s, t = self.spec, self.spec.tiling
         if len(inputs) > 1:
-            return untiled(inputs[1].view(stored_as(s.b)), (s.k, s.n), t.k, t.n)
+            piece = inputs[1].view(stored_as(s.b))[: s.k * s.n]
+            return untiled(piece, (s.k, s.n), t.k, t.n)
         if (n, k) not in self._weights:
             turns = self._nest.k_tiles if self._nest is not None else 1
             piece = self.values["w"].reshape(-1, s.k * s.n)[n * turns + k]
@@ -98,6 +99,7 @@ class _Matrix(_Tail):
         """One call of the kernel."""
         s, t = self.spec, self.spec.tiling
         n, k = self._at(number)
+        self._read_numbers(inputs)
         x = untiled(inputs[0].view(stored_as(s.a)), (s.m, s.k), t.m, t.k)
         w, first = self._w(n, k, inputs), k == 0
         start: np.ndarray = np.zeros((s.m, s.n), np.float32 if s.floating else np.int64)
@@ -106,7 +108,7 @@ class _Matrix(_Tail):
                 raise ExecutionError(f"{self.layer.symbol} has no sums to go on with")
             start = self._kept
         elif s.bias:
-            start = self.values["bias"][n * s.n : (n + 1) * s.n]
+            start = self.values["bias"][self._columns(n)]
         last = self._nest is None or k == self._nest.k_tiles - 1
         goes = s.receives and first, last and not s.stores, last
         if not s.floating:
@@ -125,7 +127,24 @@ class _Matrix(_Tail):
             whole = not self.spec.floating
             self._kept = saturate(sums, "int32", mode).astype(np.int64) if whole else sums
             return None
-        return self.stored(sums, slice(n * self.spec.n, (n + 1) * self.spec.n))
+        return self.stored(sums, self._columns(n))
+
+    def _columns(self, n: int) -> slice:
+        """Of a tile of N in its numbers: behind its weights are its own alone."""
+        if self._nest is not None and self._nest.numbers:
+            n = 0
+        return slice(n * self.spec.n, (n + 1) * self.spec.n)
+
+    def _read_numbers(self, inputs: Sequence[np.ndarray]) -> None:
+        """Numbers by column that came behind the weights."""
+        if self._nest is None or not self._nest.behind:
+            return
+        s = self.spec
+        words = inputs[1][s.k * s.n * BYTES[s.b] :].view(np.int32).reshape(-1, s.n)
+        self.values = {
+            p.name: row.view(np.float32 if p.c_type == "float" else np.int32)
+            for p, row in zip(self._nest.behind, words, strict=False)
+        }
 
 
 class _Stack:

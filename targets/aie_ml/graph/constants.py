@@ -74,10 +74,25 @@ class Numbers:
         }
 
     def packed(self, at: int, part: int, call: int, spec: KernelSpec) -> np.ndarray:
-        """Weights of one call of one tile, turn by turn as its kernel reads them."""
+        """Weights of one call of one tile, turn by turn as its kernel reads them.
+
+        Behind those of each turn, where they come by stream, the tile's numbers by column.
+        """
         matrix = self.weights[at, :, call, part]
         turns = np.split(matrix, len(matrix) // spec.k)
-        return np.concatenate([pack_w(turn, spec) for turn in turns])
+        behind = self._behind(at, part, call).view(matrix.dtype)
+        return np.concatenate([each for turn in turns for each in (pack_w(turn, spec), behind)])
+
+    def _behind(self, at: int, part: int, call: int) -> np.ndarray:
+        """Numbers of one call of a tile in the order of its parameters; zeros for what is not."""
+        m = self.timed.mapping
+        found = np.zeros((m.numbers(at), m.call_columns), np.int32)
+        names = ["bias"] * (self.biased and at == 0)
+        if at == m.cas_length - 1:
+            names += [name for name in ("multiplier", "addend") if name in self.columns]
+        for place, name in enumerate(names[: len(found)]):
+            found[place] = self.columns[name][call, part].view(np.int32)
+        return found.reshape(-1)
 
     def values(self, nest: Nest, at: int, part: int) -> tuple[tuple[str, np.ndarray], ...]:
         """Parameters of a tile."""
@@ -93,15 +108,13 @@ class Numbers:
 
     def streamed(self, at: int, piece: range, spec: KernelSpec) -> np.ndarray:
         """Weights of tile `at` of the chains with these parts of the columns, buffer by buffer."""
-        calls = self.timed.w_calls(piece)
-        return np.concatenate(
-            [
-                self.packed(at, part, call, spec)
-                for first in range(0, self.timed.mapping.column_steps, calls)
-                for part in piece
-                for call in range(first, first + calls)
-            ]
-        )
+        calls = range(self.timed.mapping.column_steps)
+        each = self.timed.w_turns(piece) * self.timed.turn_weights(at)
+        parts = [
+            np.concatenate([self.packed(at, part, call, spec) for call in calls]).reshape(-1, each)
+            for part in piece
+        ]
+        return np.stack(parts, axis=1).reshape(-1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +150,7 @@ class Blank:
 
     def streamed(self, at: int, piece: range, spec: KernelSpec) -> np.ndarray:
         """Zeros."""
-        del at, spec
-        size = len(piece) * self.timed.call_weights * self.timed.mapping.column_steps
+        del spec
+        m = self.timed.mapping
+        size = len(piece) * self.timed.turn_weights(at) * m.reduction_steps * m.column_steps
         return np.broadcast_to(np.zeros(1, np.int8), (size,))

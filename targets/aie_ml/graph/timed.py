@@ -31,7 +31,7 @@ WORD = 4
 #: the reduction bring them: who shares a way holds what comes for the others, too.
 JOINED = 128 * 1024
 
-#: Bytes of weights of one column of tiles that a memory tile takes at once, where more calls fit.
+#: Bytes of weights of one column of tiles that a memory tile takes at once, where more turns fit.
 CHUNK = 64 * 1024
 
 
@@ -201,25 +201,29 @@ class Timed:
         """How often a buffer of weights is read: once for each call along the rows, in turns."""
         return self.mapping.row_steps if self.mapping.reduction_steps > 1 else 1
 
-    @property
-    def call_weights(self) -> int:
-        """Elements of the weights of a call of one tile, all turns."""
+    def turn_weights(self, at: int) -> int:
+        """Elements of the weights of a turn of tile `at`, with the numbers behind them."""
         m = self.mapping
-        return m.call_reduction * m.reduction_steps * m.call_columns
+        behind = 4 * m.numbers(at) // ELEMENT_BYTES[m.layer.w]
+        return (m.call_reduction + behind) * m.call_columns
 
-    def w_calls(self, piece: range) -> int:
-        """Calls whose weights are in one copy of a buffer."""
+    def w_turns(self, piece: range) -> int:
+        """Turns whose weights are in one copy of a buffer: of some calls, or of a part of one."""
         m = self.mapping
         if self.w_repeats > 1:
-            return 1
-        each = len(piece) * self.call_weights * ELEMENT_BYTES[m.layer.w]
-        most = max(1, CHUNK // each)
-        return max(n for n in range(1, min(most, m.column_steps) + 1) if m.column_steps % n == 0)
+            return m.reduction_steps
+        most = max(self.turn_weights(at) for at in (0, m.cas_length - 1))
+        fit = max(1, CHUNK // (len(piece) * most * ELEMENT_BYTES[m.layer.w]))
+        calls = fit // m.reduction_steps
+        if not calls:
+            return max(n for n in range(1, fit + 1) if m.reduction_steps % n == 0)
+        whole = range(1, min(calls, m.column_steps) + 1)
+        return max(n for n in whole if m.column_steps % n == 0) * m.reduction_steps
 
-    def w_bytes(self, piece: range) -> int:
-        """Of one copy."""
+    def w_bytes(self, at: int, piece: range) -> int:
+        """Of one copy, of tile `at` of the chains."""
         size = ELEMENT_BYTES[self.mapping.layer.w]
-        return len(piece) * self.w_calls(piece) * self.call_weights * size
+        return len(piece) * self.w_turns(piece) * self.turn_weights(at) * size
 
     # ------------------------------------------------------------ results
 
@@ -296,8 +300,8 @@ class Timed:
     def w_loads(self) -> tuple[int, ...]:
         """Bytes that each of `w_ways` brings in a pass: of all columns whose weights it has."""
         m = self.mapping
-        each = m.column_steps * self.call_weights * ELEMENT_BYTES[m.layer.w]
-        return tuple(len(piece) * each for *_, piece in self.w_ways)
+        size = m.column_steps * m.reduction_steps * ELEMENT_BYTES[m.layer.w]
+        return tuple(len(piece) * size * self.turn_weights(at) for _, at, piece in self.w_ways)
 
     @cached_property
     def y_loads(self) -> tuple[int, ...]:
@@ -338,7 +342,9 @@ class Timed:
         m = self.mapping
         size = self.x_width * ELEMENT_BYTES[m.layer.a]
         x = [self.x_rows(parts) * size for parts in self.x_parts(slot)]
-        return max([*x, *(self.w_bytes(piece) for piece in self.pieces(slot.columns))])
+        ends = (0, m.cas_length - 1)
+        w = [self.w_bytes(at, piece) for piece in self.pieces(slot.columns) for at in ends]
+        return max([*x, *w])
 
     def _column_fits(self, slot: Slot) -> bool:
         """Whether memory tiles of a slot's columns hold its buffers, the largest first."""
@@ -365,12 +371,12 @@ class Timed:
         """Of each buffer of a slot: ways that repeat what is double take descriptors again."""
         x = self.x_copies
         again = self.x_repeats if x > 1 else 1
-        for _ in range(self.mapping.cas_length):
+        for at in range(self.mapping.cas_length):
             for parts in self.x_parts(slot):
                 rows = len(parts)
                 yield (x * self.x_bytes(parts), 1, rows, x * (1 + rows * again))
             for piece in self.pieces(slot.columns):
                 many = 2 * (1 + len(piece) * self.w_repeats)
-                yield (2 * self.w_bytes(piece), 1, len(piece), many)
+                yield (2 * self.w_bytes(at, piece), 1, len(piece), many)
         for part in self._gathered(slot):
             yield (2 * self.y_bytes(part), part.chains, 1, 2 * (part.chains + 1))

@@ -96,7 +96,7 @@ class TimedGraph:
             multiplier=end.multiplier if isinstance(end.multiplier, int) else 0,
             addend=end.addend if isinstance(end.addend, int) else 0,
         )
-        nest = replace(tile_nest(m, call), exposed=m.variant == "exposed")
+        nest = replace(tile_nest(m, call, at), exposed=m.variant == "exposed")
         if self.timed.walks_passes:
             walks = replace(nest, order="mn", m_tiles=self.timed.passes * m.row_steps)
             return walks.carrying() if self.timed.carries else walks
@@ -110,7 +110,7 @@ class TimedGraph:
         for chain in range(m.chains):
             _, column = m.chain(chain)
             for at, nest in enumerate(self.nests):
-                inputs = (s.m * s.k, s.k * s.n) if nest.streamed else (s.m * s.k,)
+                inputs = (s.m * s.k, nest.w_elements) if nest.streamed else (s.m * s.k,)
                 found.append(
                     GraphKernel(
                         nest,
@@ -215,9 +215,9 @@ class TimedGraph:
         )
 
     def _w_buffer(self, slot: Slot, at: int, piece: range) -> Shared:
-        """Weights of some calls, part by part of the columns."""
+        """Weights of some turns, part by part of the columns."""
         t, m = self.timed, self.timed.mapping
-        each = t.w_calls(piece) * t.call_weights
+        each = t.w_turns(piece) * t.turn_weights(at)
         whole = (len(piece) * each,)
         reads = tuple(
             Access(whole, (each,), (part * each,), repeats=t.w_repeats)
@@ -231,7 +231,7 @@ class TimedGraph:
             reads,
             2,
             slot.number * m.cas_length + at,
-            t.passes * m.column_steps // t.w_calls(piece),
+            t.passes * m.column_steps * m.reduction_steps // t.w_turns(piece),
         )
 
     def _y_buffer(self, part: Rectangle) -> Shared:

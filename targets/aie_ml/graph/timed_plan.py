@@ -334,10 +334,11 @@ def _plan(priced: Priced, device: Device, rows: int, feeds: int) -> TimedPlan:
         inputs=timed.x_loads,
         double=timed.x_copies == 2,
         weights=timed.w_loads,
-        first_weights=max((timed.w_bytes(piece) for *_, piece in timed.w_ways), default=0),
+        first_weights=max((timed.w_bytes(at, piece) for _, at, piece in timed.w_ways), default=0),
         outputs=timed.y_loads,
         last_output=max(timed.y_loads) // timed.mapping.column_steps,
         way_rate=device.architecture.shim_dma.bytes_per_cycle,
         memory_rate=_memory_rate(device),
+        duplex=known(device.name).dram_duplex,
     )
     return TimedPlan(timed, timed_cycles(work))

@@ -13,7 +13,7 @@ from typing import Literal
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.kernels.call import LayerCall, Parameter
-from match_aie.targets.aie_ml.kernels.spec import C_TYPES, KernelSpec, Requantise
+from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES, KernelSpec, Requantise
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,9 @@ class Nest:
         order: outer loops, outermost first.
         streamed: tiles of w arrive as x does; else all of them are a run-time parameter, ordered
             [n tile][k tile].
+        numbers: vectors of 32-bit numbers by column that lie behind the weights of every turn: the
+            parameters of a tile of N, in their order; 0 where they are run-time parameters, for all
+            tiles of N.
         exposed: whether no block begins before the one before it is stored, as other tools' kernels
             do: such a function is timed, and not emitted.
     """
@@ -38,6 +41,7 @@ class Nest:
     k_tiles: int = 1
     order: Literal["mn", "nm"] = "mn"
     streamed: bool = True
+    numbers: int = 0
     exposed: bool = False
 
     def __post_init__(self) -> None:
@@ -47,6 +51,8 @@ class Nest:
             raise TargetError("only plain matrix kernels walk tiles over time")
         if min(self.m_tiles, self.n_tiles, self.k_tiles) < 1 or self.order not in ("mn", "nm"):
             raise TargetError(f"nest of {self.call.symbol}: loops over nothing")
+        if self.numbers and (not self.streamed or len(self.behind) > self.numbers):
+            raise TargetError(f"nest of {self.call.symbol}: numbers behind no weights")
         if s.carries and (self.n_tiles, self.k_tiles, self.streamed) != (1, 1, False):
             raise TargetError("kernels that go on from call to call walk rows, and nothing else")
         if s.carries and (self.m_tiles < 2 or self.order == "nm" or self.exposed):
@@ -106,15 +112,33 @@ class Nest:
         return self.kernels
 
     @property
+    def sums_bytes(self) -> int:
+        """Of the sums that wait between turns of K: each block's are read before it is stored."""
+        return 4 * self.call.spec.m * self.call.spec.n if self.k_tiles > 1 else 0
+
+    @property
     def stack_bytes(self) -> int:
-        """Local arrays of the function, beside what its compiler needs."""
-        return 2 * self.call.spec.m * self.call.spec.n * 4 if self.k_tiles > 1 else 0
+        """Local arrays of the function, beside what its compiler needs: sums that wait."""
+        return self.sums_bytes
+
+    @property
+    def behind(self) -> tuple[Parameter, ...]:
+        """Numbers by column of one tile of N behind its weights."""
+        return tuple(p for p in self.call.parameters if p.name != "w") if self.numbers else ()
+
+    @property
+    def w_elements(self) -> int:
+        """Of one tile of w, and of what lies behind it."""
+        s = self.call.spec
+        return s.k * s.n + 4 * self.numbers * s.n // BYTES[s.b]
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Run-time parameters for all tiles of N, in the order of the arguments."""
         found = []
         for p in self.call.parameters:
+            if p.name != "w" and self.numbers:
+                continue
             if p.name != "w":
                 found.append(replace(p, size=p.size * self.n_tiles))
             elif not self.streamed:
@@ -167,13 +191,16 @@ class Nest:
         for p in self.parameters:
             if p.name != "w" and p.name in named:
                 named[p.name] = f"{p.name} + n * {s.n}"
+        for at, p in enumerate(self.behind):
+            if p.name in named:
+                after = f"w.data() + {s.k * s.n + at * 4 * s.n // BYTES[s.b]}"
+                named[p.name] = f"reinterpret_cast<const {p.c_type} *>({after})"
         sums = (("y_m_step", s.n * s.tiling.m), ("y_n_step", s.tiling.m * s.tiling.n))
         partial = {}
         if kernel.resumes:
-            source = "sums[k % 2 ^ 1]"
-            partial = {"partial": source, **{k.replace("y", "partial"): v for k, v in sums}}
+            partial = {"partial": "sums", **{k.replace("y", "partial"): v for k, v in sums}}
         if number + 1 < len(self.kernels):
-            named |= {"y": "sums[k % 2]"}
+            named |= {"y": "sums"}
         order = ("x", "w", "bias", "partial", "partial_m_step", "partial_n_step", "from", "to", "y")
         merged = {**named, **partial}
         rest = tuple(key for key in merged if key not in order)

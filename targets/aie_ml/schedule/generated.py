@@ -11,8 +11,13 @@ from match_aie.targets.aie_ml.schedule.call import CallSchedule, schedule_call
 from match_aie.targets.aie_ml.schedule.kernel import Kernel, Requantise, Variant
 
 
-def kernel_of(spec: KernelSpec, variant: Variant | None = None) -> Kernel:
+def kernel_of(spec: KernelSpec, variant: Variant | None = None, *, beside: bool = False) -> Kernel:
     """What the scheduler knows of `spec`; `variant` as the source has it where None.
+
+    Args:
+        spec: of the kernel.
+        variant: how epilogues meet the next block.
+        beside: whether its numbers by column, if it has any, lie in the weights' bank.
 
     Raises:
         TargetError: several tiles are stored together, which is not scheduled.
@@ -29,6 +34,7 @@ def kernel_of(spec: KernelSpec, variant: Variant | None = None) -> Kernel:
         "channel": "channel",
         "none": "shift" if tail.dtype == "bfloat16" else "none",
     }
+    channel = spec.stores and "channel" in (tail.form, tail.addend)
     return Kernel(
         a=spec.a,
         w=spec.b,
@@ -49,6 +55,7 @@ def kernel_of(spec: KernelSpec, variant: Variant | None = None) -> Kernel:
         addends=spec.stores and tail.addend == "channel",
         high=spec.stores and tail.hi is not None,
         grouped=spec.carries,
+        beside=beside and (spec.bias or channel),
     )
 
 
@@ -98,14 +105,24 @@ def pool_schedule(spec: MaxPoolSpec, arch: Architecture, tiles: int, taps: int) 
 
 
 def schedule_of(
-    spec: KernelSpec, arch: Architecture, variant: Variant | None = None
+    spec: KernelSpec,
+    arch: Architecture,
+    variant: Variant | None = None,
+    *,
+    beside: bool = False,
 ) -> CallSchedule:
     """Modelled cycles of one call of `spec` on `arch`.
+
+    Args:
+        spec: of the kernel.
+        arch: of its core.
+        variant: as `kernel_of`.
+        beside: likewise.
 
     Raises:
         TargetError: as `kernel_of` and `schedule_call`.
     """
-    return schedule_call(kernel_of(spec, variant), arch, spec.m, spec.k, spec.n)
+    return schedule_call(kernel_of(spec, variant, beside=beside), arch, spec.m, spec.k, spec.n)
 
 
 def emitted_counts(call: CallSchedule) -> EmittedCounts:

@@ -64,6 +64,7 @@ class Kernel:
         adds: whether accumulators start with the results that y holds so far, as kernels of other
             tools do that are called for one part of the reduction after the other.
         grouped: whether words of a cascade come in two groups (`kernels.heads`).
+        beside: whether numbers by column (bias, multipliers, addends) lie in the weights' bank.
     """
 
     a: str
@@ -87,6 +88,7 @@ class Kernel:
     high: bool = False
     adds: bool = False
     grouped: bool = False
+    beside: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no kernel is."""
@@ -151,6 +153,11 @@ class Kernel:
     def halved(self) -> bool:
         """Whether 32-bit weights are multiplied by their 16-bit halves (UG1583, "Emulated ...")."""
         return self.operation == "mmul" and self.w == "int32"
+
+    @property
+    def numbers_bank(self) -> str:
+        """The bank that numbers by column are loaded from."""
+        return "W" if self.beside else "S"
 
     @property
     def pair(self) -> tuple[str, str]:

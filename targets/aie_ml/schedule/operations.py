@@ -192,12 +192,13 @@ def _start(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
     elif kernel.bias and core.widens is not None:
         for part in range(_bias_words(kernel, core)):
             row = f"fb{name[1:]}.{part}"
-            yield load(row, "S", core, WORD)
+            yield load(row, kernel.numbers_bank, core, WORD)
             yield Operation("copy", f"bias{part}", (MOVE,), (row,), name, core.widens)
     elif kernel.bias:
         for part in range(_bias_words(kernel, core)):
+            bank = kernel.numbers_bank
             yield Operation(
-                "load_accumulator", f"bias{part}", (LOAD_A,), (), name, core.load, "S", 32
+                "load_accumulator", f"bias{part}", (LOAD_A,), (), name, core.load, bank, 32
             )
 
 
@@ -318,7 +319,7 @@ def _multiply(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
     for what, wanted in zip("mb", by_column, strict=True):
         for part in range(words if wanted else 0):
             loaded.append(f"f{tag}.{what}{part}")
-            yield load(loaded[-1], "S", core, WORD)
+            yield load(loaded[-1], kernel.numbers_bank, core, WORD)
     factors = tuple(name for name in loaded if ".m" in name)
     addends = tuple(name for name in loaded if ".b" in name)
     for end in ("high", "low"):
@@ -361,6 +362,10 @@ def _wide_product(
             before = (target,)
 
 
+#: What a load brings, by its bank; numbers by column may lie in the weights'.
+_LOADS = {"A": "loads_a", "S": "loads_factors"}
+
+
 def count(operations: Iterator[Operation]) -> Counts:
     """Tally of `operations`."""
     tally = dict.fromkeys((f.name for f in fields(Counts)), 0)
@@ -368,7 +373,7 @@ def count(operations: Iterator[Operation]) -> Counts:
         key = {
             "product": "products",
             "multiply": "multiplies",
-            "load": {"A": "loads_a", "S": "loads_factors"}.get(op.bank, "loads_w"),
+            "load": "loads_factors" if op.writes[:1] == "f" else _LOADS.get(op.bank, "loads_w"),
             "load_accumulator": "loads_bias",
             "store": "stores",
             "store_accumulator": "stores",
