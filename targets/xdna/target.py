@@ -17,7 +17,7 @@ from match_aie.targets.cpu import CPU
 from match_aie.targets.versal.module import Floats, around_ns
 from match_aie.targets.versal.target import VersalAIEML
 from match_aie.targets.versal.wishes import NO_LAYERS, Layers
-from match_aie.targets.xdna.mlir import text
+from match_aie.targets.xdna.mlir import DEFAULT, dialect_of, text
 
 #: What every Ryzen AI processor executes; those with AVX-512 are an option.
 ARCH = "x86-64-v3"
@@ -93,6 +93,7 @@ class XDNA(VersalAIEML):
         handover: bool = True,
         layers: Layers = NO_LAYERS,
         floats: XdnaFloats = "float32",
+        mlir: str = DEFAULT.name,
     ) -> None:
         """Everything has a default.
 
@@ -106,11 +107,14 @@ class XDNA(VersalAIEML):
             layers: what is asked of layers, by label, as for Versal.
             floats: what dense layers of float32 tensors are: "float32", which the x86 cores
                 compute, or "bf16" on npu1, which the array may.
+            mlir: version of the MLIR-AIE dialect that programs are written in, by its month:
+                "2025-05", "2026-03" or "2026-08".
 
         Raises:
-            TargetError: there is no such device or module, its facts lack something that graphs
-                need, it has no kernels for `floats`, or a wish that no layer can have.
+            TargetError: there is no such device, module or dialect, its facts lack something that
+                graphs need, it has no kernels for `floats`, or a wish that no layer can have.
         """
+        self._dialect = dialect_of(mlir)
         array = xdna_array(device)
         if not cpu_mhz > 0:
             raise TargetError(f"an x86 core at {cpu_mhz} MHz")
@@ -176,7 +180,7 @@ class XDNA(VersalAIEML):
         try:
             program = lay_out(graph, self._whole, column)
             if not isinstance(program, Infeasible):
-                return text(program, self._whole), ""
+                return text(program, self._whole, self._dialect), ""
             why = str(program)
         except (InfeasibleError, TargetError) as error:
             why = f"{error.where}: {error.what}" if error.where else error.what
@@ -203,6 +207,7 @@ class XDNA(VersalAIEML):
             "handover": self._handover,
             "layers": {label: wish.data for label, wish in self._wishes.items()},
             "floats": self._array.floats,
+            "mlir": self._dialect.name,
         }
 
     def built_for(self) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.xdna.mlir import text
+from match_aie.targets.xdna.mlir import DIALECTS, kernels_of, read, text
 from tests.xdna_programs import chain
 
 
@@ -19,3 +19,12 @@ from tests.xdna_programs import chain
 def test_text(golden, name, rows, widths, dtype, array):
     found = chain(rows, widths, dtype, array, columns=1)
     golden(name, text(found.program, device(array)))
+
+
+@pytest.mark.parametrize("dialect", ["2025-05", "2026-08"])
+def test_other_versions_of_the_dialect(golden, dialect):
+    """The first of the networks above, which is in the version of March 2026 there."""
+    found = chain(8, (16, 16), np.int8, "npu1", columns=1)
+    written = text(found.program, device("npu1"), DIALECTS[dialect])
+    golden(f"xdna_dense_{dialect}.mlir", written)
+    assert read(written, device("npu1"), kernels_of(found.program)) == found.program

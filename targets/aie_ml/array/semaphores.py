@@ -40,6 +40,9 @@ class Semaphore:
     highest: int
 
 
+#: Value that a semaphore may reach (facts: six bits).
+MOST = 63
+
 #: A semaphore, and how much of it.
 Amount = tuple[Semaphore, int]
 
@@ -132,11 +135,12 @@ def _sides(program: ArrayProgram) -> dict[tuple[Tile, str], tuple[_Side, _Side]]
 def _handshake(buffer: Buffer, writers: _Side, readers: _Side) -> Handshake:
     """Semaphores of one buffer, numbered from 0."""
     walks = {many for _, many in readers}
-    # Walks of one copy on a lock each; of two copies they must follow each other in the chain.
+    # Walks of one copy on a lock each; of two copies they must follow each other in the chain, and
+    # so must some of them where a semaphore does not count to all.
     alone = len(writers) == 1 and len(walks) == 1 and buffer.copies == 1
-    times = walks.pop() if alone else 1
     copies = range(buffer.copies)
     w, r = max(1, len(writers)), max(1, len(readers))
+    times = _counted(walks.pop(), max(w, r)) if alone else 1
     empty = _shared(buffer, "empty", givers=r, of_copy=r * times, initial=r * times)
     full = _shared(buffer, "full", givers=w, of_copy=w * times, initial=0)
     writing = [_token(buffer, f"write_{n}", 1) for n in range(1, w)]
@@ -154,6 +158,12 @@ def _handshake(buffer: Buffer, writers: _Side, readers: _Side) -> Handshake:
         read.append(User(who, tuple(takes), gives, passes, times, many // times))
     every = tuple(dict.fromkeys((*empty, *full, *writing, *reading)))
     return Handshake(buffer, every, tuple(written), tuple(read))
+
+
+def _counted(walks: int, givers: int) -> int:
+    """The most walks that a semaphore can tell apart, all of them taking equally many."""
+    fit = (n for n in range(walks, 0, -1) if walks % n == 0 and n * givers <= MOST)
+    return next(fit, 1)
 
 
 def _shared(

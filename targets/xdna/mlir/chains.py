@@ -13,6 +13,7 @@ from math import prod
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Channel, Descriptor
 from match_aie.targets.aie_ml.array.semaphores import Amount, Handshake, User
+from match_aie.targets.aie_ml.array.words import uses
 from match_aie.targets.aie_ml.devices import Device
 
 #: Words of the first piece of a linear descriptor. ASSUMPTION: enough that the next descriptor is
@@ -32,6 +33,8 @@ class Block:
         split: dimension along which this is all but the first piece of that descriptor, from the
             innermost outward; 0 for a linear one; None for all else.
         again: whether an earlier block has moved the same.
+        turn: use of the descriptor that this is, where each begins a step further: the text has a
+            block for each.
     """
 
     at: int
@@ -40,6 +43,7 @@ class Block:
     gives: Amount | None
     split: int | None = None
     again: bool = False
+    turn: int = 0
 
 
 def chains(
@@ -97,10 +101,11 @@ def _users(found: Sequence[Handshake]) -> dict[tuple[Channel, str], User]:
 
 def _copy(group: list[tuple[int, Descriptor]], user: User | None) -> list[Block]:
     """What moves one copy."""
+    turns = range(uses([one for _, one in group]))
+    pieces = [_turn(number, one, turn) for turn in turns for number, one in group]
     if user is None:  # constants, which no lock guards
-        return [Block(number, one, None, None) for number, one in group]
+        return pieces
     copy = group[0][1].copy
-    pieces = [Block(number, one, None, None) for number, one in group]
     repeats = [replace(piece, again=True) for piece in pieces] * (user.again - 1)
     if user.passes is not None:
         pieces = cut(pieces[0]) if len(pieces) == 1 else pieces
@@ -109,6 +114,13 @@ def _copy(group: list[tuple[int, Descriptor]], user: User | None) -> list[Block]
     blocks[0] = replace(blocks[0], takes=user.takes[copy])
     blocks[-1] = replace(blocks[-1], gives=user.gives[copy])
     return blocks
+
+
+def _turn(number: int, one: Descriptor, turn: int) -> Block:
+    """A use of a descriptor."""
+    step = one.iteration[1] if one.iteration is not None else 0
+    moved = replace(one, offset=one.offset + turn * step, iteration=None)
+    return Block(number, moved, None, None, turn=turn)
 
 
 def cut(block: Block) -> list[Block]:
@@ -169,13 +181,13 @@ def joined(first: Descriptor, rest: Descriptor, split: int) -> Descriptor:
 def _with_numbers(
     made: Mapping[Channel, tuple[Block, ...]], device: Device
 ) -> Mapping[Channel, tuple[Block, ...]]:
-    """Rests and repeats take free numbers of their half, all others keep theirs."""
+    """Rests, repeats and later uses take free numbers of their half, all others keep theirs."""
     taken = {(c.tile, block.descriptor.index) for c, blocks in made.items() for block in blocks}
     found = {}
     for channel, blocks in made.items():
         numbered = []
         for block in blocks:
-            if block.split is not None or block.again:
+            if block.split is not None or block.again or block.turn:
                 index = _free(taken, channel, device)
                 taken.add((channel.tile, index))
                 block = replace(block, descriptor=replace(block.descriptor, index=index))

@@ -37,6 +37,12 @@ def addresses(program: ArrayProgram, device: Device) -> Addresses:
     return found
 
 
+def scratch_address(program: ArrayProgram, tile: Tile, scratch: int) -> int:
+    """Where a core's scratch begins: behind its stack, with which it shares a buffer."""
+    stack = next(b for b in program.buffers if b.tile == tile and b.role == "stack")
+    return stack.bytes - scratch
+
+
 def _memory(buffers: Sequence[Buffer], device: Device) -> dict[str, tuple[int, ...]]:
     """In a memory tile: one after the other."""
     mem = device.architecture.mem
@@ -62,13 +68,24 @@ def _core(buffers: Sequence[Buffer], device: Device) -> dict[str, tuple[int, ...
         halves = [banks] * buffer.copies
         if buffer.copies == 2 and len(banks) % 2 == 0:
             halves = [banks[: len(banks) // 2], banks[len(banks) // 2 :]]
-        places = tuple(_put(buffer, half, ends, size) for half in halves)
+        places = tuple(_place(buffer, (half, banks), ends, size) for half in halves)
         if buffer.role != "stack":
             found[buffer.name] = places
     return found
 
 
-def _put(buffer: Buffer, banks: Sequence[int], ends: list[int], size: int) -> int:
+def _place(buffer: Buffer, groups: Sequence[Sequence[int]], ends: list[int], size: int) -> int:
+    """The first room in one of several groups of banks, the first ones first."""
+    for banks in groups:
+        found = _put(buffer, banks, ends, size)
+        if found is not None:
+            return found
+    room = max((bank + 1) * size - ends[bank] for banks in groups for bank in banks)
+    _refuse(buffer.tile, _aligned(buffer.bytes), room)
+    raise AssertionError("refused")
+
+
+def _put(buffer: Buffer, banks: Sequence[int], ends: list[int], size: int) -> int | None:
     """The first room in `banks`, of which `ends` says how far each is taken."""
     need = _aligned(buffer.bytes)
     for bank in banks:
@@ -86,8 +103,7 @@ def _put(buffer: Buffer, banks: Sequence[int], ends: list[int], size: int) -> in
             if left <= 0:
                 _take(row[: row.index(bank) + 1], begin + need, ends, size)
                 return begin
-    _refuse(buffer.tile, need, max((bank + 1) * size - ends[bank] for bank in banks))
-    raise AssertionError("refused")
+    return None
 
 
 def _take(row: Sequence[int], end: int, ends: list[int], size: int) -> None:

@@ -7,6 +7,7 @@ exactly what the program says.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
@@ -33,21 +34,26 @@ from match_aie.targets.aie_ml.array.program import (
 from match_aie.targets.aie_ml.array.router import ORDERS, routed
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.xdna.mlir.chains import joined
+from match_aie.targets.xdna.mlir.dialect import Dialect, dialect_of
+from match_aie.targets.xdna.mlir.dmas import moved
 from match_aie.targets.xdna.mlir.kernels import Kernels
-from match_aie.targets.xdna.mlir.syntax import Line, TextError, attributes, lines, pairs
+from match_aie.targets.xdna.mlir.syntax import Line, TextError, attributes, lines
 from match_aie.targets.xdna.mlir.text import text as printed
 
 #: Attributes that every buffer has.
-_NEEDED = ("match.at", "match.banks", "match.bytes", "match.name", "match.role", "match.fills")
+_NEEDED = tuple(f"match.{n}" for n in ("at", "banks", "bytes", "copy", "fills", "name", "role"))
 
 _PORTS = r"\(%(\w+), DMA : (\d+), %(\w+), DMA : (\d+)\)"
+
+
+_MODULE = re.compile(r'module attributes \{match\.mlir = "([^"]*)"\} \{\n')
 
 
 def read(text: str, device: Device, kernels: Kernels) -> ArrayProgram:
     """The program that `text` says, its streams routed anew.
 
     Args:
-        text: as `text` prints it.
+        text: as `text` prints it, in any of its dialects.
         device: that it is for.
         kernels: what it refers to.
 
@@ -55,10 +61,16 @@ def read(text: str, device: Device, kernels: Kernels) -> ArrayProgram:
         TextError: it says something else than any program is printed as; names the line.
         TargetError: a function or way is not among `kernels`.
     """
-    program = _Reader(kernels).read(text)
-    if program.device != device.name:
+    module = _MODULE.match(text)
+    if module is None:
+        raise TextError("no module of this project", where="line 1")
+    dialect = dialect_of(module[1])
+    program = _Reader(kernels, dialect).read(text)
+    if program.device != dialect.device(device.name):
         raise TargetError(f"a text for {program.device}, read for {device.name}")
-    pairs_of = zip_longest(text.splitlines(), printed(program, device).splitlines(), fillvalue="")
+    program = replace(program, device=device.name)
+    again = printed(program, device, dialect)
+    pairs_of = zip_longest(text.splitlines(), again.splitlines(), fillvalue="")
     for number, (given, wanted) in enumerate(pairs_of, start=1):
         if given != wanted:
             raise TextError(
@@ -74,11 +86,13 @@ def read(text: str, device: Device, kernels: Kernels) -> ArrayProgram:
 class _Reader:
     """One text."""
 
-    def __init__(self, kernels: Kernels) -> None:
-        self.kernels = kernels
+    def __init__(self, kernels: Kernels, dialect: Dialect) -> None:
+        self.kernels, self.dialect = kernels, dialect
         self.tiles: dict[str, Tile] = {}
         self.buffers: dict[int, Buffer] = {}
         self.copies: dict[str, tuple[str, int]] = {}
+        #: Copies of each buffer that there are.
+        self.held: dict[int, set[int]] = {}
         self.locks: dict[str, Lock] = {}
         #: Buffers of all semaphores.
         self.counted: dict[str, str] = {}
@@ -91,29 +105,36 @@ class _Reader:
         self.channel: Channel | None = None
         self.works: list[Work] = []
         self.takes: list[str] = []
+        #: Loops of a core that are open: turns, and calls before them.
+        self.open: list[tuple[int, int]] = []
+        #: Bytes behind the stack that calls keep numbers in, by tile.
+        self.scratch: dict[Tile, int] = {}
         self.device = ""
 
     def read(self, text: str) -> ArrayProgram:
         """All lines, one after the other."""
         closing: Line | None = None
-        open_core = False
+        opened: list[str] = []
         for line in lines(text):
             if line.name == "}":
-                if open_core:
-                    self._end_core(line)
-                open_core, closing = False, line
+                if not opened:
+                    raise line.fail("nothing is open")
+                self._close(opened.pop(), line)
+                closing = line
                 continue
-            if line.name == "aie.core":
-                (name,) = line.match(r"\(%(\w+)\)")
-                self.tile, self.works, self.takes, open_core = self._tile(line, name), [], [], True
-            self._line(line, core=open_core)
+            if line.opens:
+                opened.append(line.name)
+            self._line(line, core="aie.core" in opened)
         if closing is None or not self.device:
             raise TextError("no device")
+        for at, held in self.held.items():
+            if held != set(range(self.buffers[at].copies)):
+                raise TextError(f"copies {sorted(held)} of buffer {self.buffers[at].name}")
         return ArrayProgram(
             device=self.device,
             cores=tuple(self.cores),
             buffers=tuple(self.buffers[at] for at in sorted(self.buffers)),
-            locks=tuple(self.locks.values()),
+            locks=tuple(self._counted(lock) for lock in self.locks.values()),
             descriptors=tuple(self.descriptors[at] for at in sorted(self.descriptors)),
             routes=self._routes(),
             cascades=tuple(self.cascades),
@@ -140,9 +161,9 @@ class _Reader:
         elif line.name == "aie.cascade_flow":
             names = line.match(r"\(%(\w+), %(\w+)\)")
             self.cascades.append(Cascade(*(self._tile(line, name) for name in names)))
-        elif line.name in ("aie.mem", "aie.memtile_dma"):
+        elif line.name in ("aie.mem", "aie.memtile_dma", "aie.core"):
             (name,) = line.match(r"\(%(\w+)\)")
-            self.tile = self._tile(line, name)
+            self.tile, self.works, self.takes, self.open = self._tile(line, name), [], [], []
         elif line.name == "aie.dma_start":
             way, index = line.match(r"\((S2MM|MM2S), (\d+),")
             self.channel = Channel(self.tile, cast(Direction, way.lower()), int(index))
@@ -150,10 +171,30 @@ class _Reader:
             self._descriptor(line)
         elif line.name == "aie.shim_dma_allocation":
             self._way(line)
-        elif core and line.name == "aie.use_lock":
+        elif core:
+            self._in_core(line)
+
+    def _in_core(self, line: Line) -> None:
+        if line.name == "aie.use_lock":
             self._used(line)
-        elif core and line.name == "func.call":
+        elif line.name == "func.call":
             self._called(line)
+        elif line.name == "scf.for":
+            (turns,) = line.match(r"%\w+ = %first to %(\w+) step %step \{")
+            if turns == "forever":
+                turns = "count1"
+            many = turns.removeprefix("count")
+            if not many.isdigit():
+                raise line.fail("not of the form that is printed")
+            self.open.append((int(many), len(self.works)))
+
+    def _close(self, name: str, line: Line) -> None:
+        """The end of a region."""
+        if name == "scf.for":
+            turns, first = self.open.pop()
+            self.works += self.works[first:] * (turns - 1)
+        elif name == "aie.core":
+            self._end_core(line)
 
     def _tile(self, line: Line, name: str) -> Tile:
         if name not in self.tiles:
@@ -175,18 +216,30 @@ class _Reader:
         # hardware counts follows from the whole program, and is compared with the text in the end.
         self.locks[line.result] = Lock(tile, index, buffer, state, 0, highest)
 
+    def _counted(self, lock: Lock) -> Lock:
+        """With what it begins with."""
+        named = {(b.tile, b.name): b.copies for b in self.buffers.values()}
+        copies = named.get((lock.tile, lock.buffer), 0)
+        return replace(lock, initial=copies) if lock.state == "empty" else lock
+
     def _buffer(self, line: Line) -> None:
         (name,) = line.match(r"\(%(\w+)\)")
-        at, tile = _number(_given(line)["match.at"]), self._tile(line, name)
+        tile, given = self._tile(line, name), _given(line)
+        if "match.scratch" in given:
+            self.scratch[tile] = _number(given["match.scratch"])
+            return
+        lacking = [name for name in _NEEDED if name not in given]
+        if lacking:
+            raise line.fail(f"a buffer without {lacking[0]}")
+        at = _number(given["match.at"])
         held = self.buffers.get(at)
         if held is not None:
             self.buffers[at] = replace(held, copies=held.copies + 1)
         else:
             self.buffers[at] = self._declared(line, tile)
-        self.copies[line.result] = self.buffers[at].name, self.buffers[at].copies - 1
-        for key, lock in self.locks.items():
-            if (lock.tile, lock.buffer, lock.state) == (tile, self.buffers[at].name, "empty"):
-                self.locks[key] = replace(lock, initial=self.buffers[at].copies)
+        copy = _number(given["match.copy"])
+        self.copies[line.result] = self.buffers[at].name, copy
+        self.held.setdefault(at, set()).add(copy)
 
     def _declared(self, line: Line, tile: Tile) -> Buffer:
         given = _given(line)
@@ -209,7 +262,12 @@ class _Reader:
         )
 
     def _way(self, line: Line) -> None:
-        name, tile, way, index = line.match(r"@(\w+) \(%(\w+), (S2MM|MM2S), (\d+)\)")
+        if self.dialect.allocation_tile:
+            form = r"@(\w+) \(%(\w+), (S2MM|MM2S), (\d+)\)"
+            name, tile, way, index = line.match(form)
+        else:
+            name, way, index, column = line.match(r"@(\w+)\((S2MM|MM2S), (\d+), (\d+)\)")
+            tile = f"tile_{column}_0"
         if name not in self.kernels.outsides:
             raise TargetError(f"nothing says what the way {name!r} carries")
         channel = Channel(self._tile(line, tile), cast(Direction, way.lower()), int(index))
@@ -223,28 +281,28 @@ class _Reader:
         self.flows.append((begin, Channel(self._tile(line, sink), "s2mm", int(into)), line))
 
     def _descriptor(self, line: Line) -> None:
-        form = (
-            r"\(%(\w+) : memref<[^>]*>, (\d+), (\d+)(?:, (\[<size[^\]]*\]))?(?:, (\[<c[^\]]*\]))?"
-        )
-        name, offset, words, sizes, pads = line.match(form)
+        name, offset, words, made = moved(line, self.dialect)
         if name not in self.copies or self.channel is None:
             raise line.fail(f"no buffer {name}")
         buffer, copy = self.copies[name]
-        dims, pad = pairs(sizes), pairs(pads)
-        made = Descriptor(
+        turns = line.listed("match.iteration")
+        if len(turns) not in (0, 2):
+            raise line.fail("no iteration")
+        descriptor = Descriptor(
             self.channel,
             line.integer("bd_id"),
             buffer,
             copy,
-            int(words),
-            dims,
-            pad,
-            int(offset),
+            words,
+            made.dims,
+            made.pads,
+            offset,
+            (turns[0], turns[1]) if turns else None,
         )
         if "match.rest" in line.attributes:
-            self._rest(line, made)
-        elif "match.again" not in line.attributes:
-            self.descriptors[line.integer("match.at")] = made
+            self._rest(line, descriptor)
+        elif "match.at" in line.attributes:
+            self.descriptors[line.integer("match.at")] = descriptor
 
     def _rest(self, line: Line, rest: Descriptor) -> None:
         """All but the first piece of a descriptor."""
@@ -301,6 +359,7 @@ class _Reader:
         """The attributes of a core are behind its body."""
         banks, name = line.integers("match.banks"), line.string("match.name")
         at, size = line.integer("match.at"), line.integer("stack_size")
+        size += self.scratch.get(self.tile, 0)
         self.buffers[at] = Buffer(name, self.tile, banks, size, 1, "stack")
         linked = self.kernels.linked.get(self.tile)
         if linked is None:
@@ -314,11 +373,7 @@ class _Reader:
 def _given(line: Line) -> dict[str, int | str | tuple[int, ...]]:
     """Attributes of a buffer, which its type and values follow."""
     (inside,) = line.match(r"[^{]*(\{[^}]*\})")
-    given = dict(attributes(inside))
-    lacking = [name for name in _NEEDED if name not in given]
-    if lacking:
-        raise line.fail(f"a buffer without {lacking[0]}")
-    return given
+    return dict(attributes(inside))
 
 
 def _last(line: Line, pattern: str) -> tuple[str, ...]:

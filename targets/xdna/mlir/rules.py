@@ -7,7 +7,8 @@ cut in two. Nothing here was run through a verifier.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
 from match_aie.targets.aie_ml.array.program import ArrayProgram, Channel
@@ -15,16 +16,21 @@ from match_aie.targets.aie_ml.array.violation import Violation
 from match_aie.targets.aie_ml.array.words import WORD
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.xdna.mlir.chains import Block
+from match_aie.targets.xdna.mlir.dialect import DEFAULT, Dialect
+from match_aie.targets.xdna.mlir.dmas import MOST_DIMS, written
 
-#: Elements of a dimension; verifiers of 2024 took 512 and said 1023.
-MOST_SIZE = 1023
-
-#: A step is smaller than this.
-MOST_STEP = 1 << 20
+#: Operations that define a symbol of the device.
+_DEFINED = re.compile(
+    r"(?:func\.func private|memref\.global \"public\"|runtime_sequence|shim_dma_allocation) @(\w+)"
+    r"|sym_name = \"(\w+)\""
+)
 
 
 def verified(
-    program: ArrayProgram, device: Device, chains: Mapping[Channel, Sequence[Block]]
+    program: ArrayProgram,
+    device: Device,
+    chains: Mapping[Channel, Sequence[Block]],
+    dialect: Dialect = DEFAULT,
 ) -> Iterator[Violation]:
     """Everything that a verifier would refuse."""
     for channel, blocks in chains.items():
@@ -32,7 +38,7 @@ def verified(
         for block in blocks:
             where = f"tile {channel.tile}, descriptor {block.descriptor.index}"
             size = program.buffer_at[channel.tile, block.descriptor.buffer].bytes
-            for what, demand, bound in _limits(block, size, core=core):
+            for what, demand, bound in _limits(block, size, dialect, core=core):
                 if demand > bound:
                     yield Violation(where, what, demand, bound, "another plan of the layer")
     tiles: dict[tuple[int, int], int] = {}
@@ -45,27 +51,47 @@ def verified(
             yield Violation(f"tile {tile}", "blocks", many, bound, "fewer buffers in a tile")
 
 
-def _limits(block: Block, size: int, *, core: bool) -> Iterator[tuple[str, int, int]]:
+def distinct(lines: Iterable[str], dialect: Dialect = DEFAULT) -> Iterator[Violation]:
+    """No two things of a device have one name, whatever they are."""
+    seen: dict[str, int] = {}
+    for line in lines:
+        if dialect.globals and "shim_dma_allocation" in line:
+            continue  # it refers to the symbol
+        for pair in _DEFINED.findall(line):
+            name = "".join(pair)
+            seen[name] = seen.get(name, 0) + 1
+    for name, many in seen.items():
+        if many > 1:
+            yield Violation(f"symbol {name}", "definitions", many, 1, "other names of layers")
+
+
+def _limits(
+    block: Block, size: int, dialect: Dialect, *, core: bool
+) -> Iterator[tuple[str, int, int]]:
     """What is asked for, how much, and how much there may be; `size` bytes has the buffer."""
     one = block.descriptor
     words = size // WORD
     yield "bytes of a buffer beyond whole words", size % WORD, 0
-    yield "dimensions", len(one.dims), 3 if core else 4
     last = one.offset + sum(step * (many - 1) for many, step in one.dims)
     if not one.dims:
         last = one.offset + one.words - 1 - sum(map(sum, one.pad))
     yield "as the last word that moves", last, words - 1
-    for many, step in one.dims:
-        yield "elements of a dimension", many, MOST_SIZE
-        yield "as step", step, min(MOST_STEP - 1, words)
-        yield "steps of no word", int(step < 1), 0
     if one.pad:
         yield "paddings outside of a memory tile's readers", int(_pads_elsewhere(block, core)), 0
         yield "dimensions that are padded", len(one.pad), max(1, len(one.dims))
+    wide = (*one.pad, *((0, 0),) * (len(one.dims) - len(one.pad)))
     if one.dims:
-        wide = (*one.pad, *((0, 0),) * (len(one.dims) - len(one.pad)))
-        moved = prod(n + sum(pad) for (n, _), pad in zip(one.dims, wide, strict=True))
+        moved = prod(n + sum(pad) for (n, _), pad in zip(one.dims, wide, strict=False))
         yield "words beside its length", abs(moved - one.words), 0
+        if moved != one.words:
+            return
+    most = MOST_DIMS["core" if core else "mem"]
+    made = written(one, dialect.most_size, most)
+    yield "dimensions", len(made.dims), most
+    for many, step in made.dims:
+        yield "elements of a dimension", many, dialect.most_size
+        yield "as step", step, min(dialect.most_step - 1, words)
+        yield "steps of no word", int(step < 1), 0
 
 
 def _pads_elsewhere(block: Block, core: bool) -> bool:

@@ -54,6 +54,11 @@ class Line:
         return tuple(group or "" for group in found.groups())
 
     @property
+    def opens(self) -> bool:
+        """Whether a region begins behind it."""
+        return self.rest.endswith("{")
+
+    @property
     def attributes(self) -> Mapping[str, Value]:
         """The last dictionary of the line."""
         return attributes(self.rest[self.rest.rfind("{") :])
@@ -75,6 +80,10 @@ class Line:
         if not isinstance(found, str):
             raise self.fail(f"no string {name}")
         return found
+
+    def listed(self, name: str) -> tuple[int, ...]:
+        """An attribute that is a list of numbers, empty where there is none; as `integer`."""
+        return self.integers(name) if name in self.attributes else ()
 
     def integers(self, name: str) -> tuple[int, ...]:
         """An attribute that is a list of numbers; as `integer`."""
@@ -112,13 +121,13 @@ def lines(text: str) -> Iterator[Line]:
     """
     for number, written in enumerate(text.splitlines(), start=1):
         bare = written.split("//")[0].strip() if '"' not in written else written.strip()
-        if not bare or bare in ("module {", "}"):
+        if not bare or bare.startswith("module ") or written == "}":
             continue
         if bare.startswith("^"):
             yield Line(number, "", "^", bare[1:].rstrip(":"))
             continue
         if bare.startswith("}"):
-            yield Line(number, "", "}", bare[1:])
+            yield Line(number, "", "}", bare[1:].strip())
             continue
         found = _OPERATION.fullmatch(bare)
         if found is None:

@@ -22,7 +22,7 @@ from match_aie.targets.aie_ml.known import device, devices
 from match_aie.targets.versal.executing import prove, stretches
 from match_aie.targets.versal.module import around_ns
 from match_aie.targets.xdna import XDNA
-from match_aie.targets.xdna.mlir import body, kernels_of, read, text
+from match_aie.targets.xdna.mlir import cores, kernels_of, read, text
 from tests.aie_layers import constants_of, random_layer
 from tests.networks.power_of_two import dense_chain
 from tests.qdq import Nodes
@@ -69,6 +69,7 @@ def test_unknown_times_are_unknown_elsewhere():
         ({"arch": "aarch64"}, "aarch64 is no x86 processor"),
         ({"modules": ("array", "arm")}, "no module 'arm'"),
         ({"cpu_mhz": 0}, "an x86 core at 0 MHz"),
+        ({"mlir": "2024-01"}, "no MLIR-AIE text of '2024-01'"),
     ],
 )
 def test_refusals_name_their_reason(options, why):
@@ -83,7 +84,9 @@ def test_only_ryzen_ai_processors_are_taken():
     }
 
 
-@pytest.mark.parametrize("options", [{}, {"device": "npu2", "modules": ("array",)}])
+@pytest.mark.parametrize(
+    "options", [{}, {"device": "npu2", "modules": ("array",)}, {"mlir": "2026-08"}]
+)
 def test_options_make_an_equal_target(options):
     target = XDNA(**options)
     again = XDNA(**target.options())
@@ -136,7 +139,7 @@ def test_a_project_without_a_text_says_so(monkeypatch):
     model = dense_chain(8, (16, 16), np.int8)
     target = XDNA(columns_per_layer=1, modules=("array",))
     assert match.compile(model, target=target, selection="match").warnings == ()
-    monkeypatch.setattr(body, "MOST_CALLS", 0)
+    monkeypatch.setattr(cores, "MOST_CALLS", 0)
     net = match.compile(model, target=target, selection="match")
     (warning,) = net.warnings
     assert re.match(r"mlir/\w+.mlir has no program for the open tool chain: .*calls of a", warning)

@@ -139,6 +139,24 @@ def test_nobody_is_early_at_any_speed(writers, readers, copies, times, pieces):
         assert walked(program, found, rng) == ""
 
 
+@pytest.mark.parametrize(("readers", "times"), [(1, 64), (1, 128), (2, 40), (3, 67)])
+def test_walks_beyond_what_a_semaphore_counts(readers, times):
+    """Some of them follow each other on one taking: no semaphore passes 63."""
+    program = buffer_program(1, readers, 1, times)
+    found = handshakes(program)
+    assert not list(semaphores(found, NPU1))
+    (one,) = found
+    assert all(user.times * user.again == times for user in one.readers)
+    try:
+        blocks = chains(program, NPU1, found)
+    except InfeasibleError:
+        assert times == 67  # a prime: as many blocks, which are too many
+        return
+    assert max(map(len, blocks.values())) <= 4
+    rng = np.random.default_rng(times)
+    assert walked(program, found, rng, rounds=2) == ""
+
+
 @pytest.mark.parametrize(("writers", "readers"), [(1, 2), (2, 1), (3, 3)])
 def test_one_pair_for_everybody_is_taken_early(writers, readers):
     """What the text had before: the model sees it, and the rule names who takes."""
