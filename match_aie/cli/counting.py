@@ -2,7 +2,7 @@
 
 The log is what the program of `make gap9 COUNTERS=1` prints, other lines around it allowed:
 
-    match-aie cycles 1
+    ma_cycles 1
     network NAME
     code SHA-256 of src/NAME.c
     where TEXT
@@ -11,7 +11,7 @@ The log is what the program of `make gap9 COUNTERS=1` prints, other lines around
     step I CYCLES
     ...
     all CYCLES
-    match-aie end
+    ma_end
 
 There is a table for each run, and a line `step` for each step of the network; of two that run at
 the same time only for the first, with the cycles of both.
@@ -131,7 +131,7 @@ def read(log: Path) -> list[Counted]:
 
 def _tables(lines: Sequence[str], log: Path) -> Iterator[Counted]:
     for at, line in enumerate(lines):
-        begin = re.search(r"match-aie cycles (\S+)\s*$", line)
+        begin = re.search(r"ma_cycles (\S+)\s*$", line)
         if begin is None:
             continue
         if begin[1] != str(VERSION):
@@ -151,7 +151,7 @@ def _table(lines: Sequence[tuple[int, str]], log: Path) -> Counted:
         text = line.strip()
         step = re.fullmatch(r"step (\d{1,6}) (\d{1,10})", text)
         word, _, rest = text.partition(" ")
-        if text == "match-aie end":
+        if text == "ma_end":
             return _finished(said, steps, f"{log}, line {number + 1}")
         if step is not None and int(step[1]) not in steps:
             steps[int(step[1])] = int(step[2])
@@ -164,7 +164,7 @@ def _table(lines: Sequence[tuple[int, str]], log: Path) -> Counted:
                 hint=_HINT,
             )
     raise ProjectError(
-        f"the log's table is cut off after {len(steps)} steps: its line `match-aie end` is missing",
+        f"the log's table is cut off after {len(steps)} steps: its line `ma_end` is missing",
         where=str(log),
         hint=_HINT,
     )

@@ -60,13 +60,13 @@ def said(arrays):
     """The lines in which the program says these outputs."""
     found = [np.ascontiguousarray(array).tobytes() for array in arrays]
     return [
-        f"match-aie output {at} {len(data)} {fnv(data):08x} {data[:64].hex()}"
+        f"ma_output {at} {len(data)} {fnv(data):08x} {data[:64].hex()}"
         for at, data in enumerate(found)
     ]
 
 
 def outputs(text):
-    return [line for line in text.splitlines() if line.startswith("match-aie output")]
+    return [line for line in text.splitlines() if line.startswith("ma_output")]
 
 
 def counts(folder, text, place, capsys, unit="calls of the stand-in"):
@@ -213,7 +213,7 @@ def test_an_sdk_with_rules_is_given_everything(net, tmp_path):
     make(folder, "gap9", *words, RULES_DIR=str(tmp_path))
     text = ran(place / "digits")
     assert outputs(text) == wanted
-    assert text.count("match-aie cycles 1") == 2
+    assert text.count("ma_cycles 1") == 2
     assert "where this host" in text
     assert (place / "files").read_text().strip() == ""
 
@@ -293,7 +293,7 @@ def test_constants_of_l3_and_failures_of_it(net, tmp_path_factory):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert "match-aie failed: L3: the flash has no file" in done.stdout
+    assert "ma_failed: L3: the flash has no file" in done.stdout
 
 
 @needs_qemu

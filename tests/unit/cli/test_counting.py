@@ -35,12 +35,12 @@ def table(project: Path, run_number: int = 1, **changed: str) -> list[str]:
     code = hashlib.sha256((project / "src" / "digits.c").read_bytes()).hexdigest()
     head = {"network": "digits", "code": code, "where": "a test", "unit": "cycles", **changed}
     return [
-        "match-aie cycles 1",
+        "ma_cycles 1",
         *(f"{word} {text}" for word, text in head.items()),
         f"run {run_number}",
         *(f"step {step} {taken + 10 * run_number}" for step, taken in enumerate(TAKEN)),
         "all 20000",
-        "match-aie end",
+        "ma_end",
     ]
 
 
@@ -56,7 +56,7 @@ def shown(project: Path, lines: list[str], tmp_path: Path, capsys: Capture, *wor
 def test_every_step_stands_beside_its_simulation(
     project: Path, tmp_path: Path, capsys: Capture
 ) -> None:
-    lines = ["booting", *table(project), "", *table(project, 2), "match-aie output 0 40 x y"]
+    lines = ["booting", *table(project), "", *table(project, 2), "ma_output 0 40 x y"]
     said = json.loads(shown(project, lines, tmp_path, capsys, "--json"))
     assert run(["simulate", str(project), "--json"]) == 0
     simulated = json.loads(capsys.readouterr().out)
