@@ -103,7 +103,7 @@ def compile(
         name: of the network; the model's own by default.
         shapes: sizes for inputs with dynamic dimensions, by input name.
         values: of inputs of an ONNX model that are constants from there on, by input name.
-        arithmetic: "module" or "model", see `CompileOptions`.
+        arithmetic: "module", "model" or "nearest", see `CompileOptions`.
         memory_limit: bytes the activations may take.
         integer_io: integer inputs and outputs where the model's are float only at its edge.
         selection: "cheapest" cover of the graph, or by MATCH's rule ("match").
@@ -229,7 +229,7 @@ def _decided(
 
     with clock.stage("partition"):
         graph = partition.to_graph(normal)
-        found = partition.candidates(graph, target)
+        found = partition.candidates(graph, target, options.arithmetic)
     with clock.stage("map"):
         priced, searches = price(found, options, use)
         priced, forced = partition.pinned(graph, priced, options.pins, target)

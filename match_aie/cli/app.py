@@ -136,7 +136,7 @@ def compile_(
         str,
         typer.Option(
             metavar="WHOSE",
-            help='"module": the hardware\'s rounding; "model": exactly the model\'s.',
+            help="module: the hardware's rounding; model: the model's; nearest: a stated loss.",
         ),
     ] = "module",
     integer_io: Annotated[
