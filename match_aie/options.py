@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from match_aie.errors import OptionError
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # they load numpy, which importing match_aie does not
     from match_aie.hardware import Objective
     from match_aie.mapping import SearchOptions
 
-Arithmetic = Literal["module", "model"]
+Arithmetic = Literal["module", "model", "nearest"]
 Selection = Literal["cheapest", "match"]
 
 #: What a network may be compiled for.
@@ -28,7 +28,9 @@ class CompileOptions:
         shapes: input name -> shape, for models whose dimensions are not all fixed.
         arithmetic: "module" lets a module use its own requantise arithmetic (the difference is
             reported); "model" makes a module that cannot reproduce the model's own arithmetic
-            decline the layer.
+            decline the layer; "nearest" is "module", and where a module cannot come within its own
+            bound either it takes the nearest layer that it has, whose loss may be large and is
+            stated for every layer.
         memory_limit: bytes the arena may take; None for no limit.
         integer_io: give inputs and outputs that are float only for a quantize or dequantize at
             the edge of the network their integer type.
@@ -60,9 +62,10 @@ class CompileOptions:
 
     def __post_init__(self) -> None:
         """Refuse what has no meaning, before any work is done."""
-        if self.arithmetic not in ("module", "model"):
+        if self.arithmetic not in get_args(Arithmetic):
             raise OptionError(
-                f"no arithmetic called {self.arithmetic!r}", hint="arithmetic='module' or 'model'"
+                f"no arithmetic called {self.arithmetic!r}",
+                hint="arithmetic='module', 'model' or 'nearest'",
             )
         if self.selection not in ("cheapest", "match"):
             raise OptionError(

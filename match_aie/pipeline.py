@@ -61,7 +61,7 @@ def compile(
         shapes: sizes for inputs with dynamic dimensions, by input name. A range ("1..128",
             "batch:1..8") is given by each run, see `match_aie.ranges`.
         values: of inputs of an ONNX model that are constants from there on, by input name.
-        arithmetic: "module" or "model", see `CompileOptions`.
+        arithmetic: "module", "model" or "nearest", see `CompileOptions`.
         memory_limit: bytes the activations may take.
         integer_io: integer inputs and outputs where the model's are float only at its edge.
         selection: "cheapest" cover of the graph, or by MATCH's rule ("match").
@@ -234,7 +234,7 @@ def _decided(
 
     with clock.stage("partition"):
         graph = partition.to_graph(normal)
-        found = partition.candidates(graph, target)
+        found = partition.candidates(graph, target, options.arithmetic)
     return selected(normal, (graph, found), target, options, use, clock)
 
 

@@ -136,7 +136,7 @@ def compile_(
         str,
         typer.Option(
             metavar="WHOSE",
-            help='"module": the hardware\'s rounding; "model": exactly the model\'s.',
+            help="module: the hardware's rounding; model: the model's; nearest: a stated loss.",
         ),
     ] = "module",
     integer_io: Annotated[
@@ -212,14 +212,7 @@ def run(
     from match_aie.cli.running import RunRequest, run_project
 
     request = RunRequest(
-        folder,
-        inputs,
-        outputs,
-        seed,
-        compiler,
-        sanitize,
-        edited,
-        timeout or None,
+        *(folder, inputs, outputs, seed, compiler, sanitize, edited, timeout or None),
         check_fallback=check_fallback,
         sizes=tuple(size or ()),
     )
@@ -239,6 +232,21 @@ def simulate(
     from match_aie.cli.simulating import simulate_project
 
     simulate_project(folder, trace, as_json)
+
+
+@app.command("compare-cycles")
+def compare_cycles(
+    folder: Folder,
+    log: Annotated[Path, typer.Argument(metavar="LOG", help="What a chip's program printed.")],
+    run: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Of which run; by default the last.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Set what a chip counted beside prediction and simulation, step by step."""
+    from match_aie.cli.counting import compare_log
+
+    compare_log(folder, log, run, as_json)
 
 
 @app.command()

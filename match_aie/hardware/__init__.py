@@ -1,7 +1,7 @@
 """What a target declares: memories, modules, patterns, costs; and where targets register."""
 
 from match_aie.hardware.blocked import Blocked, Packing
-from match_aie.hardware.conversion import Original, computes_model, convert
+from match_aie.hardware.conversion import Original, comes_near, computes_model, convert
 from match_aie.hardware.core import REDUCTIONS, CoreCost, Operation, TensorType
 from match_aie.hardware.cost import (
     Array,
@@ -192,6 +192,7 @@ __all__ = [
     "check_memories",
     "clipped",
     "combine_cycles",
+    "comes_near",
     "computes_model",
     "convert",
     "cost_from_json",

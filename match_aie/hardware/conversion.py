@@ -26,22 +26,40 @@ class Original:
     error_lsb: float | None
 
 
-def convert(module: ExecModule, workload: Workload, constants: Constants) -> Converted | str:
+def convert(
+    module: ExecModule, workload: Workload, constants: Constants, *, nearest: bool = False
+) -> Converted | str:
     """What `module` makes of a layer, or why it refuses.
+
+    Args:
+        module: the execution module.
+        workload: in the model's arithmetic.
+        constants: by operand name.
+        nearest: take the nearest layer where the module refuses this one, and has one.
 
     Raises:
         TargetError: the conversion does not stand for the layer, or its constants do not fit.
     """
-    answer = facet(module, OwnArithmetic).convert(workload, constants)
+    own, how = facet(module, OwnArithmetic), "convert"
+    answer = own.convert(workload, constants)
+    if isinstance(answer, str) and nearest and comes_near(module):
+        how, refusal = "nearest", answer
+        answer = own.nearest(workload, constants)
+        answer = f"{refusal}; {answer}" if isinstance(answer, str) else answer
     if isinstance(answer, str):
         return answer
     wrong = _wrong(workload, answer)
     if wrong:
         raise TargetError(
             f"module {module.name} converts a {workload.kind} wrongly: {wrong}",
-            hint="mend its method `convert`",
+            hint=f"mend its method `{how}`",
         )
     return answer
+
+
+def comes_near(module: ExecModule) -> bool:
+    """Whether `module` has nearest layers for those that it cannot compute."""
+    return type(facet(module, OwnArithmetic)).nearest is not OwnArithmetic.nearest
 
 
 def computes_model(module: ExecModule, original: Original | None) -> bool:

@@ -172,6 +172,14 @@ class OwnArithmetic:
         """
         return Converted(workload, constants)
 
+    def nearest(self, workload: Workload, constants: Constants) -> Converted | str:
+        """The nearest layer to one that `convert` refused, and a bound of what is lost, or why not.
+
+        Called only for `compile(arithmetic="nearest")`: whoever asks allows a loss, which is told.
+        """
+        del workload, constants
+        return "its module has no arithmetic that comes near"
+
 
 class Concurrent:
     """Which unit of the chip a module is.

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from match_aie.hardware import REQUANTISE, ExecModule, MatchTarget, Original, Pattern, convert
+from match_aie.errors import OptionError
+from match_aie.hardware import (
+    REQUANTISE,
+    ExecModule,
+    MatchTarget,
+    Original,
+    Pattern,
+    comes_near,
+    convert,
+)
 from match_aie.hardware.graph import Graph
 from match_aie.hardware.guard import refusal
 from match_aie.partition.extract import extract
@@ -38,15 +47,29 @@ class Candidate:
     refusal: str = ""
 
 
-def candidates(graph: Graph, target: MatchTarget) -> tuple[Candidate, ...]:
-    """All candidates of all modules, by graph position, then module, then pattern order."""
+def candidates(
+    graph: Graph, target: MatchTarget, arithmetic: str = "module"
+) -> tuple[Candidate, ...]:
+    """All candidates of all modules, by graph position, then module, then pattern order.
+
+    With arithmetic "nearest" modules take the nearest layer where they refuse one.
+
+    Raises:
+        OptionError: it was asked for, and no module of the target has any.
+    """
+    nearest = arithmetic == "nearest"
+    if nearest and not any(comes_near(module) for module in target.modules()):
+        raise OptionError(
+            f"no module of target {target.name} has an arithmetic that comes near a layer's",
+            hint="arithmetic='module' or 'model'; Diana has 'nearest'",
+        )
     return tuple(
         candidate
         for node in graph.nodes
         for module in target.modules()
         for pattern in module.patterns()
         if pattern.structure.operator == node.operator
-        for candidate in _at(graph, module, pattern, node.index)
+        for candidate in _at(graph, module, pattern, node.index, nearest)
     )
 
 
@@ -60,8 +83,18 @@ def candidates_of(graph: Graph, module: ExecModule, pattern: Pattern) -> tuple[C
     )
 
 
-def _at(graph: Graph, module: ExecModule, pattern: Pattern, root: int) -> Iterator[Candidate]:
-    """The first accepted match of `pattern` at `root`, or its first refusal."""
+def _at(
+    graph: Graph, module: ExecModule, pattern: Pattern, root: int, nearest: bool = False
+) -> Iterator[Candidate]:
+    """The first accepted match of `pattern` at `root`, or its first refusal.
+
+    Args:
+        graph: the network.
+        module: who would run it.
+        pattern: one of its.
+        root: index of the node that it ends at.
+        nearest: see `candidates`.
+    """
     refused: Candidate | None = None
     for match in matches(graph, pattern.structure, graph.nodes[root]):
         label = _label(graph, match, pattern.kind)
@@ -70,7 +103,9 @@ def _at(graph: Graph, module: ExecModule, pattern: Pattern, root: int) -> Iterat
         layer = extract(graph, match, pattern.kind)
         if isinstance(layer, Extracted):
             who = f"pattern {pattern.name!r} of module {module.name!r}"
-            layer = refusal(pattern.refuses, layer.workload, who) or _converted(layer, module)
+            layer = refusal(pattern.refuses, layer.workload, who) or _converted(
+                layer, module, nearest
+            )
         if isinstance(layer, Extracted):
             yield Candidate(module, pattern, match, label, layer)
             return
@@ -79,9 +114,9 @@ def _at(graph: Graph, module: ExecModule, pattern: Pattern, root: int) -> Iterat
         yield refused
 
 
-def _converted(layer: Extracted, module: ExecModule) -> Extracted | str:
+def _converted(layer: Extracted, module: ExecModule, nearest: bool) -> Extracted | str:
     """`layer` in the module's own arithmetic, which remembers what it was."""
-    answer = convert(module, layer.workload, layer.constants)
+    answer = convert(module, layer.workload, layer.constants, nearest=nearest)
     if isinstance(answer, str):
         return answer
     if answer.workload is layer.workload and answer.constants is layer.constants:

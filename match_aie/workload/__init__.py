@@ -29,6 +29,7 @@ from match_aie.workload.fixed import Converted, shift_round, with_fixed_tail
 from match_aie.workload.fixed_norm import fixed_norm, norm_rows, normal_bits
 from match_aie.workload.fixed_point import FixedPoint, to_fixed_point
 from match_aie.workload.fixed_softmax import fixed_softmax, softmax_rows
+from match_aie.workload.nearest import to_nearest_shift
 from match_aie.workload.real import (
     attention,
     layer_norm,
@@ -120,6 +121,7 @@ __all__ = [
     "softmax_rows",
     "table",
     "to_fixed_point",
+    "to_nearest_shift",
     "whole_image",
     "with_fixed_tail",
     "within_bound",

@@ -22,7 +22,7 @@ from match_aie.hardware import (
 from match_aie.targets.diana.facts import FACTS
 from match_aie.targets.diana.packing import pack
 from match_aie.targets.diana.patterns import PATTERNS
-from match_aie.workload import FixedPoint, Workload, to_fixed_point
+from match_aie.workload import FixedPoint, Workload, to_fixed_point, to_nearest_shift
 
 #: (sum + offset) >> S: no multiplier, so all scales are one power of two. Zero points and rounding
 #: to the nearest go into the offset; padding is 0.
@@ -91,6 +91,11 @@ class DigitalArray(ExecModule, Packed, OwnArithmetic, Priced):
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
         """The layer as `(sum + offset) >> S`, or why not."""
         found = to_fixed_point(workload, constants, ARITHMETIC)
+        return found if isinstance(found, str) else self._too_large(found.workload) or found
+
+    def nearest(self, workload: Workload, constants: Constants) -> Converted | str:
+        """With weights rounded anew, so that all scales are one power of two, or why not."""
+        found = to_nearest_shift(workload, constants, ARITHMETIC)
         return found if isinstance(found, str) else self._too_large(found.workload) or found
 
     def _too_large(self, workload: Workload) -> str | None:

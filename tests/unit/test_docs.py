@@ -19,6 +19,7 @@ VERBS = (
     "report",
     "map",
     "simulate",
+    "compare-cycles",
     "targets",
     "check-target",
     "new-target",

@@ -3,6 +3,7 @@
 No SDK is here: two that only compile with the host's compiler show that all is handed over.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -14,9 +15,11 @@ from cluster_harness import HERE
 from pmsis_project import ALONE, STAND_IN
 
 import match_aie as match
+from match_aie.cli.guard import run as cli
 from match_aie.demo import digits, digits_model
 from match_aie.lowering.streams import taken
 from match_aie.targets.gap9 import GAP9
+from tests.networks import network
 from tests.riscv import GCC
 
 IMAGE = digits().images[:1]
@@ -57,13 +60,25 @@ def said(arrays):
     """The lines in which the program says these outputs."""
     found = [np.ascontiguousarray(array).tobytes() for array in arrays]
     return [
-        f"match-aie output {at} {len(data)} {fnv(data):08x} {data[:64].hex()}"
+        f"ma_output {at} {len(data)} {fnv(data):08x} {data[:64].hex()}"
         for at, data in enumerate(found)
     ]
 
 
 def outputs(text):
-    return [line for line in text.splitlines() if line.startswith("match-aie output")]
+    return [line for line in text.splitlines() if line.startswith("ma_output")]
+
+
+def counts(folder, text, place, capsys, unit="calls of the stand-in"):
+    """`compare-cycles` takes what the program printed; every step is there."""
+    log = place / "log.txt"
+    log.write_text(text)
+    assert cli(["compare-cycles", str(folder), str(log), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["unit"], found["runs"], found["run"]) == (unit, [1, 2], 2)
+    assert all(step["counted"] > 0 for step in found["steps"])
+    assert found["counted"] <= found["whole"]
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -77,11 +92,12 @@ def net(tmp_path_factory):
 
 
 @needs_qemu
-def test_plain_riscv_program_computes_what_emulation_computes(net):
+def test_plain_riscv_program_computes_what_emulation_computes(net, tmp_path, capsys):
     """Compiled for rv32imc, linked into the chip's memories, run: every output bit for bit."""
     folder, wanted, given = net
-    text = make(folder, "gap9-run", f"INPUT={given}")
+    text = make(folder, "gap9-run", f"INPUT={given}", "COUNTERS=1")
     assert outputs(text) == wanted
+    counts(folder, text, tmp_path, capsys)
     elf = folder / "build" / "gap9" / "digits.elf"
     asked = [GCC.replace("-gcc", "-readelf"), "-hSW", str(elf)]
     header = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
@@ -95,8 +111,8 @@ def test_plain_riscv_program_computes_what_emulation_computes(net):
     }  # fmt: skip
     assert all(places[name] in L2 for name in (".text", ".rodata", ".bss"))
     # Nothing changed, so nothing is built; another input builds it anew.
-    assert "ma_app.c" not in make(folder, "gap9", f"INPUT={given}")
-    assert outputs(make(folder, "gap9-run")) != wanted
+    assert "ma_app.c" not in make(folder, "gap9", f"INPUT={given}", "COUNTERS=1")
+    assert outputs(make(folder, "gap9-run", "COUNTERS=1")) != wanted
 
 
 #: A compiler that has Xpulp, as far as `make` can see: GCC with the builtins' emulation.
@@ -197,7 +213,7 @@ def test_an_sdk_with_rules_is_given_everything(net, tmp_path):
     make(folder, "gap9", *words, RULES_DIR=str(tmp_path))
     text = ran(place / "digits")
     assert outputs(text) == wanted
-    assert text.count("match-aie cycles 1") == 2
+    assert text.count("ma_cycles 1") == 2
     assert "where this host" in text
     assert (place / "files").read_text().strip() == ""
 
@@ -246,6 +262,24 @@ def test_the_vendors_sdk_is_given_everything(net, tmp_path):
 
 @needs_qemu
 @pytest.mark.slow
+def test_two_engines_at_once(tmp_path, capsys):
+    """Cores take turns while workers stand by; two steps are counted as one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = match.compile(network("branches_u8.onnx"), GAP9(), integer_io=True)
+    assert made.program.schedule.beside
+    project = made.write(tmp_path / "net")
+    x = np.random.default_rng(7).integers(0, 256, project.record.inputs[0].shape).astype(np.uint8)
+    given = tmp_path / "x.bin"
+    given.write_bytes(x.tobytes())
+    text = make(project.folder, "gap9-run", f"INPUT={given}", "COUNTERS=1", "GAP9_FLAGS=-O1")
+    assert outputs(text) == said(project.run(x).outputs.values())
+    found = counts(project.folder, text, tmp_path, capsys)
+    assert any(" beside " in step["name"] for step in found["steps"])
+
+
+@needs_qemu
+@pytest.mark.slow
 def test_constants_of_l3_and_failures_of_it(net, tmp_path_factory):
     """The program reads them from the flash's file; without it says so, and ends with 1."""
     whole = compiled()
@@ -259,7 +293,7 @@ def test_constants_of_l3_and_failures_of_it(net, tmp_path_factory):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert "match-aie failed: L3: the flash has no file" in done.stdout
+    assert "ma_failed: L3: the flash has no file" in done.stdout
 
 
 @needs_qemu

@@ -68,9 +68,9 @@ gap9-rules: $(GAP9_S)
 GAP9_GCCS := riscv32-unknown-elf-gcc riscv64-unknown-elf-gcc riscv-none-elf-gcc
 RISCV_CC ?= $(firstword $(foreach cc,$(GAP9_GCCS),$(shell command -v $(cc) 2>/dev/null)))
 RISCV_LD ?= $(RISCV_CC)
-# $(call GAP9_TAKES,FLAGS,C) is FLAGS where the compiler takes them and the line of C, else nothing. GCCs take
+# $(call GAP9_TAKES,FLAGS,C,COMPILER) is FLAGS where it takes them and the line of C, else nothing. GCCs take
 # names of extensions that they do not know: a builtin says whether one is there.
-GAP9_TAKES = $(shell printf '%s' '$(2)' | $(RISCV_CC) $(1) -mabi=ilp32 -Werror -x c -c -o /dev/null - 2>/dev/null && echo '$(1)')
+GAP9_TAKES = $(shell printf '%s' '$(2)' | $(or $(3),$(RISCV_CC)) $(1) -mabi=ilp32 -Werror -x c -c -o /dev/null - 2>/dev/null && echo '$(1)')
 GAP9_XPULP := int f(int x) { return __builtin_pulp_clipu_r(x, 7); }
 RISCV_MARCH ?= $(patsubst -march=%,%,$(firstword $(foreach m,rv32imcxgap9 rv32imcxpulpv2,$(call GAP9_TAKES,-march=$(m),$(GAP9_XPULP))) \
     $(call GAP9_TAKES,-march=rv32imc,int x;)))
@@ -80,7 +80,9 @@ ifeq ($(GAP9_WAY),gap9-plain)
 # Once, not at every use.
 RISCV_CC := $(RISCV_CC)
 RISCV_MARCH := $(if $(RISCV_CC),$(RISCV_MARCH))
-GAP9_LIBC := $(if $(RISCV_CC),$(filter-out -march=%,$(call GAP9_TAKES,-march=$(RISCV_MARCH) -specs=picolibc.specs,int x;)))
+GAP9_SPECS = $(filter-out -march=%,$(call GAP9_TAKES,-march=$(RISCV_MARCH) -specs=picolibc.specs,int x;,$(1)))
+GAP9_LIBC := $(if $(RISCV_CC),$(call GAP9_SPECS,$(RISCV_CC)))
+GAP9_LIBS := $(if $(RISCV_CC),$(call GAP9_SPECS,$(RISCV_LD)))
 endif
 endif
 
@@ -107,7 +109,7 @@ $(GAP9_DIR)/plain/%.S.o: %.S $(GAP9_DIR)/asked $(wildcard weights/*)
 	$(GAP9_SHOW)$(RISCV_CC) $(GAP9_ARCH) -c $< -o $@
 
 $(GAP9_DIR)/$(NETWORK).elf: $(GAP9_OBJECTS) pmsis/alone/alone.ld
-	$(GAP9_SHOW)$(RISCV_LD) $(GAP9_ARCH) $(GAP9_LIBC) -nostartfiles -static -Tpmsis/alone/alone.ld -Wl,--gc-sections,--no-relax \
+	$(GAP9_SHOW)$(RISCV_LD) $(GAP9_ARCH) $(GAP9_LIBS) -nostartfiles -static -Tpmsis/alone/alone.ld -Wl,--gc-sections,--no-relax \
 	    $(GAP9_OBJECTS) -lm -lc -lgcc -o $@
 
 gap9-compiler:

@@ -84,14 +84,14 @@ void ma_step_end(uint32_t step)
 
 static void say_cycles(uint32_t run, uint32_t all)
 {
-    printf("match-aie cycles 1\nnetwork %s\ncode %s\n", TEXT(MA_NETWORK), MA_CODE);
+    printf("ma_cycles 1\nnetwork %s\ncode %s\n", TEXT(MA_NETWORK), MA_CODE);
     printf("where %s\nunit %s\nrun %u\n", MA_WHERE, MA_UNIT, (unsigned)run);
     for (uint32_t step = 0; step < MA_STEPS; ++step) {
         if (counted[step]) {
             printf("step %u %u\n", (unsigned)step, (unsigned)taken[step]);
         }
     }
-    printf("all %u\nmatch-aie end\n", (unsigned)all);
+    printf("all %u\nma_end\n", (unsigned)all);
 }
 #endif
 
@@ -132,7 +132,7 @@ static void say_output(uint32_t number, const uint8_t *bytes, size_t count)
     for (size_t i = 0; i < count; ++i) {
         hash = (hash ^ bytes[i]) * 16777619u;
     }
-    printf("match-aie output %u %u %08x ", (unsigned)number, (unsigned)count, (unsigned)hash);
+    printf("ma_output %u %u %08x ", (unsigned)number, (unsigned)count, (unsigned)hash);
     for (size_t i = 0; i < count && i < 64; ++i) {
         printf("%02x", (unsigned)bytes[i]);
     }
@@ -146,13 +146,13 @@ static int run_all(void)
     const size_t inputs = sizes[INPUTS], ports = inputs + sizes[OUTPUTS];
     size_t at = 0;
     if (ports > PORTS) {
-        printf("match-aie failed: more inputs and outputs than PORTS\n");
+        printf("ma_failed: more inputs and outputs than PORTS\n");
         return 1;
     }
     for (size_t i = 0; i < ports; ++i) {
         uint8_t *const taken_bytes = pi_l2_malloc((int)(sizes[BYTES + i] + alignment));
         if (!taken_bytes) {
-            printf("match-aie failed: L2 has no room for inputs and outputs\n");
+            printf("ma_failed: L2 has no room for inputs and outputs\n");
             return 1;
         }
         port[i] = taken_bytes + (alignment - (uintptr_t)taken_bytes % alignment) % alignment;
@@ -167,7 +167,7 @@ static int run_all(void)
         }
         if (run_once(run, (const void *const *)port, (void *const *)(port + inputs))) {
             const char *const fault = NET(_fault)();
-            printf("match-aie failed: %s\n", fault ? fault : "nobody said why");
+            printf("ma_failed: %s\n", fault ? fault : "nobody said why");
             return 1;
         }
     }
