@@ -1,8 +1,8 @@
 """Blocks sums: a tile of results stays in registers while the reduction runs outside of it.
 
-The compiler vectorises over the results of a tile, and the order of every single sum is kept. Where
-results lie apart in the operands, as those of a reduction along the last axis, some go side by side,
-so that an addition need not wait for the one before.
+The compiler vectorises over the results of a tile, and the order of every single sum is kept.
+Where results lie apart in the operands, as those of a reduction along the last axis, some go side
+by side, so that an addition need not wait for the one before.
 """
 
 from __future__ import annotations
