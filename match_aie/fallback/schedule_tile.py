@@ -1,6 +1,8 @@
 """Blocks sums: a tile of results stays in registers while the reduction runs outside of it.
 
 The compiler vectorises over the results of a tile, and the order of every single sum is kept.
+Where results lie apart in the operands, as those of a reduction along the last axis, some go side
+by side, so that an addition need not wait for the one before.
 """
 
 from __future__ import annotations
@@ -49,8 +51,10 @@ def tile(sch: Any, block: Any) -> bool:
     if len(loops) != len(kinds) or not isinstance(stmt.body, tirx.BufferStore):
         return False
     wide = [i for i, loop in enumerate(loops) if kinds[i] == SPATIAL and extent(sch, loop) > 1]
-    if not wide or not _streams(stmt, wide[-1]):
+    if not wide:
         return False
+    if not _streams(stmt, wide[-1]):
+        return attempt(lambda: _side_by_side(sch, block, wide[-1]))
     return attempt(lambda: _split(sch, block, wide[-1], _rows(stmt, wide)))
 
 
@@ -75,6 +79,19 @@ def _split(sch: Any, block: Any, columns: int, rows: int | None) -> None:
             return
     copy = sch.cache_write(block, 0, "global")
     sch.reverse_compute_at(copy, outer[-1])
+
+
+def _side_by_side(sch: Any, block: Any, axis: int) -> None:
+    """Split the axis `axis`, and move the reduction between the halves."""
+    stmt, loops = sch.get(block), sch.get_loops(block)
+    kinds = [int(each.iter_type) for each in stmt.iter_vars]
+    outer, inner = sch.split(loops[axis], [None, max(_divisors(extent(sch, loops[axis]), TALLEST))])
+    sch.unroll(inner)
+    spatial = [i for i, kind in enumerate(kinds) if kind == SPATIAL and i != axis]
+    reduction = [loop for loop, kind in zip(loops, kinds, strict=True) if kind == REDUCTION]
+    sch.reorder(*(loops[i] for i in spatial), outer, *reduction, inner)
+    copy = sch.cache_write(block, 0, "global")
+    sch.reverse_compute_at(copy, outer)
 
 
 def _reads_always(consumer: Any, buffer: Any) -> bool:

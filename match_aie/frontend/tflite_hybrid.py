@@ -5,7 +5,8 @@ of a convolution, to int8 from its own least and largest value. What is compiled
 multiplies the integers' values as floats, exact but for the order of sums.
 
 Formulas: XNNPACK, `xnn_f32_qd8_asymmetric_quantization_params` (`quantization.h`) and
-`f32-qs8-vcvt`; LiteRT hands these layers to XNNPACK by default.
+`f32-qs8-vcvt`; LiteRT hands these layers to XNNPACK by default. Depthwise ones it computes itself
+(`AsymmetricQuantizeFloats`): the same, but that it rounds halves away from zero.
 """
 
 from __future__ import annotations
@@ -27,7 +28,11 @@ Expr = Any
 Emit = Callable[[Expr], Expr]
 
 #: Operator -> table of its attributes.
-OPTIONS = {"FULLY_CONNECTED": "FullyConnectedOptions", "CONV_2D": "Conv2DOptions"}
+OPTIONS = {
+    "FULLY_CONNECTED": "FullyConnectedOptions",
+    "CONV_2D": "Conv2DOptions",
+    "DEPTHWISE_CONV_2D": "DepthwiseConv2DOptions",
+}
 
 _LOW, _HIGH = -128.0, 127.0
 
@@ -46,13 +51,14 @@ def problem(given: Any, weight: Any) -> str | None:
     if weight.tensor.Type() != tflite.TensorType.INT8:
         return "weights of this type on activations of floats are not compiled"
     zero = tvm_api.constant_value(weight.qnn_params["zero_point"])
-    if np.any(zero) or (weight.qnn_params["axis"] and not _is_whole(weight)):
+    scales = tvm_api.constant_value(weight.qnn_params["scale"]).size
+    if isinstance(given, tflite.DepthwiseConv2DOptions):  # LiteRT reads a scale for every channel
+        wrong = weight.qnn_params["axis"] != 3 or scales != weight.tensor.Shape(3)
+    else:
+        wrong = weight.qnn_params["axis"] != 0 and scales > 1
+    if np.any(zero) or wrong:
         return "its weights are not quantised by output around 0"
     return None
-
-
-def _is_whole(weight: Any) -> bool:
-    return bool(tvm_api.constant_value(weight.qnn_params["scale"]).size == 1)
 
 
 def dense(emit: Emit, given: Any, x: Expr, weight: Array, bias: Array | None) -> Expr:
@@ -80,6 +86,24 @@ def convolution(emit: Emit, given: Any, x: Expr, weight: Array, bias: Array | No
         weight: widened.
         bias: [O]; None where it has none.
     """
+    return _slid(emit, given, x, weight.transpose(1, 2, 3, 0), bias)
+
+
+def depthwise(emit: Emit, given: Any, x: Expr, weight: Array, bias: Array | None) -> Expr:
+    """A depthwise convolution: x [B, H, W, I], weights [1, R, S, O] -> [B, P, Q, O].
+
+    Args:
+        emit: binds a call to a variable.
+        given: its attributes, as the schema has them.
+        x: activations.
+        weight: widened.
+        bias: [O]; None where it has none.
+    """
+    return _slid(emit, given, x, weight.transpose(1, 2, 0, 3), bias)
+
+
+def _slid(emit: Emit, given: Any, x: Expr, weight: Array, bias: Array | None) -> Expr:
+    """A convolution with weights [R, S, I / groups, O]."""
     _, high, wide, channels = tvm_api.shape_of(x)
     strides = (given.StrideH(), given.StrideW())
     dilation = (given.DilationHFactor(), given.DilationWFactor())
@@ -88,17 +112,17 @@ def convolution(emit: Emit, given: Any, x: Expr, weight: Array, bias: Array | No
         pads = [
             get_pad_value(size, (taps - 1) * apart + 1, stride)
             for size, taps, apart, stride in zip(
-                (high, wide), weight.shape[1:3], dilation, strides, strict=True
+                (high, wide), weight.shape[:2], dilation, strides, strict=True
             )
         ]
     y = emit(
         relax.op.nn.conv2d(
             _quantised(emit, x, [1, 2, 3]),
-            _const(weight.transpose(1, 2, 3, 0)),
+            _const(weight),
             strides=strides,
             padding=(pads[0][0], pads[1][0], pads[0][1], pads[1][1]),
             dilation=dilation,
-            groups=channels // weight.shape[3],
+            groups=channels // weight.shape[2],
             data_layout="NHWC",
             kernel_layout="HWIO",
         )

@@ -75,7 +75,8 @@ class Converter(Tensors):
         self._notes = notes
         self.convert_map |= {
             "CAST": self._convert_cast,
-            "CONV_2D": self._convert_conv,
+            "CONV_2D": partial(self._convert_conv, "CONV_2D"),
+            "DEPTHWISE_CONV_2D": partial(self._convert_conv, "DEPTHWISE_CONV_2D"),
             "FULLY_CONNECTED": self._convert_dense,
             "RFFT2D": self._convert_rfft2d,
             "SQUEEZE": self._convert_squeeze,
@@ -241,10 +242,11 @@ class Converter(Tensors):
         made = self._convert_hybrid(op, "FULLY_CONNECTED")
         return tflite_mended.dense(self, op) if made is None else made
 
-    def _convert_conv(self, op: Any) -> Any:
-        """`CONV_2D`, likewise."""
-        made = self._convert_hybrid(op, "CONV_2D")
-        return self.convert_conv(op, "conv2d") if made is None else made
+    def _convert_conv(self, kind: str, op: Any) -> Any:
+        """`CONV_2D` and `DEPTHWISE_CONV_2D`, likewise."""
+        made = self._convert_hybrid(op, kind)
+        plain = "conv2d" if kind == "CONV_2D" else "depthwise"
+        return self.convert_conv(op, plain) if made is None else made
 
     def _convert_hybrid(self, op: Any, kind: str) -> Any:
         """A layer of int8 weights on floats; None where it is another one."""
@@ -254,6 +256,7 @@ class Converter(Tensors):
         convert = {
             "FULLY_CONNECTED": tflite_hybrid.dense,
             "CONV_2D": tflite_hybrid.convolution,
+            "DEPTHWISE_CONV_2D": tflite_hybrid.depthwise,
         }[kind]
         stored = self._weights(weight, op)
         if stored is None:

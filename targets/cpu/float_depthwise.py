@@ -86,7 +86,14 @@ def vectors(count: int, lanes: int) -> tuple[Channels, ...]:
 def depthwise_kernel(
     workload: Workload, machine: Machine, ending: Ending, split: Split | None = None
 ) -> DepthwiseKernel:
-    """Vectors of channels, and of pixels where there are few channels."""
+    """Vectors of channels, and of pixels where there are few channels.
+
+    Args:
+        workload: the layer.
+        machine: with its vectors.
+        ending: what follows the sums.
+        split: of the layer over cores.
+    """
     d, lanes, window = workload.sizes, machine.lanes, workload.window
     assert window is not None
     (stride, reach), left = (

@@ -1,17 +1,22 @@
 ## Softmax of rows through a table of exp(-d * sx). A row's sum is in index order, so that an addition waits
-## for the one before: those of several rows go side by side. Then two vectors of results at a time.
+## for the one before: those of several rows go side by side, and what they add is kept where it is not
+## too much. Then two vectors of results at a time.
 <%namespace name="cores" file="cpu/cores.mako"/>
 <%
 d, t, k = layer.dim, layer.tail, layer.kernel
 x, y, lanes = layer.operand("x"), layer.operand("y"), layer.kernel.lanes
-wide, rows = 2 * lanes, min(8, d.B)
+wide, rows = 2 * lanes, min(4, d.B)
 whole, left = d.K // wide * wide, d.K % wide
+kept = d.K <= 1024
+columns = whole + wide * (left > 0) if kept else wide
 begin, end = k.over("B", d.B)
 signed = 1 if y.ctype == "int8_t" else 0
-steps = f"ma_load_f32(e) / total[r] / {y.scale}, ma_load_f32(e + {lanes}) / total[r] / {y.scale}, {t.low}, {t.high}, {t.zero_point}, {t.lo}, {signed}, MA_SIDE_BY_SIDE"
+def steps(at):
+    return f"ma_load_f32(e[r]{at}) / total[r] / {y.scale}, ma_load_f32(e[r]{at} + {lanes}) / total[r] / {y.scale}, {t.low}, {t.high}, {t.zero_point}, {t.lo}, {signed}, MA_SIDE_BY_SIDE"
 %>
 ${cores.open(layer, k.split)}
     _Static_assert(MA_LANES == ${lanes}, "vectors are as long as the project says");
+    float e[${rows}][${columns}] = {{0x0p+0f}};
     for (int32_t b = ${begin}; b < ${end}; b += ${rows}) {
         const int32_t count = ${end} - b < ${rows} ? ${end} - b : ${rows};
         const ${x.ctype} *from[${rows}]; /* the last row again where there are fewer */
@@ -28,26 +33,34 @@ ${cores.open(layer, k.split)}
         for (int32_t i = 0; i < ${d.K}; ++i) {
             #pragma GCC unroll ${rows}
             for (int32_t r = 0; r < ${rows}; ++r) {
+% if kept:
+                e[r][i] = table[most[r] - from[r][i]];
+                total[r] += e[r][i];
+% else:
                 total[r] += table[most[r] - from[r][i]];
+% endif
             }
         }
         for (int32_t r = 0; r < count; ++r) {
             ${y.ctype} *const to = y + (b + r) * ${d.K};
-            float e[${wide}] = {0x0p+0f};
 % if whole:
             for (int32_t i = 0; i < ${whole}; i += ${wide}) {
+% if not kept:
                 for (int32_t j = 0; j < ${wide}; ++j) {
-                    e[j] = table[most[r] - from[r][i + j]];
+                    e[r][j] = table[most[r] - from[r][i + j]];
                 }
-                ma_store_steps2(to + i, NULL, ${steps});
+% endif
+                ma_store_steps2(to + i, NULL, ${steps(" + i" if kept else "")});
             }
 % endif
 % if left:
             ${y.ctype} last[${wide}];
+% if not kept:
             for (int32_t j = 0; j < ${left}; ++j) {
-                e[j] = table[most[r] - from[r][${f"{whole} + j" if whole else "j"}]];
+                e[r][j] = table[most[r] - from[r][${f"{whole} + j" if whole else "j"}]];
             }
-            ma_store_steps2(last, NULL, ${steps});
+% endif
+            ma_store_steps2(last, NULL, ${steps(f" + {whole}" if kept else "")});
             memcpy(to${f" + {whole}" if whole else ""}, last, ${left});
 % endif
         }

@@ -131,6 +131,8 @@ def pooled():
     for columns in (1, 10, 16, 37, 64):
         for x in (U8, S8):
             yield rowwise("softmax", x, U8, rows=3, columns=columns, tail=BYTE)
+    for rows, columns in ((5, 1030), (9, 1024)):  # more than are kept, and as many
+        yield rowwise("softmax", S8, U8, rows=rows, columns=columns, tail=BYTE)
 
 
 def filtered():

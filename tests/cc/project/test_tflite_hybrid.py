@@ -39,19 +39,29 @@ class Case:
     dilation: int = 1
     dtype: str = "int8"
     zero: int = 0
+    multiplier: int = 0  # outputs of each channel of a depthwise one; 0 for others
 
     def __post_init__(self):
         """Numbers."""
         rng = np.random.default_rng(sum(self.shape))
         numbers = rng.integers(-127, 128, self.weight).astype(np.int8)
-        count = self.weight[0] if self.apart else 1
+        count = self.outputs if self.apart else 1
         object.__setattr__(self, "numbers", numbers)
         object.__setattr__(self, "scales", rng.uniform(0.001, 0.02, count).astype(np.float32))
-        object.__setattr__(self, "bias", rng.standard_normal(self.weight[0]).astype(np.float32))
+        object.__setattr__(self, "bias", rng.standard_normal(self.outputs).astype(np.float32))
+
+    @property
+    def outputs(self):
+        """Channels, or columns."""
+        return self.weight[-1 if self.multiplier else 0]
 
     def wide(self):
         """Weights as floats."""
-        each = self.scales.reshape(-1, *[1] * (len(self.weight) - 1))
+        each = (
+            self.scales
+            if self.multiplier
+            else self.scales.reshape(-1, *[1] * (len(self.weight) - 1))
+        )
         return self.numbers.astype(np.float32) * each
 
     def file(self):
@@ -64,15 +74,18 @@ class Case:
             kind, table = "CONV_2D", "Conv2DOptions"
             fields |= {"Padding": self.padding, "StrideH": self.stride, "StrideW": self.stride}
             fields |= {"DilationHFactor": self.dilation, "DilationWFactor": self.dilation}
+            if self.multiplier:
+                kind, table = "DEPTHWISE_CONV_2D", "DepthwiseConv2DOptions"
+                fields["DepthMultiplier"] = self.multiplier
             result = self.run(np.zeros(self.shape, np.float32)).shape
         else:
             fields["KeepNumDims"] = self.kept
             if not self.kept:
                 result = (int(np.prod(self.shape[:-1])), self.weight[0])
-        numbers = self.numbers.astype(self.dtype)
+        numbers, axis = self.numbers.astype(self.dtype), 3 if self.multiplier else 0
         tensors = [
             Stored("x", self.shape, "float32"),
-            Stored("w", self.weight, self.dtype, self.scales, self.zero, 0, numbers),
+            Stored("w", self.weight, self.dtype, self.scales, self.zero, axis, numbers),
             *bias,
             Stored("y", result, "float32"),
         ]
@@ -89,7 +102,7 @@ class Case:
         return np.maximum(self._slid(quantised(x, (1, 2, 3)).astype(np.float64)) + bias, 0)
 
     def _slid(self, x):
-        _, down, right, _ = self.weight
+        down, right = self.weight[1:3]
         reach = [(taps - 1) * self.dilation + 1 for taps in (down, right)]
         if self.padding == SAME:
             pads = []
@@ -99,6 +112,9 @@ class Case:
             x = np.pad(x, [(0, 0), *pads, (0, 0)])
         seen = np.lib.stride_tricks.sliding_window_view(x, reach, axis=(1, 2))
         seen = seen[:, :: self.stride, :: self.stride, :, :: self.dilation, :: self.dilation]
+        if self.multiplier:
+            wide = self.wide()[0].reshape(down, right, -1, self.multiplier)
+            return np.einsum("bpqirs,rsim->bpqim", seen, wide).reshape(*seen.shape[:3], -1)
         return np.einsum("bpqirs,orsi->bpqo", seen, self.wide())
 
 
@@ -109,6 +125,9 @@ CASES = {
     "rows joined": Case((2, 3, 40), (8, 40)),
     "image": Case((1, 9, 8, 5), (6, 3, 3, 5)),
     "images, stride 2": Case((3, 9, 8, 4), (6, 3, 2, 4), stride=2, apart=False),
+    "depthwise": Case((2, 9, 8, 5), (1, 3, 3, 5), multiplier=1),
+    "depthwise, stride 2": Case((1, 9, 8, 4), (1, 3, 2, 4), stride=2, biased=False, multiplier=1),
+    "depthwise, two of each": Case((1, 7, 8, 3), (1, 3, 3, 6), padding=VALID, multiplier=2),
     "valid, dilated": Case((1, 9, 9, 4), (6, 3, 3, 4), padding=VALID, dilation=2, biased=False),
 }
 
@@ -139,6 +158,7 @@ def test_zeros_are_zeros(tmp_path):
     [
         (Case((2, 8), (4, 8), apart=False, zero=3), "by output around 0"),
         (Case((2, 8), (4, 8), dtype="int32"), "of this type"),
+        (Case((1, 5, 5, 4), (1, 3, 3, 4), apart=False, multiplier=1), "by output around 0"),
     ],
 )
 def test_other_weights_are_refused(case, why):
