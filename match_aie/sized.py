@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from match_aie.partition import Assignment, Candidate
     from match_aie.ranges import Ranges
 
+#: Composites whose steps the fallback writes out.
+STEPS = ("onnx.GRU", "onnx.LSTM", "onnx.RNN")
+
 #: Where a candidate stands: root, nodes, module, pattern.
 _Key = tuple[object, ...]
 
@@ -79,8 +82,7 @@ def run_sized(
         try:
             return work.compiled(points)
         except MatchError as error:
-            if last is None:
-                last = error
+            last = last or error
             if all(_within(point, ranges) for point in points):
                 break
     assert last is not None
@@ -89,6 +91,11 @@ def run_sized(
 
 def _within(point: Sequence[int], ranges: Ranges) -> bool:
     return all(s.low <= v <= s.high for v, s in zip(point, ranges.sizes, strict=True))
+
+
+def _shared(point: Sequence[int], other: Sequence[int]) -> int:
+    """How many sizes two points have in common."""
+    return sum(one == two for one, two in zip(point, other, strict=True))
 
 
 def _refuse_target(target: MatchTarget, options: CompileOptions) -> None:
@@ -149,6 +156,8 @@ class _Work:
     def compiled(self, points: Sequence[tuple[int, ...]]) -> Compilation:
         """The program that is right at `points`, and at the largest sizes."""
         whole, sizes = self._whole, self._ranges.sizes
+        # Loops whose sizes a run gives are told by comparing the largest sizes with quite others.
+        points = sorted(points, key=lambda point: _shared(point, self._ranges.largest))
         first = self._sighted(points[0])
         self._same_operators(first.graph)
         found = [_judged(candidate, first.found.get(key)) for key, candidate in whole.found.items()]
@@ -158,6 +167,7 @@ class _Work:
 
         symbol = codegen.identifier(whole.model.name, ())
         chosen = {key: _key(option.candidate) for key, option in keyed(decision.assignment)}
+        _refuse_steps(whole.graph, first.graph, decision.assignment)
         tried = [self._tried(first, chosen, symbol)]
         tried += [self._tried(self._sighted(point), chosen, symbol) for point in points[1:]]
         with self._clock.stage("fallback"):
@@ -227,6 +237,25 @@ class _Work:
         ]
         count = len(model.inputs)
         return replace(model, inputs=tuple(made[:count]), outputs=tuple(made[count:]))
+
+
+def _refuse_steps(ours: Graph, theirs: Graph, assignment: Assignment) -> None:
+    """Refuse a recurrent layer over an open number of steps before they are written out.
+
+    Args:
+        ours: at the largest sizes.
+        theirs: at others.
+        assignment: who runs what; the core runs the rest.
+    """
+    for one, two in zip(ours.nodes, theirs.nodes, strict=True):
+        if one.operator not in STEPS or one.output in assignment.placed:
+            continue
+        sizes = [
+            graph.values[node.inputs()[0]].shape for graph, node in ((ours, one), (theirs, two))
+        ]
+        if sizes[0] != sizes[1]:
+            why = "its steps are written out, and their number is not the same at all sizes"
+            raise UnsupportedOperatorError([(one.operator, one.label, why)])
 
 
 def _port(
@@ -307,13 +336,15 @@ def _layers(assignment: Assignment, tried: Sequence[_Tried], fit: Fit) -> dict[s
     layers = mapped_layers(assignment)
     for key, layer in layers.items():
         run_time = layer.workload.run_time
-        if not run_time:
-            continue
         several = [replace(each.layers[key], run_time=run_time) for each in tried]
         try:
             sized = fit.tree([to_json(each) for each in (*several, layer.workload)])
         except Different as error:
             why = f"it has no one form for all sizes: {error}"
             raise UnsupportedOperatorError([(layer.workload.kind, layer.label, why)]) from error
-        layers[key] = replace(layer, sized=sized)
+        if run_time:
+            layers[key] = replace(layer, sized=sized)
+        elif sized != to_json(layer.workload):
+            why = "its sizes change in another way than those of its loops"
+            raise UnsupportedOperatorError([(layer.workload.kind, layer.label, why)])
     return layers

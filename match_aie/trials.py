@@ -19,7 +19,7 @@ WIDE = 47
 PAIRS = 10
 
 
-def trials(sizes: Sequence[Size]) -> Iterator[list[tuple[int, ...]]]:
+def trials(sizes: Sequence[Size]) -> Iterator[Sequence[tuple[int, ...]]]:
     """Points to try all of, the best choice first.
 
     Args:
@@ -31,7 +31,7 @@ def trials(sizes: Sequence[Size]) -> Iterator[list[tuple[int, ...]]]:
         yield _points(inside)
 
 
-def _points(values: Sequence[list[int]]) -> list[tuple[int, ...]]:
+def _points(values: Sequence[list[int]]) -> Sequence[tuple[int, ...]]:
     if len(values) == 1:
         return [(value,) for value in values[0]]
     ours, theirs = values
@@ -40,7 +40,7 @@ def _points(values: Sequence[list[int]]) -> list[tuple[int, ...]]:
         for turn in range(1, COUNT)
         for i in range(COUNT)
     ]
-    return [pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]][:PAIRS]
+    return [(a, b) for a, b in dict.fromkeys(pairs) if a != b][:PAIRS]
 
 
 def _primes(low: int, high: int) -> list[int]:

@@ -21,8 +21,11 @@ from match_aie.fallback.remainder import Call, Remainder
 from match_aie.lowering.program import CFunction, Constant, Join, Tensor, Workspace
 from match_aie.workload.extent import Different, Elements, Extent, Fit, Size, at
 
-#: Numbers in C text: floats, which have to be the same at all sizes, and integers.
+#: Numbers in C text: floats, and integers.
 _NUMBER = re.compile(r"(0x[0-9a-f.]+p[+-]?\d+f?|U?INT\d+_C\(\d+\)|(?<![\w.])\d+(?![\w.]))")
+
+#: Below it every integer is a float32.
+EXACT = 1 << 24
 
 #: Where the parameters of a definition end.
 _HEAD_ENDS = ") {\n"
@@ -133,7 +136,7 @@ class _Common:
         for index, piece in enumerate(zip(*pieces, strict=True)):
             if len(set(piece)) == 1:
                 words.append(piece[0])
-            elif index % 2 == 0 or "x" in piece[0]:
+            elif index % 2 == 0:
                 raise self._refusal(first.symbol, f"{piece[0]!r} is {piece[-1]!r} at another size")
             else:
                 words.append(self._word(piece, extents, first.symbol))
@@ -146,15 +149,16 @@ class _Common:
 
     def _word(self, piece: Sequence[str], extents: dict[Extent, str], symbol: str) -> str:
         """What stands in the place of a number that differs: a parameter."""
-        values = [int(re.sub(r"^U?INT\d+_C\(|\)$", "", text)) for text in piece]
+        values, kind = _values(piece)
+        if values is None:
+            raise self._refusal(symbol, f"{piece[0]} is {piece[-1]} at another size")
         try:
             number = self._fit.number(values)
         except Different as error:
             raise self._refusal(symbol, str(error)) from error
         assert isinstance(number, Extent)
         name = extents.setdefault(number, f"n_{len(extents)}")
-        wide = re.match(r"(U?)INT(\d+)_C", piece[0])
-        return f"({wide[1].lower()}int{wide[2]}_t){name}" if wide else name
+        return f"({kind}){name}" if kind else name
 
     def _call(self, index: int, functions: dict[str, _Made]) -> Call:
         calls = [each.calls[index] for each in self._made]
@@ -213,6 +217,21 @@ class _Common:
         if whole.shape != shape or not all(map(_same, cuts, values)):
             raise self._refusal(reader, "a constant of it depends on the size")
         return part(made, Constant(first.name, whole), extents, self._prefix)
+
+
+def _values(piece: Sequence[str]) -> tuple[list[int] | None, str]:
+    """Numbers in C text as integers, None where one is none; and their C type, "" for int32.
+
+    A mean divides by a float, which is a whole number at every size.
+    """
+    if "0x" in piece[0]:
+        floats = [float.fromhex(text.rstrip("f")) for text in piece]
+        whole = all(value.is_integer() and abs(value) < EXACT for value in floats)
+        kind = "float" if piece[0].endswith("f") else "double"
+        return (list(map(int, floats)) if whole else None), kind
+    wide = re.match(r"(U?)INT(\d+)_C", piece[0])
+    kind = f"{wide[1].lower()}int{wide[2]}_t" if wide else ""
+    return [int(re.sub(r"^U?INT\d+_C\(|\)$", "", text)) for text in piece], kind
 
 
 def _names(made: Remainder) -> object:

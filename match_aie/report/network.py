@@ -20,7 +20,7 @@ from match_aie.report.totals import (
     energy_detail,
     simulated_detail,
 )
-from match_aie.workload import Workload
+from match_aie.workload import Size, Workload
 from match_aie.workload.codec import from_json
 
 Manifest = Mapping[str, Any]
@@ -148,6 +148,7 @@ class NetworkReport:
         joins: concatenations.
         energy: modelled; None where the target, or a module that runs a layer, states none.
         stages: layers that run side by side.
+        sizes: what a run gives; all numbers are then of the largest.
     """
 
     name: str
@@ -162,6 +163,7 @@ class NetworkReport:
     joins: tuple[JoinRow, ...] = ()
     energy: EnergyDetail | None = None
     stages: tuple[Stage, ...] = ()
+    sizes: tuple[Size, ...] = ()
 
     @property
     def layers(self) -> tuple[StepRow, ...]:
@@ -267,6 +269,7 @@ def _report(manifest: Manifest) -> NetworkReport:
             [step.layer.picojoules for step in steps if step.layer is not None],
         ),
         stages=stage_rows(manifest),
+        sizes=tuple(Size(**size) for size in manifest.get("sizes", ())),
     )
 
 

@@ -57,7 +57,11 @@ def summary_text(report: NetworkReport, seconds: Mapping[str, float] | None = No
         f"{shorten(report.name, 60)} for {report.target}: {many(layers, 'layer')} in modules, "
         f"{many(fallback, 'function')} from the fallback"
     )
-    parts = [head, "", layer_table(report), "", memory_text(report)]
+    parts = [head, "", layer_table(report), ""]
+    if report.sizes:
+        given = ", ".join(f"{size.name} {size.low} to {size.high}" for size in report.sizes)
+        parts.append(f"sizes     {given}: each run gives them; all numbers are of the largest")
+    parts.append(memory_text(report))
     parts += [join_text(report.joins)] if report.joins else []
     if report.stages:
         names = {step.symbol: shorten(step.name, 60) for step in report.layers}
@@ -292,6 +296,7 @@ def as_json(report: NetworkReport) -> dict[str, object]:
         "simulated": None if report.simulated is None else asdict(report.simulated),
         "joins": [asdict(row) for row in report.joins],
         "stages": [asdict(stage) for stage in report.stages],
+        "sizes": [asdict(size) for size in report.sizes],
         "warnings": list(report.warnings),
     }
 

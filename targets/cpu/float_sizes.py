@@ -12,6 +12,9 @@ RUN_TIME: Mapping[str, tuple[str, ...]] = {
     "softmax": ("B", "K"),
     "layer_norm": ("B",),
     "attention": ("B", "OY", "OX"),
+    "conv2d": ("B",),
+    "avg_pool2d": ("B",),
+    "max_pool2d": ("B",),
 }
 
 

@@ -28,6 +28,37 @@ def elementwise() -> onnx.ModelProto:
     return graph.model("elementwise", shapes, {y: ("batch", 4, 5)})
 
 
+def cnn() -> onnx.ModelProto:
+    """(n, 3, 11, 10): convolutions, one of them depthwise, pools, a dense layer."""
+    graph = Graph(77)
+    taps = graph.normal(12, 3, 3, 3, deviation=0.3), graph.normal(12, deviation=0.1)
+    x = graph.add("Relu", graph.add("Conv", "x", *taps, strides=[2, 2], pads=[1, 1, 1, 1]))
+    deep = graph.normal(12, 1, 3, 3, deviation=0.3)
+    x = graph.add("Add", x, graph.add("Conv", x, deep, pads=[1, 1, 1, 1], group=12))
+    x = graph.add("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2])
+    flat = graph.add("Flatten", graph.add("GlobalAveragePool", x))
+    y = graph.linear(flat, 12, 5)
+    return graph.model("cnn", {"x": ("n", 3, 11, 10)}, {y: ("n", 5)})
+
+
+def recurrent() -> onnx.ModelProto:
+    """(n, 1, 4): a GRU over an open number of steps."""
+    graph = Graph(78)
+    weights = [graph.normal(1, 24, size, deviation=0.3) for size in (4, 8)]
+    ys, _ = graph.split("GRU", "x", *weights, parts=2, hidden_size=8, linear_before_reset=1)
+    return graph.model("recurrent", {"x": ("n", 1, 4)}, {ys: ("n", 1, 1, 8)})
+
+
+def mean() -> onnx.ModelProto:
+    """(1, n, 6): what stands for a sequence: its mean, its largest, its last element."""
+    graph = Graph(79)
+    parts = [graph.add(kind, "x", axes=[1], keepdims=0) for kind in ("ReduceMean", "ReduceMax")]
+    last = graph.add("Slice", "x", graph.constant([-1]), graph.constant([99]), graph.constant([1]))
+    parts.append(graph.add("Reshape", last, graph.constant([1, 6])))
+    y = graph.add("Concat", *parts, axis=1)
+    return graph.model("mean", {"x": (1, "n", 6)}, {y: (1, 18)})
+
+
 def softmax() -> onnx.ModelProto:
     """(2, n): over the open axis."""
     graph = Graph(73)

@@ -31,6 +31,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").g
 #: Test files that execute the Python of a page.
 EXECUTED = {
     "README.md": "tests/cc/cli/test_readme.py",
+    "sizes.md": "tests/cc/project/test_sized.py",
     "targets.md": "tests/unit/test_docs.py",
     "tutorial.md": "tests/unit/test_docs.py",
     **dict.fromkeys(

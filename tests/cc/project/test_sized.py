@@ -1,9 +1,12 @@
 """One program for a range of sizes: built once, run at many."""
 
 import ctypes
+import re
 import subprocess
+from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -20,6 +23,8 @@ NETWORKS = {
     "mlp": (sized.mlp, {"x": ("1..9", 20)}),
     "elementwise": (sized.elementwise, {"a": ("1..9", 3, 5), "b": ("1..9", 1, 5)}),
     "softmax": (sized.softmax, {"x": (2, "1..40")}),
+    "mean": (sized.mean, {"x": (1, "1..20", 6)}),
+    "cnn": (sized.cnn, {"x": ("1..6", 3, 11, 10)}),
     "encoder": (sized.encoder, LENGTHS),
     "causal": (sized.causal, {"x": (1, "1..48", sized.WIDTH)}),
 }
@@ -87,6 +92,19 @@ def test_softmax_over_an_axis_that_a_run_gives(project, length):
     checked(project("softmax"), {"x": floats(2, length)})
 
 
+@pytest.mark.parametrize("length", [1, 2, 19, 20])
+def test_a_mean_divides_by_the_size(project, length):
+    checked(project("mean"), {"x": floats(1, length, 6)})
+
+
+@pytest.mark.parametrize("batch", [1, 2, 5, 6])
+def test_images_of_any_number(project, batch):
+    checked(project("cnn"), {"x": floats(batch, 3, 11, 10)})
+    layers = project("cnn").record.layers.values()
+    assert {layer.workload.kind for layer in layers} >= {"conv2d", "max_pool2d", "avg_pool2d"}
+    assert all(layer.workload.run_time == ("B",) for layer in layers)
+
+
 @FEW
 @given(batch=st.integers(1, 3), length=st.integers(1, 48))
 @example(batch=1, length=1)
@@ -118,8 +136,9 @@ def test_all_of_it_runs_in_modules(project):
         ("mlp", (8,), lambda: {"x": floats(8, 20)}),
         ("encoder", (2, 19), lambda: words(2, 19)),
         ("causal", (7,), lambda: {"x": floats(1, 7, sized.WIDTH)}),
+        ("cnn", (3,), lambda: {"x": floats(3, 3, 11, 10)}),
     ],
-    ids=["mlp1", "mlp8", "encoder", "causal"],
+    ids=["mlp1", "mlp8", "encoder", "causal", "cnn"],
 )
 def test_the_same_bytes_as_a_program_of_that_size(project, name, values, inputs):
     assert the_same(project(name), name, values, inputs())
@@ -132,8 +151,10 @@ def test_the_same_bytes_as_a_program_of_that_size(project, name, values, inputs)
         ("elementwise", lambda: {"a": floats(4, 3, 5), "b": floats(4, 1, 5)}),
         ("encoder", lambda: words(2, 17)),
         ("causal", lambda: {"x": floats(1, 5, sized.WIDTH)}),
+        ("cnn", lambda: {"x": floats(2, 3, 11, 10)}),
+        ("mean", lambda: {"x": floats(1, 7, 6)}),
     ],
-    ids=["mlp", "elementwise", "encoder", "causal"],
+    ids=["mlp", "elementwise", "encoder", "causal", "cnn", "mean"],
 )
 def test_nothing_beyond_the_size_is_read_or_written(project, name, inputs):
     """Buffers of the program with sanitizers are exactly as large as the run needs."""
@@ -208,6 +229,30 @@ def test_work_grows_with_the_size(project):
     dense = macs(batch=2, length=10)
     assert macs(batch=1, length=10) * 2 == dense
     assert macs(batch=1, length=1) < macs(batch=3, length=48) / 144
+
+
+def test_the_example_of_the_page(tmp_path, monkeypatch):
+    page = Path(__file__).parents[3] / "docs" / "sizes.md"
+    (block,) = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
+    assert page.name == "sizes.md"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sized, "PLACES", 128)
+    onnx.save(sized.encoder(), "encoder.onnx")
+    given = words(2, 100)
+    space = {"match": match_aie, "ids": given["ids"], "mask": given["attention_mask"]}
+    exec(block, space)
+    assert space["result"].matches_reference
+
+
+def test_steps_of_a_recurrent_layer_are_fixed():
+    with pytest.raises(ModelError, match=r"gru_0.*steps are written out"):
+        match_aie.compile(sized.recurrent(), "CPU", shapes={"x": ("1..60", 1, 4)})
+
+
+@pytest.mark.parametrize("high", [47, 127])
+def test_a_largest_size_that_is_tried_itself_is_no_fixed_one(high):
+    made = match_aie.compile(sized.softmax(), "CPU", shapes={"x": (2, f"1..{high}")})
+    assert [layer.workload.run_time for layer in made.program.schedule.layers] == [("K",)]
 
 
 def test_what_has_no_one_form_is_refused_by_name():
