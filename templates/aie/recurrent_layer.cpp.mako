@@ -67,9 +67,8 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
             bfloat16 *to = y.data() + step * ${units};
             if (step < steps) {
                 ${family}::step<${sizes}, ${skipped}>(now, sigmoid, tanh, step, to);
-                ${narrow} *const before = now.now;
-                now.now = now.next;
-                now.next = before;
+                now.next = now.next == odd ? even : odd;
+                now.now = now.next == odd ? even : odd;
             } else {
                 for (unsigned at = 0; at < ${units}; at += 16) aie::store_v(to + at, aie::zeros<bfloat16, 16>());
             }

@@ -9,6 +9,7 @@ import numpy as np
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, to_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import (
+    GROUP,
     LANES,
     LINE_FLOATS,
     TILE_K,
@@ -24,6 +25,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_int8 import (
     IntegerCall,
     turned,
 )
+from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
 from match_aie.workload.bfloat16 import summed
 from match_aie.workload.bfloat16 import to_bfloat16 as rounded
 from match_aie.workload.recurrent_bfloat16 import LINES
@@ -135,6 +137,17 @@ class Cell:
             stored[step] = self._out
         return to_bfloat16(stored, "conv_even").reshape(-1)
 
+    def see(self, x: np.ndarray) -> None:
+        """The inputs of some steps, as bytes."""
+        self._kept = self._seen(x)
+
+    def joined_step(self, number: int, h: np.ndarray | None) -> np.ndarray:
+        """Units of a step, bfloat16 patterns, of what was seen; `h` is the whole state as bytes."""
+        whole = np.zeros(TILE_K * self._call.h_octets, np.float32)
+        self._y = whole if h is None else from_bfloat16(h.view(np.uint16))
+        self._step(self._kept[:, number])
+        return to_bfloat16(self._out, "conv_even").reshape(-1)
+
     def _rows(self, x: np.ndarray) -> np.ndarray:
         """Inputs [steps, inputs] out of their tiles."""
         call = self._call
@@ -242,6 +255,30 @@ class IntegerCell(Cell):
     def _with_state(self, gate: str, begin: np.ndarray, h: np.ndarray) -> np.ndarray:
         sums = rounded((h @ self._states[gate]).astype(np.float32))
         return np.asarray(begin + self._state_scale[gate] * sums)
+
+
+class Joined:
+    """A kernel function of one of several tiles, call after call of its `sequence`."""
+
+    def __init__(self, call: JoinedCall, values: Mapping[str, np.ndarray]) -> None:
+        """See `Cell`."""
+        self._call, self._cell = call, Cell(call, values)
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
+        """What it stores: its units of a step."""
+        doing, at = self._call.sequence[number]
+        if doing == "end":
+            return None
+        if doing == "inputs":
+            if at == 0:
+                self._cell.clear()
+            self._cell.see(inputs[0])
+            return None
+        return self._cell.joined_step(at % GROUP, inputs[1] if at else None)
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
+        """Never asked."""
+        raise ExecutionError(f"{self._call.symbol} has no sums")
 
 
 class Steps:

@@ -131,6 +131,11 @@ class RecurrentCall:
         return self.steps - (self.passes - 1) * self.group
 
     @property
+    def stored(self) -> int:
+        """Steps whose states are stored together."""
+        return self.group
+
+    @property
     def x_octets(self) -> int:
         """Tiles of the reduction over the inputs."""
         return -(-self.inputs // TILE_K)
@@ -227,7 +232,7 @@ def parameter_values(
     Args:
         call: the function.
         weight: [gates * hidden, inputs], float32.
-        recurrent: [gates * hidden, hidden].
+        recurrent: [gates * hidden, units of the whole state].
         bias: [2, gates * hidden], of the inputs' and of the state's products.
     """
     gates, hidden = len(call.spec.gates), call.hidden
@@ -235,7 +240,7 @@ def parameter_values(
     signs = signs[:, None, None]
     x_part = _padded(weight.reshape(gates, hidden, -1) * signs, call.y_width, call.x_width)
     h_width = call.h_octets * TILE_K
-    h_part = _padded(recurrent.reshape(gates, hidden, hidden) * signs, call.y_width, h_width)
+    h_part = _padded(recurrent.reshape(gates, hidden, -1) * signs, call.y_width, h_width)
     tiles = np.concatenate([*_x_tiles(x_part, call.chunks), *_h_tiles(h_part, call)])
     halves = pack_weights(tiles).reshape(-1, 2, TILE_K * TILE_N // 2)
     table = tables()
