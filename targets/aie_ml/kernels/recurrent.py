@@ -51,8 +51,8 @@ PRODUCTS: dict[Cell, tuple[tuple[str, ...], ...]] = {
     "lstm": (("i", "f", "g", "o"),),
 }
 
-#: Chunks of units from which on the inputs' code is a loop.
-LOOPED = 4
+#: Chunks of units, and products of a step's state, from which on the inputs' code is a loop.
+LOOPED, LOOPED_PRODUCTS = 4, 512
 
 #: Gates of chunks whose products of the inputs are computed together: half of the accumulators.
 TOGETHER = 2
@@ -156,7 +156,9 @@ class RecurrentCall:
 
         One where program memory holds the code for all units.
         """
-        return 2 if self.chunks >= LOOPED and self.chunks % 2 == 0 else 1
+        products = len(self.spec.gates) * self.chunks * TILE_N * self.h_octets
+        long = self.chunks >= LOOPED or products >= LOOPED_PRODUCTS
+        return 2 if long and self.chunks % 2 == 0 else 1
 
     @property
     def x_width(self) -> int:
