@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from rows import figure
 
 import match_aie as match
-from match_aie.hardware import ChosenLayer
+from match_aie.hardware import ChosenLayer, Loop
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
 from match_aie.targets.aie_ml.array.works import joined_works, recurrent_works
@@ -50,6 +50,7 @@ class Case:
         after: whether a GRU's reset gate is applied behind the state's product.
         steps: of a run.
         integers: whether inputs and weights are quantised to 8 bits, and products are of these.
+        tiles: that share the units; as many as are modelled fastest where None.
     """
 
     operator: Literal["GRU", "LSTM"]
@@ -58,6 +59,7 @@ class Case:
     after: bool = True
     steps: int = STEPS
     integers: bool = False
+    tiles: int | None = None
 
     @property
     def gates(self) -> int:
@@ -77,9 +79,11 @@ CASES: dict[str, Case] = {
     "gru_h32_bf16_one_step": Case("GRU", 32, 32, steps=1),
     **{f"gru_h{size}_bf16": Case("GRU", size, 32) for size in (4, 8, 16, 48, 64, 96, 128, 256)},
     **{f"lstm_h{size}_bf16": Case("LSTM", size, 32) for size in (4, 8, 16, 48, 64, 96, 128)},
-    **{f"gru_h32_i{size}_bf16": Case("GRU", 32, size) for size in (4, 8, 16, 64, 128)},
+    **{f"gru_h32_i{size}_bf16": Case("GRU", 32, size) for size in (4, 8, 16, 64, 128, 256)},
     **{f"gru_h{size}_int8": Case("GRU", size, 32, integers=True) for size in INTEGER_SIZES},
     **{f"lstm_h{size}_int8": Case("LSTM", size, 32, integers=True) for size in INTEGER_SIZES},
+    **{f"gru_tiles_h{h}": Case("GRU", h, 32, tiles=n) for h, n in ((32, 2), (64, 2))},
+    **{f"gru_one_tile_h{size}": Case("GRU", size, 32, tiles=1) for size in (48, 64)},
     "gru_before_h32_int8": Case("GRU", 32, 32, after=False, integers=True),
 }
 
@@ -189,6 +193,10 @@ def rows_of(name: str) -> list[Row]:
     (layer,) = mine
     if case.integers:
         assert product_type(layer.workload) == "int8", "products of bfloat16 are faster"
+    if case.tiles is not None:
+        lanes = layer.mapping.spatial[-1]
+        spatial = (lanes,) if case.tiles == 1 else (Loop("K", case.tiles), lanes)
+        layer = replace(layer, mapping=replace(layer.mapping, spatial=spatial))
     program = executed(layer)
     what = f"{case.inputs} inputs, {case.steps} steps a run; a step of repeated runs"
 
