@@ -17,7 +17,7 @@ from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
 from match_aie.targets.aie_ml.array.works import joined_works, recurrent_works
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
-from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
+from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.schedule.recurrent import GateTimes, group_works
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.versal import VersalAIEML
@@ -29,11 +29,13 @@ Row = dict[str, object]
 
 VEK280 = device("vek280")
 
+Operator = Literal["GRU", "LSTM"]
+
 #: Steps of a run.
 STEPS = 64
 
-#: Hidden units of layers with products of 8 bits.
-INTEGER_SIZES = (32,)
+#: Hidden units of layers with products of 8 bits, where these are faster than others.
+INTEGER_SIZES: dict[Operator, tuple[int, ...]] = {"GRU": (32, 64, 96, 128), "LSTM": (32, 96, 128)}
 
 #: Step of quantised inputs: normal numbers go up to 4 of it times 127.
 INPUT_STEP = 1 / 32
@@ -53,7 +55,7 @@ class Case:
         tiles: that share the units; as many as are modelled fastest where None.
     """
 
-    operator: Literal["GRU", "LSTM"]
+    operator: Operator
     hidden: int
     inputs: int
     after: bool = True
@@ -80,8 +82,11 @@ CASES: dict[str, Case] = {
     **{f"gru_h{size}_bf16": Case("GRU", size, 32) for size in (4, 8, 16, 48, 64, 96, 128, 256)},
     **{f"lstm_h{size}_bf16": Case("LSTM", size, 32) for size in (4, 8, 16, 48, 64, 96, 128)},
     **{f"gru_h32_i{size}_bf16": Case("GRU", 32, size) for size in (4, 8, 16, 64, 128, 256)},
-    **{f"gru_h{size}_int8": Case("GRU", size, 32, integers=True) for size in INTEGER_SIZES},
-    **{f"lstm_h{size}_int8": Case("LSTM", size, 32, integers=True) for size in INTEGER_SIZES},
+    **{
+        f"{operator.lower()}_h{size}_int8": Case(operator, size, 32, integers=True)
+        for operator, sizes in INTEGER_SIZES.items()
+        for size in sizes
+    },
     **{f"gru_tiles_h{h}": Case("GRU", h, 32, tiles=n) for h, n in ((32, 2), (64, 2))},
     **{f"gru_one_tile_h{size}": Case("GRU", size, 32, tiles=1) for size in (48, 64)},
     "gru_before_h32_int8": Case("GRU", 32, 32, after=False, integers=True),
@@ -172,7 +177,7 @@ def varied(program: ArrayProgram, times: GateTimes) -> ArrayProgram:
     """The program with other assumed cycles of its kernels."""
     call, arch = program.cores[0].function, VEK280.architecture
     assert isinstance(call, RecurrentCall)
-    if isinstance(call, JoinedCall):
+    if isinstance(call, AnyJoined):
         work = joined_works(call, arch, times)
     else:
         work = recurrent_works(call, tuple(group_works(call, arch, times)))

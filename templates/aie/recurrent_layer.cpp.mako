@@ -9,7 +9,7 @@
     kept = (*real, 'update', 'reset') if before else ()
     types = {'even': narrow, 'odd': narrow, 'real': 'bfloat16', 'update': 'bfloat16', 'reset': narrow}
     parts = '' if integers else f', {call.input_parts}'
-    sizes = f'{call.chunks}' if integers else f'{call.h_octets}, {call.chunks}'
+    sizes = f'{call.vectors}, {call.chunks}' if integers else f'{call.h_octets}, {call.chunks}'
 %>\
 // ${call.steps} steps of ${call.hidden} units on ${call.inputs} inputs: weights and states stay in this tile.
 #include "${family}.hpp"

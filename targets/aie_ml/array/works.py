@@ -18,7 +18,7 @@ from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import NEAR, RecurrentCall
-from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
+from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.schedule import Scheduled, Variant
@@ -90,7 +90,7 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
     if isinstance(kernel.call, AttentionCall):
         return _heads(kernel.call, arch)
     if isinstance(kernel.call, RecurrentCall):
-        if isinstance(kernel.call, JoinedCall):
+        if isinstance(kernel.call, AnyJoined):
             return joined_works(kernel.call, arch)
         return recurrent_works(kernel.call, tuple(group_works(kernel.call, arch)))
     one = Work(_schedule(kernel.call, arch), names.names, names.names)
@@ -119,7 +119,7 @@ def _recurrent_uses(
 
 
 def joined_works(
-    call: JoinedCall, arch: Architecture, times: GateTimes = GateTimes()
+    call: AnyJoined, arch: Architecture, times: GateTimes = GateTimes()
 ) -> tuple[Work, ...]:
     """What one of several tiles does in a run: inputs of groups, steps, and the last state."""
     whole = next(group_works(call, arch, times))
@@ -130,7 +130,7 @@ def joined_works(
     }
     _, uses = _recurrent_uses(call, ("in0", "out"), ("in1",))
     found: list[Work] = []
-    for doing, number in call.sequence:
+    for doing, number in sequence(call):
         takes: tuple[str, ...] = {"inputs": ("in0",), "step": ("in1", "out"), "end": ("in1",)}[
             doing
         ]

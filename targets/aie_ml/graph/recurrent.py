@@ -47,7 +47,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_int8 import (
     IntegerSpec,
     integer_values,
 )
-from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
+from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.workload import Workload
 
 #: Accumulators of 16 floats that a step's sums may take: the others hold what gates are made of.
@@ -97,11 +97,11 @@ class RecurrentCuts(Cuts[RecurrentCall]):
     def all(self, columns: int) -> Iterator[RecurrentCall]:
         """On one tile, then on those of a column.
 
-        A reset gate before the product, and products of 8 bits, are for one tile only.
+        A reset gate before the product is for one tile only.
         """
         del columns
         call = recurrent_call(self.workload, "layer", self.device)
-        able = call.spec.cell != "gru_before" and not isinstance(call, IntegerCall)
+        able = call.spec.cell != "gru_before"
         for cut in (call, *(joined_calls(call) if able else ())):
             if self.tiles in (None, tiles_of(cut)):
                 yield cut
@@ -121,7 +121,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
 
     def price(self, cut: RecurrentCall) -> Priced[RecurrentCall]:
         """See `recurrent_cost`, and `recurrent_joined`."""
-        if isinstance(cut, JoinedCall):
+        if isinstance(cut, AnyJoined):
             return cut, joined_cost(cut, self.device)
         return cut, recurrent_cost(cut, self.device)
 
@@ -130,7 +130,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
     ) -> LayerGraph | Infeasible:
         """See `recurrent_graph`, and `recurrent_joined`."""
         del columns
-        if isinstance(cut, JoinedCall):
+        if isinstance(cut, AnyJoined):
             named = replace(cut, symbol=f"{name}_steps", header=f"{name}_kernels.h")
             return joined_graph(named, name, workload, constants, self.device)
         return recurrent_graph(name, workload, constants, self.device)

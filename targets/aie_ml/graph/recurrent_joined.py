@@ -21,51 +21,58 @@ from match_aie.targets.aie_ml.graph.layer import Arrays
 from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.recurrent import GROUP, LANES, TILE_K, RecurrentCall
-from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall, joined_values
+from match_aie.targets.aie_ml.kernels.recurrent_int8 import WIDE, IntegerCall
+from match_aie.targets.aie_ml.kernels.recurrent_joined import (
+    AnyJoined,
+    JoinedCall,
+    JoinedIntegerCall,
+    joined_values,
+)
 from match_aie.workload import Workload
 
 #: Tiles at most: each writes through a channel of the memory tile.
 MOST_TILES = 6
 
 
-def joined_calls(call: RecurrentCall) -> Iterator[JoinedCall]:
+def joined_calls(call: RecurrentCall) -> Iterator[AnyJoined]:
     """The functions of the tiles of a column that could share the units of `call`, fewest first."""
+    integers = isinstance(call, IntegerCall)
+    kind, lanes = (JoinedIntegerCall, WIDE) if integers else (JoinedCall, LANES)
     for tiles in range(2, MOST_TILES + 1):
-        units = LANES * ceil(call.hidden / (LANES * tiles))
+        units = lanes * ceil(call.hidden / (lanes * tiles))
         if units * (tiles - 1) < call.hidden:
             names = call.symbol, call.header, call.spec, call.steps, call.inputs
-            yield JoinedCall(*names, units, GROUP, tiles * units)
+            yield kind(*names, units, GROUP, tiles * units)
 
 
 def tiles_of(call: RecurrentCall) -> int:
     """Tiles that a function runs on."""
-    return call.whole // call.hidden if isinstance(call, JoinedCall) else 1
+    return call.whole // call.hidden if isinstance(call, AnyJoined) else 1
 
 
 def kernel_of(call: RecurrentCall) -> GraphKernel:
     """A kernel of the function, without its numbers."""
     inputs: tuple[int, ...] = (call.group * call.x_width,)
-    if isinstance(call, JoinedCall):
+    if isinstance(call, AnyJoined):
         inputs = (*inputs, call.whole)
-    return GraphKernel(call, (0, 0), inputs, call.stored * call.y_width, 1, walks=True)
+    return GraphKernel(call, (0, 0), inputs, call.out_size, 1, walks=True)
 
 
 def joined_graph(
-    call: JoinedCall, name: str, workload: Workload, constants: Arrays, device: Device
+    call: AnyJoined, name: str, workload: Workload, constants: Arrays, device: Device
 ) -> LayerGraph | Infeasible:
     """Tiles above each other, between two buffers in memory tiles, or what lacks."""
     tiles, steps, hidden = tiles_of(call), call.steps, workload.sizes["K"]
-    rows, whole = call.passes * GROUP, (call.whole,)
+    rows = call.passes * GROUP
     x = call.x_width, rows
     assembly = Assembly(name, device, 1)
     octets, groups = (0, TILE_K, call.x_octets), (1, GROUP, call.passes)
     loops = tuple(loop for loop in (octets, groups) if loop[2] > 1)
-    stored = tuple(Access(whole, (call.hidden,), (at * call.hidden,)) for at in range(tiles))
-    sent = Access(whole, whole, (0,))
+    stored, back, out = _ways(call)
     read = Access(x, (TILE_K, GROUP), (0, 0), loops)
     requests = (
-        Request("x", "bfloat16", x, (Access(x, x, (0, 0)),), (read,)),
-        Request("h", "bfloat16", whole, stored, (sent, sent)),
+        Request("x", call.x_type, x, (Access(x, x, (0, 0)),), (read,)),
+        Request("h", call.out_type, back.buffer, stored, (back, out)),
     )
     placed = assembly.place(tiles, 1, requests)
     if isinstance(placed, Infeasible):
@@ -75,9 +82,9 @@ def joined_graph(
     known = {each: constants[each].astype(np.float32) for each in ("weight", "recurrent", "bias")}
     way_in = Part("x", (steps, 1, call.inputs), 0, rows, 1, call.x_width)
     way_out = Part("y", (steps, 1, hidden), 0, steps, 1, call.whole)
-    assembly.connect(("in", assembly.outside(way_in, "bfloat16"), 0), ("shared", before, 0))
+    assembly.connect(("in", assembly.outside(way_in, call.x_type), 0), ("shared", before, 0))
     for tile in range(tiles):
-        values = joined_values(call, tile, known)
+        values = joined_values(call, tile, known, workload.inputs[0])
         place = placed.column, placed.row + tile
         kernel = replace(kernel_of(call), place=place, values=tuple(values.items()))
         assembly.kernels.append(kernel)
@@ -90,14 +97,30 @@ def joined_graph(
     return assembly.graph(f"{kind} of {hidden} units, {steps} steps on {tiles} tiles")
 
 
-def joined_cost(call: JoinedCall, device: Device, assumed: Assumed = Assumed()) -> BandCost:
+def _ways(call: AnyJoined) -> tuple[tuple[Access, ...], Access, Access]:
+    """How tiles fill the buffer of a step's states, and how it goes back to them, and out."""
+    tiles, size, units = tiles_of(call), call.out_size, call.hidden
+    buffer = (tiles * size,)
+    stored = tuple(Access(buffer, (size,), (at * size,)) for at in range(tiles))
+    if not isinstance(call, JoinedIntegerCall):
+        whole = Access(buffer, buffer, (0,))
+        return stored, whole, whole
+    each = ((0, size, tiles),)
+    return (
+        stored,
+        Access(buffer, (units,), (2 * units,), each),
+        Access(buffer, (2 * units,), (0,), each),
+    )
+
+
+def joined_cost(call: AnyJoined, device: Device, assumed: Assumed = Assumed()) -> BandCost:
     """Modelled cost of one run: steps one after the other, each state joined before the next."""
     arch = device.architecture
     bodies = {id(one.schedule): one.schedule.body for one in works(kernel_of(call), arch)}
     inputs, step = list(bodies.values())[:2]
     rate = arch.core.dma.bytes_per_cycle
     hops = arch.hop_cycles * (device.mem_rows + tiles_of(call))
-    part, whole = ceil(2 * call.hidden / rate), ceil(2 * call.whole / rate)
+    part, whole = ceil(call.out_bytes / rate), ceil(call.h_bytes * call.whole / rate)
     joining = 2 * (assumed.descriptor + hops) + part + whole + assumed.acquire + assumed.release
     body = step + joining + max(0.0, inputs - joining) / GROUP
     return band_cost(
@@ -106,9 +129,9 @@ def joined_cost(call: JoinedCall, device: Device, assumed: Assumed = Assumed()) 
             body=body,
             around=2 * (assumed.acquire + assumed.release),
             start=assumed.start + 3 * assumed.start_port,
-            input_bytes=2 * call.x_width,
+            input_bytes=call.x_bytes * call.x_width,
             output_bytes=2 * call.whole,
-            entering=2 * call.passes * GROUP * call.x_width,
+            entering=call.x_bytes * call.passes * GROUP * call.x_width,
             leaving=2 * call.steps * call.whole,
             handed=0,
             skew=0,

@@ -131,11 +131,6 @@ class RecurrentCall:
         return self.steps - (self.passes - 1) * self.group
 
     @property
-    def stored(self) -> int:
-        """Steps whose states are stored together."""
-        return self.group
-
-    @property
     def x_octets(self) -> int:
         """Tiles of the reduction over the inputs."""
         return -(-self.inputs // TILE_K)
@@ -214,12 +209,27 @@ class RecurrentCall:
         return 2
 
     @property
+    def out_type(self) -> str:
+        """C++ type of what it stores."""
+        return "bfloat16"
+
+    @property
+    def out_size(self) -> int:
+        """Elements that it stores together."""
+        return self.group * self.y_width
+
+    @property
+    def out_bytes(self) -> int:
+        """Likewise."""
+        return 2 * self.out_size
+
+    @property
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text."""
         return (
             f"adf::input_async_buffer<{self.x_type}> &__restrict x",
             *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
-            "adf::output_async_buffer<bfloat16> &__restrict y",
+            f"adf::output_async_buffer<{self.out_type}> &__restrict y",
         )
 
 

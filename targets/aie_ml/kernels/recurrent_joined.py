@@ -1,6 +1,6 @@
-"""The kernel of a GRU or LSTM in bfloat16 over several tiles: each has some of the units.
+"""The kernels of a GRU or LSTM over several tiles: each has some of the units.
 
-A tile computes its units of a state as `kernels.recurrent` does, out of the whole state before. It
+A tile computes its units of a state as that of a single one does, out of the whole state before. It
 stores them for a memory tile, which joins those of all tiles and sends the whole to every one. Each
 function walks a run as `sequence` says: the products of the next steps' inputs are computed while
 the state is on its way.
@@ -20,9 +20,24 @@ from match_aie.targets.aie_ml.kernels.recurrent import (
     RecurrentCall,
     parameter_values,
 )
+from match_aie.targets.aie_ml.kernels.recurrent_int8 import WIDE, IntegerCall, integer_values
+from match_aie.workload import Operand
+
+#: The functions' template.
+JOINED_TEMPLATE = "aie/recurrent_joined_layer.cpp.mako"
 
 #: What a function does next: the inputs of a group of steps, a step, or take the last state.
 Doing = tuple[Literal["inputs", "step", "end"], int]
+
+
+def sequence(call: RecurrentCall) -> tuple[Doing, ...]:
+    """A run of one of several tiles."""
+    found: list[Doing] = []
+    for step in range(call.steps):
+        if step % GROUP == 0:
+            found.append(("inputs", step // GROUP))
+        found.append(("step", step))
+    return (*found, ("end", 0))
 
 
 @dataclass(frozen=True)
@@ -36,49 +51,114 @@ class JoinedCall(RecurrentCall):
     whole: int = 0
 
     @property
-    def stored(self) -> int:
-        """A step's."""
-        return 1
-
-    @property
     def h_octets(self) -> int:
         """Tiles of the reduction over the whole state."""
         return self.whole // TILE_K
 
     @property
-    def sequence(self) -> tuple[Doing, ...]:
-        """A run."""
-        found: list[Doing] = []
-        for step in range(self.steps):
-            if step % GROUP == 0:
-                found.append(("inputs", step // GROUP))
-            found.append(("step", step))
-        return (*found, ("end", 0))
+    def h_type(self) -> str:
+        """C++ type of whole states as products read them."""
+        return "bfloat16"
+
+    @property
+    def h_bytes(self) -> int:
+        """Of an element of them."""
+        return 2
+
+    @property
+    def out_size(self) -> int:
+        """A step's."""
+        return self.y_width
 
     @property
     def template(self) -> str:
         """Its template, which reads it under the name `call`."""
-        return "aie/recurrent_joined_layer.cpp.mako"
+        return JOINED_TEMPLATE
 
     @property
     def stack_bytes(self) -> int:
         """As of a single tile; and a state of zeros that the first step reads."""
-        return super().stack_bytes + 2 * self.whole
+        return super().stack_bytes + self.h_bytes * self.whole
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text: whole states behind the inputs."""
         x, *others = super().arguments
-        return (x, "adf::input_async_buffer<bfloat16> &__restrict h", *others)
+        return (x, f"adf::input_async_buffer<{self.h_type}> &__restrict h", *others)
 
 
-def joined_values(call: JoinedCall, tile: int, constants: Arrays) -> Arrays:
+@dataclass(frozen=True)
+class JoinedIntegerCall(IntegerCall):
+    """Likewise, with products of 8 bits.
+
+    A tile stores its units of a step twice: rounded to bfloat16, as results, and behind these as
+    products read them.
+
+    Attributes:
+        whole: units of all tiles, filled up.
+    """
+
+    whole: int = 0
+
+    @property
+    def vectors(self) -> int:
+        """Of the whole state."""
+        return self.whole // WIDE
+
+    @property
+    def h_type(self) -> str:
+        """C++ type of whole states as products read them."""
+        return "int8"
+
+    @property
+    def h_bytes(self) -> int:
+        """Of an element of them."""
+        return 1
+
+    @property
+    def out_type(self) -> str:
+        """Bytes, which are two things."""
+        return "int8"
+
+    @property
+    def out_size(self) -> int:
+        """A step's."""
+        return 3 * self.y_width
+
+    @property
+    def out_bytes(self) -> int:
+        """Likewise."""
+        return self.out_size
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads it under the name `call`."""
+        return JOINED_TEMPLATE
+
+    @property
+    def stack_bytes(self) -> int:
+        """As of a single tile; and a state of zeros that the first step reads."""
+        return super().stack_bytes + self.whole
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The function's arguments as C++ text: whole states behind the inputs."""
+        x, *others = super().arguments
+        return (x, f"adf::input_async_buffer<{self.h_type}> &__restrict h", *others)
+
+
+#: The functions of several tiles.
+AnyJoined = JoinedCall | JoinedIntegerCall
+
+
+def joined_values(call: AnyJoined, tile: int, constants: Arrays, x: Operand) -> Arrays:
     """The values of `call.parameters` of the tile of that number.
 
     Args:
         call: the function.
         tile: from the first units on.
         constants: weight, recurrent and bias of the layer, float32.
+        x: the layer's input, quantised where its products are of 8 bits.
     """
     gates, units = len(call.spec.gates), call.hidden
     hidden = len(constants["recurrent"]) // gates
@@ -91,4 +171,8 @@ def joined_values(call: JoinedCall, tile: int, constants: Arrays) -> Arrays:
         return np.ascontiguousarray(rows).reshape(gates * units, -1)
 
     bias = np.stack([mine(each)[:, 0] for each in constants["bias"]])
-    return parameter_values(call, mine(constants["weight"]), mine(constants["recurrent"]), bias)
+    weight, recurrent = (mine(constants[name]) for name in ("weight", "recurrent"))
+    if isinstance(call, JoinedIntegerCall):
+        known = {"weight": weight, "recurrent": recurrent, "bias": bias}
+        return integer_values(call, known, x.scale or 1.0, x.zero_point)
+    return parameter_values(call, weight, recurrent, bias)

@@ -11,12 +11,13 @@ from match_aie.targets.aie_ml.array.check import check
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.cut_plan import CutPlan, cut_plan, plan_cut
-from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
+from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.aie_ml.simulate.returning import returning_routes
 from match_aie.workload import reference
 from tests.unit.targets.aie_ml.test_recurrent import program as fastest
 from tests.unit.workload.test_recurrent_bfloat16 import layer
+from tests.unit.workload.test_recurrent_int8 import layer as layer8
 
 VEK280 = device("vek280")
 
@@ -42,6 +43,18 @@ def test_executed_programs_equal_their_references(kind, hidden, tiles):
     np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
 
 
+@pytest.mark.parametrize(
+    ("kind", "hidden", "dtype", "zero"), [("gru", 50, "uint8", 120), ("lstm", 70, "int8", -3)]
+)
+def test_products_of_8_bits_over_several_tiles(kind, hidden, dtype, zero):
+    """What leaves a tile is its units twice: as results, and as products read them."""
+    workload, constants, x = layer8(kind, True, 6, 13, hidden, 0, dtype, zero)
+    wanted = reference(workload, [x], constants)
+    _, made = spread(workload, constants, -(-hidden // 32))
+    done = execute(made, VEK280, [{"x": x[::-1].copy()}, {"x": x}])
+    np.testing.assert_array_equal(done.tensor(wanted, run=1), wanted)
+
+
 def test_as_many_tiles_as_are_fastest_are_taken():
     """One of few units; several where a step's products take longer than joining its states."""
     sizes = {}
@@ -49,7 +62,7 @@ def test_as_many_tiles_as_are_fastest_are_taken():
         workload, _, _ = layer("gru", True, 64, 32, hidden)
         plan = plan_cut(workload, "vek280", 1)
         assert isinstance(plan, CutPlan)
-        sizes[hidden] = plan.cut.whole // 16 if isinstance(plan.cut, JoinedCall) else 1
+        sizes[hidden] = plan.cut.whole // 16 if isinstance(plan.cut, AnyJoined) else 1
     assert sizes[16] == 1
     assert sizes[64] == 4
     before, _, _ = layer("gru", False, 4, 32, 96)
