@@ -192,7 +192,7 @@ class _Work:
             raise OptionError("a model that keeps a state has fixed sizes")
         with self._clock.stage("partition"):
             graph = partition.to_graph(normal)
-            found = partition.candidates(graph, self._target)
+            found = partition.candidates(graph, self._target, options.arithmetic)
         return _Sighted(normal, graph, {_key(candidate): candidate for candidate in found})
 
     def _same_operators(self, other: Graph) -> None:

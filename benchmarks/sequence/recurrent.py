@@ -11,28 +11,31 @@ from onnx import TensorProto, helper, numpy_helper
 from rows import figure
 
 import match_aie as match
-from match_aie.hardware import ChosenLayer
+from match_aie.hardware import ChosenLayer, Loop
 from match_aie.targets.aie_ml import device
 from match_aie.targets.aie_ml.array import ArrayProgram, Assumed
-from match_aie.targets.aie_ml.array.works import recurrent_works
+from match_aie.targets.aie_ml.array.works import joined_works, recurrent_works
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.schedule.recurrent import GateTimes, group_works
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.versal import VersalAIEML
 from match_aie.targets.versal.executing import stretches
 from match_aie.targets.versal.module import Floats
-from match_aie.workload import reference
+from match_aie.workload import product_type, reference
 
 Row = dict[str, object]
 
 VEK280 = device("vek280")
 
+Operator = Literal["GRU", "LSTM"]
+
 #: Steps of a run.
 STEPS = 64
 
-#: Hidden units of layers with products of 8 bits.
-INTEGER_SIZES = (16, 32, 64, 96, 128)
+#: Hidden units of layers with products of 8 bits, where these are faster than others.
+INTEGER_SIZES: dict[Operator, tuple[int, ...]] = {"GRU": (32, 64, 96, 128), "LSTM": (32, 96, 128)}
 
 #: Step of quantised inputs: normal numbers go up to 4 of it times 127.
 INPUT_STEP = 1 / 32
@@ -49,14 +52,16 @@ class Case:
         after: whether a GRU's reset gate is applied behind the state's product.
         steps: of a run.
         integers: whether inputs and weights are quantised to 8 bits, and products are of these.
+        tiles: that share the units; as many as are modelled fastest where None.
     """
 
-    operator: Literal["GRU", "LSTM"]
+    operator: Operator
     hidden: int
     inputs: int
     after: bool = True
     steps: int = STEPS
     integers: bool = False
+    tiles: int | None = None
 
     @property
     def gates(self) -> int:
@@ -74,11 +79,16 @@ CASES: dict[str, Case] = {
     "lstm_h32_bf16": Case("LSTM", 32, 32),
     "gru_before_h32_bf16": Case("GRU", 32, 32, after=False),
     "gru_h32_bf16_one_step": Case("GRU", 32, 32, steps=1),
-    **{f"gru_h{size}_bf16": Case("GRU", size, 32) for size in (4, 8, 16, 48, 64, 128, 256)},
-    **{f"lstm_h{size}_bf16": Case("LSTM", size, 32) for size in (4, 8, 16, 48)},
-    **{f"gru_h32_i{size}_bf16": Case("GRU", 32, size) for size in (4, 8, 16, 64, 128)},
-    **{f"gru_h{size}_int8": Case("GRU", size, 32, integers=True) for size in INTEGER_SIZES},
-    **{f"lstm_h{size}_int8": Case("LSTM", size, 32, integers=True) for size in INTEGER_SIZES},
+    **{f"gru_h{size}_bf16": Case("GRU", size, 32) for size in (4, 8, 16, 48, 64, 96, 128, 256)},
+    **{f"lstm_h{size}_bf16": Case("LSTM", size, 32) for size in (4, 8, 16, 48, 64, 96, 128)},
+    **{f"gru_h32_i{size}_bf16": Case("GRU", 32, size) for size in (4, 8, 16, 64, 128, 256)},
+    **{
+        f"{operator.lower()}_h{size}_int8": Case(operator, size, 32, integers=True)
+        for operator, sizes in INTEGER_SIZES.items()
+        for size in sizes
+    },
+    **{f"gru_tiles_h{h}": Case("GRU", h, 32, tiles=n) for h, n in ((32, 2), (64, 2))},
+    **{f"gru_one_tile_h{size}": Case("GRU", size, 32, tiles=1) for size in (48, 64)},
     "gru_before_h32_int8": Case("GRU", 32, 32, after=False, integers=True),
 }
 
@@ -164,12 +174,14 @@ def error(layer: ChosenLayer) -> float:
 
 
 def varied(program: ArrayProgram, times: GateTimes) -> ArrayProgram:
-    """The program with other assumed cycles of its kernel."""
-    (core,) = program.cores
-    assert isinstance(core.function, RecurrentCall)
-    groups = tuple(group_works(core.function, VEK280.architecture, times))
-    work = recurrent_works(core.function, groups)
-    return replace(program, cores=(replace(core, work=work),))
+    """The program with other assumed cycles of its kernels."""
+    call, arch = program.cores[0].function, VEK280.architecture
+    assert isinstance(call, RecurrentCall)
+    if isinstance(call, AnyJoined):
+        work = joined_works(call, arch, times)
+    else:
+        work = recurrent_works(call, tuple(group_works(call, arch, times)))
+    return replace(program, cores=tuple(replace(core, work=work) for core in program.cores))
 
 
 def rows_of(name: str) -> list[Row]:
@@ -184,6 +196,12 @@ def rows_of(name: str) -> list[Row]:
         reasons = {str(option.reason) for option in net.assignment.considered if option.reason}
         return [share | {"note": "; ".join(sorted(reasons))}]
     (layer,) = mine
+    if case.integers:
+        assert product_type(layer.workload) == "int8", "products of bfloat16 are faster"
+    if case.tiles is not None:
+        lanes = layer.mapping.spatial[-1]
+        spatial = (lanes,) if case.tiles == 1 else (Loop("K", case.tiles), lanes)
+        layer = replace(layer, mapping=replace(layer.mapping, spatial=spatial))
     program = executed(layer)
     what = f"{case.inputs} inputs, {case.steps} steps a run; a step of repeated runs"
 

@@ -109,4 +109,5 @@ def build_cxx(
             log = folder / Path(target).with_suffix(".log")
             compile_file(folder, command, target, log)
         objects.append(target)
-    return objects, ["-lc++" if sys.platform == "darwin" else "-lstdc++"]
+    # Threads of emulated kernels: older C libraries have them apart.
+    return objects, ["-lc++" if sys.platform == "darwin" else "-lstdc++", "-pthread"]

@@ -28,7 +28,7 @@ struct Call {
     const float *__restrict bias;
     float *__restrict seen;       // [step][gate][unit]: sums of the inputs' products
     float *__restrict state;      // ${'cells' if lstm else 'states'}
-    bfloat16 *__restrict now;     // rounded states that products read
+    const bfloat16 *__restrict now;  // rounded states that products read
     bfloat16 *__restrict next;    // those of the step after it
 % if before:
     bfloat16 *__restrict update;  // 1 - z

@@ -35,7 +35,7 @@ struct Call {
     const bfloat16 *__restrict scale;  // likewise, then [gate][unit]
     float *__restrict seen;            // [step][gate][unit]: what the inputs add
     float *__restrict state;           // ${'cells' if lstm else 'states'}
-    int8 *__restrict now;              // states in steps of 1/128 that products read
+    const int8 *__restrict now;        // states in steps of 1/128 that products read
     int8 *__restrict next;             // those of the step after it
 % if before:
     bfloat16 *__restrict real;         // rounded states
@@ -109,10 +109,10 @@ MATCH_AIE_INLINE void inputs(const Call &call, const ${k.x} *__restrict x, const
 }
 
 /// Adds the products of a state to sums, gate by gate. Weights go on behind it.
-template <unsigned chunks, unsigned count>
+template <unsigned vectors, unsigned count>
 MATCH_AIE_INLINE void products(Product (&sums)[count], const int8 *__restrict h, const int8 *__restrict &w, const int8 *__restrict &v) {
     for (unsigned at = 0; at < count; ++at) chess_flatten_loop sums[at] = Wide(aie::broadcast<int32, wide>(large));
-    for (unsigned vector = 0; vector < chunks / 2; ++vector) chess_flatten_loop {
+    for (unsigned vector = 0; vector < vectors; ++vector) chess_flatten_loop {
         const auto octets = aie::load_v<wide>(h + wide * vector);
         for (unsigned turn = 0; turn < 4; ++turn) chess_flatten_loop {
             const auto turned = aie::shuffle_down_fill(octets, octets, 8 * turn);
@@ -125,8 +125,8 @@ MATCH_AIE_INLINE void products(Product (&sums)[count], const int8 *__restrict h,
     }
 }
 
-/// One step, 32 units at a time; products of the state begin with tile `skipped` of the weights.
-template <unsigned chunks, unsigned skipped>
+/// One step, 32 units at a time; products of `vectors` of the state begin with tile `skipped` of the weights.
+template <unsigned vectors, unsigned chunks, unsigned skipped>
 MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned number, bfloat16 *__restrict y) {
     constexpr unsigned units = chunks * lanes;
     const float *__restrict seen = call.seen + ${count} * units * number;
@@ -147,7 +147,7 @@ MATCH_AIE_INLINE void step(const Call &call, Gate &sigmoid, Gate &tanh, unsigned
     for (unsigned begin = 0; begin < units; begin += wide) {
 % for turn, names in enumerate(k.products):
         Product sums${turn}[${len(names)}];
-        products<chunks>(sums${turn}, ${'call.reset' if before and turn else 'call.now'}, w, v);
+        products<vectors>(sums${turn}, ${'call.reset' if before and turn else 'call.now'}, w, v);
     % if before and not turn:
         for (unsigned chunk = 0; chunk < 2; ++chunk) chess_flatten_loop {
             const unsigned at = begin + chunk * lanes;

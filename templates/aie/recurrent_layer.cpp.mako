@@ -9,7 +9,7 @@
     kept = (*real, 'update', 'reset') if before else ()
     types = {'even': narrow, 'odd': narrow, 'real': 'bfloat16', 'update': 'bfloat16', 'reset': narrow}
     parts = '' if integers else f', {call.input_parts}'
-    sizes = f'{call.chunks}' if integers else f'{call.h_octets}, {call.chunks}'
+    sizes = f'{call.vectors}, {call.chunks}' if integers else f'{call.h_octets}, {call.chunks}'
 %>\
 // ${call.steps} steps of ${call.hidden} units on ${call.inputs} inputs: weights and states stay in this tile.
 #include "${family}.hpp"
@@ -67,9 +67,8 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
             bfloat16 *to = y.data() + step * ${units};
             if (step < steps) {
                 ${family}::step<${sizes}, ${skipped}>(now, sigmoid, tanh, step, to);
-                ${narrow} *const before = now.now;
-                now.now = now.next;
-                now.next = before;
+                now.next = now.next == odd ? even : odd;
+                now.now = now.next == odd ? even : odd;
             } else {
                 for (unsigned at = 0; at < ${units}; at += 16) aie::store_v(to + at, aie::zeros<bfloat16, 16>());
             }

@@ -41,15 +41,15 @@ build/checked/%.o: %.cpp $(wildcard */*.h */*.hpp)
 
 build/lib${net.name}.so: $(INPUTS)${" " + objects["plain"] if net.cxx_sources else ""}
 	@mkdir -p build
-	$(CC) $(FLAGS) -fPIC -shared $(SOURCES)${" " + objects["plain"] if net.cxx_sources else ""} -o $@ -lm${" -lstdc++" if net.cxx_sources else ""}
+	$(CC) $(FLAGS) -fPIC -shared $(SOURCES)${" " + objects["plain"] if net.cxx_sources else ""} -o $@ -lm${" -lstdc++ -pthread" if net.cxx_sources else ""}
 
 build/${net.name}_main: $(INPUTS)${" " + objects["checked"] if net.cxx_sources else ""}
 	@mkdir -p build
-	$(CC) $(FLAGS) ${" ".join(net.sanitizers)} $(SOURCES) src/${net.name}_main.c${" " + objects["checked"] if net.cxx_sources else ""} -o $@ -lm${" -lstdc++" if net.cxx_sources else ""}
+	$(CC) $(FLAGS) ${" ".join(net.sanitizers)} $(SOURCES) src/${net.name}_main.c${" " + objects["checked"] if net.cxx_sources else ""} -o $@ -lm${" -lstdc++ -pthread" if net.cxx_sources else ""}
 
 build/${net.name}_static: $(INPUTS)${" " + objects["plain"] if net.cxx_sources else ""}
 	@mkdir -p build
-	$(CC) $(FLAGS) -static -DMATCH_AIE_STATIC $(SOURCES) src/${net.name}_main.c${" " + objects["plain"] if net.cxx_sources else ""} -o $@ -lm${" -lstdc++" if net.cxx_sources else ""}
+	$(CC) $(FLAGS) -static -DMATCH_AIE_STATIC $(SOURCES) src/${net.name}_main.c${" " + objects["plain"] if net.cxx_sources else ""} -o $@ -lm${" -lstdc++ -pthread" if net.cxx_sources else ""}
 % if net.rules:
 
 NETWORK := ${net.name}

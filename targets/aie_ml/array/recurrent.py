@@ -11,6 +11,7 @@ from match_aie.targets.aie_ml.array.local import logical_banks
 from match_aie.targets.aie_ml.array.stacked import Banked
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.kernels.recurrent import NEAR, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.targets.aie_ml.kernels.spec import BYTES
 
 #: C++ types of run-time parameters that are not named as data types.
@@ -28,9 +29,11 @@ def recurrent_banks(call: RecurrentCall, device: Device) -> tuple[Banked, ...] |
     stack = device.need(device.architecture.core.stack_default_bytes, "default stack")
     found = [
         Banked("in0", near, call.group * call.x_width * call.x_bytes, 2, "a"),
-        Banked("out", near, call.group * call.y_width * 2, 2, "out"),
+        Banked("out", near, call.out_bytes, 2, "out"),
         Banked("stack", far, stack + call.stack_bytes, 1, "stack"),
     ]
+    if isinstance(call, AnyJoined):
+        found.append(Banked("in1", far, call.whole * call.h_bytes, 2, "a"))
     for p in call.parameters:
         role = "w" if p.name in ("w", "v") else "bias"
         much = p.size * BYTES[_NAMES.get(p.c_type, p.c_type)]

@@ -18,6 +18,7 @@ from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.recurrent import NEAR, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.aie_ml.schedule import Scheduled, Variant
@@ -27,6 +28,7 @@ from match_aie.targets.aie_ml.schedule.generated import pool_schedule, schedule_
 from match_aie.targets.aie_ml.schedule.passes import pass_schedule
 from match_aie.targets.aie_ml.schedule.product import product_schedule
 from match_aie.targets.aie_ml.schedule.recurrent import GroupSchedule, group_works
+from match_aie.targets.aie_ml.schedule.recurrent_code import GateTimes
 from match_aie.targets.aie_ml.schedule.rows import RowCall, row_schedule
 
 #: Buffers among a function's arguments: which way, and of which element type.
@@ -88,6 +90,8 @@ def works(kernel: GraphKernel, arch: Architecture) -> tuple[Work, ...]:
     if isinstance(kernel.call, AttentionCall):
         return _heads(kernel.call, arch)
     if isinstance(kernel.call, RecurrentCall):
+        if isinstance(kernel.call, AnyJoined):
+            return joined_works(kernel.call, arch)
         return recurrent_works(kernel.call, tuple(group_works(kernel.call, arch)))
     one = Work(_schedule(kernel.call, arch), names.names, names.names)
     if not isinstance(kernel.call, Bands):
@@ -101,11 +105,39 @@ def recurrent_works(call: RecurrentCall, groups: tuple[GroupSchedule, ...]) -> t
 
     Schedules have two banks, near and far, in the places of activations and weights.
     """
-    ports = "in0", "out"
-    near = (*ports, *(p.name for p in call.parameters if p.name in NEAR))
-    far = ("stack", *(p.name for p in call.parameters if p.name not in NEAR))
-    uses = (*(("a", name) for name in near), *(("w", name) for name in far))
+    ports, uses = _recurrent_uses(call, ("in0", "out"), ())
     return tuple(Work(group, ports, ports, at == 0, uses) for at, group in enumerate(groups))
+
+
+def _recurrent_uses(
+    call: RecurrentCall, near: tuple[str, ...], far: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...]]:
+    """Ports on the near side, and what is used on both."""
+    here = (*near, *(p.name for p in call.parameters if p.name in NEAR))
+    there = (*far, "stack", *(p.name for p in call.parameters if p.name not in NEAR))
+    return near, (*(("a", name) for name in here), *(("w", name) for name in there))
+
+
+def joined_works(
+    call: AnyJoined, arch: Architecture, times: GateTimes = GateTimes()
+) -> tuple[Work, ...]:
+    """What one of several tiles does in a run: inputs of groups, steps, and the last state."""
+    whole = next(group_works(call, arch, times))
+    schedules = {
+        "inputs": replace(whole, steps=0),
+        "step": replace(whole, steps=1, quads=0),
+        "end": replace(whole, steps=0, quads=0),
+    }
+    _, uses = _recurrent_uses(call, ("in0", "out"), ("in1",))
+    found: list[Work] = []
+    for doing, number in sequence(call):
+        takes: tuple[str, ...] = {"inputs": ("in0",), "step": ("in1", "out"), "end": ("in1",)}[
+            doing
+        ]
+        if doing == "step" and not number:
+            takes = ("out",)
+        found.append(Work(schedules[doing], takes, takes, not found, uses))
+    return tuple(found)
 
 
 def program_bytes(work: tuple[Work, ...]) -> int:

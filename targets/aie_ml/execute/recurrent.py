@@ -9,6 +9,7 @@ import numpy as np
 from match_aie.targets.aie_ml.execute.errors import ExecutionError
 from match_aie.targets.aie_ml.kernels.numeric import from_bfloat16, to_bfloat16
 from match_aie.targets.aie_ml.kernels.recurrent import (
+    GROUP,
     LANES,
     LINE_FLOATS,
     TILE_K,
@@ -24,6 +25,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_int8 import (
     IntegerCall,
     turned,
 )
+from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined, sequence
 from match_aie.workload.bfloat16 import summed
 from match_aie.workload.bfloat16 import to_bfloat16 as rounded
 from match_aie.workload.recurrent_bfloat16 import LINES
@@ -135,6 +137,25 @@ class Cell:
             stored[step] = self._out
         return to_bfloat16(stored, "conv_even").reshape(-1)
 
+    def see(self, x: np.ndarray) -> None:
+        """The inputs of some steps, as bytes."""
+        self._kept = self._seen(x)
+
+    def joined_step(self, number: int, h: np.ndarray | None) -> np.ndarray:
+        """Units of a step, bfloat16 patterns, of what was seen; `h` is the whole state as bytes."""
+        whole = self._operand(np.zeros(TILE_K * self._call.h_octets, np.float32))
+        self._y = whole if h is None else self._joined(h)
+        self._step(self._kept[:, number])
+        return self._stored()
+
+    def _joined(self, h: np.ndarray) -> np.ndarray:
+        """A whole state of its bytes."""
+        return from_bfloat16(h.view(np.uint16))
+
+    def _stored(self) -> np.ndarray:
+        """What leaves the tile of a step."""
+        return to_bfloat16(self._out, "conv_even").reshape(-1)
+
     def _rows(self, x: np.ndarray) -> np.ndarray:
         """Inputs [steps, inputs] out of their tiles."""
         call = self._call
@@ -203,7 +224,9 @@ class IntegerCell(Cell):
             call.wides, gates, call.x_octets, QUARTERS, TILE_K, COLUMNS
         )
         self._inputs = parts.transpose(1, 2, 4, 0, 3, 5).reshape(gates, call.x_width, units)
-        self._states = {name: np.zeros((units, units), np.int64) for name in call.spec.gates}
+        self._states = {
+            name: np.zeros((WIDE * call.vectors, units), np.int64) for name in call.spec.gates
+        }
         for chunk, turn in call.order:
             names = call.spec.products[turn]
             for name, weight in zip(names, self._turned_weights(call, len(names)), strict=True):
@@ -219,14 +242,21 @@ class IntegerCell(Cell):
     def _turned_weights(self, call: IntegerCall, gates: int) -> np.ndarray:
         """[gates, hidden, 32] of a turn and a chunk."""
         parts = self._take(call.h_octets * QUARTERS * gates).reshape(
-            call.wides, QUARTERS, QUARTERS, gates, TILE_K, COLUMNS
+            call.vectors, QUARTERS, QUARTERS, gates, TILE_K, COLUMNS
         )
         found = np.zeros((call.h_octets, QUARTERS, *parts.shape[3:]), np.int64)
-        found[turned(call.wides), np.arange(QUARTERS)] = parts
-        return found.transpose(2, 0, 3, 1, 4).reshape(gates, call.y_width, WIDE)
+        found[turned(call.vectors), np.arange(QUARTERS)] = parts
+        return found.transpose(2, 0, 3, 1, 4).reshape(gates, -1, WIDE)
 
     def _operand(self, values: np.ndarray) -> np.ndarray:
         return steps_of_state(values)
+
+    def _joined(self, h: np.ndarray) -> np.ndarray:
+        return h.view(np.int8).astype(np.int64)
+
+    def _stored(self) -> np.ndarray:
+        rounded_states = super()._stored().view(np.uint8)
+        return np.concatenate([rounded_states, self._y.astype(np.int8).view(np.uint8)])
 
     def _seen(self, x: np.ndarray) -> np.ndarray:
         assert isinstance(self._call, IntegerCall)
@@ -242,6 +272,32 @@ class IntegerCell(Cell):
     def _with_state(self, gate: str, begin: np.ndarray, h: np.ndarray) -> np.ndarray:
         sums = rounded((h @ self._states[gate]).astype(np.float32))
         return np.asarray(begin + self._state_scale[gate] * sums)
+
+
+class Joined:
+    """A kernel function of one of several tiles, call after call of its `sequence` of them."""
+
+    def __init__(self, call: AnyJoined, values: Mapping[str, np.ndarray]) -> None:
+        """See `Cell`."""
+        cell = IntegerCell if isinstance(call, IntegerCall) else Cell
+        self._call, self._cell = call, cell(call, values)
+        self._sequence = sequence(call)
+
+    def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
+        """What it stores: its units of a step."""
+        doing, at = self._sequence[number]
+        if doing == "end":
+            return None
+        if doing == "inputs":
+            if at == 0:
+                self._cell.clear()
+            self._cell.see(inputs[0])
+            return None
+        return self._cell.joined_step(at % GROUP, inputs[1] if at else None)
+
+    def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
+        """Never asked."""
+        raise ExecutionError(f"{self._call.symbol} has no sums")
 
 
 class Steps:

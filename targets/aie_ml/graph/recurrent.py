@@ -1,4 +1,4 @@
-"""A GRU or LSTM on one tile: how it runs, and its graph.
+"""A GRU or LSTM: how it runs, and its graph on one tile.
 
 Weights and state stay in the tile, whose function is started once for a run and walks groups of
 steps: x comes through a memory tile, a group at a time, and so do the states leave.
@@ -23,6 +23,13 @@ from match_aie.targets.aie_ml.graph.candidates import Cuts, Priced
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
 from match_aie.targets.aie_ml.graph.proof import columns_of
+from match_aie.targets.aie_ml.graph.recurrent_joined import (
+    joined_calls,
+    joined_cost,
+    joined_graph,
+    kernel_of,
+    tiles_of,
+)
 from match_aie.targets.aie_ml.kernels.block import Access
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.kernels.recurrent import (
@@ -40,6 +47,7 @@ from match_aie.targets.aie_ml.kernels.recurrent_int8 import (
     IntegerSpec,
     integer_values,
 )
+from match_aie.targets.aie_ml.kernels.recurrent_joined import AnyJoined
 from match_aie.workload import Workload
 
 #: Accumulators of 16 floats that a step's sums may take: the others hold what gates are made of.
@@ -65,11 +73,12 @@ def recurrent_call(workload: Workload, name: str, device: Device) -> RecurrentCa
 
 @dataclass(frozen=True, eq=False)
 class RecurrentCuts(Cuts[RecurrentCall]):
-    """A recurrent layer as the search sees it: its only cut is its function on one tile.
+    """A recurrent layer as the search sees it: a cut is its function, on one tile or several.
 
     Attributes:
         workload: in bfloat16, or with products of 8 bits.
         device: for which.
+        tiles: that its units are spread over; any number where None.
 
     Raises:
         TargetError: no public header says how its cores approximate functions.
@@ -77,6 +86,7 @@ class RecurrentCuts(Cuts[RecurrentCall]):
 
     workload: Workload
     device: Device
+    tiles: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse cores without known lines of tables."""
@@ -85,33 +95,44 @@ class RecurrentCuts(Cuts[RecurrentCall]):
             raise TargetError(f"no public header says how cores of {core} read lines of tables")
 
     def all(self, columns: int) -> Iterator[RecurrentCall]:
-        """The only one."""
+        """On one tile, then on those of a column.
+
+        A reset gate before the product is for one tile only.
+        """
         del columns
-        yield recurrent_call(self.workload, "layer", self.device)
+        call = recurrent_call(self.workload, "layer", self.device)
+        able = call.spec.cell != "gru_before"
+        for cut in (call, *(joined_calls(call) if able else ())):
+            if self.tiles in (None, tiles_of(cut)):
+                yield cut
 
     def shape(self, cut: RecurrentCall) -> tuple[int, int]:
-        """A tile."""
-        del cut
-        return 1, 1
+        """Tiles of a column."""
+        return tiles_of(cut), 1
 
     def refuses(self, cut: RecurrentCall) -> Infeasible | None:
         """What a core has too little of for the function's sums or code."""
         return _code(cut, self.device)
 
     def bound(self, cut: RecurrentCall) -> float:
-        """Nothing: there is no other."""
+        """Nothing: there are few."""
         del cut
         return 0.0
 
     def price(self, cut: RecurrentCall) -> Priced[RecurrentCall]:
-        """See `recurrent_cost`."""
+        """See `recurrent_cost`, and `recurrent_joined`."""
+        if isinstance(cut, AnyJoined):
+            return cut, joined_cost(cut, self.device)
         return cut, recurrent_cost(cut, self.device)
 
     def graph(
         self, cut: RecurrentCall, columns: int, name: str, workload: Workload, constants: Arrays
     ) -> LayerGraph | Infeasible:
-        """See `recurrent_graph`."""
-        del cut, columns
+        """See `recurrent_graph`, and `recurrent_joined`."""
+        del columns
+        if isinstance(cut, AnyJoined):
+            named = replace(cut, symbol=f"{name}_steps", header=f"{name}_kernels.h")
+            return joined_graph(named, name, workload, constants, self.device)
         return recurrent_graph(name, workload, constants, self.device)
 
     def lay_out(self, cut: RecurrentCall, columns: int) -> int | Infeasible:
@@ -120,9 +141,10 @@ class RecurrentCuts(Cuts[RecurrentCall]):
         return columns_of(self.graph(cut, columns, "layer", self.workload, zeros), self.device)
 
     def loops(self, cut: RecurrentCall, workload: Workload) -> tuple[Loop, ...]:
-        """Lanes of one tile."""
-        del cut, workload
-        return (Loop("K", LANES),)
+        """Units over tiles, and lanes of one."""
+        del workload
+        tiles = tiles_of(cut)
+        return (Loop("K", LANES),) if tiles == 1 else (Loop("K", tiles), Loop("K", LANES))
 
     def ways(self, cut: RecurrentCall) -> tuple[int, int]:
         """One each way."""
@@ -184,9 +206,8 @@ def _code(call: RecurrentCall, device: Device) -> Infeasible | None:
     if sums > ACCUMULATORS:
         what = "accumulators of a tile for a step's gates"
         return Infeasible(what, sums, ACCUMULATORS, "of 16 floats", LEVERS)
-    kernel = GraphKernel(call, (0, 0), (call.group * call.x_width,), call.group * call.y_width, 1)
     try:
-        much = program_bytes(works(kernel, device.architecture))
+        much = program_bytes(works(kernel_of(call), device.architecture))
     except TargetError as error:  # registers
         return Infeasible(error.what, sums, ACCUMULATORS, "accumulators", LEVERS)
     most = device.architecture.core.program_memory_bytes
@@ -198,8 +219,7 @@ def _code(call: RecurrentCall, device: Device) -> Infeasible | None:
 def recurrent_cost(call: RecurrentCall, device: Device, assumed: Assumed = Assumed()) -> BandCost:
     """Modelled cost of one run: groups of steps one after the other."""
     arch = device.architecture
-    kernel = GraphKernel(call, (0, 0), (call.group * call.x_width,), call.group * call.y_width, 1)
-    bodies = [work.schedule.body for work in works(kernel, arch)]
+    bodies = [work.schedule.body for work in works(kernel_of(call), arch)]
     rows = call.passes * call.group
     return band_cost(
         BandWork(

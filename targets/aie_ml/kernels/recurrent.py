@@ -51,8 +51,8 @@ PRODUCTS: dict[Cell, tuple[tuple[str, ...], ...]] = {
     "lstm": (("i", "f", "g", "o"),),
 }
 
-#: Chunks of units from which on the inputs' code is a loop.
-LOOPED = 4
+#: Chunks of units, and products of a step's state, from which on the inputs' code is a loop.
+LOOPED, LOOPED_PRODUCTS = 4, 512
 
 #: Gates of chunks whose products of the inputs are computed together: half of the accumulators.
 TOGETHER = 2
@@ -151,7 +151,9 @@ class RecurrentCall:
 
         One where program memory holds the code for all units.
         """
-        return 2 if self.chunks >= LOOPED and self.chunks % 2 == 0 else 1
+        products = len(self.spec.gates) * self.chunks * TILE_N * self.h_octets
+        long = self.chunks >= LOOPED or products >= LOOPED_PRODUCTS
+        return 2 if long and self.chunks % 2 == 0 else 1
 
     @property
     def x_width(self) -> int:
@@ -207,12 +209,27 @@ class RecurrentCall:
         return 2
 
     @property
+    def out_type(self) -> str:
+        """C++ type of what it stores."""
+        return "bfloat16"
+
+    @property
+    def out_size(self) -> int:
+        """Elements that it stores together."""
+        return self.group * self.y_width
+
+    @property
+    def out_bytes(self) -> int:
+        """Likewise."""
+        return 2 * self.out_size
+
+    @property
     def arguments(self) -> tuple[str, ...]:
         """The function's arguments as C++ text."""
         return (
             f"adf::input_async_buffer<{self.x_type}> &__restrict x",
             *(f"const {p.c_type} (&{p.name})[{p.size}]" for p in self.parameters),
-            "adf::output_async_buffer<bfloat16> &__restrict y",
+            f"adf::output_async_buffer<{self.out_type}> &__restrict y",
         )
 
 
@@ -227,7 +244,7 @@ def parameter_values(
     Args:
         call: the function.
         weight: [gates * hidden, inputs], float32.
-        recurrent: [gates * hidden, hidden].
+        recurrent: [gates * hidden, units of the whole state].
         bias: [2, gates * hidden], of the inputs' and of the state's products.
     """
     gates, hidden = len(call.spec.gates), call.hidden
@@ -235,7 +252,7 @@ def parameter_values(
     signs = signs[:, None, None]
     x_part = _padded(weight.reshape(gates, hidden, -1) * signs, call.y_width, call.x_width)
     h_width = call.h_octets * TILE_K
-    h_part = _padded(recurrent.reshape(gates, hidden, hidden) * signs, call.y_width, h_width)
+    h_part = _padded(recurrent.reshape(gates, hidden, -1) * signs, call.y_width, h_width)
     tiles = np.concatenate([*_x_tiles(x_part, call.chunks), *_h_tiles(h_part, call)])
     halves = pack_weights(tiles).reshape(-1, 2, TILE_K * TILE_N // 2)
     table = tables()

@@ -94,9 +94,14 @@ class IntegerCall(RecurrentCall):
         return 2 * self.wides
 
     @property
+    def vectors(self) -> int:
+        """Of 32 units that products read of a state."""
+        return self.wides
+
+    @property
     def h_octets(self) -> int:
         """Tiles of the reduction over the state, filled up to whole vectors."""
-        return QUARTERS * self.wides
+        return QUARTERS * self.vectors
 
     @property
     def input_parts(self) -> int:
@@ -163,7 +168,8 @@ def integer_values(
     gates, hidden = len(call.spec.gates), call.hidden
     x_rows, h_rows = (Rows.of(constants[name]) for name in ("weight", "recurrent"))
     x_part = _padded(x_rows.codes.reshape(gates, hidden, -1), call.y_width, call.x_width)
-    h_part = _padded(h_rows.codes.reshape(gates, hidden, hidden), call.y_width, call.y_width)
+    h_width = WIDE * call.vectors
+    h_part = _padded(h_rows.codes.reshape(gates, hidden, -1), call.y_width, h_width)
     tiles = np.concatenate([_x_tiles(x_part, call.wides), *_h_tiles(h_part, call)])
     halves = tiles.astype(np.int8).reshape(-1, 2, TILE_K * COLUMNS // 2)
     signs = np.array([-1.0 if name in NEGATED else 1.0 for name in call.spec.gates], np.float32)
@@ -224,16 +230,16 @@ def _x_tiles(rows: np.ndarray, wides: int) -> np.ndarray:
     return np.ascontiguousarray(parts.transpose(1, 0, 4, 2, 5, 3)).reshape(-1, TILE_K * COLUMNS)
 
 
-def turned(wides: int) -> np.ndarray:
-    """Octets of a state [chunk][turn][quarter]: which one is in which row, turn by turn."""
+def turned(vectors: int) -> np.ndarray:
+    """Octets of a state [vector][turn][quarter]: which one is in which row, turn by turn."""
     turn, quarter = np.meshgrid(np.arange(QUARTERS), np.arange(QUARTERS), indexing="ij")
-    return QUARTERS * np.arange(wides)[:, None, None] + (quarter + turn) % QUARTERS
+    return QUARTERS * np.arange(vectors)[:, None, None] + (quarter + turn) % QUARTERS
 
 
 def _h_tiles(rows: np.ndarray, call: IntegerCall) -> list[np.ndarray]:
     """Likewise, in the products' order, each as [vector][turn][quarter][gate] tiles."""
     names, found = call.spec.gates, []
-    octets = turned(call.wides)
+    octets = turned(call.vectors)
     for chunk, turn in call.order:
         gates = call.spec.products[turn]
         mine = rows[[names.index(name) for name in gates], WIDE * chunk : WIDE * (chunk + 1)]

@@ -128,7 +128,7 @@ class IntegerStep(Step):
         for name in names:
             self.line.widen(name, WIDE_SUMS)
             self.one("copy", MOVE, (), name, self.before(1) if later else 0)
-        for vector in range(call.wides):
+        for vector in range(call.vectors):
             of = f"h{turn}.{vector}"
             self.load(of, FAR, self.before(self.ahead))
             for at in range(QUARTERS):

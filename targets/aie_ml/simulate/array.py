@@ -33,6 +33,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.simulate.cascade import Chain, Known, Words, moments
 from match_aie.targets.aie_ml.simulate.outside import Beyond, ChipMemory, ways
 from match_aie.targets.aie_ml.simulate.progress import Books, Progress
+from match_aie.targets.aie_ml.simulate.returning import returning_routes
 from match_aie.targets.aie_ml.simulate.store import Run, Store
 
 #: A buffer: whose tile, and its name.
@@ -111,6 +112,7 @@ class ArraySimulation:
         self._ends: dict[tuple[str, int, Place], End] = {}
         self._of_core: dict[Place, End] = {}
         self._writes_itself: set[Place] = set()
+        self._returning = returning_routes(program)
         self._connect()
         finals = leaving(program, device)
         sends = [way.sends for way in finals]
@@ -270,6 +272,7 @@ class ArraySimulation:
         lane = self._shared_lane(route)
         move = self._move(route)
         hops = self.device.architecture.hop_cycles * len({hop.tile for hop in route.hops})
+        returning = number in self._returning
 
         def transfer(at: int) -> Iterator[Command]:
             if source is not None and at % source.parts == 0:
@@ -277,7 +280,7 @@ class ArraySimulation:
             for end in sinks:
                 if at % end.parts == 0:
                     yield from end.store.to_write(end.index)
-            if at == 0:  # all later data follow the first without a gap
+            if at == 0 or returning:  # else data follow the first without a gap
                 yield Delay(hops)
             if lane is not None:
                 yield Acquire(lane)

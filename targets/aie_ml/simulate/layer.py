@@ -14,6 +14,7 @@ from match_aie.targets.aie_ml.graph.given import program_of
 from match_aie.targets.aie_ml.simulate.array import ArraySimulation, leaving
 from match_aie.targets.aie_ml.simulate.outside import Beyond
 from match_aie.targets.aie_ml.simulate.result import ArrayResult
+from match_aie.targets.aie_ml.simulate.returning import returning_routes
 
 #: Results after which a steady state is looked for first, and at most; the number doubles between.
 FIRST_CALLS = 24
@@ -60,7 +61,7 @@ def simulate_program(
 ) -> ArrayResult:
     """How long `program` takes when it is repeated for ever; as `simulate`."""
     per_run = max(way.sends for way in leaving(program, device))
-    watch = _Watch(per_run)
+    watch = _Watch(per_run, whole=bool(returning_routes(program)))
     run = ArraySimulation(
         program,
         device,
@@ -92,14 +93,15 @@ class _Watch:
     """Looks for a steady state now and then.
 
     Runs of a few results are compared as wholes, since buffers that a run fills or empties once
-    hold it up once; of longer ones single results are. While results leave faster than inputs come,
-    since the array gives away what it holds, a pattern is no steady state.
+    hold it up once, and so are those that have a first step; of longer ones single results are.
+    While results leave faster than inputs come, since the array gives away what it holds, a pattern
+    is no steady state.
     """
 
-    def __init__(self, per_run: int) -> None:
+    def __init__(self, per_run: int, *, whole: bool) -> None:
         self._per_run = per_run
-        self._whole = RUNS * per_run <= MOST_CALLS
-        self.most = 2 * MOST_CALLS if self._whole else MOST_CALLS
+        self._whole = whole or RUNS * per_run <= MOST_CALLS
+        self.most = max(2 * MOST_CALLS, 2 * RUNS * per_run) if self._whole else MOST_CALLS
         self.found: Steady | None = None
         self._moved: list[int] = []
         self._each = 0

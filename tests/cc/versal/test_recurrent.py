@@ -121,6 +121,30 @@ def test_a_gru_of_64_units_fits_a_tile(tmp_path):
     assert made.write(tmp_path / "net").run(inputs, quick=True).matches_reference
 
 
+@pytest.fixture(scope="module")
+def joined():
+    """More units than a tile holds."""
+    layer = ("GRU", 90, {"linear_before_reset": 1})
+    return match.compile(network([layer], 6, 30), target=VersalAIEML(floats="bf16"))
+
+
+def test_units_are_spread_over_tiles(joined):
+    assert kinds(joined) == ["gru"]
+    assert [loop.size for loop in joined.program.schedule.chosen[0].mapping.spatial] == [3, 16]
+    assert network_equals(joined, np.random.default_rng(3)) == 1
+    (step,) = [step for step in joined.simulate().steps if step.module == "array"]
+    assert step.cycles > 0
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+def test_tiles_that_wait_for_each_other_equal_the_reference(joined, tmp_path):
+    """Kernels and the memory tile between them run in a circle."""
+    inputs = random_inputs(joined.inputs, np.random.default_rng(1))
+    result = joined.write(tmp_path / "net").run(inputs, quick=True)
+    assert result.matches_reference
+    assert [0 < close.bound_used <= 1 for close in result.floats] == [True]
+
+
 @pytest.mark.parametrize("operator", ["GRU", "LSTM"])
 @pytest.mark.parametrize(("what", "value"), [("b0", 3.4e38), ("b0", np.inf), ("r0", 1e38)])
 def test_constants_that_may_overflow_stay_with_the_core(operator, what, value):

@@ -10,7 +10,7 @@ from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.array.recurrent import recurrent_banks
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.cut_plan import plan_cut
-from match_aie.targets.aie_ml.graph.recurrent import recurrent_call
+from match_aie.targets.aie_ml.graph.recurrent import RecurrentCuts, recurrent_call
 from match_aie.targets.aie_ml.schedule.line import FAR, NEAR, Line
 from match_aie.targets.aie_ml.schedule.machine import LOAD_A, STORE, machine
 from match_aie.targets.aie_ml.schedule.operation import Operation
@@ -59,9 +59,13 @@ def test_layers_that_fit_no_tile_are_infeasible():
         ("lstm", 48, 48, "program memory of a tile"),
     ):
         workload, _, _ = layer(kind, True, 4, inputs, hidden)
-        found = plan_cut(workload, "vek280", 1)
+        cuts = RecurrentCuts(workload, VEK280, 1)
+        (call,) = cuts.all(1)
+        found = cuts.refuses(call)
         assert isinstance(found, Infeasible)
         assert what in found.resource
+    workload, _, _ = layer("gru", True, 4, 32, 200)
+    assert isinstance(plan_cut(workload, "vek280", 4), Infeasible)
     workload, _, _ = layer("gru", True, 4, 300, 64)
     placed = recurrent_banks(recurrent_call(workload, "layer", VEK280), VEK280)
     assert isinstance(placed, Infeasible)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 
 #include "attributes.hpp"
 
@@ -133,8 +134,18 @@ class Schedule : public Run {
 
   private:
     void iterate() {
-        for (Actor *actor : order_) {
-            for (unsigned r = 0; r < actor->repetition; ++r) actor->fire();
+        for (const std::vector<Actor *> &group : groups_) {
+            std::vector<std::function<void()>> jobs;
+            for (Actor *actor : group) {
+                jobs.push_back([actor] {
+                    for (unsigned r = 0; r < actor->repetition; ++r) actor->fire();
+                });
+            }
+            if (jobs.size() == 1) {
+                jobs[0]();
+            } else {
+                Circle().run(jobs);
+            }
         }
     }
 
@@ -185,24 +196,66 @@ class Schedule : public Run {
         }
     }
 
-    /// Writers before readers; otherwise in the order in which actors were made.
+    /// Writers before readers; otherwise in the order in which actors were made. Those of a circle
+    /// are a group.
     void sort() {
         std::map<const Actor *, unsigned> waiting;
         for (const Actor *actor : actors_) {
             for (const auto &edge : readers(*actor)) ++waiting[edge.first];
         }
         order_.clear();
+        groups_.clear();
+        std::set<const Actor *> placed;
         for (Actor *actor : actors_) {
             if (waiting[actor] == 0) order_.push_back(actor);
         }
-        for (std::size_t i = 0; i < order_.size(); ++i) {
-            for (const auto &edge : readers(*order_[i])) {
-                if (--waiting[edge.first] == 0) order_.push_back(edge.first);
+        for (std::size_t i = 0; placed.size() < actors_.size();) {
+            std::vector<Actor *> group;
+            if (i < order_.size()) {
+                group.push_back(order_[i++]);
+            } else {
+                group = circle(placed);
+                order_.insert(order_.end(), group.begin(), group.end());
+                i = order_.size();
+            }
+            placed.insert(group.begin(), group.end());
+            groups_.push_back(group);
+            for (const Actor *actor : group) {
+                for (const auto &edge : readers(*actor)) {
+                    if (--waiting[edge.first] == 0 && !placed.contains(edge.first)) {
+                        order_.push_back(edge.first);
+                    }
+                }
             }
         }
-        if (order_.size() != actors_.size()) {
-            stop({"graph", 0}, "the graph's connections run in a circle");
+    }
+
+    /// Actors that read each other's results, of which none reads those of others that are not placed.
+    std::vector<Actor *> circle(const std::set<const Actor *> &placed) const {
+        std::map<const Actor *, std::set<const Actor *>> after;
+        for (Actor *actor : actors_) {
+            if (placed.contains(actor)) continue;
+            std::vector<const Actor *> ahead{actor};
+            while (!ahead.empty()) {
+                const Actor *from = ahead.back();
+                ahead.pop_back();
+                for (const auto &edge : readers(*from)) {
+                    if (after[actor].insert(edge.first).second) ahead.push_back(edge.first);
+                }
+            }
         }
+        for (Actor *first : actors_) {
+            if (placed.contains(first) || !after[first].contains(first)) continue;
+            std::vector<Actor *> found;
+            bool alone = true;
+            for (Actor *actor : actors_) {
+                if (placed.contains(actor) || !after[actor].contains(first)) continue;
+                found.push_back(actor);
+                alone = alone && after[first].contains(actor);
+            }
+            if (alone && found.size() > 1) return found;
+        }
+        stop({"graph", 0}, "a kernel reads what it stores itself");
     }
 
     /// What every kernel did, of this program and of those that ended before it.
@@ -229,6 +282,7 @@ class Schedule : public Run {
     }
 
     std::vector<Actor *> actors_, order_;
+    std::vector<std::vector<Actor *>> groups_;  // of one each, and circles
     unsigned started_ = 0;  // iterations that nobody waited for yet
     bool waited_ = true;
 };

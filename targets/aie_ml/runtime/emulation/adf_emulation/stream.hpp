@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "../aie_api/emulation/vector.hpp"
+#include "waiting.hpp"
 
 namespace aie_emulation {
 
@@ -16,9 +17,11 @@ class Queue {
     void push(const void *bytes, std::size_t count) {
         const auto *from = static_cast<const unsigned char *>(bytes);
         bytes_.insert(bytes_.end(), from, from + count);
+        ++arrivals();
     }
 
     void pop(void *bytes, std::size_t count, Place place) {
+        while (size() < count && others()) others()();
         if (size() < count) {
             stop(place, "reads " + std::to_string(count) + " bytes from " + name + ", which holds " +
                             std::to_string(size()));

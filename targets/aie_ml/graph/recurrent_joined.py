@@ -1,0 +1,142 @@
+"""A GRU or LSTM over several tiles of a column: each has some of the units, and all their weights.
+
+A memory tile joins what the tiles store of a step, sends the whole state to all of them, and out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import ceil
+
+import numpy as np
+
+from match_aie.cost_models.aie_image import BandCost, BandWork, band_cost
+from match_aie.errors import Infeasible
+from match_aie.targets.aie_ml.array.assumed import Assumed
+from match_aie.targets.aie_ml.array.works import works
+from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.assembly import Assembly, Request
+from match_aie.targets.aie_ml.graph.layer import Arrays
+from match_aie.targets.aie_ml.graph.plan import GraphKernel, LayerGraph, Part
+from match_aie.targets.aie_ml.kernels.block import Access
+from match_aie.targets.aie_ml.kernels.recurrent import GROUP, LANES, TILE_K, RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_int8 import WIDE, IntegerCall
+from match_aie.targets.aie_ml.kernels.recurrent_joined import (
+    AnyJoined,
+    JoinedCall,
+    JoinedIntegerCall,
+    joined_values,
+)
+from match_aie.workload import Workload
+
+#: Tiles at most: each writes through a channel of the memory tile.
+MOST_TILES = 6
+
+
+def joined_calls(call: RecurrentCall) -> Iterator[AnyJoined]:
+    """The functions of the tiles of a column that could share the units of `call`, fewest first."""
+    integers = isinstance(call, IntegerCall)
+    kind, lanes = (JoinedIntegerCall, WIDE) if integers else (JoinedCall, LANES)
+    for tiles in range(2, MOST_TILES + 1):
+        units = lanes * ceil(call.hidden / (lanes * tiles))
+        if units * (tiles - 1) < call.hidden:
+            names = call.symbol, call.header, call.spec, call.steps, call.inputs
+            yield kind(*names, units, GROUP, tiles * units)
+
+
+def tiles_of(call: RecurrentCall) -> int:
+    """Tiles that a function runs on."""
+    return call.whole // call.hidden if isinstance(call, AnyJoined) else 1
+
+
+def kernel_of(call: RecurrentCall) -> GraphKernel:
+    """A kernel of the function, without its numbers."""
+    inputs: tuple[int, ...] = (call.group * call.x_width,)
+    if isinstance(call, AnyJoined):
+        inputs = (*inputs, call.whole)
+    return GraphKernel(call, (0, 0), inputs, call.out_size, 1, walks=True)
+
+
+def joined_graph(
+    call: AnyJoined, name: str, workload: Workload, constants: Arrays, device: Device
+) -> LayerGraph | Infeasible:
+    """Tiles above each other, between two buffers in memory tiles, or what lacks."""
+    tiles, steps, hidden = tiles_of(call), call.steps, workload.sizes["K"]
+    rows = call.passes * GROUP
+    x = call.x_width, rows
+    assembly = Assembly(name, device, 1)
+    octets, groups = (0, TILE_K, call.x_octets), (1, GROUP, call.passes)
+    loops = tuple(loop for loop in (octets, groups) if loop[2] > 1)
+    stored, back, out = _ways(call)
+    read = Access(x, (TILE_K, GROUP), (0, 0), loops)
+    requests = (
+        Request("x", call.x_type, x, (Access(x, x, (0, 0)),), (read,)),
+        Request("h", call.out_type, back.buffer, stored, (back, out)),
+    )
+    placed = assembly.place(tiles, 1, requests)
+    if isinstance(placed, Infeasible):
+        return placed
+    before, joined = placed.buffers
+    assembly.shared[joined] = replace(assembly.shared[joined], fills=steps)
+    known = {each: constants[each].astype(np.float32) for each in ("weight", "recurrent", "bias")}
+    way_in = Part("x", (steps, 1, call.inputs), 0, rows, 1, call.x_width)
+    way_out = Part("y", (steps, 1, hidden), 0, steps, 1, call.whole)
+    assembly.connect(("in", assembly.outside(way_in, call.x_type), 0), ("shared", before, 0))
+    for tile in range(tiles):
+        values = joined_values(call, tile, known, workload.inputs[0])
+        place = placed.column, placed.row + tile
+        kernel = replace(kernel_of(call), place=place, values=tuple(values.items()))
+        assembly.kernels.append(kernel)
+        assembly.connect(("shared", before, 0), ("buffer", tile, 0))
+        assembly.connect(("buffer", tile, 0), ("shared", joined, tile))
+    for tile in range(tiles):
+        assembly.connect(("shared", joined, 0), ("buffer", tile, 1))
+    assembly.connect(("shared", joined, 1), ("out", assembly.outside(way_out, "bfloat16"), 0))
+    kind = call.spec.cell.partition("_")[0].upper()
+    return assembly.graph(f"{kind} of {hidden} units, {steps} steps on {tiles} tiles")
+
+
+def _ways(call: AnyJoined) -> tuple[tuple[Access, ...], Access, Access]:
+    """How tiles fill the buffer of a step's states, and how it goes back to them, and out."""
+    tiles, size, units = tiles_of(call), call.out_size, call.hidden
+    buffer = (tiles * size,)
+    stored = tuple(Access(buffer, (size,), (at * size,)) for at in range(tiles))
+    if not isinstance(call, JoinedIntegerCall):
+        whole = Access(buffer, buffer, (0,))
+        return stored, whole, whole
+    each = ((0, size, tiles),)
+    return (
+        stored,
+        Access(buffer, (units,), (2 * units,), each),
+        Access(buffer, (2 * units,), (0,), each),
+    )
+
+
+def joined_cost(call: AnyJoined, device: Device, assumed: Assumed = Assumed()) -> BandCost:
+    """Modelled cost of one run: steps one after the other, each state joined before the next."""
+    arch = device.architecture
+    bodies = {id(one.schedule): one.schedule.body for one in works(kernel_of(call), arch)}
+    inputs, step = list(bodies.values())[:2]
+    rate = arch.core.dma.bytes_per_cycle
+    hops = arch.hop_cycles * (device.mem_rows + tiles_of(call))
+    part, whole = ceil(call.out_bytes / rate), ceil(call.h_bytes * call.whole / rate)
+    joining = 2 * (assumed.descriptor + hops) + part + whole + assumed.acquire + assumed.release
+    body = step + joining + max(0.0, inputs - joining) / GROUP
+    return band_cost(
+        BandWork(
+            bands=call.steps,
+            body=body,
+            around=2 * (assumed.acquire + assumed.release),
+            start=assumed.start + 3 * assumed.start_port,
+            input_bytes=call.x_bytes * call.x_width,
+            output_bytes=2 * call.whole,
+            entering=call.x_bytes * call.passes * GROUP * call.x_width,
+            leaving=2 * call.steps * call.whole,
+            handed=0,
+            skew=0,
+            rate=rate,
+            descriptor=assumed.descriptor,
+            hops=hops,
+        )
+    )
