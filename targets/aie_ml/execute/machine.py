@@ -50,7 +50,7 @@ from match_aie.targets.aie_ml.execute.sums import Carried, Function, Sums
 from match_aie.targets.aie_ml.graph.plan import Outside
 from match_aie.targets.aie_ml.kernels.numeric import as_tensor, carried_as
 
-#: What a kernel sees of a buffer that it does not hold.
+#: What a call sees of a buffer that it does not hold.
 NOTHING = np.zeros(0, np.uint8)
 
 #: Waiting processes that an error names.
@@ -291,7 +291,7 @@ class _Machine:
                 mine["out"].store(held["out"], stored)
             for name in work.gives:
                 (mine[name].wrote if name == "out" else mine[name].read)(who[name])
-                del held[name]
+                held.pop(name, None)
                 self.clock.events += 1
 
     def _carry(self, tile: Tile, made: Carried) -> Process:

@@ -13,6 +13,7 @@ import numpy as np
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.kernels.lanes import AddNumbers, AddSpec
+from match_aie.targets.aie_ml.kernels.multiplied import MultipliedNumbers, MultipliedSpec
 from match_aie.targets.aie_ml.kernels.numeric import RoundingMode
 from match_aie.targets.aie_ml.kernels.spec import Form, Requantise
 from match_aie.workload import (
@@ -42,6 +43,14 @@ SHIFT = FixedPoint(multiplier_bits=0, bits=32, rounding="half_even", inputs="cen
 
 #: 32-bit sums times 32-bit multipliers, and 32-bit addends, in 64-bit accumulators.
 SCALED = FixedPoint(multiplier_bits=31, bits=64, rounding="half_even", inputs="centred")
+
+#: Likewise with 16-bit multipliers, signed: half of the vector products. 32-bit sums times them,
+#: and addends, fit 48 bits.
+NARROW = FixedPoint(multiplier_bits=15, bits=48, rounding="half_even", inputs="centred")
+
+#: Steps that such a multiplier may be from the model, beyond what a wide one is. A multiplier of 15
+#: bits is 2^-15 off at most, and results are 255 steps.
+NARROW_ERROR = 2.0**-7
 
 #: Pixels are summed as they are stored.
 POOLED = replace(SCALED, inputs="raw")
@@ -101,17 +110,31 @@ def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
         return fixed(ADDED)
     if workload.kind == "avg_pool2d":
         return fixed(POOLED)
+    if workload.kind == "mul":
+        return fixed(NARROW)
     shifted = fixed(SHIFT)
     return shifted if isinstance(shifted, Converted) else fixed(SCALED)
 
 
 def _attention(workload: Workload, constants: Arrays) -> Converted | str:
-    """Its three layers, each as it would be alone."""
+    """Its three layers; products that must be scaled have narrow multipliers where they do."""
     pairs = zip(attention_layers(workload), layer_constants(constants), strict=True)
-    made = [in_fixed_point(layer, known) for layer, known in pairs]
+    made = [_narrowed(layer, in_fixed_point(layer, known), known) for layer, known in pairs]
     layers = tuple(each for each in made if isinstance(each, Converted))
     refused = next((each for each in made if isinstance(each, str)), None)
     return refused or joined_attention(workload, layers)
+
+
+def _narrowed(layer: Workload, wide: Converted | str, constants: Arrays) -> Converted | str:
+    """`wide` with a 16-bit multiplier where that is hardly farther from the model."""
+    tail = None if isinstance(wide, str) else wide.workload.tail
+    if isinstance(wide, str) or layer.kind != "matmul" or tail is None or tail.bits < SCALED.bits:
+        return wide
+    narrow = to_fixed_point(layer, constants, NARROW)
+    if isinstance(narrow, str):
+        return wide
+    more = (narrow.error_lsb or 0.0) - (wide.error_lsb or 0.0)
+    return narrow if more <= NARROW_ERROR else wide
 
 
 def in_fewer_bits(workload: Workload, constants: Arrays) -> Converted | str:
@@ -164,6 +187,7 @@ def epilogue(workload: Workload, constants: Arrays) -> Epilogue:
         lo=lo,
         hi=hi,
         addend="channel" if offset.size > 1 else "tensor",
+        narrow=tail.bits == NARROW.bits,
     )
     none = np.zeros(1, np.int64)
     return Epilogue(scaled, tail.shift, _number(multiplier), _number(offset), none)
@@ -186,6 +210,30 @@ def add_kernel(workload: Workload, constants: Arrays) -> tuple[AddSpec, AddNumbe
     spec = AddSpec(x.dtype, workload.output.dtype, tail.lo > info.min, tail.hi < info.max)
     rounding = ROUNDINGS[tail.rounding]
     return spec, AddNumbers(left, right, offset, tail.shift, rounding, lo=tail.lo, hi=tail.hi)
+
+
+def multiplied_kernel(
+    workload: Workload, constants: Arrays
+) -> tuple[MultipliedSpec, MultipliedNumbers]:
+    """The kernel of a `mul` that `in_fixed_point` gave, and its numbers.
+
+    Raises:
+        TargetError: operands differ in type or shape, or are not in fixed point.
+    """
+    tail, (x, x1) = workload.tail, workload.inputs
+    if workload.kind != "mul" or tail is None or tail.bits != NARROW.bits:
+        raise TargetError(f"a {workload.kind} that is not in the fixed point of its kernel")
+    if (x.dtype, x.shape) != (x1.dtype, x1.shape):
+        raise TargetError("kernels multiply two operands of one type and shape")
+    info = np.iinfo(workload.output.dtype)
+    spec = MultipliedSpec(x.dtype, workload.output.dtype, tail.lo > info.min, tail.hi < info.max)
+    shift = tail.shift or 0
+    multiplier, offset = (int(constants[name][0]) for name in ("multiplier", "offset"))
+    points = x.zero_point, x1.zero_point
+    rounding = ROUNDINGS[tail.rounding]
+    return spec, MultipliedNumbers(
+        *points, multiplier, offset, shift, rounding, lo=tail.lo, hi=tail.hi
+    )
 
 
 def _number(values: np.ndarray) -> np.ndarray | int:
