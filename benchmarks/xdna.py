@@ -163,9 +163,7 @@ def _product(gemm: Gemm, value: float, errors: list[float], quick: bool) -> list
         note = f"{100 * (other / value - 1):+.1f} %; reading and writing share the memory's rate"
         found.append(figure(gemm.name, "simulated_tops_shared", other, "TOPS", "simulated", note))
     if gemm.a == gemm.out == "int8":
-        ours, note = own(gemm)
-        note = f"{note}; {small(gemm.device)}"
-        found.append(figure(gemm.name, "own_simulated_tops", ours, "TOPS", "simulated", note))
+        found += _own(gemm, quick)
     for factor in () if quick else (0.5, 2.0):
         other = simulated(gemm, factor)
         note = f"all assumed times times {factor:g}"
@@ -173,6 +171,26 @@ def _product(gemm: Gemm, value: float, errors: list[float], quick: bool) -> list
             figure(gemm.name, f"simulated_tops_x{factor:g}", other, "TOPS", "simulated", note)
         )
     return found
+
+
+def _own(gemm: Gemm, quick: bool) -> list[dict[str, object]]:
+    """The planner's mapping: TOPS, also at half and double of what is assumed; DRAM traffic."""
+    ours, name = own(gemm), gemm.name
+    executed = "" if quick else f"; {small(gemm.device)}"
+    note = f"{ours.note}{executed}"
+    found = [figure(name, "own_simulated_tops", ours.tops, "TOPS", "simulated", note)]
+    for factor, tops in zip((0.5, 2.0), ours.varied, strict=True):
+        note = f"all assumed times, and conflicts of banks, times {factor:g}"
+        metric = f"own_simulated_tops_x{factor:g}"
+        found.append(figure(name, metric, tops, "TOPS", "simulated", note))
+    modelled = f"the plan says {ours.modelled / 1e6:.1f} MB"
+    note = f"{ours.least / 1e6:.1f} MB is the least of the schedule; {modelled}"
+    moved = figure(name, "own_dram_megabytes", ours.moved / 1e6, "MB", "simulated", note)
+    note = "DRAM traffic by the least of its schedule: x and y once, weights in every pass"
+    ratio = figure(name, "dram_ratio", ours.moved / ours.least, "", "simulated", note)
+    note = "DRAM traffic by all operands once"
+    once = figure(name, "dram_ratio_once", ours.moved / ours.once, "", "simulated", note)
+    return [*found, moved, ratio, once]
 
 
 def main() -> None:

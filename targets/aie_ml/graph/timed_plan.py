@@ -89,6 +89,24 @@ class TimedPlan:
         return 0.0, 0.0
 
     @property
+    def traffic(self) -> tuple[int, int]:
+        """Bytes from the chip's memory and to it in a run, and the least of any such schedule.
+
+        The least has no padding: x and y once, the weights as often as rows come in passes.
+        """
+        timed, layer = self.timed, self.timed.mapping.layer
+        loads = sum(timed.x_loads) + sum(timed.w_loads) + sum(timed.y_loads)
+        x, w, y = (
+            size * ELEMENT_BYTES[dtype]
+            for size, dtype in (
+                (timed.rows * layer.reduction, layer.a),
+                (layer.reduction * layer.columns, layer.w),
+                (timed.rows * layer.columns, layer.out),
+            )
+        )
+        return timed.passes * loads, x + timed.passes * w + y
+
+    @property
     def starting(self) -> float:
         """Nothing that another layer would hide: such a layer is a graph of its own."""
         return 0.0
