@@ -13,6 +13,8 @@ that fact makes. Products of 8 bits are also planned, their programs laid out an
 those of a smaller one executed. Rows of bfloat16 on npu2 were measured with block floating point,
 for which there are no kernels here; they are refused by name, and simulated with the published
 kernel only.
+
+Dense layers of Whisper-base's encoder are planned, executed and simulated (`xdna_encoder.py`).
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from pathlib import Path
 from generated import DATA
 from machine import machine_row
 from rows import figure, report
+from xdna_encoder import encoder
 from xdna_gemm import TYPES, Gemm, call_cycles, kernel, program
 from xdna_own import own, small
 
@@ -124,6 +127,8 @@ def rows(quick: bool) -> list[dict[str, object]]:
         mean = sum(seen) / len(seen)
         found.append(figure("calibration", f"mean_error_percent{suffix}", mean, "%", how, note))
         found.append(figure("calibration", f"max_error_percent{suffix}", max(seen), "%", how, note))
+    for name in ("npu1",) if quick else ("npu1", "npu2"):
+        found += encoder(name, executes=not quick)
     return found
 
 

@@ -69,7 +69,7 @@ class Own:
     once: int
 
 
-def _cycles(program: ArrayProgram, array: Device, factor: float = 1.0) -> tuple[float, int]:
+def run_of(program: ArrayProgram, array: Device, factor: float = 1.0) -> tuple[float, int]:
     """Of a dispatch and the run behind it, and the bytes that this moves.
 
     Args:
@@ -92,8 +92,8 @@ def own(gemm: Gemm) -> Own:
     graph = plan.graph("own", fixed.workload, zeros_of(fixed.workload))
     program = lay_out(graph, array)
     assert not isinstance(program, Infeasible), program
-    cycles, moved = _cycles(program, array)
-    half, double = (_cycles(program, array, factor)[0] for factor in (0.5, 2.0))
+    cycles, moved = run_of(program, array)
+    half, double = (run_of(program, array, factor)[0] for factor in (0.5, 2.0))
     m = plan.timed.mapping
     note = (
         f"{plan.timed.passes} passes, {m.chains} chains of {m.cas_length} tiles, calls of "
