@@ -317,7 +317,8 @@ def aie_calibration(rows: Rows) -> Lines:
 def xdna_gemms(rows: Rows) -> Lines:
     """Published products of Ryzen AI processors against ours, and the memory rate they imply."""
     headings = "published, TOPS", "simulated", "error, %", "its kernel, %", "shared memory, %"
-    yield "product, types", *headings, "read + written, GB/s", "own mapping, TOPS"
+    own = "own mapping, TOPS", "at half, double", "its DRAM traffic"
+    yield "product, types", *headings, "read + written, GB/s", *own
     for case in rows.cases("simulated_tops"):
         note = rows.note(case, "simulated_tops")
         error, measured = note.split(" %, published ")
@@ -330,7 +331,7 @@ def xdna_gemms(rows: Rows) -> Lines:
             rows.note(case, "simulated_tops_shared").split(" %")[0],
             f"{rows.value(case, 'implied_memory_rate', 1)} + "
             f"{rows.note(case, 'implied_memory_rate').split()[-1]}",
-            rows.value(case, "own_simulated_tops", 2) if case.endswith("int8_int8") else "",
+            *(_own(rows, case) if case.endswith("int8_int8") else ("", "", "")),
         )
     for metric, what in (
         ("mean_error_percent", "products, mean error"),
@@ -338,4 +339,13 @@ def xdna_gemms(rows: Rows) -> Lines:
         ("mean_error_percent_kernels", "kernels, mean error"),
         ("max_error_percent_kernels", "kernels, worst"),
     ):
-        yield what, "", "", rows.value("calibration", metric, 1), "", "", "", ""
+        yield what, "", "", rows.value("calibration", metric, 1), *[""] * 6
+
+
+def _own(rows: Rows, case: str) -> tuple[str, str, str]:
+    """The planner's mapping of a product: TOPS, at half and double, DRAM traffic by its least."""
+    varied = (rows.value(case, f"own_simulated_tops_x{factor}", 2) for factor in ("0.5", "2"))
+    moved = rows.value(case, "own_dram_megabytes", 0)
+    ratio, once = (rows.value(case, f"dram_ratio{what}", 2) for what in ("", "_once"))
+    least = f"{ratio} x its schedule's least, {once} x everything once"
+    return rows.value(case, "own_simulated_tops", 2), ", ".join(varied), f"{moved} MB, {least}"

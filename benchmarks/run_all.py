@@ -59,7 +59,7 @@ JOBS = (
     Job("versal_layers", 300, (), ("--quick",)),
     Job("aie_layer", 240, (), ("--quick",)),
     Job("aie_network", 450, ("--emulate",), ("--cases", "mlp7_512", "--emulate")),
-    Job("xdna", 80, (), ("--quick",)),
+    Job("xdna", 180, (), ("--quick",)),
     Job("aie_sequence", 30, (), ("--cases", "gru_h32_bf16")),
     Job("search", 300, ("--markdown", "{out}/search.md"), ("--l1", "16", "--modes", "sum")),
     Job(

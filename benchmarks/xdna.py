@@ -13,6 +13,8 @@ that fact makes. Products of 8 bits are also planned, their programs laid out an
 those of a smaller one executed. Rows of bfloat16 on npu2 were measured with block floating point,
 for which there are no kernels here; they are refused by name, and simulated with the published
 kernel only.
+
+Dense layers of Whisper-base's encoder are planned, executed and simulated (`xdna_encoder.py`).
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from pathlib import Path
 from generated import DATA
 from machine import machine_row
 from rows import figure, report
+from xdna_encoder import encoder
 from xdna_gemm import TYPES, Gemm, call_cycles, kernel, program
 from xdna_own import own, small
 
@@ -124,6 +127,8 @@ def rows(quick: bool) -> list[dict[str, object]]:
         mean = sum(seen) / len(seen)
         found.append(figure("calibration", f"mean_error_percent{suffix}", mean, "%", how, note))
         found.append(figure("calibration", f"max_error_percent{suffix}", max(seen), "%", how, note))
+    for name in ("npu1",) if quick else ("npu1", "npu2"):
+        found += encoder(name, executes=not quick)
     return found
 
 
@@ -163,9 +168,7 @@ def _product(gemm: Gemm, value: float, errors: list[float], quick: bool) -> list
         note = f"{100 * (other / value - 1):+.1f} %; reading and writing share the memory's rate"
         found.append(figure(gemm.name, "simulated_tops_shared", other, "TOPS", "simulated", note))
     if gemm.a == gemm.out == "int8":
-        ours, note = own(gemm)
-        note = f"{note}; {small(gemm.device)}"
-        found.append(figure(gemm.name, "own_simulated_tops", ours, "TOPS", "simulated", note))
+        found += _own(gemm, quick)
     for factor in () if quick else (0.5, 2.0):
         other = simulated(gemm, factor)
         note = f"all assumed times times {factor:g}"
@@ -173,6 +176,26 @@ def _product(gemm: Gemm, value: float, errors: list[float], quick: bool) -> list
             figure(gemm.name, f"simulated_tops_x{factor:g}", other, "TOPS", "simulated", note)
         )
     return found
+
+
+def _own(gemm: Gemm, quick: bool) -> list[dict[str, object]]:
+    """The planner's mapping: TOPS, also at half and double of what is assumed; DRAM traffic."""
+    ours, name = own(gemm), gemm.name
+    executed = "" if quick else f"; {small(gemm.device)}"
+    note = f"{ours.note}{executed}"
+    found = [figure(name, "own_simulated_tops", ours.tops, "TOPS", "simulated", note)]
+    for factor, tops in zip((0.5, 2.0), ours.varied, strict=True):
+        note = f"all assumed times, and conflicts of banks, times {factor:g}"
+        metric = f"own_simulated_tops_x{factor:g}"
+        found.append(figure(name, metric, tops, "TOPS", "simulated", note))
+    modelled = f"the plan says {ours.modelled / 1e6:.1f} MB"
+    note = f"{ours.least / 1e6:.1f} MB is the least of the schedule; {modelled}"
+    moved = figure(name, "own_dram_megabytes", ours.moved / 1e6, "MB", "simulated", note)
+    note = "DRAM traffic by the least of its schedule: x and y once, weights in every pass"
+    ratio = figure(name, "dram_ratio", ours.moved / ours.least, "", "simulated", note)
+    note = "DRAM traffic by all operands once"
+    once = figure(name, "dram_ratio_once", ours.moved / ours.once, "", "simulated", note)
+    return [*found, moved, ratio, once]
 
 
 def main() -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 from aie_executed import integers, proven
 from xdna_gemm import Gemm
 
 from match_aie.errors import Infeasible
-from match_aie.targets.aie_ml.array import DenseLayer
+from match_aie.targets.aie_ml.array import ArrayProgram, Assumed, DenseLayer
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan, timed_best
 from match_aie.targets.aie_ml.known import device as known_device
-from match_aie.targets.aie_ml.simulate import run_layer
+from match_aie.targets.aie_ml.simulate import Beyond, run_layer
 from match_aie.workload import Converted
 
 #: A product whose weights fit no tiles of npu1 either, and whose rows take several passes there:
@@ -44,24 +46,66 @@ def small(name: str) -> str:
     return f"{'x'.join(map(str, SMALL))} in {plan.timed.passes} passes, executed: {tops:.2f} TOPS"
 
 
-def own(gemm: Gemm) -> tuple[float, str]:
-    """TOPS of the planner's mapping behind a dispatch, simulated, and what it is.
+@dataclass(frozen=True)
+class Own:
+    """The planner's mapping of a product behind a dispatch, simulated.
 
-    8-bit results of exact 32-bit sums, with a bias.
+    Attributes:
+        tops: of 8-bit results of exact 32-bit sums, with a bias.
+        varied: the same with all assumed times, and conflicts of banks, at half and double.
+        note: what the mapping is.
+        moved: bytes from and to the chip's memory, simulated.
+        modelled: the same as the plan has it.
+        least: of that schedule.
+        once: every operand once.
+    """
+
+    tops: float
+    varied: tuple[float, float]
+    note: str
+    moved: int
+    modelled: int
+    least: int
+    once: int
+
+
+def run_of(program: ArrayProgram, array: Device, factor: float = 1.0) -> tuple[float, int]:
+    """Of a dispatch and the run behind it, and the bytes that this moves.
 
     Args:
-        gemm: of 8-bit operands and results.
+        program: of the product.
+        array: where.
+        factor: of all assumed times, and of what conflicts of banks cost.
     """
+    cores = [replace(c, shared_bytes=round(factor * c.shared_bytes)) for c in program.cores]
+    beyond = replace(Beyond(), memory_cycles=round(factor * Beyond().memory_cycles))
+    around = array.need(array.dispatch_us, "dispatch") * 1e3 * array.clock_ghz
+    varied = replace(program, cores=tuple(cores))
+    run = run_layer(varied, array, assumed=Assumed().scaled(factor), beyond=beyond)
+    return around + run.cycles, run.moved
+
+
+def own(gemm: Gemm) -> Own:
+    """The planner's mapping of a product of 8-bit operands and results."""
     array = known_device(gemm.device)
     plan, fixed = _planned(gemm.size, array)
     graph = plan.graph("own", fixed.workload, zeros_of(fixed.workload))
     program = lay_out(graph, array)
     assert not isinstance(program, Infeasible), program
-    around = array.need(array.dispatch_us, "dispatch") * 1e3 * array.clock_ghz
-    cycles = around + run_layer(program, array).cycles
+    cycles, moved = run_of(program, array)
+    half, double = (run_of(program, array, factor)[0] for factor in (0.5, 2.0))
     m = plan.timed.mapping
     note = (
         f"{plan.timed.passes} passes, {m.chains} chains of {m.cas_length} tiles, calls of "
         f"{m.call_rows}x{m.call_reduction}x{m.call_columns} in {m.reduction_steps} turns"
     )
-    return 2 * fixed.workload.macs / cycles * array.clock_ghz / 1000, note
+    rows, reduction, columns = gemm.size
+    rate = 2 * fixed.workload.macs * array.clock_ghz / 1000
+    return Own(
+        rate / cycles,
+        (rate / half, rate / double),
+        note,
+        moved,
+        *plan.traffic,
+        rows * reduction + reduction * columns + rows * columns,
+    )

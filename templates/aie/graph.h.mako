@@ -107,6 +107,9 @@ public:
     % endfor
     % if k.output is not None:
         adf::dimensions(tile[${n}].out[0]) = {${k.output}};
+    % if k.single:
+        adf::single_buffer(tile[${n}].out[0]);
+    % endif
     % endif
 % endfor
 % for n, (of, port, _) in enumerate(g.parameters):

@@ -62,7 +62,7 @@ void ${nest.symbol}(${', '.join(nest.arguments)}) {
 % for line in fetch('inner', 'acquire'):
             ${line}
 % endfor
-% if s.stores:
+% if s.stores and not nest.single:
             y.acquire();
 % endif
 % if nest.k_tiles == 1:
@@ -85,6 +85,9 @@ void ${nest.symbol}(${', '.join(nest.arguments)}) {
                 } else {
         % else:
                 } else if (k + 1 < ${nest.k_tiles}) {
+        % endif
+        % if s.stores and nest.single and number + 1 == len(kernels):
+                    y.acquire();
         % endif
                     ${kernel.family}::run({
         % for name, value in nest.fields(number):

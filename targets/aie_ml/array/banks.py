@@ -119,7 +119,7 @@ def _turned(
         breakdown = (
             ("activations and weights of a turn, twice", 2 * (inputs + weights)),
             ("waiting sums", need.sums),
-            ("results twice, numbers, stack", 2 * out + need.fixed),
+            ("results, numbers, stack", out + need.fixed),
         )
         taken = max(banks + 1, ceil(sum(much for _, much in breakdown) / each))
         what = f"memory banks of kernel {nest.symbol}"
@@ -133,7 +133,7 @@ def _turned(
     found.append(Buffer("sums", tile, places["sums"], need.sums, 1, "kept"))
     found += [Buffer(n, tile, places["stack"], s, 1, "bias") for n, s in parameters.items()]
     if out:
-        found.append(Buffer("out", tile, places["out"], out, 2, "out", fills["out"]))
+        found.append(Buffer("out", tile, places["out"], out, 1, "out", fills["out"]))
     found.append(Buffer("stack", tile, places["stack"], stack, 1, "stack"))
     return CoreBuffers(tuple(found), plan.shared)
 

@@ -38,7 +38,8 @@ class DenseLayer:
         bias: whether there is one.
         relu: whether negative results become 0.
         requantise: how sums become `out`.
-        resident: whether repeated runs find the weights where they left them.
+        resident: whether repeated runs find the weights where they left them; where not, graphs
+            have them come by stream.
     """
 
     rows: int

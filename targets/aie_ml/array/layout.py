@@ -363,7 +363,8 @@ class _Layout:
             self.ways.append(Way(channel, self.graph.outside[end.of]))
             return
         if end.kind != "shared":
-            self._give.descriptors_of(channel, side.buffer, 2, (_linear(side.copy),))
+            copies = 1 if not sink and self.graph.kernels[end.of].single else 2
+            self._give.descriptors_of(channel, side.buffer, copies, (_linear(side.copy),))
             return
         shared = self.graph.shared[end.of]
         way = (shared.writes if sink else shared.reads)[end.port]

@@ -80,7 +80,8 @@ class Demand:
 
     def others(self, times: int = 1) -> int:
         """Bytes of all that is neither activations nor weights."""
-        return times * (2 * self.outputs + self.sums) + self.fixed
+        once = self.turns > 1 and bool(self.streamed)
+        return times * ((2 - once) * self.outputs + self.sums) + self.fixed
 
     def plan(self, banks: int, size: int, times: int = 1) -> LocalPlan | None:
         """Banks of `size` bytes for all of it, as few pairs together as possible.

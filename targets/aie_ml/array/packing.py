@@ -1,7 +1,7 @@
 """Banks of a tile whose calls take turns: weights by stream, sums that wait.
 
-Two copies of the activations, two of the weights, the sums, two of the results and the stack share
-a few banks. Activations and weights never share one, since every step loads both; sums are by
+Two copies of the activations, two of the weights, the sums, the results and the stack share a few
+banks. Activations and weights never share one, since every step loads both; sums are by
 themselves, since every block of every turn loads and stores them. All else goes where there is
 room: results are stored in the last of the turns, the stack is touched between calls only.
 """
@@ -30,7 +30,7 @@ class Turned:
         inputs: activations of a turn.
         weights: of a turn, and the numbers behind them.
         sums: that wait.
-        outputs: results of a call; 0 where there are none.
+        outputs: results of a call, which are there once; 0 where there are none.
         fixed: stack, and what else lies there once.
         turns: of a call.
         shares: of cycles in which a turn loads activations, and weights: 0 to 1.
@@ -99,36 +99,24 @@ def _packed(
     inside = range(a + w, banks), range(a), range(a, a + w)
     shares = (0.0, *turned.shares)
     order = [(bank, share) for banks, share in zip(inside, shares, strict=True) for bank in banks]
-    results = _results(turned.outputs, order, free)
-    if results is None:
+    fit = [bank for bank, _ in order if free[bank] >= turned.outputs]
+    if not fit:
         return None
+    results = fit[0]
+    free[results] -= turned.outputs
     # Sums of several banks are in a row: the stack, which lies at a bank's begin, is not in theirs.
     able = [bank for bank, _ in order if not (wide > 1 and a + w <= bank < a + w + wide)]
     stack = next((bank for bank in able if free[bank] >= turned.fixed), None)
     if stack is None:
         return None
-    share = dict(order)
-    stores = sum(share[bank] for bank in results) / 2 * turned.outputs / _STORE if results else 0.0
-    stall = stores / turned.turns * _CYCLE
+    stall = dict(order)[results] * turned.outputs / _STORE / turned.turns * _CYCLE
     stall += joined[0] * turned.shares[0] * turned.inputs
     stall += joined[1] * turned.shares[1] * turned.weights
     places = (
         ("a", tuple(range(a))),
         ("w", tuple(range(a, a + w))),
         ("sums", tuple(range(a + w, a + w + wide))),
-        ("out", tuple(dict.fromkeys(results))),
+        ("out", (results,)),
         ("stack", (stack,)),
     )
     return Packed(places, (a, w, rest), ceil(stall))
-
-
-def _results(size: int, order: list[tuple[int, float]], free: list[int]) -> tuple[int, ...] | None:
-    """A bank for each copy of the results, of which `free` then has less; none without results."""
-    found: list[int] = []
-    for _ in range(2 if size else 0):
-        bank = next((bank for bank, _ in order if free[bank] >= size), None)
-        if bank is None:
-            return None
-        free[bank] -= size
-        found.append(bank)
-    return tuple(found)

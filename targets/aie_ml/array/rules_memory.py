@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -111,8 +112,7 @@ def _counted(core: Core | None, buffers: Sequence[Buffer]) -> list[Buffer]:
 def _stored_beside(out: Buffer, buffers: Sequence[Buffer]) -> float:
     """Bytes that a call's stores cost, a cycle for 16, at a load in every fourth cycle or more."""
     loaded = {bank for b in buffers if b.role in ("a", "w") for bank in b.banks}
-    beside = sum(bank in loaded for bank in out.banks) / len(out.banks)
-    return beside * out.bytes / 2 / 4
+    return out.bytes / 2 / 4 if loaded & set(out.banks) else 0.0
 
 
 def _used(core: Core | None, buffers: Sequence[Buffer]) -> Iterator[dict[str, set[int]]]:
@@ -132,8 +132,13 @@ def _used(core: Core | None, buffers: Sequence[Buffer]) -> Iterator[dict[str, se
 
 
 def ping_pong(program: ArrayProgram, device: Device) -> Iterator[Violation]:
-    """Buffers of cores that streams fill or empty are double."""
-    moved = {(core.tile, name) for core in program.cores for name in core.buffers}
+    """Buffers of cores that streams fill or empty are double, or empty while calls go on."""
+    moved = {
+        (core.tile, name)
+        for core in program.cores
+        for name in core.buffers
+        if not _only_last(core, name)
+    }
     for buffer in program.buffers:
         if (buffer.tile, buffer.name) in moved and buffer.copies < 2:
             yield Violation(
@@ -144,6 +149,14 @@ def ping_pong(program: ArrayProgram, device: Device) -> Iterator[Violation]:
                 "two copies",
             )
     del device
+
+
+def _only_last(core: Core, name: str) -> bool:
+    """Whether calls that use a buffer have calls between them that do not, of results alone."""
+    using = [name in work.takes and name in work.gives for work in core.work]
+    held = any((name in work.takes) != (name in work.gives) for work in core.work)
+    next_to = any(a and b for a, b in itertools.pairwise(using))
+    return name == "out" and not held and not next_to and not all(using)
 
 
 def stack(program: ArrayProgram, device: Device) -> Iterator[Violation]:

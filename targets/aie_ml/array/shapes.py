@@ -148,11 +148,12 @@ def smallest(layer: DenseLayer, tiling: Tiling, split: Split) -> ArrayMapping:
 def _calls(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
     """Rows and columns of a call that fit a tile, as large as they can be.
 
-    Weights that fit a tile stay there; others stay for a call along the columns while rows go by.
-    They come from the chip's memory: no graph keeps them in memory tiles, or sends them again for
-    every call along the rows.
+    Weights that fit a tile stay there, if the layer's may; others stay for a call along the columns
+    while rows go by. They come from the chip's memory: no graph keeps them in memory tiles, or
+    sends them again for every call along the rows.
     """
-    resident = list(_rows(replace(base, call_columns=base.part_columns), device))
+    stays = replace(base, call_columns=base.part_columns)
+    resident = list(_rows(stays, device)) if base.layer.resident else []
     yield from resident
     if resident:
         return
@@ -172,7 +173,8 @@ def _turns(base: ArrayMapping, device: Device) -> Iterator[ArrayMapping]:
     column_tiles = base.part_columns // base.tiling.n
     for steps in _spread(pieces, MOST_TURNS):
         turned = replace(base, reduction_steps=steps)
-        resident = list(_rows(replace(turned, call_columns=base.part_columns), device))
+        stays = replace(turned, call_columns=base.part_columns)
+        resident = list(_rows(stays, device)) if base.layer.resident else []
         yield from resident
         if resident:
             continue

@@ -228,11 +228,16 @@ def _walk(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:
         loops[names.inputs[1][0]] = level[nest.fetches_w]
     if names.output is not None:
         loops[names.output[0]] = level["inner"]
+    late = {names.output[0]} if names.output is not None and nest.single else set()
     alike: dict[tuple[object, ...], Work] = {}
     for at in itertools.product(*(range(count) for count in counts)):
         first = [number == 0 for number in at]
         last = [number == count - 1 for number, count in zip(at, counts, strict=True)]
-        takes = tuple(name for name, loop in loops.items() if all(first[loop + 1 :]))
+        takes = tuple(
+            name
+            for name, loop in loops.items()
+            if (last[2] if name in late else all(first[loop + 1 :]))
+        )
         gives = tuple(name for name, loop in loops.items() if all(last[loop + 1 :]))
         which = 0 if first[2] else len(schedules) - 1 if last[2] else 1
         key = which, takes, gives, all(first)

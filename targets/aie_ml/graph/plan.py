@@ -214,6 +214,7 @@ class GraphKernel:
         firings: for one run of the layer.
         values: of the run-time parameters, by name.
         walks: whether the function fetches its buffers itself (`adf::async` ports, `Nest`).
+        single: whether its output buffer is there once, and no pair (`Nest.single`).
     """
 
     call: Call
@@ -223,6 +224,7 @@ class GraphKernel:
     firings: int
     values: tuple[tuple[str, np.ndarray], ...] = ()
     walks: bool = False
+    single: bool = False
 
 
 @dataclass(frozen=True)

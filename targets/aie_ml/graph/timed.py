@@ -173,15 +173,19 @@ class Timed:
         whole = m.layer.rows == m.row_parts * self.computed_rows
         return self.fills == 1 or (even and whole and not m.call_rows % (self.fills * m.tiling.m))
 
-    @property
+    @cached_property
     def x_copies(self) -> int:
         """Of x in memory tiles: one pass, or run, is brought while another is read.
 
-        What is read again takes descriptors for each copy and time.
+        What is read again takes descriptors for each copy and time: where the chip's memory fills
+        it, there are two as long as memory tiles have both.
         """
         if self.memory == "plio":
             return 2 if self.x_repeats <= READ_AGAIN else 1
-        return 2 if self.passes > 1 and self.x_repeats == 1 else 1
+        if self.passes == 1 or not self.device.mem_rows:
+            return 1
+        alike = {slot.shape: slot for slot in self.slots}
+        return 2 if all(self._holds(slot, 2) for slot in alike.values()) else 1
 
     def x_bytes(self, parts: range) -> int:
         """Of one copy."""
@@ -351,9 +355,13 @@ class Timed:
         length = self.device.architecture.addressing["mem"].length_bits
         if length is not None and self._longest(slot) >= WORD * 2**length:
             return False
+        return self._holds(slot, self.x_copies)
+
+    def _holds(self, slot: Slot, copies: int) -> bool:
+        """The same with so many copies of x."""
         room = (self.mem.bytes, self.mem.dma.s2mm, self.mem.dma.mm2s, self._descriptors)
         rooms = [room] * (self.device.mem_rows * self.mapping.cas_length)
-        for need in sorted(self._needs(slot), key=lambda n: (-n[0], -n[1])):
+        for need in sorted(self._needs(slot, copies), key=lambda n: (-n[0], -n[1])):
             for at, room in enumerate(rooms):
                 left = tuple(map(sub, room, need))
                 if min(left) >= 0:
@@ -367,9 +375,13 @@ class Timed:
     def _descriptors(self) -> int:
         return self.device.architecture.descriptors["mem"]
 
-    def _needs(self, slot: Slot) -> Iterator[_Need]:
-        """Of each buffer of a slot: ways that repeat what is double take descriptors again."""
-        x = self.x_copies
+    def _needs(self, slot: Slot, x: int) -> Iterator[_Need]:
+        """Of each buffer of a slot: ways that repeat what is double take descriptors again.
+
+        Args:
+            slot: whose buffers.
+            x: copies of the activations.
+        """
         again = self.x_repeats if x > 1 else 1
         for at in range(self.mapping.cas_length):
             for parts in self.x_parts(slot):

@@ -120,6 +120,7 @@ class TimedGraph:
                         1 if self.timed.walks_passes else self.timed.passes,
                         self.numbers.values(nest, at, column),
                         walks=True,
+                        single=nest.single and nest.call.spec.stores,
                     )
                 )
         return tuple(found)

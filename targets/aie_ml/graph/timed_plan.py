@@ -89,6 +89,24 @@ class TimedPlan:
         return 0.0, 0.0
 
     @property
+    def traffic(self) -> tuple[int, int]:
+        """Bytes from the chip's memory and to it in a run, and the least of any such schedule.
+
+        The least has no padding: x and y once, the weights as often as rows come in passes.
+        """
+        timed, layer = self.timed, self.timed.mapping.layer
+        loads = sum(timed.x_loads) + sum(timed.w_loads) + sum(timed.y_loads)
+        x, w, y = (
+            size * ELEMENT_BYTES[dtype]
+            for size, dtype in (
+                (timed.rows * layer.reduction, layer.a),
+                (layer.reduction * layer.columns, layer.w),
+                (timed.rows * layer.columns, layer.out),
+            )
+        )
+        return timed.passes * loads, x + timed.passes * w + y
+
+    @property
     def starting(self) -> float:
         """Nothing that another layer would hide: such a layer is a graph of its own."""
         return 0.0
@@ -212,12 +230,23 @@ def _roughly(layer: DenseLayer, name: str, split: Given) -> TimedPlan | Infeasib
             continue
         best = min(answer, key=lambda plan: plan.cycles)
         found.append(best)
-        if len(found) == PASSES or best.timed.mapping.streamed:
+        if len(found) == PASSES or (best.timed.mapping.streamed and not _more(best, found)):
             break
     if not found:
         assert reason is not None
         return reason
     return min(found, key=lambda plan: plan.cycles)
+
+
+def _more(best: TimedPlan, found: list[TimedPlan]) -> bool:
+    """Whether twice the passes may be better, though weights come again in each of them.
+
+    Rows of one pass come while another's are at work: worth it while weights take less than half
+    of the memory's time, and while it was so the last time.
+    """
+    timed = best.timed
+    weights = 2 * timed.passes * sum(timed.w_loads) / _memory_rate(timed.device)
+    return best.cycles <= min(plan.cycles for plan in found) and 2 * weights < best.cycles
 
 
 def _splits(

@@ -122,6 +122,14 @@ class Nest:
         return self.sums_bytes
 
     @property
+    def single(self) -> bool:
+        """Whether there is one buffer of results, taken for the last turn of K.
+
+        It has left again long before, while the other turns went by.
+        """
+        return self.streamed and self.k_tiles > 1
+
+    @property
     def behind(self) -> tuple[Parameter, ...]:
         """Numbers by column of one tile of N behind its weights."""
         return tuple(p for p in self.call.parameters if p.name != "w") if self.numbers else ()

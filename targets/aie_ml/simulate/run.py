@@ -27,6 +27,8 @@ class LayerRun:
         whole: whether every call was simulated.
         written: when the last word was written into each buffer of a memory tile, by its name, and
             when each result was computed that stays in a core's tile.
+        moved: bytes from the chip's memory and to it: counted where every call was simulated, else
+            what the program's streams carry.
         timeline: where a trace was asked for.
     """
 
@@ -35,6 +37,7 @@ class LayerRun:
     stalled: dict[Tile, float]
     whole: bool
     written: dict[str, float]
+    moved: int
     timeline: Timeline | None = None
 
 
@@ -84,5 +87,6 @@ def run_layer(
             **{name: now for (at, name), now in run.books.written.items() if not run.is_core(at)},
             **run.books.kept,
         },
+        run.progress.moved[-1] if whole else run.memory_bytes,
         run.timeline if trace else None,
     )

@@ -23,13 +23,13 @@ SQUARE = Turned(7168, 7168, 16384, 4096, 1024, 9, (0.5, 1.0))
 def _pieces(turned: Turned, places: dict[str, tuple[int, ...]]) -> list[tuple[str, set[int], int]]:
     """Name, banks and bytes of each copy."""
     found = []
-    sizes = {"a": turned.inputs, "w": turned.weights, "out": turned.outputs}
+    sizes = {"a": turned.inputs, "w": turned.weights}
     for name, size in sizes.items():
         banks = places[name]
         half, odd = divmod(len(banks), 2)
         halves = [banks] * 2 if odd or not half else [banks[:half], banks[half:]]
         found += [(name, set(each), size) for each in halves if size]
-    one = (("sums", turned.sums), ("stack", turned.fixed))
+    one = (("sums", turned.sums), ("out", turned.outputs), ("stack", turned.fixed))
     return found + [(name, set(places[name]), size) for name, size in one if size]
 
 
@@ -51,7 +51,7 @@ def test_what_is_packed_fits_and_lies_apart(
 ) -> None:
     turned = Turned(32 * a, 32 * w, 32 * sums, 32 * out, 1024, turns, (0.5, 1.0))
     packed = pack(turned, banks, BANK)
-    whole = 2 * (turned.inputs + turned.weights + turned.outputs) + turned.sums + 1024
+    whole = 2 * (turned.inputs + turned.weights) + turned.outputs + turned.sums + 1024
     if packed is None:
         # Never refused where a bank for each copy, and for all else, is there.
         assert whole > (banks - 4) * BANK or max(turned.inputs, turned.weights) > BANK
@@ -112,7 +112,7 @@ def _tile(out: tuple[int, ...], shared: int) -> ArrayProgram:
         Buffer("in0", tile, (0,), 7168, 2, "a"),
         Buffer("in1", tile, (1, 2), 7168, 2, "w"),
         Buffer("sums", tile, (3,), 16384, 1, "kept"),
-        Buffer("out", tile, out, 4096, 2, "out"),
+        Buffer("out", tile, out, 4096, 1, "out"),
         Buffer("stack", tile, (0,), 1024, 1, "stack"),
     )
     core = Core(tile, work, 0, shared)
@@ -127,13 +127,17 @@ def test_the_checker_wants_room_in_every_bank_and_conflicts_paid() -> None:
     assert not [*rules["banks"](good, NPU1), *rules["apart"](good, NPU1)]
     (unpaid,) = rules["apart"](_tile((1, 2), 0), NPU1)
     assert "banks with both other and w" in str(unpaid)
-    # Three halves of a bank in one.
+    # Sums fill a bank.
     full = list(rules["banks"](_tile((3,), packed.shared), NPU1))
-    assert [(v.demand, v.bound) for v in full] == [(16384 + 2 * 4096, BANK)]
-    # One copy beside the sums, one beside the weights: no tuple of banks is the other's.
-    over = list(rules["banks"](_tile((3, 1), packed.shared), NPU1))
-    assert over
-    assert over[0].demand == 16384 + 4096
+    assert [(v.demand, v.bound) for v in full] == [(16384 + 4096, BANK)]
+    # Nor is there room beside them in banks of which each tuple by itself has enough.
+    over = list(rules["banks"](_tile((0, 3), packed.shared), NPU1))
+    assert [(v.demand, v.bound) for v in over] == [(2 * 7168 + 1024 + 16384 + 4096, 2 * BANK)]
+    # Results are there once, since other turns go by while they leave.
+    assert not list(rules["ping-pong"](good, NPU1))
+    (work,) = {id(w): w for w in good.cores[0].work[-1:]}.values()
+    always = replace(good.cores[0], work=(work,) * 9)
+    assert list(rules["ping-pong"](replace(good, cores=(always,)), NPU1))
 
 
 @pytest.mark.parametrize("block", [(2, 2), (4, 1)])

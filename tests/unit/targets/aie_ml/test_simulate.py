@@ -117,7 +117,7 @@ def test_a_call_in_turns_starts_once_and_takes_its_inputs_every_turn() -> None:
     """Start 40 + 10 a port; of three ports, results wait for the last turn."""
     layer = DenseLayer(64, 512, 32)
     mapping = ArrayMapping(
-        layer, I8, (2, 2), "overlapped", 1, 1, 1, 64, 32, home="chip", reduction_steps=4
+        layer, I8, (4, 1), "overlapped", 1, 1, 1, 64, 32, home="chip", reduction_steps=4
     )
     result = simulate(mapping, VEK280)
     bodies = [schedule_call(k, VEK280.architecture, 64, 128, 32).body for k in mapping.kernels(0)]
