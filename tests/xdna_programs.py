@@ -1,6 +1,7 @@
 """Programs on Ryzen AI processors, for tests of their text."""
 
 import numpy as np
+from onnx import TensorProto, helper, numpy_helper
 
 import match_aie as match
 from match_aie.errors import Infeasible
@@ -10,8 +11,9 @@ from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.known import device
 from match_aie.targets.versal.executing import stretches
 from match_aie.targets.xdna import XDNA
-from tests.aie_layers import constants_of, random_layer
+from tests.aie_layers import constants_of, random_inputs, random_layer, random_product
 from tests.networks.power_of_two import dense_chain
+from tests.qdq import Nodes
 
 
 def chain(rows, widths, dtype, name="npu1", columns=None):
@@ -36,3 +38,90 @@ def image(kind, seed):
         return None
     program = lay_out(plans[-1].graph("layer", fixed.workload, fixed.constants), device("npu1"))
     return None if isinstance(program, Infeasible) else program
+
+
+def product(seed):
+    """The program of a random product of activations on npu1, and two runs' tensors."""
+    workload, constants = random_product(seed)
+    plans = cut_plans(workload, "npu1", 2)
+    assert not isinstance(plans, Infeasible)
+    program = lay_out(plans[-1].graph("layer", workload, constants), device("npu1"))
+    assert not isinstance(program, Infeasible)
+    return program, [random_inputs(workload, np.random.default_rng(n)) for n in (1, 2)]
+
+
+def random_tensors(program, rng):
+    """Integers of every operand that an image layer's ways bring."""
+    found = {}
+    for way in program.ways:
+        part = way.outside.part
+        if way.channel.direction == "mm2s" and part.operand not in found:
+            limits = np.iinfo(way.outside.dtype)
+            numbers = rng.integers(limits.min, limits.max + 1, part.tensor)
+            found[part.operand] = numbers.astype(way.outside.dtype)
+    return found
+
+
+def rows():
+    """A dense layer, a layer norm, a softmax."""
+    rng = np.random.default_rng(0)
+    net = Nodes()
+    steps = {"x": 0.02, "w": 0.01, "y": 0.03, "n": 0.03, "s": 1 / 256}
+    pairs = {
+        name: [net.const(np.float32(step)), net.const(np.int8(-128 if name == "s" else 2))]
+        for name, step in steps.items()
+    }
+    pairs["w"][1] = net.const(np.int8(0))
+    weight = net.const(rng.integers(-127, 128, (40, 42)).astype(np.int8))
+    weight = net.node("DequantizeLinear", [weight, *pairs["w"]])
+    last = net.node("DequantizeLinear", ["x", *pairs["x"]])
+    last = net.node("MatMul", [last, weight])
+    last = net.node(
+        "DequantizeLinear", [net.node("QuantizeLinear", [last, *pairs["y"]]), *pairs["y"]]
+    )
+    scale, bias = (net.const(rng.normal(at, 0.2, 42).astype(np.float32)) for at in (1, 0))
+    last = net.node("LayerNormalization", [last, scale, bias], axis=-1, epsilon=1e-5)
+    last = net.node(
+        "DequantizeLinear", [net.node("QuantizeLinear", [last, *pairs["n"]]), *pairs["n"]]
+    )
+    last = net.node("Softmax", [last], axis=-1)
+    last = net.node("QuantizeLinear", [last, *pairs["s"]])
+    x = helper.make_tensor_value_info("x", TensorProto.INT8, (12, 40))
+    y = helper.make_tensor_value_info(last, TensorProto.INT8, (12, 42))
+    graph = helper.make_graph(net.nodes, "net", [x], [y], net.constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+def gru():
+    """Six steps, the last of them in a group that is not whole."""
+    rng = np.random.default_rng(0)
+    shapes = {"w": (1, 60, 30), "r": (1, 60, 20), "b": (1, 120)}
+    constants = [
+        numpy_helper.from_array(rng.uniform(-0.4, 0.4, shape).astype(np.float32), name)
+        for name, shape in shapes.items()
+    ]
+    constants.append(numpy_helper.from_array(np.array([1], np.int64), "axis"))
+    node = helper.make_node("GRU", ["x", *shapes], ["all"], hidden_size=20, linear_before_reset=0)
+    nodes = [node, helper.make_node("Squeeze", ["all", "axis"], ["y"])]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (6, 1, 30))
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, (6, 1, 20))
+    graph = helper.make_graph(nodes, "net", [x], [y], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def convolution():
+    """An image with an odd number of channels and a border: gathered by the host."""
+    rng = np.random.default_rng(0)
+    net = Nodes()
+    x_pair = [net.const(np.float32(0.02)), net.const(np.int8(3))]
+    y_pair = [net.const(np.float32(0.05)), net.const(np.int8(-4))]
+    w_pair = [net.const(np.float32(0.01)), net.const(np.int8(0))]
+    weight = net.const(rng.integers(-127, 128, (8, 3, 3, 3)).astype(np.int8))
+    weight = net.node("DequantizeLinear", [weight, *w_pair])
+    image = net.node("DequantizeLinear", ["x", *x_pair])
+    last = net.node("Conv", [image, weight], pads=[1, 1, 1, 1], kernel_shape=[3, 3])
+    last = net.node("QuantizeLinear", [last, *y_pair])
+    x = helper.make_tensor_value_info("x", TensorProto.INT8, (1, 3, 9, 10))
+    y = helper.make_tensor_value_info(last, TensorProto.INT8, (1, 8, 9, 10))
+    graph = helper.make_graph(net.nodes, "net", [x], [y], net.constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from match_aie.errors import Infeasible, InfeasibleError, TargetError
-from match_aie.hardware import BuildProfile, ChosenLayer, ExecModule, Runtime, Unit
+from match_aie.hardware import BuildProfile, ChosenLayer, ExecModule, Runtime, Unit, runtime_files
 from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.devices import Device
+from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.known import device as known_device
 from match_aie.targets.aie_ml.simulate import ArrayNetworkSimulator, Beyond
@@ -18,6 +19,15 @@ from match_aie.targets.versal.module import Floats, around_ns
 from match_aie.targets.versal.target import VersalAIEML
 from match_aie.targets.versal.wishes import NO_LAYERS, Layers
 from match_aie.targets.xdna.mlir import DEFAULT, dialect_of, text
+from match_aie.targets.xdna.mlir.objects import ObjectFile, objects
+from match_aie.targets.xdna.mlir.tensors import GraphHost, GraphLayers, graph_host
+from match_aie.targets.xdna.mlir.units import (
+    HOST_FILES,
+    KERNEL_FILES,
+    command_units,
+    host_units,
+    kernel_units,
+)
 
 #: What every Ryzen AI processor executes; those with AVX-512 are an option.
 ARCH = "x86-64-v3"
@@ -69,6 +79,21 @@ def _floats(array: Device, floats: str) -> Floats:
     if floats not in ("float32", "bf16"):
         raise TargetError(f"floats {floats!r}", hint="float32 or bf16")
     return "bf16" if floats == "bf16" else "float32"
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenGraph:
+    """What the open tool chain gets of a graph.
+
+    Attributes:
+        units: files.
+        host: its host program; None where it has no text.
+        objects: its object files.
+    """
+
+    units: Sequence[Unit]
+    host: GraphHost | None = None
+    objects: Sequence[ObjectFile] = ()
 
 
 class XDNA(VersalAIEML):
@@ -149,43 +174,58 @@ class XDNA(VersalAIEML):
         return replace(self._cpu.build_profile(), cxx_flags=flags)
 
     def runtime(self) -> Runtime:
-        """As Versal's, without what is for the tools of another device."""
-        return replace(super().runtime(), vendor={})
+        """As Versal's, without what is for the tools of another device; kernels' and hosts' files."""
+        mine = super().runtime()
+        open_tools = runtime_files("match_aie.targets.xdna", (*KERNEL_FILES, *HOST_FILES))
+        return replace(mine, files={**mine.files, **open_tools}, vendor={})
 
     def companions(
         self, network: str, layers: Sequence[ChosenLayer]
     ) -> Sequence[Unit] | Infeasible:
-        """Also the text of every graph's program, for the open tool chain."""
+        """Also every graph's program for the open tool chain: text, kernels, hosts, commands."""
         found = super().companions(network, layers)
         if isinstance(found, Infeasible):
             return found
         mine = self._mine(layers)
         graphs = [self._graph(layer) for layer in mine]
-        texts = []
+        units: dict[str, Unit] = {unit.path: unit for unit in found}
+        written: list[tuple[GraphHost, Sequence[ObjectFile]]] = []
         for chain, whole in self._joined(network, mine, graphs):
             graph = graphs[chain.first] if whole is None else whole.graph
-            written, why = self._text(graph, chain.column)
-            path = f"mlir/{graph.name}.mlir"
-            lacks = f"{path} has no program for the open tool chain: {why}" if why else ""
-            values = {"text": written}
-            texts.append(Unit(path, "xdna/program.mlir.mako", values, warning=lacks))
-        return (*found, *texts)
+            parts = [(mine[at].symbol, mine[at].workload) for at in chain.layers]
+            made = self._written(graph, whole, parts, chain.column)
+            units |= {unit.path: unit for unit in made.units}
+            if made.host is not None:
+                written.append((made.host, made.objects))
+        if written:
+            commands = command_units(network, written, self._whole, self._dialect)
+            units |= {unit.path: unit for unit in commands}
+        return tuple(units.values())
 
     def _vendor(self, *_: object) -> Sequence[Unit]:
         """Nothing for the tools of another device."""
         return ()
 
-    def _text(self, graph: LayerGraph, column: int) -> tuple[str, str]:
-        """The program's text; a remark where there is none, and why that is."""
+    def _written(
+        self, graph: LayerGraph, whole: Joined | None, layers: GraphLayers, column: int
+    ) -> WrittenGraph:
+        """A graph's files; a remark in the place of its text where there is none, and why."""
+        path = f"mlir/{graph.name}.mlir"
         try:
             program = lay_out(graph, self._whole, column)
-            if not isinstance(program, Infeasible):
-                return text(program, self._whole, self._dialect), ""
-            why = str(program)
+            if isinstance(program, Infeasible):
+                raise InfeasibleError(program)
+            lines = text(program, self._whole, self._dialect)
+            made = objects(program)
+            host = graph_host(program, graph, whole, layers)
         except (InfeasibleError, TargetError) as error:
             why = f"{error.where}: {error.what}" if error.where else error.what
-        why = " ".join(why.split())
-        return f"// No program: {why}\n", why
+            why = " ".join(why.split())
+            lacks = f"{path} has no program for the open tool chain: {why}"
+            values = {"text": f"// No program: {why}\n"}
+            return WrittenGraph([Unit(path, "xdna/program.mlir.mako", values, warning=lacks)])
+        unit = Unit(path, "xdna/program.mlir.mako", {"text": lines})
+        return WrittenGraph([unit, *kernel_units(made), *host_units(host)], host, made)
 
     def simulator(self) -> ArrayNetworkSimulator:
         """The array behind a dispatch, and the x86 cores around it."""

@@ -189,7 +189,7 @@ def host_layer(graph: LayerGraph, workload: Workload) -> HostLayer:
     views = [
         _loaded(outside, *packing.streamed[outside.name])
         if outside.name in packing.streamed
-        else _buffer(outside, inputs[min(at, len(inputs) - 1)])
+        else buffer_view(outside, inputs[min(at, len(inputs) - 1)])
         for at, outside in enumerate(graph.inputs)
     ]
     return HostLayer(
@@ -197,7 +197,7 @@ def host_layer(graph: LayerGraph, workload: Workload) -> HostLayer:
         graph,
         tuple(names),
         tuple(views),
-        tuple(_buffer(outside, "y") for outside in graph.outputs),
+        tuple(buffer_view(outside, "y") for outside in graph.outputs),
         packing.updates,
         tuple(name for name in names if name in constants - used),
         elements=tuple((operand.name, operand.size) for operand in workload.operands),
@@ -242,8 +242,8 @@ def host_chain(chain: Chained) -> list[HostLayer]:
         alone = host_layer(placed.graph, placed.workload)
         ins = zip(graph.inputs, joined.inputs, strict=True)
         outs = zip(graph.outputs, joined.outputs, strict=True)
-        inputs = tuple(_buffer(o, operand) for o, (of, operand) in ins if of == number)
-        outputs = tuple(_buffer(o, "y") for o, of in outs if of == number)
+        inputs = tuple(buffer_view(o, operand) for o, (of, operand) in ins if of == number)
+        outputs = tuple(buffer_view(o, "y") for o, of in outs if of == number)
         read = {view.operand for view in inputs}
         stays = [o.name for o in placed.workload.inputs if o.name not in read]
         found.append(
@@ -269,14 +269,17 @@ def _held(chain: Chained, number: int) -> Held:
     placed = chain.layers[number]
     parts = tuple(
         HeldPart(
-            kept.buffer, tiling(kept.access), _buffer(kept.outside, "y"), in_kernel=kept.in_kernel
+            kept.buffer,
+            tiling(kept.access),
+            buffer_view(kept.outside, "y"),
+            in_kernel=kept.in_kernel,
         )
         for kept in chain.joined.held[number]
     )
     return Held(placed.graph.name, parts, placed.workload.output.nbytes)
 
 
-def _buffer(outside: Outside, operand: str) -> BufferView:
+def buffer_view(outside: Outside, operand: str) -> BufferView:
     """The view of `outside`, which holds `operand` whole where it does not say what it holds."""
     return replace(_view(outside, operand), narrow=outside.dtype == "bfloat16")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Core, Tile
+from match_aie.targets.aie_ml.array.program import ArrayProgram, Buffer, Core
 from match_aie.targets.aie_ml.graph.plan import Call, Header
 from match_aie.targets.aie_ml.kernels.attention import AttentionCall
 from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
@@ -27,6 +27,8 @@ from match_aie.targets.xdna.mlir.kernels import arguments, names
 
 #: Buffers among a function's arguments: which way, of which type, and their name.
 _BUFFER = re.compile(r"adf::(input|output)_(?:async_)?buffer<(\w+)> &__restrict (\w+)")
+
+_ARRAY = re.compile(r"const (\w+) \(&(\w+)\)\[(\d+)\]")
 
 _CASCADE = re.compile(r"(input|output)_cascade<(\w+)> \*(\w+)")
 
@@ -43,12 +45,14 @@ class Argument:
         c_type: of its elements.
         elements: of one copy.
         known: name in the function's own text; empty where it has none there.
+        way: "input" or "output" for buffers that streams fill or empty; else empty.
     """
 
     name: str
     c_type: str
     elements: int
     known: str = ""
+    way: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,13 +92,12 @@ class ObjectFile:
     @property
     def headers(self) -> tuple[Header, ...]:
         """Of kernels, as its source includes them."""
-        inner = self.call.ending() if isinstance(self.call, Nest) else self.call
-        return inner.headers
+        return self.call.headers
 
     @property
     def plain(self) -> bool:
         """Whether a call is the whole function, which has no tables."""
-        kinds = Nest, Stack, Bands, PoolCall, AttentionCall, RecurrentCall
+        kinds = Nest, Bands, PoolCall, AttentionCall, RecurrentCall
         return not isinstance(self.call, kinds) and not tables_of(self.call)
 
     @property
@@ -104,7 +107,6 @@ class ObjectFile:
             return "whole"
         named = {
             Nest: "nest",
-            Stack: "stack",
             Bands: "bands",
             PoolCall: "pool",
             AttentionCall: "attention",
@@ -112,6 +114,41 @@ class ObjectFile:
             LayerCall: "layer",
         }
         return named[type(self.call)]
+
+    @property
+    def scratch_type(self) -> str:
+        """C++ type of its elements."""
+        if isinstance(self.call, Nest):
+            spec = self.call.call.spec
+            return spec.c_type(spec.bias_dtype)
+        return "int8"
+
+    @property
+    def passed(self) -> tuple[str, ...]:
+        """What the whole function is given, as C++ text."""
+        found = []
+        for text in self.call.arguments:
+            buffer, cascade = _BUFFER.match(text), _CASCADE.match(text)
+            array = _ARRAY.match(text)
+            if array is not None:
+                c_type, name, size = array.groups()
+                found.append(f"*reinterpret_cast<const {c_type} (*)[{size}]>({name})")
+            elif buffer is not None or cascade is not None:
+                found.append((buffer or cascade)[3])  # type: ignore[index]
+            else:
+                raise TargetError(f"kernel {self.symbol} takes {text}")
+        return tuple(found)
+
+    @property
+    def choice(self) -> str:
+        """The piece of call `number`, as C++ text."""
+        call = self.call
+        if isinstance(call, Nest):
+            k, last = f"number % {call.k_tiles}", len(call.kernels) - 1
+            return f"({k} == 0 ? 0u : {k} == {call.k_tiles - 1} ? {last}u : 1u)"
+        if isinstance(call, RecurrentCall):
+            return f"unsigned(number == {call.passes - 1})"
+        return "number % 2"
 
     @property
     def cascades(self) -> tuple[tuple[str, str, str], ...]:
@@ -144,11 +181,18 @@ def objects(program: ArrayProgram) -> tuple[ObjectFile, ...]:
     for core in program.cores:
         if core.function is None:
             raise TargetError("a core has no function", hint="a program laid out from a graph")
+        if isinstance(core.function, Stack) or _goes_on(core.function):
+            raise TargetError(
+                f"kernel {core.function.symbol} keeps results or sums from call to call, for which "
+                "there are no single calls"
+            )
         known = calls.setdefault(core.function.symbol, core.function)
         if known != core.function:
             raise TargetError(f"two kernels are called {known.symbol}")
         taken = _arguments(core.function, arguments(program, core.tile))
         mine = entries.setdefault(core.function.symbol, {})
+        if any(one.arguments != taken for one in mine.values()):
+            raise TargetError(f"kernel {known.symbol} has other buffers on core {core.tile}")
         for at, name in enumerate(called[core.tile]):
             before = mine.get(name)
             pieces = {piece(core.function, at), *(before.pieces if before else ())}
@@ -159,21 +203,21 @@ def objects(program: ArrayProgram) -> tuple[ObjectFile, ...]:
     )
 
 
+def _goes_on(call: Call) -> bool:
+    """Whether sums of a block stay in registers until the next call."""
+    return isinstance(call, Nest) and call.call.spec.carries
+
+
 def piece(call: Call, at: int) -> int:
     """Which part of a function call number `at` of a run is.
 
-    Of a nest the kernel of its turn of the reduction (the first, those between, the last); where it
-    goes on from call to call, nothing for the calls that only fetch. Of a stack the layer, of
+    Of a nest the kernel of its turn of the reduction (the first, those between, the last), of
     attention the product, of a recurrent layer whether the group is the last one.
     """
-    if isinstance(call, Nest) and call.call.spec.carries:
-        return at % (2 * call.m_tiles - 1) % 2 if call.call.spec.stores else 0
     if isinstance(call, Nest):
         k = at % call.k_tiles
         last = len(call.kernels) - 1
         return 0 if k == 0 else last if k == call.k_tiles - 1 else 1
-    if isinstance(call, Stack):
-        return at % len(call.nests)
     if isinstance(call, AttentionCall):
         return at % 2
     return int(at == call.passes - 1) if isinstance(call, RecurrentCall) else 0
@@ -201,27 +245,17 @@ def initial(program: ArrayProgram, buffer: Buffer) -> np.ndarray | None:
 def _arguments(call: Call, buffers: Sequence[Buffer]) -> tuple[Argument, ...]:
     """Of all functions of a core."""
     found = [m.groups() for text in call.arguments if (m := _BUFFER.match(text))]
-    types: dict[str, tuple[str, str]] = {}
     inputs = [(c_type, name) for way, c_type, name in found if way == "input"]
-    types |= {f"in{at}": one for at, one in enumerate(inputs)}
+    types = {f"in{at}": (*one, "input") for at, one in enumerate(inputs)}
     for way, c_type, name in found:
         if way == "output":
-            types["out"] = c_type, name
-    types |= {p.name: (p.c_type, p.name) for p in call.parameters}
-    types["tables"] = "int32", ""
-    if isinstance(call, Stack):
-        for at, nest in enumerate(call.nests):
-            s = nest.call.spec
-            types[call.kept(at)] = s.c_type(s.requantise.dtype), call.kept(at)
+            types["out"] = c_type, name, way
+    types |= {p.name: (p.c_type, p.name, "") for p in call.parameters}
+    types["tables"] = "int32", "", ""
     made = []
     for buffer in buffers:
         if buffer.name not in types:
             raise TargetError(f"kernel {call.symbol} has no argument {buffer.name}")
-        c_type, known = types[buffer.name]
-        made.append(Argument(buffer.name, c_type, buffer.bytes // _SIZES[c_type], known))
+        c_type, known, way = types[buffer.name]
+        made.append(Argument(buffer.name, c_type, buffer.bytes // _SIZES[c_type], known, way))
     return tuple(made)
-
-
-def extra_argument(program: ArrayProgram, tile: Tile) -> int:
-    """Bytes of the scratch of a core; 0 for none."""
-    return scratch_bytes(program.core_at[tile].function)

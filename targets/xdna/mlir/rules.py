@@ -32,7 +32,14 @@ def verified(
     chains: Mapping[Channel, Sequence[Block]],
     dialect: Dialect = DEFAULT,
 ) -> Iterator[Violation]:
-    """Everything that a verifier would refuse."""
+    """Everything that a verifier would refuse.
+
+    Args:
+        program: whose.
+        device: that it is for.
+        chains: its blocks, by channel.
+        dialect: of the text.
+    """
     for channel, blocks in chains.items():
         core = channel.tile[1] >= device.shim_rows + device.mem_rows
         for block in blocks:

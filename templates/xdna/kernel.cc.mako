@@ -1,0 +1,141 @@
+<%
+    call = o.call
+    entries = o.entries
+    arguments = entries[0].arguments
+
+    def parameters(entry):
+        scratch = [f'{o.scratch_type} *__restrict scratch'] if o.scratch else []
+        return ', '.join([*(f'{a.c_type} *__restrict {a.name}' for a in entry.arguments), *scratch, 'int32 at'])
+
+    def given(entry):
+        return ', '.join([*(a.name for a in entry.arguments), *(['scratch'] if o.scratch else []), 'at'])
+
+    def ends(entry):
+        """Buffers and cascades under the names that the function's own text has for them."""
+        found = []
+        for a in entry.arguments:
+            if a.way:
+                found.append(f'adf::{a.way}_buffer<{a.c_type}> {a.known}({a.name}, {a.elements});')
+        for way, tag, name in o.cascades:
+            found.append(f'{way}_cascade<{tag}> {name}_end = ma_npu::{way}<{tag}>();')
+            found.append(f'{way}_cascade<{tag}> *const {name} = &{name}_end;')
+        return found
+
+    def modes(spec):
+        return [f'aie::set_rounding(aie::rounding_mode::{spec.rounding});', f'aie::set_saturation(aie::saturation_mode::{spec.saturation});']
+
+    def tables(values):
+        begin = 0
+        for name, value in values:
+            yield f'const int32 *const {call.symbol}_{name} = tables + {begin};'
+            begin += len(value)
+    families = {k.family: k for k in o.headers}.values()
+    pieces = sorted({p for e in entries for p in e.pieces})
+%>\
+// Calls of ${call.symbol}, as the cores of the program call them: ${', '.join(e.name for e in entries)}.
+#include "ma_npu.h"
+% if o.kind == 'whole':
+// The function itself, as the graphs have it.
+#include "${call.symbol}.cpp"
+
+% for e in entries:
+extern "C" void ${e.name}(${parameters(e)}) {
+    (void)at;
+    % for line in ends(e):
+    ${line}
+    % endfor
+    ${call.symbol}(${', '.join(o.passed)});
+}
+% endfor
+% else:
+% for k in families:
+#include "${k.family}.hpp"
+% endfor
+
+% for piece in pieces:
+static __attribute__((noinline)) void ${call.symbol}_piece${piece}(${parameters(entries[0])}) {
+    const unsigned number = static_cast<unsigned>(at);
+    (void)number;
+    // Not all of them matter to every piece.
+    ${' '.join(f'(void){a.name};' for a in arguments)}
+    % for line in ends(entries[0]):
+    ${line}
+    % endfor
+% if o.kind == 'nest':
+<%
+    s = call.call.spec
+    (outer, outer_count), (turning, count) = call.outer
+    fields = call.fields(piece)
+    indices = {'k': f'number % {call.k_tiles}', turning: f'number / {call.k_tiles} % {count}', outer: f'number / {call.k_tiles * count} % {outer_count}'}
+    if call.k_tiles == 1:
+        indices['k'] = '0'
+%>\
+    const unsigned m = ${indices['m']}, n = ${indices['n']}, k = ${indices['k']};
+    (void)m, (void)n, (void)k;
+    % if o.scratch:
+    auto *const sums = reinterpret_cast<${o.scratch_type} (*)[${s.m * s.n}]>(scratch);
+    (void)sums;
+    % endif
+    % for line in modes(s.requantise):
+    ${line}
+    % endfor
+    ${call.kernels[piece].family}::run({
+    % for name, value in fields:
+        .${name} = ${value},
+    % endfor
+    });
+% elif o.kind in ('bands', 'layer'):
+<% layer = call.call if o.kind == 'bands' else call %>\
+    % if o.kind == 'bands':
+    const unsigned band = number % ${call.count};
+    (void)band;
+    % endif
+    % for line in tables(layer.tables):
+    ${line}
+    % endfor
+    % for line in modes(layer.spec.requantise):
+    ${line}
+    % endfor
+    ${layer.spec.family}::run({
+    % for name, value in call.fields:
+        .${name} = ${value},
+    % endfor
+    });
+% elif o.kind == 'pool':
+<% count = len(call.origins) %>\
+    % for line in tables((('origins', call.origins), ('offsets', call.offsets))):
+    ${line}
+    % endfor
+    ${call.spec.family}::run({
+        .x = x.data(),
+        .origins = ${call.symbol}_origins,
+        .offsets = ${call.symbol}_offsets,
+        .y = y.data(),
+        .x_n_step = ${call.x_n_step},
+        .y_n_step = ${count * call.spec.m * call.spec.n},
+        .groups = ${count // call.spec.rows},
+        .taps = ${len(call.offsets)},
+        .blocks = ${call.blocks},
+    });
+% elif o.kind == 'attention':
+<%include file="xdna/attention.mako" args="call=call, piece=piece, modes=modes"/>\
+% elif o.kind == 'recurrent':
+<%include file="xdna/recurrent.mako" args="call=call, piece=piece"/>\
+% endif
+}
+
+% endfor
+% for e in entries:
+extern "C" void ${e.name}(${parameters(e)}) {
+    % if len(e.pieces) > 1:
+    const unsigned number = static_cast<unsigned>(at);
+    % endif
+    % for p in e.pieces[:-1]:
+    if (${o.choice} == ${p}) {
+        return ${call.symbol}_piece${p}(${given(e)});
+    }
+    % endfor
+    ${call.symbol}_piece${e.pieces[-1]}(${given(e)});
+}
+% endfor
+% endif

@@ -1,0 +1,197 @@
+"""Host programs of emitted projects, over a stand-in for XRT.
+
+What they hand to the array is what the text's transfers bring by the interpreter's account, and of
+what comes back they make the tensors that references make.
+"""
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import match_aie as match
+from match_aie.targets.aie_ml.execute import execute
+from match_aie.targets.aie_ml.kernels.numeric import carried_as
+from match_aie.targets.aie_ml.known import device
+from match_aie.targets.versal.executing import stretches
+from match_aie.targets.xdna import XDNA
+from tests.networks.power_of_two import dense_chain
+from tests.xdna_programs import convolution, gru
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+
+XRT = Path(__file__).parents[2] / "xrt"
+
+TRANSFER = re.compile(
+    r"dma_memcpy_nd\(%(\w+)\[0, 0, 0, (\d+)\]\[(\d+), 1, 1, (\d+)\]\[0, 0, 0, 1\]\) "
+    r".*metadata = @(\w+)"
+)
+
+
+def transfers(text):
+    """(argument, first byte, bytes, times) by the name of the way."""
+    return {
+        name: (argument, 4 * int(begin), 4 * int(words), int(times))
+        for argument, begin, times, words, name in TRANSFER.findall(text)
+    }
+
+
+def arguments(text):
+    """Name and bytes of each argument of the sequence."""
+    (inside,) = re.findall(r"runtime_sequence @sequence\((.*)\) \{", text)
+    return [(name, 4 * int(n)) for name, n in re.findall(r"%(\w+): memref<(\d+)xi32>", inside)]
+
+
+def brought(way, tensors):
+    """Bytes of a way into the array."""
+    if way.values is not None:
+        return np.ascontiguousarray(way.values).reshape(-1).view(np.uint8)
+    held = way.part or way.blocks
+    tensor = carried_as(tensors[way.name], way.dtype)
+    carried = tensor.reshape(-1) if held is None else held.cut(tensor)
+    return np.ascontiguousarray(carried).reshape(-1).view(np.uint8)
+
+
+def listed(source, name):
+    """A table of a host program in Python."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Assign) and node.targets[0].id == name:
+            return ast.literal_eval(node.value)
+    raise AssertionError(name)
+
+
+class Graph:
+    """A graph's files, and what its host programs must do."""
+
+    def __init__(self, folder, name, made):
+        self.folder, self.name, self.made = folder, name, made
+        self.text = (folder / "mlir" / f"{name}.mlir").read_text()
+        self.source = (folder / "mlir" / f"{name}_host.py").read_text()
+        self.done = execute(made.program, device(made.program.device), made.tensors)
+        self.moves, self.arguments = transfers(self.text), arguments(self.text)
+        assert len(self.arguments) <= 3
+
+    def prepare(self, where):
+        """Tensors as files, and what the array gives back."""
+        where.mkdir()
+        ways = {way["tensor"]: way["way"] for way in listed(self.source, "PACKED")}
+        for at, (name, dtype, elements) in enumerate(listed(self.source, "INPUTS")):
+            tensor = self.made.tensors[ways[at]]
+            assert (tensor.dtype.name, tensor.size) == (dtype, elements)
+            (where / f"{name}.bin").write_bytes(tensor.tobytes())
+        result = np.zeros(self.arguments[-1][1], np.uint8)
+        for way, _ in self.made.results:
+            argument, begin, size, _ = self.moves[way.name]
+            carried = carried_as(self.done.outputs[way.name], way.dtype)
+            assert argument == self.arguments[-1][0] == "outputs"
+            data = np.ascontiguousarray(carried).reshape(-1).view(np.uint8)
+            result[begin : begin + size] = data
+        (where / "result.bin").write_bytes(result.tobytes())
+        (where / "insts.bin").write_bytes(bytes(range(40)))
+        files = [
+            f"{name}.bin" for key in ("INPUTS", "OUTPUTS") for name, *_ in listed(self.source, key)
+        ]
+        constants = self.folder / "mlir" / f"{self.name}_constants.txt"
+        head = [str(constants)] if constants.is_file() else []
+        assert bool(head) == ("constants" in dict(self.arguments))
+        return ["net.xclbin", "insts.bin", *head, *files]
+
+    def check(self, where):
+        """What the stand-in saw, and what was made of its result."""
+        for way in (way.outside for way in self.made.program.ways):
+            argument, begin, size, times = self.moves[way.name]
+            if argument == "outputs":
+                continue
+            at = [name for name, _ in self.arguments].index(argument)
+            seen = np.frombuffer((where / f"arg{at}.bin").read_bytes(), np.uint8)
+            np.testing.assert_array_equal(
+                seen[begin : begin + size], brought(way, self.made.tensors)
+            )
+            assert times == way.repeats
+        wanted = {id(tensor): tensor for _, tensor in self.made.results}
+        for (name, dtype, _), tensor in zip(
+            listed(self.source, "OUTPUTS"), wanted.values(), strict=True
+        ):
+            got = np.frombuffer((where / f"{name}.bin").read_bytes(), dtype)
+            np.testing.assert_array_equal(got, tensor.reshape(-1))
+
+
+def chained():
+    return dense_chain(8, (16, 16, 16), np.int16)
+
+
+def streamed():
+    """Weights beyond the tiles: constants that come every time anew."""
+    return dense_chain(512, (1024, 256), np.int8)
+
+
+NETWORKS = [
+    pytest.param(convolution, {}, "int8", marks=pytest.mark.slow),
+    (gru, {"floats": "bf16"}, "float32"),
+    pytest.param(chained, {}, "int16", marks=pytest.mark.slow),
+    pytest.param(streamed, {}, "int8", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("model", "options", "dtype"), NETWORKS)
+def test_arguments_are_packed_as_the_text_takes_them(tmp_path, model, options, dtype):
+    target = XDNA(columns_per_layer=1, modules=("array",), **options)
+    net = match.compile(model(), target=target, selection="match")
+    assert net.warnings == ()
+    folder = tmp_path / "net"
+    net.write(folder)
+    mine = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
+    made = list(stretches(mine, "npu1", np.random.default_rng(0)))
+    names = [path.stem for path in sorted((folder / "mlir").glob("*.mlir"))]
+    assert len(names) == len(made) == 1
+    graph = Graph(folder, names[0], made[0])
+    assert [one[1] for one in listed(graph.source, "INPUTS")] == [dtype]
+    assert ("constants" in dict(graph.arguments)) == (model is streamed)
+    gathered = any(way["part"] for way in listed(graph.source, "PACKED"))
+    assert gathered or model is not convolution
+    host = tmp_path / "host"
+    flags = ["-std=c++20", "-O1", "-Wall", "-Wextra", "-Werror"]
+    flags += [f"-I{folder / 'mlir'}", f"-I{folder / 'include'}", f"-I{XRT}"]
+    source = folder / "mlir" / f"{graph.name}_host.cpp"
+    subprocess.run(["g++", *flags, str(source), "-o", str(host)], check=True)
+    for kind, command in (
+        ("cpp", [str(host)]),
+        ("py", [sys.executable, str(folder / "mlir" / f"{graph.name}_host.py")]),
+    ):
+        where = tmp_path / kind
+        given = graph.prepare(where)
+        done = subprocess.run(
+            [*command, *given],
+            cwd=where,
+            env={"PYTHONPATH": str(XRT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        graph.check(where)
+
+
+def test_commands_name_every_file(tmp_path):
+    """`make check` compiles the kernels; the commands of the tools say what the text links."""
+    target = XDNA(columns_per_layer=1, modules=("array",))
+    net = match.compile(dense_chain(8, (16, 16, 16), np.int16), target=target, selection="match")
+    net.write(tmp_path / "net")
+    folder = tmp_path / "net" / "mlir"
+    subprocess.run(["make", "check"], cwd=folder, check=True, capture_output=True)
+    dry = ["make", "-n", "all", "PEANO_INSTALL_DIR=/peano", "MLIR_AIE_DIR=/mlir_aie"]
+    done = subprocess.run(dry, cwd=folder, check=True, capture_output=True, text=True)
+    linked = set(re.findall(r'link_with = "(\w+)\.o"', next(folder.glob("*.mlir")).read_text()))
+    assert linked == {path.stem for path in (folder / "kernels").glob("*.cc")}
+    for name in linked:
+        assert "--target=aie2-none-unknown-elf -DNDEBUG" in done.stdout
+        assert f"-c kernels/{name}.cc -o build/{name}.o" in done.stdout
+    assert re.search(r"aiecc --no-xchesscc --no-xbridge --peano=/peano .*\.mlir", done.stdout)
+    readme = (folder / "README.md").read_text()
+    for path in (*folder.glob("*.mlir"), *folder.glob("*_host.*")):
+        assert f"`{path.name}`" in readme

@@ -1,0 +1,104 @@
+"""Functions that the text calls: their C++ stores what the interpreter's kernels store.
+
+The same headers of kernels as Versal's graphs have, compiled with the emulation, call after call of
+two runs of each core's program, at the addresses of the text.
+"""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import match_aie as match
+from match_aie.errors import TargetError
+from match_aie.targets.versal.executing import stretches
+from match_aie.targets.xdna import XDNA
+from match_aie.targets.xdna.mlir.objects import objects
+from tests.qdq_attention import AttentionNet
+from tests.xdna_kernels import compare
+from tests.xdna_programs import chain, gru, image, product, random_tensors, rows
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+
+
+def kinds(program):
+    return {type(core.function).__name__ for core in program.cores}
+
+
+CHAINS = [
+    ((96, (192, 64), np.int8, "npu1", 1), {"LayerCall"}),
+    pytest.param((8, (16, 16, 16), np.int16, "npu1", 1), {"LayerCall"}, marks=pytest.mark.slow),
+    pytest.param((512, (1024, 256), np.int8, "npu1", 1), {"Nest"}, marks=pytest.mark.slow),
+    pytest.param((1504, (512, 512), np.int8, "npu1", None), {"Nest"}, marks=pytest.mark.slow),
+    pytest.param((64, (64, 64), np.int8, "npu2", 2), {"LayerCall"}, marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("sizes", "wanted"), CHAINS)
+def test_dense_layers(tmp_path, sizes, wanted):
+    found = chain(*sizes)
+    assert kinds(found.program) == wanted
+    turned = {name: np.flip(x) for name, x in found.tensors.items()}
+    assert compare(found.program, [found.tensors, turned], tmp_path) > 0
+
+
+IMAGES = [
+    ("conv", 32, "Bands"),
+    pytest.param("depthwise", 24, "Bands", marks=pytest.mark.slow),
+    pytest.param("average", 20, "Bands", marks=pytest.mark.slow),
+    pytest.param("max", 20, "PoolCall", marks=pytest.mark.slow),
+    pytest.param("add", 20, "AddCall", marks=pytest.mark.slow),
+    pytest.param("table", 20, "TableCall", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("kind", "seed", "wanted"), IMAGES)
+def test_image_layers(tmp_path, kind, seed, wanted):
+    program = image(kind, seed)
+    assert kinds(program) == {wanted}
+    rng = np.random.default_rng(seed)
+    runs = [random_tensors(program, rng) for _ in range(2)]
+    assert compare(program, runs, tmp_path) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_products_of_activations(tmp_path, seed):
+    program, runs = product(seed)
+    assert kinds(program) == {"ProductCall"}
+    assert compare(program, runs, tmp_path) > 0
+
+
+NETWORKS = [
+    (AttentionNet((1, 2, 12, 40, 16, 16)).model, {}, {"AttentionCall"}),
+    pytest.param(
+        AttentionNet((1, 2, 12, 40, 16, 16), points=(0,) * 5).model,
+        {},
+        {"AttentionCall"},
+        marks=pytest.mark.slow,
+    ),
+    pytest.param(rows, {}, {"LayerCall", "NormCall", "SoftmaxCall"}, marks=pytest.mark.slow),
+    pytest.param(gru, {"floats": "bf16"}, {"RecurrentCall"}, marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("model", "options", "wanted"), NETWORKS)
+def test_networks(tmp_path, model, options, wanted):
+    """State from group to group, scores from product to product."""
+    target = XDNA(columns_per_layer=1, modules=("array",), **options)
+    net = match.compile(model(), target=target, selection="match")
+    mine = [layer for layer in net.program.schedule.chosen if layer.module == "array"]
+    seen = set()
+    for number, made in enumerate(stretches(mine, "npu1", np.random.default_rng(0))):
+        seen |= kinds(made.program)
+        runs = [made.tensors, {name: x * 1 for name, x in made.tensors.items()}]
+        assert compare(made.program, runs, tmp_path / str(number)) > 0
+    assert seen == wanted
+
+
+def test_a_program_that_is_only_timed_has_no_kernels():
+    program = chain(8, (16, 16), np.int8, columns=1).program
+    timed = replace(program, cores=tuple(replace(c, function=None) for c in program.cores))
+    with pytest.raises(TargetError, match="a core has no function"):
+        objects(timed)

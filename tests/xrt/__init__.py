@@ -1,0 +1,1 @@
+"""Stand-ins for XRT: what host programs use of its public API (2.18), and no more."""
