@@ -1,4 +1,4 @@
-"""What GAP9's controller does in an emitted network, counted; and cycles of its accesses, fitted.
+"""What GAP9's controller does in an emitted network, counted.
 
     python benchmarks/gap9_controller.py [--networks FILE ...] [--json FILE]
 
@@ -6,8 +6,8 @@ A network's C with the binding to PMSIS is compiled for rv32imc (GCC, -O3, as fo
 chip) and run on an emulated core: instructions, loads and stores of L2, and of the cluster's
 registers, are counted for every walk, transfer, wait, job and call of a kernel. PMSIS itself is a
 stub of eight registers for the DMA; kernels and NE16 do nothing. The parts are fields of `Code`
-(`targets/gap9/timing/controller.py`). The fit is least squares of relative errors, to the rows of
-`gvsoc_gap9.csv` that are marked for it.
+(`targets/gap9/timing/controller.py`). Errors of the rows of
+`gvsoc_gap9.csv` are printed after them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gap9_count import Counted, Layer, count, count_project
+from gap9_count import COUNTED, Counted, Layer, count, count_project
 from generated import DATA, network
 from machine import machine_row
 
@@ -45,10 +45,10 @@ PARTS = ("transfer", "wait", "first", "second", "later", "part")
 #: The project that was timed with the layer's structure on the stack, as one row has it.
 ON_STACK = replace(
     COMMIT_2AA2A23,
-    first=Work(736, 46, 26),
-    second=Work(457, 4, 26),
-    later=Work(179, 4, 8),
-    part=Work(600, 8, 26),
+    first=Work(734, 46, 26, 317, 88),
+    second=Work(457, 4, 26, 282, 10),
+    later=Work(179, 4, 8, 165, 0.2),
+    part=Work(600, 8, 26, 359, 8),
 )
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -102,30 +102,29 @@ def _accesses(layer: Layer) -> float:
 
 
 def works(layers: Iterable[Layer], part: str) -> Array:
-    """(instructions, L2, registers) of all occurrences of a part."""
+    """All that is counted (`_array`), of all occurrences of a part."""
     found = [work for layer in layers for work in layer.parts.get(part, ())]
-    return np.array([(w.instructions, w.l2, w.registers) for w in found], float).reshape(-1, 3)
+    return np.array([_array(work) for work in found], float).reshape(-1, COUNTED)
 
 
 def mean(layers: Iterable[Layer], part: str) -> Work:
     """Of a part."""
-    return Work(*(float(value) for value in works(layers, part).mean(axis=0)))
+    return _work(works(layers, part).mean(axis=0))
 
 
 def solved(factors: Sequence[Sequence[float]], sides: Array) -> Array:
-    """Rows of factors' (instructions, L2), by least squares of relative errors."""
-    scale = 1.0 / sides[:, :1], 1.0 / sides[:, 1:2]
+    """What rows of factors have of all that is counted, by least squares of relative errors."""
     rows = np.array(factors, float)
-    found = [
-        np.linalg.lstsq(rows * each, sides[:, i] * each[:, 0], rcond=None)[0]
-        for i, each in enumerate(scale)
-    ]
+    found = []
+    for side in sides.T:
+        each = 1.0 / np.maximum(side, 1.0)
+        found.append(np.linalg.lstsq(rows * each[:, None], side * each, rcond=None)[0])
     return np.stack(found, axis=1)
 
 
 def walked(layers: Sequence[Layer]) -> Array:
-    """(instructions, L2) of every walk."""
-    return np.array([(layer.walk.instructions, layer.walk.l2) for layer in layers], float)
+    """All that is counted, of every walk."""
+    return np.array([_array(layer.walk) for layer in layers], float)
 
 
 def walks(layers: Sequence[Layer]) -> Walks:
@@ -152,12 +151,12 @@ def walks(layers: Sequence[Layer]) -> Walks:
 
 
 def _nearer(layers: Sequence[Layer], part: str) -> Array:
-    """(0, accesses to L2) that a part has more in lists than in loops."""
+    """Accesses to L2, and nothing else, that a part has more in lists than in loops."""
     found = [
         mean([layer for layer in layers if layer.listed == listed], part).l2
         for listed in (True, False)
     ]
-    return np.array([0.0, found[0] - found[1]])
+    return np.array([0.0, found[0] - found[1], *[0.0] * (COUNTED - 2)])
 
 
 def _work(found: Array) -> Work:
@@ -169,13 +168,13 @@ def plane(layers: Sequence[Layer]) -> Work:
     starts = works(layers, "transfer")
     more = starts[starts[:, 2] > LINES]
     one = starts[starts[:, 2] == LINES].mean(axis=0)
-    return _work(((more - one) / (more[:, 2:] / LINES - 1)).mean(axis=0))
+    return _work(((more - one) / (more[:, 2:3] / LINES - 1)).mean(axis=0))
 
 
 def lane(pairs: Sequence[Layer], move: Work) -> tuple[Work, Work]:
     """Of each of two layers side by side, what entering it takes, and a tile of it."""
     factors = [[2.0, pair.visits] for pair in pairs]
-    share = np.array([(move.instructions, move.l2)])
+    share = _array(move)[None]
     moved = np.array([[pair.moves] for pair in pairs]) * share
     enter, visit = solved(factors, walked(pairs) - moved)
     return _work(enter), _work(visit)
@@ -195,7 +194,7 @@ def place(networks: Sequence[Counted]) -> Work:
 
 
 def _array(work: Work) -> Array:
-    return np.array([work.instructions, work.l2, work.registers])
+    return np.array([work.instructions, work.l2, work.registers, work.stalls, work.lines])
 
 
 def counted(layers: Sequence[Layer], far: Work, both: Sequence[Counted]) -> Code:
@@ -222,9 +221,7 @@ def counted(layers: Sequence[Layer], far: Work, both: Sequence[Counted]) -> Code
         lane=lane(pairs, walk.move),
         fork=fork(pairs, mean(layers, "wait")),
         place=place(both),
-        transfer=Work(
-            start.instructions + walk.move.instructions, start.l2 + walk.move.l2, start.registers
-        ),
+        transfer=_work(_array(start) + _array(walk.move)),
         plane=plane(layers),
         wait=mean(layers, "wait"),
         first=mean(listed, "first"),
@@ -248,36 +245,30 @@ def measured(use: str) -> dict[str, float]:
     }
 
 
-def simulated(code: Code, access: Access) -> list[float]:
-    """Cycles of NE16's steps of the project that was timed."""
-    manifest = gzip.decompress((DATA / "resnet8_2aa2a23.json.gz").read_bytes())
+def simulated(
+    code: Code, access: Access, manifest: str = "resnet8_2aa2a23.json.gz"
+) -> dict[int, float]:
+    """Cycles of NE16's steps of an emitted project, by their number in its program.
+
+    Args:
+        code: the controller's.
+        access: what it takes.
+        manifest: a file of `tests/data`.
+    """
+    record = parse(json.loads(gzip.decompress((DATA / manifest).read_bytes())), DATA)
     simulator = ScratchpadSimulator(Gap9Timing(260e6, code=code, access=access))
-    run = simulator.run(steps(parse(json.loads(manifest), DATA), GAP9()), record=False)
-    return [step.cycles for step in run.steps if step.module == "ne16"]
+    run = simulator.run(steps(record, GAP9()), record=False)
+    return {n: step.cycles for n, step in enumerate(run.steps) if step.module == "ne16"}
 
 
 def errors(access: Access, use: str) -> dict[str, float]:
     """Relative errors of the rows of whole steps for `use`."""
     found = {}
-    cycles = simulated(COMMIT_2AA2A23, access), simulated(ON_STACK, access)
+    cycles = [[*simulated(code, access).values()] for code in (COMMIT_2AA2A23, ON_STACK)]
     for step, wanted in measured(use).items():
         number, _, variant = step.partition(" ")
         found[step] = cycles[bool(variant)][int(number) - 1] / wanted - 1
     return found
-
-
-def fit(rounds: int = 8) -> Access:
-    """Cycles of an access to L2 and to a register, an instruction being 1: Gauss-Newton."""
-    found = np.array([30.0, 5.0])
-
-    def of(at: Array) -> Array:
-        return np.array(list(errors(Access(1.0, float(at[0]), float(at[1])), "fit").values()))
-
-    for _ in range(rounds):
-        now = of(found)
-        slopes = np.stack([of(found + step) - now for step in np.eye(2)], axis=1)
-        found = found - np.linalg.lstsq(slopes, now, rcond=None)[0]
-    return Access(1.0, float(found[0]), float(found[1]))
 
 
 def named(code: Code) -> dict[str, Work]:
@@ -287,6 +278,8 @@ def named(code: Code) -> dict[str, Work]:
         value = getattr(code, entry.name)
         if isinstance(value, Work):
             found[entry.name] = value
+        elif entry.name == "entered":
+            continue
         elif isinstance(value, tuple):
             found |= {
                 f"{entry.name} {of}": w for of, w in zip(("layer", "tile"), value, strict=True)
@@ -300,7 +293,7 @@ def code_rows(code: Code) -> list[dict[str, Any]]:
     """What was counted, beside what `Code` has."""
     held, found = named(Code()), []
     for name, work in named(code).items():
-        for metric in ("instructions", "l2", "registers"):
+        for metric in ("instructions", "l2", "registers", "stalls", "lines"):
             has = f"{getattr(held[name], metric):g}" if name in held else "nothing"
             value = round(getattr(work, metric), 1)
             entry = {"case": name, "metric": metric, "value": value, "unit": ""}
@@ -308,12 +301,9 @@ def code_rows(code: Code) -> list[dict[str, Any]]:
     return found
 
 
-def fit_rows(access: Access) -> list[dict[str, Any]]:
-    """The fit, and every row's error with it."""
-    found = [
-        {"case": "fit", "metric": name, "value": round(getattr(access, name), 2), "unit": "cycles"}
-        for name in ("l2", "register")
-    ]
+def error_rows(access: Access) -> list[dict[str, Any]]:
+    """How far every row of GVSoC's is off."""
+    found = []
     for use in ("fit", "report"):
         for step, error in errors(access, use).items():
             entry = {"case": f"ne16 step {step}", "metric": "error", "unit": "%"}
@@ -336,7 +326,7 @@ def main() -> None:
     models = [network(file) for file in options.networks]
     both = [count(network(file), GAP9()) for file in BESIDE]
     code = counted(everything(models), distant(models[:1]), both)
-    rows = [*code_rows(code), *fit_rows(fit())]
+    rows = [*code_rows(code), *error_rows(Access())]
     for entry in rows:
         print(f"{entry['case']:62} {entry['metric']:12} {entry['value']:8} {entry.get('note', '')}")
     if options.json:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gap9_core import LINE, Cache, Stalls, stalls
+from gap9_pmsis import PMSIS, STUBS
 from generated import ROOT  # noqa: F401  (makes the tests importable)
 
 import match_aie
@@ -28,89 +30,6 @@ from tests.riscv import GCC, ISAS, decode
 L2, L2_BYTES, DATA, GIVEN, TABLE = 0x1C000000, 0x400000, 0x1C110000, 0x1C200000, 0x1C3F0000
 L1, L1_BYTES, LAYERS, STACK = 0x10000000, 0x20000, 0x10006000, 0x1001FF00
 UNITS, UNITS_BYTES, STOP = 0x10200000, 0x10000, 0x1C3FF000
-
-#: What the binding calls: names as PMSIS has them, and nothing behind most of them. The DMA takes a
-#: command as MCHAN does: a lock, a counter, the command in words, the lock again.
-PMSIS = """#ifndef PMSIS_H
-#define PMSIS_H
-#include <stddef.h>
-#include <stdint.h>
-#define PI_L1 __attribute__((section(".data_l1")))
-struct pi_device { void *config; };
-struct pi_cluster_conf { int id; };
-struct pi_cluster_task {
-    void (*entry)(void *);
-    void *arg;
-    uint32_t stack_size, slave_stack_size;
-};
-typedef enum { PI_CL_DMA_DIR_LOC2EXT = 0, PI_CL_DMA_DIR_EXT2LOC = 1 } pi_cl_dma_dir_e;
-typedef struct { uint32_t id; } pi_cl_dma_cmd_t;
-#define DMA(offset) (*(volatile uint32_t *)(0x10204000u + (offset)))
-int pi_cluster_send_task_to_cl(struct pi_device *device, struct pi_cluster_task *task);
-void pi_cl_team_fork(int cores, void (*entry)(void *), void *argument);
-void pi_cl_team_fork_cc(int cores, void (*entry)(void *), void *argument);
-void *pi_l1_malloc(struct pi_device *device, uint32_t bytes);
-void pi_open_from_conf(struct pi_device *device, void *conf);
-int pi_cluster_open(struct pi_device *device);
-int pi_cluster_close(struct pi_device *device);
-static inline void pi_cluster_conf_init(struct pi_cluster_conf *conf) { conf->id = 0; }
-/* GAP9's controller is a ninth core; two instructions as on the chip, that no compiler foresees. */
-static inline uint32_t pi_core_id(void)
-{
-    uint32_t id;
-    __asm__ volatile("li %0, 0\\n\\taddi %0, %0, 8" : "=r"(id));
-    return id;
-}
-static inline void pi_cluster_task(struct pi_cluster_task *task, void (*entry)(void *), void *arg)
-{
-    task->entry = entry;
-    task->arg = arg;
-}
-static inline uint32_t dma_begin(uint32_t words, uint32_t l1, uint32_t l2)
-{
-    (void)DMA(0);
-    const uint32_t id = DMA(4);
-    DMA(4) = words;
-    DMA(4) = l1;
-    DMA(4) = l2;
-    return id;
-}
-static inline void pi_cl_dma_cmd(uint32_t l2, uint32_t l1, uint32_t bytes, pi_cl_dma_dir_e to,
-    pi_cl_dma_cmd_t *command)
-{
-    command->id = dma_begin(bytes | (uint32_t)to << 17, l1, l2);
-    DMA(0) = 0;
-}
-static inline void pi_cl_dma_cmd_2d(uint32_t l2, uint32_t l1, uint32_t bytes, uint32_t stride,
-    uint32_t line, pi_cl_dma_dir_e to, pi_cl_dma_cmd_t *command)
-{
-    command->id = dma_begin(bytes | (uint32_t)to << 17 | 1u << 18, l1, l2);
-    DMA(4) = line;
-    DMA(4) = stride;
-    DMA(0) = 0;
-}
-static inline void pi_cl_dma_cmd_wait(pi_cl_dma_cmd_t *command)
-{
-    (void)DMA(0);
-    while (DMA(8) >> command->id & 1) { }
-    DMA(12) = 1u << command->id;
-    DMA(0) = 0;
-}
-#endif
-"""
-STUBS = """#include "pmsis.h"
-int pi_cluster_send_task_to_cl(struct pi_device *device, struct pi_cluster_task *task)
-{ (void)device; task->entry(task->arg); return 0; }
-void pi_cl_team_fork(int cores, void (*entry)(void *), void *argument)
-{ (void)cores; (void)entry; (void)argument; __asm__ volatile(""); }
-void pi_cl_team_fork_cc(int cores, void (*entry)(void *), void *argument)
-{ (void)cores; entry(argument); }
-void *pi_l1_malloc(struct pi_device *device, uint32_t bytes)
-{ (void)device; (void)bytes; return (void *)@LAYERS@; }
-void pi_open_from_conf(struct pi_device *device, void *conf) { device->config = conf; }
-int pi_cluster_open(struct pi_device *device) { (void)device; return 0; }
-int pi_cluster_close(struct pi_device *device) { (void)device; return 0; }
-"""
 
 
 @dataclass
@@ -144,14 +63,23 @@ class Layer:
     parts: dict[str, list[Work]] = field(default_factory=lambda: defaultdict(list))
 
 
-def build(project: Path, folder: Path, name: str) -> Path:
-    """The project with its binding to PMSIS as an ELF. Kernels are missing: nobody calls them."""
+def build(project: Path, folder: Path, name: str, *, kernels: bool = False) -> Path:
+    """The project with its binding to PMSIS as an ELF.
+
+    Args:
+        project: emitted.
+        folder: for what is built.
+        name: of the network.
+        kernels: whether the first of the workers runs them; else they are missing, and not called.
+    """
     (folder / "pmsis.h").write_text(PMSIS)
     (folder / "stubs.c").write_text(STUBS.replace("@LAYERS@", hex(LAYERS)))
     sources = [f"src/{name}.c", f"src/{name}_weights.S", str(folder / "stubs.c")]
     sources += [f"pmsis/ma_{part}_pmsis.c" for part in ("gap9", "ne16")]
+    sources += [str(file) for file in sorted(project.glob("kernels/*.c"))] if kernels else []
     flags = ["-std=c11", "-ffp-contract=off", "-fno-strict-aliasing", "-O3"]
     command = [GCC, *ISAS["rv32imc"], "-specs=picolibc.specs", *flags, "-nostartfiles", "-DMA_CHIP"]
+    command += ["-DKERNELS"] if kernels else []
     command += [f"-I{folder}", "-Iinclude", *sources, "-lm", "-o", str(folder / "counted.elf")]
     places = {"__flash": L2 + 0x8000, "__flash_size": DATA - L2 - 0x8000}
     places |= {"__ram": DATA, "__ram_size": GIVEN - DATA}
@@ -199,7 +127,7 @@ class _Frame:
     part: str
     back: int
     nbytes: int = 0
-    work: list[int] = field(default_factory=lambda: [0, 0, 0])
+    work: list[int] = field(default_factory=lambda: [0] * COUNTED)
     jobs: list[list[int]] = field(default_factory=list)
 
 
@@ -207,10 +135,16 @@ class _Frame:
 PARTS = {"ma_dma_load": "transfer", "ma_dma_store": "transfer"}
 PARTS |= {"ma_dma_wait": "wait", "ma_ne16_wait": "wait"}
 PARTS |= {"ma_fork_start": "fork", "ma_fork_wait": "join", "ma_l1_place": "place"}
-PARTS |= {"ma_beside": "beside"}
+PARTS |= {"ma_beside": "beside", "pi_cl_team_fork": "kernel"}
 
 #: Parts in which others begin.
 OUTER = ("walk", "beside", "start")
+
+#: What is counted: instructions, accesses to L2 and to registers of units, stalls, lines.
+COUNTED = 5
+#: Bytes of the controller's own instruction cache: `l0_cc`, a ninth core's, of the public
+#: pulp/chips/pulp_open/cluster.json (gvsoc/gvsoc-pulp@a92764c). GAP9's is not published.
+FIRST = 2048
 
 #: Where words of the binding's `team` are that workers read and write, from its end: `started`, and
 #: `done` of nine cores, which end it.
@@ -246,6 +180,8 @@ class Run:
         self._team = team[0]["st_value"] + team[0]["st_size"] if team else 0
         self._back, self._nbytes, self._sizes = UC_RISCV_REG_RA, UC_RISCV_REG_A2, {}
         self._frames = [_Frame("walk", 0)]
+        self._stalls: dict[tuple[int, int], Stalls] = {}
+        self._last, self._end, self._first, self._line = Stalls(0, 0), 0, Cache(FIRST), -1
         self._found: list[Layer] = []
         self._placed: list[tuple[int, Work]] = []
         self._kinds: list[list[str]] = []
@@ -273,14 +209,29 @@ class Run:
         return sum(layer.lanes for layer in self._found)
 
     def _block(self, core: Any, address: int, size: int, data: object) -> None:
+        if address != self._end:
+            self._frames[-1].work[3] += self._last.elsewhere
         while address == self._frames[-1].back:
             self._leave(self._frames.pop())
         name = self._names.get(address)
         if name is not None:
             self._enter(name)
         if (address, size) not in self._sizes:
-            self._sizes[address, size] = decode(bytes(core.mem_read(address, size)))[0]
-        self._frames[-1].work[0] += self._sizes[address, size]
+            code = bytes(core.mem_read(address, size))
+            self._sizes[address, size], self._stalls[address, size] = decode(code)[0], stalls(code)
+        work, self._last = self._frames[-1].work, self._stalls[address, size]
+        work[0] += self._sizes[address, size]
+        work[3] += self._last.always
+        self._end = address + size
+        for line in range(address // LINE, (self._end - 1) // LINE + 1):
+            if line != self._line:
+                self._fetch(line)
+            self._line = line
+
+    def _fetch(self, line: int) -> None:
+        """A line of code that is not the one before; the innermost part waits where it misses."""
+        if self._frames[-1].part != "kernel":
+            self._frames[-1].work[4] += not self._first.holds(line)
 
     def _access(self, core: Any, kind: int, at: int, size: int, value: int, data: object) -> None:
         if at >= UNITS:
@@ -300,7 +251,7 @@ class Run:
             back, nbytes = (self._core.reg_read(at) for at in (self._back, self._nbytes))
             self._frames.append(_Frame(part, back, nbytes))
         elif "_group_" in name:
-            top.work = [0, 0, 0]
+            top.work = [0] * COUNTED
 
     def _open(self) -> None:
         """What came since the layer before is this one's, or of the two that run side by side."""
@@ -327,10 +278,12 @@ class Run:
         """The layer has everything since the one before; of two `ma_beside` says when."""
         if self._frames[-1].part != "beside":
             self._found[-1].walk = Work(*self._frames[0].work)
-            self._frames[0].work = [0, 0, 0]
+            self._frames[0].work = [0] * COUNTED
 
     def _leave(self, frame: _Frame) -> None:
         """A call is over; of a wait for nothing the walk has the work."""
+        if frame.part == "kernel":
+            return
         if frame.part == "place":
             self._placed.append((frame.nbytes, Work(*frame.work)))
             return
@@ -340,7 +293,7 @@ class Run:
         if frame.part == "beside":
             both = zip(self._frames[0].work, frame.work, strict=True)
             layer.walk = Work(*(a + b for a, b in both))
-            self._frames[0].work = [0, 0, 0]
+            self._frames[0].work = [0] * COUNTED
         elif frame.part == "wait" and not frame.work[2]:
             both = zip(self._frames[0].work, frame.work, strict=True)
             self._frames[0].work = [a + b for a, b in both]
@@ -359,7 +312,7 @@ class Run:
 
     def _jobs(self, layer: Layer, frame: _Frame) -> None:
         """A job lasts until the next one is acquired, the first one from the call's begin."""
-        marks = [[0, 0, 0], *frame.jobs[1:], frame.work]
+        marks = [[0] * COUNTED, *frame.jobs[1:], frame.work]
         spans = zip(self._kinds.pop(0), marks[:-1], marks[1:], strict=True)
         for kind, begin, end in spans:
             layer.parts[kind].append(Work(*(b - a for a, b in zip(begin, end, strict=True))))

@@ -30,29 +30,34 @@ class Controller:
 
     Attributes:
         layer: cycles to enter a layer of several tiles; being offloaded is a hand-over, which
-            targets price. This, `visit`, `many`, `one_tile` and `wait` are instructions and
-            accesses counted in emitted C on an emulated rv32imc core (GCC 12, -O3): a cycle an
-            instruction, 27.8 more for L2, 6.4 for a unit's register (fitted to half of what GVSoC
-            measured of a network's layers).
+            targets price. This, `visit`, `many`, `one_tile` and `wait` are instructions, accesses
+            and lines of code counted in emitted C on an emulated rv32imc core (GCC 12, -O3): a
+            cycle an instruction and what branches stall, 14 more for L2, 2 for a unit's register
+            or a line that the first instruction cache lacks (GVSoC's public model of pulp_open).
         visit: of the walk, around each of several tiles.
         many: the last two in a layer of more than `listed` tiles.
         listed: see there; `match_aie.hardware.tables` decides it. Lists are taken to lie in L1.
         one_tile: of the whole walk in a layer of one tile.
         wait: of a wait for what is over.
+        code: to fetch the code that a layer finds in L2 only, when it is entered: lines of 16
+            bytes, 17 cycles each (GVSoC's public model), on average of counted networks' layers on
+            the cluster. What it is of a layer depends on the one before, which no layer knows.
     """
 
-    layer: float = 173.6
-    visit: float = 49.0
-    many: tuple[float, float] = (173.6, 3686.0)
+    layer: float = 260.0
+    visit: float = 66.0
+    many: tuple[float, float] = (260.0, 2422.0)
     listed: int = 32
-    one_tile: float = 380.8
-    wait: float = 57.2
+    one_tile: float = 414.0
+    wait: float = 56.6
+    code: float = 799.0
 
     def walk(self, calls: Array) -> tuple[Array, Array]:
         """Cycles to enter a layer of so many tiles, and around each of them."""
         enter = np.where(calls > self.listed, self.many[0], self.layer)
         visit = np.where(calls > self.listed, self.many[1], self.visit)
-        return np.where(calls > 1, enter, self.one_tile), np.where(calls > 1, visit, 0.0)
+        entered = np.where(calls > 1, enter, self.one_tile) + self.code
+        return entered, np.where(calls > 1, visit, 0.0)
 
     @property
     def first(self) -> float:
@@ -70,7 +75,7 @@ class Controller:
             ahead: cycles in which the controller sets the first job up.
         """
         hidden = np.maximum(loads, self.first + ahead)
-        entered = min(self.layer, self.many[0], self.one_tile)
+        entered = min(self.layer, self.many[0], self.one_tile) + self.code
         return np.asarray(np.maximum(compute + hidden, moves + entered))
 
 

@@ -75,16 +75,19 @@ class ScratchpadSimulator:
         self._timing = timing
         self._energy = energy
 
-    def run(self, steps: Sequence[SimulatedStep], *, record: bool = True) -> Simulation:
+    def run(
+        self, steps: Sequence[SimulatedStep], *, record: bool = True, before: Sequence[str] = ()
+    ) -> Simulation:
         """Simulate one inference, from the first step to the end of the last.
 
         Args:
             steps: the network's calls, in execution order.
             record: whether the timeline keeps events.
+            before: modules of layers that ran just before, whose code caches hold.
         """
         simulator = Simulator(record=record)
         results: list[StepResult] = []
-        chip = Chip(simulator, self._timing, self._energy)
+        chip = Chip(simulator, self._timing, self._energy, before)
 
         def result(step: SimulatedStep, begin: float, cycles: float, joules: float) -> StepResult:
             energy = joules if self._energy is not None else None
@@ -119,9 +122,9 @@ class ScratchpadSimulator:
         return Simulation(tuple(results), timeline, self._timing.frequency_hz)
 
     def layer(self, module: str, workload: Workload, tiles: TileProgram) -> float:
-        """Cycles of one layer alone, as the controller runs it."""
+        """Cycles of one layer alone, as the controller runs it after one of the same module."""
         step = SimulatedStep("", module, workload, tiles, 0.0, 0.0)
-        return self.run([step], record=False).cycles
+        return self.run([step], record=False, before=(module,)).cycles
 
 
 __all__ = [

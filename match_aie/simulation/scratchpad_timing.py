@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -90,3 +91,16 @@ class SharedTiming(ScratchpadTiming, Protocol):
 
     def slowed(self, unit: str) -> float:
         """Cycles that a cycle of the unit takes more while another unit works; 0 for none."""
+
+
+@runtime_checkable
+class CodeTiming(ScratchpadTiming, Protocol):
+    """The same of a chip whose controller fetches its code through caches."""
+
+    def entering(self, module: str, before: Sequence[str]) -> float:
+        """Cycles that a layer waits for code that no cache holds when it is entered.
+
+        Args:
+            module: that runs it.
+            before: modules of all layers that ran before it, in order.
+        """

@@ -13,7 +13,12 @@ from typing import Any
 from match_aie.hardware import Energy, Region, SimulatedStep, Visit
 from match_aie.simulation.commands import Acquire, Delay, Release, Resource, Task, Wait
 from match_aie.simulation.engine import Simulator
-from match_aie.simulation.scratchpad_timing import KernelTime, ScratchpadTiming, SharedTiming
+from match_aie.simulation.scratchpad_timing import (
+    CodeTiming,
+    KernelTime,
+    ScratchpadTiming,
+    SharedTiming,
+)
 from match_aie.simulation.timeline import Event
 
 Steps = Generator[Any, Any, Any]
@@ -35,9 +40,13 @@ class Chip:
     """The units, and what the controller does with them."""
 
     def __init__(
-        self, simulator: Simulator, timing: ScratchpadTiming, energy: Energy | None
+        self,
+        simulator: Simulator,
+        timing: ScratchpadTiming,
+        energy: Energy | None,
+        before: Sequence[str] = (),
     ) -> None:
-        """Nothing is under way."""
+        """Nothing is under way; modules of layers that ran `before` have their code in caches."""
         self._simulator = simulator
         self._timing = timing
         self._energy = energy
@@ -48,6 +57,7 @@ class Chip:
         self._slots: dict[str, Resource] = {}
         self._running: list[str] = []
         self._offloaded = False
+        self._entered = list(before)
         self.early: list[Task] = []
 
     def step(self, step: SimulatedStep, after: SimulatedStep | None) -> Steps:
@@ -62,6 +72,12 @@ class Chip:
         ahead = after.tiles.ahead if after is not None and after.tiles is not None else ()
         layer = Layer(self, step, ahead)
         yield from layer.run()
+
+    def entering(self, module: str) -> float:
+        """Cycles that the controller waits for the code of a layer that it enters now."""
+        timing, before = self._timing, tuple(self._entered)
+        self._entered.append(module)
+        return timing.entering(module, before) if isinstance(timing, CodeTiming) else 0.0
 
     def busy(self, cycles: float, who: str, name: str, category: str) -> Delay:
         """A core works: the control core, or the controller.
@@ -206,6 +222,7 @@ class Layer:
     def run(self) -> Steps:
         """From entering it to the end of its last store."""
         enter, walk = self._chip.timing.walk(self._tiles)
+        enter += self._chip.entering(self._step.module)
         yield self._chip.busy(enter, "controller", self._label, "layer")
         yield from self._fetch(self._visits[0].loads)
         if not self._early:
@@ -324,6 +341,7 @@ class Lane(Layer):
     def _enter(self) -> Steps:
         self._chip.happened("open", self._label)
         enter, _ = self._walks()
+        enter += self._chip.entering(self._step.module)
         yield self._chip.busy(enter, "controller", self._label, "layer")
         yield from self._fetch(self._visits[0].loads)
         if not self._early:

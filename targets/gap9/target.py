@@ -80,8 +80,8 @@ VENDOR = (
 #: in a layer by itself: `lane` less `few` or `one_tile`, and `fork`. Counted, see
 #: `timing/controller.py`. The cluster's cores wait for NE16 at the banks of L1 (assumed, see
 #: `timing/network.py`).
-NE16_BESIDE = Company(enter=159.6, call=43.0, one_call=44.4)
-CLUSTER_BESIDE = Company(enter=159.6, call=436.8, one_call=438.2, slowed=0.19)
+NE16_BESIDE = Company(enter=161.0, call=63.0, one_call=136.0)
+CLUSTER_BESIDE = Company(enter=161.0, call=648.0, one_call=721.0, slowed=0.19)
 
 
 class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):

@@ -1,14 +1,16 @@
 """What the controller's own code takes on GAP9: counted work, and cycles of what it touches.
 
-Counted (`benchmarks/gap9_controller.py`): instructions, accesses to L2 and accesses to registers of
-the cluster's units, of the C of emitted networks (the walk over tiles, `ma_ne16_tile`, the binding
-to PMSIS), compiled for rv32imc (GCC 12, -O3) and run on an emulated core (Unicorn), as they are and
-with 16, 8 and 6 KiB of L1. The stack lies in L1, so do lists of tiles (`ma_near.h`) and what the
-binding changes (`PI_L1`); constants and loops lie in L2. PMSIS is a stub with the DMA's registers.
+Counted (`benchmarks/gap9_controller.py`): instructions, what they stall, accesses to L2 and to
+registers of the cluster's units, lines that a first instruction cache lacks, of the C of emitted
+networks (the walk over tiles, `ma_ne16_tile`, the binding to PMSIS), compiled for rv32imc (GCC 12,
+-O3) and run on an emulated core (Unicorn), as they are and with 16, 8 and 6 KiB of L1. The stack
+lies in L1, so do lists of tiles (`ma_near.h`) and what the binding changes (`PI_L1`); constants and
+loops lie in L2. PMSIS is a stub with the DMA's registers.
 
-Fitted: `Access`, by least squares of relative errors to the steps of `gvsoc_gap9.csv` that are
-marked so, which time the C of commit 2aa2a23 (its counts: `COMMIT_2AA2A23`). No cycle was measured
-on silicon, and none with Xpulp: no compiler for it was at hand.
+Nothing is fitted: `Access` is what GVSoC's public model says. Caches are its too, with the 2 KiB
+that it gives a ninth core and the 4 KiB of all cores; GAP9's are not published. Rows of
+`gvsoc_gap9.csv`, which time the C of commit 2aa2a23 (its counts: `COMMIT_2AA2A23`), are only held
+against it. No cycle was measured on silicon, and none with Xpulp: no compiler for it was at hand.
 """
 
 from __future__ import annotations
@@ -20,47 +22,84 @@ from types import MappingProxyType
 
 @dataclass(frozen=True)
 class Access:
-    """Cycles of an instruction, and what an access takes beyond it.
+    """Cycles of an instruction, and what it takes beyond its own in GVSoC's public pulp_open.
+
+    Files are of gvsoc/gvsoc-core@0148c68 and gvsoc/gvsoc-pulp@a92764c (pulp/chips/pulp_open).
 
     Attributes:
-        instruction: branches, caches and L1 included.
-        l2: a load or a store of L2 by a core of the cluster.
-        register: the same of a unit's register in the cluster.
+        instruction: L1 included.
+        l2: a load or a store of L2 by a core of the cluster: 2 by `cluster_ico` (cluster.py), 12 by
+            `axi_ico` (soc.py).
+        register: of a unit of the cluster: `cluster_ico`. The DMA's, which lie beside L1 there, are
+            taken as NE16's.
+        near: a line of code that the controller's own cache lacks (`refill_latency`, cluster.json).
+        far: more, of one that the cores' shared cache lacks too: `refill_latency`, and the way to
+            L2 with a cycle for its data (models/cache/cache_impl.cpp).
     """
 
     instruction: float = 1.0
-    l2: float = 27.8
-    register: float = 6.4
+    l2: float = 14.0
+    register: float = 2.0
+    near: float = 2.0
+    far: float = 17.0
 
 
 @dataclass(frozen=True)
 class Work:
-    """Counted code: instructions, and of these accesses to L2 and to registers."""
+    """Counted code.
+
+    Attributes:
+        instructions: of rv32imc.
+        l2: of these, accesses to L2.
+        registers: of these, accesses to units' registers.
+        stalls: cycles of branches, jumps, values used at once, products' upper halves, divisions
+            (timing_implem.hpp and rv32m.hpp of gvsoc-core, models/cpu/iss/include).
+        lines: of 16 bytes that 2 KiB of a first cache lack, on average of all times it runs.
+    """
 
     instructions: float
     l2: float = 0
     registers: float = 0
+    stalls: float = 0
+    lines: float = 0
 
     def cycles(self, access: Access) -> float:
-        """What it takes."""
+        """What it takes, but for lines that come from L2."""
         return (
             self.instructions * access.instruction
             + self.l2 * access.l2
             + self.registers * access.register
+            + self.stalls
+            + self.lines * access.near
         )
+
+
+@dataclass(frozen=True)
+class Entered:
+    """Lines of code that the controller has from L2 in a layer, on average of counted networks.
+
+    Attributes:
+        first: of the first layer of its module in a run.
+        other: of a later one after a layer of another module, whose kernels took the cores' cache.
+        same: of one after a layer of its own module.
+    """
+
+    first: float
+    other: float
+    same: float
 
 
 def _distant() -> Mapping[str, Work]:
     """The same of commit 2aa2a23."""
     return MappingProxyType(
         {
-            "conv2d": Work(717, 42),
-            "dense": Work(679, 22),
-            "avg_pool2d": Work(713, 40),
-            "max_pool2d": Work(713, 40),
-            "permute": Work(73, 28),
+            "conv2d": Work(717, 42, 0, 332, 17),
+            "dense": Work(679, 22, 0, 312, 14),
+            "avg_pool2d": Work(713, 40, 0, 332, 17),
+            "max_pool2d": Work(713, 40, 0, 332, 17),
+            "permute": Work(73, 28, 0, 30, 6),
             "quantize": Work(462, 15),
-            "softmax": Work(366, 20),
+            "softmax": Work(366, 20, 0, 164, 9),
         }
     )
 
@@ -69,15 +108,20 @@ def _calls() -> Mapping[str, Work]:
     """By kind of layer; what has not been counted is taken as an addition."""
     return MappingProxyType(
         {
-            "conv2d": Work(147, 2),
-            "dense": Work(107, 2),
-            "avg_pool2d": Work(141, 2),
-            "max_pool2d": Work(141, 2),
-            "permute": Work(73),
-            "quantize": Work(198, 1),
-            "softmax": Work(86, 2),
+            "conv2d": Work(147, 2, 0, 35, 5),
+            "dense": Work(107, 2, 0, 15, 10),
+            "avg_pool2d": Work(141, 2, 0, 35, 20),
+            "max_pool2d": Work(141, 2, 0, 35, 20),
+            "permute": Work(73, 0, 0, 29, 3),
+            "quantize": Work(198, 1, 0, 9, 17),
+            "softmax": Work(86, 2, 0, 20, 10),
         }
     )
+
+
+def _entered() -> Mapping[str, Entered]:
+    """Of ResNet8, DS-CNN and the autoencoder, second runs (`benchmarks/gap9_fetches.py`)."""
+    return MappingProxyType({"ne16": Entered(230, 81, 59), "cluster": Entered(90, 66, 32)})
 
 
 @dataclass(frozen=True)
@@ -104,40 +148,43 @@ class Code:
         part: a job of a part of an image whose padding is not 0.
         calls: to fill a cluster kernel's argument, by kind.
         call: the same of all other kinds.
+        entered: by module, lines of code that a layer finds in L2 only.
     """
 
-    one_tile: Work = Work(214, 6)
-    few: tuple[Work, Work] = (Work(118, 2), Work(49))
-    many: tuple[Work, Work] = (Work(118, 2), Work(628, 110))
+    one_tile: Work = Work(214, 6, 0, 48, 34)
+    few: tuple[Work, Work] = (Work(118, 2, 0, 30, 42), Work(49, 0, 0, 13, 2))
+    many: tuple[Work, Work] = (Work(118, 2, 0, 30, 42), Work(628, 110, 0, 84, 85))
     far: Work = Work(0, 84)
-    lane: tuple[Work, Work] = (Work(222, 4), Work(92))
-    fork: Work = Work(413, 0, -3)
-    place: Work = Work(5.3, 1)
-    transfer: Work = Work(134, 0, 7)
-    plane: Work = Work(47, 15, 8)
-    wait: Work = Work(38, 0, 3)
-    first: Work = Work(493, 1, 26)
-    second: Work = Work(265, 1, 26)
-    later: Work = Work(137, 1, 8)
-    part: Work = Work(393, 1, 26)
+    lane: tuple[Work, Work] = (Work(222, 4, 0, 59, 42), Work(92, 0, 0, 15, 11))
+    fork: Work = Work(413, 0, -3, 158, 10)
+    place: Work = Work(5.3, 1, 0, 1.9)
+    transfer: Work = Work(134, 0, 7, 15, 9.6)
+    plane: Work = Work(47, 15, 8, 4, 1.8)
+    wait: Work = Work(38, 0, 3, 5, 3.8)
+    first: Work = Work(515, 1, 26, 56, 52)
+    second: Work = Work(277, 1, 26, 37, 14)
+    later: Work = Work(144, 1, 8, 25, 0.9)
+    part: Work = Work(414, 1, 26, 57, 8.5)
     calls: Mapping[str, Work] = field(default_factory=_calls)
-    call: Work = Work(308, 2)
+    call: Work = Work(308, 2, 0, 39, 25)
+    entered: Mapping[str, Entered] = field(default_factory=_entered)
 
 
 #: What the C of commit 2aa2a23 did: lists, the structure of a layer, transfers and job numbers in
 #: L2; `far` is in all its parts.
 COMMIT_2AA2A23 = Code(
-    one_tile=Work(288, 22),
+    one_tile=Work(275, 20, 0, 72, 37),
     few=(Work(118, 11), Work(53, 8)),
     many=(Work(118, 11), Work(642, 46)),
     far=Work(0),
     plane=Work(51, 9, 8),
     calls=_distant(),
-    call=Work(587, 32),
-    transfer=Work(103, 21, 6),
-    wait=Work(30, 3, 3),
-    first=Work(722, 54, 26),
-    second=Work(457, 17, 26),
-    later=Work(179, 6, 8),
-    part=Work(602, 23, 26),
+    call=Work(587, 32, 0, 182, 59),
+    transfer=Work(103.5, 21, 6, 14, 5),
+    wait=Work(30, 2.6, 3.5, 2, 1.6),
+    first=Work(722, 54, 26, 317, 86),
+    second=Work(457, 17, 26, 282, 22),
+    later=Work(179, 6, 8, 165, 0.2),
+    part=Work(602, 23, 26, 358, 11),
+    entered=MappingProxyType({"ne16": Entered(184, 91, 41), "cluster": Entered(71, 74, 42)}),
 )

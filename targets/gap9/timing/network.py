@@ -2,12 +2,13 @@
 
 Simulated: NE16's and the DMA's cycles are fitted to GVSoC's cycles (`timing/ne16.py`,
 `timing/dma.py`), the cluster's are counted from its kernels (`timing/cluster.py`), the controller's
-are counted from its code, with accesses fitted to half of what GVSoC timed of a network
+are counted from its code, with what accesses and instruction caches take in GVSoC's public model
 (`timing/controller.py`). No layer was measured on silicon.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -79,6 +80,16 @@ class Gap9Timing:
         far = 0.0 if tiles.near else self._cycles(self.code.far)
         fork = self._cycles(self.code.fork) if module == "cluster" else 0.0
         return enter, visit + far + fork
+
+    def entering(self, module: str, before: Sequence[str]) -> float:
+        """Lines that a layer has from L2; later ones stay in the controller's cache or are near."""
+        entered = self.code.entered.get(module)
+        if entered is None:
+            return 0.0
+        lines = entered.first
+        if module in before:
+            lines = entered.same if before[-1] == module else entered.other
+        return lines * self.access.far
 
     def place(self, nbytes: int) -> float:
         """What the first run takes more: to copy so many bytes of lists to L1, in an offload."""

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from match_aie.cost_models.walk import BlockingWalk, Controller, Jobs, Move, QueuedWalk
 from match_aie.hardware import Call, Repeat
 
-CORE = Controller(layer=100.0, visit=20.0, many=(300.0, 50.0), listed=3, one_tile=40.0, wait=1.0)
+CORE = Controller(
+    layer=100.0, visit=20.0, many=(300.0, 50.0), listed=3, one_tile=40.0, wait=1.0, code=0.0
+)
 LOAD, STORE = Move(2.0, 30.0), Move(3.0, 50.0)
 
 

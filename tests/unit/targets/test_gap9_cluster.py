@@ -141,7 +141,7 @@ def test_scratch_is_per_core():
 
 def test_the_bound_is_of_the_longer_unit():
     """The controller, which waits for kernels after the first loads; or the engine."""
-    model = PulpNN(controller=Controller(layer=0.0, visit=100.0, many=(0.0, 100.0)))
+    model = PulpNN(controller=Controller(layer=0.0, visit=100.0, many=(0.0, 100.0), code=0.0))
     value = lambda *v: [np.asarray(x, float) for x in v]  # noqa: E731
     assert model.combine(np.asarray(1000.0), value(400.0), value(250.0)) == 1250
     assert model.combine(np.asarray(1000.0), value(400.0), value(50.0)) == 1100

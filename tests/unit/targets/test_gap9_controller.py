@@ -49,6 +49,7 @@ def simulated(code, *, near=False):
 
 @pytest.mark.parametrize("use", ["fit", "report"])
 def test_the_code_that_was_timed(use):
+    """Nothing is fitted to either half."""
     cycles = simulated(COMMIT_2AA2A23)
     errors = [cycles[n - 1] / measured - 1 for n, measured, wanted in rows() if wanted == use]
     assert len(errors) >= 4
@@ -78,6 +79,9 @@ def test_the_cost_model_has_the_same_figures():
     assert cluster.controller == Controller()
     for name in ("layer", "visit", "many", "one_tile", "wait"):
         assert getattr(ne16, name) == getattr(Controller(), name)
+    for module, controller in (("ne16", ne16), ("cluster", Controller())):
+        entered = code.entered[module]
+        assert entered.same < controller.code / access.far < entered.first
 
 
 def test_company_takes_what_a_lane_does_more():
@@ -90,6 +94,42 @@ def test_company_takes_what_a_lane_does_more():
         assert company.more(1) == pytest.approx(max(0.0, sum(lane) - one + more), abs=0.05)
         assert company.more(3) == company.enter + 3 * company.call
     assert CLUSTER_BESIDE.slowed == CONTENTION
+
+
+@pytest.mark.parametrize(
+    ("before", "lines"),
+    [((), "first"), (("cluster",), "first"), (("ne16", "cluster"), "other"), (("ne16",), "same")],
+)
+def test_code_comes_from_l2_where_other_code_ran(before, lines):
+    timing = Gap9Timing(260e6)
+    entered = getattr(timing.code.entered["ne16"], lines)
+    assert timing.entering("ne16", before) == entered * timing.access.far > 0
+    assert timing.entering("core", before) == 0
+
+
+def test_what_was_timed_of_later_code():
+    """All NE16 steps of two networks, which nothing is fitted to; the whole is nearer."""
+    lines = (DATA / "gvsoc_gap9_today.csv").read_text().splitlines()
+    timed = {
+        (row["case"], row["what"]): float(row["gvsoc_cycles"])
+        for row in csv.DictReader(line for line in lines if not line.startswith("#"))
+    }
+    for network, mean, worst, whole in (("resnet8", 0.05, 0.15, 0.02), ("dscnn", 0.06, 0.10, 0.06)):
+        manifest = gzip.decompress((DATA / f"{network}_b0cbba24.json.gz").read_bytes())
+        record = parse(json.loads(manifest), DATA)
+        run = ScratchpadSimulator(Gap9Timing(260e6)).run(steps(record, GAP9()), record=False)
+        pairs = np.array(
+            [
+                (step.cycles, timed[f"{network}_2048", f"step {number} ne16"])
+                for number, step in enumerate(run.steps)
+                if step.module == "ne16"
+            ]
+        )
+        errors = np.abs(pairs[:, 0] / pairs[:, 1] - 1)
+        assert len(errors) >= 8
+        assert errors.mean() <= mean
+        assert errors.max() <= worst
+        assert abs(pairs[:, 0].sum() / pairs[:, 1].sum() - 1) <= whole
 
 
 def test_the_emitted_code_has_become_cheaper():
