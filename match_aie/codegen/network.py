@@ -341,8 +341,7 @@ def network_view(
         InternalError: a call has no callee, or a name clashes.
     """
     schedule, macro = program.schedule, program.schedule.name.upper()
-    addresses = Addresses(program, blob)
-    calls = _calls(schedule, addresses)
+    calls = _calls(schedule, addresses := Addresses(program, blob))
     words = [word for call in calls for word in call.arguments]
     return NetworkView(
         name=schedule.name,

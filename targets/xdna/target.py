@@ -174,7 +174,7 @@ class XDNA(VersalAIEML):
         return replace(self._cpu.build_profile(), cxx_flags=flags)
 
     def runtime(self) -> Runtime:
-        """As Versal's, without what is for the tools of another device; kernels' and hosts' files."""
+        """As Versal's, with files of kernels and hosts; nothing for another device's tools."""
         mine = super().runtime()
         open_tools = runtime_files("match_aie.targets.xdna", (*KERNEL_FILES, *HOST_FILES))
         return replace(mine, files={**mine.files, **open_tools}, vendor={})

@@ -97,7 +97,14 @@ class MultipliedNumbers:
 def multiplied_reference(
     spec: MultipliedSpec, a: np.ndarray, b: np.ndarray, n: MultipliedNumbers
 ) -> np.ndarray:
-    """What the kernel stores for arrays `a` and `b` of one shape."""
+    """What the kernel stores.
+
+    Args:
+        spec: of the kernel.
+        a: stored integers.
+        b: likewise, of the same shape.
+        n: zero points, multiplier and shift.
+    """
     products = (a.astype(np.int64) - n.a_zero) * (b.astype(np.int64) - n.b_zero)
     rounded = round_shift(products * n.multiplier + n.offset, n.shift, n.rounding)
     values = saturate(rounded, spec.dtype, "saturate")

@@ -95,7 +95,14 @@ class Line:
         self._wide[name] = units
 
     def hold(self, name: str, units: float, cycle: int, *, sums: bool = False) -> None:
-        """A constant of so many registers, or accumulators, is read in a cycle."""
+        """A constant is read.
+
+        Args:
+            name: of it.
+            units: registers, or accumulators, that it takes.
+            cycle: in which.
+            sums: whether it lies in accumulators.
+        """
         life = self._lives.setdefault(name, _Life(cycle, cycle, units, sums))
         life.begin, life.end = min(life.begin, cycle), max(life.end, cycle)
 
