@@ -349,15 +349,8 @@ def _wide_product(
     """One product of 32-bit integers: of the halves of both, which shuffles tell apart.
 
     So does the vendor's `mul_elem_16_2` of int32 by int32 into acc64, which `aie::mac` calls. The
-    factor is the same for all parts of a tile, and told apart once.
-
-    Args:
-        tag: of the sums.
-        part: of them.
-        halves: of the factor; one of 16 bits has one.
-        addends: loaded.
-        lanes: of a part.
-        core: the machine.
+    factor is the same for all parts of a tile, and told apart once; one of 16 bits has one of the
+    `halves`.
     """
     scaled = f"t{tag}.{part}"
     before: tuple[str, ...] = ()
