@@ -137,4 +137,5 @@ class ControlCore(CoreCost):
             return self.overhead + self.code + counts.reduced * operation.inputs[0].size
         each = counts.moved if name in MOVES else counts.element
         instructions, divisions = counts.outputs.get(name, (each, 0.0))
-        return self.overhead + self.code + (instructions + DIVISION * divisions) * operation.output.size
+        each = instructions + DIVISION * divisions
+        return self.overhead + self.code + each * operation.output.size

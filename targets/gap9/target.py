@@ -55,9 +55,9 @@ VENDOR = (
 )
 
 
-#: Of a fallback's function, as those of ResNet8's softmax: about 20 lines of 16 bytes with what they
-#: call of libm, from L2 in 6 cycles each (`fc_fetch_ico` 5, and one for the data: soc_interco.py of
-#: pulp_open, gvsoc/gvsoc-pulp@a92764c).
+#: Of a fallback's function, as those of ResNet8's softmax: about 20 lines of 16 bytes, with what
+#: they call of libm, from L2 in 6 cycles each (`fc_fetch_ico` 5, and one for the data:
+#: soc_interco.py of pulp_open, gvsoc/gvsoc-pulp@a92764c).
 CORE_CODE = 20 * 6.0
 
 #: What the controller takes more to enter a layer beside another one, and around each kernel, than
