@@ -41,7 +41,8 @@ class Controller:
         wait: of a wait for what is over.
         code: to fetch the code that a layer finds in L2 only, when it is entered: lines of 16
             bytes, 17 cycles each (GVSoC's public model), on average of counted networks' layers on
-            the cluster. What it is of a layer depends on the one before, which no layer knows.
+            the cluster that come after one there. After another unit it is more, which no layer
+            knows of.
     """
 
     layer: float = 260.0
@@ -50,7 +51,7 @@ class Controller:
     listed: int = 32
     one_tile: float = 414.0
     wait: float = 56.6
-    code: float = 799.0
+    code: float = 544.0
 
     def walk(self, calls: Array) -> tuple[Array, Array]:
         """Cycles to enter a layer of so many tiles, and around each of them."""

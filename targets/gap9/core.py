@@ -116,10 +116,12 @@ class ControlCore(CoreCost):
         isa: its instruction set.
         overhead: cycles of a call; measured functions take 5 to 100 instructions beside their
             elements.
+        code: more of a call, to fetch what no cache holds of its code.
     """
 
     isa: Isa = "rv32imfc"
     overhead: float = 50.0
+    code: float = 0.0
 
     def cycles(self, operation: Operation) -> float:
         """Instructions and divisions of `operation`, fused with nothing."""
@@ -127,12 +129,13 @@ class ControlCore(CoreCost):
         if operation.free:
             return 0.0
         if operation.macs:
-            return self.overhead + counts.mac * operation.macs
+            return self.overhead + self.code + counts.mac * operation.macs
         if operation.window is not None:
             position = counts.averaged if "avg" in name else counts.window
-            return self.overhead + position * operation.output.size * operation.window
+            return self.overhead + self.code + position * operation.output.size * operation.window
         if ("pool" in name or name in REDUCTIONS) and operation.inputs:
-            return self.overhead + counts.reduced * operation.inputs[0].size
+            return self.overhead + self.code + counts.reduced * operation.inputs[0].size
         each = counts.moved if name in MOVES else counts.element
         instructions, divisions = counts.outputs.get(name, (each, 0.0))
-        return self.overhead + (instructions + DIVISION * divisions) * operation.output.size
+        each = instructions + DIVISION * divisions
+        return self.overhead + self.code + each * operation.output.size

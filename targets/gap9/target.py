@@ -76,6 +76,11 @@ VENDOR = (
 )
 
 
+#: Of a fallback's function, as those of ResNet8's softmax: about 20 lines of 16 bytes, with what
+#: they call of libm, from L2 in 6 cycles each (`fc_fetch_ico` 5, and one for the data:
+#: soc_interco.py of pulp_open, gvsoc/gvsoc-pulp@a92764c).
+CORE_CODE = 20 * 6.0
+
 #: What the controller takes more to enter a layer beside another one, and around each kernel, than
 #: in a layer by itself: `lane` less `few` or `one_tile`, and `fork`. Counted, see
 #: `timing/controller.py`. The cluster's cores wait for NE16 at the banks of L1 (assumed, see
@@ -94,7 +99,7 @@ class GAP9(MatchTarget, ChipCosts, SharedMemory, Rewrites):
     """
 
     name = "GAP9"
-    core = ControlCore()
+    core = ControlCore(code=CORE_CODE)
     activations = "unsigned"
     energy = facts().energy
     list_bytes = facts().memory.l1_list_bytes
