@@ -283,6 +283,22 @@ def test_two_engines_at_once(tmp_path, capsys):
 
 @needs_qemu
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["resnet8", "mobilenetv1_025", "dscnn", "dae"])
+def test_whole_networks(name, tmp_path):
+    """Of MLPerf Tiny's architectures, with default options."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = match.compile(network(f"{name}_u8.onnx"), GAP9(), integer_io=True)
+    project = made.write(tmp_path / "net")
+    x = np.random.default_rng(3).integers(0, 256, project.record.inputs[0].shape).astype(np.uint8)
+    given = tmp_path / "x.bin"
+    given.write_bytes(x.tobytes())
+    text = make(project.folder, "gap9-run", f"INPUT={given}", "GAP9_FLAGS=-O2")
+    assert outputs(text) == said(project.run(x, quick=True).outputs.values())
+
+
+@needs_qemu
+@pytest.mark.slow
 def test_constants_of_l3_and_failures_of_it(net, tmp_path_factory):
     """The program reads them from the flash's file; without it says so, and ends with 1."""
     whole = compiled()
