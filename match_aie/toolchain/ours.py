@@ -109,10 +109,13 @@ def _manifest(place: Path) -> dict[str, Any]:
 
 
 def _products(network: str) -> re.Pattern[str]:
-    """Paths of what builds make, by `toolchain` or by the project's Makefile."""
+    """Paths of what builds make, by `toolchain` or by the project's Makefile.
+
+    Below build/chip are builds for the chip: what its tool chain puts there, nobody here knows.
+    """
     name = re.escape(network)
     return re.compile(
         r"build/("
         r"[A-Za-z0-9_.-]+-[0-9a-f]{12}(\.so|\.log|\.o|-sanitize|-static)(\.[0-9a-f]+)?"
-        rf"|lib{name}\.so|{name}_main|{name}_static|(plain|checked)/[^/].*\.o)"
+        rf"|lib{name}\.so|{name}_main|{name}_static|(plain|checked)/[^/].*\.o|chip/.+)"
     )

@@ -19,6 +19,7 @@ from match_aie.cli.guard import run as cli
 from match_aie.demo import digits, digits_model
 from match_aie.lowering.streams import taken
 from match_aie.targets.gap9 import GAP9
+from match_aie.toolchain.ours import refuse_foreign
 from tests.networks import network
 from tests.riscv import GCC
 
@@ -98,7 +99,7 @@ def test_plain_riscv_program_computes_what_emulation_computes(net, tmp_path, cap
     text = make(folder, "gap9-run", f"INPUT={given}", "COUNTERS=1")
     assert outputs(text) == wanted
     counts(folder, text, tmp_path, capsys)
-    elf = folder / "build" / "gap9" / "digits.elf"
+    elf = folder / "build" / "chip" / "digits.elf"
     asked = [GCC.replace("-gcc", "-readelf"), "-hSW", str(elf)]
     header = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
     assert "ELF32" in header
@@ -113,6 +114,8 @@ def test_plain_riscv_program_computes_what_emulation_computes(net, tmp_path, cap
     # Nothing changed, so nothing is built; another input builds it anew.
     assert "ma_app.c" not in make(folder, "gap9", f"INPUT={given}", "COUNTERS=1")
     assert outputs(make(folder, "gap9-run", "COUNTERS=1")) != wanted
+    # And the project may be replaced: what was built is nobody's.
+    refuse_foreign(folder)
 
 
 #: A compiler that has Xpulp, as far as `make` can see: GCC with the builtins' emulation.
@@ -207,7 +210,7 @@ def ran(program, **environment):
 def test_an_sdk_with_rules_is_given_everything(net, tmp_path):
     folder, wanted, given = net
     (tmp_path / "pmsis_rules.mk").write_text(RULES.format(alone=ALONE, stand_in=" ".join(STAND_IN)))
-    place = folder / "build" / "gap9" / "pmsis"
+    place = folder / "build" / "chip" / "pmsis"
     host_ne16(folder, place)
     words = [f"INPUT={given}", "COUNTERS=1", "WHERE=this host", "GAP9_FLAGS=-O1"]
     make(folder, "gap9", *words, RULES_DIR=str(tmp_path))
@@ -255,7 +258,7 @@ def test_the_vendors_sdk_is_given_everything(net, tmp_path):
     sdk = cmake_sdk(folder, tmp_path / "sdk")
     words = [f"INPUT={given}", "COUNTERS=1", "WHERE=this host", "GAP9_FLAGS=-O1"]
     make(folder, "gap9", *words, GAP_SDK_HOME=str(sdk))
-    text = ran(folder / "build" / "gap9" / "cmake" / "digits")
+    text = ran(folder / "build" / "chip" / "cmake" / "digits")
     assert outputs(text) == wanted
     assert "where this host" in text
 
@@ -280,6 +283,22 @@ def test_two_engines_at_once(tmp_path, capsys):
 
 @needs_qemu
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["resnet8", "mobilenetv1_025", "dscnn", "dae"])
+def test_whole_networks(name, tmp_path):
+    """Of MLPerf Tiny's architectures, with default options."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = match.compile(network(f"{name}_u8.onnx"), GAP9(), integer_io=True)
+    project = made.write(tmp_path / "net")
+    x = np.random.default_rng(3).integers(0, 256, project.record.inputs[0].shape).astype(np.uint8)
+    given = tmp_path / "x.bin"
+    given.write_bytes(x.tobytes())
+    text = make(project.folder, "gap9-run", f"INPUT={given}", "GAP9_FLAGS=-O2")
+    assert outputs(text) == said(project.run(x, quick=True).outputs.values())
+
+
+@needs_qemu
+@pytest.mark.slow
 def test_constants_of_l3_and_failures_of_it(net, tmp_path_factory):
     """The program reads them from the flash's file; without it says so, and ends with 1."""
     whole = compiled()
@@ -287,7 +306,7 @@ def test_constants_of_l3_and_failures_of_it(net, tmp_path_factory):
     project = compiled(l2_bytes=bound).write(tmp_path_factory.mktemp("chip") / "streamed")
     text = make(project.folder, "gap9-run", f"INPUT={net[2]}")
     assert outputs(text) == net[1]
-    elf = project.folder / "build" / "gap9" / "digits.elf"
+    elf = project.folder / "build" / "chip" / "digits.elf"
     done = subprocess.run(
         ["qemu-riscv32", str(elf)], env={**os.environ, "ALONE_FLASH": str(net[2].parent)},
         capture_output=True, text=True, check=False,

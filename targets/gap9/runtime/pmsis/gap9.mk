@@ -2,10 +2,10 @@
 # and SOURCES. This file belongs to you.
 #
 #   make gap9              the program of pmsis/app/ma_app.c, which runs the network twice, by one of three ways:
-#     GAP_SDK_HOME         GreenWaves' SDK of GAP9 (5.x, its utils/cmake/setup.cmake): CMake, into build/gap9/cmake
+#     GAP_SDK_HOME         GreenWaves' SDK of GAP9 (5.x, its utils/cmake/setup.cmake): CMake, into build/chip/cmake
 #     RULES_DIR            an SDK with pmsis_rules.mk (pulp-platform/pulp-sdk, older ones of GreenWaves); their
-#                          environment scripts set it: into build/gap9/pmsis
-#     neither              a plain RISC-V compiler and a stand-in for PMSIS (pmsis/alone): build/gap9/$(NETWORK).elf
+#                          environment scripts set it: into build/chip/pmsis
+#     neither              a plain RISC-V compiler and a stand-in for PMSIS (pmsis/alone): build/chip/$(NETWORK).elf
 #                          has the chip's memories, but belongs on no chip. It says whether all fits and links,
 #                          and what is computed: `make gap9-run` runs it in qemu-riscv32
 #   INPUT=FILE             the inputs' bytes, one after the other, instead of the program's own
@@ -17,7 +17,7 @@
 #   RISCV_MARCH=rv32imc    its instruction set; by default with Xpulp where the compiler knows it
 #   V=1                    shows whole commands of the plain way
 
-GAP9_DIR := build/gap9
+GAP9_DIR := build/chip
 GAP9_SHOW := $(if $(V),,@)
 GAP9_FLAGS ?= -O3
 GAP9_L3 := $(filter %_backing.S,$(SOURCES))

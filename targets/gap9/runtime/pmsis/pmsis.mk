@@ -10,5 +10,12 @@ ifneq ($(MA_WHERE),)
 APP_CFLAGS += '-DMA_WHERE="$(MA_WHERE)"'
 endif
 endif
+APP_LDFLAGS += -lm -lc -lgcc
+ifneq ($(MA_FILE),)
+# Constants come from the flash's file system, by way of the RAM: drivers that pulp-sdk leaves out.
 READFS_FILES += $(MA_FILE)
+CONFIG_HYPERFLASH ?= 1
+CONFIG_HYPERRAM ?= 1
+CONFIG_READFS ?= 1
+endif
 include $(RULES_DIR)/pmsis_rules.mk
