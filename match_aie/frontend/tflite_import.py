@@ -42,11 +42,11 @@ def load_tflite(
     Raises:
         LimitError: the model is too large.
         ModelError: the bytes are damaged, the model has subgraphs for other things than first
-            values of variables, or dynamic shapes.
+            values of variables and branches, or dynamic shapes.
         UnsupportedOperatorError: listing every operator that cannot be compiled.
     """
     check_flatbuffer(data, limits)
-    parsed = Stateless(tflite.Model.GetRootAs(data, 0))
+    parsed = Stateless(tflite.Model.GetRootAs(data, 0), limits)
     graph = parsed.Subgraphs(0)
     graph.sizes = _given(graph, shapes or {})
     inputs = tuple(_port(graph, int(index)) for index in graph.InputsAsNumpy())

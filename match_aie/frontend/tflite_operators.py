@@ -78,6 +78,7 @@ class Converter(Tensors):
             "CONV_2D": partial(self._convert_conv, "CONV_2D"),
             "DEPTHWISE_CONV_2D": partial(self._convert_conv, "DEPTHWISE_CONV_2D"),
             "FULLY_CONNECTED": self._convert_dense,
+            "IF": self._convert_if,
             "RFFT2D": self._convert_rfft2d,
             "SQUEEZE": self._convert_squeeze,
             **{kind: partial(move, self) for kind, move in tflite_moves.CONVERTED.items()},
@@ -288,6 +289,33 @@ class Converter(Tensors):
             self.get_expr(data.tensor_idx), relax.const(0, "int64"), axis=-1, mode="fast"
         )
         return relax.op.astype(real, self.get_tensor_type_str(result.tensor.Type()))
+
+    def _convert_if(self, op: Any) -> Any:
+        """`IF`, whose operands are the condition and all that both branches give.
+
+        Raises:
+            UnsupportedOperatorError: branches give tensors of different shapes or types.
+        """
+        condition, *both = self.get_input_tensors(op)
+        sides = both[: len(both) // 2], both[len(both) // 2 :]
+        if self.is_known(condition):
+            chosen = sides[0 if self.get_tensor_value(condition).any() else 1]
+            return self._together([self.value_of(tensor) for tensor in chosen])
+        asked, made = self.value_of(condition), []
+        for yes, no in zip(*map(self._values, sides), strict=True):
+            if tvm_api.shape_of(yes) != tvm_api.shape_of(no) or yes.ty.dtype != no.ty.dtype:
+                why = "its branches give tensors of different shapes or types"
+                raise UnsupportedOperatorError([(*self.describe(op), why)])
+            ones = [1] * len(tvm_api.shape_of(yes))
+            made.append(self.emit(relax.op.where(relax.op.reshape(asked, ones), yes, no)))
+        return self._together(made)
+
+    def _values(self, tensors: Any) -> list[Any]:
+        return [self.value_of(tensor) for tensor in tensors]
+
+    @staticmethod
+    def _together(values: list[Any]) -> Any:
+        return values[0] if len(values) == 1 else relax.Tuple(values)
 
     def _convert_squeeze(self, op: Any) -> Any:
         """`SQUEEZE`; axes of complex numbers are counted without the pair's."""

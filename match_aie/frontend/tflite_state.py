@@ -8,7 +8,7 @@ names, assigns what it is at first. Recurrent operators have tensors that they c
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from math import prod
 from typing import Any
 
@@ -17,10 +17,12 @@ import tflite
 
 from match_aie.errors import ModelError, UnsupportedOperatorError
 from match_aie.frontend.state import State
+from match_aie.frontend.tflite_branches import Branches, Step
 from match_aie.frontend.tflite_check import DTYPES, tensor_name
 from match_aie.frontend.tflite_fold import options_of
 from match_aie.frontend.tflite_recurrent import STATES, states_of
 from match_aie.frontend.tflite_tensors import Sized
+from match_aie.limits import Limits
 
 #: Operators that are about variables; none of them computes anything.
 OPERATORS = frozenset({"CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE"})
@@ -38,10 +40,11 @@ class Stateless(tflite.Model):
         states: what the variables became.
     """
 
-    def __init__(self, model: Any) -> None:
-        """Work out what the variables are.
+    def __init__(self, model: Any, limits: Limits = Limits()) -> None:
+        """Work out what the variables are, and write branches out.
 
         Raises:
+            LimitError: branches have too many operators.
             ModelError: there are subgraphs for something else.
             UnsupportedOperatorError: a variable is used in a way that is not compiled.
         """
@@ -49,8 +52,10 @@ class Stateless(tflite.Model):
         self.Init(model._tab.Bytes, model._tab.Pos)
         self._main = _Graph(model.Subgraphs(0))
         try:
+            branches = Branches(model, self._main, _steps, limits)
+            self._main.become(branches.operators(), [], [])
             steps = list(_steps(model, self._main))
-            first = _initialised(model, steps)
+            first = _initialised(model, steps, branches.places)
             resources = tuple(_states(self._main, steps, first))
             self.states = (*resources, *_changed(self._main, steps))
         except _DAMAGE as error:
@@ -68,7 +73,7 @@ class Stateless(tflite.Model):
 
 
 class _Next:
-    """A variable tensor as the next call finds it: of the same type, under a name of its own."""
+    """A tensor under another name: a variable as the next call finds it, or one of a branch."""
 
     def __init__(self, tensor: Any, name: str) -> None:
         self._tensor = tensor
@@ -96,6 +101,7 @@ class _Graph(tflite.SubGraph):
         self.following: dict[int, int] = {}
         self.sizes: dict[int, tuple[int, ...]] = {}
         self._next: list[_Next] = []
+        self._names: set[str] = set()
         self.Init(graph._tab.Bytes, graph._tab.Pos)
         whole = [graph.Operators(i) for i in range(graph.OperatorsLength())]
         self._operators = whole
@@ -117,13 +123,24 @@ class _Graph(tflite.SubGraph):
 
     def follow(self, variable: int) -> int:
         """A tensor more: `variable` as the next call finds it."""
-        names = {tensor_name(self, at) for at in range(self.TensorsLength())}
-        name = f"{tensor_name(self, variable)} next"
-        while name in names:
-            name += "!"
+        name = self._free(f"{tensor_name(self, variable)} next")
         self.following[variable] = self.TensorsLength()
         self._next.append(_Next(self.Tensors(variable), name))
         return self.following[variable]
+
+    def borrow(self, tensor: Any) -> int:
+        """A tensor more: one of another subgraph, under a name that no other has."""
+        self._next.append(_Next(tensor, self._free(tensor.Name().decode("utf-8", "replace"))))
+        return self.TensorsLength() - 1
+
+    def _free(self, name: str) -> str:
+        """`name`, changed until no tensor has it."""
+        if not self._names:
+            self._names = {tensor_name(self, at) for at in range(self.TensorsLength())}
+        while name in self._names:
+            name += "!"
+        self._names.add(name)
+        return name
 
     def Tensors(self, place: int) -> Any:
         own = super().TensorsLength()
@@ -158,9 +175,6 @@ class _Graph(tflite.SubGraph):
         return np.array(self._outputs, np.int32)
 
 
-Step = tuple[Any, str, list[int], list[int]]
-
-
 def _steps(model: Any, graph: Any) -> Iterator[Step]:
     """(operator, its name, operands, results) of each operator, tensors by number."""
     for place in range(graph.OperatorsLength()):
@@ -184,8 +198,8 @@ def _variables(steps: Sequence[Step]) -> dict[int, str]:
     return found
 
 
-def _initialised(model: Any, steps: Sequence[Step]) -> dict[str, np.ndarray]:
-    """What every variable is at first.
+def _initialised(model: Any, steps: Sequence[Step], branches: Set[int]) -> dict[str, np.ndarray]:
+    """What every variable is at first; `branches` are subgraphs that have been written out.
 
     Raises:
         LookupError: an operator without its operands.
@@ -194,11 +208,11 @@ def _initialised(model: Any, steps: Sequence[Step]) -> dict[str, np.ndarray]:
     """
     calls = [op for op, kind, _, _ in steps if kind == "CALL_ONCE"]
     named = {options_of(op, "CALL_ONCE").InitSubgraphIndex() for op in calls}
-    if named != set(range(1, model.SubgraphsLength())):
+    if named | branches != set(range(1, model.SubgraphsLength())) or named & branches:
         raise ModelError(
-            f"the model has {model.SubgraphsLength()} subgraphs; one, and those that say what its "
-            "variables are at first, are compiled",
-            hint="control flow is not compiled",
+            f"the model has {model.SubgraphsLength()} subgraphs; one, those that say what its "
+            "variables are at first, and branches of `IF` are compiled",
+            hint="loops are not compiled",
         )
     found: dict[str, np.ndarray] = {}
     for place in sorted(named):

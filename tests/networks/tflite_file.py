@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import flatbuffers
 import numpy as np
@@ -188,7 +189,7 @@ def flatbuffer(
     steps: Sequence[Step],
     entry: str | tuple[str, ...],
     leaving: str | tuple[str, ...],
-    others: Sequence[tuple[Sequence[Stored], Sequence[Step]]] = (),
+    others: Sequence[tuple[Sequence[Any], ...]] = (),
 ) -> bytes:
     """A file of these tensors and operators.
 
@@ -197,7 +198,8 @@ def flatbuffer(
         steps: the operators in order.
         entry: name of the input, or of several.
         leaving: name of the output, or of several.
-        others: tensors and operators of further subgraphs, which have no inputs and outputs.
+        others: tensors and operators of further subgraphs, and names of their inputs and outputs
+            where they have any.
     """
     builder = flatbuffers.Builder(1 << 16)
     # The first buffer is empty by convention: it is that of tensors without content.
@@ -205,7 +207,7 @@ def flatbuffer(
     entries, exits = (
         [names] if isinstance(names, str) else list(names) for names in (entry, leaving)
     )
-    wholes = [(stored, steps, entries, exits), *((*other, [], []) for other in others)]
+    wholes = [(stored, steps, entries, exits), *((*other, [], [])[:4] for other in others)]
     codes = sorted({step.code for _, own, _, _ in wholes for step in own})
     graphs = [_graph(builder, contents, codes, *whole) for whole in wholes]
     buffers = [_buffer(builder, content) for content in contents]
