@@ -53,8 +53,8 @@ def compile(
     """Compile a neural network for a chip; writes nothing.
 
     Args:
-        model: an ONNX, TFLite or Relay file, its bytes, Relay text (or what gives it), an
-            `onnx.ModelProto`, or a `tvm.IRModule` with a Relax `main`.
+        model: an ONNX, TFLite or Relay file, its bytes, Relay text (or what gives it), ONNX's
+            `ModelProto`, a `torch.export.ExportedProgram`, or a `tvm.IRModule` (Relax).
         params: values of Relay parameters: arrays by name, an `.npz` file, or `save_param_dict`'s.
         target: a `MatchTarget`, or the name of an installed one.
         name: of the network; the model's own by default.
@@ -121,7 +121,7 @@ def bind(
     name: str | None = None,
     limits: Limits | None = None,
 ) -> tuple[Any, str | None]:
-    """`model` with inputs bound to `values`, and the network's name.
+    """`model` with inputs bound to `values`, and the network's name; PyTorch's programs as ONNX.
 
     Args:
         model: as `compile` takes it.
@@ -133,6 +133,9 @@ def bind(
         ModelError: the model cannot be read.
         OptionError: no ONNX model, no such input, or a value that the input cannot have.
     """
+    from match_aie.frontend.torch_program import exported
+
+    model = exported(model)
     if not values:
         return model, name
     from match_aie.frontend.onnx_values import with_values

@@ -211,6 +211,8 @@ def _load_bytes(data: bytes, wanted: _Wanted, folder: Path | None) -> Model:
 
         return load_tflite(data, name=name, shapes=shapes, limits=limits)
     from match_aie.frontend.onnx_model import load_onnx, parse
+    from match_aie.frontend.torch_program import refuse_saved
 
+    refuse_saved(data)
     model = parse(data)
     return load_onnx(model, source=data, folder=folder, name=name, shapes=shapes, limits=limits)

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import onnx
 import tvm
 from onnx import helper
@@ -23,6 +24,9 @@ from match_aie.frontend.onnx_rewrite.graph import Graph, Node, Refusal, opset_of
 from match_aie.frontend.onnx_rewrite.support import COMPOSITES
 from match_aie.frontend.onnx_unwritten import is_too_long, unwritten
 from match_aie.limits import Limits
+
+#: Integers that are floats exactly: a clip of these is one operator.
+SMALL = ("int8", "uint8", "int16", "uint16")
 
 Expr = Any
 
@@ -190,11 +194,15 @@ class _Importer(onnx_frontend.ONNXGraphImporter):
             super()._construct_nodes(single)
 
     def _bounds(self, node: Node) -> tuple[float, float] | None:
-        """Constant bounds of a float Clip, in order; None where they are something else."""
-        if tvm_api.dtype_of(self._nodes[node.input(0)]) != "float32":
+        """Constant bounds of a Clip of floats or small integers; None where they are none."""
+        dtype = tvm_api.dtype_of(self._nodes[node.input(0)])
+        if dtype not in ("float32", *SMALL):
             return None
+        ends = (-math.inf, math.inf)
+        if dtype in SMALL:
+            ends = (float(np.iinfo(dtype).min), float(np.iinfo(dtype).max))
         found = []
-        for at, missing in ((1, -math.inf), (2, math.inf)):
+        for at, missing in zip((1, 2), ends, strict=True):
             bound = self._nodes[node.input(at)] if node.input(at) else None
             if bound is not None and not tvm_api.is_constant(bound):
                 return None

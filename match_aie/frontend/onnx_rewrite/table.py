@@ -16,6 +16,7 @@ from match_aie.frontend.onnx_rewrite import (
     indexed,
     loop,
     padding,
+    qonnx,
     quantised,
     recurrent,
     recurrent_forms,
@@ -76,6 +77,8 @@ REWRITES: Mapping[str, tuple[Rewrite, ...]] = MappingProxyType(
     {
         **{name: (functions.expand,) for name in BY_DEFINITION},
         **_microsoft(),
+        **{f"{d}.{name}": (qonnx.quant,) for d in qonnx.DOMAINS for name in qonnx.QUANT},
+        **{f"{domain}.BipolarQuant": (qonnx.bipolar_quant,) for domain in qonnx.DOMAINS},
         "QLinearConv": (quantised.qlinear_conv,),
         "QLinearMatMul": (quantised.qlinear_matmul,),
         "If": (control.conditional,),
