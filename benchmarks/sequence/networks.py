@@ -18,6 +18,7 @@ from rows import figure
 
 import match_aie as match
 from match_aie.targets.versal import VersalAIEML
+from match_aie.targets.versal.module import Floats
 from match_aie.toolchain import Project
 
 Row = dict[str, object]
@@ -37,12 +38,14 @@ class Network:
         steps: of a run.
         macs: multiply-accumulates of a run.
         what: a word about it.
+        floats: what recurrent layers are asked to be.
     """
 
     file: str | None
     steps: int
     macs: int
     what: str
+    floats: Floats = "bf16"
 
 
 #: Top tagging: steps, inputs, units of both layers.
@@ -60,6 +63,13 @@ CASES: dict[str, Network] = {
         8,
         DIGITS_MACS,
         "the same in QDQ: int8 weights by rows, read as floats by the GRU",
+    ),
+    "digits_gru_int8": Network(
+        "digits_gru_qdq.onnx",
+        8,
+        DIGITS_MACS,
+        "the same with products of 8 bits",
+        "int8",
     ),
     "top_tagging_2gru20": Network(
         None,
@@ -121,7 +131,7 @@ def rows_of(name: str) -> list[Row]:
     """All figures of a network."""
     case = CASES[name]
     model = stack() if case.file is None else DATA / case.file
-    net = match.compile(model, VersalAIEML(floats="bf16"), cache=False)
+    net = match.compile(model, VersalAIEML(floats=case.floats), cache=False)
     chosen = net.program.schedule.chosen
     mine = [layer.workload.macs for layer in chosen if layer.module == "array"]
     whole = net.simulate().microseconds

@@ -9,6 +9,7 @@ import pytest
 import match_aie as match
 from match_aie.targets.cpu import CPU
 from match_aie.targets.versal import VersalAIEML
+from match_aie.workload import product_type
 from tests.aie_programs import network_equals
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -35,13 +36,22 @@ def test_a_processor_takes_it_as_a_layer_too():
     assert "gru" in [layer.workload.kind for layer in made.program.schedule.chosen]
 
 
+def test_products_of_8_bits_where_they_are_asked_for():
+    made = match.compile(DATA / "digits_gru_qdq.onnx", VersalAIEML(floats="int8"), name="digits")
+    (layer,) = (each for each in made.program.schedule.chosen if each.module == "array")
+    assert product_type(layer.workload) == "int8"
+    assert network_equals(made, np.random.default_rng(3)) == 1
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
-def test_digits_are_recognised_as_by_the_float_network(net, tmp_path):
+@pytest.mark.parametrize("floats", ["bf16", "int8"])
+def test_digits_are_recognised_as_by_the_float_network(floats, tmp_path):
     """Emitted and emulated; onnxruntime has 98.3 % of all 360 images, with floats and without."""
     ort = pytest.importorskip("onnxruntime")
     session = ort.InferenceSession(DATA / "digits_gru.onnx", providers=["CPUExecutionProvider"])
     images, labels = digits()
+    net = match.compile(DATA / "digits_gru_qdq.onnx", VersalAIEML(floats=floats), name="digits")
     project = net.write(tmp_path / "net")
     right = other = 0
     for image, label in zip(images[:60], labels[:60], strict=True):
