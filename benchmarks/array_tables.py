@@ -216,7 +216,8 @@ def aie_latency(rows: Rows) -> Lines:
 def aie_recurrent(rows: Rows) -> Lines:
     """Steps of recurrent layers that fit the array, likewise."""
     yield "layer", "tiles", "a step, us", "assumptions at half / double, us", "largest error"
-    for case in rows.cases("simulated_us_half"):
+    blocks = rows.cases("mean_error")
+    for case in (each for each in rows.cases("simulated_us_half") if each not in blocks):
         yield (
             case,
             rows.value(case, "tiles", 0),
