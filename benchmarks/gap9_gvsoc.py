@@ -6,8 +6,8 @@ The rows of `tests/data/gvsoc_gap9.csv` time what commit 2aa2a23 emitted, so the
 is that of its C. Nothing is fitted to them; their marks divide them in two halves. Rows of cold
 offloads and transfers are compared with warm code, and are in no mean. Rows `states` are a bound,
 not the simulator, in no mean either: layers that were timed alone against nothing but NE16's states
-and jobs programmed in GVSoC's cycles. Rows `now` and `again` are of `gvsoc_gap9_today.csv`: what
-was emitted later, and 2aa2a23's C once more, with 2 KiB of first cache.
+and jobs programmed in GVSoC's cycles. Rows of other commits and `again` are of
+`gvsoc_gap9_today.csv`: what was emitted later, and 2aa2a23's C once more, with 2 KiB of first cache.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ LAYERS = {
     "3x3 stride 2 32 to 64 channels 8x8 one tile": (32, 64, 8),
 }
 #: Emitted networks that this project timed on GVSoC: their manifests are beside the rows.
-NOW = ("resnet8", "dscnn")
+NOW, VERSIONS = ("resnet8", "dscnn"), ("b0cbba24", "f07b5e2a")
 #: Cycles to program a job, of the half that is fitted.
 ALONE = "programming all registers of a job (structure in L1 or registers)"
 
@@ -108,7 +108,8 @@ def _timed_by_us() -> list[Row]:
     """Rows that this project timed on GVSoC: emitted networks of `NOW`, and 2aa2a23's C again."""
     rows = {(entry["case"], entry["what"]): entry for entry in _entries("gvsoc_gap9_today.csv")}
     ours = {
-        f"now/{network}": simulated(Code(), Access(), f"{network}_b0cbba24.json.gz")
+        f"{version}/{network}": simulated(Code(), Access(), f"{network}_{version}.json.gz")
+        for version in VERSIONS
         for network in NOW
     }
     ours["again/resnet8"] = simulated(COMMIT_2AA2A23, Access())
@@ -116,7 +117,7 @@ def _timed_by_us() -> list[Row]:
     found: list[Row] = []
     for case, cycles in ours.items():
         version, _, network = case.partition("/")
-        timed = f"{network}_2048" if version == "now" else f"{network}_2aa2a23_2048"
+        timed = f"{network}_{'2aa2a23' if version == 'again' else version}_2048"
         pairs = {
             f"step {step}": (value, float(rows[timed, f"step {step} ne16"]["gvsoc_cycles"]))
             for step, value in cycles.items()
