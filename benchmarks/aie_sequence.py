@@ -15,10 +15,10 @@ from pathlib import Path
 
 from machine import machine_row
 from rows import report
-from sequence import attention, networks, recurrent
+from sequence import attention, blocks, networks, recurrent
 
 #: Modules with their cases: `CASES` by name, and `rows_of(name)`.
-PARTS = (attention, recurrent, networks)
+PARTS = (attention, recurrent, networks, blocks)
 
 
 def main() -> None:

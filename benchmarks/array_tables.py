@@ -254,6 +254,30 @@ def aie_attention(rows: Rows) -> Lines:
         )
 
 
+def aie_blocks(rows: Rows) -> Lines:
+    """Blocks around dense layers, as pipelines whose projects were run."""
+    yield (
+        "block",
+        "tiles",
+        "a result every, us",
+        "TOPS",
+        "assumptions at half / double, TOPS",
+        "products on the array, %",
+        "largest / mean error, steps",
+    )
+    for case in rows.cases("mean_error"):
+        largest, mean = (rows.value(case, f"{which}_error", 1) for which in ("max", "mean"))
+        yield (
+            case,
+            rows.value(case, "tiles", 0),
+            rows.value(case, "simulated_us", 2),
+            rows.value(case, "simulated_tops", 1),
+            half_and_double(rows, case, "simulated_tops", 1),
+            rows.value(case, "macs_on_array_percent", 0),
+            f"{largest} / {mean}",
+        )
+
+
 def aie_images(rows: Rows) -> Lines:
     """Image networks whose images follow each other."""
     yield (

@@ -30,6 +30,7 @@ from match_aie.targets.aie_ml.graph.moved import moved
 from match_aie.targets.aie_ml.graph.pipeline import gates, join_stages
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.row_stage import RowStagePlan
 from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan
 from match_aie.targets.aie_ml.graph.stack import columns_of, join_stack, stacked
 from match_aie.targets.aie_ml.known import device as known
@@ -288,6 +289,8 @@ def _member(name: str, layer: Given, device: str) -> Member:
 
 def _as_member(plan: LayerPlan, graph: LayerGraph, workload: Workload) -> Member:
     names = tuple(operand.name for operand in workload.inputs)
+    if isinstance(plan, RowStagePlan):
+        return Member(graph, names, rows=plan.stage)
     timed = plan.timed if isinstance(plan, SpreadPlan) else None
     return Member(ended(trimmed(graph)), names, timed and replace(timed, carries=False))
 
@@ -330,17 +333,17 @@ def _stays(
         for name, source in zip(names, sources, strict=True):
             if source == flow.step and not _follows(members[at], members[reader], name):
                 return False
-            if members[at].timed is not None and reader != at + 1:
+            if members[at].stage is not None and reader != at + 1:
                 return False
     return True
 
 
 def _follows(before: Member, after: Member, operand: str) -> bool:
     """Whether the one's result can stay on the array for the other."""
-    if before.timed is not None and after.timed is not None:
-        if not before.timed.device.mem_rows:
+    if before.stage is not None and after.stage is not None:
+        if not before.stage.device.mem_rows:
             return stacked((before, after))
-        return not isinstance(gates(before.timed, after.timed), Infeasible)
+        return not isinstance(gates(before.stage, after.stage), Infeasible)
     return can_follow(before, after, operand)
 
 
@@ -366,8 +369,8 @@ def _fits(chain: Chain, members: Sequence[Member], device: str) -> bool:
 def _join(name: str, members: Sequence[Member], chain: Chain, device: str) -> Joined:
     if _share_tiles(members):
         return join_stack(name, members, known(device))
-    if members[0].timed is not None:
-        whole = join_stages(name, members, known(device))
+    if members[0].stage is not None:
+        whole = join_stages(name, members, known(device), chain.links)
     else:
         whole = join(name, members, chain.links, known(device))
     return moved(whole, [member.graph.columns for member in members], chain.offsets)

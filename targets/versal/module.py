@@ -31,8 +31,10 @@ from match_aie.hardware import (
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans, refuses
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, dense_plan, dense_plans
+from match_aie.targets.aie_ml.graph.kinds import ROW_KINDS
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
+from match_aie.targets.aie_ml.graph.row_stage import RowStagePlan, is_row_stage, row_stage_of
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
 from match_aie.targets.aie_ml.graph.write import pack
@@ -121,6 +123,8 @@ def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
     """The one of these plans that `mapping` names."""
     if workload.kind == "dense":
         return dense_plan(workload, name, mapping)
+    if workload.kind in ROW_KINDS and is_row_stage(mapping):
+        return row_stage_of(workload, name, mapping)
     return cut_plan(workload, name, mapping.spatial)
 
 
@@ -189,6 +193,8 @@ def layer_cost(
         if plan.through == "gmio" and not array.mem_rows:
             around += sum(plan.moved) * gigahertz / COPIED_PER_NS
         return Cost(once + around, (("array", once), ("host", around)))
+    if isinstance(plan, RowStagePlan):
+        return Cost(plan.interval, (("array", plan.interval),))
     enter, leave = plan.legs
     spared = (enter if place.in_place else 0.0) + (leave if place.stays else 0.0)
     spared += 0.0 if place.first else plan.starting

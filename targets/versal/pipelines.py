@@ -15,12 +15,18 @@ from itertools import pairwise
 
 from match_aie.errors import Infeasible
 from match_aie.hardware import Cost, Mapping, Seat
+from match_aie.targets.aie_ml.array.layer import DenseLayer
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.pipeline import gates
 from match_aie.targets.aie_ml.graph.pipeline_candidates import candidates
-from match_aie.targets.aie_ml.graph.pipeline_plan import COPIES, Keeps, pipeline_plans
+from match_aie.targets.aie_ml.graph.pipeline_plan import (
+    COPIES,
+    Keeps,
+    StagePlan,
+    pipeline_plans,
+)
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan, WayKind
 from match_aie.targets.aie_ml.graph.stack_plan import StackPlan, stack_of_plans, stack_plan
 from match_aie.targets.aie_ml.graph.timed_plan import MEMORY_GBPS
@@ -33,11 +39,12 @@ from match_aie.targets.versal.module import (
     around_ns,
     layer_cost,
 )
+from match_aie.targets.versal.runs import dense_runs, runs_of, wanted_of
 from match_aie.targets.versal.wanted import wanted
 from match_aie.targets.versal.wishes import NO_WISHES, Wish
 
 
-def shares(plans: Sequence[SpreadPlan], whole: Device) -> list[Cost]:
+def shares(plans: Sequence[StagePlan], whole: Device) -> list[Cost]:
     """What each stage takes of the cycles between two results, which are the slowest one's.
 
     What the chip's memory takes longer than that, and the processor's copies around the first and
@@ -97,7 +104,7 @@ def stack_costs(plan: StackPlan, array: Device, aim: Aim) -> list[Cost]:
     ]
 
 
-def row_costs(plans: Sequence[SpreadPlan], name: str, aim: Aim) -> Sequence[Cost] | None:
+def row_costs(plans: Sequence[StagePlan], name: str, aim: Aim) -> Sequence[Cost] | None:
     """Costs of layers of one graph that were planned together; None where each stands alone.
 
     Args:
@@ -106,7 +113,9 @@ def row_costs(plans: Sequence[SpreadPlan], name: str, aim: Aim) -> Sequence[Cost
         aim: which cycles count.
     """
     straight = not device(name).mem_rows
-    plan = stack_of_plans(plans, name) if plans[0].through == "plio" or straight else None
+    spread = [plan for plan in plans if isinstance(plan, SpreadPlan)]
+    able = len(spread) == len(plans) and (plans[0].through == "plio" or straight)
+    plan = stack_of_plans(spread, name) if able else None
     if plan is not None:
         return stack_costs(plan, device(name), aim)
     return shares(plans, device(name)) if aim == "throughput" else None
@@ -137,17 +146,21 @@ def together(
     """
     mine = [at for at, layer in enumerate(layers) if layer.module == array.name]
     taken = {at: array.plan(layers[at].workload, layers[at].mapping).columns for at in mine}
-    runs = _runs(layers, array, wishes, most) if most else []
+    runs = runs_of(layers, array, wishes, most) if most else []
     found = _alone(layers, array, columns, wishes, taken, [at for run in runs for at in run])
-    for run in runs:
+    waiting = list(runs)
+    while waiting:
+        run = waiting.pop(0)
         free = columns - sum(taken[at] for at in mine if at not in run)
         rows = [_staged(layers, runs, run, array, wishes, free, most)]
-        if not any(layers[at].label in wishes for at in run):
+        dense = all(layers[at].workload.kind == "dense" for at in run)
+        if dense and not any(layers[at].label in wishes for at in run):
             seats = [layers[at] for at in run]
             rows = [_shared(seats, array), *rows, _as_chosen(seats, array)]
         able = [row for row in rows if row is not None and row.columns <= free]
         best = min(able, key=lambda row: row.cycles, default=None)
         if best is None:
+            waiting += [] if dense else dense_runs(layers, run)
             continue
         for at, mapping, cost in zip(run, best.mappings, best.costs, strict=True):
             found[at] = mapping, cost
@@ -214,7 +227,7 @@ def _staged(
     """
     if array.aim != "throughput" or not device(array.device).mem_rows:
         return None
-    stages = [(dense_layer(layers[at].workload), layers[at].workload) for at in run]
+    stages = [(wanted_of(layers, run, at), layers[at].workload) for at in run]
     asked = [wishes.get(layers[at].label) for at in run]
     keeps = [keeping(wish, most) for wish in asked]
     through, least = _beyond(layers, runs, run, array, keeps)
@@ -223,7 +236,10 @@ def _staged(
     copies = (1,) if through == "gmio" or any(asked) else COPIES
     plans = pipeline_plans(stages, array.device, free, wide, keeps, through, least, copies)
     if isinstance(plans, Infeasible):
-        offers = [candidates(layer, array.device, wide) for layer, _ in stages]
+        offers = [
+            candidates(layer, array.device, wide) if isinstance(layer, DenseLayer) else ()
+            for layer, _ in stages
+        ]
         refuse_stages(asked, keeps, offers, plans)
         return None
     return Row(
@@ -315,39 +331,3 @@ def _beyond(
 def _named(plan: LayerPlan) -> Mapping:
     """The mapping that names a plan."""
     return plan.nest if isinstance(plan, SpreadPlan) else Mapping(plan.spatial, ())
-
-
-def _runs(
-    layers: Sequence[Seat], array: AieArray, wishes: MappingOf[str, Wish], most: int
-) -> list[list[int]]:
-    """Numbers of layers in a row, at least two, of which each reads the one before it alone.
-
-    For latency layers share tiles or stand alone, as one does of which its user asks something.
-
-    Args:
-        layers: that were selected.
-        array: the module.
-        wishes: of users, by label.
-        most: columns of one stage.
-    """
-
-    def stage(layer: Seat) -> bool:
-        if array.aim == "latency" and layer.label in wishes:
-            return False
-        if layer.module != array.name or layer.workload.kind != "dense":
-            return False
-        if array.memory == "ddr" and device(array.device).mem_rows:
-            return bool(candidates(dense_layer(layer.workload), array.device, most))
-        return isinstance(array.plan(layer.workload, layer.mapping), SpreadPlan)
-
-    found: list[list[int]] = []
-    for before, after in pairwise(range(len(layers))):
-        a, b = layers[before], layers[after]
-        follows = b.sources == (before,) and a.readers == (after,) and not a.leaves
-        if not (follows and stage(a) and stage(b)):
-            continue
-        if found and found[-1][-1] == before:
-            found[-1].append(after)
-        else:
-            found.append([before, after])
-    return found

@@ -14,6 +14,7 @@ from match_aie.targets.aie_ml.graph.dense_plan import dense_layer
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
 from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate, candidates
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
+from match_aie.targets.aie_ml.graph.row_stage import RowStagePlan
 from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan, narrow, plan_of_pass
 from match_aie.targets.aie_ml.graph.stack_plan import stack_of_plans
 from match_aie.targets.aie_ml.known import device
@@ -123,7 +124,8 @@ class Stages:
             return f"its user asks for {wish}"
         if isinstance(plan, SpreadPlan) and plan.timed.tiles == 1 and stages > 1:
             return "its weights leave room in a tile, which layers beside it share or stand next to"
-        if isinstance(plan, SpreadPlan) and self.array.aim == "throughput" and stages > 1:
+        staged = isinstance(plan, SpreadPlan | RowStagePlan)
+        if staged and self.array.aim == "throughput" and stages > 1:
             if slowest:
                 return (
                     f"it is the slowest stage: with up to {self.array.columns} columns a layer "
@@ -142,6 +144,8 @@ class Stages:
             return "the array has no more columns"
         if isinstance(plan, SpreadPlan) and self.array.aim == "throughput" and stages > 1:
             return self._more_of_stage(layer, plan)
+        if isinstance(plan, RowStagePlan):
+            return "not asked: it is a stage of rows"
         found = plans(
             layer.workload, self.array.device, self.array.columns, self.array.memory, self.array.aim
         )
@@ -176,7 +180,7 @@ class Stages:
 
 
 def _interval(plan: LayerPlan) -> float:
-    return plan.interval if isinstance(plan, SpreadPlan) else plan.cycles
+    return plan.interval if isinstance(plan, SpreadPlan | RowStagePlan) else plan.cycles
 
 
 def _fewer(now: float, then: float) -> str:

@@ -30,6 +30,7 @@ from match_aie.targets.aie_ml.graph.inplace import trimmed
 from match_aie.targets.aie_ml.graph.join import Joined
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
+from match_aie.targets.aie_ml.graph.row_stage import RowStagePlan
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
 from match_aie.targets.aie_ml.graph.write import Chained, Placed, kernels_of, network_units
 from match_aie.targets.aie_ml.known import documented
@@ -340,8 +341,8 @@ class VersalAIEML(MatchTarget, ChipCosts, ArrayChip, BuiltFor):
     def _together(self, layers: Sequence[ChosenLayer]) -> Sequence[Cost] | None:
         """Costs of a chain's layers that were planned together; None of others."""
         plans = [self._array.plan(layer.workload, layer.mapping) for layer in layers]
-        spread = [plan for plan in plans if isinstance(plan, SpreadPlan)]
-        return row_costs(spread, self.device, self._aim) if len(spread) == len(plans) else None
+        staged = [plan for plan in plans if isinstance(plan, SpreadPlan | RowStagePlan)]
+        return row_costs(staged, self.device, self._aim) if len(staged) == len(plans) else None
 
     def move_cost(self, move: Move) -> float:
         """Also the start of a graph that programmable logic feeds, where single runs count."""

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 from match_aie.errors import InternalError
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.image import WORD
+from match_aie.targets.aie_ml.graph.carried import window
 from match_aie.targets.aie_ml.graph.inplace import in_place
 from match_aie.targets.aie_ml.graph.plan import (
     Connection,
@@ -22,12 +21,11 @@ from match_aie.targets.aie_ml.graph.plan import (
     GraphKernel,
     LayerGraph,
     Outside,
-    Part,
     Shared,
 )
+from match_aie.targets.aie_ml.graph.row_stage import RowStage
 from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.kernels.block import Access
-from match_aie.targets.aie_ml.kernels.spec import BYTES
 
 
 @dataclass(frozen=True, order=True)
@@ -53,16 +51,25 @@ class Member:
         graph: of it alone.
         names: of its workload's inputs.
         timed: sizes of a dense layer in passes; None of others.
+        rows: likewise of a layer of rows that is a stage of a pipeline.
     """
 
     graph: LayerGraph
     names: tuple[str, ...]
     timed: Timed | None = None
+    rows: RowStage | None = None
+
+    @property
+    def stage(self) -> Timed | RowStage | None:
+        """Sizes as a stage of a pipeline; None of layers that are none."""
+        return self.timed or self.rows
 
     def operand_of(self, at: int) -> str:
         """What input number `at` of the graph carries."""
-        part = self.graph.inputs[at].part
-        return self.names[min(at, len(self.names) - 1)] if part is None else part.operand
+        held = self.graph.inputs[at].part or self.graph.inputs[at].blocks
+        if held is not None and held.operand in self.names:
+            return held.operand
+        return self.names[min(at, len(self.names) - 1)]
 
     def entries(self, operand: str) -> list[int]:
         """Inputs of the graph that carry `operand`."""
@@ -111,7 +118,7 @@ def can_follow(before: Member, after: Member, operand: str) -> bool:
         return False
     left, whole = before.graph.outputs[0], _way_out(before.graph)
     ins = [after.graph.inputs[at] for at in after.entries(operand)]
-    return bool(ins) and all(_window(left, whole, taken) is not None for taken in ins)
+    return bool(ins) and all(window(left, whole, taken) is not None for taken in ins)
 
 
 def _way_out(graph: LayerGraph) -> Access:
@@ -119,52 +126,6 @@ def _way_out(graph: LayerGraph) -> Access:
     end = End("outside", len(graph.inputs))
     (source,) = (link.source for link in graph.connections if link.sink == end)
     return graph.shared[source.of].reads[source.port]
-
-
-def _window(left: Outside, whole: Access, taken: Outside) -> Access | None:
-    """The part of `whole`, which lets out `left`, that gives just what `taken` brings in.
-
-    None where tensors are carried otherwise, or no way gives that part.
-    """
-    plain = left.blocks is None and taken.blocks is None and taken.values is None
-    if left.dtype != taken.dtype or not plain:
-        return None
-    if _carried(left) == _carried(taken) and not (taken.part and taken.part.minded):
-        return whole
-    part, inner = taken.part, prod(whole.tile[:-1])
-    plain = not whole.traversal and (left.part is None or _whole(left.part))
-    if part is None or not plain or left.elements != prod(part.tensor):
-        return None
-    if not part.contiguous:
-        return _padded(whole, part, BYTES[left.dtype])
-    if part.begin % inner or part.elements % inner:
-        return None
-    first = whole.offset[-1] + part.begin // inner
-    tile = (*whole.tile[:-1], part.elements // inner)
-    return replace(whole, tile=tile, offset=(*whole.offset[:-1], first))
-
-
-def _padded(whole: Access, part: Part, size: int) -> Access | None:
-    """The way that gives a part with zeros beside the tensor, which memory tiles add."""
-    high, wide, deep = part.tensor
-    if part.fill or any(whole.offset) or whole.tile != (deep, wide, high) or deep * size % WORD:
-        return None
-    tile = part.channels, part.columns, part.rows
-    return replace(
-        whole, tile=tile, offset=(0, -part.left, part.first), boundary=(deep, wide, high)
-    )
-
-
-def _whole(part: Part) -> bool:
-    return part.contiguous and part.rows == part.tensor[0]
-
-
-def _carried(outside: Outside) -> tuple[int, ...]:
-    """How a tensor is carried: where it is as it lies, only its size matters."""
-    part = outside.part
-    if part is None or _whole(part):
-        return (outside.elements,)
-    return (*part.tensor, part.first, part.left, part.rows, part.columns, part.channels)
 
 
 class Joining:
@@ -249,7 +210,7 @@ class Joining:
         """The way out of a buffer with `left` that gives what `entry` brought in."""
         number, at = self.outside[entry[1].source.of]
         taken = self.members[number].graph.inputs[at]
-        way = _window(left, self.shared[holder].reads[0], taken)
+        way = window(left, self.shared[holder].reads[0], taken)
         if way is None:
             raise InternalError(f"{self.name} joins layers that do not carry a tensor alike")
         return way

@@ -63,7 +63,7 @@ def candidates(layer: DenseLayer, name: str, most: int) -> tuple[Candidate, ...]
     for length in counts(deep, most):
         chains = most // length * device.core_rows
         for parts in counts(wide, chains):
-            for high in _heights(ceil(layer.rows / tiling.m)):
+            for high in heights(ceil(layer.rows / tiling.m)):
                 able = min(chains // parts, ceil(layer.rows / tiling.m))
                 for rows in (n for n in _divisors(high) if n <= able):
                     split = length, parts, rows
@@ -76,7 +76,7 @@ def candidates(layer: DenseLayer, name: str, most: int) -> tuple[Candidate, ...]
     return tuple(found)
 
 
-def _heights(tiles: int) -> list[int]:
+def heights(tiles: int) -> list[int]:
     """Numbers of `mmul` tiles of rows in a run, those that are filled up included."""
     filled = {ceil(tiles / step) * step for step in ROUND}
     return sorted(high for high in filled if high - tiles <= FILLED * tiles)

@@ -1,11 +1,12 @@
 """Which tiles each stage of a pipeline gets, so that the slowest is as fast as can be.
 
 The splits of a layer over chains, tiles of a chain and parts of the rows are its candidates, each a
-rectangle of columns. Chosen is one for each stage: all columns together are those of the array,
-neighbours fit each other (`pipeline.gates`), and the largest number of cycles is the least. Bounds
-that no kernel beats stand for cycles until a candidate is chosen; then its kernels are scheduled,
-and what is best is asked again, until all that is chosen is priced. So no other choice among the
-candidates has a faster slowest stage.
+rectangle of columns; of a layer of rows, parts of the rows and of a row (`row_stage`). Chosen is
+one for each stage: all columns together are those of the array, neighbours fit each other
+(`pipeline.gates`), and the largest number of cycles is the least. Bounds that no kernel beats stand
+for cycles until a candidate is chosen; then its kernels are scheduled, and what is best is asked
+again, until all that is chosen is priced. So no other choice among the candidates has a faster
+slowest stage.
 
 A pipeline may have copies beside it, each with its share of the rows, of the columns and of the
 ways: where streams between stages or out of the array bound a single one, several have more.
@@ -24,17 +25,29 @@ from match_aie.targets.aie_ml.array.layer import DenseLayer
 from match_aie.targets.aie_ml.array.search import VARIANTS
 from match_aie.targets.aie_ml.array.shapes import native_tilings
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.join import Member
+from match_aie.targets.aie_ml.graph.join import Link, Member
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.pipeline import gates, join_stages
 from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate, candidates
+from match_aie.targets.aie_ml.graph.pipeline_rows import (
+    Grid,
+    Offer,
+    RowCandidate,
+    Rows,
+    meet,
+    row_candidates,
+    stored,
+    taken,
+)
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
+from match_aie.targets.aie_ml.graph.row_stage import RowStage, RowStagePlan
 from match_aie.targets.aie_ml.graph.spread_plan import (
     SpreadPlan,
     WayKind,
     narrow,
     plan_of_pass,
 )
+from match_aie.targets.aie_ml.graph.timed import Timed
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES
 from match_aie.workload import Workload
@@ -48,12 +61,15 @@ ORDERS = 6
 #: Pipelines side by side that are tried.
 COPIES = (1, 2, 3, 4)
 
+#: A plan of a stage.
+StagePlan = SpreadPlan | RowStagePlan
+
 #: Whether a candidate may be taken.
 Keeps = Callable[[Candidate], bool]
 
 
 def pipeline_plans(
-    stages: Sequence[tuple[DenseLayer, Workload]],
+    stages: Sequence[tuple[DenseLayer | Rows, Workload]],
     name: str,
     columns: int,
     most: int,
@@ -61,7 +77,7 @@ def pipeline_plans(
     through: WayKind = "plio",
     least: float = 0.0,
     copies: Sequence[int] = (1,),
-) -> tuple[SpreadPlan, ...] | Infeasible:
+) -> tuple[StagePlan, ...] | Infeasible:
     """A plan of every stage, all of them side by side on at most `columns` columns.
 
     Args:
@@ -77,11 +93,10 @@ def pipeline_plans(
     Raises:
         TargetError: element types without a product there, or facts that are not known.
     """
-    layers = [layer for layer, _ in stages]
     rivals = [
         _Choice(offered, name, columns // many, least, many)
         for many in copies
-        if (offered := _offered(layers, name, min(columns, most) // many, keeps, many)) is not None
+        if (offered := _offered(stages, name, min(columns, most) // many, keeps, many)) is not None
     ]
     refused: Infeasible | None = None
     for _ in range(LAID_OUT):
@@ -91,7 +106,10 @@ def pipeline_plans(
             plans, choice = (plans, choice) if faster is None else (faster, rival)
         if plans is None:
             break
-        plans = tuple(replace(plan, through=through) for plan in plans)
+        plans = tuple(
+            replace(plan, through=through) if isinstance(plan, SpreadPlan) else plan
+            for plan in plans
+        )
         seam = next((at for at in range(1, len(plans)) if _apart(*plans[at - 1 : at + 1])), None)
         if seam is not None:
             refused = _apart(*plans[seam - 1 : seam + 1])
@@ -107,29 +125,41 @@ def pipeline_plans(
 
 
 def _offered(
-    layers: Sequence[DenseLayer],
+    stages: Sequence[tuple[DenseLayer | Rows, Workload]],
     name: str,
     columns: int,
     keeps: Sequence[Keeps],
     copies: int,
-) -> list[tuple[Candidate, ...]] | None:
+) -> list[tuple[Offer, ...]] | None:
     """Candidates of the stages of one of so many pipelines; None where rows do not divide.
 
     Args:
-        layers: of all rows.
+        stages: of all rows; those that are no dense layers have no copies.
         name: of the device.
         columns: that a stage of one may take.
         keeps: of each stage, which candidates may be taken; all where empty.
         copies: side by side.
     """
     device = known(name)
-    if layers[0].rows % (copies * native_tilings(layers[0], device)[0].m) and copies > 1:
-        return None
+    layers = [layer for layer, _ in stages if isinstance(layer, DenseLayer)]
+    if copies > 1:
+        whole = copies * native_tilings(layers[0], device)[0].m
+        if layers[0].rows % whole or len(layers) < len(stages):
+            return None
     parts = [replace(layer, rows=layer.rows // copies) for layer in layers]
-    offered = [candidates(part, name, columns) for part in parts]
+    dense = iter([candidates(part, name, columns) for part in parts])
+    offered: list[tuple[Offer, ...]] = [
+        next(dense)
+        if isinstance(layer, DenseLayer)
+        else row_candidates(workload, name, layer.wide, layers[0], columns)
+        for layer, workload in stages
+    ]
     if keeps:
         pairs = zip(offered, keeps, strict=True)
-        offered = [tuple(one for one in each if keep(one)) for each, keep in pairs]
+        offered = [
+            tuple(one for one in each if isinstance(one, RowCandidate) or keep(one))
+            for each, keep in pairs
+        ]
     if copies > 1:
         into, out = (device.need(much, "streams") for much in (device.plio_in, device.plio_out))
         offered[0] = tuple(one for one in offered[0] if copies * one.streams[1] <= into)
@@ -137,22 +167,34 @@ def _offered(
     return offered
 
 
-def _apart(before: SpreadPlan, after: SpreadPlan) -> Infeasible | None:
+def stage_of(plan: StagePlan) -> Timed | RowStage:
+    """Sizes of a plan."""
+    return plan.timed if isinstance(plan, SpreadPlan) else plan.stage
+
+
+def _apart(before: StagePlan, after: StagePlan) -> Infeasible | None:
     """Why two neighbours have no buffers between them."""
-    found = gates(before.timed, after.timed)
+    found = gates(stage_of(before), stage_of(after))
     return found if isinstance(found, Infeasible) else None
 
 
 def _cannot_lie(
-    stages: Sequence[tuple[DenseLayer, Workload]], plans: Sequence[SpreadPlan], device: Device
+    stages: Sequence[tuple[DenseLayer | Rows, Workload]],
+    plans: Sequence[StagePlan],
+    device: Device,
 ) -> Infeasible | None:
     """Why a choice cannot be laid out."""
-    members = []
-    for at, ((_, workload), plan) in enumerate(zip(stages, plans, strict=True)):
-        zeros = zeros_of(workload)
-        graph = plan.graph(f"stage{at}", workload, zeros)
-        members.append(Member(graph, (workload.inputs[0].name,), plan.timed))
-    return cannot_lie(join_stages("stages", members, device).graph, device, orders=ORDERS)
+    members, links = [], []
+    for at, ((layer, workload), plan) in enumerate(zip(stages, plans, strict=True)):
+        graph = plan.graph(f"stage{at}", workload, zeros_of(workload))
+        names = tuple(operand.name for operand in workload.inputs)
+        if isinstance(plan, SpreadPlan):
+            members.append(Member(graph, names, plan.timed))
+        else:
+            members.append(Member(graph, names, rows=plan.stage))
+        operand = layer.operand if isinstance(layer, Rows) else names[0]
+        links += [Link(at - 1, at, operand)] if at else []
+    return cannot_lie(join_stages("stages", members, device, links).graph, device, orders=ORDERS)
 
 
 class _Choice:
@@ -168,7 +210,7 @@ class _Choice:
 
     def __init__(
         self,
-        offered: Sequence[Sequence[Candidate]],
+        offered: Sequence[Sequence[Offer]],
         name: str,
         columns: int,
         least: float = 0.0,
@@ -183,11 +225,12 @@ class _Choice:
         self._held = 0 if mem is None else mem.bytes
         #: Links between two columns.
         self._across = ports[("core_tile", "master", "E")] * device.core_rows
-        self._plans: dict[Candidate, SpreadPlan | None] = {}
-        self._apart: set[tuple[Candidate, Candidate]] = set()
+        self._plans: dict[Offer, StagePlan | None] = {}
+        self._apart: set[tuple[int, int]] = set()
+        self._grids: dict[int, tuple[Grid, Grid]] = {}
         self._known: dict[tuple[int, int], bool] = {}
 
-    def best(self, below: float = inf) -> tuple[SpreadPlan, ...] | None:
+    def best(self, below: float = inf) -> tuple[StagePlan, ...] | None:
         """Plans whose slowest is the fastest, on the fewest columns.
 
         None where nothing fits, or nothing takes fewer cycles than `below`.
@@ -205,8 +248,10 @@ class _Choice:
                 self._last = found
                 return tuple(plan for plan in plans if plan is not None)
 
-    def _priced(self, candidate: Candidate) -> SpreadPlan | None:
+    def _priced(self, candidate: Offer) -> StagePlan | None:
         """With the kernel that is fastest; None where none fits."""
+        if isinstance(candidate, RowCandidate):
+            return RowStagePlan(candidate.stage)
         device = narrow(self._name, candidate.mapping)
         made = with_kernel(candidate.mapping, device, VARIANTS)
         plan = None if made is None else plan_of_pass(made, candidate.rows, self._name)
@@ -220,19 +265,20 @@ class _Choice:
         """
         pairs = list(pairwise(self._last))
         by_streams = max(pairs, key=lambda pair: pair[0].streams[0] + pair[1].streams[1])
-        self._apart.add(by_streams if seam is None else pairs[seam - 1])
+        before, after = by_streams if seam is None else pairs[seam - 1]
+        self._apart.add((id(before), id(after)))
 
-    def _cycles(self, candidate: Candidate) -> float:
+    def _cycles(self, candidate: Offer) -> float:
         if candidate not in self._plans:
             return max(candidate.bound, self._least)
         plan = self._plans[candidate]
         return inf if plan is None else max(plan.interval, self._least)
 
-    def _fastest(self) -> tuple[Candidate, ...] | None:
+    def _fastest(self) -> tuple[Offer, ...] | None:
         """The choice whose largest cycles, as far as they are known, are the least."""
         values = sorted({self._cycles(one) for stage in self._offered for one in stage} - {inf})
         low, high = 0, len(values)
-        best: tuple[Candidate, ...] | None = None
+        best: tuple[Offer, ...] | None = None
         while low < high:
             middle = (low + high) // 2
             found = self._within(values[middle])
@@ -242,15 +288,22 @@ class _Choice:
                 best, high = found, middle
         return best
 
-    def _within(self, most: float) -> tuple[Candidate, ...] | None:
+    def _within(self, most: float) -> tuple[Offer, ...] | None:
         """The choice of fewest columns whose stages take at most so many cycles."""
-        ways: list[_Way] = [_Way(0, None, None)]
-        for stage in self._offered:
+        first = _Way(0, None, None)
+        ways: list[_Way] = []
+        for number, stage in enumerate(self._offered):
             reached = []
+            # Neighbours compute as many rows.
+            alike: dict[int, list[_Way]] = {}
+            for way in ways:
+                if way.last is not None:
+                    alike.setdefault(self._grid(way.last)[0].padded, []).append(way)
             for candidate in stage:
                 if self._cycles(candidate) > most:
                     continue
-                before = next((way for way in ways if self._fits(way.last, candidate)), None)
+                able = alike.get(self._grid(candidate)[1].padded, []) if number else [first]
+                before = next((way for way in able if self._fits(way.last, candidate)), None)
                 if before is not None:
                     reached.append(_Way(before.columns + candidate.columns, candidate, before))
             ways = sorted(reached, key=lambda way: way.columns)
@@ -258,19 +311,27 @@ class _Choice:
             return None
         return ways[0].chosen
 
-    def _fits(self, before: Candidate | None, after: Candidate) -> bool:
+    def _fits(self, before: Offer | None, after: Offer) -> bool:
         """Whether neighbours fit each other, and nobody refused them."""
         if before is None:
             return True
         key = id(before), id(after)
         if key not in self._known:
             self._known[key] = self._meet(before, after)
-        return self._known[key] and (before, after) not in self._apart
+        return self._known[key] and key not in self._apart
 
-    def _meet(self, before: Candidate, after: Candidate) -> bool:
+    def _grid(self, candidate: Offer) -> tuple[Grid, Grid]:
+        """What a candidate stores, and what it reads."""
+        if id(candidate) not in self._grids:
+            self._grids[id(candidate)] = stored(candidate), taken(candidate)
+        return self._grids[id(candidate)]
+
+    def _meet(self, before: Offer, after: Offer) -> bool:
         """Whether each column of tiles has its part of the reduction in one memory tile."""
         if min(before.streams[0], after.streams[1]) > self._across:
             return False
+        if isinstance(before, RowCandidate) or isinstance(after, RowCandidate):
+            return meet(self._grid(before)[0], self._grid(after)[1], self._down, self._held)
         a, b = before.mapping, after.mapping
         if a.row_parts * a.call_rows * before.passes != b.row_parts * b.call_rows * after.passes:
             return False
@@ -292,11 +353,11 @@ class _Way:
     """The fewest columns of some first stages, the last of which is `last`."""
 
     columns: int
-    last: Candidate | None
+    last: Offer | None
     before: _Way | None
 
     @property
-    def chosen(self) -> tuple[Candidate, ...]:
+    def chosen(self) -> tuple[Offer, ...]:
         """All of them."""
         if self.last is None or self.before is None:
             return ()
