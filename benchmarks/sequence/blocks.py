@@ -1,4 +1,4 @@
-"""Blocks around dense layers as one pipeline of the array: norm, dense, GELU, dense, sum."""
+"""Blocks around dense layers as one pipeline of the array: norms, dense, GELU, dense, sums."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ VEK280 = device("vek280")
 CASES = {
     "bert_base_mlp": Block(128, 768, 3072, "after"),
     "vit_tiny_mlp": Block(197, 192, 768, "before"),
+    "mixer_s16_block": Block(196, 512, 2048, "before", tokens=256),
     "mixer_s16_channels": Block(196, 512, 2048, "before"),
     "mixer_s16_channels_any_scale": Block(196, 512, 2048, "before", odd=True),
 }
@@ -100,6 +101,7 @@ def rows_of(name: str) -> list[dict[str, object]]:
         return cycles / VEK280.clock_ghz / 1000
 
     note = f"{stages} stages, {block.rows} rows of {block.width}, {block.inner} between"
+    note += f"; rows mixed before by {block.tokens}" if block.tokens else ""
     rows = [
         figure(name, "executed", 1, "", "measured", "two runs equal to the reference"),
         figure(name, "emulated", 1, "", "measured", "two runs, every layer equal to its reference"),

@@ -27,10 +27,10 @@ from match_aie.targets.aie_ml.graph.inplace import ended, trimmed
 from match_aie.targets.aie_ml.graph.join import Joined, Link, Member, can_follow, join
 from match_aie.targets.aie_ml.graph.layer import LayerPlan, zeros_of
 from match_aie.targets.aie_ml.graph.moved import moved
-from match_aie.targets.aie_ml.graph.pipeline import gates, join_stages
+from match_aie.targets.aie_ml.graph.pipeline import gates, held_copies, join_stages
 from match_aie.targets.aie_ml.graph.plan import LayerGraph
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
-from match_aie.targets.aie_ml.graph.row_stage import RowStagePlan
+from match_aie.targets.aie_ml.graph.row_stage import RowStage, RowStagePlan
 from match_aie.targets.aie_ml.graph.spread_plan import SpreadPlan
 from match_aie.targets.aie_ml.graph.stack import columns_of, join_stack, stacked
 from match_aie.targets.aie_ml.known import device as known
@@ -331,19 +331,21 @@ def _stays(
             return False
         names, sources = members[reader].names, layers[reader].flow.sources
         for name, source in zip(names, sources, strict=True):
-            if source == flow.step and not _follows(members[at], members[reader], name):
+            held = held_copies(Link(at, reader, name))
+            if source == flow.step and not _follows(members[at], members[reader], name, held):
                 return False
-            if members[at].stage is not None and reader != at + 1:
+            again = isinstance(members[reader].stage, RowStage)
+            if members[at].stage is not None and reader != at + 1 and not again:
                 return False
     return True
 
 
-def _follows(before: Member, after: Member, operand: str) -> bool:
-    """Whether the one's result can stay on the array for the other."""
+def _follows(before: Member, after: Member, operand: str, copies: int) -> bool:
+    """Whether the one's result can stay on the array for the other, in so many copies."""
     if before.stage is not None and after.stage is not None:
         if not before.stage.device.mem_rows:
             return stacked((before, after))
-        return not isinstance(gates(before.stage, after.stage), Infeasible)
+        return not isinstance(gates(before.stage, after.stage, copies), Infeasible)
     return can_follow(before, after, operand)
 
 

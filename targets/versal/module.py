@@ -31,17 +31,18 @@ from match_aie.hardware import (
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.cut_plan import cut_plan, cut_plans, refuses
 from match_aie.targets.aie_ml.graph.dense_plan import dense_layer, dense_plan, dense_plans
-from match_aie.targets.aie_ml.graph.kinds import ROW_KINDS
+from match_aie.targets.aie_ml.graph.kinds import STAGE_KINDS
 from match_aie.targets.aie_ml.graph.layer import LayerPlan
+from match_aie.targets.aie_ml.graph.pipeline_rows import stage_plan_of, stage_plans
 from match_aie.targets.aie_ml.graph.plan import LayerGraph, MemoryKind
-from match_aie.targets.aie_ml.graph.row_stage import RowStagePlan, is_row_stage, row_stage_of
+from match_aie.targets.aie_ml.graph.row_stage import RowStagePlan, is_row_stage
 from match_aie.targets.aie_ml.graph.spread_plan import Aim, SpreadPlan
 from match_aie.targets.aie_ml.graph.timed_plan import TimedPlan
 from match_aie.targets.aie_ml.graph.write import pack
 from match_aie.targets.aie_ml.kernels.arithmetic import in_fixed_point
 from match_aie.targets.aie_ml.kernels.lookup import LOOKING_UP
 from match_aie.targets.aie_ml.known import device
-from match_aie.targets.versal.patterns import FLOATS, PATTERNS
+from match_aie.targets.versal.patterns import FLOATS, PATTERNS, TURNED
 from match_aie.workload import RECURRENT, Workload
 
 #: What dense and recurrent layers of float32 tensors become on the array.
@@ -106,6 +107,8 @@ def plans(
     """
     if workload.kind == "dense":
         return dense_plans(workload, name, most, memory, aim)
+    if workload.kind == "permute":
+        return stage_plans(workload, name, most)
     return cut_plans(workload, name, most)
 
 
@@ -123,8 +126,8 @@ def plan_of(workload: Workload, name: str, mapping: Mapping) -> LayerPlan:
     """The one of these plans that `mapping` names."""
     if workload.kind == "dense":
         return dense_plan(workload, name, mapping)
-    if workload.kind in ROW_KINDS and is_row_stage(mapping):
-        return row_stage_of(workload, name, mapping)
+    if workload.kind in STAGE_KINDS and is_row_stage(mapping):
+        return stage_plan_of(workload, name, mapping)
     return cut_plan(workload, name, mapping.spatial)
 
 
@@ -270,7 +273,14 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
 
     def patterns(self) -> Sequence[Pattern]:
         """Dense and recurrent layers, products of activations, convolutions, pools and sums."""
-        return PATTERNS if self.floats == "float32" else (*FLOATS, *PATTERNS)
+        known = (*PATTERNS, *TURNED) if self.pipelined else PATTERNS
+        return known if self.floats == "float32" else (*FLOATS, *known)
+
+    @property
+    def pipelined(self) -> bool:
+        """Whether layers may be stages of pipelines that programmable logic feeds."""
+        fed = self.memory == "plio" and self.aim == "throughput"
+        return fed and bool(device(self.device).mem_rows)
 
     def convert(self, workload: Workload, constants: Constants) -> Converted | str:
         """The layer in the fixed point of its kernel, or why not."""
@@ -282,6 +292,8 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
             )
         if workload.kind in LOOKS_UP and core not in LOOKING_UP:
             return f"no public header says how cores of {core} read tables in parallel"
+        if workload.kind == "permute":
+            return Converted(workload, constants)
         made = in_fixed_point(workload, constants)
         if core == "AIE" and not isinstance(made, str) and _scales(made.workload):
             return (
@@ -311,9 +323,12 @@ class AieArray(ExecModule, Packed, OwnArithmetic, Priced, OnArray):
         """Those of the plans where some are whole nests; of others the loops over tiles."""
         found = self._plans(workload)
         mine = () if isinstance(found, Infeasible) else found
-        if not any(isinstance(plan, SpreadPlan) for plan in mine):
+        if not any(isinstance(plan, SpreadPlan | RowStagePlan) for plan in mine):
             return ()
-        return [p.nest if isinstance(p, SpreadPlan) else Mapping(p.spatial, ()) for p in mine]
+        return [
+            p.nest if isinstance(p, SpreadPlan | RowStagePlan) else Mapping(p.spatial, ())
+            for p in mine
+        ]
 
     def _plans(self, workload: Workload) -> Sequence[LayerPlan] | Infeasible:
         return plans(workload, self.device, self.columns, self.memory, self.aim)

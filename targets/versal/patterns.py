@@ -20,6 +20,7 @@ from match_aie.hardware import (
     weighted,
 )
 from match_aie.targets.aie_ml.graph.cut_plan import refuses as refuses_image
+from match_aie.targets.aie_ml.graph.row_layers import refuses_turned
 from match_aie.workload import Workload, refuses_bfloat16, refuses_recurrent
 
 #: (activations, weights) that the generated kernels multiply.
@@ -138,6 +139,11 @@ ROWS: tuple[Pattern, ...] = (
         ),
         refuses_image,
     ),
+)
+
+#: Transposes of 8-bit matrices, which are stages of pipelines.
+TURNED: tuple[Pattern, ...] = (
+    Pattern("permute", "permute", Op("permute_dims", Any("x")), refuses_turned),
 )
 
 PATTERNS = (*DENSE, *ATTENTION, *PAIRS_OF_ACTIVATIONS, *IMAGES, *TABLES, *ROWS)

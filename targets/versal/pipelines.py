@@ -39,7 +39,7 @@ from match_aie.targets.versal.module import (
     around_ns,
     layer_cost,
 )
-from match_aie.targets.versal.runs import dense_runs, runs_of, wanted_of
+from match_aie.targets.versal.runs import parts_of, runs_of, wanted_of
 from match_aie.targets.versal.wanted import wanted
 from match_aie.targets.versal.wishes import NO_WISHES, Wish
 
@@ -160,7 +160,7 @@ def together(
         able = [row for row in rows if row is not None and row.columns <= free]
         best = min(able, key=lambda row: row.cycles, default=None)
         if best is None:
-            waiting += [] if dense else dense_runs(layers, run)
+            waiting += parts_of(layers, run)
             continue
         for at, mapping, cost in zip(run, best.mappings, best.costs, strict=True):
             found[at] = mapping, cost

@@ -11,8 +11,8 @@ from onnx import TensorProto, helper
 
 from tests.qdq import Nodes
 
-#: Steps of the block's input and of its sum; of what is normalised; of a dense layer's result.
-STREAM, NORMAL, INNER = 2.0**-5, 2.0**-5, 2.0**-5
+#: Steps of the block's input, of sums, of what is normalised, of a dense layer's result.
+STREAM, TOTAL, NORMAL, INNER = 2.0**-5, 2.0**-4, 2.0**-5, 2.0**-5
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Block:
         odd: whether scales are no powers of two apart, by output column.
         point: zero point of all tensors.
         real: whether nothing between the layers is rounded, as in the model that is quantised.
+        tokens: columns between two dense layers that mix rows first, as an MLP-Mixer does; 0 for
+            none.
     """
 
     rows: int
@@ -36,16 +38,18 @@ class Block:
     odd: bool = False
     point: int = 0
     real: bool = False
+    tokens: int = 0
 
     @property
     def step(self) -> float:
-        """Of the input, of sums, and of norms."""
-        return STREAM * (1.0625 if self.odd else 1.0)
+        """Of the result."""
+        own = NORMAL if self.norm == "after" else TOTAL
+        return own * (1.0625 if self.odd else 1.0)
 
     @property
     def macs(self) -> int:
         """Products of the dense layers."""
-        return 2 * self.rows * self.width * self.inner
+        return 2 * self.rows * self.width * (self.inner + self.tokens)
 
 
 class _Writer(Nodes):
@@ -104,14 +108,27 @@ class _Writer(Nodes):
         twice = self.node("Mul", [x, self.node("Add", [inner, self.const(np.float32(1))])])
         return self.through(self.node("Mul", [twice, self.const(np.float32(0.5))]), INNER)
 
+    def turned(self, x: str, step: float) -> str:
+        """Rows as columns."""
+        return self.through(self.node("Transpose", [x], perm=[1, 0]), step)
+
+    def mixed(self, x: str) -> str:
+        """The sum of x and of two dense layers over the norm's columns."""
+        rows, tokens = self.block.rows, self.block.tokens
+        turned = self.turned(self.normal(x), NORMAL)
+        inner = self.gelu(self.dense(turned, rows, tokens, NORMAL))
+        back = self.turned(self.dense(inner, tokens, rows, INNER), INNER)
+        return self.through(self.node("Add", [x, back]), TOTAL)
+
 
 def block_network(block: Block) -> onnx.ModelProto:
     """A block of int8 rows into int8 rows; into float32 ones where nothing is rounded."""
     w = _Writer(block)
     x = w.node("DequantizeLinear", ["x", *w.pair(STREAM)])
+    x = w.mixed(x) if block.tokens else x
     normal = w.normal(x) if block.norm == "before" else x
     inner = w.gelu(w.dense(normal, block.width, block.inner, NORMAL))
-    total = w.through(w.node("Add", [x, w.dense(inner, block.inner, block.width, INNER)]), STREAM)
+    total = w.through(w.node("Add", [x, w.dense(inner, block.inner, block.width, INNER)]), TOTAL)
     y = w.normal(total) if block.norm == "after" else total
     # The last rounding is the network's output.
     stored = y if block.real else w.nodes.pop().input[0]

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from match_aie.targets.aie_ml.graph.row_stage import RowStage
 from match_aie.targets.aie_ml.graph.timed import Timed
+from match_aie.targets.aie_ml.graph.turned_stage import TurnedStage, walk
 from match_aie.targets.aie_ml.kernels.block import Access
 
 #: Which piece: of a dense layer (part of the rows, part of the columns) of a chain that stores, and
@@ -81,12 +82,12 @@ class Face(Protocol):
     """A stage as its neighbours see it."""
 
     @property
-    def rows(self) -> int:
-        """Of a run."""
+    def given(self) -> tuple[int, int]:
+        """Rows of a run's result, and those that it computes."""
 
     @property
-    def padded(self) -> int:
-        """Rows that it computes in a run."""
+    def wanted(self) -> tuple[int, int]:
+        """Rows of a run's operand, and those that it reads."""
 
     @property
     def copies(self) -> int:
@@ -135,15 +136,15 @@ class DenseFace:
     timed: Timed
 
     @property
-    def rows(self) -> int:
-        """Of a run."""
-        return self.timed.rows
+    def given(self) -> tuple[int, int]:
+        """Rows of a run, and those that it computes."""
+        m = self.timed.mapping
+        return self.timed.rows, self.timed.passes * m.row_parts * m.call_rows
 
     @property
-    def padded(self) -> int:
-        """Rows that it computes in a run."""
-        m = self.timed.mapping
-        return self.timed.passes * m.row_parts * m.call_rows
+    def wanted(self) -> tuple[int, int]:
+        """Likewise."""
+        return self.given
 
     @property
     def copies(self) -> int:
@@ -242,14 +243,14 @@ class RowFace:
     stage: RowStage
 
     @property
-    def rows(self) -> int:
-        """Of a run."""
-        return self.stage.rows
+    def given(self) -> tuple[int, int]:
+        """Rows of a run, and those that it computes."""
+        return self.stage.rows, self.stage.padded
 
     @property
-    def padded(self) -> int:
-        """Rows that it computes in a run."""
-        return self.stage.padded
+    def wanted(self) -> tuple[int, int]:
+        """Likewise."""
+        return self.stage.rows, self.stage.padded
 
     @property
     def copies(self) -> int:
@@ -312,8 +313,52 @@ class RowFace:
         return self.stage.tiles
 
 
+@dataclass(frozen=True)
+class TurnedFace(RowFace):
+    """A transpose: rows that it stores are columns that it reads."""
+
+    stage: TurnedStage
+
+    @property
+    def given(self) -> tuple[int, int]:
+        """Columns of the operand, and those that it reads."""
+        return self.stage.wide, self.stage.turned
+
+    @property
+    def stored(self) -> tuple[int, str]:
+        """Rows of the operand, and the type of elements."""
+        return self.stage.rows, self.stage.call.spec.dtype
+
+    @property
+    def writers(self) -> dict[Key, Piece]:
+        """What tiles read, turned."""
+        s = self.stage
+        return {
+            key: Piece(p.columns[0], s.part_columns, s.turned, 1, (p.first, p.first + p.high))
+            for key, p in self.readers.items()
+        }
+
+    @property
+    def readers(self) -> dict[Key, Piece]:
+        """Parts of the rows and of the columns."""
+        return super().writers
+
+    def write(self, piece: Piece, window: Window) -> Access:
+        """Tile of elements by tile, each turned."""
+        return walk(window.dimensions, window.offset(piece), self.stage, out=True)
+
+    def read(self, piece: Piece, window: Window) -> Access:
+        """In the same order, zeros beyond the buffer's columns."""
+        beyond = piece.columns[1] > window.column + window.dimensions[0]
+        boundary = window.dimensions if beyond else ()
+        offset = window.offset(piece)
+        return walk(window.dimensions, offset, self.stage, out=False, boundary=boundary)
+
+
 def face_of(stage: Timed | RowStage) -> Face:
     """A stage as its neighbours see it."""
+    if isinstance(stage, TurnedStage):
+        return TurnedFace(stage)
     return RowFace(stage) if isinstance(stage, RowStage) else DenseFace(stage)
 
 

@@ -13,9 +13,11 @@ from match_aie.targets.aie_ml.graph.row_layers import (
     norm_layer,
     refuses_bytes,
     refuses_sum,
+    refuses_turned,
     softmax_layer,
     sum_layer,
     table_layer,
+    turned_layer,
 )
 from match_aie.targets.aie_ml.graph.rows import RowLayer
 from match_aie.targets.aie_ml.graph.transposed import refuses_transposed, transposed_layer
@@ -63,4 +65,10 @@ ROW_KINDS: Mapping[Kind, RowDeclaration] = {
     "table": RowDeclaration(refuses_bytes, table_layer),
     "softmax": RowDeclaration(refuses_bytes, softmax_layer),
     "layer_norm": RowDeclaration(refuses_bytes, norm_layer),
+}
+
+#: Those that are stages of pipelines: transposes are nothing else.
+STAGE_KINDS: Mapping[Kind, RowDeclaration] = {
+    **ROW_KINDS,
+    "permute": RowDeclaration(refuses_turned, turned_layer),
 }

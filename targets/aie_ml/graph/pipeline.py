@@ -55,11 +55,17 @@ def is_stage(stage: Stage) -> bool:
 
 def padded_rows(timed: Timed) -> int:
     """Rows that a stage computes in a run."""
-    return face_of(timed).padded
+    return face_of(timed).given[1]
 
 
-def gates(before: Stage, after: Stage) -> tuple[Gate, ...] | Infeasible:
-    """The buffers between two stages; why there are none where they do not fit memory tiles."""
+def gates(before: Stage, after: Stage, copies: int = 2) -> tuple[Gate, ...] | Infeasible:
+    """The buffers between two stages; why there are none where they do not fit memory tiles.
+
+    Args:
+        before: what writes them.
+        after: what reads them.
+        copies: of each, more than two where other stages work on a run between these two.
+    """
     if not is_stage(before) or not is_stage(after):
         return Infeasible("stages of a pipeline", 1, 0, "layers", ("weights that stay",))
     left, right = face_of(before), face_of(after)
@@ -72,7 +78,7 @@ def gates(before: Stage, after: Stage) -> tuple[Gate, ...] | Infeasible:
         gate: Gate | None = None
         for many in range(1, len(waiting) + 1):
             tried = _gate(left, dict(waiting[:many]))
-            refused = _refused(left, tried, before.device)
+            refused = _refused(left, tried, before.device, copies)
             if refused is not None:
                 if gate is None:
                     return refused
@@ -89,8 +95,8 @@ def _unlike(before: Face, after: Face) -> Infeasible | None:
     if before.stored != after.taken:
         wanted, given = after.taken[0], before.stored[0]
         return Infeasible("elements of a row between stages", wanted, given, "elements")
-    rows = before.padded, after.padded
-    if (rows[0], before.rows, before.copies) != (rows[1], after.rows, after.copies):
+    rows = before.given[1], after.wanted[1]
+    if (before.given, before.copies) != (after.wanted, after.copies):
         return Infeasible("rows of a run", max(rows), min(rows), "rows", ("calls of other rows",))
     return None
 
@@ -114,14 +120,14 @@ def _gate(before: Face, readers: dict[Key, Piece]) -> Gate:
     return Gate(mine, readers, Window(first, begin, (end - begin, last - first)))
 
 
-def _refused(before: Face, gate: Gate, device: Device) -> Infeasible | None:
+def _refused(before: Face, gate: Gate, device: Device, copies: int) -> Infeasible | None:
     """What a memory tile lacks for a buffer."""
     mem, ports = device.architecture.mem, device.architecture.switch_ports
     if mem is None:
         raise InternalError(f"{device.name} has no memory tiles")
     into = min(mem.dma.s2mm, ports[("core_tile", "master", "S")])
     wide, high = gate.window.dimensions
-    size = 2 * wide * high * BYTES[before.stored[1]]
+    size = copies * wide * high * BYTES[before.stored[1]]
     for what, demand, bound, unit in (
         ("streams into a memory tile", len(gate.writers), into, "streams"),
         ("streams out of a memory tile", len(gate.readers), mem.dma.mm2s, "streams"),
@@ -168,6 +174,11 @@ def _stage(member: Member) -> Stage:
     return member.stage
 
 
+def held_copies(link: Link) -> int:
+    """Copies of the buffers of a link: two, and one for each stage that a run passes meanwhile."""
+    return 1 + link.reader - link.writer
+
+
 class _Seam:
     """What lies between two stages of a graph in the making."""
 
@@ -175,13 +186,18 @@ class _Seam:
         self.joining, self.link = joining, link
         before, after = (_stage(joining.members[at]) for at in (link.writer, link.reader))
         self.before, self.after = face_of(before), face_of(after)
-        found = gates(before, after)
+        self.held = held_copies(link)
+        found = gates(before, after, self.held)
         if isinstance(found, Infeasible):
             raise InternalError(f"{joining.name}: stages that do not fit: {found}")
         self.gates = found
         self.port = joining.members[link.reader].names.index(link.operand)
         self.copy = 0
         self.made = 0
+        if link.reader - link.writer == 1:
+            self.prefix = f"{joining.members[link.writer].graph.name}_y"
+        else:
+            self.prefix = f"{joining.members[link.writer].graph.name}_to{link.reader}_y"
 
     def sew(self) -> None:
         """Buffers of its own in the place of those that lead outside."""
@@ -245,12 +261,12 @@ class _Seam:
         number, self.made = self.made, self.made + 1
         window = gate.window
         return Shared(
-            f"{self.joining.members[self.link.writer].graph.name}_y{number}",
+            f"{self.prefix}{number}",
             self.before.stored[1],
             window.dimensions,
             tuple(self.before.write(piece, window) for piece in gate.writers.values()),
             tuple(self.after.read(piece, window) for piece in gate.readers.values()),
-            2,
+            self.held,
             self._column(gate),
         )
 
@@ -267,14 +283,14 @@ class _Seam:
         access = Access(gate.window.dimensions, tile, offset, piece.loop)
         blocks = Blocks(
             "y",
-            (self.before.rows, wide),
+            (self.before.given[0], wide),
             piece.high,
             end - first,
             row=piece.first,
             row_step=piece.period,
             passes=piece.passes,
             column=first,
-            first=self.copy * self.before.rows,
+            first=self.copy * self.before.given[0],
         )
         row, column = writer
         return access, Outside(f"y_{row}_{column}", dtype, blocks.elements, blocks=blocks)

@@ -27,7 +27,7 @@ from match_aie.targets.aie_ml.array.shapes import native_tilings
 from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.join import Link, Member
 from match_aie.targets.aie_ml.graph.layer import zeros_of
-from match_aie.targets.aie_ml.graph.pipeline import gates, join_stages
+from match_aie.targets.aie_ml.graph.pipeline import gates, held_copies, join_stages
 from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate, candidates
 from match_aie.targets.aie_ml.graph.pipeline_rows import (
     Grid,
@@ -194,7 +194,19 @@ def _cannot_lie(
             members.append(Member(graph, names, rows=plan.stage))
         operand = layer.operand if isinstance(layer, Rows) else names[0]
         links += [Link(at - 1, at, operand)] if at else []
+        links += _again(layer, at)
+    for link in links:
+        ends = stage_of(plans[link.writer]), stage_of(plans[link.reader])
+        found = gates(*ends, held_copies(link))
+        if isinstance(found, Infeasible):
+            return found
     return cannot_lie(join_stages("stages", members, device, links).graph, device, orders=ORDERS)
+
+
+def _again(layer: DenseLayer | Rows, at: int) -> list[Link]:
+    """What stage number `at` reads of stages that are not the one before it."""
+    again = layer.again if isinstance(layer, Rows) else ()
+    return [Link(writer, at, operand) for writer, operand in again]
 
 
 class _Choice:

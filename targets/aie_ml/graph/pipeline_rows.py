@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import ceil
 
+from match_aie.errors import Infeasible, TargetError
+from match_aie.hardware import Mapping
 from match_aie.targets.aie_ml.array.layer import DenseLayer
 from match_aie.targets.aie_ml.array.shapes import native_tilings
 from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate, heights
-from match_aie.targets.aie_ml.graph.row_stage import RowStage, row_stages
+from match_aie.targets.aie_ml.graph.row_stage import (
+    RowStage,
+    RowStagePlan,
+    row_stage_of,
+    row_stages,
+)
+from match_aie.targets.aie_ml.graph.turned_stage import TurnedStage, turned_stages
 from match_aie.targets.aie_ml.kernels.spec import BYTES
+from match_aie.targets.aie_ml.kernels.turned import SIDE
 from match_aie.targets.aie_ml.known import device as known
 from match_aie.workload import Workload
 
@@ -21,11 +31,14 @@ class Rows:
 
     Attributes:
         wide: elements of a row.
-        operand: what the stage before gives; others come from outside.
+        operand: what the stage before gives.
+        again: others that earlier stages give: number of the stage, and which. All else comes from
+            outside.
     """
 
     wide: int
     operand: str
+    again: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +77,54 @@ def row_candidates(
         workload: in the fixed point of its kernel.
         name: of the device.
         wide: elements of a row.
-        beside: a dense layer of the same pipeline, whose rows it computes.
+        beside: a dense layer of the same pipeline, which computes whole tiles of rows.
         most: columns that it may take.
     """
     high = native_tilings(beside, known(name))[0].m
-    rows = tuple(each * high for each in heights(ceil(beside.rows / high)))
-    found = row_stages(workload, name, wide, rows, min(most, known(name).columns // 2))
+    most = min(most, known(name).columns // 2)
+
+    def filled(rows: int) -> tuple[int, ...]:
+        return tuple(each * high for each in heights(ceil(rows / high)))
+
+    rows = filled(workload.output.size // wide)
+    found: Sequence[RowStage]
+    if workload.kind == "permute":
+        found = turned_stages(workload, name, rows, filled(wide), most)
+    else:
+        found = row_stages(workload, name, wide, rows, most)
     made = (RowCandidate(stage) for stage in found)
     return tuple(sorted(made, key=lambda one: (one.columns, one.bound)))
+
+
+def stage_plan_of(workload: Workload, name: str, nest: Mapping) -> RowStagePlan:
+    """The plan that a nest says.
+
+    Raises:
+        TargetError: it says none.
+    """
+    if workload.kind != "permute":
+        return row_stage_of(workload, name, nest)
+    (rows, columns, _), (passes, high, wide) = (
+        tuple(loop.size for loop in loops) for loops in (nest.spatial, nest.temporal)
+    )
+    stage = TurnedStage(workload, name, rows, columns, high, wide, passes)
+    if stage.refuses() is not None:
+        raise TargetError(f"{nest} is no stage of a permute on {name}")
+    return RowStagePlan(stage)
+
+
+def stage_plans(workload: Workload, name: str, most: int) -> Sequence[RowStagePlan] | Infeasible:
+    """Plans of a transpose alone on up to `most` columns, the best of each width."""
+    rows, wide = (size for size in workload.operand("x").shape if size > 1)
+    padded = (tuple({ceil(each / SIDE) * SIDE}) for each in (rows, wide))
+    stages = turned_stages(workload, name, *padded, most)
+    if not stages:
+        levers = ("more columns for a layer (columns_per_layer)",)
+        return Infeasible("tiles for parts of a matrix", 1, 0, "tiles", levers)
+    best: dict[int, RowStage] = {}
+    for stage in sorted(stages, key=lambda one: -one.cycles):
+        best[stage.columns] = stage
+    return [RowStagePlan(best[at]) for at in sorted(best)]
 
 
 @dataclass(frozen=True)
@@ -116,6 +169,9 @@ def stored(candidate: Offer) -> Grid:
     """What a candidate's kernels store."""
     if isinstance(candidate, RowCandidate):
         s = candidate.stage
+        if isinstance(s, TurnedStage):
+            dtype = s.call.spec.dtype
+            return Grid(s.column_parts, s.part_columns, 1, s.call_rows, s.rows, dtype)
         return Grid(s.row_parts, s.call_rows, s.passes, s.part_columns, s.wide, s.call.spec.dtype)
     m = candidate.mapping
     end = m.layer.columns
@@ -125,7 +181,9 @@ def stored(candidate: Offer) -> Grid:
 def taken(candidate: Offer) -> Grid:
     """What a candidate's kernels read."""
     if isinstance(candidate, RowCandidate):
-        return stored(candidate)
+        s = candidate.stage
+        sizes = s.row_parts, s.call_rows, s.passes, s.part_columns, s.wide
+        return Grid(*sizes, s.call.spec.a)
     m = candidate.mapping
     end = m.layer.reduction
     return Grid(m.row_parts, m.call_rows, candidate.passes, m.part_reduction, end, m.layer.a)

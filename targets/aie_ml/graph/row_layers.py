@@ -14,6 +14,7 @@ from match_aie.targets.aie_ml.kernels.bands import AddCall
 from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec, duplicated, table_values
 from match_aie.targets.aie_ml.kernels.norm import NormCall, NormSpec
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall, SoftmaxNumbers, SoftmaxSpec
+from match_aie.targets.aie_ml.kernels.turned import TurnedCall, TurnedSpec
 from match_aie.workload import Workload
 
 Arrays = Mapping[str, np.ndarray]
@@ -93,3 +94,23 @@ def norm_layer(workload: Workload, constants: Arrays, name: str) -> RowLayer:
     )
     elements = workload.output.size
     return RowLayer(name, call, elements, values, columns if more[1] else 0, dim="B")
+
+
+def refuses_turned(workload: Workload) -> str | None:
+    """Why the array does not move axes so; None where two change places, of 8-bit elements."""
+    x, order = workload.operand("x"), [axis.terms[0][0] for axis in workload.operand("x").axes]
+    dims = [dim for dim, _ in workload.dims]
+    if x.dtype not in ("int8", "uint8"):
+        return f"it moves {x.dtype}; transposes are of 8 bits"
+    long = [at for at, size in enumerate(x.shape) if size > 1]
+    turned = [dims.index(order[at]) for at in long]
+    if len(long) != 2 or turned[0] < turned[1]:
+        return "more than two of its axes change places, or none"
+    return None
+
+
+def turned_layer(workload: Workload, constants: Arrays, name: str) -> RowLayer:
+    """A transpose of a matrix."""
+    del constants
+    call = TurnedCall(f"{name}_turned", _header(name), TurnedSpec(workload.output.dtype), 1)
+    return RowLayer(name, call, workload.output.size)

@@ -21,7 +21,7 @@ from match_aie.targets.aie_ml.devices import Device
 from match_aie.targets.aie_ml.graph.blocks import Blocks
 from match_aie.targets.aie_ml.graph.fit import fits_local
 from match_aie.targets.aie_ml.graph.image import WORD
-from match_aie.targets.aie_ml.graph.kinds import ROW_KINDS
+from match_aie.targets.aie_ml.graph.kinds import STAGE_KINDS
 from match_aie.targets.aie_ml.graph.layer import Arrays, zeros_of
 from match_aie.targets.aie_ml.graph.plan import (
     Connection,
@@ -137,6 +137,10 @@ class RowStage:
             return Infeasible("elements of a row in a tile", wanted, self.part_columns, "elements")
         if self.chunk % layer.call.width:
             return Infeasible("elements of a call", layer.call.width, self.chunk, "elements")
+        return self.lacks()
+
+    def lacks(self) -> Infeasible | None:
+        """What of a tile's memory its buffers do not fit."""
         return fits_local(self._demand(), self.device)
 
     def _demand(self) -> Demand:
@@ -169,7 +173,7 @@ class RowStage:
             name: of it.
             constants: by operand.
         """
-        layer = ROW_KINDS[self.workload.kind].layer(self.workload, constants, name)
+        layer = STAGE_KINDS[self.workload.kind].layer(self.workload, constants, name)
         call, reads = self._call(layer), self.call.reads
         ins = [self._outside(at, tile) for tile in range(self.tiles) for at in reads]
         outs = [self._outside("y", tile) for tile in range(self.tiles)]
@@ -198,7 +202,7 @@ class RowStage:
             f"Rows of {self.wide} elements on {self.tiles} tiles, {self.passes} calls each.",
             tuple(ins),
             tuple(outs),
-            tuple(self._shared(name, each) for each in (*ins, *outs)),
+            tuple(self.shared(name, each) for each in (*ins, *outs)),
             kernels,
             tuple(links),
             self.columns,
@@ -210,7 +214,7 @@ class RowStage:
         dtype = spec.dtype if operand == "y" else spec.a
         return Outside(f"{operand}_{tile}", dtype, blocks.elements, blocks=blocks)
 
-    def _shared(self, name: str, outside: Outside) -> Shared:
+    def shared(self, name: str, outside: Outside) -> Shared:
         """A buffer of a run, which a tile reads or stores call by call."""
         high, wide = self.call_rows, self.part_columns
         size = wide, high * self.passes
@@ -225,7 +229,7 @@ class RowStage:
 @lru_cache(maxsize=256)
 def _layer(workload: Workload) -> RowLayer:
     """The layer, its numbers apart."""
-    return ROW_KINDS[workload.kind].layer(workload, zeros_of(workload), "layer")
+    return STAGE_KINDS[workload.kind].layer(workload, zeros_of(workload), "layer")
 
 
 @dataclass(frozen=True)
@@ -326,7 +330,8 @@ def row_stage_of(workload: Workload, name: str, nest: Mapping) -> RowStagePlan:
     return RowStagePlan(stage)
 
 
-def _divisors(number: int) -> list[int]:
+def divisors(number: int) -> list[int]:
+    """Of a number, in ascending order."""
     return [part for part in range(1, number + 1) if number % part == 0]
 
 
@@ -345,8 +350,8 @@ def row_stages(
     """
     found: list[RowStage] = []
     for padded in heights:
-        for period in _divisors(padded):
-            for rows in _divisors(period):
+        for period in divisors(padded):
+            for rows in divisors(period):
                 found += _splits(workload, name, wide, (padded, period, rows), most)
     return tuple(found)
 
@@ -358,7 +363,7 @@ def _splits(
     padded, period, rows = sizes
     layer = _layer(workload)
     whole = isinstance(layer.call, FilledCall)
-    for columns in (1,) if whole else _divisors(wide // WORD):
+    for columns in (1,) if whole else divisors(wide // WORD):
         if rows * columns > most * links_down(known(name)):
             break
         stage = RowStage(

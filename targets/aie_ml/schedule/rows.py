@@ -16,6 +16,7 @@ from match_aie.targets.aie_ml.kernels.bands import AddCall
 from match_aie.targets.aie_ml.kernels.lookup import KEYS, TableCall
 from match_aie.targets.aie_ml.kernels.norm import NormCall
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall
+from match_aie.targets.aie_ml.kernels.turned import TurnedCall
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES, CallSchedule
 from match_aie.targets.aie_ml.schedule.generated import add_schedule
 from match_aie.targets.aie_ml.schedule.machine import (
@@ -32,7 +33,7 @@ from match_aie.targets.aie_ml.schedule.registers import Placed
 from match_aie.targets.aie_ml.schedule.table import Table
 
 #: Functions that walk rows.
-RowCall = AddCall | TableCall | SoftmaxCall | NormCall
+RowCall = AddCall | TableCall | SoftmaxCall | NormCall | TurnedCall
 
 #: A loop's operations on a core.
 _Body = Callable[[Machine], Iterator[Operation]]
@@ -117,6 +118,8 @@ def row_schedule(call: RowCall, arch: Architecture) -> CallSchedule | RowSchedul
         return add_schedule(call.spec, arch, call.rows)
     core = machine(arch)
     bodies: tuple[tuple[int, _Body], ...] = ((call.rows, _table),)
+    if isinstance(call, TurnedCall):
+        bodies = ((call.rows, _turned),)
     times, around = 1, 0
     if isinstance(call, SoftmaxCall):
         short, long = call.width // (2 * KEYS), call.width // KEYS
@@ -174,6 +177,16 @@ def _table(core: Machine) -> Iterator[Operation]:
     yield Operation("shuffle", "join", (MOVE,), ("v0", "v1"), "joined", core.move)
     yield Operation("copy", "pack", (STORE,), ("joined",), "y", core.move)
     yield Operation("store", "y", (STORE,), ("y",), "", 0, _TABLE, WORD)
+
+
+def _turned(core: Machine) -> Iterator[Operation]:
+    """A tile of two vectors, turned by one shuffle for each half of the result."""
+    for half in range(2):
+        yield Operation("load", f"x{half}", (LOAD_A, LOAD_B), (), f"x{half}", core.load, "A", WORD)
+    for half in range(2):
+        both = ("x0", "x1")
+        yield Operation("shuffle", f"turn{half}", (MOVE,), both, f"y{half}", core.move)
+        yield Operation("store", f"y{half}", (STORE,), (f"y{half}",), "", 0, _TABLE, WORD)
 
 
 def _maximum(core: Machine) -> Iterator[Operation]:

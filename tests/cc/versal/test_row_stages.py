@@ -1,4 +1,4 @@
-"""Pipelines with norms, tables and sums: the emitted project, built and run here."""
+"""Pipelines with norms, tables, sums and transposes: the emitted project, built and run here."""
 
 import numpy as np
 
@@ -8,8 +8,8 @@ from tests.networks.blocks import Block, block_network
 
 
 def test_a_block_as_one_pipeline_equals_its_reference(tmp_path):
-    """Any scale, zero points everywhere."""
-    block = Block(24, 64, 96, "before", odd=True, point=-5)
+    """A mixer's: transposes, two residual sums; any scale, zero points everywhere."""
+    block = Block(36, 64, 48, "before", odd=True, point=-5, tokens=24)
     target = VersalAIEML(
         memory="plio", optimize_for="throughput", modules=("array",), columns_per_layer=2
     )
@@ -17,6 +17,8 @@ def test_a_block_as_one_pipeline_equals_its_reference(tmp_path):
     assert {layer.module for layer in net.program.schedule.layers} == {"array"}
     rng = np.random.default_rng(0)
     x = np.clip(rng.normal(0, 32, (block.rows, block.width)), -128, 127).astype(np.int8)
-    result = net.write(tmp_path).run(x)
+    project = net.write(tmp_path)
+    assert [path.name for path in tmp_path.glob("aie/*_graph.h")] == ["block_chain0_graph.h"]
+    result = project.run(x)
     assert result.matches_reference
-    assert result.layers_checked == 5
+    assert result.layers_checked == 12

@@ -14,18 +14,20 @@ from match_aie.targets.aie_ml.array.layout import lay_out
 from match_aie.targets.aie_ml.execute import execute
 from match_aie.targets.aie_ml.graph.faces import Piece
 from match_aie.targets.aie_ml.graph.pipeline import gates
-from match_aie.targets.aie_ml.graph.pipeline_rows import Grid, meet
+from match_aie.targets.aie_ml.graph.pipeline_rows import Grid, meet, stage_plan_of
+from match_aie.targets.aie_ml.graph.row_layers import refuses_turned
 from match_aie.targets.aie_ml.graph.row_stage import (
     RowStage,
     RowStagePlan,
     row_stage_of,
     row_stages,
 )
+from match_aie.targets.aie_ml.graph.turned_stage import turned_stages
 from match_aie.targets.aie_ml.simulate import simulate_program
 from match_aie.targets.versal import VersalAIEML
 from match_aie.targets.versal.executing import stretches
 from match_aie.targets.versal.module import plan_of
-from match_aie.workload import reference
+from match_aie.workload import Quantized, permute, reference
 from tests.aie_layers import random_inputs
 from tests.aie_programs import VEK280
 from tests.networks.blocks import Block, block_network
@@ -68,6 +70,44 @@ def test_rows_over_tiles_mean_what_the_layer_means(layers, data):
         read = [run[operand.name] for operand in layer.workload.inputs]
         wanted = reference(layer.workload, read, layer.constants)
         np.testing.assert_array_equal(done.tensor(wanted, run=number), wanted)
+
+
+@given(
+    st.sampled_from([8, 13, 24, 28]),
+    st.sampled_from([8, 16, 20]),
+    st.sampled_from(["int8", "uint8"]),
+    st.data(),
+)
+@settings(max_examples=15, deadline=None)
+def test_a_transpose_over_tiles_means_what_it_means(rows, columns, dtype, data):
+    """Any parts of the rows and columns, whole tiles of eight of both."""
+    workload = permute(Quantized(dtype), shape=(1, 1, rows, columns), axes=(0, 1, 3, 2))
+    assert refuses_turned(workload) is None
+    up = (-(-rows // 8) * 8,), (-(-columns // 8) * 8,)
+    stage = data.draw(st.sampled_from(turned_stages(workload, "vek280", *up, 2)))
+    assert stage_plan_of(workload, "vek280", RowStagePlan(stage).nest).stage == stage
+    program = lay_out(stage.graph("layer", {}), VEK280)
+    assert not isinstance(program, Infeasible), program
+    assert violations(program, VEK280) == ()
+    rng = np.random.default_rng(rows)
+    runs = [random_inputs(workload, rng)["x"] for _ in range(2)]
+    done = execute(program, VEK280, [{f"x_{at}": x for at in range(stage.tiles)} for x in runs])
+    for number, x in enumerate(runs):
+        wanted = x.reshape(rows, columns).T
+        np.testing.assert_array_equal(done.tensor(wanted, run=number), wanted)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "axes"),
+    [
+        ("int16", (1, 1, 8, 8), (0, 1, 3, 2)),
+        ("int8", (1, 2, 8, 8), (0, 1, 3, 2)),
+        ("int8", (1, 8, 1, 8), (0, 2, 1, 3)),
+    ],
+    ids=["two bytes", "several matrices", "nothing changes places"],
+)
+def test_other_orders_of_axes_stay_with_the_core(dtype, shape, axes):
+    assert refuses_turned(permute(Quantized(dtype), shape=shape, axes=axes)) is not None
 
 
 def test_a_nest_names_its_plan(layers):
@@ -144,13 +184,14 @@ def pieces(grid):
         Block(24, 64, 96),
         Block(26, 64, 128, "after", odd=True),
         Block(16, 96, 64, "", point=3),
+        Block(36, 64, 48, tokens=24),
     ],
-    ids=["norm before", "norm after, any scale", "no norm, zero points"],
+    ids=["norm before", "norm after, any scale", "no norm, zero points", "mixer"],
 )
 def test_a_block_is_one_pipeline(block):
     """One graph, executed twice, equal to its reference, at the pace of its slowest stage."""
     layers = compiled(block, columns_per_layer=4).program.schedule.chosen
-    assert len(layers) == (4 if not block.norm else 5)
+    assert len(layers) == (4 if not block.norm else 12 if block.tokens else 5)
     (run,) = stretches(layers, "vek280", np.random.default_rng(3))
     (other,) = stretches(layers, "vek280", np.random.default_rng(4))
     done = execute(run.program, VEK280, [run.tensors, other.tensors])
