@@ -169,6 +169,15 @@ def check_sum(library, spec, rounding, vectors, rng) -> None:
     assert counted(counters) == vars(spec.counts(vectors))
 
 
+@pytest.mark.slow
+def test_many_sums_equal_numpy(library) -> None:
+    """300 of random sizes, all element types and roundings."""
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        rounding = ROUNDING_MODES[int(rng.integers(len(ROUNDING_MODES)))]
+        check_sum(library, SUMS[seed % len(SUMS)], rounding, int(rng.integers(1, 40)), rng)
+
+
 @pytest.mark.parametrize("spec", POOLS, ids=lambda spec: spec.family)
 @pytest.mark.parametrize(
     "window",

@@ -11,6 +11,7 @@ from match_aie.codegen import render_template
 from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec, duplicated, table_values
 from match_aie.targets.aie_ml.kernels.norm import NormCall, NormSpec
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall, SoftmaxNumbers, SoftmaxSpec
+from match_aie.targets.aie_ml.kernels.turned import TurnedCall, TurnedSpec
 from match_aie.workload import (
     Quantized,
     fixed_norm,
@@ -74,6 +75,22 @@ extern "C" void run_{f}(const void *x, const void *multiplier, const void *bias,
     report(core.counters, counters);
 }}
 """
+TURNED_ENTRY = """
+extern "C" void run_{f}(const void *x, const void *, unsigned, void *y, unsigned tiles, const int *,
+                        std::uint64_t *counters) {{
+    using namespace {f};
+    aie_emulation::Core core;
+    core.name = "{f}";
+    using X = std::remove_cvref_t<decltype(*Call::x)>;
+    Copy<const X> from(core, x, tiles * lanes, "x");
+    Copy<X> to(core, nullptr, tiles * lanes, "y");
+    const aie_emulation::Running running(core);
+    run({{from.data(), to.data(), tiles}});
+    to.back(y);
+    report(core.counters, counters);
+}}
+"""
+TURNED = [TurnedSpec("int8"), TurnedSpec("uint8")]
 NORMS = [NormSpec("int8", "int8"), NormSpec("uint8", "int8"), NormSpec("int8", "uint8")]
 
 
@@ -91,6 +108,9 @@ def library(tmp_path_factory):
     for spec in NORMS:
         text += render_template(spec.template, k=spec).replace("#pragma once", "")
         text += NORM_ENTRY.format(f=spec.family)
+    for spec in TURNED:
+        text += render_template(spec.template, k=spec).replace("#pragma once", "")
+        text += TURNED_ENTRY.format(f=spec.family)
     return ctypes.CDLL(str(compile_cpp(text, tmp_path_factory.mktemp("rows"), "rows")))
 
 
@@ -107,8 +127,20 @@ def emitted(library, call, x, w, numbers=()):
 @pytest.mark.parametrize("call", TABLES, ids=lambda call: call.symbol)
 @pytest.mark.parametrize("rows", [1, 2, 9])
 def test_tables_equal_numpy(library, call, rows) -> None:
-    rng = np.random.default_rng(rows)
-    call = replace(call, rows=rows)
+    check_table(library, replace(call, rows=rows), np.random.default_rng(rows))
+
+
+@pytest.mark.slow
+def test_many_tables_equal_numpy(library) -> None:
+    """300 of random sizes and entries: what a table holds is nothing to its kernel."""
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        call = replace(TABLES[seed % len(TABLES)], rows=int(rng.integers(1, 60)))
+        check_table(library, call, rng)
+
+
+def check_table(library, call, rng) -> None:
+    rows = call.rows
     table = random_matrix(rng, call.spec.dtype, 256)
     x = random_matrix(rng, call.spec.a, rows * call.width)
     w = dict(table_values(table))["w"]
@@ -116,6 +148,35 @@ def test_tables_equal_numpy(library, call, rows) -> None:
     np.testing.assert_array_equal(y, table[x.view(np.uint8)])
     np.testing.assert_array_equal(y, call.meaning((x,), w))
     assert counters == vars(call.spec.counts(rows))
+
+
+def check_turned(library, spec, tiles, rng) -> None:
+    call = TurnedCall("f", "none.h", spec, tiles)
+    x = random_matrix(rng, spec.a, tiles * call.width)
+    y, counters = emitted(library, call, x, np.zeros(1, np.int8))
+    wanted = x.reshape(tiles, 8, 8).swapaxes(1, 2).reshape(-1)
+    np.testing.assert_array_equal(y, wanted)
+    np.testing.assert_array_equal(y, call.meaning((x,)))
+    assert counters == vars(spec.counts(tiles))
+
+
+@pytest.mark.parametrize("spec", TURNED, ids=lambda spec: spec.family)
+@pytest.mark.parametrize("tiles", [1, 2, 9])
+def test_transposes_equal_numpy(library, spec, tiles) -> None:
+    check_turned(library, spec, tiles, np.random.default_rng(tiles))
+
+
+@pytest.mark.slow
+def test_many_transposes_equal_numpy(library) -> None:
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        check_turned(library, TURNED[seed % 2], int(rng.integers(1, 60)), rng)
+
+
+def within_one(stored, steps) -> None:
+    """Whether results are within one step of exact ones, which are clipped to the type."""
+    info = np.iinfo(stored.dtype)
+    assert np.abs(stored - np.clip(steps, info.min, info.max)).max() <= 1
 
 
 def check_softmax(library, spec, shape, rng) -> None:
@@ -134,6 +195,8 @@ def check_softmax(library, spec, shape, rng) -> None:
     y, counters = emitted(library, call, filled, w, words)
     wanted = reference(made.workload, [values], made.constants)
     np.testing.assert_array_equal(y.reshape(rows, -1)[:, :columns], wanted)
+    real = np.exp((values - values.max(axis=1, keepdims=True).astype(np.float64)) * x.scale)
+    within_one(wanted, real / real.sum(axis=1, keepdims=True) * 256 + zero)
     stored = call.meaning((filled.reshape(-1),), w).reshape(rows, -1)
     np.testing.assert_array_equal(stored[:, :columns], wanted)
     assert counters == vars(spec.counts(rows * call.width // 32))
@@ -170,6 +233,10 @@ def check_norm(library, spec, shape, rng) -> None:
     run(*first, rows, last[0], ctypes.c_longlong(epsilon), last[1])
     wanted = reference(made.workload, [values], made.constants)
     np.testing.assert_array_equal(stored[:, :columns], wanted)
+    real = (values.astype(np.float64) - x.zero_point) * x.scale
+    real -= real.mean(axis=1, keepdims=True)
+    real /= np.sqrt((real**2).mean(axis=1, keepdims=True) + 1e-5)
+    within_one(wanted, (real * weight + bias) / 0.03 + zero)
     meant = call.meaning((filled.reshape(-1),), factors, addends).reshape(rows, -1)
     np.testing.assert_array_equal(meant[:, :columns], wanted)
     counted = dict(zip(COUNTERS, (int(c) for c in counters), strict=True))
