@@ -209,7 +209,11 @@ MATCH_AIE_INLINE void drain(const aie::accum<${k.accumulator}, ${size_y}> &sum, 
     const auto factor = aie::load_v<16>(row_of);
             % endif
         % else:
+    % if r.narrow:
+    const auto factor = aie::broadcast<int16, 16>(static_cast<int16>(call.multiplier));
+    % else:
     const auto factor = aie::broadcast<int32, 16>(call.multiplier);
+    % endif
         % endif
         % if r.addend == 'channel':
     const int32 *addend_of = call.addend + tile_column * ${t.n};

@@ -168,14 +168,16 @@ def _layers(stack: Stack, arch: Architecture) -> Iterator[Work]:
 
 
 def _heads(call: AttentionCall, arch: Architecture) -> tuple[Work, ...]:
-    """Head by head: keys are given back before values are taken, which come the same way."""
-    scores, values = attention_schedules(call, arch)
+    """Head by head: keys are given back before a softmax, values taken after it, the same way."""
+    scores, weights, values = attention_schedules(call, arch)
     named = {p.name: (("other", p.name),) for p in call.parameters[2:]}
     uses = (("a", "in0"), ("w", "in1"), *named.get("bias0", ()))
     first = Work(scores, ("in0", "in1"), ("in1",), uses=uses)
-    uses = (("other", "out"), ("w", "in1"), ("w", "w"), ("w", "cd"), *named.get("bias1", ()))
+    between = Work(weights, (), (), starts=False, uses=(("w", "w"), ("w", "cd")))
+    uses = (("other", "out"), ("w", "in1"), *named.get("bias1", ()))
     then = Work(values, ("in1", "out"), ("in0", "in1", "out"), starts=False, uses=uses)
-    return (first, then, *(replace(first, starts=False), then) * (call.heads - 1))
+    rest = between, then
+    return (first, *rest, *(replace(first, starts=False), *rest) * (call.heads - 1))
 
 
 def _walk(nest: Nest, names: Ports, arch: Architecture) -> Iterator[Work]:

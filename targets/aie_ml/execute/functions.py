@@ -290,26 +290,28 @@ class _Product:
 
 
 class _Attention:
-    """Scores, which stay, and all that follows them."""
+    """Scores, weights, which stay, and what values make of them."""
 
     def __init__(self, call: AttentionCall, values: Values) -> None:
         self._call, self._table = call, entries_of(values["w"])
         biases = [{"bias": values[n]} if n in values else {} for n in ("bias0", "bias1")]
         pairs = zip(call.products, biases, strict=True)
         self._products = [_Product(product, bias) for product, bias in pairs]
-        self._scores = np.zeros(0, np.int8)
+        self._kept = np.zeros(0, np.int8)
 
     def call(self, number: int, inputs: Sequence[np.ndarray]) -> np.ndarray | None:
-        """The first product of a head, or all else."""
+        """The first product of a head, its softmax, or its second product."""
         scores, values = self._products
         spec, t = self._call.scores.spec, self._call.scores.spec.tiling
-        if number % 2 == 0:
-            self._scores = scores.finish(0, scores.call(0, inputs).values)
+        if number % 3 == 0:
+            self._kept = scores.finish(0, scores.call(0, inputs).values)
             return None
-        rows = untiled(self._scores.view(self._call.spec.a), (spec.m, spec.n), t.m, t.n)
+        if number % 3 == 2:
+            return values.finish(0, values.call(0, (self._kept, inputs[1])).values)
+        rows = untiled(self._kept.view(self._call.spec.a), (spec.m, spec.n), t.m, t.n)
         weights = self._call.weights(rows, self._table).astype(self._call.spec.dtype)
-        kept = tiled(weights, t.m, t.n).view(np.uint8)
-        return values.finish(0, values.call(0, (kept, inputs[1])).values)
+        self._kept = tiled(weights, t.m, t.n).view(np.uint8)
+        return None
 
     def finish(self, number: int, sums: np.ndarray) -> np.ndarray | None:
         """Never asked."""

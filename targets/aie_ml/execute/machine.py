@@ -50,6 +50,9 @@ from match_aie.targets.aie_ml.execute.sums import Carried, Function, Sums
 from match_aie.targets.aie_ml.graph.plan import Outside
 from match_aie.targets.aie_ml.kernels.numeric import as_tensor, carried_as
 
+#: What a call sees of a buffer that it does not hold.
+NOTHING = np.zeros(0, np.uint8)
+
 #: Waiting processes that an error names.
 NAMED = 6
 
@@ -267,7 +270,9 @@ class _Machine:
                     yield waits[name]
                 take = memory.begin if name == "out" else memory.taken
                 held[name] = take(who[name])
-            data = [mine[name].whole(held[name], label) for name in inputs]
+            data = [
+                mine[name].whole(held[name], label) if name in held else NOTHING for name in inputs
+            ]
             result = meaning.call(at, data)
             self.calls += 1
             self.clock.events += 1
@@ -286,6 +291,7 @@ class _Machine:
                 mine["out"].store(held["out"], stored)
             for name in work.gives:
                 (mine[name].wrote if name == "out" else mine[name].read)(who[name])
+                held.pop(name, None)
                 self.clock.events += 1
 
     def _carry(self, tile: Tile, made: Carried) -> Process:

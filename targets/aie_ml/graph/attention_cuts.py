@@ -114,11 +114,12 @@ class AttentionCuts(MatrixCuts[AttentionCut]):
                 call = self._call(made)
                 for each in call.products:
                     check_kernel(each.spec, self.device)
-                both = attention_schedules(call, self.device.architecture)
+                found = attention_schedules(call, self.device.architecture)
             except TargetError:
                 continue
-            if sum(each.program_bytes for each in both) <= room:
-                yield sum(each.body for each in both), made
+            # The last one's frame is the first one's.
+            if sum(each.program_bytes for each in found[:-1]) <= room:
+                yield sum(each.body for each in found), made
 
     def products(self, cut: AttentionCut) -> int:
         """Of queries with keys, and of weights with values."""

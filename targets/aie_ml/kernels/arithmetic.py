@@ -41,6 +41,14 @@ SHIFT = FixedPoint(multiplier_bits=0, bits=32, rounding="half_even", inputs="cen
 #: 32-bit sums times 32-bit multipliers, and 32-bit addends, in 64-bit accumulators.
 SCALED = FixedPoint(multiplier_bits=31, bits=64, rounding="half_even", inputs="centred")
 
+#: Likewise with 16-bit multipliers, signed: half of the vector products. 32-bit sums times them,
+#: and addends, fit 48 bits.
+NARROW = FixedPoint(multiplier_bits=15, bits=48, rounding="half_even", inputs="centred")
+
+#: Steps that such a multiplier may be from the model, beyond what a wide one is. A multiplier of 15
+#: bits is 2^-15 off at most, and results are 255 steps.
+NARROW_ERROR = 2.0**-7
+
 #: Pixels are summed as they are stored.
 POOLED = replace(SCALED, inputs="raw")
 
@@ -104,12 +112,24 @@ def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
 
 
 def _attention(workload: Workload, constants: Arrays) -> Converted | str:
-    """Its three layers, each as it would be alone."""
+    """Its three layers; products that must be scaled have narrow multipliers where they do."""
     pairs = zip(attention_layers(workload), layer_constants(constants), strict=True)
-    made = [in_fixed_point(layer, known) for layer, known in pairs]
+    made = [_narrowed(layer, in_fixed_point(layer, known), known) for layer, known in pairs]
     layers = tuple(each for each in made if isinstance(each, Converted))
     refused = next((each for each in made if isinstance(each, str)), None)
     return refused or joined_attention(workload, layers)
+
+
+def _narrowed(layer: Workload, wide: Converted | str, constants: Arrays) -> Converted | str:
+    """`wide` with a 16-bit multiplier where that is hardly farther from the model."""
+    tail = None if isinstance(wide, str) else wide.workload.tail
+    if isinstance(wide, str) or layer.kind != "matmul" or tail is None or tail.bits < SCALED.bits:
+        return wide
+    narrow = to_fixed_point(layer, constants, NARROW)
+    if isinstance(narrow, str):
+        return wide
+    more = (narrow.error_lsb or 0.0) - (wide.error_lsb or 0.0)
+    return narrow if more <= NARROW_ERROR else wide
 
 
 def in_bfloat16(workload: Workload, constants: Arrays) -> Converted | str:
@@ -158,6 +178,7 @@ def epilogue(workload: Workload, constants: Arrays) -> Epilogue:
         lo=lo,
         hi=hi,
         addend="channel" if offset.size > 1 else "tensor",
+        narrow=tail.bits == NARROW.bits,
     )
     none = np.zeros(1, np.int64)
     return Epilogue(scaled, tail.shift, _number(multiplier), _number(offset), none)

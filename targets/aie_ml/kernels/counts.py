@@ -19,6 +19,9 @@ CASCADE_WORD = 64
 #: make it of the products of 16-bit halves (detail/aie2/emulated_mul_intrinsics.hpp).
 WIDE_PRODUCT = 4
 
+#: Likewise of 32-bit integers by 16-bit ones.
+NARROW_PRODUCT = 2
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -63,7 +66,8 @@ def kernel_counts(spec: KernelSpec, core: CoreTile) -> Counts:
     return Counts(
         mmul=products if matrix else 0,
         vmac=products * (core.instructions(spec.a, spec.b, t) or 1) if matrix else 0,
-        multiply=drained * wide * WIDE_PRODUCT + (0 if matrix else products * _words(sums, 128)),
+        multiply=drained * wide * (NARROW_PRODUCT if r.narrow else WIDE_PRODUCT)
+        + (0 if matrix else products * _words(sums, 128)),
         load=blocks * spec.k_steps * operand_loads(spec) + starts + drained * _factor_loads(spec),
         store=drained * _words(lanes * BYTES[r.dtype]) if spec.stores else 0,
         srs=drained * _narrowings(spec, lanes, wide) if spec.stores else 0,

@@ -66,6 +66,8 @@ class Requantise:
         addend: what is added after a multiplication: the zero point shifted up, or int32 numbers,
             one or one per column, that hold zero points and the bias (fixed-point tails of
             `match_aie.workload.fixed` have such an "offset").
+        narrow: whether one multiplier has 16 bits, signed: products of 32 by 16 bits are two vector
+            products, of 32 by 32 four.
         rounding: of the bits shifted out.
         saturation: where the result leaves the range of `dtype`.
         lo: least stored value, None where the type's own bound does.
@@ -80,9 +82,12 @@ class Requantise:
     lo: int | None = None
     hi: int | None = None
     addend: Addend = "zero_point"
+    narrow: bool = False
 
     def __post_init__(self) -> None:
         """Refuse combinations that no core computes."""
+        if self.narrow and self.form != "tensor":
+            raise TargetError(f"requantise form {self.form!r} has no narrow multiplier")
         if self.dtype not in C_TYPES:
             raise TargetError(f"no core stores {self.dtype!r}")
         if self.rounding not in ROUNDING_MODES:
@@ -332,13 +337,14 @@ class KernelSpec:
         """
         r, t = self.requantise, self.tiling
         added = f"_{r.addend}" if r.addend != "zero_point" else ""
+        narrow = "16" * r.narrow
         clips = ("_lo" if self.lo is not None else "") + ("_hi" if r.hi is not None else "")
         resumed = "_resumes" * self.resumes
         bias = "_border" * self.border_bias + "_rows" * self.row_bias or "_bias"
         return (
             f"{self.operation}_{self.a}_{self.b}_{t.m}x{t.k}x{t.n}_{self.rows}x{self.columns}_"
             f"{self.position}{'_gathered' if self.gathered else ''}{bias if self.bias else resumed}"
-            f"{f'_{r.form}_{r.dtype}{added}{clips}' if self.stores else ''}"
+            f"{f'_{r.form}{narrow}_{r.dtype}{added}{clips}' if self.stores else ''}"
             f"_d{self.drain_steps}r{self.refill_steps}{f'_k{self.k_steps}' if self.flat else ''}"
             f"{'_passes' * self.carries}"
         )

@@ -42,8 +42,10 @@ _LOCAL = "S"
 _LOADS = (LOAD_A, LOAD_B)
 
 
-def attention_schedules(call: AttentionCall, arch: Architecture) -> tuple[RowSchedule, RowSchedule]:
-    """Modelled cycles of a head's first product, and of all that follows it.
+def attention_schedules(
+    call: AttentionCall, arch: Architecture
+) -> tuple[RowSchedule, RowSchedule, RowSchedule]:
+    """Modelled cycles of a head's first product, of its softmax, and of its second product.
 
     Raises:
         TargetError: registers do not suffice for a product, or facts are missing.
@@ -66,16 +68,17 @@ def attention_schedules(call: AttentionCall, arch: Architecture) -> tuple[RowSch
     families = {each.family for each in call.sums if each is not None}
     shared = max(_bundles(loops_of) for _, loops_of in sums)
     bundles += FRAME_BUNDLES + len(families) * shared
-    body = sums[1][0] + groups * inside + blocks * each + second.body
     empty = arch.latency("l1_kernel_call_loop_overhead")
     return (
         RowSchedule(sums[0][0] + first.body, first.program_bytes, empty, sums[0][1]),
         RowSchedule(
-            body,
+            groups * inside + blocks * each,
             bundles * BUNDLE_BYTES + (0 if alike else second.program_bytes),
             empty,
-            (*loops, *sums[1][1]),
+            loops,
         ),
+        # All but its frame, which all three share, is counted before it.
+        RowSchedule(sums[1][0] + second.body, FRAME_BUNDLES * BUNDLE_BYTES, empty, sums[1][1]),
     )
 
 

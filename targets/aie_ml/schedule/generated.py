@@ -25,7 +25,7 @@ def kernel_of(spec: KernelSpec, variant: Variant | None = None) -> Kernel:
         )
     forms: dict[str, Requantise] = {
         "shift": "shift",
-        "tensor": "multiplier",
+        "tensor": "narrow" if tail.narrow else "multiplier",
         "channel": "channel",
         "none": "shift" if tail.dtype == "bfloat16" else "none",
     }

@@ -9,9 +9,9 @@ from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.devices import Tiling
 
 Position = Literal["single", "first", "middle", "last"]
-#: How sums become results: rounded after a shift; after a product with one multiplier, or one a
-#: column; or stored as they are, 32 bits wide.
-Requantise = Literal["shift", "multiplier", "channel", "none"]
+#: How sums become results: rounded after a shift; after a product with one multiplier, of 32 or 16
+#: bits, or one a column; or stored as they are, 32 bits wide.
+Requantise = Literal["shift", "multiplier", "narrow", "channel", "none"]
 
 #: How a block's epilogue meets the next block. "overlapped": a second set of accumulators, both
 #: software-pipelined together. "exposed": the next block's first product waits for the last store.

@@ -321,28 +321,42 @@ def _multiply(name: str, kernel: Kernel, core: Machine) -> Iterator[Operation]:
             yield load(loaded[-1], "S", core, WORD)
     factors = tuple(name for name in loaded if ".m" in name)
     addends = tuple(name for name in loaded if ".b" in name)
-    for end in ("high", "low"):
+    halves: tuple[str, ...] = ("low",) if kernel.requantise == "narrow" else ("high", "low")
+    for end in halves:
         name = f"y{tag}.f.{end}"
         yield Operation("shuffle", f"f.{end}", (MOVE,), factors, name, core.move)
     for part in range(parts):
         scaled = f"t{tag}.{part}"
-        yield from _wide_product(tag, part, addends, lanes, core)
+        yield from _wide_product(tag, part, halves, addends, lanes, core)
         half = f"h{tag}.{part}"
         narrow = WORD * ceil(lanes / 16 * ceil(16 * ELEMENT_BYTES[kernel.out] / WORD))
         yield Operation("srs", f"srs{part}", (STORE,), (scaled,), half, core.srs, "", narrow)
     for result in range(results):
-        halves = [f"h{tag}.{p}" for p in range(parts) if p * results // parts == result]
+        rounded = [f"h{tag}.{p}" for p in range(parts) if p * results // parts == result]
         target = f"v{tag}.{result}"
-        yield Operation("shuffle", "join", (MOVE,), tuple(halves), target, core.move)
+        yield Operation("shuffle", "join", (MOVE,), tuple(rounded), target, core.move)
 
 
 def _wide_product(
-    tag: str, part: int, addends: tuple[str, ...], lanes: int, core: Machine
+    tag: str,
+    part: int,
+    halves: tuple[str, ...],
+    addends: tuple[str, ...],
+    lanes: int,
+    core: Machine,
 ) -> Iterator[Operation]:
     """One product of 32-bit integers: of the halves of both, which shuffles tell apart.
 
     So does the vendor's `mul_elem_16_2` of int32 by int32 into acc64, which `aie::mac` calls. The
     factor is the same for all parts of a tile, and told apart once.
+
+    Args:
+        tag: of the sums.
+        part: of them.
+        halves: of the factor; one of 16 bits has one.
+        addends: loaded.
+        lanes: of a part.
+        core: the machine.
     """
     scaled = f"t{tag}.{part}"
     before: tuple[str, ...] = ()
@@ -351,7 +365,7 @@ def _wide_product(
         yield Operation(
             "shuffle", f"s{part}.{first}", (MOVE,), (f"y{tag}.{part}",), half, core.move
         )
-        for second in ("high", "low"):
+        for second in halves:
             last = (first, second) == ("low", "low")
             reads = (half, f"y{tag}.f.{second}", *before, *(addends if last else ()))
             target = scaled if last else f"{scaled}.{first}.{second}"

@@ -87,6 +87,14 @@ DEFAULT = {
         bias=False,
         requantise=Requantise("channel", "int8", addend="channel"),
     ),
+    "i8 narrow": kernel(
+        "int8",
+        "int8",
+        I8,
+        (2, 1),
+        bias=False,
+        requantise=Requantise("tensor", "int8", addend="tensor", narrow=True),
+    ),
     "i8 resumes": kernel("int8", "int8", I8, (2, 2), bias=False, resumes=True),
     "i16 i8": kernel("int16", "int8", native("int16", "int8"), (2, 2), bias=False),
     "i16": kernel("int16", "int16", native("int16", "int16"), (2, 2), relu=True),
@@ -127,7 +135,7 @@ def random_sizes(rng):
 
 @pytest.mark.parametrize("name", DEFAULT)
 def test_random_shapes_equal_numpy(library, name) -> None:
-    """25 shapes a kernel, 550 in all, and the counters that go with them.
+    """25 shapes a kernel, 575 in all, and the counters that go with them.
 
     Of a flat kernel the number of K steps is part of the source, so that only M and N vary.
     """
@@ -210,6 +218,7 @@ FORMS = (
     Requantise("channel", "uint8", zero_point=9),
     Requantise("channel", "int16", addend="tensor"),
     Requantise("tensor", "int8", addend="channel"),
+    Requantise("tensor", "int16", zero_point=3, narrow=True),
     Requantise("none", "int32"),
 )
 
