@@ -125,6 +125,7 @@ TABLES: tuple[Pattern, ...] = tabulated("table", refuses_image)
 
 #: Rows of 8-bit elements.
 ROWS: tuple[Pattern, ...] = (
+    *binary("mul", "mul", "multiply", refuses_image),
     *unary("softmax", "softmax", "nn.softmax", refuses_image),
     *clipped(
         "layer_norm",

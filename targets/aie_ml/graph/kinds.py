@@ -10,8 +10,10 @@ import numpy as np
 from match_aie.targets.aie_ml.graph.image import ImageLayer
 from match_aie.targets.aie_ml.graph.layers import image_layer, refuses_image
 from match_aie.targets.aie_ml.graph.row_layers import (
+    multiplied_layer,
     norm_layer,
     refuses_bytes,
+    refuses_multiplied,
     refuses_sum,
     refuses_turned,
     softmax_layer,
@@ -62,6 +64,7 @@ IMAGE_KINDS: Mapping[Kind, ImageDeclaration] = {
 
 ROW_KINDS: Mapping[Kind, RowDeclaration] = {
     "add": RowDeclaration(refuses_sum, sum_layer),
+    "mul": RowDeclaration(refuses_multiplied, multiplied_layer),
     "table": RowDeclaration(refuses_bytes, table_layer),
     "softmax": RowDeclaration(refuses_bytes, softmax_layer),
     "layer_norm": RowDeclaration(refuses_bytes, norm_layer),

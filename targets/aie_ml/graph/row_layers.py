@@ -9,9 +9,10 @@ import numpy as np
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.graph.layers import DTYPES
 from match_aie.targets.aie_ml.graph.rows import RowLayer
-from match_aie.targets.aie_ml.kernels.arithmetic import add_kernel
+from match_aie.targets.aie_ml.kernels.arithmetic import add_kernel, multiplied_kernel
 from match_aie.targets.aie_ml.kernels.bands import AddCall
 from match_aie.targets.aie_ml.kernels.lookup import TableCall, TableSpec, duplicated, table_values
+from match_aie.targets.aie_ml.kernels.multiplied import MultipliedCall
 from match_aie.targets.aie_ml.kernels.norm import NormCall, NormSpec
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall, SoftmaxNumbers, SoftmaxSpec
 from match_aie.targets.aie_ml.kernels.turned import TurnedCall, TurnedSpec
@@ -44,6 +45,29 @@ def sum_layer(workload: Workload, constants: Arrays, name: str) -> RowLayer:
         TargetError: it is not in the fixed point of its kernel.
     """
     call = AddCall(f"{name}_add", _header(name), *add_kernel(workload, constants))
+    return RowLayer(name, call, workload.output.size)
+
+
+def refuses_multiplied(workload: Workload) -> str | None:
+    """Why the array has no kernel for a product of elements; None where it has one."""
+    if len(workload.inputs) != 2:
+        return "one of its operands is constant; products of elements take two activations"
+    x, x1 = workload.inputs
+    if (x.dtype, x.shape) != (x1.dtype, x1.shape) or x.shape != workload.output.shape:
+        return f"it multiplies {x.dtype}{x.shape} by {x1.dtype}{x1.shape}, which are not alike"
+    if {x.dtype, workload.output.dtype} - {"int8", "uint8"}:
+        return f"it multiplies {x.dtype} into {workload.output.dtype}; kernels take 8 bits"
+    return None
+
+
+def multiplied_layer(workload: Workload, constants: Arrays, name: str) -> RowLayer:
+    """The product of elements of a workload in fixed point.
+
+    Raises:
+        TargetError: it is not in the fixed point of its kernel.
+    """
+    numbers = multiplied_kernel(workload, constants)
+    call = MultipliedCall(f"{name}_multiplied", _header(name), *numbers)
     return RowLayer(name, call, workload.output.size)
 
 

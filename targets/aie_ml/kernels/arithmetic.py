@@ -13,6 +13,7 @@ import numpy as np
 
 from match_aie.errors import TargetError
 from match_aie.targets.aie_ml.kernels.lanes import AddNumbers, AddSpec
+from match_aie.targets.aie_ml.kernels.multiplied import MultipliedNumbers, MultipliedSpec
 from match_aie.targets.aie_ml.kernels.numeric import RoundingMode
 from match_aie.targets.aie_ml.kernels.spec import Form, Requantise
 from match_aie.workload import (
@@ -107,6 +108,8 @@ def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
         return fixed(ADDED)
     if workload.kind == "avg_pool2d":
         return fixed(POOLED)
+    if workload.kind == "mul":
+        return fixed(NARROW)
     shifted = fixed(SHIFT)
     return shifted if isinstance(shifted, Converted) else fixed(SCALED)
 
@@ -201,6 +204,30 @@ def add_kernel(workload: Workload, constants: Arrays) -> tuple[AddSpec, AddNumbe
     spec = AddSpec(x.dtype, workload.output.dtype, tail.lo > info.min, tail.hi < info.max)
     rounding = ROUNDINGS[tail.rounding]
     return spec, AddNumbers(left, right, offset, tail.shift, rounding, lo=tail.lo, hi=tail.hi)
+
+
+def multiplied_kernel(
+    workload: Workload, constants: Arrays
+) -> tuple[MultipliedSpec, MultipliedNumbers]:
+    """The kernel of a `mul` that `in_fixed_point` gave, and its numbers.
+
+    Raises:
+        TargetError: operands differ in type or shape, or are not in fixed point.
+    """
+    tail, (x, x1) = workload.tail, workload.inputs
+    if workload.kind != "mul" or tail is None or tail.bits != NARROW.bits:
+        raise TargetError(f"a {workload.kind} that is not in the fixed point of its kernel")
+    if (x.dtype, x.shape) != (x1.dtype, x1.shape):
+        raise TargetError("kernels multiply two operands of one type and shape")
+    info = np.iinfo(workload.output.dtype)
+    spec = MultipliedSpec(x.dtype, workload.output.dtype, tail.lo > info.min, tail.hi < info.max)
+    shift = tail.shift or 0
+    multiplier, offset = (int(constants[name][0]) for name in ("multiplier", "offset"))
+    points = x.zero_point, x1.zero_point
+    rounding = ROUNDINGS[tail.rounding]
+    return spec, MultipliedNumbers(
+        *points, multiplier, offset, shift, rounding, lo=tail.lo, hi=tail.hi
+    )
 
 
 def _number(values: np.ndarray) -> np.ndarray | int:

@@ -14,6 +14,7 @@ from functools import lru_cache
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.bands import AddCall
 from match_aie.targets.aie_ml.kernels.lookup import KEYS, TableCall
+from match_aie.targets.aie_ml.kernels.multiplied import MultipliedCall
 from match_aie.targets.aie_ml.kernels.norm import NormCall
 from match_aie.targets.aie_ml.kernels.softmax import SoftmaxCall
 from match_aie.targets.aie_ml.kernels.turned import TurnedCall
@@ -33,7 +34,7 @@ from match_aie.targets.aie_ml.schedule.registers import Placed
 from match_aie.targets.aie_ml.schedule.table import Table
 
 #: Functions that walk rows.
-RowCall = AddCall | TableCall | SoftmaxCall | NormCall | TurnedCall
+RowCall = AddCall | MultipliedCall | TableCall | SoftmaxCall | NormCall | TurnedCall
 
 #: A loop's operations on a core.
 _Body = Callable[[Machine], Iterator[Operation]]
@@ -120,6 +121,8 @@ def row_schedule(call: RowCall, arch: Architecture) -> CallSchedule | RowSchedul
     bodies: tuple[tuple[int, _Body], ...] = ((call.rows, _table),)
     if isinstance(call, TurnedCall):
         bodies = ((call.rows, _turned),)
+    if isinstance(call, MultipliedCall):
+        bodies = ((call.rows, _multiplied),)
     times, around = 1, 0
     if isinstance(call, SoftmaxCall):
         short, long = call.width // (2 * KEYS), call.width // KEYS
@@ -187,6 +190,28 @@ def _turned(core: Machine) -> Iterator[Operation]:
         both = ("x0", "x1")
         yield Operation("shuffle", f"turn{half}", (MOVE,), both, f"y{half}", core.move)
         yield Operation("store", f"y{half}", (STORE,), (f"y{half}",), "", 0, _TABLE, WORD)
+
+
+def _multiplied(core: Machine) -> Iterator[Operation]:
+    """A vector of each input, widened, centred and multiplied; halves times a 16-bit factor."""
+    for side, bank in zip("ab", "AW", strict=True):
+        yield Operation("load", side, (LOAD_A, LOAD_B), (), side, core.load, bank, WORD)
+        yield Operation("shuffle", f"unpack_{side}", (MOVE,), (side,), f"{side}.wide", core.move)
+        wide = f"{side}.wide"
+        yield Operation("shuffle", f"centre_{side}", (MOVE,), (wide,), f"{side}.at", core.move)
+    yield Operation("multiply", "product", (VECTOR,), ("a.at", "b.at"), "sums", core.product)
+    for half in range(2):
+        yield Operation("copy", f"wide{half}", (STORE,), ("sums",), f"s{half}", core.srs)
+        for part in range(2):
+            name = f"part{half}{part}"
+            yield Operation("shuffle", name, (MOVE,), (f"s{half}",), name, core.move)
+        parts = f"part{half}0", f"part{half}1"
+        for part in range(2):
+            name = f"scale{half}{part}"
+            yield Operation("multiply", name, (VECTOR,), parts, f"t{half}", core.product)
+        yield Operation("srs", f"round{half}", (STORE,), (f"t{half}",), f"y{half}", core.srs)
+    yield Operation("shuffle", "join", (MOVE,), ("y0", "y1"), "y", core.move)
+    yield Operation("store", "y", (STORE,), ("y",), "", 0, _TABLE, WORD)
 
 
 def _maximum(core: Machine) -> Iterator[Operation]:

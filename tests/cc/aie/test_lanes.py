@@ -17,6 +17,11 @@ from match_aie.targets.aie_ml.kernels.lanes import (
     add_reference,
 )
 from match_aie.targets.aie_ml.kernels.layout import pack_w, pack_x, unpack_y
+from match_aie.targets.aie_ml.kernels.multiplied import (
+    MultipliedNumbers,
+    MultipliedSpec,
+    multiplied_reference,
+)
 from match_aie.targets.aie_ml.kernels.numeric import ROUNDING_MODES, from_bfloat16
 from match_aie.targets.aie_ml.kernels.product import ProductCall
 from match_aie.targets.aie_ml.kernels.reference import Numbers, requantised
@@ -36,6 +41,12 @@ SUMS = (
     AddSpec("uint8", "uint8", lo=True, hi=True),
     AddSpec("int16", "int16", lo=True),
     AddSpec("uint8", "int8"),
+)
+MULTIPLIED = (
+    MultipliedSpec("int8", "int8"),
+    MultipliedSpec("uint8", "uint8", lo=True, hi=True),
+    MultipliedSpec("uint8", "int8", hi=True),
+    MultipliedSpec("int8", "uint8"),
 )
 POOLS = (MaxPoolSpec("uint8"), MaxPoolSpec("int8", rows=3), MaxPoolSpec("int16", m=4, n=4, rows=2))
 PRODUCT = KernelSpec(
@@ -65,7 +76,7 @@ extern "C" void {f}(const void *a, const void *b, void *y, unsigned vectors, con
     core.rounding = static_cast<aie_emulation::Rounding>(n[4]);
     core.saturation = static_cast<aie_emulation::Saturation>(n[5]);
     const aie_emulation::Running running(core);
-    run({{left.data(), right.data(), out.data(), n[0], n[1], n[2], n[3], {clips} vectors}});
+    run({{left.data(), right.data(), out.data(), n[0], n[1], n[2], n[3], {more} vectors}});
     out.back(y);
     report(core.counters, counters);
 }}
@@ -121,7 +132,9 @@ def library(tmp_path_factory):
         pytest.skip("not installed: g++")
     text = '#include "driver.hpp"\n'
     for spec in SUMS:
-        text += entry(spec, ADD, clips="n[6]," * spec.lo + "n[7]," * spec.hi)
+        text += entry(spec, ADD, more="n[6]," * spec.lo + "n[7]," * spec.hi)
+    for spec in MULTIPLIED:
+        text += entry(spec, ADD, more="n[8]," + "n[6]," * spec.lo + "n[7]," * spec.hi)
     for spec in POOLS:
         text += entry(spec, POOL, rows=spec.rows)
     return ctypes.CDLL(str(compile_cpp(text, tmp_path_factory.mktemp("lanes"), "lanes")))
@@ -166,6 +179,42 @@ def check_sum(library, spec, rounding, vectors, rng) -> None:
     arrays = (pointer(a), pointer(b), pointer(y))
     getattr(library, spec.family)(*arrays, vectors, pointer(words), pointer(counters))
     np.testing.assert_array_equal(y, add_reference(spec, a, b, numbers))
+    assert counted(counters) == vars(spec.counts(vectors))
+
+
+@pytest.mark.parametrize("spec", MULTIPLIED, ids=lambda spec: spec.family)
+@pytest.mark.parametrize("vectors", [1, 2, 7])
+def test_products_of_elements_equal_numpy(library, spec, vectors) -> None:
+    check_multiplied(library, spec, "conv_even", vectors, np.random.default_rng(vectors))
+
+
+@pytest.mark.slow
+def test_many_products_of_elements_equal_numpy(library) -> None:
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        rounding = ROUNDING_MODES[int(rng.integers(len(ROUNDING_MODES)))]
+        spec = MULTIPLIED[seed % len(MULTIPLIED)]
+        check_multiplied(library, spec, rounding, int(rng.integers(1, 40)), rng)
+
+
+def check_multiplied(library, spec, rounding, vectors, rng) -> None:
+    count = vectors * spec.lanes
+    a, b = random_matrix(rng, spec.a, count), random_matrix(rng, spec.a, count)
+    least = np.iinfo(spec.a).min
+    points = (int(rng.integers(least, least + 256)) for _ in range(2))
+    info = np.iinfo(spec.dtype)
+    lo, hi = info.min // 2 + 10, info.max // 2 + 10
+    multiplier, shift = int(rng.integers(1 << 14, 1 << 15)), int(rng.integers(16, 24))
+    numbers = MultipliedNumbers(*points, multiplier, 9 << shift, shift, rounding, lo, hi)
+    y, counters = np.zeros(count, spec.dtype), np.zeros(8, np.uint64)
+    modes = ROUNDING[rounding], SATURATION["saturate"]
+    words = np.array(
+        [numbers.a_zero, numbers.b_zero, multiplier, numbers.offset, *modes, lo, hi, shift],
+        np.int32,
+    )
+    arrays = (pointer(a), pointer(b), pointer(y))
+    getattr(library, spec.family)(*arrays, vectors, pointer(words), pointer(counters))
+    np.testing.assert_array_equal(y, multiplied_reference(spec, a, b, numbers))
     assert counted(counters) == vars(spec.counts(vectors))
 
 

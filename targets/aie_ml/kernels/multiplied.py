@@ -1,0 +1,171 @@
+"""The kernel of an element-wise product of two activations of 8 bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from match_aie.errors import TargetError
+from match_aie.targets.aie_ml.kernels.call import Parameter
+from match_aie.targets.aie_ml.kernels.counts import NARROW_PRODUCT, Counts
+from match_aie.targets.aie_ml.kernels.numeric import RoundingMode, round_shift, saturate
+from match_aie.targets.aie_ml.kernels.spec import C_TYPES
+
+#: Elements of a vector, and of sums of 64 bits that are rounded together.
+LANES, WIDE = 32, 16
+
+
+@dataclass(frozen=True)
+class MultipliedSpec:
+    """y = clip(srs((a - a_zero) * (b - b_zero) * multiplier + offset, shift)).
+
+    Attributes:
+        a: element type of both inputs, 8 bits.
+        dtype: of the output, likewise.
+        lo: stored values are clipped from below.
+        hi: and from above.
+    """
+
+    a: str
+    dtype: str
+    lo: bool = False
+    hi: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse types that the kernel does not multiply."""
+        if {self.a, self.dtype} - {"int8", "uint8"}:
+            raise TargetError(f"no product of {self.a} stored as {self.dtype}")
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector."""
+        return LANES
+
+    @property
+    def family(self) -> str:
+        """Identifier that kernels with the same source share."""
+        clips = "_lo" * self.lo + "_hi" * self.hi
+        return f"multiplied_{self.a}_{self.dtype}{clips}"
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads the kernel under the name `k`."""
+        return "aie/multiplied.hpp.mako"
+
+    @staticmethod
+    def c_type(dtype: str) -> str:
+        """C++ name of an element type."""
+        return C_TYPES[dtype]
+
+    def counts(self, vectors: int) -> Counts:
+        """Operations of one call on so many vectors."""
+        halves = LANES // WIDE
+        return Counts(
+            multiply=(1 + halves * NARROW_PRODUCT) * vectors,
+            load=2 * vectors,
+            store=vectors,
+            srs=halves * vectors,
+        )
+
+
+@dataclass(frozen=True)
+class MultipliedNumbers:
+    """Numbers of one product.
+
+    Attributes:
+        a_zero: zero point of the first input.
+        b_zero: of the second.
+        multiplier: int16.
+        offset: added before the shift, int32; the output's zero point is in it.
+        shift: bits shifted out.
+        rounding: of those.
+        lo: least stored value, where the kernel clips.
+        hi: greatest, likewise.
+    """
+
+    a_zero: int
+    b_zero: int
+    multiplier: int
+    offset: int
+    shift: int
+    rounding: RoundingMode = "conv_even"
+    lo: int = 0
+    hi: int = 0
+
+
+def multiplied_reference(
+    spec: MultipliedSpec, a: np.ndarray, b: np.ndarray, n: MultipliedNumbers
+) -> np.ndarray:
+    """What the kernel stores for arrays `a` and `b` of one shape."""
+    products = (a.astype(np.int64) - n.a_zero) * (b.astype(np.int64) - n.b_zero)
+    rounded = round_shift(products * n.multiplier + n.offset, n.shift, n.rounding)
+    values = saturate(rounded, spec.dtype, "saturate")
+    if spec.lo:
+        values = np.maximum(values, values.dtype.type(n.lo))
+    return np.minimum(values, values.dtype.type(n.hi)) if spec.hi else values
+
+
+@dataclass(frozen=True)
+class MultipliedCall:
+    """A product's function: buffers a, b and y, no parameters.
+
+    Attributes:
+        symbol: its name, a C identifier.
+        header: of its declaration.
+        spec: the kernel.
+        numbers: zero points, multiplier, offset, shift, bounds.
+        rows: vectors of a call.
+    """
+
+    symbol: str
+    header: str
+    spec: MultipliedSpec
+    numbers: MultipliedNumbers
+    rows: int = 1
+
+    @property
+    def template(self) -> str:
+        """Its template, which reads it under the name `call`."""
+        return "aie/multiplied_layer.cpp.mako"
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Operands that it reads."""
+        return ("x", "x1")
+
+    @property
+    def width(self) -> int:
+        """Elements of a row: of a vector."""
+        return self.spec.lanes
+
+    @property
+    def stack_bytes(self) -> int:
+        """It has no local arrays."""
+        return 0
+
+    @property
+    def headers(self) -> tuple[MultipliedSpec, ...]:
+        """Kernels that its source includes."""
+        return (self.spec,)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """None."""
+        return ()
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The function's arguments as C++ text."""
+        s = self.spec
+        return (
+            f"adf::input_buffer<{C_TYPES[s.a]}> &__restrict a",
+            f"adf::input_buffer<{C_TYPES[s.a]}> &__restrict b",
+            f"adf::output_buffer<{C_TYPES[s.dtype]}> &__restrict y",
+        )
+
+    def meaning(self, inputs: tuple[np.ndarray, ...], *values: np.ndarray) -> np.ndarray:
+        """What it stores of elements of both; it has no parameters."""
+        del values
+        a, b = inputs
+        return multiplied_reference(self.spec, a, b, self.numbers)
