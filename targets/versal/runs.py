@@ -54,9 +54,13 @@ def runs_of(
         if len(run) == 1:
             found.append(run)
         run.append(after)
-    closed = (
-        part for run in found for part in ([run] if _closed(layers, run) else straight(layers, run))
-    )
+    closed: list[list[int]] = []
+    for run in found:
+        if any(layers[at].label in wishes for at in run):
+            # What a user asks of a stage is asked of dense layers in a row.
+            closed += _dense_rows(layers, run)
+        else:
+            closed += [run] if _closed(layers, run) else straight(layers, run)
     return [run for run in closed if any(layers[at].workload.kind == "dense" for at in run)]
 
 
@@ -87,12 +91,18 @@ def parts_of(layers: Sequence[Seat], run: Sequence[int]) -> list[list[int]]:
     pieces = straight(layers, run)
     if pieces != [list(run)]:
         return [part for part in pieces if any(layers[at].workload.kind == "dense" for at in part)]
-    found: list[list[int]] = [[]]
-    for at in run:
-        if layers[at].workload.kind == "dense":
+    return _dense_rows(layers, run)
+
+
+def _dense_rows(layers: Sequence[Seat], run: Sequence[int]) -> list[list[int]]:
+    """The dense layers of a run that follow each other, each the only reader of the one before."""
+    dense = [at for at in run if layers[at].workload.kind == "dense"]
+    found: list[list[int]] = []
+    for at in dense:
+        if found and found[-1][-1] == at - 1 and layers[at - 1].readers == (at,):
             found[-1].append(at)
         else:
-            found.append([])
+            found.append([at])
     return [each for each in found if len(each) > 1]
 
 

@@ -213,3 +213,15 @@ def test_layers_stay_graphs_of_their_own_where_rows_find_no_place(monkeypatch):
 
 def _nothing(*_):
     return ()
+
+
+def test_what_a_user_asks_of_a_dense_layer_is_asked_of_dense_layers_alone():
+    """A wish inside of a block: rows around it stay graphs of their own."""
+    free = compiled(Block(24, 64, 96), columns_per_layer=2).program.schedule.chosen
+    label = next(layer.label for layer in free if layer.workload.kind == "dense")
+    options = PIPELINE | {"columns_per_layer": 2, "layers": {label: {"columns": 1}}}
+    net = match.compile(block_network(Block(24, 64, 96)), VersalAIEML(**options), cache=False)
+    layers = net.program.schedule.chosen
+    asked = next(layer for layer in layers if layer.label == label)
+    assert plan_of(asked.workload, "vek280", asked.mapping).columns == 1
+    assert len(list(stretches(layers, "vek280", np.random.default_rng(0)))) == len(layers)
