@@ -46,9 +46,9 @@ void ${call.symbol}(${', '.join(call.arguments)}) {
             .a_zero = ${product.a_zero},
             .b_zero = ${product.b_zero},
             .constant = ${product.constant},
-            .m_blocks = ${k.m // k.tiling.m},
+            .m_blocks = ${k.m // k.tiling.m // call.sums[at].rows},
             .k_steps = ${k.k_steps},
-            .n_blocks = ${k.n // k.tiling.n},
+            .n_blocks = ${k.n // k.tiling.n // call.sums[at].columns},
         });
     % endif
         ${call.symbol}_${k.family}({

@@ -5,6 +5,8 @@
     a_type, b_type = k.c_type(k.a), k.c_type(k.b)
     rows, columns = range(k.rows), range(k.columns)
     name = k.sums_family
+    # Zero points of bytes, and their negatives, have 16 bits: half of the vector products.
+    factor = 'int16' if k.a in ('int8', 'uint8') else 'int32'
 %>\
 // What a product of two activations with zero points needs beside the product: for
 // sum_k (a - za) * (b - zb), the terms -zb * sum_k a (a tile of addends for each tile of rows) and
@@ -41,7 +43,7 @@ struct Call {
 template <unsigned Lanes>
 MATCH_AIE_INLINE aie::vector<int32, Lanes> scaled(const aie::vector<int32, Lanes> &values, int factor, int constant) {
     const aie::accum<acc64, Lanes> sum(aie::broadcast<int32, Lanes>(constant));
-    return aie::mac(sum, values, aie::broadcast<int32, Lanes>(factor)).template to_vector<int32>(0);
+    return aie::mac(sum, values, aie::broadcast<${factor}, Lanes>(static_cast<${factor}>(factor))).template to_vector<int32>(0);
 }
 
 MATCH_AIE_INLINE void rows_of_a(const Call &call) {

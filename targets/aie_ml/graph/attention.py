@@ -65,6 +65,7 @@ class AttentionCut:
             tile takes the results of all tiles of a group.
         forms: of both products' kernels.
         divided: rows whose sums are divided at once.
+        summed: tiles at most whose sums for zero points are made together.
     """
 
     heads: int
@@ -77,6 +78,7 @@ class AttentionCut:
     row_parts: int = 1
     forms: tuple[ProductForm, ProductForm] = (ProductForm(), ProductForm())
     divided: int = LANES
+    summed: int = 1
 
     @property
     def m(self) -> int:
@@ -153,6 +155,7 @@ class AttentionGraph(MatrixGraph):
             products[1],
             cut.firings,
             cut.divided,
+            cut.summed,
         )
 
     def _product(

@@ -16,6 +16,7 @@ from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.matrix_cuts import MatrixCuts, Moved, Parts
 from match_aie.targets.aie_ml.kernels.attention import (
     DIVIDED,
+    SUMMED,
     TILE_COLUMNS,
     TILE_ROWS,
     AttentionCall,
@@ -108,8 +109,9 @@ class AttentionCuts(MatrixCuts[AttentionCut]):
             for rows, columns in tiles
         )
         room = self.device.architecture.core.program_memory_bytes - RUNTIME_BYTES
-        for forms in product(first, second):
-            made = replace(cut, forms=forms)
+        points = any(each.spec.row_bias for each in self._call(cut).products)
+        for one, other, summed in product(first, second, SUMMED if points else (1,)):
+            made = replace(cut, forms=(one, other), summed=summed)
             try:
                 call = self._call(made)
                 for each in call.products:

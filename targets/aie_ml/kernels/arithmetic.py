@@ -115,18 +115,44 @@ def in_fixed_point(workload: Workload, constants: Arrays) -> Converted | str:
 
 
 def _attention(workload: Workload, constants: Arrays) -> Converted | str:
-    """Its three layers; products that must be scaled have narrow multipliers where they do."""
-    pairs = zip(attention_layers(workload), layer_constants(constants), strict=True)
+    """Its three layers; products that must be scaled have narrow multipliers where they do.
+
+    With zero points program memory is short: then both products scale so, and share their code.
+    """
+    layers = attention_layers(workload)
+    pairs = tuple(zip(layers, layer_constants(constants), strict=True))
     made = [_narrowed(layer, in_fixed_point(layer, known), known) for layer, known in pairs]
-    layers = tuple(each for each in made if isinstance(each, Converted))
+    moved = all(any(o.zero_point for o in layers[at].inputs) for at in (0, 2))
+    if moved and any(isinstance(each, Converted) and _is_narrow(each) for each in made):
+        made = [
+            _narrowed(la, each, known, always=True)
+            for (la, known), each in zip(pairs, made, strict=True)
+        ]
+    found = tuple(each for each in made if isinstance(each, Converted))
     refused = next((each for each in made if isinstance(each, str)), None)
-    return refused or joined_attention(workload, layers)
+    return refused or joined_attention(workload, found)
 
 
-def _narrowed(layer: Workload, wide: Converted | str, constants: Arrays) -> Converted | str:
-    """`wide` with a 16-bit multiplier where that is hardly farther from the model."""
+def _is_narrow(made: Converted) -> bool:
+    tail = made.workload.tail
+    return tail is not None and tail.bits == NARROW.bits
+
+
+def _narrowed(
+    layer: Workload, wide: Converted | str, constants: Arrays, *, always: bool = False
+) -> Converted | str:
+    """`wide` with a 16-bit multiplier where that is hardly farther from the model.
+
+    Args:
+        layer: a product, or another layer, which stays as it is.
+        wide: in fixed point.
+        constants: of the layer.
+        always: whether also products that a shift scales.
+    """
     tail = None if isinstance(wide, str) else wide.workload.tail
-    if isinstance(wide, str) or layer.kind != "matmul" or tail is None or tail.bits < SCALED.bits:
+    if isinstance(wide, str) or layer.kind != "matmul" or tail is None:
+        return wide
+    if not always and tail.bits < SCALED.bits:
         return wide
     narrow = to_fixed_point(layer, constants, NARROW)
     if isinstance(narrow, str):

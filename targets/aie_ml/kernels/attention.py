@@ -43,6 +43,9 @@ class WeightsSpec(TableSpec):
         return "aie/weights.hpp.mako"
 
 
+#: Tiles of rows, or of columns, whose sums for zero points are made together.
+SUMMED = (4, 2, 1)
+
 #: How every result is rounded and saturated.
 MODES = ("conv_even", "saturate")
 
@@ -61,6 +64,7 @@ class AttentionCall:
         values: weights by values.
         heads: that a run goes through.
         divided: rows whose sums are divided at once, one of `DIVIDED`.
+        summed: tiles at most whose sums for zero points are made together, one of `SUMMED`.
     """
 
     symbol: str
@@ -72,6 +76,7 @@ class AttentionCall:
     values: ProductCall
     heads: int = 1
     divided: int = LANES
+    summed: int = 1
 
     def __post_init__(self) -> None:
         """Refuse products of which one does not store what the other reads."""
@@ -112,8 +117,18 @@ class AttentionCall:
 
     @property
     def sums(self) -> tuple[OperandSums | None, OperandSums | None]:
-        """Those that zero points of either product need, by single tiles: little code."""
-        first, second = (_sums(product.spec) for product in self.products)
+        """Those that zero points of either product need; both by as many tiles, for less code."""
+        both = [product.spec for product in self.products]
+        tiles = [(spec.m // spec.tiling.m, spec.n // spec.tiling.n) for spec in both]
+        rows, columns = (
+            next(
+                many
+                for many in SUMMED
+                if many <= self.summed and not any(each[side] % many for each in tiles)
+            )
+            for side in range(2)
+        )
+        first, second = (_sums(spec, rows, columns) for spec in both)
         return first, second
 
     @property
@@ -174,7 +189,7 @@ class AttentionCall:
         return found
 
 
-def _sums(spec: KernelSpec) -> OperandSums | None:
-    single = replace(spec, rows=1, columns=1)
-    named = {field.name: getattr(single, field.name) for field in fields(single)}
+def _sums(spec: KernelSpec, rows: int, columns: int) -> OperandSums | None:
+    several = replace(spec, rows=rows, columns=columns)
+    named = {field.name: getattr(several, field.name) for field in fields(several)}
     return OperandSums(**named) if spec.row_bias else None

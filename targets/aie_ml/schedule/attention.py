@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.attention import LANES, PAIR, TILE_ROWS, AttentionCall
-from match_aie.targets.aie_ml.kernels.spec import KernelSpec
+from match_aie.targets.aie_ml.kernels.product import OperandSums
 from match_aie.targets.aie_ml.schedule.call import BUNDLE_BYTES, FRAME_BUNDLES
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
 from match_aie.targets.aie_ml.schedule.machine import (
@@ -52,9 +52,7 @@ def attention_schedules(
     """
     core = machine(arch)
     first, second = (schedule_of(product.spec, arch) for product in call.products)
-    sums = [
-        _sums(core, product.spec) if product.spec.row_bias else (0, ()) for product in call.products
-    ]
+    sums = [_sums(core, each) if each is not None else (0, ()) for each in call.sums]
     row, block = _group(core, call), _divided(core, call)
     groups = call.scores.spec.m // TILE_ROWS
     blocks = -(-call.scores.spec.m // call.divided)
@@ -66,7 +64,10 @@ def attention_schedules(
     # Kernels stand in program memory once where both products have the same.
     alike = call.scores.spec.family == call.values.spec.family
     families = {each.family for each in call.sums if each is not None}
-    shared = max(_bundles(loops_of) for _, loops_of in sums)
+    shared = max(
+        _code_of_sums(loops_of, each) if each is not None else 0
+        for (_, loops_of), each in zip(sums, call.sums, strict=True)
+    )
     bundles += FRAME_BUNDLES + len(families) * shared
     empty = arch.latency("l1_kernel_call_loop_overhead")
     return (
@@ -119,19 +120,27 @@ def _divided(core: Machine, call: AttentionCall) -> _Loops:
     )
 
 
-def _sums(core: Machine, spec: KernelSpec) -> tuple[int, _Loops]:
-    """Cycles of sums over rows of a and columns of b, tile by tile, and their loops."""
-    tiles = spec.m // spec.tiling.m, spec.n // spec.tiling.n
-    body = tuple(_product_with_ones(core))
-    steps = loop_schedule(body, core.product_distance)
-    rows, columns = (loop_schedule(tuple(_addends(core, parts)), core.move) for parts in (2, 1))
-    cycles = sum(tiles) * steps.body(spec.k_steps)
-    cycles += tiles[0] * rows.body(1) + tiles[1] * columns.body(1)
-    return cycles, (
-        (sum(tiles) * spec.k_steps, steps),
-        (tiles[0], rows),
-        (tiles[1], columns),
-    )
+def _sums(core: Machine, spec: OperandSums) -> tuple[int, _Loops]:
+    """Cycles of sums over rows of a and columns of b, some tiles together, and their loops."""
+    cycles, loops = 0, list[tuple[int, LoopSchedule]]()
+    # Bytes lie in tiles of 4 x 8 and 8 x 8: a vector, and two.
+    for tiles, together, words, parts in (
+        (spec.m // spec.tiling.m, spec.rows, 1, 2),
+        (spec.n // spec.tiling.n, spec.columns, 2, 1),
+    ):
+        blocks = tiles // together
+        body = tuple(_products_with_ones(core, together, words))
+        steps = loop_schedule(body, core.product_distance)
+        addends = loop_schedule(tuple(_addends(core, parts)), core.move)
+        cycles += blocks * (steps.body(spec.k_steps) + addends.body(together))
+        loops += [(blocks * spec.k_steps, steps), (tiles, addends)]
+    return cycles, tuple(loops)
+
+
+def _code_of_sums(loops: _Loops, spec: OperandSums) -> int:
+    """Bundles of these loops; by single tiles both step with loops of one kind, counted once."""
+    single = spec.rows == spec.columns == 1
+    return _bundles(loops[1:] if single else loops)
 
 
 def _load(core: Machine, name: str, bank: str = _LOCAL) -> Operation:
@@ -240,17 +249,20 @@ def _scaled(core: Machine) -> Iterator[Operation]:
         yield _store(f"y{half}", f"tile{half}")
 
 
-def _product_with_ones(core: Machine) -> Iterator[Operation]:
-    yield _load(core, "x", "A")
-    yield _load(core, "x1", "A")
-    yield Operation("product", "sum", (VECTOR,), ("x", "x1"), "sum", core.product)
+def _products_with_ones(core: Machine, tiles: int, words: int) -> Iterator[Operation]:
+    """A step of so many tiles' sums, each of so many vectors."""
+    for tile in range(tiles):
+        names = tuple(f"x{tile}{word}" for word in range(words))
+        for name in names:
+            yield _load(core, name, "A")
+        yield Operation("product", f"sum{tile}", (VECTOR,), names, f"sum{tile}", core.product)
 
 
 def _addends(core: Machine, parts: int) -> Iterator[Operation]:
-    """Sums times a zero point, sixteen at a time: a product of 32-bit integers is four."""
+    """Sums times a zero point, sixteen at a time: a product of 32 by 16 bits is two."""
     for part in range(parts):
         yield _move(core, f"sum{part}", ())
-        for piece in range(4):
+        for piece in range(2):
             name = f"p{part}{piece}"
             yield Operation(
                 "multiply", name, (VECTOR,), (f"sum{part}",), f"wide{part}", core.product

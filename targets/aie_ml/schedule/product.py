@@ -8,7 +8,7 @@ from match_aie.targets.aie_ml.devices import Architecture
 from match_aie.targets.aie_ml.kernels.spec import KernelSpec
 from match_aie.targets.aie_ml.schedule.call import schedule_call
 from match_aie.targets.aie_ml.schedule.generated import schedule_of
-from match_aie.targets.aie_ml.schedule.kernel import Kernel
+from match_aie.targets.aie_ml.schedule.kernel import ELEMENT_BYTES, Kernel
 from match_aie.targets.aie_ml.schedule.scheduled import Scheduled
 
 
@@ -49,7 +49,8 @@ def product_schedule(spec: KernelSpec, arch: Architecture) -> Scheduled:
         columns=1,
         bias=False,
         relu=False,
-        requantise="multiplier",
+        # Zero points of bytes have 16 bits.
+        requantise="narrow" if ELEMENT_BYTES[spec.a] == 1 else "multiplier",
     )
     rows = schedule_call(sums, arch, spec.m, spec.k, t.n)
     columns = schedule_call(sums.block(1, spec.columns), arch, t.m, spec.k, spec.n)
