@@ -61,7 +61,15 @@ def kernel_of(call: RecurrentCall) -> GraphKernel:
 def joined_graph(
     call: AnyJoined, name: str, workload: Workload, constants: Arrays, device: Device
 ) -> LayerGraph | Infeasible:
-    """Tiles above each other, between two buffers in memory tiles, or what lacks."""
+    """Tiles above each other, between two buffers in memory tiles, or what lacks.
+
+    Args:
+        call: the function of each.
+        name: of the layer.
+        workload: what it computes.
+        constants: weight, recurrent and bias of the layer.
+        device: for which.
+    """
     tiles, steps, hidden = tiles_of(call), call.steps, workload.sizes["K"]
     rows = call.passes * GROUP
     x = call.x_width, rows
