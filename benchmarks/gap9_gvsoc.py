@@ -7,7 +7,7 @@ is that of its C. Nothing is fitted to them; their marks divide them in two halv
 offloads and transfers are compared with warm code, and are in no mean. Rows `states` are a bound,
 not the simulator, in no mean either: layers that were timed alone against nothing but NE16's states
 and jobs programmed in GVSoC's cycles. Rows of other commits and `again` are of
-`gvsoc_gap9_today.csv`: what was emitted later, and the C of 2aa2a23 anew, 2 KiB of first cache.
+`gvsoc_gap9_today.csv`: what was emitted later, and 2aa2a23's C again, with 2 KiB of first cache.
 """
 
 from __future__ import annotations
