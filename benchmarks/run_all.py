@@ -82,6 +82,7 @@ JOBS = (
         *("models", 300, ("--clock", "cpu")),
         ("--only", "bert_tiny", "--rounds", "1", "--window", "0.01"),
     ),
+    Job("sizes", 120, (), ("--small", "--lengths", "8", "--rounds", "1")),
     Job("models_static", 200, (), ("--only", "bert_tiny")),
     Job("cpu_cores", 60, (), ("--only", "dae_u8", "--rounds", "1", "--window", "0.01")),
     Job("cpu_prediction", 300, (), ("--only", "dae_u8", "--rounds", "1")),

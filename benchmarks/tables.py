@@ -173,6 +173,23 @@ def cpu_prediction(rows: Rows) -> Lines:
     yield "the same blocking twice differs by at most", f"{100 * max(apart):.1f} %"
 
 
+def sizes(rows: Rows) -> Lines:
+    """One program for a range of sizes, at several of them."""
+    yield (
+        *("words", "this, ms", "onnxruntime, ms", "times as fast"),
+        *("compiled for it alone, ms", "same bytes", "difference"),
+    )
+    for case in rows.cases("speedup_vs_reference"):
+        metrics = ("milliseconds", "milliseconds_reference", "speedup_vs_reference")
+        yield (
+            case.removesuffix(" words"),
+            *(rows.value(case, metric, 2) for metric in metrics),
+            rows.value(case, "milliseconds_alone", 2),
+            "yes" if rows.all(case, "same_bytes")[0] else "no",
+            f"{1e-6 * rows.all(case, 'max_abs')[0]:.0e}",
+        )
+
+
 def model_networks(rows: Rows) -> Lines:
     """Networks of the forms that packages ship."""
     yield (
@@ -273,6 +290,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "aie_attention": ("aie_sequence", array_tables.aie_attention),
     "aie_images": ("aie_network", array_tables.aie_images),
     "model_networks": ("models", model_networks),
+    "sizes": ("sizes", sizes),
     "model_programs": ("models_static", model_programs),
     "model_constructs": ("constructs", model_constructs),
     "model_files": ("shipped", model_files),

@@ -11,8 +11,8 @@ from match_aie.limits import Limits
 from match_aie.workload.extent import MOST_SIZES, Size
 
 #: "1..128", "batch:1..128", or the name of a size that another dimension gives.
-_RANGE = re.compile(r"(?:([^\W\d]\w*)\s*:\s*)?(\d+)\s*\.\.\s*(\d+)", re.ASCII)
-_NAME = re.compile(r"[^\W\d]\w*", re.ASCII)
+_RANGE = re.compile(r"(?:([^\W\d]\w{0,39})\s*:\s*)?(\d+)\s*\.\.\s*(\d+)", re.ASCII)
+_NAME = re.compile(r"[^\W\d]\w{0,39}", re.ASCII)
 
 #: What the only range of a model is called where nobody says more.
 ONLY = "n"

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import onnx
 
 from tests.networks.graph import Graph
 
-WIDTH, HEADS, INNER, WORDS, PLACES = 32, 4, 48, 50, 48
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of an encoder: width, heads, width between two dense layers, words, positions, layers."""
+
+    width: int = 32
+    heads: int = 4
+    inner: int = 48
+    words: int = 50
+    places: int = 48
+    layers: int = 1
+
+
+SMALL = Sizes()
+MINILM6 = Sizes(384, 12, 1536, 1000, 128, 6)
+WIDTH, WORDS, PLACES = SMALL.width, SMALL.words, SMALL.places
 
 
 def mlp() -> onnx.ModelProto:
@@ -66,24 +83,25 @@ def softmax() -> onnx.ModelProto:
     return graph.model("softmax", {"x": (2, "n")}, {y: (2, "n")})
 
 
-def encoder(layers: int = 1) -> onnx.ModelProto:
+def encoder(sizes: Sizes = SMALL) -> onnx.ModelProto:
     """Words and a mask of (batch, length): embeddings with positions, post-norm blocks."""
     graph = Graph(74)
-    words = graph.add("Gather", graph.normal(WORDS, WIDTH, deviation=0.5), "ids")
+    width = sizes.width
+    words = graph.add("Gather", graph.normal(sizes.words, width, deviation=0.5), "ids")
     length = _size(graph, "ids", 1)
-    table = graph.normal(1, PLACES, WIDTH, deviation=0.5)
+    table = graph.normal(1, sizes.places, width, deviation=0.5)
     zero, one = graph.constant([0]), graph.constant([1])
     places = graph.add("Slice", table, zero, length, one)
-    x = norm(graph, graph.add("Add", words, places))
+    x = norm(graph, graph.add("Add", words, places), width)
     wide = graph.add("Unsqueeze", "attention_mask", graph.constant([1, 2]))
     kept = graph.add("Sub", graph.constant(1.0), graph.add("Cast", wide, to=1))
     mask = graph.add("Mul", kept, graph.constant(-1e4))
-    for _ in range(layers):
-        x = norm(graph, graph.add("Add", x, attention(graph, x, mask)))
-        inner = gelu(graph, graph.linear(x, WIDTH, INNER))
-        x = norm(graph, graph.add("Add", x, graph.linear(inner, INNER, WIDTH)))
+    for _ in range(sizes.layers):
+        x = norm(graph, graph.add("Add", x, attention(graph, x, mask, sizes)), width)
+        inner = gelu(graph, graph.linear(x, width, sizes.inner))
+        x = norm(graph, graph.add("Add", x, graph.linear(inner, sizes.inner, width)), width)
     ports = {"ids": ("batch", "length"), "attention_mask": ("batch", "length")}
-    return graph.model("encoder", ports, {x: ("batch", "length", WIDTH)}, integers=tuple(ports))
+    return graph.model("encoder", ports, {x: ("batch", "length", width)}, integers=tuple(ports))
 
 
 def causal() -> onnx.ModelProto:
@@ -97,12 +115,12 @@ def causal() -> onnx.ModelProto:
     return graph.model("causal", {"x": (1, "n", WIDTH)}, {x: (1, "n", WIDTH)})
 
 
-def attention(graph: Graph, x: str, mask: str) -> str:
+def attention(graph: Graph, x: str, mask: str, sizes: Sizes = SMALL) -> str:
     """Heads by Reshape to sizes that shape arithmetic makes; `mask` is added to the scores."""
     batch, length = _size(graph, x, 0), _size(graph, x, 1)
-    depth = WIDTH // HEADS
-    apart = graph.add("Concat", batch, length, graph.constant([HEADS, depth]), axis=0)
-    parts = [graph.add("Reshape", graph.linear(x, WIDTH, WIDTH), apart) for _ in range(3)]
+    width, depth = sizes.width, sizes.width // sizes.heads
+    apart = graph.add("Concat", batch, length, graph.constant([sizes.heads, depth]), axis=0)
+    parts = [graph.add("Reshape", graph.linear(x, width, width), apart) for _ in range(3)]
     turns = ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
     query, key, value = (
         graph.add("Transpose", part, perm=perm) for part, perm in zip(parts, turns, strict=True)
@@ -110,13 +128,13 @@ def attention(graph: Graph, x: str, mask: str) -> str:
     scores = graph.add("Div", graph.add("MatMul", query, key), graph.constant(depth**0.5))
     weights = graph.add("Softmax", graph.add("Add", scores, mask), axis=-1)
     back = graph.add("Transpose", graph.add("MatMul", weights, value), perm=[0, 2, 1, 3])
-    flat = graph.add("Concat", batch, length, graph.constant([WIDTH]), axis=0)
-    return graph.linear(graph.add("Reshape", back, flat), WIDTH, WIDTH)
+    flat = graph.add("Concat", batch, length, graph.constant([width]), axis=0)
+    return graph.linear(graph.add("Reshape", back, flat), width, width)
 
 
-def norm(graph: Graph, x: str) -> str:
-    """A layer norm of width `WIDTH`."""
-    scale, shift = graph.normal(WIDTH, deviation=0.2), graph.normal(WIDTH, deviation=0.2)
+def norm(graph: Graph, x: str, width: int = WIDTH) -> str:
+    """A layer norm."""
+    scale, shift = graph.normal(width, deviation=0.2), graph.normal(width, deviation=0.2)
     return graph.add("LayerNormalization", x, scale, shift, axis=-1)
 
 
