@@ -21,7 +21,7 @@ from match_aie.targets.aie_ml.known import device
 from match_aie.targets.xdna.mlir.body import body
 from match_aie.targets.xdna.mlir.kernels import arguments, names
 from match_aie.targets.xdna.mlir.objects import initial, objects, scratch_bytes
-from match_aie.targets.xdna.mlir.places import addresses, scratch_address
+from match_aie.targets.xdna.mlir.places import addresses, stack_bytes
 from match_aie.targets.xdna.mlir.units import KERNEL_FILES, kernel_units
 
 #: A core's memory.
@@ -184,7 +184,7 @@ class Tile:
                 data = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
                 self.copy(buffer.name, 0)[: data.size] = data
         self.scratch = scratch_bytes(core.function)
-        self.far = scratch_address(program, core.tile, self.scratch) if self.scratch else 0
+        self.far = stack_bytes(program, self.at, core.tile, self.scratch)
         begin = self.memory.ctypes.data_as(ctypes.c_void_p)
         self.held = made.core_of(begin, ctypes.c_size_t(BYTES))
 

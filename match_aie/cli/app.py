@@ -296,6 +296,14 @@ def check_target(
         str | None, typer.Option(metavar="CC", help="C compiler; the system's own by default.")
     ] = None,
     timeout: Seconds = 300,
+    budget: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            metavar="SECONDS",
+            help="For trying each module without those that were preferred; 0: no limit.",
+        ),
+    ] = 600,
     case: Annotated[
         list[str] | None,
         typer.Option(metavar="WORD", help="Only layers whose name holds the word; repeatable."),
@@ -305,7 +313,8 @@ def check_target(
     """Try a target on small layers of every kind: compile, build, run, compare, simulate."""
     from match_aie.cli.checking import check_named
 
-    check_named(name, compiler, timeout or None, tuple(case or ()), as_json)
+    limits = (timeout or None, budget or None)
+    check_named(name, compiler, limits, tuple(case or ()), as_json)
 
 
 @app.command("new-target")

@@ -30,14 +30,18 @@ def show_doctor(as_json: bool) -> None:
 
 
 def check_named(
-    name: str, compiler: str | None, timeout: float | None, words: Sequence[str], as_json: bool
+    name: str,
+    compiler: str | None,
+    limits: tuple[float | None, float | None],
+    words: Sequence[str],
+    as_json: bool,
 ) -> None:
     """Try an installed target on the zoo, show what was found.
 
     Args:
         name: of the target.
         compiler: command of the C compiler.
-        timeout: seconds that each run may take.
+        limits: seconds that each run may take, and those for each module without the others.
         words: only layers of the zoo whose name holds one of them; all where empty.
         as_json: print JSON.
 
@@ -50,6 +54,7 @@ def check_named(
     from match_aie.testing import ZOO, check_target
 
     target = load_target(name)
+    timeout, budget = limits
     cases = [case for case in ZOO if not words or any(word in case.name for word in words)]
     if not cases:
         kinds = dict.fromkeys(case.name.split()[0] for case in ZOO)
@@ -64,6 +69,7 @@ def check_named(
             cases=cases,
             compiler=compiler,
             timeout=timeout,
+            budget=budget,
             progress=progress,
             part=bool(words),
         )

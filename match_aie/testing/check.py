@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from time import monotonic
 
 from match_aie.errors import shorten
 from match_aie.hardware import ExecModule, MatchTarget
@@ -20,6 +21,8 @@ from match_aie.toolchain import find_compiler
 
 #: Seconds that each run of a part of the zoo may take by default; an idle machine needs few.
 TIMEOUT = 300.0
+#: Seconds for what each module is tried on without those that were preferred, by default.
+BUDGET = 600.0
 
 
 def check_target(
@@ -28,6 +31,7 @@ def check_target(
     cases: Sequence[Case] = ZOO,
     compiler: str | None = None,
     timeout: float | None = TIMEOUT,
+    budget: float | None = BUDGET,
     progress: Callable[[str], None] | None = None,
     part: bool = False,
 ) -> TargetCheck:
@@ -44,6 +48,8 @@ def check_target(
         cases: of the zoo.
         compiler: command of the C compiler; the system's own by default.
         timeout: seconds that each run may take; None for no limit.
+        budget: seconds after which no more layers are tried on a module without those that were
+            preferred; a remark counts the layers that are left. None for no limit.
         progress: called with what is being done.
         part: `cases` are a part of the zoo on purpose, in which modules and patterns need not find
             a layer.
@@ -59,7 +65,7 @@ def check_target(
         return TargetCheck(chip.name, (), tuple(problems))
     trial = Trial(chip, compiler, timeout, progress or (lambda stage: None))
     found = trial.divided(list(cases))
-    found += trial.overlooked(list(cases), [row for part in found for row in part.rows])
+    found += trial.overlooked(list(cases), [row for part in found for row in part.rows], budget)
     rows = tuple(row for part in found for row in part.rows)
     remarks = [remark for part in found for remark in part.remarks]
     brought = _brought(chip)
@@ -87,11 +93,18 @@ class Trial:
     progress: Callable[[str], None]
     selection: Selection = "cheapest"
 
-    def divided(self, cases: Sequence[Case]) -> list[Examined]:
+    def divided(self, cases: Sequence[Case], until: float | None = None) -> list[Examined]:
         """`cases` in one network; where that fails in two halves, down to the case that fails.
 
         A case whose code crashed or did not end is known already, and is left out of the rest.
+        Cases that only do not fit the chip together are divided, too, and nothing is wrong then.
+
+        Args:
+            cases: of the zoo.
+            until: when no more are tried, by `time.monotonic`.
         """
+        if until is not None and monotonic() > until:
+            return [Examined(left=tuple(case.name for case in cases))]
         self.progress(cases[0].name + (f" and {len(cases) - 1} more" if len(cases) > 1 else ""))
         whole = examine(cases, self.target, self.compiler, self.selection, self.timeout)
         if not whole.problem:
@@ -102,18 +115,27 @@ class Trial:
         if stuck:
             rest = [case for case in cases if case not in stuck]
             failed = tuple(CheckRow(case.name, whole.problem) for case in stuck)
-            return [Examined(failed), *(self.divided(rest) if rest else [])]
+            return [Examined(failed), *(self.divided(rest, until) if rest else [])]
         half = len(cases) // 2
-        parts = [part for group in (cases[:half], cases[half:]) for part in self.divided(group)]
-        if any(row.problem for part in parts for row in part.rows):
+        halves = (cases[:half], cases[half:])
+        parts = [part for group in halves for part in self.divided(group, until)]
+        if whole.crowded or any(row.problem for part in parts for row in part.rows):
             return parts
         name = f"{cases[0].name} to {cases[-1].name} in one network"
         return [*parts, Examined((CheckRow(name, whole.problem),))]
 
-    def overlooked(self, cases: Sequence[Case], rows: Sequence[CheckRow]) -> list[Examined]:
+    def overlooked(
+        self, cases: Sequence[Case], rows: Sequence[CheckRow], budget: float | None
+    ) -> list[Examined]:
         """Patterns to which others were preferred everywhere, by module, without those others.
 
-        Of a module that ran nothing all that it can run, of other patterns the first layer.
+        Of a module that ran nothing all that it can run, of other patterns the first layer. First
+        of all each pattern's first: there may be no time for the rest.
+
+        Args:
+            cases: of the zoo.
+            rows: what is known of them.
+            budget: seconds after which no more are tried on a module.
         """
         ran, found = _busy(rows), []
         for module in self.target.modules():
@@ -124,11 +146,18 @@ class Trial:
                     if name == module.name and (name, pattern) not in ran:
                         able.setdefault(pattern, []).append(row.case)
             if able:
-                wanted = {case for names in able.values() for case in names[: None if idle else 1]}
+                first = {names[0] for names in able.values()}
+                wanted = {name for names in able.values() for name in names} if idle else first
+                chosen = [case for case in cases if case.name in wanted]
+                chosen.sort(key=lambda case: case.name not in first)
                 fewer = module if idle else _with_patterns(module, able)
                 alone = replace(self, target=only(self.target, fewer), selection="match")
-                parts = alone.divided([case for case in cases if case.name in wanted])
+                until = None if budget is None else monotonic() + budget
+                parts = alone.divided(chosen, until)
+                left = [name for part in parts for name in part.left]
                 found += [_renamed(part, f"{module.name} alone: ") for part in parts]
+                if left:
+                    found.append(Examined(remarks=(_no_time(module.name, left, len(chosen)),)))
         return found
 
 
@@ -148,6 +177,14 @@ def _with_patterns(module: ExecModule, names: Collection[str]) -> ExecModule:
     one = copy.copy(module)
     object.__setattr__(one, "__class__", fewer)
     return one
+
+
+def _no_time(module: str, left: Sequence[str], tried: int) -> str:
+    """That there was no time for the cases `left` of those to be `tried` on a module alone."""
+    return (
+        f"{module} alone: the time was over before {len(left)} of {tried} layers ({some(left)}); "
+        "a longer budget tries them, or some of them at a time by name"
+    )
 
 
 def _renamed(part: Examined, prefix: str) -> Examined:
@@ -199,7 +236,11 @@ def _untried(
         refused = {
             r.pattern: r for row in reversed(rows) for r in row.refused if r.module == module.name
         }
-        unseen = [name for name in left if name not in refused]
+        able = {name for row in rows for owner, name in row.able if owner == module.name}
+        passed = [name for name in left if name in able and name not in refused]
+        if passed:
+            yield f"{module.name}: {some(passed)}: others were preferred, or there was no time"
+        unseen = [name for name in left if name not in refused and name not in able]
         if unseen:
             yield f"{module.name}: no layer of the zoo is {some(unseen)}; {hint}"
         reasons: dict[str, list[str]] = {}

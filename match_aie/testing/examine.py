@@ -14,7 +14,7 @@ import onnx
 from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from match_aie.errors import RunError, ToolchainError
+from match_aie.errors import InfeasibleError, RunError, ToolchainError
 from match_aie.hardware import MatchTarget, SharedMemory, facet
 from match_aie.options import Selection
 from match_aie.pipeline import compile
@@ -41,12 +41,16 @@ class Examined:
         problem: why there are none.
         remarks: on the target.
         step: label of what crashed or did not end, if that is the problem.
+        crowded: the problem is that the cases together do not fit the chip.
+        left: cases that were not tried, since the time was over.
     """
 
     rows: tuple[CheckRow, ...] = ()
     problem: str = ""
     remarks: tuple[str, ...] = ()
     step: str = ""
+    crowded: bool = False
+    left: tuple[str, ...] = ()
 
 
 def examine(
@@ -94,7 +98,8 @@ def examine(
             return _run(rows, cases, Trying(project, compiler, timeout), model)
     except Exception as error:  # noqa: BLE001  a target is code: anything may leave it
         step = error.step if isinstance(error, RunError) else ""
-        return Examined(problem=f"{stage}: {said(error)}", step=step)
+        crowded = len(cases) > 1 and isinstance(error, InfeasibleError)
+        return Examined(problem=f"{stage}: {said(error)}", step=step, crowded=crowded)
 
 
 def _considered(

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.compilation import Compilation
-from match_aie.hardware import ExecModule, MatchTarget, SharedMemory, TileCostModel
+from match_aie.hardware import (
+    ExecModule,
+    MatchTarget,
+    Priced,
+    SharedMemory,
+    TileCostModel,
+    facet,
+)
 from match_aie.lowering import LayerProgram
 from match_aie.testing.result import Ran
 
@@ -52,11 +59,14 @@ def without_sharing(target: MatchTarget) -> MatchTarget:
 def prices(net: Compilation) -> Mapping[str, Price]:
     """By the layer's symbol; layers that run at the same time have no simulated cycles alone."""
     schedule = net.program.schedule
+    modules = {module.name: module for module in net.target.modules()}
     simulated: dict[int, float] = {}
     if net.target.simulator() is not None:
-        for index, step in enumerate(net.simulate(record=False).steps):
-            if step.simulated and schedule.span(index) == (index, index):
-                simulated[index] = step.cycles
+        run = net.simulate(record=False)
+        for index, (step, ran) in enumerate(zip(schedule.steps, run.steps, strict=True)):
+            if ran.simulated and step.layer is not None and schedule.span(index) == (index, index):
+                own = facet(modules[step.layer.module], Priced).frequency or run.frequency_hz
+                simulated[index] = ran.cycles * own / run.frequency_hz
     return {
         step.layer.symbol: Price(step.layer.cost.cycles, simulated.get(index))
         for index, step in enumerate(schedule.steps)

@@ -19,6 +19,7 @@ from match_aie.targets.versal.module import Floats, around_ns
 from match_aie.targets.versal.target import VersalAIEML
 from match_aie.targets.versal.wishes import NO_LAYERS, Layers
 from match_aie.targets.xdna.mlir import DEFAULT, dialect_of, text
+from match_aie.targets.xdna.mlir.linking import crowded
 from match_aie.targets.xdna.mlir.objects import ObjectFile, objects
 from match_aie.targets.xdna.mlir.tensors import GraphHost, GraphLayers, graph_host
 from match_aie.targets.xdna.mlir.units import (
@@ -224,7 +225,9 @@ class XDNA(VersalAIEML):
             lacks = f"{path} has no program for the open tool chain: {why}"
             values = {"text": f"// No program: {why}\n"}
             return WrittenGraph([Unit(path, "xdna/program.mlir.mako", values, warning=lacks)])
-        unit = Unit(path, "xdna/program.mlir.mako", {"text": lines})
+        lacks = crowded(program, self._whole, self._dialect)
+        lacks = lacks and f"{path}: {lacks}"
+        unit = Unit(path, "xdna/program.mlir.mako", {"text": lines}, warning=lacks)
         return WrittenGraph([unit, *kernel_units(made), *host_units(host)], host, made)
 
     def simulator(self) -> ArrayNetworkSimulator:

@@ -27,6 +27,8 @@ class Dialect:
         core_links: whether `aie.core` names the object file; else the function does.
         most_size: elements of a dimension. Verifiers said 1023 and took 512 until July 2026.
         most_step: a step is smaller. Likewise 2**20, and 2**19 was taken.
+        widest_gap: whether a core's data goes into the widest gap between its buffers; else behind
+            the last one (July 2026).
         devices: names of devices that differ from ours.
     """
 
@@ -39,6 +41,7 @@ class Dialect:
     core_links: bool = True
     most_size: int = 512
     most_step: int = 1 << 19
+    widest_gap: bool = False
     devices: Mapping[str, str] = field(default_factory=dict)
 
     def device(self, name: str) -> str:
@@ -65,6 +68,7 @@ AUGUST_2026 = Dialect(
     core_links=False,
     most_size=1023,
     most_step=1 << 20,
+    widest_gap=True,
 )
 
 DIALECTS: Mapping[str, Dialect] = {one.name: one for one in (MAY_2025, MARCH_2026, AUGUST_2026)}

@@ -1,7 +1,9 @@
 """Addresses of buffers: a program says banks, the text says bytes.
 
 The stack lies at address 0 of a core, where the dialect puts it: banks are counted from the one
-that the program has for it. Copies of a ping-pong pair with banks of their own stay in them.
+that the program has for it. It is made larger where its bank has room: what the compiler of kernels
+puts on it is not known, and nothing tells when it is too much. Copies of a ping-pong pair with
+banks of their own stay in them.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from match_aie.targets.aie_ml.devices import Device
 
 #: Bytes of a vector: where every buffer begins.
 ALIGNED = 32
+#: Bytes of a stack where there is room; the public examples have up to 3328.
+STACK = 4096
 
 #: Address of each copy of a buffer.
 Addresses = Mapping[tuple[Tile, str], tuple[int, ...]]
@@ -37,10 +41,18 @@ def addresses(program: ArrayProgram, device: Device) -> Addresses:
     return found
 
 
-def scratch_address(program: ArrayProgram, tile: Tile, scratch: int) -> int:
-    """Where a core's scratch begins: behind its stack, with which it shares a buffer."""
+def stack_bytes(program: ArrayProgram, at: Addresses, tile: Tile, scratch: int) -> int:
+    """How far a core's stack goes: to its scratch, which lies in front of the first buffer.
+
+    Args:
+        program: whose core it is.
+        at: where its buffers are.
+        tile: the core's.
+        scratch: bytes that its calls keep; it shares the stack's buffer.
+    """
     stack = next(b for b in program.buffers if b.tile == tile and b.role == "stack")
-    return stack.bytes - scratch
+    others = (place for (owner, _), places in at.items() if owner == tile for place in places)
+    return min(others, default=stack.bytes) - scratch
 
 
 def _memory(buffers: Sequence[Buffer], device: Device) -> dict[str, tuple[int, ...]]:
@@ -71,7 +83,12 @@ def _core(buffers: Sequence[Buffer], device: Device) -> dict[str, tuple[int, ...
         places = tuple(_place(buffer, (half, banks), ends, size) for half in halves)
         if buffer.role != "stack":
             found[buffer.name] = places
-    return found
+    stack = sum(b.bytes for b in buffers if b.role == "stack")
+    spare = max(0, min(size - ends[0], STACK - stack)) // ALIGNED * ALIGNED
+    return {
+        name: tuple(place + spare if place < size else place for place in places)
+        for name, places in found.items()
+    }
 
 
 def _place(buffer: Buffer, groups: Sequence[Sequence[int]], ends: list[int], size: int) -> int:

@@ -107,8 +107,6 @@ class _Reader:
         self.takes: list[str] = []
         #: Loops of a core that are open: turns, and calls before them.
         self.open: list[tuple[int, int]] = []
-        #: Bytes behind the stack that calls keep numbers in, by tile.
-        self.scratch: dict[Tile, int] = {}
         self.device = ""
 
     def read(self, text: str) -> ArrayProgram:
@@ -226,8 +224,7 @@ class _Reader:
         (name,) = line.match(r"\(%(\w+)\)")
         tile, given = self._tile(line, name), _given(line)
         if "match.scratch" in given:
-            self.scratch[tile] = _number(given["match.scratch"])
-            return
+            return  # a part of the stack's buffer
         lacking = [name for name in _NEEDED if name not in given]
         if lacking:
             raise line.fail(f"a buffer without {lacking[0]}")
@@ -358,8 +355,7 @@ class _Reader:
     def _end_core(self, line: Line) -> None:
         """The attributes of a core are behind its body."""
         banks, name = line.integers("match.banks"), line.string("match.name")
-        at, size = line.integer("match.at"), line.integer("stack_size")
-        size += self.scratch.get(self.tile, 0)
+        at, size = line.integer("match.at"), line.integer("match.bytes")
         self.buffers[at] = Buffer(name, self.tile, banks, size, 1, "stack")
         linked = self.kernels.linked.get(self.tile)
         if linked is None:

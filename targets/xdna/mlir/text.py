@@ -39,7 +39,7 @@ from match_aie.targets.xdna.mlir.host import allocations, global_symbols, sequen
 from match_aie.targets.xdna.mlir.kernels import arguments, names
 from match_aie.targets.xdna.mlir.loops import looped
 from match_aie.targets.xdna.mlir.objects import initial, object_name, scratch_bytes
-from match_aie.targets.xdna.mlir.places import Addresses, addresses, scratch_address
+from match_aie.targets.xdna.mlir.places import Addresses, addresses, stack_bytes
 from match_aie.targets.xdna.mlir.rules import distinct, verified
 
 
@@ -158,7 +158,7 @@ class _Printer:
                 found.append((buffer.tile, address, line))
         for core in self.program.cores:
             if (extra := scratch_bytes(core.function)) > 0:
-                address = scratch_address(self.program, core.tile, extra)
+                address = stack_bytes(self.program, self.at, core.tile, extra)
                 name = _scratch(core.tile)
                 given = attributes(
                     (
@@ -254,9 +254,11 @@ class _Printer:
             if buffer.tile == core.tile and buffer.role == "stack":
                 found.append(f"match.at = {number} : i32")
                 found.append(f"match.banks = {numbers(buffer.banks)}")
+                found.append(f"match.bytes = {buffer.bytes} : i32")
                 found.append(f'match.name = "{buffer.name}"')
                 found.append(f"match.runs = {runs} : i32")
-                return (*found, f"stack_size = {buffer.bytes - extra} : i32")
+                size = stack_bytes(self.program, self.at, core.tile, extra)
+                return (*found, f"stack_size = {size} : i32")
         raise InternalError(f"core {core.tile} has no stack")
 
 

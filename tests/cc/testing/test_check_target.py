@@ -10,7 +10,7 @@ from broken_targets import Array, Chip, Simulated, costs
 
 from match_aie import templates
 from match_aie.cli.guard import run
-from match_aie.errors import MismatchError, TargetError, ToolchainError
+from match_aie.errors import Infeasible, MismatchError, TargetError, ToolchainError
 from match_aie.hardware import (
     Cost,
     MatchTarget,
@@ -206,6 +206,15 @@ def test_a_cost_that_the_simulator_does_not_believe():
     assert "mend it, or what simulator() takes" in said
 
 
+def test_cycles_of_two_clocks_are_not_compared():
+    """A run's cycles are the target's, a cost those of its module."""
+    made = Simulated.changed(frequency=2.5e7)
+    made.frequency = 1e8
+    (row,) = (found := check_target(made, cases=DENSE)).rows
+    assert found.passed
+    assert row.ran[0].simulated == pytest.approx(1.5 * row.ran[0].predicted)
+
+
 def fails(self, *arguments):
     raise RuntimeError("out of luck")
 
@@ -345,6 +354,49 @@ def test_a_module_that_others_are_preferred_to_is_tried_alone(tmp_path, monkeypa
     wrong = template(tmp_path, monkeypatch, changed("acc = bias[k]", "acc = 0"))
     monkeypatch.setattr(Rival, "template", wrong)
     assert only_sentence(check_target(Two(), cases=DENSE)).startswith("rival alone: dense int8")
+
+
+class Resident(Array):
+    """Keeps its layers, and another is preferred to it."""
+
+    name = "resident"
+
+    def cost_model(self, workload):
+        return costs(lambda w: Cost(1e9))(self, workload)
+
+
+class Crowded(Chip):
+    """Has one place for layers of a module that none prefers."""
+
+    def modules(self):
+        return [self.array, Resident()]
+
+    def companions(self, network, layers):
+        kept = [layer for layer in layers if layer.module == "resident"]
+        return () if len(kept) < 2 else Infeasible("places of resident", len(kept), 1, "in all")
+
+
+MORE = [*DENSE, BY_NAME["dense int8, scales powers of two"]]
+
+
+def test_layers_that_do_not_fit_together_are_tried_one_by_one():
+    """Nothing is wrong with a module that holds fewer layers than the zoo has."""
+    found = check_target(Crowded(), cases=MORE)
+    assert found.passed
+    names = [case.name for case in MORE]
+    assert [row.case for row in found.rows] == [*names, *(f"resident alone: {n}" for n in names)]
+    assert {ran.module for row in found.rows[2:] for ran in row.ran} == {"resident"}
+
+
+def test_what_there_was_no_time_for_is_counted(monkeypatch):
+    """The first network is always tried; here it holds too much, and then the time is over."""
+    ticks = iter([0.0, 0.0, 2.0, 2.0])
+    monkeypatch.setattr(check, "monotonic", lambda: next(ticks))
+    found = check_target(Crowded(), cases=MORE, budget=1.0)
+    assert found.passed
+    assert [row.case for row in found.rows] == [case.name for case in MORE]
+    (said,) = (text for text in found.remarks if text.startswith("resident alone"))
+    assert "before 2 of 2 layers (dense int8, dense int8, scales powers of two)" in said
 
 
 def test_a_frozen_target_with_one_module_only():

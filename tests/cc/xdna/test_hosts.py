@@ -142,7 +142,7 @@ NETWORKS = [
 def test_arguments_are_packed_as_the_text_takes_them(tmp_path, model, options, dtype):
     target = XDNA(columns_per_layer=1, modules=("array",), **options)
     net = match.compile(model(), target=target, selection="match")
-    assert net.warnings == ()
+    assert not any("no program" in said for said in net.warnings)
     folder = tmp_path / "net"
     net.write(folder)
     mine = [layer for layer in net.program.schedule.chosen if layer.module == "array"]

@@ -37,27 +37,27 @@ module attributes {match.mlir = "2026-08"} {
     %b_0_1_x0_1 = aie.buffer(%tile_0_1) {address = 128 : i32, match.at = 20 : i32, match.banks = [], match.bytes = 128 : i32, match.copy = 1 : i32, match.fills = 1 : i32, match.name = "x0", match.role = "a", sym_name = "b_0_1_x0_1"} : memref<32xi32>
     %b_0_1_y0_0 = aie.buffer(%tile_0_1) {address = 256 : i32, match.at = 21 : i32, match.banks = [], match.bytes = 128 : i32, match.copy = 0 : i32, match.fills = 1 : i32, match.name = "y0", match.role = "a", sym_name = "b_0_1_y0_0"} : memref<32xi32>
     %b_0_1_y0_1 = aie.buffer(%tile_0_1) {address = 384 : i32, match.at = 21 : i32, match.banks = [], match.bytes = 128 : i32, match.copy = 1 : i32, match.fills = 1 : i32, match.name = "y0", match.role = "a", sym_name = "b_0_1_y0_1"} : memref<32xi32>
-    %b_0_2_bias_0 = aie.buffer(%tile_0_2) {address = 1024 : i32, match.at = 2 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 0 : i32, match.dtype = "int32", match.fills = 0 : i32, match.name = "bias", match.role = "bias", mem_bank = 0 : i32, sym_name = "b_0_2_bias_0"} : memref<8xi32> = dense<"0x65F3FFFFBDF5FFFFA2FCFFFF12FBFFFFECF9FFFF570E0000BA0B000058020000">
-    %b_0_2_out_0 = aie.buffer(%tile_0_2) {address = 1056 : i32, match.at = 3 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 0 : i32, match.fills = 1 : i32, match.name = "out", match.role = "out", mem_bank = 0 : i32, sym_name = "b_0_2_out_0"} : memref<8xi32>
-    %b_0_2_out_1 = aie.buffer(%tile_0_2) {address = 1088 : i32, match.at = 3 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 1 : i32, match.fills = 1 : i32, match.name = "out", match.role = "out", mem_bank = 0 : i32, sym_name = "b_0_2_out_1"} : memref<8xi32>
+    %b_0_2_bias_0 = aie.buffer(%tile_0_2) {address = 4096 : i32, match.at = 2 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 0 : i32, match.dtype = "int32", match.fills = 0 : i32, match.name = "bias", match.role = "bias", mem_bank = 0 : i32, sym_name = "b_0_2_bias_0"} : memref<8xi32> = dense<"0x65F3FFFFBDF5FFFFA2FCFFFF12FBFFFFECF9FFFF570E0000BA0B000058020000">
+    %b_0_2_out_0 = aie.buffer(%tile_0_2) {address = 4128 : i32, match.at = 3 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 0 : i32, match.fills = 1 : i32, match.name = "out", match.role = "out", mem_bank = 0 : i32, sym_name = "b_0_2_out_0"} : memref<8xi32>
+    %b_0_2_out_1 = aie.buffer(%tile_0_2) {address = 4160 : i32, match.at = 3 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 1 : i32, match.fills = 1 : i32, match.name = "out", match.role = "out", mem_bank = 0 : i32, sym_name = "b_0_2_out_1"} : memref<8xi32>
     %b_0_2_in0_0 = aie.buffer(%tile_0_2) {address = 16384 : i32, match.at = 0 : i32, match.banks = [0, 1], match.bytes = 64 : i32, match.copy = 0 : i32, match.fills = 1 : i32, match.name = "in0", match.role = "a", mem_bank = 1 : i32, sym_name = "b_0_2_in0_0"} : memref<16xi32>
     %b_0_2_in0_1 = aie.buffer(%tile_0_2) {address = 32768 : i32, match.at = 0 : i32, match.banks = [0, 1], match.bytes = 64 : i32, match.copy = 1 : i32, match.fills = 1 : i32, match.name = "in0", match.role = "a", mem_bank = 2 : i32, sym_name = "b_0_2_in0_1"} : memref<16xi32>
     %b_0_2_w_0 = aie.buffer(%tile_0_2) {address = 49152 : i32, match.at = 1 : i32, match.banks = [2], match.bytes = 128 : i32, match.copy = 0 : i32, match.dtype = "int8", match.fills = 0 : i32, match.name = "w", match.role = "w", mem_bank = 3 : i32, sym_name = "b_0_2_w_0"} : memref<32xi32> = dense<"0x71202F65144655BAA24C9FF851CED8C7027E4E4B331FD77DF28AA50478F74F6A7E8499B2783161B409C57761B00270593A021D5F2FDD2519E251E7E1137AE51710F1DCBE8EE75399FF5F982908A2585810B2406DBF0D8DAF7BE9B7BE368A78608F8738DF4D8868A0EF5F2ED88F17C82F7FA7EA6FCF82134178845D21FC4B7303">
-    %b_0_3_bias_0 = aie.buffer(%tile_0_3) {address = 1024 : i32, match.at = 7 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 0 : i32, match.dtype = "int32", match.fills = 0 : i32, match.name = "bias", match.role = "bias", mem_bank = 0 : i32, sym_name = "b_0_3_bias_0"} : memref<8xi32> = dense<"0x900F0000E1FAFFFF66F4FFFFB0F8FFFFDBF2FFFF770E000001F7FFFF39FEFFFF">
-    %b_0_3_out_0 = aie.buffer(%tile_0_3) {address = 1056 : i32, match.at = 8 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 0 : i32, match.fills = 1 : i32, match.name = "out", match.role = "out", mem_bank = 0 : i32, sym_name = "b_0_3_out_0"} : memref<8xi32>
-    %b_0_3_out_1 = aie.buffer(%tile_0_3) {address = 1088 : i32, match.at = 8 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 1 : i32, match.fills = 1 : i32, match.name = "out", match.role = "out", mem_bank = 0 : i32, sym_name = "b_0_3_out_1"} : memref<8xi32>
+    %b_0_3_bias_0 = aie.buffer(%tile_0_3) {address = 4096 : i32, match.at = 7 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 0 : i32, match.dtype = "int32", match.fills = 0 : i32, match.name = "bias", match.role = "bias", mem_bank = 0 : i32, sym_name = "b_0_3_bias_0"} : memref<8xi32> = dense<"0x900F0000E1FAFFFF66F4FFFFB0F8FFFFDBF2FFFF770E000001F7FFFF39FEFFFF">
+    %b_0_3_out_0 = aie.buffer(%tile_0_3) {address = 4128 : i32, match.at = 8 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 0 : i32, match.fills = 1 : i32, match.name = "out", match.role = "out", mem_bank = 0 : i32, sym_name = "b_0_3_out_0"} : memref<8xi32>
+    %b_0_3_out_1 = aie.buffer(%tile_0_3) {address = 4160 : i32, match.at = 8 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 1 : i32, match.fills = 1 : i32, match.name = "out", match.role = "out", mem_bank = 0 : i32, sym_name = "b_0_3_out_1"} : memref<8xi32>
     %b_0_3_in0_0 = aie.buffer(%tile_0_3) {address = 16384 : i32, match.at = 5 : i32, match.banks = [0, 1], match.bytes = 64 : i32, match.copy = 0 : i32, match.fills = 1 : i32, match.name = "in0", match.role = "a", mem_bank = 1 : i32, sym_name = "b_0_3_in0_0"} : memref<16xi32>
     %b_0_3_in0_1 = aie.buffer(%tile_0_3) {address = 32768 : i32, match.at = 5 : i32, match.banks = [0, 1], match.bytes = 64 : i32, match.copy = 1 : i32, match.fills = 1 : i32, match.name = "in0", match.role = "a", mem_bank = 2 : i32, sym_name = "b_0_3_in0_1"} : memref<16xi32>
     %b_0_3_w_0 = aie.buffer(%tile_0_3) {address = 49152 : i32, match.at = 6 : i32, match.banks = [2], match.bytes = 128 : i32, match.copy = 0 : i32, match.dtype = "int8", match.fills = 0 : i32, match.name = "w", match.role = "w", mem_bank = 3 : i32, sym_name = "b_0_3_w_0"} : memref<32xi32> = dense<"0x8FCDC95F6982005238C17DF2FA01150EF7B758A95B1D9E8C5221F104C4FFE1C038DFFD811E542AA835248B3EF998BF0A9C9029E319D3BAA7F11BF2230C2D74A7E87773B7822C84CDFC711B677512C8A6E1627824151290E011F8430CFAD3F240EB779C283AEE95065DDB670508444A683E4F25A359EB5950973ABBBAB2B369DD">
-    %b_0_4_bias_0 = aie.buffer(%tile_0_4) {address = 1024 : i32, match.at = 12 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 0 : i32, match.dtype = "int32", match.fills = 0 : i32, match.name = "bias", match.role = "bias", mem_bank = 0 : i32, sym_name = "b_0_4_bias_0"} : memref<8xi32> = dense<"0x65F3FFFFBDF5FFFFA2FCFFFF12FBFFFFECF9FFFF570E0000BA0B000058020000">
-    %b_0_4_out_0 = aie.buffer(%tile_0_4) {address = 1056 : i32, match.at = 13 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 0 : i32, match.fills = 1 : i32, match.name = "out", match.role = "out", mem_bank = 0 : i32, sym_name = "b_0_4_out_0"} : memref<8xi32>
-    %b_0_4_out_1 = aie.buffer(%tile_0_4) {address = 1088 : i32, match.at = 13 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 1 : i32, match.fills = 1 : i32, match.name = "out", match.role = "out", mem_bank = 0 : i32, sym_name = "b_0_4_out_1"} : memref<8xi32>
+    %b_0_4_bias_0 = aie.buffer(%tile_0_4) {address = 4096 : i32, match.at = 12 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 0 : i32, match.dtype = "int32", match.fills = 0 : i32, match.name = "bias", match.role = "bias", mem_bank = 0 : i32, sym_name = "b_0_4_bias_0"} : memref<8xi32> = dense<"0x65F3FFFFBDF5FFFFA2FCFFFF12FBFFFFECF9FFFF570E0000BA0B000058020000">
+    %b_0_4_out_0 = aie.buffer(%tile_0_4) {address = 4128 : i32, match.at = 13 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 0 : i32, match.fills = 1 : i32, match.name = "out", match.role = "out", mem_bank = 0 : i32, sym_name = "b_0_4_out_0"} : memref<8xi32>
+    %b_0_4_out_1 = aie.buffer(%tile_0_4) {address = 4160 : i32, match.at = 13 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 1 : i32, match.fills = 1 : i32, match.name = "out", match.role = "out", mem_bank = 0 : i32, sym_name = "b_0_4_out_1"} : memref<8xi32>
     %b_0_4_in0_0 = aie.buffer(%tile_0_4) {address = 16384 : i32, match.at = 10 : i32, match.banks = [0, 1], match.bytes = 64 : i32, match.copy = 0 : i32, match.fills = 1 : i32, match.name = "in0", match.role = "a", mem_bank = 1 : i32, sym_name = "b_0_4_in0_0"} : memref<16xi32>
     %b_0_4_in0_1 = aie.buffer(%tile_0_4) {address = 32768 : i32, match.at = 10 : i32, match.banks = [0, 1], match.bytes = 64 : i32, match.copy = 1 : i32, match.fills = 1 : i32, match.name = "in0", match.role = "a", mem_bank = 2 : i32, sym_name = "b_0_4_in0_1"} : memref<16xi32>
     %b_0_4_w_0 = aie.buffer(%tile_0_4) {address = 49152 : i32, match.at = 11 : i32, match.banks = [2], match.bytes = 128 : i32, match.copy = 0 : i32, match.dtype = "int8", match.fills = 0 : i32, match.name = "w", match.role = "w", mem_bank = 3 : i32, sym_name = "b_0_4_w_0"} : memref<32xi32> = dense<"0x71202F65144655BAA24C9FF851CED8C7027E4E4B331FD77DF28AA50478F74F6A7E8499B2783161B409C57761B00270593A021D5F2FDD2519E251E7E1137AE51710F1DCBE8EE75399FF5F982908A2585810B2406DBF0D8DAF7BE9B7BE368A78608F8738DF4D8868A0EF5F2ED88F17C82F7FA7EA6FCF82134178845D21FC4B7303">
-    %b_0_5_bias_0 = aie.buffer(%tile_0_5) {address = 1024 : i32, match.at = 17 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 0 : i32, match.dtype = "int32", match.fills = 0 : i32, match.name = "bias", match.role = "bias", mem_bank = 0 : i32, sym_name = "b_0_5_bias_0"} : memref<8xi32> = dense<"0x900F0000E1FAFFFF66F4FFFFB0F8FFFFDBF2FFFF770E000001F7FFFF39FEFFFF">
-    %b_0_5_out_0 = aie.buffer(%tile_0_5) {address = 1056 : i32, match.at = 18 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 0 : i32, match.fills = 1 : i32, match.name = "out", match.role = "out", mem_bank = 0 : i32, sym_name = "b_0_5_out_0"} : memref<8xi32>
-    %b_0_5_out_1 = aie.buffer(%tile_0_5) {address = 1088 : i32, match.at = 18 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 1 : i32, match.fills = 1 : i32, match.name = "out", match.role = "out", mem_bank = 0 : i32, sym_name = "b_0_5_out_1"} : memref<8xi32>
+    %b_0_5_bias_0 = aie.buffer(%tile_0_5) {address = 4096 : i32, match.at = 17 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 0 : i32, match.dtype = "int32", match.fills = 0 : i32, match.name = "bias", match.role = "bias", mem_bank = 0 : i32, sym_name = "b_0_5_bias_0"} : memref<8xi32> = dense<"0x900F0000E1FAFFFF66F4FFFFB0F8FFFFDBF2FFFF770E000001F7FFFF39FEFFFF">
+    %b_0_5_out_0 = aie.buffer(%tile_0_5) {address = 4128 : i32, match.at = 18 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 0 : i32, match.fills = 1 : i32, match.name = "out", match.role = "out", mem_bank = 0 : i32, sym_name = "b_0_5_out_0"} : memref<8xi32>
+    %b_0_5_out_1 = aie.buffer(%tile_0_5) {address = 4160 : i32, match.at = 18 : i32, match.banks = [3], match.bytes = 32 : i32, match.copy = 1 : i32, match.fills = 1 : i32, match.name = "out", match.role = "out", mem_bank = 0 : i32, sym_name = "b_0_5_out_1"} : memref<8xi32>
     %b_0_5_in0_0 = aie.buffer(%tile_0_5) {address = 16384 : i32, match.at = 15 : i32, match.banks = [0, 1], match.bytes = 64 : i32, match.copy = 0 : i32, match.fills = 1 : i32, match.name = "in0", match.role = "a", mem_bank = 1 : i32, sym_name = "b_0_5_in0_0"} : memref<16xi32>
     %b_0_5_in0_1 = aie.buffer(%tile_0_5) {address = 32768 : i32, match.at = 15 : i32, match.banks = [0, 1], match.bytes = 64 : i32, match.copy = 1 : i32, match.fills = 1 : i32, match.name = "in0", match.role = "a", mem_bank = 2 : i32, sym_name = "b_0_5_in0_1"} : memref<16xi32>
     %b_0_5_w_0 = aie.buffer(%tile_0_5) {address = 49152 : i32, match.at = 16 : i32, match.banks = [2], match.bytes = 128 : i32, match.copy = 0 : i32, match.dtype = "int8", match.fills = 0 : i32, match.name = "w", match.role = "w", mem_bank = 3 : i32, sym_name = "b_0_5_w_0"} : memref<32xi32> = dense<"0x8FCDC95F6982005238C17DF2FA01150EF7B758A95B1D9E8C5221F104C4FFE1C038DFFD811E542AA835248B3EF998BF0A9C9029E319D3BAA7F11BF2230C2D74A7E87773B7822C84CDFC711B677512C8A6E1627824151290E011F8430CFAD3F240EB779C283AEE95065DDB670508444A683E4F25A359EB5950973ABBBAB2B369DD">
@@ -336,7 +336,7 @@ module attributes {match.mlir = "2026-08"} {
         aie.use_lock(%l_0_2_out_full, Release, %value1)
       }
       aie.end
-    } {match.at = 4 : i32, match.banks = [3], match.name = "stack", match.runs = 2 : i32, stack_size = 1024 : i32}
+    } {match.at = 4 : i32, match.banks = [3], match.bytes = 1024 : i32, match.name = "stack", match.runs = 2 : i32, stack_size = 4096 : i32}
     %core_0_3 = aie.core(%tile_0_3) {
       %first = arith.constant 0 : index
       %step = arith.constant 1 : index
@@ -356,7 +356,7 @@ module attributes {match.mlir = "2026-08"} {
         aie.use_lock(%l_0_3_out_full, Release, %value1)
       }
       aie.end
-    } {match.at = 9 : i32, match.banks = [3], match.name = "stack", match.runs = 2 : i32, stack_size = 1024 : i32}
+    } {match.at = 9 : i32, match.banks = [3], match.bytes = 1024 : i32, match.name = "stack", match.runs = 2 : i32, stack_size = 4096 : i32}
     %core_0_4 = aie.core(%tile_0_4) {
       %first = arith.constant 0 : index
       %step = arith.constant 1 : index
@@ -376,7 +376,7 @@ module attributes {match.mlir = "2026-08"} {
         aie.use_lock(%l_0_4_out_full, Release, %value1)
       }
       aie.end
-    } {match.at = 14 : i32, match.banks = [3], match.name = "stack", match.runs = 2 : i32, stack_size = 1024 : i32}
+    } {match.at = 14 : i32, match.banks = [3], match.bytes = 1024 : i32, match.name = "stack", match.runs = 2 : i32, stack_size = 4096 : i32}
     %core_0_5 = aie.core(%tile_0_5) {
       %first = arith.constant 0 : index
       %step = arith.constant 1 : index
@@ -396,7 +396,7 @@ module attributes {match.mlir = "2026-08"} {
         aie.use_lock(%l_0_5_out_full, Release, %value1)
       }
       aie.end
-    } {match.at = 19 : i32, match.banks = [3], match.name = "stack", match.runs = 2 : i32, stack_size = 1024 : i32}
+    } {match.at = 19 : i32, match.banks = [3], match.bytes = 1024 : i32, match.name = "stack", match.runs = 2 : i32, stack_size = 4096 : i32}
     aie.shim_dma_allocation @x (%tile_0_0, MM2S, 0)
     aie.shim_dma_allocation @y (%tile_0_0, S2MM, 0)
     aie.runtime_sequence @sequence(%inputs: memref<32xi32>, %outputs: memref<32xi32>) {
