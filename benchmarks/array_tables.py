@@ -350,3 +350,28 @@ def _own(rows: Rows, case: str) -> tuple[str, str, str]:
     ratio, once = (rows.value(case, f"dram_ratio{what}", 2) for what in ("", "_once"))
     least = f"{ratio} x its schedule's least, {once} x everything once"
     return rows.value(case, "own_simulated_tops", 2), ", ".join(varied), f"{moved} MB, {least}"
+
+
+def xdna_encoder(rows: Rows) -> Lines:
+    """Dense layers of Whisper-base's encoder on the arrays of Ryzen AI."""
+    yield (
+        "array, types",
+        "all dense layers, ms",
+        "at half, double",
+        "TOPS",
+        "DRAM by the schedule's least",
+        "planning, s",
+        "simulation, s",
+    )
+    for case in rows.cases("dense_milliseconds"):
+        varied = (rows.value(case, f"dense_milliseconds_x{factor}", 1) for factor in ("0.5", "2"))
+        name, types = case.removeprefix("whisper_base_").removesuffix("_dense").split("_")
+        yield (
+            f"{name}, {types}",
+            rows.value(case, "dense_milliseconds", 1),
+            ", ".join(varied),
+            rows.value(case, "dense_tops", 1),
+            rows.value(case, "dram_ratio", 2),
+            rows.value(case, "seconds_planning", 0),
+            rows.value(case, "seconds_simulation", 1),
+        )

@@ -296,6 +296,7 @@ TABLES: dict[str, tuple[str, Callable[[Rows], Lines]]] = {
     "model_files": ("shipped", model_files),
     "aie_calibration": ("aie_layer", array_tables.aie_calibration),
     "xdna_gemms": ("xdna", array_tables.xdna_gemms),
+    "xdna_encoder": ("xdna", array_tables.xdna_encoder),
 }
 
 

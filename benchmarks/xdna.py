@@ -42,6 +42,10 @@ from match_aie.targets.aie_ml.simulate.layer import simulate_program
 from match_aie.targets.xdna.target import XDNA
 
 FILE = DATA / "xdna_gemm.csv"
+
+#: Devices and element types of the encoder's dense layers.
+ENCODERS = (("npu1", "int8"), ("npu1", "bf16"), ("npu2", "int8"))
+
 DEVICES = {"XDNA": "npu1", "XDNA2": "npu2"}
 
 
@@ -127,8 +131,8 @@ def rows(quick: bool) -> list[dict[str, object]]:
         mean = sum(seen) / len(seen)
         found.append(figure("calibration", f"mean_error_percent{suffix}", mean, "%", how, note))
         found.append(figure("calibration", f"max_error_percent{suffix}", max(seen), "%", how, note))
-    for name in ("npu1",) if quick else ("npu1", "npu2"):
-        found += encoder(name, executes=not quick)
+    for name, types in ENCODERS[:1] if quick else ENCODERS:
+        found += encoder(name, types, executes=not quick)
     return found
 
 
