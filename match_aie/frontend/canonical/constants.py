@@ -29,6 +29,14 @@ def constant(value: np.ndarray) -> Expr:
     return relax.const(np.ascontiguousarray(value).reshape(value.shape), str(value.dtype))
 
 
+def number_of(value: Expr) -> float | None:
+    """The value of a constant of one element."""
+    if not tvm_api.is_constant(value):
+        return None
+    array = tvm_api.constant_value(value)
+    return float(array.reshape(-1)[0]) if array.size == 1 else None
+
+
 def has_constant_parameters(call: Any) -> bool:
     """Whether scale and zero point of a quantize or dequantize call are known here."""
     return all(tvm_api.is_constant(arg) for arg in call.args[1:3])

@@ -13,6 +13,7 @@ from typing import Any
 from tvm import relax
 
 from match_aie import tvm_api
+from match_aie.frontend.canonical.constants import number_of
 from match_aie.frontend.rebuild import Emitter, Expr
 
 #: Coefficients of x and x^3.
@@ -38,7 +39,7 @@ def whole_gelu(emitter: Emitter, var: Any, value: Expr) -> Expr:
 
 def _factors(emitter: Emitter, value: Expr, depth: int = 0) -> tuple[float, list[Expr]]:
     """(product of the constants, the other factors) of a tree of multiplications."""
-    number = _number(value)
+    number = number_of(value)
     if number is not None:
         return number, []
     call = emitter.definition(value)
@@ -57,7 +58,7 @@ def _is_one_and_tanh(emitter: Emitter, x: Expr, total: Expr) -> bool:
     if tvm_api.operator_name(call) != "add":
         return False
     for one, other in (call.args, list(call.args)[::-1]):
-        if _number(one) != 1.0:
+        if number_of(one) != 1.0:
             continue
         inner = emitter.definition(other)
         if tvm_api.operator_name(inner) == "tanh":
@@ -78,7 +79,7 @@ def _polynomial(emitter: Emitter, value: Expr, x: Expr, depth: int = 0) -> dict[
     """Coefficients by power of `x`; None where it is no polynomial of it."""
     if value.same_as(x):
         return {1: 1.0}
-    number = _number(value)
+    number = number_of(value)
     if number is not None:
         return {0: number}
     call, name = emitter.definition(value), tvm_api.operator_name(emitter.definition(value))
@@ -89,7 +90,7 @@ def _polynomial(emitter: Emitter, value: Expr, x: Expr, depth: int = 0) -> dict[
     if left is None or right is None:
         return None
     if name == "power":
-        exponent = _number(call.args[1])
+        exponent = number_of(call.args[1])
         return {3: 1.0} if exponent == 3.0 and left == {1: 1.0} else None
     if name == "add":
         return {power: left.get(power, 0.0) + right.get(power, 0.0) for power in left | right}
@@ -98,11 +99,3 @@ def _polynomial(emitter: Emitter, value: Expr, x: Expr, depth: int = 0) -> dict[
         for other, b in right.items():
             result[power + other] = result.get(power + other, 0.0) + a * b
     return result
-
-
-def _number(value: Expr) -> float | None:
-    """The value of a constant of one element."""
-    if not tvm_api.is_constant(value):
-        return None
-    array = tvm_api.constant_value(value)
-    return float(array.reshape(-1)[0]) if array.size == 1 else None

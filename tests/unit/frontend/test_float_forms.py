@@ -144,3 +144,42 @@ def test_gelu_by_tanh_is_one_operator(onnx_tools, name):
 def test_what_is_no_gelu_stays(onnx_tools, changed):
     nodes, constants = spelled("gpt2", **changed)
     assert "nn.gelu_tanh" not in compared(onnx_tools, nodes, (2, 7), constants)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_as_pytorch_exports_it_is_scaled_behind_its_product(onnx_tools, masked):
+    root = np.float32(16**-0.25)
+    flat, turned, scaled = ("k_flat", "k_turned", "k_scaled")
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["heads"], perm=[0, 2, 1, 3]),
+        helper.make_node("Reshape", ["heads", "one batch"], [flat]),
+        helper.make_node("Transpose", [flat], [turned], perm=[0, 2, 1]),
+        helper.make_node("Reshape", [turned, "batches"], ["k"]),
+        helper.make_node("Mul", ["heads", "root"], ["q_scaled"]),
+        helper.make_node("Mul", ["root", "k"], [scaled]),
+        helper.make_node("MatMul", ["q_scaled", scaled], ["s"]),
+        *([helper.make_node("Add", ["s", "mask"], ["m"])] if masked else []),
+        helper.make_node("Softmax", ["m" if masked else "s"], ["w"], axis=-1),
+        helper.make_node("MatMul", ["w", "heads"], ["v"]),
+        helper.make_node("Transpose", ["v"], ["y"], perm=[0, 2, 1, 3]),
+    ]
+    constants = {
+        **{"one batch": np.array([-1, 6, 16]), "batches": np.array([2, 3, 16, 6]), "root": root},
+        **({"mask": np.triu(np.full((6, 6), -1e9, np.float32), 1)} if masked else {}),
+    }
+    found = compared(onnx_tools, nodes, (2, 6, 3, 16), constants)
+    after = found[found.index("matmul") :]
+    assert after[:2] == ["matmul", "multiply"]
+    assert found.count("multiply") == 1
+    assert "reshape" not in found
+
+
+def test_a_factor_for_each_matrix_stays_where_it_is(onnx_tools):
+    nodes = [
+        helper.make_node("Mul", ["x", "numbers"], ["a"]),
+        helper.make_node("Transpose", ["x"], ["t"], perm=[0, 2, 1]),
+        helper.make_node("MatMul", ["a", "t"], ["y"]),
+    ]
+    numbers = np.array([[[2]], [[3]]], np.float32)
+    found = compared(onnx_tools, nodes, (2, 3, 4), {"numbers": numbers})
+    assert found.index("multiply") < found.index("matmul")
