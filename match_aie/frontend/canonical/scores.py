@@ -36,7 +36,7 @@ def _scaled(emitter: Emitter, product: Any) -> Expr:
     if all(plain.same_as(side) for (_, plain), side in zip(pairs, product.args, strict=True)):
         return product
     plain = emitter.emit(relax.op.matmul(pairs[0][1], pairs[1][1]))
-    return relax.op.multiply(plain, constant(factor))
+    return relax.op.multiply(plain, constant(np.asarray(factor, np.float32)))
 
 
 def _factor(emitter: Emitter, side: Expr) -> tuple[np.float32, Expr]:
