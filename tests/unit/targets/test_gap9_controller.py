@@ -87,10 +87,13 @@ def test_company_takes_what_a_lane_does_more():
     code, access = Code(), Access()
     lane, few = ([work.cycles(access) for work in pair] for pair in (code.lane, code.few))
     fork, one = code.fork.cycles(access), code.one_tile.cycles(access)
-    for company, more in ((NE16_BESIDE, 0.0), (CLUSTER_BESIDE, fork)):
-        assert company.enter == pytest.approx(lane[0] - few[0], abs=0.05)
+    for company, more, module in ((NE16_BESIDE, 0.0, "ne16"), (CLUSTER_BESIDE, fork, "cluster")):
+        entered = code.entered[module]
+        fetched = (entered.other - entered.same) * access.far
+        assert company.enter == pytest.approx(lane[0] - few[0] + fetched, abs=0.05)
         assert company.call == pytest.approx(lane[1] - few[1] + more, abs=0.05)
-        assert company.more(1) == pytest.approx(max(0.0, sum(lane) - one + more), abs=0.05)
+        alone = max(0.0, sum(lane) - one + more + fetched)
+        assert company.more(1) == pytest.approx(alone, abs=0.05)
         assert company.more(3) == company.enter + 3 * company.call
     assert CLUSTER_BESIDE.slowed == CONTENTION
 
