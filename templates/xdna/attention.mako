@@ -3,10 +3,10 @@
     n = call.numbers
     s = call.scores.spec
     x_type, p_type = s.c_type(call.spec.a), s.c_type(call.spec.dtype)
-    product = call.products[piece]
+    product = call.products[piece // 2]
     k = product.spec
     parts = [('scores', x_type, s.m * s.n), ('exponentials', 'int32', call.divided * s.n), ('sums', 'int32', 256)]
-    if k.row_bias:
+    if k.row_bias and piece != 1:
         parts += [('row_sums', 'int32', k.m * k.tiling.n), ('bias', 'int32', k.n)]
     sizes = {'int8': 1, 'uint8': 1, 'int32': 4}
     begin = 0
@@ -21,26 +21,27 @@
     % for line in modes(s.requantise):
     ${line}
     % endfor
+    % if piece != 1:
     % if k.row_bias:
-    ${call.sums[piece].family}::run({
-        .a = ${dict(call.fields(piece))['x']},
+    ${call.sums[piece // 2].family}::run({
+        .a = ${dict(call.fields(piece // 2))['x']},
         .b = kv.data(),
         .row_sums = row_sums,
         .bias = bias,
         .a_zero = ${product.a_zero},
         .b_zero = ${product.b_zero},
         .constant = ${product.constant},
-        .m_blocks = ${k.m // k.tiling.m},
+        .m_blocks = ${k.m // k.tiling.m // call.sums[piece // 2].rows},
         .k_steps = ${k.k_steps},
-        .n_blocks = ${k.n // k.tiling.n},
+        .n_blocks = ${k.n // k.tiling.n // call.sums[piece // 2].columns},
     });
     % endif
     ${k.family}::run({
-    % for name, value in call.fields(piece):
+    % for name, value in call.fields(piece // 2):
         .${name} = ${value},
     % endfor
     });
-    % if piece == 0:
+    % else:
     ${call.spec.family}::run({
         .x = scores,
         .ab = w,

@@ -4,7 +4,7 @@
     arguments = entries[0].arguments
 
     def parameters(entry):
-        scratch = [f'{o.scratch_type} *__restrict scratch'] if o.scratch else []
+        scratch = [f'int8 *__restrict scratch'] if o.scratch else []
         return ', '.join([*(f'{a.c_type} *__restrict {a.name}' for a in entry.arguments), *scratch, 'int32 at'])
 
     def given(entry):
@@ -72,10 +72,6 @@ static __attribute__((noinline)) void ${call.symbol}_piece${piece}(${parameters(
 %>\
     const unsigned m = ${indices['m']}, n = ${indices['n']}, k = ${indices['k']};
     (void)m, (void)n, (void)k;
-    % if o.scratch:
-    auto *const sums = reinterpret_cast<${o.scratch_type} (*)[${s.m * s.n}]>(scratch);
-    (void)sums;
-    % endif
     % for line in modes(s.requantise):
     ${line}
     % endfor

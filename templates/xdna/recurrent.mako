@@ -4,10 +4,10 @@
     skipped = gates * 4 * call.chunks * call.x_octets
     units = call.y_width
     kept = ('update', 'reset') if call.spec.cell == 'gru_before' else ()
-    parts = [('seen', 'float', 4 * gates * units), ('state', 'float', units)]
+    parts = [('seen', 'float', call.group * gates * units), ('state', 'float', units)]
     parts += [(name, 'bfloat16', units) for name in ('even', 'odd', *kept)]
     sizes = {'float': 4, 'bfloat16': 2}
-    steps = call.last if piece else 4
+    steps = call.last if piece else call.group
     begin = 0
 %>\
     % for name, c_type, elements in parts:
@@ -36,14 +36,15 @@
             aie::store_v(even + at, aie::zeros<bfloat16, 16>());
         }
     }
-    ${family}::inputs<${call.x_octets}, ${call.chunks}>(now, x.data(), w, v);
-    for (unsigned step = 0; step < 4; ++step) {
+    for (unsigned first = 0; first < ${call.group}; first += 4) {
+        ${family}::inputs<${call.x_octets}, ${call.chunks}, ${call.group}, ${call.input_parts}>(now, x.data(), w, v, first);
+    }
+    for (unsigned step = 0; step < ${call.group}; ++step) {
         bfloat16 *to = y.data() + step * ${units};
         if (step < ${steps}) {
             ${family}::step<${call.h_octets}, ${call.chunks}, ${skipped}>(now, sigmoid, tanh, step, to);
-            bfloat16 *const before = now.now;
-            now.now = now.next;
-            now.next = before;
+            now.next = now.next == odd ? even : odd;
+            now.now = now.next == odd ? even : odd;
         } else {
             for (unsigned at = 0; at < ${units}; at += 16) aie::store_v(to + at, aie::zeros<bfloat16, 16>());
         }

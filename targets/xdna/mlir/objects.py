@@ -21,6 +21,8 @@ from match_aie.targets.aie_ml.kernels.bands import Bands, PoolCall
 from match_aie.targets.aie_ml.kernels.call import LayerCall
 from match_aie.targets.aie_ml.kernels.nest import Nest
 from match_aie.targets.aie_ml.kernels.recurrent import RecurrentCall
+from match_aie.targets.aie_ml.kernels.recurrent_int8 import IntegerCall
+from match_aie.targets.aie_ml.kernels.recurrent_joined import JoinedCall
 from match_aie.targets.aie_ml.kernels.spec import BYTES, C_TYPES
 from match_aie.targets.aie_ml.kernels.stack import Stack
 from match_aie.targets.xdna.mlir.kernels import arguments, names
@@ -31,6 +33,9 @@ _BUFFER = re.compile(r"adf::(input|output)_(?:async_)?buffer<(\w+)> &__restrict 
 _ARRAY = re.compile(r"const (\w+) \(&(\w+)\)\[(\d+)\]")
 
 _CASCADE = re.compile(r"(input|output)_cascade<(\w+)> \*(\w+)")
+
+#: Calls of attention for a head: scores, softmax, what values make of it.
+ATTENTION_PIECES = 3
 
 #: Bytes of elements by their C++ name.
 _SIZES = {c_type: BYTES[dtype] for dtype, c_type in C_TYPES.items()}
@@ -116,14 +121,6 @@ class ObjectFile:
         return named[type(self.call)]
 
     @property
-    def scratch_type(self) -> str:
-        """C++ type of its elements."""
-        if isinstance(self.call, Nest):
-            spec = self.call.call.spec
-            return spec.c_type(spec.bias_dtype)
-        return "int8"
-
-    @property
     def passed(self) -> tuple[str, ...]:
         """What the whole function is given, as C++ text."""
         found = []
@@ -148,7 +145,7 @@ class ObjectFile:
             return f"({k} == 0 ? 0u : {k} == {call.k_tiles - 1} ? {last}u : 1u)"
         if isinstance(call, RecurrentCall):
             return f"unsigned(number == {call.passes - 1})"
-        return "number % 2"
+        return f"number % {ATTENTION_PIECES}"
 
     @property
     def cascades(self) -> tuple[tuple[str, str, str], ...]:
@@ -164,8 +161,6 @@ def object_name(core: Core) -> str:
 
 def scratch_bytes(call: Call | None) -> int:
     """What calls of a function leave for later ones, beside results that have buffers."""
-    if isinstance(call, Nest) and call.k_tiles > 1:
-        return call.stack_bytes
     return call.stack_bytes if isinstance(call, AttentionCall | RecurrentCall) else 0
 
 
@@ -204,7 +199,9 @@ def objects(program: ArrayProgram) -> tuple[ObjectFile, ...]:
 
 
 def _goes_on(call: Call) -> bool:
-    """Whether sums of a block stay in registers until the next call."""
+    """Whether a call is no function of its buffers: sums stay in registers, or states go round."""
+    if isinstance(call, JoinedCall | IntegerCall):
+        return True
     return isinstance(call, Nest) and call.call.spec.carries
 
 
@@ -212,14 +209,15 @@ def piece(call: Call, at: int) -> int:
     """Which part of a function call number `at` of a run is.
 
     Of a nest the kernel of its turn of the reduction (the first, those between, the last), of
-    attention the product, of a recurrent layer whether the group is the last one.
+    attention the first product, the softmax or the second product, of a recurrent layer whether
+    the group is the last one.
     """
     if isinstance(call, Nest):
         k = at % call.k_tiles
         last = len(call.kernels) - 1
         return 0 if k == 0 else last if k == call.k_tiles - 1 else 1
     if isinstance(call, AttentionCall):
-        return at % 2
+        return at % ATTENTION_PIECES
     return int(at == call.passes - 1) if isinstance(call, RecurrentCall) else 0
 
 
@@ -252,6 +250,8 @@ def _arguments(call: Call, buffers: Sequence[Buffer]) -> tuple[Argument, ...]:
             types["out"] = c_type, name, way
     types |= {p.name: (p.c_type, p.name, "") for p in call.parameters}
     types["tables"] = "int32", "", ""
+    if isinstance(call, Nest):  # those that wait between turns of the reduction
+        types["sums"] = call.call.spec.c_type(call.call.spec.bias_dtype), "", ""
     made = []
     for buffer in buffers:
         if buffer.name not in types:

@@ -110,10 +110,10 @@ def test_a_layer_that_is_the_model_s_is_not_divided_in_another_arithmetic():
 
 
 def test_only_rows_that_may_lie_so_are_counted_as_tried():
-    """Lines of 81 bytes: three numbers of rows of 64 begin at a multiple of 16."""
-    meant, given = meaning((1, 1, 1, 1), height=64, channels=9, width=9)
+    """Lines of 81 bytes: five numbers of rows of 96 begin at a multiple of 16."""
+    meant, given = meaning((1, 1, 1, 1), height=96, channels=9, width=9)
     layer = layer_on(MODULES["ne16"], meant, given)
-    aligned = [rows for rows in range(1, 64) if (rows - 1) * 81 % 16 == 0 and rows > 1]
+    aligned = [rows for rows in range(1, 96) if (rows - 1) * 81 % 16 == 0 and rows > 1]
     assert len(aligned) < TRIED
     (found,) = divisions(calls(Step("s", "f", (), layer)), MODULES)
     first = found.halves[0].rows.workload.sizes["OY"]
