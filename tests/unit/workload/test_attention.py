@@ -17,7 +17,7 @@ from tests.aie_layers import random_inputs
 
 
 def own(layer, known, mine):
-    """What `layer` is by itself, by 16-bit multipliers too where it is a product: that is `mine`."""
+    """What `layer` is by itself, a product by 16-bit multipliers too, of which `mine` is one."""
     ways = [in_fixed_point(layer, known)]
     ways += [to_fixed_point(layer, known, NARROW)] if layer.kind == "matmul" else []
     (found, *_) = [way for way in ways if way.workload == mine]
