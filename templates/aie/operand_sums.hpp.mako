@@ -5,13 +5,18 @@
     a_type, b_type = k.c_type(k.a), k.c_type(k.b)
     rows, columns = range(k.rows), range(k.columns)
     name = k.sums_family
-    # Zero points of bytes, and their negatives, have 16 bits: half of the vector products.
-    factor = 'int16' if k.a in ('int8', 'uint8') else 'int32'
+    # Zero points of bytes, and their negatives, have 16 bits: half of the vector products. Four
+    # lanes of 16 bits are no vector.
+    factor = 'int32' if k.a not in ('int8', 'uint8') else 'int16' if min(part, t.n) >= 8 else 'Factor<Lanes>'
 %>\
 // What a product of two activations with zero points needs beside the product: for
 // sum_k (a - za) * (b - zb), the terms -zb * sum_k a (a tile of addends for each tile of rows) and
 // constant - za * sum_k b (a bias). Padding of K is 0 in both operands.
 #pragma once
+% if factor == 'Factor<Lanes>':
+
+#include <type_traits>
+% endif
 
 #include <adf.h>
 #include <aie_api/aie.hpp>
@@ -39,6 +44,11 @@ struct Call {
     unsigned n_blocks;
 };
 
+% if factor == 'Factor<Lanes>':
+template <unsigned Lanes>
+using Factor = std::conditional_t<(Lanes < 8), int32, int16>;
+
+% endif
 /// constant + factor * value, lane by lane; the result fits 32 bits.
 template <unsigned Lanes>
 MATCH_AIE_INLINE aie::vector<int32, Lanes> scaled(const aie::vector<int32, Lanes> &values, int factor, int constant) {

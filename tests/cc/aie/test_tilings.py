@@ -320,7 +320,7 @@ def test_every_operator_in_every_tiling(tmp_path, draw) -> None:
     assert len(windows) == len(POSITIONS) * tilings + lanes - check_refusals(refused)
     assert len(multiplied) == sum(len(CORE.tilings_of(*pair)) for pair in INTEGERS)
     more = [sums_entry(spec) for spec in multiplied]
-    more += [entry(spec, ADD, clips="n[6]," * spec.lo + "n[7]," * spec.hi) for spec in added]
+    more += [entry(spec, ADD, more="n[6]," * spec.lo + "n[7]," * spec.hi) for spec in added]
     more += [entry(spec, POOL, rows=spec.rows) for spec in pools]
     specs = [*windows, *multiplied]
     library = build_kernels(specs, tmp_path, flags=("-O0",), more="\n".join(more))
