@@ -191,22 +191,6 @@ class IntegerStep(Step):
             self.load(f"update{at}", FAR)
             self._moved(at, f"update{at}")
 
-    def _lstm(self, chunks: list[str]) -> None:
-        self._products(0)
-        for at in chunks:
-            i, v, g = (self._rounded_gate(gate, at) for gate in ("i", "f", "g"))
-            self.begin(f"cell{at}")
-            self.one("srs", STORE, (f"cell{at}",), f"cell{at}.r")
-            self.one("multiply", VECTOR, (f"cell{at}", v, f"cell{at}.r"), f"kept{at}")
-            self.one("multiply", VECTOR, (f"kept{at}", i, g), f"after{at}")
-        for at in chunks:
-            o = self._rounded_gate("o", at)
-            self._looked_up(f"after{at}", f"bent{at}")
-            self.one("srs", STORE, (f"bent{at}",), f"bent{at}.r")
-            self.one("multiply", VECTOR, (o, f"bent{at}.r"), f"out{at}")
-        for at in chunks:
-            self._end(f"after{at}", f"out{at}")
-
     def _in_steps(self, name: str) -> None:
         """A state in steps of 1/128, stored: its bits with a large number, less its bits."""
         self.one("multiply", VECTOR, (name,), f"{name}.moved")
