@@ -14,6 +14,7 @@ from match_aie.targets.aie_ml.kernels.lanes import (
     MaxPoolSpec,
     add_reference,
 )
+from match_aie.targets.aie_ml.kernels.pairs import PairCall
 from match_aie.targets.aie_ml.kernels.spec import C_TYPES, KernelSpec
 
 
@@ -149,62 +150,10 @@ class PoolCall:
 
 
 @dataclass(frozen=True)
-class AddCall:
-    """A sum's function: buffers a, b and y, no parameters.
+class AddCall(PairCall[AddSpec, AddNumbers]):
+    """A sum of two activations."""
 
-    Attributes:
-        symbol: its name, a C identifier.
-        header: of its declaration.
-        spec: the kernel.
-        numbers: factors, offset, shift, bounds.
-        rows: vectors of a call.
-    """
-
-    symbol: str
-    header: str
-    spec: AddSpec
-    numbers: AddNumbers
-    rows: int = 1
-
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/add_layer.cpp.mako"
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """Operands that it reads."""
-        return ("x", "x1")
-
-    @property
-    def width(self) -> int:
-        """Elements of a row: of a vector."""
-        return self.spec.lanes
-
-    @property
-    def stack_bytes(self) -> int:
-        """It has no local arrays."""
-        return 0
-
-    @property
-    def headers(self) -> tuple[AddSpec, ...]:
-        """Kernels that its source includes."""
-        return (self.spec,)
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """None."""
-        return ()
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The function's arguments as C++ text."""
-        s = self.spec
-        return (
-            f"adf::input_buffer<{C_TYPES[s.a]}> &__restrict a",
-            f"adf::input_buffer<{C_TYPES[s.a]}> &__restrict b",
-            f"adf::output_buffer<{C_TYPES[s.dtype]}> &__restrict y",
-        )
+    template = "aie/add_layer.cpp.mako"
 
     def meaning(self, inputs: tuple[np.ndarray, ...], *values: np.ndarray) -> np.ndarray:
         """What it stores of elements of both; it has no parameters."""

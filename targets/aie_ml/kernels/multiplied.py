@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from match_aie.errors import TargetError
-from match_aie.targets.aie_ml.kernels.call import Parameter
 from match_aie.targets.aie_ml.kernels.counts import NARROW_PRODUCT, Counts
 from match_aie.targets.aie_ml.kernels.numeric import RoundingMode, round_shift, saturate
+from match_aie.targets.aie_ml.kernels.pairs import PairCall
 from match_aie.targets.aie_ml.kernels.spec import C_TYPES
 
 #: Elements of a vector, and of sums of 64 bits that are rounded together.
@@ -114,62 +114,10 @@ def multiplied_reference(
 
 
 @dataclass(frozen=True)
-class MultipliedCall:
-    """A product's function: buffers a, b and y, no parameters.
+class MultipliedCall(PairCall[MultipliedSpec, MultipliedNumbers]):
+    """A product of two activations."""
 
-    Attributes:
-        symbol: its name, a C identifier.
-        header: of its declaration.
-        spec: the kernel.
-        numbers: zero points, multiplier, offset, shift, bounds.
-        rows: vectors of a call.
-    """
-
-    symbol: str
-    header: str
-    spec: MultipliedSpec
-    numbers: MultipliedNumbers
-    rows: int = 1
-
-    @property
-    def template(self) -> str:
-        """Its template, which reads it under the name `call`."""
-        return "aie/multiplied_layer.cpp.mako"
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """Operands that it reads."""
-        return ("x", "x1")
-
-    @property
-    def width(self) -> int:
-        """Elements of a row: of a vector."""
-        return self.spec.lanes
-
-    @property
-    def stack_bytes(self) -> int:
-        """It has no local arrays."""
-        return 0
-
-    @property
-    def headers(self) -> tuple[MultipliedSpec, ...]:
-        """Kernels that its source includes."""
-        return (self.spec,)
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """None."""
-        return ()
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """The function's arguments as C++ text."""
-        s = self.spec
-        return (
-            f"adf::input_buffer<{C_TYPES[s.a]}> &__restrict a",
-            f"adf::input_buffer<{C_TYPES[s.a]}> &__restrict b",
-            f"adf::output_buffer<{C_TYPES[s.dtype]}> &__restrict y",
-        )
+    template = "aie/multiplied_layer.cpp.mako"
 
     def meaning(self, inputs: tuple[np.ndarray, ...], *values: np.ndarray) -> np.ndarray:
         """What it stores of elements of both; it has no parameters."""
