@@ -152,8 +152,8 @@ class Code:
     """
 
     one_tile: Work = Work(214, 6, 0, 48, 34)
-    few: tuple[Work, Work] = (Work(118, 2, 0, 30, 42), Work(49, 0, 0, 13, 2))
-    many: tuple[Work, Work] = (Work(118, 2, 0, 30, 42), Work(628, 110, 0, 84, 85))
+    few: tuple[Work, Work] = (Work(127, 2, 0, 38, 38), Work(47, 0, 0, 10, 5.4))
+    many: tuple[Work, Work] = (Work(127, 2, 0, 38, 38), Work(628, 110, 0, 84, 85))
     far: Work = Work(0, 84)
     lane: tuple[Work, Work] = (Work(222, 4, 0, 59, 42), Work(92, 0, 0, 15, 11))
     fork: Work = Work(413, 0, -3, 158, 10)
