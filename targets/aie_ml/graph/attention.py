@@ -166,7 +166,8 @@ class AttentionGraph(MatrixGraph):
         return product_call("product", f"{self.name}_kernels.h", layer, end, spec)
 
     @cached_property
-    def _values(self) -> tuple[tuple[str, np.ndarray], ...]:
+    def values(self) -> tuple[tuple[str, np.ndarray], ...]:
+        """Numbers of that function."""
         layers, known = attention_layers(self.workload), layer_constants(self.constants)
         both = duplicated(known[1]["table"])
         biases = [epilogue(layers[at], known[at]).bias for at in (0, 2)]
@@ -318,7 +319,7 @@ class AttentionGraph(MatrixGraph):
                 sizes,
                 cut.m * cut.w,
                 1,
-                self._values,
+                self.values,
                 walks=True,
             )
             for tile in range(cut.tiles)
