@@ -39,6 +39,28 @@ def links_of(stages: Sequence[tuple[DenseLayer | Rows, Workload]]) -> list[Link]
     return found
 
 
+def read_again(
+    stages: Sequence[tuple[DenseLayer | Rows, Workload]],
+) -> tuple[tuple[int, int, int], ...]:
+    """Entries of a plan that a later one reads than the next: writer, reader, copies of buffers.
+
+    Stages that are chosen together are one entry.
+    """
+    ends = [at for at, (layer, _) in enumerate(stages) if isinstance(layer, Attended)]
+    entry: list[int] = []
+    for at in range(len(stages)):
+        inside = any(last - 4 < at <= last for last in ends)
+        entry.append(entry[-1] if inside else len(set(entry)))
+    links = links_of(stages)
+    copies = held_copies(links)
+    found = {
+        (entry[link.writer], entry[link.reader], copies[link])
+        for link in links
+        if entry[link.reader] - entry[link.writer] > 1
+    }
+    return tuple(sorted(found))
+
+
 def apart(
     stages: Sequence[tuple[DenseLayer | Rows, Workload]], sizes: Sequence[Stage]
 ) -> tuple[Link | None, Infeasible | None]:

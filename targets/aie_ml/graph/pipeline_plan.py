@@ -30,7 +30,7 @@ from match_aie.targets.aie_ml.graph.join import Link, Member
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.pipeline import join_stages
 from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate, candidates
-from match_aie.targets.aie_ml.graph.pipeline_links import apart, links_of
+from match_aie.targets.aie_ml.graph.pipeline_links import apart, links_of, read_again
 from match_aie.targets.aie_ml.graph.pipeline_rows import (
     Grid,
     Offer,
@@ -55,6 +55,9 @@ from match_aie.workload import Workload
 #: Choices that are laid out until one can be.
 LAID_OUT = 8
 
+#: Then choices whose slowest stage takes so much longer, each time, until one can be laid out.
+SLOWER, STEP = 8, 1.25
+
 #: Orders of the streams that are tried of a choice: another choice is sooner laid out.
 ORDERS = 6
 
@@ -63,6 +66,9 @@ COPIES = (1, 2, 3, 4)
 
 #: A plan of a stage.
 StagePlan = SpreadPlan | RowStagePlan
+
+#: What later stages than the next one read: which stage, in how many copies, what is stored.
+Opened = tuple[tuple[int, int, Grid], ...]
 
 #: Whether a candidate may be taken.
 Keeps = Callable[[Candidate], bool]
@@ -93,13 +99,14 @@ def pipeline_plans(
     Raises:
         TargetError: element types without a product there, or facts that are not known.
     """
+    again = read_again(stages)
     rivals = [
-        _Choice(offered, name, columns // many, least, many)
+        _Choice(offered, name, columns // many, least, many, again)
         for many in copies
         if (offered := _offered(stages, name, min(columns, most) // many, keeps, many)) is not None
     ]
     refused: Infeasible | None = None
-    for _ in range(LAID_OUT):
+    for tried in range(LAID_OUT + SLOWER):
         plans, choice = None, rivals[0]
         for rival in rivals:
             faster = rival.best(inf if plans is None else max(plan.interval for plan in plans))
@@ -115,6 +122,9 @@ def pipeline_plans(
         if refused is None:
             return plans
         choice.refuse(seam)
+        if tried + 1 >= LAID_OUT:
+            # Streams are too many: stages that need not keep up take fewer tiles.
+            choice.slow_down(max(plan.interval for plan in plans))
     levers = ("fewer layers on the array", "weights of fewer bits")
     return refused or Infeasible(
         "columns of stages side by side", columns + 1, columns, "columns", levers
@@ -199,6 +209,7 @@ class _Choice:
         columns: that there are.
         least: cycles below which a stage gains nothing.
         copies: of the plans.
+        again: which entries a later one reads that is not the next: writer, reader, and copies.
     """
 
     def __init__(
@@ -208,6 +219,7 @@ class _Choice:
         columns: int,
         least: float = 0.0,
         copies: int = 1,
+        again: Sequence[tuple[int, int, int]] = (),
     ) -> None:
         """Nothing is priced."""
         self._least, self._copies = least, copies
@@ -223,6 +235,7 @@ class _Choice:
         self._dead: set[int] = set()
         self._grids: dict[int, tuple[Grid, Grid]] = {}
         self._known: dict[tuple[int, int], bool] = {}
+        self._again, self._far = again, dict[tuple[int, Grid, int], bool]()
 
     def best(self, below: float = inf) -> tuple[StagePlan, ...] | None:
         """Plans whose slowest is the fastest, on the fewest columns.
@@ -268,6 +281,10 @@ class _Choice:
         else:
             self._apart.add((id(ends[0]), id(ends[1])))
 
+    def slow_down(self, slowest: float) -> None:
+        """Stages gain nothing where they are faster than somewhat more than so many cycles."""
+        self._least = max(self._least, slowest) * STEP
+
     def _cycles(self, entry: Entry) -> float:
         if id(entry) in self._dead:
             return inf
@@ -295,26 +312,54 @@ class _Choice:
 
     def _within(self, most: float) -> tuple[Entry, ...] | None:
         """The choice of fewest columns whose stages take at most so many cycles."""
-        first = _Way(0, None, None)
-        ways: list[_Way] = []
+        ways = [_Way(0, None, None)]
         for number, stage in enumerate(self._offered):
             reached = []
-            # Neighbours compute as many rows.
-            alike: dict[int, list[_Way]] = {}
+            # Neighbours compute as many rows; later readers need what is open.
+            alike: dict[tuple[int, Opened], list[_Way]] = {}
             for way in ways:
-                if way.last is not None:
-                    alike.setdefault(self._grid(way.last)[0].padded, []).append(way)
+                padded = self._grid(way.last)[0].padded if way.last is not None else 0
+                alike.setdefault((padded, way.opened), []).append(way)
             for candidate in stage:
                 if self._cycles(candidate) > most:
                     continue
-                able = alike.get(self._grid(candidate)[1].padded, []) if number else [first]
-                before = next((way for way in able if self._fits(way.last, candidate)), None)
-                if before is not None:
-                    reached.append(_Way(before.columns + candidate.columns, candidate, before))
+                rows = self._grid(candidate)[1].padded if number else 0
+                for (padded, opened), able in alike.items():
+                    if padded != rows or not self._closes(opened, number, candidate):
+                        continue
+                    before = next((way for way in able if self._fits(way.last, candidate)), None)
+                    if before is not None:
+                        mine = before.columns + candidate.columns
+                        after = self._opened(opened, number, candidate)
+                        reached.append(_Way(mine, candidate, before, after))
             ways = sorted(reached, key=lambda way: way.columns)
         if not ways or ways[0].columns > self._columns:
             return None
         return ways[0].chosen
+
+    def _opened(self, opened: Opened, number: int, entry: Entry) -> Opened:
+        """What later entries read that are not the next one, and who reads it in how many copies.
+
+        Args:
+            opened: before entry `number`.
+            number: of it.
+            entry: that is chosen there.
+        """
+        kept = tuple(each for each in opened if each[0] != number)
+        mine = [(reader, held) for writer, reader, held in self._again if writer == number]
+        return (*kept, *((reader, held, self._grid(entry)[0]) for reader, held in mine))
+
+    def _closes(self, opened: Opened, number: int, entry: Entry) -> bool:
+        """Whether an entry can read what earlier ones than the one before it stored."""
+        for reader, held, grid in opened:
+            if reader == number:
+                key = held, grid, id(entry)
+                if key not in self._far:
+                    room = 2 * self._held // held
+                    self._far[key] = meet(grid, self._grid(entry)[1], self._down, room)
+                if not self._far[key]:
+                    return False
+        return True
 
     def _fits(self, before: Entry | None, after: Entry) -> bool:
         """Whether neighbours fit each other, and nobody refused them."""
@@ -360,6 +405,7 @@ class _Way:
     columns: int
     last: Entry | None
     before: _Way | None
+    opened: Opened = ()
 
     @property
     def chosen(self) -> tuple[Entry, ...]:
