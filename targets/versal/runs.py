@@ -45,7 +45,11 @@ def runs_of(
             return False
         if array.memory == "ddr" and device(array.device).mem_rows:
             return bool(candidates(dense_layer(layer.workload), array.device, most))
-        return isinstance(array.plan(layer.workload, layer.mapping), SpreadPlan)
+        if isinstance(array.plan(layer.workload, layer.mapping), SpreadPlan):
+            return True
+        # Beside attention, weights that fit tiles stay there, whatever the layer alone would do.
+        able = array.pipelined and layer.label not in wishes and bool(fed(layers))
+        return able and bool(candidates(dense_layer(layer.workload), array.device, most))
 
     groups = [one for one in fed(layers).values() if _group(layers, one, stage)]
     found = [list(range(one.first, one.last + 1)) for one in groups]

@@ -91,6 +91,14 @@ class AttentionStage(RowStage):
         down = links_down(self.device)
         return down if self.row_parts > 1 else min(down, STREAMS // 2)
 
+    @property
+    def alone(self) -> bool:
+        """Whether a graph of its own has streams from below for all operands of every column."""
+        columns = [self.place(tile)[0] for tile in range(self.tiles)]
+        middles = (self.number(self.row_parts // 2, part) for part in range(self.column_parts))
+        columns += [self.place(each)[0] for each in middles for _ in range(2)]
+        return all(columns.count(each) <= STREAMS for each in set(columns))
+
     def number(self, row: int, column: int) -> int:
         """Of a tile: those that have the same heads lie side by side."""
         return column * self.row_parts + row

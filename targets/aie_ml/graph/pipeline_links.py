@@ -39,6 +39,19 @@ def links_of(stages: Sequence[tuple[DenseLayer | Rows, Workload]]) -> list[Link]
     return found
 
 
+def heads_read(stages: Sequence[tuple[DenseLayer | Rows, Workload]]) -> list[int]:
+    """Of each dense layer the elements of a head of attention that it feeds; 0 of others."""
+    found = [0] * len(stages)
+    for at, (layer, workload) in enumerate(stages):
+        if isinstance(layer, Attended):
+            found[at - 4 : at] = [workload.sizes["C"]] * 4
+    return [
+        size
+        for size, (layer, _) in zip(found, stages, strict=True)
+        if isinstance(layer, DenseLayer)
+    ]
+
+
 def read_again(
     stages: Sequence[tuple[DenseLayer | Rows, Workload]],
 ) -> tuple[tuple[int, int, int], ...]:

@@ -14,7 +14,7 @@ ways: where streams between stages or out of the array bound a single one, sever
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
@@ -23,21 +23,20 @@ from match_aie.errors import Infeasible
 from match_aie.targets.aie_ml.array.kernel_choice import with_kernel
 from match_aie.targets.aie_ml.array.layer import DenseLayer
 from match_aie.targets.aie_ml.array.search import VARIANTS
-from match_aie.targets.aie_ml.array.shapes import native_tilings
 from match_aie.targets.aie_ml.devices import Device
-from match_aie.targets.aie_ml.graph.attention_group import Entry, grids, grouped, parts_of
+from match_aie.targets.aie_ml.graph.attention_group import Entry, grids, parts_of
 from match_aie.targets.aie_ml.graph.join import Link, Member
 from match_aie.targets.aie_ml.graph.layer import zeros_of
 from match_aie.targets.aie_ml.graph.pipeline import join_stages
-from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate, candidates
+from match_aie.targets.aie_ml.graph.pipeline_candidates import Candidate
 from match_aie.targets.aie_ml.graph.pipeline_links import apart, links_of, read_again
+from match_aie.targets.aie_ml.graph.pipeline_offers import Keeps, offered_entries
 from match_aie.targets.aie_ml.graph.pipeline_rows import (
     Grid,
     Offer,
     RowCandidate,
     Rows,
     meet,
-    row_candidates,
 )
 from match_aie.targets.aie_ml.graph.proof import cannot_lie
 from match_aie.targets.aie_ml.graph.row_stage import RowStage, RowStagePlan
@@ -70,9 +69,6 @@ StagePlan = SpreadPlan | RowStagePlan
 #: What later stages than the next one read: which stage, in how many copies, what is stored.
 Opened = tuple[tuple[int, int, Grid], ...]
 
-#: Whether a candidate may be taken.
-Keeps = Callable[[Candidate], bool]
-
 
 def pipeline_plans(
     stages: Sequence[tuple[DenseLayer | Rows, Workload]],
@@ -103,7 +99,8 @@ def pipeline_plans(
     rivals = [
         _Choice(offered, name, columns // many, least, many, again)
         for many in copies
-        if (offered := _offered(stages, name, min(columns, most) // many, keeps, many)) is not None
+        if (offered := offered_entries(stages, name, min(columns, most) // many, keeps, many))
+        is not None
     ]
     refused: Infeasible | None = None
     for tried in range(LAID_OUT + SLOWER):
@@ -129,52 +126,6 @@ def pipeline_plans(
     return refused or Infeasible(
         "columns of stages side by side", columns + 1, columns, "columns", levers
     )
-
-
-def _offered(
-    stages: Sequence[tuple[DenseLayer | Rows, Workload]],
-    name: str,
-    columns: int,
-    keeps: Sequence[Keeps],
-    copies: int,
-) -> list[tuple[Entry, ...]] | None:
-    """Candidates of the stages of one of so many pipelines; None where rows do not divide.
-
-    Stages that are chosen together have one list.
-
-    Args:
-        stages: of all rows; those that are no dense layers have no copies.
-        name: of the device.
-        columns: that a stage of one may take.
-        keeps: of each stage, which candidates may be taken; all where empty.
-        copies: side by side.
-    """
-    device = known(name)
-    layers = [layer for layer, _ in stages if isinstance(layer, DenseLayer)]
-    if copies > 1:
-        whole = copies * native_tilings(layers[0], device)[0].m
-        if layers[0].rows % whole or len(layers) < len(stages):
-            return None
-    parts = [replace(layer, rows=layer.rows // copies) for layer in layers]
-    dense = iter([candidates(part, name, columns) for part in parts])
-    offered: list[tuple[Entry, ...]] = [
-        next(dense)
-        if isinstance(layer, DenseLayer)
-        else row_candidates(workload, name, layer.wide, layers[0], columns)
-        for layer, workload in stages
-    ]
-    if keeps:
-        pairs = zip(offered, keeps, strict=True)
-        offered = [
-            tuple(one for one in each if not isinstance(one, Candidate) or keep(one))
-            for each, keep in pairs
-        ]
-    offered = grouped(offered, [layer for layer, _ in stages], device)
-    if copies > 1:
-        into, out = (device.need(much, "streams") for much in (device.plio_in, device.plio_out))
-        offered[0] = tuple(one for one in offered[0] if copies * one.streams[1] <= into)
-        offered[-1] = tuple(one for one in offered[-1] if copies * one.streams[0] <= out)
-    return offered
 
 
 def stage_of(plan: StagePlan) -> Timed | RowStage:

@@ -125,7 +125,8 @@ def stage_plans(workload: Workload, name: str, most: int) -> Sequence[RowStagePl
     if workload.kind == "permute":
         stages = turned_stages(workload, name, (padded[0],), (padded[1],), most)
     else:
-        stages = attention_stages(workload, name, (padded[0],), most)
+        spread = attention_stages(workload, name, (padded[0],), most)
+        stages = [each for each in spread if each.alone]
     if not stages:
         levers = ("more columns for a layer (columns_per_layer)",)
         return Infeasible("tiles for parts of a matrix", 1, 0, "tiles", levers)
