@@ -93,3 +93,8 @@ def _fed(layers: Sequence[Layer], at: int) -> Fed | None:
     if len(sources) != 1:
         return None
     return Fed(at - 4, queries, keys, turned, values, sources.pop())
+
+
+def projecting(layers: Sequence[Layer]) -> set[int]:
+    """Numbers of the layers that project queries, keys and values."""
+    return {at for one in fed(layers).values() for at in one.projections}

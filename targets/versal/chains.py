@@ -33,7 +33,7 @@ from match_aie.targets.aie_ml.graph.row_stage import RowStage
 from match_aie.targets.aie_ml.graph.seams import held_copies
 from match_aie.targets.aie_ml.graph.stack import columns_of, join_stack, stacked
 from match_aie.targets.aie_ml.known import device as known
-from match_aie.targets.versal.attended import Standing, fed
+from match_aie.targets.versal.attended import Standing, projecting
 from match_aie.targets.versal.floorplan import first_columns
 from match_aie.targets.versal.follows import as_member, follows, keys_follow, paired
 from match_aie.targets.versal.module import plan_of
@@ -321,7 +321,7 @@ def _stays(
 ) -> bool:
     """Whether all that read a layer's result are in its chain, and can."""
     flow, links = layers[at].flow, _links(range(*inside), layers, number)
-    copies, feeding = held_copies(links), _feeding(layers, number)
+    copies, feeding = held_copies(links), projecting([_standing(each, number) for each in layers])
     readers = [number.get(step) for step in flow.readers]
     if flow.leaves or not readers:
         return False
@@ -345,16 +345,9 @@ def _stays(
     return True
 
 
-def _feeding(layers: Sequence[Given], number: dict[int, int]) -> set[int]:
-    """Numbers of the layers that project queries, keys and values of one tensor."""
-    seats = [
-        Standing(
-            layer.workload,
-            tuple(None if step is None else number.get(step) for step in layer.flow.sources),
-        )
-        for layer in layers
-    ]
-    return {at for one in fed(seats).values() for at in one.projections}
+def _standing(layer: Given, number: dict[int, int]) -> Standing:
+    sources = (None if step is None else number.get(step) for step in layer.flow.sources)
+    return Standing(layer.workload, tuple(sources))
 
 
 def _links(inside: range, layers: Sequence[Given], number: dict[int, int]) -> tuple[Link, ...]:
