@@ -66,6 +66,7 @@ class AttentionCut:
         forms: of both products' kernels.
         divided: rows whose sums are divided at once.
         summed: tiles at most whose sums for zero points are made together.
+        filled: keys that there are at least, with those that mean nothing.
     """
 
     heads: int
@@ -79,6 +80,7 @@ class AttentionCut:
     forms: tuple[ProductForm, ProductForm] = (ProductForm(), ProductForm())
     divided: int = LANES
     summed: int = 1
+    filled: int = 0
 
     @property
     def m(self) -> int:
@@ -88,7 +90,7 @@ class AttentionCut:
     @property
     def n(self) -> int:
         """Keys, padded."""
-        return -(-self.keys // PAIR) * PAIR
+        return -(-max(self.keys, self.filled) // PAIR) * PAIR
 
     @property
     def w(self) -> int:

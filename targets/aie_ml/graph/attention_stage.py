@@ -56,8 +56,8 @@ class AttentionStage(RowStage):
 
     @property
     def keys(self) -> int:
-        """Of a head, filled up."""
-        return -(-self.workload.sizes["OX"] // PAIR) * PAIR
+        """Of a head, filled up to the rows of a run, as many as the stages before give."""
+        return -(-max(self.workload.sizes["OX"], self.padded) // PAIR) * PAIR
 
     @property
     def held(self) -> int:
@@ -82,7 +82,7 @@ class AttentionStage(RowStage):
     @property
     def cut(self) -> AttentionCut | None:
         """A tile's part, with the fastest kernels; None where there are none."""
-        found = _fastest(self.workload, self.name, self.call_rows, self.heads)
+        found = _fastest(self.workload, self.name, self.call_rows, self.heads, self.keys)
         return None if found is None else found[1]
 
     @property
@@ -106,7 +106,7 @@ class AttentionStage(RowStage):
     @cached_property
     def cycles(self) -> float:
         """Between runs that follow each other; modelled."""
-        found = _fastest(self.workload, self.name, self.call_rows, self.heads)
+        found = _fastest(self.workload, self.name, self.call_rows, self.heads, self.keys)
         assumed, rate = Assumed(), self.device.architecture.core.dma.bytes_per_cycle
         work = (0.0 if found is None else found[0]) + 2 * assumed.call(2)
         moved = 2 * (self.held * TILE_COLUMNS / rate + assumed.descriptor)
@@ -134,7 +134,7 @@ class AttentionStage(RowStage):
     def lacks(self) -> Infeasible | None:
         """What of a tile's memory its buffers do not fit, or of its program memory the kernels."""
         cuts = AttentionCuts(self.workload, self.device)
-        placed = cuts.placed(_part(cuts, self.call_rows, self.heads))
+        placed = cuts.placed(_part(cuts, self.call_rows, self.heads, self.keys))
         if placed is not None:
             return placed
         if self.cut is None:
@@ -274,18 +274,18 @@ class AttentionStage(RowStage):
         return Shared(f"{name}_kv_{part}_held", dtype, whole, writes, reads, 2, column)
 
 
-def _part(cuts: AttentionCuts, rows: int, heads: int) -> AttentionCut:
+def _part(cuts: AttentionCuts, rows: int, heads: int, keys: int) -> AttentionCut:
     """What one tile has of attention."""
-    return cuts.divided(replace(cuts.base, heads=heads, rows=rows))
+    return cuts.divided(replace(cuts.base, heads=heads, rows=rows, filled=keys))
 
 
 @lru_cache(maxsize=256)
 def _fastest(
-    workload: Workload, name: str, rows: int, heads: int
+    workload: Workload, name: str, rows: int, heads: int, keys: int
 ) -> tuple[float, AttentionCut] | None:
     """Cycles of a head, and the cut of a tile with the kernels that take them."""
     cuts = AttentionCuts(workload, known(name))
-    found = cuts.kernels(_part(cuts, rows, heads))
+    found = cuts.kernels(_part(cuts, rows, heads, keys))
     return min(found, key=lambda each: each[0], default=None)
 
 

@@ -45,7 +45,10 @@ def offered_entries(
     parts = [replace(layer, rows=layer.rows // copies) for layer in layers]
     heads = heads_read(stages)
     dense = iter(
-        [candidates(part, name, columns, size) for part, size in zip(parts, heads, strict=True)]
+        [
+            candidates(part, name, columns, size, filled=any(heads))
+            for part, size in zip(parts, heads, strict=True)
+        ]
     )
     offered: list[tuple[Entry, ...]] = [
         next(dense)
